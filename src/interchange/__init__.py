@@ -1,0 +1,1 @@
+"""The array-interchange layer of Python."""

@@ -1,0 +1,121 @@
+"""Native deleters, lent by NumPy: a Python function must never become a C function pointer.
+
+Source: numpy/_core/src/multiarray/dlpack.c.  NumPy's deleter frees the struct with ``PyMem_Free``
+and drops one reference to whatever object ``manager_ctx`` is; its capsule destructor calls the
+deleter when the capsule was not consumed.  Both look at the state of the interpreter first, take
+the GIL and leave a pending exception alone, which is all that DLP-LIFE-1 to DLP-LIFE-5 ask.  None of
+this is promised by NumPy, so that `borrow` checks what can be checked before it lends anything.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from interchange._terms.errors import ExchangeError
+from interchange.abi import capsules
+from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
+
+
+class Lender(NamedTuple):
+    """The native functions for one kind of capsule."""
+
+    deleter: int
+    destructor: capsules.Address
+    name: capsules.Address
+    size: ctypes.c_size_t  # of the struct [bytes]
+
+
+def _refuse(why: str) -> ExchangeError:
+    """Say that this NumPy cannot lend."""
+    numpy = sys.modules["numpy"]
+    return ExchangeError(
+        "Array.__dlpack__()", f"NumPy {numpy.__version__}: {why}", "DLP-LIFE-6"
+    )
+
+
+def _lender(struct: Any, name: bytes, max_version: tuple[int, int] | None) -> Lender:
+    """Read NumPy's functions off a capsule of a dummy array, and check what they will be given."""
+    import numpy as np
+
+    dummy = np.zeros((2, 3), np.float32)
+    before = sys.getrefcount(dummy)
+    capsule = dummy.__dlpack__(max_version=max_version)
+    if capsules.capsule_name(capsule) != name:
+        raise _refuse(f"the capsule is named {capsules.capsule_name(capsule)!r}")
+    address = capsules.capsule_pointer(capsule, name)
+    managed = struct.from_address(address)
+    shape = ctypes.cast(managed.dl_tensor.shape, ctypes.c_void_p).value
+    if managed.manager_ctx != id(dummy) or sys.getrefcount(dummy) != before + 1:
+        raise _refuse("manager_ctx is not a reference to the owner")
+    if shape != address + ctypes.sizeof(struct):
+        raise _refuse("the struct and its shape are not one block")
+    destructor = capsules.capsule_destructor(capsule)
+    if not managed.deleter or not destructor:
+        raise _refuse("there is no deleter or no destructor")
+    size = ctypes.c_size_t(ctypes.sizeof(struct))
+    return Lender(
+        managed.deleter, capsules.Address(destructor), _name_address(capsule), size
+    )
+
+
+_name_address = capsules.python_function(
+    "PyCapsule_GetName", capsules.Address, ctypes.py_object
+)
+
+
+class _Owner:
+    """Stands for an owner in the self-test."""
+
+
+def _self_test(lender: Lender, struct: Any, name: bytes) -> None:
+    """Lend and see the reference come back, from a dropped capsule and from a consumer."""
+    for consumed in (False, True):
+        owner = _Owner()
+        before = sys.getrefcount(owner)
+        managed = struct(manager_ctx=id(owner), deleter=lender.deleter)
+        capsule = make_capsule(lender, bytes(managed), owner)
+        if consumed:
+            address = capsules.capsule_pointer(capsule, name)
+            capsules.rename_capsule(capsule, capsules.USED_NAME[name])
+            capsules.deleter_at(lender.deleter)(address)
+        del capsule
+        if sys.getrefcount(owner) != before:
+            raise _refuse("a borrowed deleter did not give its owner back")
+
+
+def make_capsule(lender: Lender, template: bytes, owner: object) -> Any:
+    """Return a capsule with a struct of its own, a copy of `template`, which owns `owner`.
+
+    `template` names `owner` as its manager_ctx.  Nothing can fail once the capsule is there; what
+    fails before leaves nothing behind (P8).
+    """
+    block = capsules.fast_allocate(lender.size)
+    if not block:
+        raise MemoryError
+    capsules.fast_copy(block, template, lender.size)
+    capsules.fast_increase_reference(ctypes.py_object(owner))
+    try:
+        return capsules.fast_new(block, lender.name, lender.destructor)
+    except MemoryError:
+        capsules.decrease_reference(owner)
+        capsules.free(block)
+        raise
+
+
+@lru_cache(maxsize=1)
+def borrow() -> tuple[Lender, Lender]:
+    """Return NumPy's lenders, for legacy and for versioned capsules, tested once.
+
+    Raises
+    ------
+    ExchangeError
+        This NumPy does not do what its sources did when this was written (DLP-LIFE-6).
+    """
+    legacy = _lender(DLManagedTensor, capsules.LEGACY, None)
+    versioned = _lender(DLManagedTensorVersioned, capsules.VERSIONED, (1, 0))
+    _self_test(legacy, DLManagedTensor, capsules.LEGACY)
+    _self_test(versioned, DLManagedTensorVersioned, capsules.VERSIONED)
+    return legacy, versioned

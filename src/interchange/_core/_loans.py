@@ -1,0 +1,92 @@
+"""Exports of described memory: structs prepared once, capsules made from them.
+
+Source: dlpack.h 1.3.  Strides are always there (DLP-STRIDES-1), data of an empty array is NULL
+(DLP-DATA-3), an array of shape (1,) has stride 1 (P37), and the first element is at data itself,
+except on devices whose data is a handle.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+from interchange.abi.dlpack import (
+    DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
+    DLPACK_VERSION,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+    DLPackVersion,
+    DLTensor,
+)
+
+from ._borrow import borrow, make_capsule
+
+if TYPE_CHECKING:
+    from interchange._terms.spec import Spec
+
+_INT64_POINTER = ctypes.POINTER(ctypes.c_int64)
+
+
+class Loan:
+    """What an exported struct owns: the memory's keeper, and the shape and strides it points to.
+
+    Parameters
+    ----------
+    ptr : int
+        Address of the first element, or a handle.
+    spec : Spec
+        What the memory holds.
+    flags : int
+        Read-only and copied, as DLPack's bits.
+    keep : object
+        Kept alive as long as a struct made from this is.
+    """
+
+    __slots__ = ("_dims", "_keep", "_legacy", "_templates", "_versioned")
+
+    def __init__(self, ptr: int, spec: Spec, flags: int, keep: object) -> None:
+        ndim = len(spec.shape)
+        strides = (1,) if spec.shape == (1,) else spec.strides
+        self._keep = keep
+        self._dims = (ctypes.c_int64 * (2 * ndim))(*spec.shape, *strides)
+        self._legacy, self._versioned = borrow()
+        tensor = self._tensor(ptr, spec)
+        if spec.dtype.padded:
+            flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+        self._templates = (
+            bytes(DLManagedTensor(tensor, id(self), self._legacy.deleter)),
+            bytes(
+                DLManagedTensorVersioned(
+                    DLPackVersion(*DLPACK_VERSION),
+                    id(self),
+                    self._versioned.deleter,
+                    flags,
+                    tensor,
+                )
+            ),
+        )
+
+    def _tensor(self, ptr: int, spec: Spec) -> DLTensor:
+        """Return the struct, pointing into this object."""
+        ndim = len(spec.shape)
+        dims = ctypes.addressof(self._dims)
+        tensor = DLTensor(
+            data=ptr if spec.layout.size else None,
+            device=spec.device.__dlpack_device__(),
+            ndim=ndim,
+            dtype=spec.dtype.__dlpack_data_type__(),
+            byte_offset=spec.byte_offset,
+        )
+        if ndim:
+            tensor.shape = ctypes.cast(dims, _INT64_POINTER)
+            tensor.strides = ctypes.cast(dims + 8 * ndim, _INT64_POINTER)
+        return tensor
+
+    def capsule(self, *, versioned: bool) -> Any:
+        """Return a fresh capsule."""
+        lender = self._versioned if versioned else self._legacy
+        return make_capsule(lender, self._templates[versioned], self)
+
+    def lend(self, *, max_version: tuple[int, int] | None = None) -> Any:
+        """Return a fresh capsule of the generation that a consumer of `max_version` knows."""
+        return self.capsule(versioned=max_version is not None and max_version[0] >= 1)

@@ -1,0 +1,91 @@
+"""NumPy views over described host memory: what copies, prints and hands out capsules natively.
+
+Source: NumPy array interface, version 3.  The view keeps alive what keeps the memory alive, and
+nobody else ever sees the view that capsules are made from.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from interchange._terms.errors import UnsupportedDTypeError
+
+if TYPE_CHECKING:
+    from interchange._terms.dtypes import DType
+    from interchange._terms.spec import Spec
+
+
+class _Described:
+    """Memory described by the array interface; NumPy keeps it as the base of the view."""
+
+    __slots__ = ("__array_interface__", "keep")
+
+    def __init__(self, record: dict[str, Any], keep: object) -> None:
+        self.__array_interface__ = record
+        self.keep = keep
+
+
+def numpy_dtype(dtype: DType) -> Any | None:
+    """Return the NumPy dtype of `dtype`, or None where neither NumPy nor ml_dtypes has one."""
+    import numpy as np
+
+    if dtype.typestr is not None:
+        return np.dtype(str(dtype.typestr))
+    if dtype.ml_dtypes_name is None:
+        return None
+    try:
+        ml_dtypes = importlib.import_module("ml_dtypes")
+    except ModuleNotFoundError:
+        return None
+    scalar = getattr(ml_dtypes, dtype.ml_dtypes_name, None)
+    return None if scalar is None else np.dtype(scalar)
+
+
+def require_numpy_dtype(dtype: DType, call: str) -> Any:
+    """Return the NumPy dtype of `dtype`, or say that there is none."""
+    found = numpy_dtype(dtype)
+    if found is not None:
+        return found
+    name = dtype.ml_dtypes_name
+    way_out = f"install ml_dtypes, which has {name}" if name else None
+    what = f"NumPy has no dtype for {dtype}"
+    raise UnsupportedDTypeError(call, what, "DLP-DTYPE-4", way_out)
+
+
+def ndarray_over(
+    ptr: int, spec: Spec, keep: object, *, readonly: bool, carrier: bool = False
+) -> Any:
+    """Return an ndarray that shares described host memory.
+
+    Parameters
+    ----------
+    ptr : int
+        Address of the first element.
+    spec : Spec
+        What the memory holds; not packed.
+    keep : object
+        Kept alive by the ndarray.
+    readonly : bool
+        Whether the ndarray refuses writes.
+    carrier : bool, default False
+        Use plain bytes of the element's size in place of the element type, to move elements about.
+    """
+    import numpy as np
+
+    size = spec.dtype.itemsize
+    true_dtype = None if carrier else numpy_dtype(spec.dtype)
+    dtype = np.dtype(f"V{size}") if true_dtype is None else true_dtype
+    if spec.layout.size == 0:
+        empty = np.empty(spec.shape, dtype)
+        empty.flags.writeable = not readonly
+        return empty
+    record = {
+        "version": 3,
+        "shape": spec.shape,
+        "strides": spec.layout.strides_in_bytes(size),
+        "typestr": dtype.str if dtype.str[1] in "biufc" else f"|V{size}",
+        "data": (ptr, readonly),
+    }
+    view = np.asarray(_Described(record, keep))
+    return view if view.dtype == dtype else view.view(dtype)

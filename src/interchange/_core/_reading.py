@@ -1,0 +1,199 @@
+"""What structs say: fields read in one go, checked once, and found again by value.
+
+Source: dlpack.h 1.3.  Device, ndim and element type are 16 bytes in a row, shape and strides mostly
+are one block: both serve as keys under which the checked `Spec` is kept.  Pointers are followed only
+where the rules say that something is there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from typing import Any, Final, NamedTuple
+
+from interchange._terms.devices import Device
+from interchange._terms.dtypes import DType
+from interchange._terms.errors import (
+    ExchangeError,
+    UnsupportedDeviceError,
+    UnsupportedDTypeError,
+    VersionError,
+    error_for,
+)
+from interchange._terms.layout import INT64_MAX, MOST_AXES, Layout, problem
+from interchange._terms.spec import Spec
+from interchange.abi.dlpack import (
+    DLPACK_FLAG_BITMASK_IS_COPIED,
+    DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
+    DLPACK_FLAG_BITMASK_READ_ONLY,
+    DLPACK_MAJOR_VERSION,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+)
+
+KNOWN_FLAGS: Final = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED
+"""Flags that a tensor carries; padded is part of its element type, others are unknown."""
+_PADDED: Final = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+_ADDRESS_END: Final = 2**64
+
+unpack_versioned: Final = struct.Struct("=I12xQQQ16sQQQ").unpack
+"""Bytes of the struct -> major, deleter, flags, data, kind, shape, strides, byte_offset."""
+unpack_legacy: Final = struct.Struct("=Q16sQQQ8xQ").unpack
+"""Bytes of the struct -> data, kind, shape, strides, byte_offset, deleter."""
+_unpack_kind: Final = struct.Struct("=iiiBBH").unpack
+VERSIONED_SPAN: Final = slice(0, ctypes.sizeof(DLManagedTensorVersioned))
+LEGACY_SPAN: Final = slice(0, ctypes.sizeof(DLManagedTensor))
+
+
+class Placed(NamedTuple):
+    """A spec, and the first and last address that its first element may have."""
+
+    first: int
+    last: int
+    spec: Spec
+
+
+class Kind(NamedTuple):
+    """Device, element type and ndim, checked once; and the specs met under it.
+
+    ``both(address)`` and ``one(address)`` are windows on shape and strides, and on shape alone.
+    """
+
+    width: int  # size of a shape [bytes]
+    both: Any
+    one: Any
+    specs: dict[bytes, Placed]
+    device: Device
+    dtype: DType
+
+
+# Bounded, so that a stream of odd arrays cannot fill the memory.
+_MOST_KINDS: Final = 1024
+_MOST_SPECS: Final = 256
+kinds: Final[dict[bytes, Kind]] = {}
+"""Kind of arrays whose elements fill their bytes, by the 16 bytes of the struct."""
+_padded_kinds: Final[dict[bytes, Kind]] = {}
+
+
+def _learn_kind(raw: bytes, padded: int, call: str) -> Kind:
+    """Check device, ndim and element type of a struct."""
+    device_type, device_id, ndim, code, bits, lanes = _unpack_kind(raw)
+    try:
+        device = Device(device_type, device_id)
+        dtype = DType(code, bits, lanes, padded=padded != 0)
+    except (UnsupportedDeviceError, UnsupportedDTypeError) as error:
+        raise type(error)(call, error.what, error.rule) from None
+    if not 0 <= ndim <= MOST_AXES:
+        raise ExchangeError(call, f"ndim is {ndim}", "DLP-SHAPE-1")
+    known = _padded_kinds if padded else kinds
+    if len(known) >= _MOST_KINDS:
+        known.clear()
+    both = (ctypes.c_char * (16 * ndim)).from_address
+    one = (ctypes.c_char * (8 * ndim)).from_address
+    kind = known[raw] = Kind(8 * ndim, both, one, {}, device, dtype)
+    return kind
+
+
+def _learn_spec(kind: Kind, dims: bytes, *, has_strides: bool, call: str) -> Placed:
+    """Check shape and strides of a struct; `dims` holds both, or the shape alone."""
+    numbers = struct.unpack(f"={len(dims) // 8}q", dims)
+    ndim = kind.width // 8
+    shape, strides = numbers[:ndim], numbers[ndim:] if has_strides else None
+    found = problem(shape, strides, kind.dtype.itemsize)
+    if found is not None:
+        raise error_for(call, *found)
+    spec = Spec(kind.dtype, kind.device, Layout(shape, strides))
+    placed = place(spec)
+    if len(kind.specs) >= _MOST_SPECS:
+        kind.specs.clear()
+    kind.specs[dims] = placed
+    return placed
+
+
+def place(spec: Spec) -> Placed:
+    """Return `spec` with the addresses its first element may have: 0 for an empty array."""
+    if not spec.layout.size:
+        return Placed(0, 0, spec)
+    low, high = spec.layout.byte_bounds(spec.dtype.itemsize)
+    return Placed(max(-low, 1), _ADDRESS_END - high, spec)
+
+
+def _find_spec(kind: Kind, shape: int, strides: int, call: str) -> Placed:
+    """Return the spec of a struct whose shape and strides are at these addresses."""
+    if kind.width == 0:
+        dims = b""  # never follow the pointers: some are left dangling
+    elif not shape:
+        what = f"shape is NULL with ndim {kind.width // 8}"
+        raise ExchangeError(call, what, "DLP-SHAPE-2")
+    elif strides == shape + kind.width:
+        dims = kind.both(shape).raw
+    else:
+        dims = kind.one(shape).raw
+        if strides:
+            dims += kind.one(strides).raw
+    placed = kind.specs.get(dims)
+    if placed is None:
+        has_strides = len(dims) > kind.width or kind.width == 0
+        placed = _learn_spec(kind, dims, has_strides=has_strides, call=call)
+    return placed
+
+
+def find(
+    kind_key: bytes, padded: int, where: tuple[int, int, int, int], call: str
+) -> tuple[int, Spec]:
+    """Return the address of the first element, and what the memory holds.
+
+    Parameters
+    ----------
+    kind_key : bytes
+        The 16 bytes of device, ndim and element type.
+    padded : int
+        Not 0 when elements below 8 bits occupy a whole byte each.
+    where : tuple[int, int, int, int]
+        The fields data, shape, strides and byte_offset.
+    call : str
+        Named in the error.
+
+    Raises
+    ------
+    ExchangeError
+        Or one of its subclasses: the struct breaks a rule.
+    """
+    data, shape, strides, offset = where
+    kind = (_padded_kinds if padded else kinds).get(kind_key)
+    if kind is None:
+        kind = _learn_kind(kind_key, padded, call)
+    first, last, spec = _find_spec(kind, shape, strides, call)
+    if offset > INT64_MAX:
+        raise ExchangeError(call, f"byte_offset is {offset}", "DLP-DATA-2")
+    if not spec.layout.size:
+        return 0, spec  # whatever data is, it is never followed: DLP-DATA-3
+    if not data:
+        raise ExchangeError(call, f"data is NULL for shape {spec.shape}", "DLP-DATA-1")
+    if spec.device.has_handles:
+        return data, Spec(spec.dtype, spec.device, spec.layout, offset)
+    if not first <= data + offset <= last:
+        what = f"data {data:#x} + byte_offset {offset} with shape {spec.shape}"
+        raise ExchangeError(call, f"{what} and strides {spec.strides}", "DLP-STRIDES-2")
+    return data + offset, spec
+
+
+def read_versioned(fields: tuple[Any, ...], call: str) -> tuple[int, Spec, int]:
+    """Return address, spec and flags of an unpacked versioned struct."""
+    major, _, flags, data, kind_key, shape, strides, offset = fields
+    if major != DLPACK_MAJOR_VERSION:
+        raise VersionError(call, f"the struct has major version {major}", "DLP-VER-1")
+    if flags <= KNOWN_FLAGS and not offset:  # the common case, without a call
+        kind = kinds.get(kind_key)
+        if kind is not None and strides == shape + kind[0]:
+            placed = kind[3].get(kind[1](shape).raw)
+            if placed is not None and placed[0] <= data <= placed[1]:
+                return data, placed[2], flags
+    ptr, spec = find(kind_key, flags & _PADDED, (data, shape, strides, offset), call)
+    return ptr, spec, flags & KNOWN_FLAGS
+
+
+def read_legacy(fields: tuple[Any, ...], call: str) -> tuple[int, Spec]:
+    """Return address and spec of an unpacked legacy struct, which says nothing about flags."""
+    data, kind_key, shape, strides, offset, _ = fields
+    return find(kind_key, 0, (data, shape, strides, offset), call)

@@ -1,0 +1,75 @@
+"""What a core is: the contract of the twins, and what they have in common.
+
+A *core* turns addresses into memory: it consumes capsules and makes them.  ``_ctypes`` does it in
+readable Python; a native twin does the same work in C.  Callers import `interchange._core` and
+never a twin.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from interchange._terms.spec import Spec
+
+T = TypeVar("T", bound="Tensor")
+
+
+class Tensor(Protocol):
+    """One described block of memory, kept alive.
+
+    Attributes
+    ----------
+    _ptr : int
+        Address of the first element, or the handle on devices that have handles.
+    _spec : Spec
+        What the memory holds.
+    _flags : int or None
+        DLPack's flags; None when the producer could not say (a legacy capsule).
+    _owner : object
+        Who gave the memory, for people to read.
+    _keep : object
+        What must live as long as the memory is used.
+    _lend : callable or None
+        Makes capsules of this memory, prepared at the first export.
+    """
+
+    _ptr: int
+    _spec: Spec
+    _flags: int | None
+    _owner: Any
+    _keep: Any
+    _lend: Any
+
+
+class Core(Protocol):
+    """What every twin offers."""
+
+    name: str
+    """``"ctypes"`` or ``"native"``."""
+
+    Tensor: type
+    """Base class of `interchange.Array`, with the attributes of `Tensor` and no others."""
+
+    def take_fresh(self, capsule: Any, source: object, cls: type[T], call: str) -> T:
+        """Consume a capsule nobody else refers to, whose destructor is native code."""
+
+    def take(self, capsule: Any, source: object, cls: type[T], call: str) -> T:
+        """Consume any capsule by the letter: claim, rename, clear the destructor, own."""
+
+    def take_managed(self, address: int, source: object, cls: type[T], call: str) -> T:
+        """Own a ``DLManagedTensorVersioned`` that is in no capsule."""
+
+    def describe(
+        self,
+        ptr: int,
+        spec: Spec,
+        flags: int | None,
+        owner: object,
+        keep: object,
+        cls: type[T],
+    ) -> T:
+        """Return a tensor over memory that `keep` keeps alive; everything is checked before."""
+
+    def export(self, tensor: Tensor, *, versioned: bool, flags: int) -> Any:
+        """Return a fresh capsule that keeps the memory of `tensor` alive."""

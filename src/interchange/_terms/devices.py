@@ -1,0 +1,190 @@
+"""Devices: a type and an ordinal, written ``"cpu"`` and ``"cuda:0"``.
+
+Source: dlpack.h, ``DLDeviceType``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from interchange.abi.dlpack import DLDeviceType
+
+from .errors import ArgumentError, UnsupportedDeviceError, show
+
+NAMES: Final = {
+    DLDeviceType.kDLCPU: "cpu",
+    DLDeviceType.kDLCUDA: "cuda",
+    DLDeviceType.kDLCUDAHost: "cuda_host",
+    DLDeviceType.kDLOpenCL: "opencl",
+    DLDeviceType.kDLVulkan: "vulkan",
+    DLDeviceType.kDLMetal: "metal",
+    DLDeviceType.kDLVPI: "vpi",
+    DLDeviceType.kDLROCM: "rocm",
+    DLDeviceType.kDLROCMHost: "rocm_host",
+    DLDeviceType.kDLExtDev: "ext_dev",
+    DLDeviceType.kDLCUDAManaged: "cuda_managed",
+    DLDeviceType.kDLOneAPI: "oneapi",
+    DLDeviceType.kDLWebGPU: "webgpu",
+    DLDeviceType.kDLHexagon: "hexagon",
+    DLDeviceType.kDLMAIA: "maia",
+    DLDeviceType.kDLTrn: "trn",
+    DLDeviceType.kDLTPU: "tpu",
+    DLDeviceType.kDLTPUHost: "tpu_host",
+    DLDeviceType.kDLAscend: "ascend",
+}
+"""Device type -> its name here."""
+
+HOST_ACCESSIBLE: Final = frozenset(
+    {
+        DLDeviceType.kDLCPU,
+        DLDeviceType.kDLCUDAHost,
+        DLDeviceType.kDLROCMHost,
+        DLDeviceType.kDLCUDAManaged,
+    }
+)
+"""Device types whose memory the host can read through its address (the set that NumPy takes)."""
+
+HANDLES: Final = frozenset(
+    {DLDeviceType.kDLOpenCL, DLDeviceType.kDLVulkan, DLDeviceType.kDLMetal}
+)
+"""Device types whose ``data`` is a handle: no arithmetic on it, byte_offset stays apart (P33)."""
+
+_TYPE_OF_NAME: Final = {name: number for number, name in NAMES.items()}
+_WITHOUT_ORDINAL: Final = frozenset({DLDeviceType.kDLCPU})
+
+
+class Device:
+    """Where memory lives.  Equal devices are the same object.
+
+    Parameters
+    ----------
+    type : int
+        A member of `interchange.abi.DLDeviceType`, or its number.
+    id : int, default 0
+        Ordinal among the devices of that type, counted as the producer counts.
+
+    Raises
+    ------
+    UnsupportedDeviceError
+        The type is no member, or the ordinal is negative (DLP-DEV-1).
+
+    Examples
+    --------
+    >>> Device(2, 1)
+    Device('cuda:1')
+    >>> Device(1).is_host_accessible
+    True
+    """
+
+    __slots__ = ("__weakref__", "_id", "_text", "_type")
+
+    _known: Final[dict[tuple[int, int], Device]] = {}  # type: ignore[misc]
+    _id: int
+    _text: str
+    _type: DLDeviceType
+
+    def __new__(cls, type: int, id: int = 0) -> Device:  # noqa: A002 - DLDevice's words
+        found = cls._known.get((type, id))
+        if found is not None:
+            return found
+        if type not in NAMES or not 0 <= id < 2**31:
+            what = f"device ({type}, {id}) is unknown"
+            raise UnsupportedDeviceError("Device()", what, "DLP-DEV-1")
+        self = object.__new__(cls)
+        self._type = DLDeviceType(type)
+        self._id = int(id)
+        name = NAMES[self._type]
+        self._text = name if self._type in _WITHOUT_ORDINAL and id == 0 else f"{name}:{self._id}"
+        return cls._known.setdefault((int(type), self._id), self)
+
+    @classmethod
+    def of(cls, value: object, call: str = "Device.of()") -> Device:
+        """Return the device that `value` names: a Device, a name, or a (type, id) tuple.
+
+        Parameters
+        ----------
+        value : Device, str or tuple[int, int]
+            ``"cpu"``, ``"cuda"`` (the first), ``"cuda:1"``, ``(2, 1)``, or any object whose
+            ``__dlpack_device__()`` says where it is.
+        call : str, optional
+            Named in the error.
+
+        Raises
+        ------
+        ArgumentError
+            `value` is none of these (IX-ARGUMENT-1).
+        UnsupportedDeviceError
+            The device is not known (DLP-DEV-1).
+
+        Examples
+        --------
+        >>> Device.of("cuda:1") is Device(2, 1)
+        True
+        """
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, str):
+            name, _, ordinal = value.partition(":")
+            number = _TYPE_OF_NAME.get(name)
+            if number is None or not (ordinal or "0").isdecimal() or value.endswith(":"):
+                what = f"device={value!r} is unknown"
+                raise UnsupportedDeviceError(call, what, "DLP-DEV-1")
+            return cls(number, int(ordinal or 0))
+        if isinstance(value, tuple) and len(value) == 2 and all(map(is_index, value)):
+            return cls(int(value[0]), int(value[1]))
+        where = getattr(value, "__dlpack_device__", None)
+        if where is not None:
+            return cls.of(where(), call)
+        raise ArgumentError(
+            call,
+            f"device={show(value)} is no device",
+            "IX-ARGUMENT-1",
+            "pass 'cpu', 'cuda:0', a Device or a (type, id) tuple",
+        )
+
+    @property
+    def type(self) -> DLDeviceType:
+        """The kind of device."""
+        return self._type
+
+    @property
+    def id(self) -> int:
+        """The ordinal among devices of that type."""
+        return self._id
+
+    @property
+    def is_host_accessible(self) -> bool:
+        """Whether the host can read the memory through its address."""
+        return self._type in HOST_ACCESSIBLE
+
+    @property
+    def has_handles(self) -> bool:
+        """Whether addresses are handles, on which no arithmetic is possible."""
+        return self._type in HANDLES
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (int(self._type), self._id)
+
+    def __reduce__(self) -> tuple[type[Device], tuple[int, int]]:
+        return Device, (int(self._type), self._id)
+
+    def __copy__(self) -> Device:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Device:
+        return self
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"Device({self._text!r})"
+
+
+def is_index(value: object) -> bool:
+    """Whether `value` is an integer and no bool."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+CPU: Final = Device(DLDeviceType.kDLCPU)
+"""The host."""

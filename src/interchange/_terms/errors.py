@@ -1,0 +1,136 @@
+"""The errors, and the one function that words them: call, value, rule, way out, id.
+
+Source: array API standard 2025.12 (which class per situation); where it asks for two classes, the
+error is both.  Texts of rules come from `interchange.abi.rules`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from interchange.abi.rules import RULES, BrokenRule
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+def explain(call: str, what: str, rule: str, way_out: str | None = None) -> str:
+    """Word an error: what was called, what was found, the rule, a way out, the rule's id."""
+    row = RULES[rule]
+    return f"{call}: {what}; {row.text}; {way_out or row.way_out} [{rule}]"
+
+
+class Explained(Exception):  # noqa: N818 - a mixin, never raised itself
+    """What all errors of interchange share.
+
+    Parameters
+    ----------
+    call : str
+        What the user called, such as ``"from_dlpack()"``.
+    what : str
+        What was found, with its value.
+    rule : str
+        Id of the rule that refuses it, a key of `interchange.abi.RULES`.
+    way_out : str, optional
+        What the user can do; the rule's own advice when left out.
+
+    Attributes
+    ----------
+    call, what, rule, way_out : str
+        The parts of the message.
+    """
+
+    def __init__(self, call: str, what: str, rule: str, way_out: str | None = None) -> None:
+        super().__init__(explain(call, what, rule, way_out))
+        self.call = call
+        self.what = what
+        self.rule = rule
+        self.way_out = way_out or RULES[rule].way_out
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, str]]:
+        return type(self), (self.call, self.what, self.rule, self.way_out)
+
+
+class ExchangeError(Explained, BufferError):
+    """Memory cannot be exchanged as asked."""
+
+
+class UnsupportedDTypeError(ExchangeError):
+    """The element type is unknown, or the other side has no name for it."""
+
+
+class UnsupportedDeviceError(ExchangeError):
+    """The memory is where it cannot be reached from, or on a device that is not known."""
+
+
+class VersionError(ExchangeError):
+    """The struct is of a major version that is not known."""
+
+
+class ReadOnlyError(ExchangeError):
+    """The memory must not be written, and the other side would."""
+
+
+class ConsumedCapsuleError(ExchangeError, ValueError):
+    """The capsule was consumed before."""
+
+
+class CopyNeededError(ExchangeError, ValueError):
+    """A copy would be needed, and ``copy=False`` forbids it."""
+
+
+class NoProtocolError(Explained, TypeError, AttributeError):
+    """The object speaks no protocol that would do."""
+
+
+class StreamError(Explained, ValueError):
+    """The value names no stream on that device."""
+
+
+class BackendUnavailableError(Explained, NotImplementedError):
+    """What would do the work is not installed."""
+
+
+class ArgumentError(Explained, TypeError):
+    """An argument is of a type that its parameter does not take."""
+
+
+class ViewError(Explained, ValueError):
+    """No view can be made so, or an argument's value does not describe one array."""
+
+
+class OutOfBoundsError(Explained, IndexError):
+    """An index is not within the shape, or is of a kind that views cannot be made of."""
+
+
+class ContractError(Explained, ValueError):
+    """An argument does not meet the contract that `Array.require` states."""
+
+
+_CLASS_OF_AREA: dict[str, type[Explained]] = {
+    "BUF-FORMAT": UnsupportedDTypeError,
+    "CAI-TYPESTR": UnsupportedDTypeError,
+    "DLP-DEV": UnsupportedDeviceError,
+    "DLP-DTYPE": UnsupportedDTypeError,
+    "DLP-VER": VersionError,
+}
+
+
+def error_for(call: str, what: str, rule: str, way_out: str | None = None) -> Explained:
+    """Return the error that belongs to the area of `rule`, `ExchangeError` unless told."""
+    area = rule.rpartition("-")[0]
+    return _CLASS_OF_AREA.get(area, ExchangeError)(call, what, rule, way_out)
+
+
+def refuse_record(call: str, broken: BrokenRule) -> NoReturn:
+    """Raise what floor 0 found wrong in a record, as an error of the area of its rule."""
+    raise error_for(call, broken.what, broken.rule) from None
+
+
+def show(value: Any, most: int = 60) -> str:
+    """Return a short repr of a stranger's value; its type when even that fails."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a stranger's repr may raise anything
+        return f"a {type(value).__name__}"
+    return text if len(text) <= most else f"{text[: most - 3]}..."

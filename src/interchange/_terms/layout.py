@@ -1,0 +1,415 @@
+"""Layouts: shape and strides, and the integer mathematics on them.  No memory is touched.
+
+Source: dlpack.h (``DLTensor.shape``, ``DLTensor.strides``); array API standard 2025.12 (Indexing).
+Python's integers do not overflow; what would not fit into a signed 64-bit integer is refused where
+a layout is made, so that C never sees it.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from math import prod
+from operator import index as as_index
+from operator import mul
+from typing import Final
+
+from .errors import OutOfBoundsError, ViewError, error_for, show
+
+INT64_MAX: Final = 2**63 - 1
+MOST_AXES: Final = 64
+
+Ints = tuple[int, ...]
+
+
+def c_strides(shape: Ints) -> Ints:
+    """Return the strides of a row-major array [elements].
+
+    Extents of 0 count as 1, so that strides stay distinct and none is 0.
+
+    Examples
+    --------
+    >>> c_strides((2, 3, 4))
+    (12, 4, 1)
+    """
+    tail = [extent or 1 for extent in shape[:0:-1]]
+    return tuple(accumulate(tail, mul, initial=1))[::-1] if shape else ()
+
+
+def f_strides(shape: Ints) -> Ints:
+    """Return the strides of a column-major array [elements].
+
+    Examples
+    --------
+    >>> f_strides((2, 3, 4))
+    (1, 2, 6)
+    """
+    return c_strides(shape[::-1])[::-1]
+
+
+def problem(shape: Ints, strides: Ints | None, itemsize: int) -> tuple[str, str] | None:
+    """Return what keeps shape and strides from describing memory: (what, rule id), or None.
+
+    Parameters
+    ----------
+    shape : tuple[int, ...]
+        Extent of each axis [elements].
+    strides : tuple[int, ...] or None
+        Step along each axis [elements]; None for C order.
+    itemsize : int
+        Size of one element [bytes].
+
+    Examples
+    --------
+    >>> problem((2, -1), None, 4)
+    ('shape (2, -1) has a negative extent', 'DLP-SHAPE-3')
+    """
+    if len(shape) > MOST_AXES:
+        return f"ndim is {len(shape)}", "DLP-SHAPE-1"
+    if any(extent < 0 for extent in shape):
+        return f"shape {shape} has a negative extent", "DLP-SHAPE-3"
+    # Extents of 0 do not excuse the others: consumers multiply in any order.
+    if prod(extent or 1 for extent in shape) * itemsize > INT64_MAX:
+        return f"shape {shape} of {itemsize}-byte elements is too large", "DLP-SHAPE-4"
+    if strides is None:
+        return None
+    if any(not -INT64_MAX - 1 <= step <= INT64_MAX for step in strides):
+        return f"strides {strides} do not fit", "DLP-STRIDES-2"
+    low, high = byte_bounds(shape, strides, itemsize)
+    if low < -INT64_MAX or high > INT64_MAX:
+        return f"shape {shape} with strides {strides} spans {high - low} bytes", "DLP-STRIDES-2"
+    return None
+
+
+def byte_bounds(shape: Ints, strides: Ints, itemsize: int) -> tuple[int, int]:
+    """Return the bytes a strided array touches, relative to its first element.
+
+    Parameters
+    ----------
+    shape : tuple[int, ...]
+        Extent of each axis [elements].
+    strides : tuple[int, ...]
+        Step along each axis [elements].  May be negative or zero.
+    itemsize : int
+        Size of one element [bytes].
+
+    Returns
+    -------
+    low, high : int
+        Half-open range ``low <= b < high`` [bytes].  ``low`` is negative when an axis runs
+        backwards; ``(0, 0)`` when the array has no elements.
+
+    Raises
+    ------
+    ValueError
+        `shape` and `strides` differ in length.
+
+    Notes
+    -----
+    Source: dlpack.h 1.3, ``DLTensor.strides``.  The CUDA Array Interface counts strides in bytes:
+    divide first.
+
+    Examples
+    --------
+    >>> byte_bounds((2, 3), (3, 1), 4)  # C order
+    (0, 24)
+    >>> byte_bounds((4,), (-1,), 8)  # reversed: the first element comes last
+    (-24, 8)
+    """
+    if len(shape) != len(strides):
+        raise ValueError(f"shape {shape} and strides {strides} differ in length")
+    if 0 in shape:
+        return 0, 0
+    reach = [(extent - 1) * step for extent, step in zip(shape, strides)]
+    low = sum(offset for offset in reach if offset < 0)
+    high = sum(offset for offset in reach if offset > 0)
+    return low * itemsize, (high + 1) * itemsize
+
+
+class Layout:
+    """A shape and the strides on it.  A value: hashable, compared by both, never changed.
+
+    Parameters
+    ----------
+    shape : tuple[int, ...]
+        Extent of each axis [elements].
+    strides : tuple[int, ...], optional
+        Step along each axis [elements]; C order when left out.
+
+    Examples
+    --------
+    >>> Layout((2, 3)).strides
+    (3, 1)
+    >>> Layout((2, 3)).permute((1, 0))
+    Layout(shape=(3, 2), strides=(1, 3))
+    """
+
+    __slots__ = ("shape", "size", "strides")
+
+    shape: Ints
+    """Extent of each axis [elements]."""
+    strides: Ints
+    """Step along each axis [elements]."""
+    size: int
+    """Number of elements."""
+
+    def __init__(self, shape: Ints, strides: Ints | None = None) -> None:
+        self.shape = shape
+        self.strides = c_strides(shape) if strides is None else strides
+        self.size = prod(shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def is_c_contiguous(self) -> bool:
+        """Whether elements lie side by side, the last axis fastest; true for no elements."""
+        return self._is_contiguous(c_strides(self.shape))
+
+    @property
+    def is_f_contiguous(self) -> bool:
+        """Whether elements lie side by side, the first axis fastest; true for no elements."""
+        return self._is_contiguous(f_strides(self.shape))
+
+    def _is_contiguous(self, dense: Ints) -> bool:
+        """Compare strides with `dense`, where they mean something."""
+        if self.size == 0:
+            return True
+        return all(
+            step == expected or extent == 1
+            for extent, step, expected in zip(self.shape, self.strides, dense)
+        )
+
+    @property
+    def may_overlap(self) -> bool:
+        """Whether two indices may lead to the same element (exact for nested axes, else careful).
+
+        Examples
+        --------
+        >>> Layout((3, 4), (0, 1)).may_overlap
+        True
+        >>> Layout((3, 4), (8, 2)).may_overlap
+        False
+        """
+        if self.size <= 1:
+            return False
+        axes = sorted((abs(s), e) for e, s in zip(self.shape, self.strides) if e > 1)
+        reach = 0
+        for step, extent in axes:
+            if step <= reach:
+                return True
+            reach += step * (extent - 1)
+        return False
+
+    def byte_bounds(self, itemsize: int) -> tuple[int, int]:
+        """Return the half-open range that elements touch, from the first element [bytes]."""
+        return byte_bounds(self.shape, self.strides, itemsize)
+
+    def strides_in_bytes(self, itemsize: int) -> Ints:
+        """Return the strides [bytes]."""
+        return tuple(step * itemsize for step in self.strides)
+
+    def permute(self, axes: Ints, call: str = "permute_dims()") -> Layout:
+        """Return the layout with its axes in another order.
+
+        Parameters
+        ----------
+        axes : tuple[int, ...]
+            Which axis comes where; negative ones count from the end.
+
+        Raises
+        ------
+        ViewError
+            `axes` is no permutation (IX-AXES-1).
+        """
+        ndim = len(self.shape)
+        normal = tuple(axis + ndim if axis < 0 else axis for axis in axes)
+        if sorted(normal) != list(range(ndim)):
+            what = f"axes={axes} on {ndim} axes"
+            raise ViewError(call, what, "IX-AXES-1")
+        return Layout(
+            tuple(self.shape[axis] for axis in normal), tuple(self.strides[axis] for axis in normal)
+        )
+
+    def broadcast(self, shape: Ints, call: str = "broadcast_to()") -> Layout:
+        """Return the layout spread to `shape` with strides of 0.
+
+        Raises
+        ------
+        ViewError
+            An axis longer than 1 would change (IX-VIEW-1).
+
+        Examples
+        --------
+        >>> Layout((3, 1)).broadcast((2, 3, 4))
+        Layout(shape=(2, 3, 4), strides=(0, 1, 0))
+        """
+        lead = len(shape) - len(self.shape)
+        pairs = list(zip(self.shape, shape[max(lead, 0) :]))
+        if lead < 0 or any(old not in {1, new} for old, new in pairs):
+            what = f"shape {self.shape} does not spread to {shape}"
+            raise ViewError(call, what, "IX-VIEW-1", "spread axes of length 1 only")
+        steps = (0 if old != new else step for (old, new), step in zip(pairs, self.strides))
+        return Layout(shape, (0,) * lead + tuple(steps))
+
+    def reshape(self, shape: Ints) -> Layout | None:
+        """Return the layout with the same elements in the same order under another shape.
+
+        Parameters
+        ----------
+        shape : tuple[int, ...]
+            Extents with the same product [elements], all of them known.
+
+        Returns
+        -------
+        Layout or None
+            None when no strides do it without moving elements.
+
+        Examples
+        --------
+        >>> Layout((4, 6)).reshape((2, 2, 6))
+        Layout(shape=(2, 2, 6), strides=(12, 6, 1))
+        >>> Layout((4, 6), (1, 4)).reshape((24,)) is None
+        True
+        """
+        if prod(shape) != self.size:
+            return None
+        if self.size == 0:
+            return Layout(shape)
+        runs = self._runs()
+        strides: list[int] = []
+        for extent in reversed(shape):
+            while runs and runs[-1][0] == 1:
+                runs.pop()
+            if extent == 1:
+                strides.append(0)
+                continue
+            length, step = runs[-1]
+            if length % extent:
+                return None
+            strides.append(step)
+            runs[-1] = (length // extent, step * extent)
+        return Layout(shape, _fill_ones(shape, tuple(reversed(strides))))
+
+    def _runs(self) -> list[tuple[int, int]]:
+        """Return the axes merged where one continues the next: (extent, stride) [elements]."""
+        runs: list[tuple[int, int]] = []
+        for extent, step in zip(self.shape, self.strides):
+            if extent == 1:
+                continue
+            if runs and runs[-1][1] == extent * step:
+                runs[-1] = (runs[-1][0] * extent, step)
+            else:
+                runs.append((extent, step))
+        return runs
+
+    def index(self, key: object, call: str = "Array.__getitem__()") -> tuple[Layout, int]:
+        """Return the layout of a basic index, and where its first element is.
+
+        Parameters
+        ----------
+        key : int, slice, None, Ellipsis or a tuple of these
+            As the array API standard has it, with NumPy's rule that slices are clipped.
+        call : str, optional
+            Named in the error.
+
+        Returns
+        -------
+        layout : Layout
+            What the index selects.
+        offset : int
+            First element of it, counted from the first element of this one [elements].
+
+        Raises
+        ------
+        OutOfBoundsError
+            An int outside its axis, too many indices, or a kind of index that needs a copy
+            (IX-INDEX-1).
+
+        Examples
+        --------
+        >>> Layout((4, 6)).index((1, slice(None, None, -2)))
+        (Layout(shape=(3,), strides=(-2,)), 11)
+        """
+        shape: list[int] = []
+        strides: list[int] = []
+        offset = 0
+        axis = 0
+        for part in _expand(key, len(self.shape), call):
+            if part is None:
+                shape.append(1)
+                strides.append(0)
+                continue
+            extent, step = self.shape[axis], self.strides[axis]
+            axis += 1
+            if isinstance(part, slice):
+                start, stop, stride = _slice_indices(part, extent, call)
+                count = len(range(start, stop, stride))
+                shape.append(count)
+                strides.append(step * stride)
+                offset += start * step if count else 0
+            else:
+                offset += _position(part, extent, call) * step
+        fresh = Layout(tuple(shape), _fill_ones(tuple(shape), tuple(strides)))
+        return fresh, offset if fresh.size else 0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Layout):
+            return NotImplemented
+        return (self.shape, self.strides) == (other.shape, other.strides)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.strides))
+
+    def __repr__(self) -> str:
+        return f"Layout(shape={self.shape}, strides={self.strides})"
+
+
+def _fill_ones(shape: Ints, strides: Ints) -> Ints:
+    """Give axes of length 1 with stride 0 the stride of a dense axis, which peers accept best."""
+    filled = list(strides)
+    span = 1
+    for axis in reversed(range(len(shape))):
+        if shape[axis] == 1 and filled[axis] == 0:
+            filled[axis] = span
+        elif filled[axis]:
+            span = abs(filled[axis]) * max(shape[axis], 1)
+    return tuple(filled)
+
+
+def _expand(key: object, ndim: int, call: str) -> list[object]:
+    """Return one index per axis, and None where an axis is to be added."""
+    parts = list(key) if isinstance(key, tuple) else [key]
+    used = sum(part is not None and part is not Ellipsis for part in parts)
+    dots = sum(part is Ellipsis for part in parts)
+    if dots > 1 or used > ndim:
+        what = f"{show(key)} has {'two Ellipses' if dots > 1 else f'{used} indices'} on {ndim} axes"
+        raise OutOfBoundsError(call, what, "IX-INDEX-1")
+    fill: list[object] = [slice(None)] * (ndim - used)
+    if not dots:
+        return parts + fill
+    at = next(place for place, part in enumerate(parts) if part is Ellipsis)
+    return parts[:at] + fill + parts[at + 1 :]
+
+
+def _slice_indices(part: slice, extent: int, call: str) -> tuple[int, int, int]:
+    """Return start, stop and step of a slice on an axis, clipped [elements]."""
+    try:
+        start, stop, step = part.indices(extent)
+    except (TypeError, ValueError) as error:
+        raise OutOfBoundsError(call, f"{part} is no slice of ints", "IX-INDEX-1") from error
+    if not -INT64_MAX <= step <= INT64_MAX:
+        step = extent + 1 if step > 0 else -extent - 1
+    return start, stop, step
+
+
+def _position(part: object, extent: int, call: str) -> int:
+    """Return the place of an integer index on its axis, counted from its start [elements]."""
+    if isinstance(part, bool) or not hasattr(part, "__index__") or getattr(part, "ndim", 0):
+        raise OutOfBoundsError(call, f"index {show(part)} makes no view", "IX-INDEX-1")
+    place = as_index(part)  # type: ignore[arg-type]
+    if not -extent <= place < extent:
+        what = f"index {place} on an axis of {extent}"
+        raise OutOfBoundsError(call, what, "IX-INDEX-1")
+    return place + extent if place < 0 else place

@@ -1,0 +1,73 @@
+"""What a block of memory holds: element type, device and layout, without saying where it is.
+
+Source: dlpack.h, ``DLTensor`` less its pointer.  Arrays of one form share one Spec.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .layout import Layout, problem
+
+if TYPE_CHECKING:
+    from .devices import Device
+    from .dtypes import DType
+
+
+class Spec:
+    """Element type, device and layout of an array.  A value: never changed.
+
+    Parameters
+    ----------
+    dtype : DType
+        The element type.
+    device : Device
+        Where the memory is.
+    layout : Layout
+        Shape and strides [elements].
+    byte_offset : int, default 0
+        Where elements start after the address [bytes]; not 0 only on devices whose addresses are
+        handles.
+    """
+
+    __slots__ = ("byte_offset", "device", "dtype", "layout", "shape", "strides")
+
+    def __init__(
+        self, dtype: DType, device: Device, layout: Layout, byte_offset: int = 0
+    ) -> None:
+        self.dtype = dtype
+        self.device = device
+        self.layout = layout
+        self.shape = layout.shape
+        self.strides = layout.strides
+        self.byte_offset = byte_offset
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the elements, without gaps between them [bytes]."""
+        return self.dtype.nbytes(self.layout.size)
+
+    def problem(self) -> tuple[str, str] | None:
+        """Return what keeps the layout from describing memory: (what, rule id), or None."""
+        return problem(self.shape, self.strides, self.dtype.itemsize)
+
+    def with_layout(self, layout: Layout) -> Spec:
+        """Return the same with another layout."""
+        return Spec(self.dtype, self.device, layout, self.byte_offset)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Spec):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return self.dtype, self.device, self.layout, self.byte_offset
+
+    def __repr__(self) -> str:
+        return (
+            f"Spec({self.dtype}, {self.device}, shape={self.shape}, strides={self.strides},"
+            f" byte_offset={self.byte_offset})"
+        )

@@ -1,0 +1,89 @@
+"""Floor 0: what the C world promises.  Structs, capsules, records and the rule book.
+
+Source: dlpack.h 1.3 and its main branch; the Python specification of DLPack; the CUDA Array
+Interface; PEP 3118.  Names of C things are the C names.  Nothing here depends on an array library,
+so that tools which judge libraries can stand on it.
+"""
+
+from .buffers import buffer_address
+from .cai import InterfaceRecord, TypeStr, format_record, parse_record, parse_typestr
+from .capsules import (
+    EXCHANGE_API,
+    LEGACY,
+    USED_LEGACY,
+    USED_NAME,
+    USED_VERSIONED,
+    VERSIONED,
+    PyCapsule,
+    capsule_destructor,
+    capsule_name,
+    capsule_pointer,
+    deleter_at,
+    new_capsule,
+    rename_capsule,
+    set_capsule_destructor,
+)
+from .dlpack import (
+    DLPACK_FLAG_BITMASK_IS_COPIED,
+    DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
+    DLPACK_FLAG_BITMASK_READ_ONLY,
+    DLPACK_MAJOR_VERSION,
+    DLPACK_MINOR_VERSION,
+    DLPACK_VERSION,
+    DLDataType,
+    DLDataTypeCode,
+    DLDevice,
+    DLDeviceType,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+    DLPackExchangeAPI,
+    DLPackExchangeAPIHeader,
+    DLPackVersion,
+    DLTensor,
+)
+from .exchange import ExchangeTable, exchange_table
+from .rules import RULES, BrokenRule, Rule
+
+__all__ = [
+    "DLPACK_FLAG_BITMASK_IS_COPIED",
+    "DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED",
+    "DLPACK_FLAG_BITMASK_READ_ONLY",
+    "DLPACK_MAJOR_VERSION",
+    "DLPACK_MINOR_VERSION",
+    "DLPACK_VERSION",
+    "EXCHANGE_API",
+    "LEGACY",
+    "RULES",
+    "USED_LEGACY",
+    "USED_NAME",
+    "USED_VERSIONED",
+    "VERSIONED",
+    "BrokenRule",
+    "DLDataType",
+    "DLDataTypeCode",
+    "DLDevice",
+    "DLDeviceType",
+    "DLManagedTensor",
+    "DLManagedTensorVersioned",
+    "DLPackExchangeAPI",
+    "DLPackExchangeAPIHeader",
+    "DLPackVersion",
+    "DLTensor",
+    "ExchangeTable",
+    "InterfaceRecord",
+    "PyCapsule",
+    "Rule",
+    "TypeStr",
+    "buffer_address",
+    "capsule_destructor",
+    "capsule_name",
+    "capsule_pointer",
+    "deleter_at",
+    "exchange_table",
+    "format_record",
+    "new_capsule",
+    "parse_record",
+    "parse_typestr",
+    "rename_capsule",
+    "set_capsule_destructor",
+]

@@ -1,0 +1,291 @@
+"""The array-interface records: the CUDA Array Interface, and NumPy's, whose keys it borrows.
+
+Source: CUDA Array Interface, versions 0 to 3; NumPy array interface, version 3 (typestr grammar).
+A record is read once, checked for form, and becomes an `InterfaceRecord`.  Nothing here judges a
+dtype, follows a pointer or looks at a stream's worth: that is for higher floors.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, NamedTuple
+
+from .rules import BrokenRule
+
+LATEST_VERSION: Final = 3
+_INT64_MAX: Final = 2**63 - 1
+_UINT64_MAX: Final = 2**64 - 1
+
+_TYPESTR: Final = re.compile(r"([<>|])([tbiufcmMOSUV])([0-9]{1,9})(\[[0-9a-zA-Z/]+\])?")
+
+
+class TypeStr(NamedTuple):
+    """A parsed type string.
+
+    Attributes
+    ----------
+    byteorder : str
+        ``"<"`` little, ``">"`` big, ``"|"`` not relevant.
+    kind : str
+        One letter of ``tbiufcmMOSUV``.
+    size : int
+        Size of one element: [bits] for kind ``t``, [code points] for ``U``, else [bytes].
+    unit : str
+        What stands in square brackets after a time, else empty.
+    """
+
+    byteorder: str
+    kind: str
+    size: int
+    unit: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.byteorder}{self.kind}{self.size}{self.unit}"
+
+    @property
+    def itemsize(self) -> int:
+        """Size of one element [bytes]."""
+        if self.kind == "t":
+            return (self.size + 7) // 8
+        return self.size * (4 if self.kind == "U" else 1)
+
+
+def parse_typestr(text: object) -> TypeStr:
+    """Parse a type string of the array interface.
+
+    Parameters
+    ----------
+    text : str
+        Byte order, kind and size, such as ``"<f4"``.
+
+    Returns
+    -------
+    TypeStr
+        The three parts, and the unit of a time.
+
+    Raises
+    ------
+    BrokenRule
+        `text` is not of that grammar (CAI-TYPESTR-1).
+
+    Examples
+    --------
+    >>> parse_typestr("<f4")
+    TypeStr(byteorder='<', kind='f', size=4, unit='')
+    >>> str(parse_typestr("<M8[ns]"))
+    '<M8[ns]'
+    """
+    match = _TYPESTR.fullmatch(text) if isinstance(text, str) else None
+    if match is None or (match[4] and match[2] not in "mM"):
+        raise BrokenRule("CAI-TYPESTR-1", f"typestr is {text!r}")
+    return TypeStr(match[1], match[2], int(match[3]), match[4] or "")
+
+
+class InterfaceRecord(NamedTuple):
+    """One array-interface record, read and checked for form.
+
+    Attributes
+    ----------
+    ptr : int
+        Address of the first element; 0 when there are no elements.
+    readonly : bool
+        Whether the memory must not be written.
+    shape : tuple[int, ...]
+        Extent of each axis [elements].
+    strides : tuple[int, ...] or None
+        Step along each axis [bytes]; None for C order.
+    typestr : TypeStr
+        Byte order, kind and size of one element.
+    version : int
+        Version of the interface; 0 when the record does not say.
+    stream : int or None
+        The producer's stream (version 3); None when nothing is pending.
+    mask : object
+        None, or another object with the interface.
+    descr : list or None
+        Fields of a structured element, as the producer wrote them.
+    """
+
+    ptr: int
+    readonly: bool
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    typestr: TypeStr
+    version: int
+    stream: int | None = None
+    mask: Any = None
+    descr: Any = None
+
+
+
+def _as_int(value: object) -> int | None:
+    """Return an exact int for an int-like (a NumPy integer is one), None for anything else."""
+    if type(value) is int:
+        return value
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        return None
+    return int(value.__index__())
+
+
+def _extents(value: object) -> tuple[int, ...]:
+    """Check and return the shape [elements]."""
+    if not isinstance(value, (tuple, list)):
+        raise BrokenRule("CAI-SHAPE-1", f"shape is {value!r}")
+    shape = tuple(map(_as_int, value))
+    clean = tuple(extent for extent in shape if extent is not None and 0 <= extent <= _INT64_MAX)
+    if len(clean) != len(shape):
+        raise BrokenRule("CAI-SHAPE-1", f"shape is {value!r}")
+    return clean
+
+
+def _byte_strides(value: object, ndim: int) -> tuple[int, ...] | None:
+    """Check and return the strides [bytes], or None for C order."""
+    if value is None:
+        return None
+    if not isinstance(value, (tuple, list)):
+        raise BrokenRule("CAI-STRIDES-1", f"strides is {value!r}")
+    strides = tuple(step for step in map(_as_int, value) if step is not None)
+    if len(strides) != len(value) or any(abs(step) > _INT64_MAX for step in strides):
+        raise BrokenRule("CAI-STRIDES-1", f"strides is {value!r}")
+    if len(strides) != ndim:
+        raise BrokenRule(
+            "CAI-STRIDES-2", f"strides {strides} has {len(strides)} entries for {ndim} axes"
+        )
+    return strides
+
+
+def _address(value: object) -> tuple[int, bool]:
+    """Check and return the ``data`` entry: address and read-only flag."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise BrokenRule("CAI-DATA-1", f"data is {value!r}")
+    ptr = 0 if value[0] is None else _as_int(value[0])
+    if ptr is None or not 0 <= ptr <= _UINT64_MAX:
+        raise BrokenRule("CAI-DATA-1", f"data is {value!r}")
+    return ptr, bool(value[1])
+
+
+# Shape, strides and typestr repeat from call to call; what was checked once is found again by
+# value.  Entries hold exact ints, so that a bool or a NumPy integer never gets further than the key.
+_forms: dict[Any, tuple[tuple[int, ...], tuple[int, ...] | None, TypeStr]] = {}
+_MOST_FORMS: Final = 1024
+
+
+def _form(shape: Any, strides: Any, typestr: Any) -> tuple[Any, Any, TypeStr]:
+    """Check the three entries that say what the memory holds."""
+    extents = _extents(shape)
+    checked = (extents, _byte_strides(strides, len(extents)), parse_typestr(typestr))
+    if type(shape) is tuple and all(type(extent) is int for extent in shape):
+        if len(_forms) >= _MOST_FORMS:
+            _forms.clear()
+        _forms[shape, strides if strides is None else checked[1], typestr] = checked
+    return checked
+
+
+def parse_record(record: Any) -> InterfaceRecord:
+    """Read an array-interface record, once, and check its form.
+
+    Parameters
+    ----------
+    record : dict
+        What ``__cuda_array_interface__`` or ``__array_interface__`` gave.  Optional keys may be
+        absent or None; unknown keys are ignored.
+
+    Returns
+    -------
+    InterfaceRecord
+        The entries, with exact Python ints.
+
+    Raises
+    ------
+    BrokenRule
+        An entry that the interface requires is missing or malformed (CAI-DICT-1, CAI-SHAPE-1,
+        CAI-STRIDES-1, CAI-STRIDES-2, CAI-DATA-1, CAI-TYPESTR-1, CAI-VER-1, CAI-STREAM-1).
+
+    Examples
+    --------
+    >>> parse_record({"shape": (2, 3), "typestr": "<f4", "data": (4096, False), "version": 3}).shape
+    (2, 3)
+    """
+    try:
+        get = record.get
+        shape = record["shape"]
+        typestr = record["typestr"]
+        data = record["data"]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise BrokenRule("CAI-DICT-1", _what_is_missing(record)) from error
+    strides = get("strides")
+    try:
+        extents, steps, element = _forms[shape, strides, typestr]
+    except (KeyError, TypeError):
+        extents, steps, element = _form(shape, strides, typestr)
+    if type(data) is tuple and len(data) == 2 and type(data[0]) is int and 0 <= data[0] < 2**63:
+        ptr, readonly = data
+    else:
+        ptr, readonly = _address(data)
+    version = get("version", 0)
+    if type(version) is not int or version < 0:
+        version = _checked_version(version)
+    stream = get("stream")
+    if stream is not None:
+        stream = _checked_stream(stream)
+    return InterfaceRecord(
+        ptr, bool(readonly), extents, steps, element, version, stream, get("mask"), get("descr")
+    )
+
+
+def _what_is_missing(record: Any) -> str:
+    """Say what keeps `record` from being a record."""
+    try:
+        missing = [key for key in ("shape", "typestr", "data") if key not in record]
+    except TypeError:
+        missing = []
+    if missing and hasattr(record, "keys"):
+        return f"the record lacks {', '.join(map(repr, missing))}"
+    return f"the record is {type(record).__name__}"
+
+
+def _checked_version(version: object) -> int:
+    """Return the version as an exact int; None counts as 0, the version without the key."""
+    number = 0 if version is None else _as_int(version)
+    if number is None or number < 0:
+        raise BrokenRule("CAI-VER-1", f"version is {version!r}")
+    return number
+
+
+def _checked_stream(stream: object) -> int:
+    """Return the stream as an exact int; 0 and negative numbers are refused."""
+    number = _as_int(stream)
+    if number is None or number <= 0:
+        raise BrokenRule("CAI-STREAM-1", f"stream is {stream!r}")
+    return number
+
+
+def format_record(record: InterfaceRecord) -> dict[str, Any]:
+    """Return the dict that a producer hands out for `record`.
+
+    Parameters
+    ----------
+    record : InterfaceRecord
+        What to say.  `stream` is written from version 3 on, `mask` and `descr` never.
+
+    Returns
+    -------
+    dict
+        A fresh dict; ``strides`` is None for C order.
+
+    Examples
+    --------
+    >>> format_record(InterfaceRecord(4096, False, (2,), None, parse_typestr("<f4"), 3))
+    {'shape': (2,), 'typestr': '<f4', 'data': (4096, False), 'strides': None, 'version': 3, \
+'stream': None}
+    """
+    result: dict[str, Any] = {
+        "shape": record.shape,
+        "typestr": str(record.typestr),
+        "data": (record.ptr, record.readonly),
+        "strides": record.strides,
+        "version": record.version,
+    }
+    if record.version >= LATEST_VERSION:
+        result["stream"] = record.stream
+    return result

@@ -1,0 +1,112 @@
+"""Python capsules, and calls of C function pointers.  The only user of ``PYFUNCTYPE``.
+
+Source: CPython C API (PyCapsule), DLPack Python specification (names and life of a capsule).
+
+Every prototype hangs on a private ``PyDLL``: attributes set on the ``ctypes`` handle that all
+libraries share would change the calls of the whole process (HOST-CTYPES-1).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, Final
+
+_python: Final = (
+    ctypes.PyDLL("python", handle=sys.dllhandle)
+    if sys.platform == "win32"
+    else ctypes.PyDLL(None)
+)
+
+Prototype = ctypes.PYFUNCTYPE
+
+
+def python_function(name: str, result: Any, *arguments: Any) -> Any:
+    """Return a C API function with its prototype, the GIL held during calls."""
+    return Prototype(result, *arguments)((name, _python))
+
+
+increase_reference: Final = python_function("Py_IncRef", None, ctypes.py_object)
+decrease_reference: Final = python_function("Py_DecRef", None, ctypes.py_object)
+
+
+def _static_name(name: bytes) -> bytes:
+    """Return `name` kept for ever: a capsule stores the pointer, not the string (DLP-CAP-4)."""
+    increase_reference(name)
+    return name
+
+
+LEGACY: Final = _static_name(b"dltensor")
+VERSIONED: Final = _static_name(b"dltensor_versioned")
+USED_LEGACY: Final = _static_name(b"used_dltensor")
+USED_VERSIONED: Final = _static_name(b"used_dltensor_versioned")
+EXCHANGE_API: Final = _static_name(b"dlpack_exchange_api")
+
+USED_NAME: Final = {LEGACY: USED_LEGACY, VERSIONED: USED_VERSIONED}
+"""Name of an unused capsule -> its name once consumed."""
+
+new_capsule: Final = python_function(
+    "PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+)
+"""``new_capsule(address, name, destructor address or None)``."""
+capsule_name: Final = python_function("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
+"""The name of a capsule, or None; ValueError for what is no capsule."""
+capsule_pointer: Final = python_function(
+    "PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p
+)
+"""The address in a capsule of that name; ValueError otherwise."""
+rename_capsule: Final = python_function(
+    "PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p
+)
+"""``rename_capsule(capsule, name)``; `name` must be static."""
+capsule_destructor: Final = python_function(
+    "PyCapsule_GetDestructor", ctypes.c_void_p, ctypes.py_object
+)
+"""The address of the destructor, or None."""
+set_capsule_destructor: Final = python_function(
+    "PyCapsule_SetDestructor", ctypes.c_int, ctypes.py_object, ctypes.c_void_p
+)
+
+free: Final = python_function("PyMem_Free", None, ctypes.c_void_p)
+
+anchor: Final = ctypes.create_string_buffer(1)
+PyCapsule: Final = type(new_capsule(ctypes.addressof(anchor), None, None))
+"""The type of every capsule."""
+
+# Variants for the hot path.  Without declared argument types a call takes only ctypes instances,
+# bytes and None, and skips their conversion: give them nothing else, an int would be cut to 32 bits.
+class Address(ctypes.c_void_p):
+    """A result that stays a ctypes instance, so that it can be passed on as it is."""
+
+
+fast_pointer: Final = Prototype(ctypes.POINTER(ctypes.c_char))(("PyCapsule_GetPointer", _python))
+"""``f(py_object(capsule), name)`` -> pointer that can be sliced into bytes."""
+fast_rename: Final = Prototype(ctypes.c_int)(("PyCapsule_SetName", _python))
+"""``f(py_object(capsule), static name)``."""
+fast_set_destructor: Final = Prototype(ctypes.c_int)(("PyCapsule_SetDestructor", _python))
+"""``f(py_object(capsule), None)``."""
+fast_new: Final = Prototype(ctypes.py_object)(("PyCapsule_New", _python))
+"""``f(Address, Address of a static name, Address of a destructor)``."""
+fast_allocate: Final = Prototype(Address)(("PyMem_Malloc", _python))
+"""``f(c_size_t)`` -> Address."""
+fast_copy: Final = Prototype(ctypes.c_int)(("memmove", _python))
+"""``f(Address, bytes, c_size_t)``."""
+fast_increase_reference: Final = Prototype(None)(("Py_IncRef", _python))
+"""``f(py_object)``."""
+
+_Deleter = Prototype(None, ctypes.c_void_p)
+_FastDeleter = Prototype(None)
+deleters: Final[dict[int, Any]] = {}
+
+
+def deleter_at(address: int) -> Any:
+    """Return the deleter at `address` as a callable that takes the address of its struct."""
+    return _Deleter(address)
+
+
+def fast_deleter_at(address: int) -> Any:
+    """Return the deleter at `address` as a callable that takes a pointer instance, never an int."""
+    function = deleters.get(address)
+    if function is None:
+        function = deleters[address] = _FastDeleter(address)
+    return function

@@ -1,0 +1,643 @@
+"""The rule book: every rule of every protocol, under the id that errors, checks and docs cite.
+
+Sources are named per rule.  Abbreviations: *header* is dlpack.h 1.3, *spec* the Python
+specification of DLPack, *standard* the array API standard 2025.12, *CAI* the CUDA Array Interface
+version 3, *PEP 3118* the buffer protocol.  ``interchange`` marks rules of our own, drawn from the
+others where they are silent.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final, Literal, NamedTuple
+
+Severity = Literal["MUST", "SHOULD", "QUIRK"]
+
+
+class Rule(NamedTuple):
+    """One row of the rule book.
+
+    Attributes
+    ----------
+    id : str
+        What errors, checks and docs cite.
+    text : str
+        The rule, in one sentence without a full stop.
+    way_out : str
+        What somebody who met it can do, in the imperative.
+    source : str
+        The document and the place in it.
+    severity : {"MUST", "SHOULD", "QUIRK"}
+        MUST: breaking it loses data or crashes; SHOULD: breaking it surprises; QUIRK: allowed, but
+        peers differ.
+    """
+
+    id: str
+    text: str
+    way_out: str
+    source: str
+    severity: Severity = "MUST"
+
+
+class BrokenRule(ValueError):
+    """What floor 0 raises: a rule id and what was found.  Higher floors turn it into their errors.
+
+    Parameters
+    ----------
+    rule : str
+        Id of a row in `RULES`.
+    what : str
+        What was found, as the subject of a message.
+    """
+
+    def __init__(self, rule: str, what: str) -> None:
+        super().__init__(f"{what}; {RULES[rule].text} [{rule}]")
+        self.rule = rule
+        self.what = what
+
+
+_CAPSULES: Final = (
+    Rule(
+        "DLP-CAP-1",
+        "a capsule to consume is named 'dltensor' or 'dltensor_versioned'",
+        "pass what __dlpack__() returned, or the object itself",
+        "spec, PyCapsule names",
+    ),
+    Rule(
+        "DLP-CAP-2",
+        "a capsule is consumed once, and its name then begins with 'used_'",
+        "ask the producer for a fresh capsule",
+        "spec, Implementation; P1",
+    ),
+    Rule(
+        "DLP-CAP-3",
+        "__dlpack__() returns a PyCapsule",
+        "mend the producer, or pass its memory through from_pointer()",
+        "standard, array.__dlpack__",
+    ),
+    Rule(
+        "DLP-CAP-4",
+        "the name of a capsule is a static string",
+        "keep the bytes of the name for the life of the process",
+        "spec, PyCapsule names",
+    ),
+    Rule(
+        "DLP-CAP-5",
+        "consuming takes the pointer, renames, and clears the destructor before anything can fail",
+        "rename first, then validate",
+        "spec, Implementation; P3, P6, P7",
+    ),
+    Rule(
+        "DLP-CAP-6",
+        "every call of __dlpack__() gives a fresh capsule with a struct of its own",
+        "allocate one struct per capsule",
+        "spec, Implementation; P14",
+    ),
+)
+
+_VERSIONS: Final = (
+    Rule(
+        "DLP-VER-1",
+        "with a foreign major version only the deleter is called, and nothing else is read",
+        "ask the producer for max_version=(1, 3) or lower, or update interchange",
+        "header, DLManagedTensorVersioned; P45",
+    ),
+    Rule(
+        "DLP-VER-2",
+        "max_version is None or a tuple of two ints",
+        "pass a tuple such as (1, 3)",
+        "standard, array.__dlpack__",
+    ),
+    Rule(
+        "DLP-VER-3",
+        "a consumer looks at the capsule's name and at version.major, whatever it asked for",
+        "dispatch on the name of the capsule",
+        "standard, array.__dlpack__ notes; P90",
+    ),
+    Rule(
+        "DLP-VER-4",
+        "a request for major version 1 or newer is answered with the versioned struct",
+        "export 'dltensor_versioned' when max_version >= (1, 0)",
+        "standard, array.__dlpack__ notes; P57",
+        "SHOULD",
+    ),
+)
+
+_LIFE: Final = (
+    Rule(
+        "DLP-LIFE-1",
+        "the deleter of a consumed tensor runs exactly once, when its last view dies",
+        "own the struct in one place",
+        "header, deleter; P4, P9",
+    ),
+    Rule(
+        "DLP-LIFE-2",
+        "an unconsumed capsule runs the deleter when it dies",
+        "give the capsule a destructor that looks at its name",
+        "spec, PyCapsule destructor; P2, P5",
+    ),
+    Rule(
+        "DLP-LIFE-3",
+        "a deleter may run on any thread, without the GIL, and after the interpreter is gone",
+        "take the GIL inside the deleter, and leak when Python is down",
+        "spec, deleter; P20, P21, P22",
+    ),
+    Rule(
+        "DLP-LIFE-4",
+        "a deleter or destructor is native code that leaves a pending exception in place",
+        "never pass a Python callback as a C function pointer",
+        "interchange; P15, P18, P19",
+    ),
+    Rule(
+        "DLP-LIFE-5",
+        "a NULL deleter means there is nothing to release",
+        "test the pointer before the call",
+        "header, deleter; P10",
+    ),
+    Rule(
+        "DLP-LIFE-6",
+        "this NumPy's native deleters do not pass the self-test, so memory of our own cannot leave",
+        "install a NumPy release that this version of interchange was tested with",
+        "interchange",
+    ),
+)
+
+_DEVICES: Final = (
+    Rule(
+        "DLP-DEV-1",
+        "a device type is one of the numbers of DLDeviceType",
+        "update interchange, or ask the producer for dl_device=(1, 0)",
+        "header, DLDeviceType",
+    ),
+    Rule(
+        "DLP-DEV-2",
+        "__dlpack_device__() returns a tuple of two ints",
+        "mend the producer",
+        "standard, array.__dlpack_device__; P87",
+    ),
+    Rule(
+        "DLP-DEV-3",
+        "the device in the capsule is where the memory is, whatever __dlpack_device__() said",
+        "mend the producer so that both agree",
+        "spec, Reference implementations; P78",
+    ),
+    Rule(
+        "DLP-DEV-4",
+        "dl_device is None or a tuple of two ints",
+        "pass a tuple such as (1, 0)",
+        "standard, array.__dlpack__",
+    ),
+    Rule(
+        "DLP-DEV-5",
+        "a producer that cannot hand memory to dl_device raises BufferError",
+        "move the array with the library that owns the device first",
+        "standard, array.__dlpack__",
+    ),
+    Rule(
+        "DLP-DEV-6",
+        "only host-accessible memory can be read here",
+        "move the array to the host with its own library first, or pass device='cpu' on import",
+        "interchange",
+    ),
+)
+
+_DTYPES: Final = (
+    Rule(
+        "DLP-DTYPE-1",
+        "an element type is a known code with bits and lanes that are legal for it",
+        "cast the array to a type that both sides know",
+        "header, DLDataTypeCode; P46, P47, P48",
+    ),
+    Rule(
+        "DLP-DTYPE-2",
+        "bits and lanes are at least 1",
+        "mend the producer",
+        "header, DLDataType",
+    ),
+    Rule(
+        "DLP-DTYPE-3",
+        "elements are in native byte order, and plain: no structs, objects, times or text",
+        "convert on the producer's side, for NumPy x.astype(x.dtype.newbyteorder('='))",
+        "header, DLDataType; P53",
+    ),
+    Rule(
+        "DLP-DTYPE-4",
+        "this protocol has no name for the element type",
+        "use another protocol, or view the array as unsigned integers of the same size",
+        "interchange",
+    ),
+    Rule(
+        "DLP-DTYPE-5",
+        "packed elements below 8 bits have no address of their own, so no views are made of them",
+        "unpack on the producer's side, or take the array as a whole",
+        "header, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED",
+    ),
+)
+
+_LAYOUT: Final = (
+    Rule(
+        "DLP-SHAPE-1",
+        "ndim is between 0 and 64",
+        "mend the producer, or reshape to fewer axes",
+        "header, DLTensor.ndim",
+    ),
+    Rule(
+        "DLP-SHAPE-2",
+        "shape is a pointer to ndim extents, NULL only for ndim 0",
+        "mend the producer",
+        "header, DLTensor.shape",
+    ),
+    Rule(
+        "DLP-SHAPE-3",
+        "an extent is at least 0",
+        "mend the producer",
+        "header, DLTensor.shape",
+    ),
+    Rule(
+        "DLP-SHAPE-4",
+        "the number of elements and of bytes fit in a signed 64-bit integer",
+        "mend the producer",
+        "interchange",
+    ),
+    Rule(
+        "DLP-STRIDES-1",
+        "exported strides are never NULL for ndim > 0; a consumer takes NULL as C order",
+        "fill the strides",
+        "header, DLTensor.strides; P29, P30",
+    ),
+    Rule(
+        "DLP-STRIDES-2",
+        "strides stay within the 64-bit address range on both sides of the first element",
+        "mend the producer",
+        "interchange",
+    ),
+    Rule(
+        "DLP-STRIDES-3",
+        "byte strides along an axis longer than 1 are whole multiples of the element size",
+        "make a contiguous copy on the producer's side",
+        "header, DLTensor.strides; P39, P42",
+    ),
+    Rule(
+        "DLP-STRIDES-4",
+        "strides count elements, not bytes",
+        "divide by the element size",
+        "header, DLTensor.strides; P44",
+    ),
+    Rule(
+        "DLP-DATA-1",
+        "data is not NULL when the array has elements",
+        "mend the producer",
+        "header, DLTensor.data",
+    ),
+    Rule(
+        "DLP-DATA-2",
+        "the first element is at data + byte_offset, within the address range",
+        "mend the producer",
+        "header, DLTensor.byte_offset; P31, P32, P33",
+    ),
+    Rule(
+        "DLP-DATA-3",
+        "data of an empty array is NULL, and is never dereferenced",
+        "export NULL",
+        "header, DLTensor.data; P43",
+        "QUIRK",
+    ),
+)
+
+_READ_ONLY_AND_COPIES: Final = (
+    Rule(
+        "DLP-RO-1",
+        "only the versioned struct can say that memory is read-only",
+        "ask with max_version=(1, 0) or newer, or export a copy",
+        "header, DLPACK_FLAG_BITMASK_READ_ONLY; P54",
+    ),
+    Rule(
+        "DLP-RO-2",
+        "the read-only flag survives every re-export",
+        "carry the flag",
+        "header, DLPACK_FLAG_BITMASK_READ_ONLY; P58",
+    ),
+    Rule(
+        "DLP-RO-3",
+        "read-only memory is not written, nor handed to a library that would forget the flag",
+        "pass a copy, or say assume_writable=True if you own the memory",
+        "interchange; P59",
+    ),
+    Rule(
+        "DLP-COPY-1",
+        "copy=False never copies",
+        "allow the copy with copy=None",
+        "standard, from_dlpack; P63",
+    ),
+    Rule(
+        "DLP-COPY-2",
+        "copy=True always copies, and the copy is flagged IS_COPIED",
+        "make the copy and set the flag",
+        "standard, array.__dlpack__; P62, P64",
+    ),
+    Rule(
+        "DLP-COPY-3",
+        "copy is None, True or False",
+        "pass one of the three",
+        "standard, array.__dlpack__",
+    ),
+)
+
+_STREAMS: Final = (
+    Rule(
+        "DLP-STREAM-1",
+        "a producer without streams takes stream=None only, and is sent nothing else",
+        "leave stream out for host memory",
+        "standard, array.__dlpack__; P78",
+    ),
+    Rule(
+        "DLP-STREAM-2",
+        "on CUDA a stream is None, -1, 1, 2 or a handle above 2, and never 0",
+        "pass 1 for the legacy default stream, 2 for the per-thread one, -1 for no synchronization",
+        "standard, array.__dlpack__; P67, P70",
+    ),
+    Rule(
+        "DLP-STREAM-3",
+        "on ROCm a stream is None, -1, 0 or a handle above 2, and never 1 or 2",
+        "pass 0 for the default stream, -1 for no synchronization",
+        "standard, array.__dlpack__; P70",
+    ),
+    Rule(
+        "DLP-STREAM-4",
+        "a stream is None or an int",
+        "pass the handle of the stream as an int",
+        "standard, array.__dlpack__",
+    ),
+    Rule(
+        "DLP-STREAM-5",
+        "the stream is always sent to producers with streams, since they read its absence differently",
+        "pass the consumer's stream explicitly",
+        "interchange; P69",
+    ),
+    Rule(
+        "DLP-STREAM-6",
+        "ordering the work of two streams needs the CUDA driver, which this release does not call",
+        "synchronize on the producer's side and pass stream=-1",
+        "interchange",
+    ),
+)
+
+_NEGOTIATION: Final = (
+    Rule(
+        "DLP-NEG-1",
+        "an object to import has __dlpack__ and __dlpack_device__",
+        "use asarray(), from_buffer() or from_pointer() for objects that speak another protocol",
+        "standard, from_dlpack",
+    ),
+    Rule(
+        "DLP-NEG-2",
+        "a producer without a keyword is asked again without it, and its own TypeError is not hidden",
+        "accept stream, max_version, dl_device and copy as keywords",
+        "standard, array.__dlpack__; P89",
+        "SHOULD",
+    ),
+    Rule(
+        "DLP-NEG-3",
+        "max_version is sent first, so that read-only arrays can be exchanged",
+        "send max_version",
+        "standard, from_dlpack; P56",
+        "SHOULD",
+    ),
+    Rule(
+        "DLP-API-1",
+        "the C exchange table is looked up on the exact type, and none of its functions synchronises",
+        "use __dlpack__(stream=...) where streams differ",
+        "header, DLPackExchangeAPI; P96",
+    ),
+    Rule(
+        "DLP-API-2",
+        "a C exchange function returns 0, or -1 with a Python error set",
+        "mend the producer",
+        "header, DLPackExchangeAPI",
+    ),
+)
+
+_CAI: Final = (
+    Rule(
+        "CAI-DICT-1",
+        "the interface is a dict with 'shape', 'typestr' and 'data'",
+        "mend the producer",
+        "CAI, Python Interface Specification",
+    ),
+    Rule(
+        "CAI-SHAPE-1",
+        "shape is a tuple of ints, each between 0 and 2**63 - 1",
+        "mend the producer",
+        "CAI, Python Interface Specification",
+    ),
+    Rule(
+        "CAI-STRIDES-1",
+        "strides is None, for C order, or a tuple of ints that count bytes",
+        "mend the producer",
+        "CAI, Python Interface Specification; P93",
+    ),
+    Rule(
+        "CAI-STRIDES-2",
+        "strides has one entry per axis",
+        "mend the producer",
+        "CAI, Python Interface Specification",
+    ),
+    Rule(
+        "CAI-DATA-1",
+        "data is a tuple of an address below 2**64 and a read-only flag",
+        "mend the producer",
+        "CAI, Python Interface Specification",
+    ),
+    Rule(
+        "CAI-DATA-2",
+        "the address is 0 for arrays without elements, and only for those",
+        "mend the producer",
+        "CAI, Python Interface Specification; P43",
+    ),
+    Rule(
+        "CAI-TYPESTR-1",
+        "typestr is a byte order (<, > or |), a kind and a size, such as '<f4'",
+        "mend the producer",
+        "NumPy array interface, typestr",
+    ),
+    Rule(
+        "CAI-TYPESTR-2",
+        "typestr does not tell this element type from others of its size",
+        "pass dtype= to say what the elements are",
+        "CAI, typestr; P49",
+    ),
+    Rule(
+        "CAI-VER-1",
+        "version is an int of 0 or more",
+        "mend the producer",
+        "CAI, Python Interface Specification",
+    ),
+    Rule(
+        "CAI-STREAM-1",
+        "stream is None, 1, 2 or a handle, and never 0",
+        "publish 1 for the legacy default stream, None when nothing is pending",
+        "CAI, Synchronization",
+    ),
+    Rule(
+        "CAI-STREAM-2",
+        "synchronizing on the published stream is enough for all pending work on the data",
+        "order the other streams before the published one",
+        "CAI, Synchronization; P73, P74",
+    ),
+    Rule(
+        "CAI-MASK-1",
+        "masked arrays have no counterpart in DLPack",
+        "fill the masked elements, or exchange data and mask as two arrays",
+        "CAI, mask; P94",
+    ),
+    Rule(
+        "CAI-LIFE-1",
+        "the record owns nothing, so the consumer holds the object that gave it",
+        "keep the exporting object alive",
+        "CAI, Lifetime management",
+    ),
+    Rule(
+        "CAI-ATTR-1",
+        "an object without device memory has no __cuda_array_interface__, so that hasattr() works",
+        "raise AttributeError and nothing else",
+        "interchange; P92",
+    ),
+)
+
+_HOST: Final = (
+    Rule(
+        "HOST-CTYPES-1",
+        "prototypes hang on a private PyDLL, never on the handle that all libraries share",
+        "use interchange.abi",
+        "interchange",
+    ),
+    Rule(
+        "BUF-1",
+        "an object with the buffer protocol gives a buffer",
+        "pass bytes, bytearray, memoryview, array.array, a ctypes array or an array library's object",
+        "PEP 3118",
+    ),
+    Rule(
+        "BUF-SUBOFFSETS-1",
+        "buffers with suboffsets point to rows that lie apart, which strides cannot describe",
+        "copy the rows into one block",
+        "PEP 3118",
+    ),
+    Rule(
+        "BUF-FORMAT-1",
+        "a buffer's format is one native element without padding, such as 'f' or '<i'",
+        "cast the memoryview, or pass an array with a plain dtype",
+        "PEP 3118, struct format",
+    ),
+    Rule(
+        "BUF-FORMAT-2",
+        "the buffer protocol has no format for this element type",
+        "use __dlpack__, or view the array as unsigned integers of the same size",
+        "PEP 3118",
+    ),
+    Rule(
+        "AI-1",
+        "an object to import has __array_interface__ with shape, typestr and a host address",
+        "use asarray() for objects that speak another protocol",
+        "NumPy array interface",
+    ),
+    Rule(
+        "AI-MASK-1",
+        "an array interface with a mask is not a plain array",
+        "fill the masked elements, or exchange data and mask as two arrays",
+        "NumPy array interface",
+    ),
+    Rule(
+        "AI-DESCR-1",
+        "structured elements have no counterpart in DLPack",
+        "exchange the fields one by one",
+        "NumPy array interface",
+    ),
+)
+
+_OURS: Final = (
+    Rule(
+        "IX-PROTOCOL-1",
+        "an array speaks DLPack, the array interface, the buffer protocol or __array__",
+        "wrap the memory with from_pointer(), or give its class the Producer mixin",
+        "interchange",
+    ),
+    Rule(
+        "IX-POINTER-1",
+        "from_pointer() takes an address, a shape, a dtype and strides that describe one array",
+        "pass the address as an int and strides in elements",
+        "interchange",
+    ),
+    Rule(
+        "IX-PRODUCER-1",
+        "__interchange__() returns an interchange.Array",
+        "return from_pointer(...) or asarray(...)",
+        "interchange",
+    ),
+    Rule(
+        "IX-INDEX-1",
+        "an index is made of ints, slices, None and one Ellipsis, within the shape",
+        "index with an array library for anything else",
+        "standard, Indexing",
+    ),
+    Rule(
+        "IX-VIEW-1",
+        "a view shares memory, so its layout must be one that strides can describe",
+        "copy first with .contiguous()",
+        "interchange",
+    ),
+    Rule(
+        "IX-AXES-1",
+        "axes name each dimension once",
+        "pass a permutation of range(ndim)",
+        "standard, permute_dims",
+    ),
+    Rule(
+        "IX-REQUIRE-1",
+        "an argument meets its contract",
+        "convert it before the call",
+        "interchange",
+    ),
+    Rule(
+        "IX-CONVERT-1",
+        "the target is a library that interchange can hand arrays to, and that is installed",
+        "see `python -m interchange` for what is found here",
+        "interchange",
+    ),
+    Rule(
+        "IX-CONVERT-2",
+        "the target library cannot describe this array",
+        "copy to a layout or dtype that it knows",
+        "interchange",
+    ),
+    Rule(
+        "IX-CAST-1",
+        "asarray() never casts",
+        "cast with an array library, then import the result",
+        "interchange",
+    ),
+    Rule(
+        "IX-ARGUMENT-1",
+        "an argument has the type that its parameter names",
+        "see the signature",
+        "interchange",
+    ),
+)
+
+_ALL: Final = (
+    _CAPSULES
+    + _VERSIONS
+    + _LIFE
+    + _DEVICES
+    + _DTYPES
+    + _LAYOUT
+    + _READ_ONLY_AND_COPIES
+    + _STREAMS
+    + _NEGOTIATION
+    + _CAI
+    + _HOST
+    + _OURS
+)
+
+RULES: Final = MappingProxyType({rule.id: rule for rule in _ALL})
+"""Rule id -> row."""
