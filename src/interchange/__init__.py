@@ -1,1 +1,83 @@
-"""The array-interchange layer of Python."""
+"""The array-interchange layer of Python: any array in, one `Array`, any protocol out.
+
+An exchange is three questions: where is the memory, who keeps it alive, who waits for whom.
+Importing this package imports neither NumPy nor any array library nor a driver.
+"""
+
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as _version
+
+from ._array import Array
+from ._core import core_name
+from ._doors.exports import TARGETS, convert, to_capsule
+from ._doors.imports import (
+    asarray,
+    from_array_interface,
+    from_buffer,
+    from_dlpack,
+    from_pointer,
+)
+from ._doors.inspection import Report, inspect
+from ._doors.producer import Producer
+from ._doors.viewable import viewable
+from ._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC, PER_THREAD_DEFAULT_STREAM
+from ._terms.devices import Device
+from ._terms.dtypes import DType
+from ._terms.errors import (
+    ArgumentError,
+    BackendUnavailableError,
+    ConsumedCapsuleError,
+    ContractError,
+    CopyNeededError,
+    ExchangeError,
+    NoProtocolError,
+    OutOfBoundsError,
+    ReadOnlyError,
+    StreamError,
+    UnsupportedDeviceError,
+    UnsupportedDTypeError,
+    VersionError,
+    ViewError,
+)
+
+try:
+    __version__ = _version("array-interchange")
+except PackageNotFoundError:  # run from a source tree that is not installed
+    __version__ = "0+unknown"
+
+__all__ = [
+    "LEGACY_DEFAULT_STREAM",
+    "NO_SYNC",
+    "PER_THREAD_DEFAULT_STREAM",
+    "TARGETS",
+    "ArgumentError",
+    "Array",
+    "BackendUnavailableError",
+    "ConsumedCapsuleError",
+    "ContractError",
+    "CopyNeededError",
+    "DType",
+    "Device",
+    "ExchangeError",
+    "NoProtocolError",
+    "OutOfBoundsError",
+    "Producer",
+    "ReadOnlyError",
+    "Report",
+    "StreamError",
+    "UnsupportedDTypeError",
+    "UnsupportedDeviceError",
+    "VersionError",
+    "ViewError",
+    "__version__",
+    "asarray",
+    "convert",
+    "core_name",
+    "from_array_interface",
+    "from_buffer",
+    "from_dlpack",
+    "from_pointer",
+    "inspect",
+    "to_capsule",
+    "viewable",
+]

@@ -44,4 +44,6 @@ take = chosen.take
 take_fresh = chosen.take_fresh
 take_managed = chosen.take_managed
 describe = chosen.describe
-export = chosen.export
+lender = chosen.lender
+straight_import = chosen.straight_import
+ALONE: Final = chosen.ALONE

@@ -13,13 +13,14 @@ import functools
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from interchange._terms.errors import ConsumedCapsuleError, ExchangeError, NoProtocolError, show
 from interchange.abi import capsules
-from interchange.abi.dlpack import DLPACK_VERSION
+from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_VERSION
 
 from ._loans import Loan
+from ._numpy import ndarray_over, numpy_can_lend
 from ._reading import (
     KNOWN_FLAGS,
     LEGACY_SPAN,
@@ -34,6 +35,8 @@ from ._reading import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
+    from interchange._terms.devices import Device
+    from interchange._terms.dtypes import DType
     from interchange._terms.errors import Explained
     from interchange._terms.spec import Spec
 
@@ -88,12 +91,20 @@ class Tensor:
         """Where the memory is."""
         return (self._known or _look_up(self)).device
 
+    @property
+    def ptr(self) -> int:
+        """Address of the first element, 0 for an empty array; a handle on devices that have them."""
+        if self._known is None:
+            _look_up(self)
+        return self._ptr
+
 
 def _look_up(tensor: Tensor) -> Spec:
     """Fill in what the memory holds, from the fields of its struct."""
     fields = tensor._fields
-    tensor._ptr, tensor._known, _ = read_versioned(fields, "from_dlpack()")
-    return tensor._known
+    tensor._ptr, spec, _ = read_versioned(fields, "from_dlpack()")
+    tensor._known = spec
+    return spec
 
 
 def describe(
@@ -327,6 +338,11 @@ def straight_import(
 # ---------------------------------------------------------------- exporting
 
 
-def export(tensor: Tensor, *, versioned: bool, flags: int) -> Any:
-    """Return a fresh capsule that keeps the memory of `tensor` alive."""
-    return Loan(tensor._ptr, tensor._spec, flags, tensor._keep).capsule(versioned=versioned)
+def lender(tensor: Tensor, flags: int) -> Callable[..., Any]:
+    """Return what makes capsules of the memory of `tensor`, by NumPy itself where it can."""
+    spec = tensor._spec
+    if flags == tensor._flags and numpy_can_lend(spec):
+        readonly = bool(flags & DLPACK_FLAG_BITMASK_READ_ONLY)
+        view = ndarray_over(tensor.ptr, spec, tensor._keep, readonly=readonly)
+        return cast("Callable[..., Any]", view.__dlpack__)
+    return Loan(tensor.ptr, spec, flags, tensor._keep).lend

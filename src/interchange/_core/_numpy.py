@@ -7,9 +7,13 @@ nobody else ever sees the view that capsules are made from.
 from __future__ import annotations
 
 import importlib
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from interchange._terms.devices import CPU
 from interchange._terms.errors import UnsupportedDTypeError
+from interchange.abi import capsules
+from interchange.abi.dlpack import DLManagedTensorVersioned
 
 if TYPE_CHECKING:
     from interchange._terms.dtypes import DType
@@ -51,6 +55,32 @@ def require_numpy_dtype(dtype: DType, call: str) -> Any:
     way_out = f"install ml_dtypes, which has {name}" if name else None
     what = f"NumPy has no dtype for {dtype}"
     raise UnsupportedDTypeError(call, what, "DLP-DTYPE-4", way_out)
+
+
+@lru_cache(maxsize=1)
+def _fills_strides() -> bool:
+    """Whether this NumPy exports strides for C-contiguous arrays."""
+    import numpy as np
+
+    capsule = np.zeros(2, np.int8).__dlpack__(max_version=(1, 0))
+    address = capsules.capsule_pointer(capsule, capsules.VERSIONED)
+    return bool(DLManagedTensorVersioned.from_address(address).dl_tensor.strides)
+
+
+def numpy_can_lend(spec: Spec) -> bool:
+    """Whether NumPy's own ``__dlpack__`` says of such memory what dlpack.h asks for.
+
+    It does for its own element types on the host, except that data of empty arrays is not NULL
+    (DLP-DATA-3), that an array of shape (1,) keeps an odd stride (P37), and that NumPy before 2.4
+    leaves the strides of C-contiguous arrays NULL (DLP-STRIDES-1).
+    """
+    return (
+        _fills_strides()
+        and spec.dtype.typestr is not None
+        and spec.device is CPU
+        and spec.layout.size > 0
+        and (spec.shape != (1,) or spec.strides == (1,))
+    )
 
 
 def ndarray_over(

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Container
+
     from interchange._terms.spec import Spec
 
 T = TypeVar("T", bound="Tensor")
@@ -20,26 +22,31 @@ class Tensor(Protocol):
 
     Attributes
     ----------
-    _ptr : int
-        Address of the first element, or the handle on devices that have handles.
-    _spec : Spec
-        What the memory holds.
+    ptr : int
+        Address of the first element, 0 for an empty array, or the handle on devices that have
+        handles.
     _flags : int or None
         DLPack's flags; None when the producer could not say (a legacy capsule).
     _owner : object
         Who gave the memory, for people to read.
     _keep : object
         What must live as long as the memory is used.
-    _lend : callable or None
-        Makes capsules of this memory, prepared at the first export.
+    _lend : callable
+        ``_lend(max_version=...)`` makes capsules of this memory; unset until the first export.
     """
 
-    _ptr: int
-    _spec: Spec
     _flags: int | None
     _owner: Any
     _keep: Any
     _lend: Any
+
+    @property
+    def ptr(self) -> int:
+        """Address of the first element."""
+
+    @property
+    def _spec(self) -> Spec:
+        """What the memory holds."""
 
 
 class Core(Protocol):
@@ -71,5 +78,20 @@ class Core(Protocol):
     ) -> T:
         """Return a tensor over memory that `keep` keeps alive; everything is checked before."""
 
-    def export(self, tensor: Tensor, *, versioned: bool, flags: int) -> Any:
-        """Return a fresh capsule that keeps the memory of `tensor` alive."""
+    def lender(self, tensor: Tensor, flags: int) -> Callable[..., Any]:
+        """Return what makes capsules of the memory of `tensor`: ``f(max_version=...)``.
+
+        It refers to what keeps the memory alive, and not to `tensor` itself.
+        """
+
+    def straight_import(
+        self, cls: type[T], straight: Container[type], call: str
+    ) -> Callable[[Callable[..., T]], Callable[..., T]]:
+        """Decorate an import function: types in `straight` skip its body.
+
+        Their memory is on the host, they know ``max_version`` and take no stream, and their
+        capsules have native destructors and are never kept.
+        """
+
+    ALONE: int
+    """Reference count of a capsule that only the asking function refers to."""

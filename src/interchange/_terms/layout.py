@@ -125,6 +125,42 @@ def byte_bounds(shape: Ints, strides: Ints, itemsize: int) -> tuple[int, int]:
     return low * itemsize, (high + 1) * itemsize
 
 
+def strides_in_elements(shape: Ints, strides: Ints, itemsize: int) -> Ints | None:
+    """Return byte strides as element strides, or None where they are no whole multiples.
+
+    Parameters
+    ----------
+    shape : tuple[int, ...]
+        Extent of each axis [elements].
+    strides : tuple[int, ...]
+        Step along each axis [bytes].
+    itemsize : int
+        Size of one element [bytes].
+
+    Notes
+    -----
+    Along axes shorter than 2 a stride has no meaning, and what does not divide becomes the stride of
+    a dense axis (DLP-STRIDES-3, P39).
+
+    Examples
+    --------
+    >>> strides_in_elements((2, 3), (-12, 4), 4)
+    (-3, 1)
+    >>> strides_in_elements((2,), (6,), 4) is None
+    True
+    """
+    if not itemsize:
+        return None
+    matters = 0 not in shape
+    steps = []
+    for extent, step, dense in zip(shape, strides, c_strides(shape)):
+        count, rest = divmod(step, itemsize)
+        if rest and extent > 1 and matters:
+            return None
+        steps.append(dense if rest else count)
+    return tuple(steps)
+
+
 class Layout:
     """A shape and the strides on it.  A value: hashable, compared by both, never changed.
 

@@ -7,16 +7,18 @@ dtype, follows a pointer or looks at a stream's worth: that is for higher floors
 
 from __future__ import annotations
 
+import ctypes
 import re
 from typing import Any, Final, NamedTuple
 
 from .rules import BrokenRule
 
 LATEST_VERSION: Final = 3
+_POINTER: Final = ctypes.sizeof(ctypes.c_void_p)  # [bytes]
 _INT64_MAX: Final = 2**63 - 1
 _UINT64_MAX: Final = 2**64 - 1
 
-_TYPESTR: Final = re.compile(r"([<>|])([tbiufcmMOSUV])([0-9]{1,9})(\[[0-9a-zA-Z/]+\])?")
+_TYPESTR: Final = re.compile(r"([<>|])([tbiufcmMOSUV])([0-9]{0,9})(\[[0-9a-zA-Z/]+\])?")
 
 
 class TypeStr(NamedTuple):
@@ -76,9 +78,10 @@ def parse_typestr(text: object) -> TypeStr:
     '<M8[ns]'
     """
     match = _TYPESTR.fullmatch(text) if isinstance(text, str) else None
-    if match is None or (match[4] and match[2] not in "mM"):
+    unsized = match is not None and not match[3] and match[2] != "O"  # NumPy writes "|O"
+    if match is None or unsized or (match[4] and match[2] not in "mM"):
         raise BrokenRule("CAI-TYPESTR-1", f"typestr is {text!r}")
-    return TypeStr(match[1], match[2], int(match[3]), match[4] or "")
+    return TypeStr(match[1], match[2], int(match[3] or _POINTER), match[4] or "")
 
 
 class InterfaceRecord(NamedTuple):

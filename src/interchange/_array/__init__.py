@@ -1,0 +1,5 @@
+"""Floor 5: `Array`, one type, a description of memory with an owner."""
+
+from .array import Array
+
+__all__ = ["Array"]

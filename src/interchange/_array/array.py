@@ -1,0 +1,461 @@
+"""`Array`: memory of any library, described, kept alive, and spoken for in every protocol.
+
+Source: array API standard 2025.12 (array object); dlpack.h 1.3; PEP 688.  An Array moves no elements
+unless a method's name says so; views share memory, and everything that cannot be a view is refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interchange import _core
+from interchange._protocols import dlpack, host
+from interchange._terms.errors import (
+    ArgumentError,
+    CopyNeededError,
+    UnsupportedDeviceError,
+    UnsupportedDTypeError,
+    ViewError,
+    show,
+)
+from interchange._terms.spec import Spec
+
+from . import memory
+from .contract import check_contract
+from .pickling import reduce_array
+from .printing import describe_array
+
+if TYPE_CHECKING:
+    from interchange._terms.devices import Device
+    from interchange._terms.dtypes import DType
+    from interchange._terms.layout import Layout
+
+_TWO_AXES = 2
+
+
+class Array(_core.Tensor):  # type: ignore[misc,name-defined] # the core is chosen at import
+    """A block of memory with a shape: where it is, who keeps it alive, who may write it.
+
+    Arrays are made by `from_dlpack`, `asarray`, `from_buffer`, `from_array_interface` and
+    `from_pointer`, not by calling the class.
+
+    Attributes
+    ----------
+    shape : tuple[int, ...]
+        Extent of each axis [elements].
+    strides : tuple[int, ...]
+        Step along each axis [elements]; may be negative or zero.
+    dtype : DType
+        Element type.
+    device : Device
+        Where the memory is.
+    ptr : int
+        Address of the first element; 0 for an array without elements.
+
+    Examples
+    --------
+    >>> import interchange as ix
+    >>> ix.from_buffer(bytearray(b"abc"))[::-1].tolist()
+    [99, 98, 97]
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *_: object, **__: object) -> Array:
+        raise ArgumentError(
+            "Array()",
+            "arrays describe memory that exists",
+            "IX-ARGUMENT-1",
+            "use asarray(), from_dlpack(), from_buffer() or from_pointer()",
+        )
+
+    # ------------------------------------------------------------ what it is
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._spec.layout.size
+
+    @property
+    def itemsize(self) -> int:
+        """Size of one element [bytes], rounded up for packed types."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the elements, without gaps between them [bytes]."""
+        return self._spec.nbytes
+
+    @property
+    def strides_in_bytes(self) -> tuple[int, ...]:
+        """Step along each axis [bytes]."""
+        if self.dtype.is_packed:
+            what = f"elements are {self.dtype}"
+            raise UnsupportedDTypeError("Array.strides_in_bytes", what, "DLP-DTYPE-5")
+        return self._spec.layout.strides_in_bytes(self.itemsize)
+
+    @property
+    def byte_offset(self) -> int:
+        """Where elements start after a handle [bytes]; 0 where addresses are addresses."""
+        return self._spec.byte_offset
+
+    @property
+    def owner(self) -> Any:
+        """Who gave the memory, and is kept alive with it."""
+        return self._owner
+
+    @property
+    def readonly(self) -> bool | None:
+        """Whether the memory must not be written; None when its producer could not say."""
+        flags = self._flags
+        return None if flags is None else bool(flags & dlpack.READ_ONLY)
+
+    def is_contiguous(self, order: str = "C") -> bool:
+        """Return whether elements lie side by side.
+
+        Parameters
+        ----------
+        order : {"C", "F"}
+            Which axis runs fastest: the last or the first.
+        """
+        layout = self._spec.layout
+        return layout.is_c_contiguous if memory.check_order(order) == "C" else layout.is_f_contiguous
+
+    # ------------------------------------------------------------ views
+
+    def _view(self, layout: Layout, offset: int, call: str) -> Array:
+        """Return an Array on the same memory, its first element `offset` further on [elements]."""
+        spec, ptr = self._spec, self.ptr
+        if spec.dtype.is_packed and layout != spec.layout:
+            raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "DLP-DTYPE-5")
+        step = offset * spec.dtype.itemsize
+        if spec.device.has_handles:
+            fresh = Spec(spec.dtype, spec.device, layout, spec.byte_offset + step)
+        else:
+            fresh, ptr = spec.with_layout(layout), ptr + step if layout.size else 0
+        flags = None if self._flags is None else self._flags & dlpack.READ_ONLY
+        return _core.describe(ptr, fresh, flags, self._owner, self._keep, Array)
+
+    def __getitem__(self, key: Any, /) -> Array:
+        """Return the view that a basic index selects: ints, slices, None and one Ellipsis.
+
+        Raises
+        ------
+        OutOfBoundsError
+            The index leaves the shape, or needs a copy (IX-INDEX-1).
+        """
+        layout, offset = self._spec.layout.index(key)
+        return self._view(layout, offset, "Array.__getitem__()")
+
+    def __len__(self) -> int:
+        if not self.shape:
+            what = "an array without axes has no length"
+            raise ArgumentError("len()", what, "IX-ARGUMENT-1", "use .size")
+        return self.shape[0]
+
+    @property
+    def T(self) -> Array:  # noqa: N802 - the standard's name
+        """The transpose of a matrix.
+
+        Raises
+        ------
+        ViewError
+            The array has not exactly two axes (IX-AXES-1).
+        """
+        if self.ndim != _TWO_AXES:
+            what = f"an array of {self.ndim} axes"
+            raise ViewError("Array.T", what, "IX-AXES-1", "use .mT, or permute_dims() to say which")
+        return self.permute_dims((1, 0))
+
+    @property
+    def mT(self) -> Array:  # noqa: N802 - the standard's name
+        """The transpose of each matrix in the last two axes.
+
+        Raises
+        ------
+        ViewError
+            The array has fewer than two axes (IX-AXES-1).
+        """
+        if self.ndim < _TWO_AXES:
+            raise ViewError("Array.mT", f"an array of {self.ndim} axes", "IX-AXES-1")
+        axes = range(self.ndim)
+        return self.permute_dims((*axes[:-2], axes[-1], axes[-2]))
+
+    def permute_dims(self, axes: tuple[int, ...], /) -> Array:
+        """Return a view with the axes in another order.
+
+        Parameters
+        ----------
+        axes : tuple[int, ...]
+            Which axis comes where; negative ones count from the end.
+
+        Raises
+        ------
+        ViewError
+            `axes` is no permutation (IX-AXES-1).
+        """
+        call = "Array.permute_dims()"
+        order = memory.check_ints(axes, "axes", call)
+        return self._view(self._spec.layout.permute(order, call), 0, call)
+
+    def broadcast_to(self, shape: tuple[int, ...], /) -> Array:
+        """Return a view spread to `shape` [elements], read-only unless nothing is repeated.
+
+        Raises
+        ------
+        ViewError
+            An axis longer than 1 would change (IX-VIEW-1).
+        """
+        call = "Array.broadcast_to()"
+        layout = self._spec.layout.broadcast(memory.check_ints(shape, "shape", call), call)
+        found = self._view(layout, 0, call)
+        if layout.may_overlap and found._flags is not None:
+            found._flags |= dlpack.READ_ONLY
+        return found
+
+    def reshape(self, shape: tuple[int, ...] | int, /, *, copy: bool | None = False) -> Array:
+        """Return the elements, in C order, under another shape.
+
+        Parameters
+        ----------
+        shape : tuple[int, ...] or int
+            The extents [elements]; one of them may be -1.
+        copy : bool or None, default False
+            False: a view or an error.  None: copy when no view can do it.  True: always copy.
+
+        Raises
+        ------
+        CopyNeededError
+            No strides describe it, and `copy` is False (DLP-COPY-1).
+        ViewError
+            The extents have another product (IX-VIEW-1).
+        """
+        call = "Array.reshape()"
+        dlpack.check_copy(copy, call)
+        wanted = memory.resolve_shape(shape, self.size, call)
+        source = self.copy() if copy else self
+        layout = source._spec.layout.reshape(wanted)
+        if layout is None and copy is False:
+            what = f"shape {self.shape} with strides {self.strides} as {wanted}"
+            raise CopyNeededError(call, what, "DLP-COPY-1")
+        if layout is None:
+            source = self.copy()
+            layout = source._spec.layout.reshape(wanted)
+        if layout is None:
+            raise ViewError(call, f"shape {self.shape} as {wanted}", "IX-VIEW-1")
+        return source._view(layout, 0, call)
+
+    # ------------------------------------------------------------ copies
+
+    def copy(self, *, order: str = "C") -> Array:
+        """Return a copy in fresh host memory, aligned to 64 bytes.
+
+        Parameters
+        ----------
+        order : {"C", "F"}
+            Which axis runs fastest: the last or the first.
+
+        Raises
+        ------
+        UnsupportedDeviceError
+            The host cannot read the memory (DLP-DEV-6).
+        """
+        return memory.copy_array(self, Array, memory.check_order(order), "Array.copy()")
+
+    def contiguous(self, order: str = "C") -> Array:
+        """Return the array itself when its elements lie side by side, else a copy.
+
+        Parameters
+        ----------
+        order : {"C", "F"}
+            Which axis runs fastest: the last or the first.
+        """
+        return self if self.is_contiguous(order) else self.copy(order=order)
+
+    def to_device(self, device: Device | str | tuple[int, int], /, *, stream: Any = None) -> Array:
+        """Return the array on `device`: itself where it is there already.
+
+        Parameters
+        ----------
+        device : Device, str or tuple[int, int]
+            Where to.  Page-locked host memory is on the CPU, too.
+        stream : optional
+            The consumer's stream; host memory has none.
+
+        Raises
+        ------
+        UnsupportedDeviceError
+            This release moves no memory between devices (DLP-DEV-6).
+        """
+        return memory.move_array(self, device, stream, "Array.to_device()")
+
+    # ------------------------------------------------------------ contracts and values
+
+    def require(
+        self,
+        *,
+        dtype: Any = None,
+        ndim: int | tuple[int, ...] | None = None,
+        shape: tuple[int | None, ...] | None = None,
+        order: str | None = None,
+        device: Any = None,
+        writable: bool | None = None,
+        name: str = "array",
+    ) -> Array:
+        """Return the array if it meets a contract, else say what came and what was wanted.
+
+        Parameters
+        ----------
+        dtype : dtype-like or tuple of these, optional
+            Element type, or the choice of them.
+        ndim : int or tuple[int, ...], optional
+            Number of axes, or the choice.
+        shape : tuple of int or None, optional
+            Extents [elements]; None for any.
+        order : {"C", "F"}, optional
+            Layout that the elements must have.
+        device : device-like, optional
+            Where it must be; a bare type such as ``"cuda"`` means any of that type.
+        writable : bool, optional
+            True: memory that is known to be writable.
+        name : str, default "array"
+            What the error calls the argument.
+
+        Raises
+        ------
+        ContractError
+            Something differs (IX-REQUIRE-1).
+
+        Examples
+        --------
+        >>> import interchange as ix
+        >>> ix.from_buffer(b"abc").require(dtype="uint8", ndim=1).shape
+        (3,)
+        """
+        check_contract(
+            self,
+            {
+                "dtype": dtype,
+                "ndim": ndim,
+                "shape": shape,
+                "order": order,
+                "device": device,
+                "writable": writable,
+            },
+            name,
+        )
+        return self
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python numbers; a number for a 0-d array."""
+        return host.as_ndarray(self, "Array.tolist()").tolist()
+
+    def item(self) -> Any:
+        """Return the one element as a Python number.
+
+        Raises
+        ------
+        ViewError
+            There is not exactly one (IX-VIEW-1).
+        """
+        if self.size != 1:
+            what = f"an array of {self.size} elements"
+            raise ViewError("Array.item()", what, "IX-VIEW-1", "index one element first")
+        return host.as_ndarray(self, "Array.item()").item()
+
+    def __repr__(self) -> str:
+        return describe_array(self)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return reduce_array(self, protocol)
+
+    def __copy__(self) -> Array:
+        return self._view(self._spec.layout, 0, "copy.copy()")
+
+    def __deepcopy__(self, memo: object) -> Array:
+        return self.copy()
+
+    # ------------------------------------------------------------ protocols
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Return a fresh capsule of the memory, as the standard describes."""
+        if self._flags == 0 and stream is dl_device is copy is None:
+            try:
+                return self._lend(max_version=max_version)
+            except (AttributeError, TypeError):
+                pass  # the first export, or a bad max_version: the long way says which
+        return self._export(stream, max_version, dl_device, copy)
+
+    def _export(self, stream: Any, max_version: Any, dl_device: Any, copy: Any) -> Any:
+        """Return a capsule, every argument checked."""
+        call = "Array.__dlpack__()"
+        versioned = dlpack.check_max_version(max_version, call)
+        dlpack.check_copy(copy, call)
+        target = dlpack.check_dl_device(dl_device, call)
+        if stream is not None and not dlpack.is_index(stream):
+            raise ArgumentError(call, f"stream={show(stream)}", "DLP-STREAM-4")
+        source = self
+        if target is not None and target is not self.device:
+            try:
+                source = memory.move_array(self, target, None, call)
+            except UnsupportedDeviceError as error:
+                raise UnsupportedDeviceError(call, error.what, "DLP-DEV-5") from None
+        dlpack.check_export_stream(stream, source.device, call)
+        if copy:
+            copied = memory.copy_array(source, Array, "C", call)
+            flags = dlpack.IS_COPIED if versioned else 0
+            return _core.lender(copied, flags)(max_version=max_version)
+        flags = dlpack.export_flags(source, versioned=versioned, call=call)
+        if flags != source._flags:
+            return _core.lender(source, flags)(max_version=max_version)
+        if not hasattr(source, "_lend"):
+            source._lend = _core.lender(source, flags)
+        return source._lend(max_version=max_version)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return device type and id."""
+        return self.device.__dlpack_device__()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Return an ndarray, sharing the memory where `dtype` and `copy` let it."""
+        array = host.as_ndarray(self, "Array.__array__()")
+        if dtype is not None and dtype != array.dtype:
+            if copy is False:
+                what = f"dtype {array.dtype} as {show(dtype)}"
+                raise CopyNeededError("Array.__array__()", what, "DLP-COPY-1")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        record = host.array_interface(self)
+        if record is None:
+            raise AttributeError("__array_interface__")
+        return record
+
+    def __buffer__(self, flags: int, /) -> memoryview:
+        return host.as_memoryview(self, "Array.__buffer__()", flags)
+
+    def as_memoryview(self) -> memoryview:
+        """Return a memoryview that shares the memory, read-only unless it is known to be writable.
+
+        Raises
+        ------
+        UnsupportedDeviceError
+            The host cannot read the memory (DLP-DEV-6).
+        UnsupportedDTypeError
+            The buffer protocol has no format for the element type (BUF-FORMAT-2).
+        """
+        return host.as_memoryview(self, "Array.as_memoryview()")

@@ -1,0 +1,92 @@
+"""Contracts on arguments: what came, what was wanted, in one error.
+
+Source: interchange (IX-REQUIRE-1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interchange._terms.devices import Device
+from interchange._terms.dtypes import DType
+from interchange._terms.errors import ContractError
+
+if TYPE_CHECKING:
+    from .array import Array
+
+_CALL = "Array.require()"
+
+
+def _choices(value: Any) -> tuple[Any, ...]:
+    """Return a choice as a tuple."""
+    return tuple(value) if isinstance(value, (list, set, frozenset, tuple)) else (value,)
+
+
+def _dtype(array: Array, wanted: Any) -> str | None:
+    """Return what is wrong with the element type."""
+    choice = [DType.of(one, _CALL) for one in _choices(wanted)]
+    if array.dtype in choice:
+        return None
+    return f"dtype {array.dtype}, wanted {' or '.join(map(str, choice))}"
+
+
+def _ndim(array: Array, wanted: Any) -> str | None:
+    """Return what is wrong with the number of axes."""
+    if array.ndim in _choices(wanted):
+        return None
+    return f"ndim {array.ndim}, wanted {' or '.join(map(str, _choices(wanted)))}"
+
+
+def _shape(array: Array, wanted: Any) -> str | None:
+    """Return what is wrong with the extents."""
+    matches = len(wanted) == array.ndim and all(
+        extent is None or extent == found for extent, found in zip(wanted, array.shape)
+    )
+    return None if matches else f"shape {array.shape}, wanted {tuple(wanted)}"
+
+
+def _order(array: Array, wanted: Any) -> str | None:
+    """Return what is wrong with the layout."""
+    if array.is_contiguous(wanted):
+        return None
+    return f"shape {array.shape} with strides {array.strides}, wanted {wanted} order"
+
+
+def _device(array: Array, wanted: Any) -> str | None:
+    """Return what is wrong with the place."""
+    device = Device.of(wanted, _CALL)
+    any_ordinal = isinstance(wanted, str) and ":" not in wanted
+    if device is array.device or (any_ordinal and device.type == array.device.type):
+        return None
+    return f"device {array.device}, wanted {wanted if any_ordinal else device}"
+
+
+def _writable(array: Array, wanted: Any) -> str | None:
+    """Return what is wrong with the right to write."""
+    if not wanted or array.readonly is False:
+        return None
+    if array.readonly:
+        return "read-only memory, wanted writable"
+    return "memory that its producer did not say may be written, wanted writable"
+
+
+_CHECKS = {
+    "dtype": _dtype,
+    "ndim": _ndim,
+    "shape": _shape,
+    "order": _order,
+    "device": _device,
+    "writable": _writable,
+}
+
+
+def check_contract(array: Array, contract: dict[str, Any], name: str) -> None:
+    """Raise ContractError with everything that differs, or return None."""
+    found = (
+        _CHECKS[key](array, wanted) for key, wanted in contract.items() if wanted is not None
+    )
+    wrong = [text for text in found if text is not None]
+    if wrong:
+        owner = type(array.owner)
+        what = f"argument {name!r} from {owner.__module__}.{owner.__qualname__} has "
+        raise ContractError(_CALL, what + "; ".join(wrong), "IX-REQUIRE-1")

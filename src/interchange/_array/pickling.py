@@ -1,0 +1,59 @@
+"""Pickles of Arrays: host memory travels as one buffer, out of band where the pickler can.
+
+Source: PEP 574.  What is contiguous, in either order, is not copied; on load the Array lies over the
+buffer that the unpickler hands out.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+from interchange._protocols import host
+from interchange._terms.dtypes import DType
+from interchange._terms.errors import ExchangeError
+from interchange._terms.layout import Layout, f_strides
+from interchange.abi import buffer_address
+
+if TYPE_CHECKING:
+    from .array import Array
+
+_OUT_OF_BAND = 5  # the first pickle protocol with buffers
+
+
+def reduce_array(array: Array, protocol: int) -> Any:
+    """Return how to pickle an Array, for ``__reduce_ex__``."""
+    host.check_host(array, "pickle.dumps()")
+    order = "F" if array.is_contiguous("F") and not array.is_contiguous("C") else "C"
+    dense = array.contiguous(order)
+    data: Any = memoryview(host.raw_bytes(dense, readonly=array.readonly is not False))
+    data = pickle.PickleBuffer(data) if protocol >= _OUT_OF_BAND else bytes(data)
+    known = array.readonly is not None
+    return rebuild_array, (data, dense.dtype.name, dense.shape, order, array.readonly, known)
+
+
+def rebuild_array(
+    data: Any, dtype: str, shape: tuple[int, ...], order: str, readonly: bool | None, known: bool
+) -> Array:
+    """Return an Array over the bytes in `data`: the other half of `reduce_array`."""
+    from .array import Array
+
+    view = memoryview(data).cast("B")
+    element = DType.of(dtype)
+    layout = Layout(shape, f_strides(shape) if order == "F" else None)
+    if view.nbytes != element.nbytes(layout.size):
+        what = f"{view.nbytes} bytes for shape {shape} of {dtype}"
+        raise ExchangeError("pickle.loads()", what, "IX-POINTER-1", "pickle the array again")
+    array = host.describe_memory(
+        buffer_address(view),
+        element,
+        layout,
+        readonly=bool(readonly) or view.readonly,
+        owner=data,
+        keep=view,
+        cls=Array,
+        call="pickle.loads()",
+    )
+    if not known:
+        array._flags = None
+    return array

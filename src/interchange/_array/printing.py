@@ -1,0 +1,45 @@
+"""How an Array prints: shape, dtype, device, strides, readonly, owner, and a look at host data.
+
+Source: interchange.  Only host memory is looked at, and never more than a few elements.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interchange._core._numpy import numpy_dtype
+from interchange._protocols import host
+from interchange._terms.devices import CPU
+
+if TYPE_CHECKING:
+    from .array import Array
+
+_EDGE = 3  # elements at each end of an axis
+_MOST = 100  # elements shown without an ellipsis
+
+
+def describe_array(array: Array) -> str:
+    """Return the repr of an Array."""
+    owner = type(array.owner)
+    name = owner.__qualname__
+    if owner.__module__ != "builtins":
+        name = f"{owner.__module__}.{name}"
+    head = (
+        f"Array(shape={array.shape}, dtype={array.dtype}, device={array.device},"
+        f" strides={array.strides}, readonly={array.readonly}, owner={name}"
+    )
+    preview = _preview(array)
+    return f"{head})" if preview is None else f"{head},\n{preview})"
+
+
+def _preview(array: Array) -> str | None:
+    """Return the elements as text, indented, or None where they cannot be read."""
+    if array.device is not CPU or array.dtype.is_packed or not array.size:
+        return None
+    if numpy_dtype(array.dtype) is None:
+        return None
+    import numpy as np
+
+    view = host.as_ndarray(array, "repr()")
+    text = np.array2string(view, threshold=_MOST, edgeitems=_EDGE, separator=", ", max_line_width=88)
+    return "\n".join(f"      {line}" for line in text.splitlines())

@@ -1,0 +1,365 @@
+"""From other libraries to `Array`: one function per protocol, and one that takes whatever comes.
+
+Source: array API standard 2025.12 (``from_dlpack``, ``asarray``); PEP 3118; NumPy array interface.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interchange import _core
+from interchange._array import Array
+from interchange._array.memory import check_ints
+from interchange._protocols import dlpack, host
+from interchange._protocols.habits import straight
+from interchange._streams.handles import stream_handle
+from interchange._streams.rules import STREAM_RULES, check_stream
+from interchange._terms.devices import Device, is_index
+from interchange._terms.dtypes import DType
+from interchange._terms.errors import (
+    ArgumentError,
+    CopyNeededError,
+    NoProtocolError,
+    UnsupportedDTypeError,
+    show,
+)
+from interchange._terms.layout import Layout
+from interchange.abi import PyCapsule
+
+if TYPE_CHECKING:
+    from interchange._terms.typing import SupportsDLPack
+
+_DLPACK = "from_dlpack()"
+_ASARRAY = "asarray()"
+
+
+@_core.straight_import(Array, straight, _DLPACK)
+def from_dlpack(
+    x: SupportsDLPack | Any,
+    /,
+    *,
+    device: Device | str | tuple[int, int] | None = None,
+    copy: bool | None = None,
+    stream: Any = None,
+    assume_writable: bool = False,
+) -> Array:
+    """Import an object with ``__dlpack__``, or a bare capsule of either generation.
+
+    Parameters
+    ----------
+    x : object
+        The producer, or a ``"dltensor"`` or ``"dltensor_versioned"`` capsule, which is consumed.
+    device : Device, str or tuple[int, int], optional
+        Where the memory is wanted, such as ``"cpu"``; where it is when left out.
+    copy : bool, optional
+        True: always copy.  False: never, or an error.  None: only if needed.
+    stream : None, int or object with ``__cuda_stream__``, optional
+        The stream on which the memory will be used.  Sent to producers with streams, which get the
+        default stream of the standard otherwise, and to no others.
+    assume_writable : bool, default False
+        Take memory to be writable whose producer cannot say (a legacy capsule).
+
+    Returns
+    -------
+    Array
+        Sharing the memory, unless it was copied.
+
+    Raises
+    ------
+    NoProtocolError
+        `x` has no ``__dlpack__``, or what it gave is no capsule (DLP-NEG-1, DLP-CAP-3).
+    ConsumedCapsuleError
+        The capsule was consumed before (DLP-CAP-2).
+    ExchangeError
+        What came breaks a rule; the memory was given back.
+    CopyNeededError
+        A copy would be needed, and `copy` is False.
+    StreamError
+        `stream` names no stream on the producer's device.
+
+    Notes
+    -----
+    Source: array API standard 2025.12, ``from_dlpack``.  What the producer raises comes through
+    unchanged.  The capsule is believed about its device.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a = from_dlpack(np.arange(6.0).reshape(2, 3))
+    >>> a.shape, a.strides, str(a.dtype), a.readonly
+    ((2, 3), (3, 1), 'float64', False)
+    """
+    dlpack.check_copy(copy, _DLPACK)
+    target = None if device is None else Device.of(device, _DLPACK)
+    if type(x) is Array:
+        array = x.__copy__()
+    elif type(x) is PyCapsule:
+        array = _core.take(x, None, Array, _DLPACK)
+        handle = stream_handle(stream, _DLPACK)
+        if array.device.type in STREAM_RULES:
+            check_stream(handle, array.device, _DLPACK)
+    else:
+        array = dlpack.import_(
+            x, Array, device=target, copy=copy, stream=stream, call=_DLPACK
+        )
+    needs_copy = dlpack.settle(
+        array, copy=copy, assume_writable=assume_writable, call=_DLPACK
+    )
+    return _place(array, target, _DLPACK, needs_copy=needs_copy)
+
+
+def _place(array: Array, target: Device | None, call: str, *, needs_copy: bool) -> Array:
+    """Return the array where it is wanted, copied if that is still to be done."""
+    if target is not None and target is not array.device:
+        if not (target.type == 1 and array.device.is_host_accessible):
+            array = array.to_device(target)
+    return array.copy() if needs_copy else array
+
+
+def from_buffer(x: Any, /) -> Array:
+    """Import an object with the buffer protocol: bytes, bytearray, array.array, memoryview, mmap...
+
+    Parameters
+    ----------
+    x : object
+        Anything that ``memoryview(x)`` takes, in any layout.
+
+    Returns
+    -------
+    Array
+        Sharing the memory; read-only where the buffer is.
+
+    Raises
+    ------
+    NoProtocolError
+        `x` gives no buffer (BUF-1).
+    ExchangeError
+        The buffer has suboffsets, structured or foreign elements, or strides that are no whole
+        elements (BUF-SUBOFFSETS-1, BUF-FORMAT-1, DLP-STRIDES-3).
+
+    Notes
+    -----
+    Source: PEP 3118.
+
+    Examples
+    --------
+    >>> import array
+    >>> from_buffer(array.array("h", [1, 2, 3])).dtype
+    DType('int16')
+    """
+    return host.import_buffer(x, Array, "from_buffer()")
+
+
+def from_array_interface(x: Any, /) -> Array:
+    """Import an object with NumPy's ``__array_interface__``.
+
+    Parameters
+    ----------
+    x : object
+        Its record may point to memory, or hold an object with a buffer.
+
+    Returns
+    -------
+    Array
+        Sharing the memory; `x` is kept alive.
+
+    Raises
+    ------
+    NoProtocolError
+        `x` has no such attribute (AI-1).
+    ExchangeError
+        The record is malformed, masked, structured or of foreign byte order (CAI-*, AI-MASK-1,
+        AI-DESCR-1, DLP-DTYPE-3).
+
+    Notes
+    -----
+    Source: NumPy array interface, version 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from_array_interface(np.zeros((2, 3), "f4")).shape
+    (2, 3)
+    """
+    return host.import_array_interface(x, Array, "from_array_interface()")
+
+
+def asarray(
+    x: Any,
+    /,
+    *,
+    dtype: Any = None,
+    device: Device | str | tuple[int, int] | None = None,
+    copy: bool | None = None,
+    assume_writable: bool = False,
+) -> Array:
+    """Import whatever `x` speaks, asked in this order.
+
+    1. an `Array` itself, and an object with ``__interchange__`` (the `Producer` mixin);
+    2. DLPack, or a bare capsule;
+    3. ``__array_interface__``, where DLPack refused the element type or is not spoken;
+    4. the buffer protocol;
+    5. ``__array__``, which may copy: it is left out when `copy` is False.
+
+    Parameters
+    ----------
+    x : object
+        An array of any library, a buffer or a capsule.
+    dtype : dtype-like, optional
+        What the elements must be; nothing is cast.
+    device : Device, str or tuple[int, int], optional
+        Where the memory is wanted.
+    copy : bool, optional
+        True: always copy.  False: never, or an error.  None: only if needed.
+    assume_writable : bool, default False
+        Take memory to be writable whose producer cannot say (a legacy capsule).
+
+    Returns
+    -------
+    Array
+        Sharing the memory, unless it was copied.
+
+    Raises
+    ------
+    NoProtocolError
+        `x` speaks none of these (IX-PROTOCOL-1).
+    UnsupportedDTypeError
+        The elements are not of `dtype` (IX-CAST-1).
+    ExchangeError
+        As `from_dlpack`.
+
+    Examples
+    --------
+    >>> asarray(b"abc").tolist()
+    [97, 98, 99]
+    """
+    dlpack.check_copy(copy, _ASARRAY)
+    target = None if device is None else Device.of(device, _ASARRAY)
+    wanted = None if dtype is None else DType.of(dtype, _ASARRAY)
+    array, copied = _first_that_works(x, target, copy)
+    if assume_writable:
+        array = array.__copy__()
+        dlpack.settle(array, copy=None, assume_writable=True, call=_ASARRAY)
+    if wanted is not None and array.dtype is not wanted:
+        what = f"{type(x).__name__} has elements of {array.dtype}, wanted {wanted}"
+        raise UnsupportedDTypeError(_ASARRAY, what, "IX-CAST-1")
+    return _place(array, target, _ASARRAY, needs_copy=copy is True and not copied)
+
+
+def _first_that_works(x: Any, target: Device | None, copy: bool | None) -> tuple[Array, bool]:
+    """Return an Array of `x` by the first protocol that it speaks, and whether it is a copy."""
+    if isinstance(x, Array):
+        return x, False
+    describe = getattr(type(x), "__interchange__", None)
+    if describe is not None:
+        return check_described(describe(x), x, _ASARRAY), False
+    if type(x) is PyCapsule or hasattr(x, "__dlpack__"):
+        try:
+            return from_dlpack(x, device=target, copy=copy), copy is True
+        except BufferError:
+            if not hasattr(x, "__array_interface__"):
+                raise
+    if hasattr(x, "__array_interface__"):
+        return from_array_interface(x), False
+    try:
+        return from_buffer(x), False
+    except NoProtocolError:
+        pass
+    return _through_numpy(x, copy)
+
+
+def _through_numpy(x: Any, copy: bool | None) -> tuple[Array, bool]:
+    """Return an Array of what ``__array__`` gives, the last resort."""
+    if not hasattr(x, "__array__"):
+        what = f"{show(x)} of type {type(x).__name__}"
+        raise NoProtocolError(_ASARRAY, what, "IX-PROTOCOL-1")
+    if copy is False:
+        what = f"{type(x).__name__} speaks __array__ alone, which may copy"
+        raise CopyNeededError(_ASARRAY, what, "DLP-COPY-1")
+    array = from_array_interface(x.__array__())
+    array._owner = x
+    return array, False
+
+
+def check_described(array: object, x: object, call: str) -> Array:
+    """Return what ``__interchange__`` of `x` gave, if it is an Array."""
+    if isinstance(array, Array):
+        return array
+    what = f"__interchange__() of {type(x).__name__} returned {show(array)}"
+    raise NoProtocolError(call, what, "IX-PRODUCER-1")
+
+
+def from_pointer(
+    ptr: int,
+    shape: tuple[int, ...],
+    dtype: Any,
+    /,
+    *,
+    strides: tuple[int, ...] | None = None,
+    device: Device | str | tuple[int, int] = "cpu",
+    owner: Any = None,
+    readonly: bool = False,
+    stream: Any = None,
+) -> Array:
+    """Describe memory at an address, for producers written in Python.
+
+    Parameters
+    ----------
+    ptr : int
+        Address of the first element; anything for an array without elements.
+    shape : tuple[int, ...]
+        Extent of each axis [elements].
+    dtype : dtype-like
+        Element type: a name, a DType, a NumPy dtype...
+    strides : tuple[int, ...], optional
+        Step along each axis [elements]; C order when left out.
+    device : Device, str or tuple[int, int], default "cpu"
+        Where the memory is.
+    owner : object, optional
+        Kept alive as long as anybody uses the memory.  Without it you must see to that.
+    readonly : bool, default False
+        Whether the memory must not be written.
+    stream : None, int or object with ``__cuda_stream__``, optional
+        Where work on the memory is pending; None on host memory.
+
+    Returns
+    -------
+    Array
+        Over that memory.  The address is not followed here.
+
+    Raises
+    ------
+    ArgumentError
+        An argument is of another type (IX-ARGUMENT-1, IX-POINTER-1).
+    ExchangeError
+        The description fits no memory (DLP-SHAPE-*, DLP-STRIDES-2, DLP-DATA-1).
+
+    Examples
+    --------
+    >>> import ctypes
+    >>> block = (ctypes.c_float * 6)(*range(6))
+    >>> a = from_pointer(ctypes.addressof(block), (2, 3), "float32", owner=block)
+    >>> a.tolist()
+    [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    """
+    call = "from_pointer()"
+    if not is_index(ptr) or ptr < 0:
+        raise ArgumentError(call, f"ptr={show(ptr)}", "IX-POINTER-1")
+    extents = check_ints(shape, "shape", call)
+    steps = None if strides is None else check_ints(strides, "strides", call)
+    if steps is not None and len(steps) != len(extents):
+        what = f"strides={steps} for shape={extents}"
+        raise ArgumentError(call, what, "IX-POINTER-1")
+    where = Device.of(device, call)
+    check_stream(stream_handle(stream, call), where, call)
+    return host.describe_memory(
+        int(ptr),
+        DType.of(dtype, call),
+        Layout(extents, steps),
+        readonly=bool(readonly),
+        owner=owner,
+        keep=owner,
+        cls=Array,
+        call=call,
+        device=where,
+    )

@@ -1,0 +1,351 @@
+"""`inspect`: what is inside an array-like, and what is wrong with it.
+
+Source: dlpack.h 1.3; the rule book.  Nothing is consumed: a capsule is opened, read and left as it
+was.  Unlike an import, which stops at the first broken rule, this tells them all.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from interchange._array import Array
+from interchange._protocols.dlpack import device_of
+from interchange._protocols.habits import habit_of
+from interchange._streams.rules import STREAM_RULES
+from interchange._terms.devices import Device
+from interchange._terms.dtypes import DType
+from interchange._terms.errors import (
+    Explained,
+    NoProtocolError,
+    UnsupportedDeviceError,
+    UnsupportedDTypeError,
+    show,
+)
+from interchange._terms.layout import MOST_AXES, problem
+from interchange.abi import (
+    DLPACK_MAJOR_VERSION,
+    DLPACK_VERSION,
+    LEGACY,
+    RULES,
+    USED_NAME,
+    VERSIONED,
+    BrokenRule,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+    PyCapsule,
+    buffer_address,
+    capsule_destructor,
+    capsule_name,
+    capsule_pointer,
+    parse_record,
+)
+
+from .imports import from_buffer
+
+_CALL: Final = "inspect()"
+_FLAGS: Final = ("read-only", "copied", "padded")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A broken rule.
+
+    Attributes
+    ----------
+    rule : str
+        Its id.
+    what : str
+        What was found.
+    """
+
+    rule: str
+    what: str
+
+    def __str__(self) -> str:
+        row = RULES[self.rule]
+        return f"{row.severity:6} {self.rule}: {self.what}; {row.text}"
+
+
+@dataclass
+class Report:
+    """What `inspect` found.
+
+    Attributes
+    ----------
+    kind : str
+        What was opened: a capsule, a protocol of an object...
+    fields : dict[str, str]
+        What it says, in the order of the struct or record.
+    findings : list[Finding]
+        What is wrong with it; empty when nothing is.
+    parts : list[Report]
+        One for each protocol of an object.
+    """
+
+    kind: str
+    fields: dict[str, str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    parts: list[Report] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing that must not be is wrong, here and in the parts."""
+        here = all(RULES[finding.rule].severity == "QUIRK" for finding in self.findings)
+        return here and all(part.ok for part in self.parts)
+
+    def __str__(self) -> str:
+        width = max(map(len, self.fields), default=0)
+        lines = [self.kind]
+        lines += [f"  {name:{width}}  {text}" for name, text in self.fields.items()]
+        lines += [f"  {finding}" for finding in self.findings]
+        for part in self.parts:
+            lines += [f"  {line}" for line in str(part).splitlines()]
+        return "\n".join(lines)
+
+    def _broken(self, rule: str, what: str) -> None:
+        self.findings.append(Finding(rule, what))
+
+
+def inspect(x: Any, /) -> Report:
+    """Return what is inside an object, a capsule or a record, and which rules it breaks.
+
+    Parameters
+    ----------
+    x : object
+        A capsule (left unconsumed), an interface dict, or an object with any of the protocols; an
+        object is asked once for each of them.
+
+    Returns
+    -------
+    Report
+        ``str(report)`` is readable; `Report.findings` has the rule ids.
+
+    Raises
+    ------
+    NoProtocolError
+        `x` is none of these (IX-PROTOCOL-1).
+
+    Examples
+    --------
+    >>> report = inspect(b"abc")
+    >>> report.ok
+    True
+    >>> print(report)
+    bytes
+      buffer protocol
+        shape     (3,)
+        strides   (1,) [bytes]
+        format    'B' of 1 bytes
+        readonly  True
+    """
+    if type(x) is PyCapsule:
+        return _inspect_capsule(x)
+    if isinstance(x, dict):
+        return _inspect_record("interface record", x)
+    report = Report(_name(x))
+    if hasattr(x, "__dlpack__"):
+        report.parts.append(_inspect_producer(x))
+    for attribute in ("__cuda_array_interface__", "__array_interface__"):
+        record = getattr(x, attribute, None)
+        if record is not None:
+            report.parts.append(_inspect_record(attribute, record))
+    buffer = _inspect_buffer(x)
+    if buffer is not None:
+        report.parts.append(buffer)
+    if not report.parts:
+        what = f"{show(x)} of type {_name(x)}"
+        raise NoProtocolError(_CALL, what, "IX-PROTOCOL-1")
+    return report
+
+
+def _name(x: object) -> str:
+    """Return the name of an object's type."""
+    cls = type(x)
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+
+
+# ---------------------------------------------------------------- objects
+
+
+def _inspect_producer(x: Any) -> Report:
+    """Ask an object for its device and a capsule, and open it."""
+    report = Report("__dlpack__")
+    device = None
+    try:
+        device = device_of(x, _CALL)
+        report.fields["__dlpack_device__"] = str(device)
+    except Explained as error:
+        report._broken(error.rule, error.what)
+    except Exception as error:  # noqa: BLE001 - a stranger's method may raise anything
+        report.fields["__dlpack_device__"] = f"raised {error!r}"
+    habit = habit_of(x)
+    wanted: dict[str, Any] = {"max_version": DLPACK_VERSION}
+    if device is not None and device.type in STREAM_RULES:
+        wanted["stream"] = -1  # nothing will be read, so that nobody need wait
+    try:
+        capsule = None if habit is None else habit.ask(x.__dlpack__, wanted)
+    except Exception as error:  # noqa: BLE001 - as above
+        report.fields["capsule"] = f"refused: {type(error).__name__}: {error}"
+        return report
+    if type(capsule) is not PyCapsule:
+        report._broken("DLP-CAP-3", f"__dlpack__() returned {show(capsule)}")
+        return report
+    part = _inspect_capsule(capsule)
+    found = part.fields.get("device")
+    if device is not None and found is not None and found != str(device):
+        what = f"the capsule says {found}, __dlpack_device__() {device}"
+        part._broken("DLP-DEV-3", what)
+    report.parts.append(part)
+    return report
+
+
+def _inspect_buffer(x: Any) -> Report | None:
+    """Describe the buffer of an object, or return None where it has none."""
+    if isinstance(x, Array):
+        return None
+    try:
+        view = memoryview(x)
+    except (TypeError, BufferError, ValueError):
+        return None
+    report = Report("buffer protocol")
+    report.fields["shape"] = str(view.shape)
+    report.fields["strides"] = f"{view.strides} [bytes]"
+    report.fields["format"] = f"{view.format!r} of {view.itemsize} bytes"
+    report.fields["readonly"] = str(view.readonly)
+    try:
+        from_buffer(view)
+    except Explained as error:
+        report._broken(error.rule, error.what)
+    return report
+
+
+def _inspect_record(kind: str, record: Any) -> Report:
+    """Describe an interface record."""
+    report = Report(kind)
+    try:
+        found = parse_record(_with_address(record))
+    except BrokenRule as broken:
+        report._broken(broken.rule, broken.what)
+        return report
+    report.fields["data"] = f"{found.ptr:#x}"
+    report.fields["readonly"] = str(found.readonly)
+    report.fields["shape"] = str(found.shape)
+    report.fields["strides"] = "C order" if found.strides is None else f"{found.strides} [bytes]"
+    report.fields["typestr"] = repr(str(found.typestr))
+    report.fields["version"] = str(found.version)
+    if found.stream is not None:
+        report.fields["stream"] = str(found.stream)
+    if found.mask is not None:
+        report._broken("CAI-MASK-1", "the record has a mask")
+    if 0 not in found.shape and not found.ptr:
+        report._broken("CAI-DATA-2", f"the address is 0 for shape {found.shape}")
+    return report
+
+
+def _with_address(record: Any) -> Any:
+    """Return a record with an address, where data is an object with a buffer."""
+    data = record.get("data") if isinstance(record, dict) else None
+    if data is None or isinstance(data, tuple):
+        return record
+    try:
+        view = memoryview(data)
+    except (TypeError, BufferError, ValueError):
+        return record
+    return {**record, "data": (buffer_address(view), view.readonly)}
+
+
+# ---------------------------------------------------------------- capsules
+
+
+def _inspect_capsule(capsule: Any) -> Report:
+    """Open a capsule, read it and leave it as it was."""
+    name = capsule_name(capsule)
+    text = None if name is None else name.decode("latin-1")
+    report = Report(f"capsule {text!r}")
+    if name not in USED_NAME:
+        used = name in USED_NAME.values()
+        report._broken("DLP-CAP-2" if used else "DLP-CAP-1", f"the capsule is named {text!r}")
+        return report
+    address = capsule_pointer(capsule, name)
+    if not capsule_destructor(capsule):
+        report._broken("DLP-LIFE-2", "the capsule has no destructor")
+    if name == VERSIONED:
+        managed = DLManagedTensorVersioned.from_address(address)
+        version = (managed.version.major, managed.version.minor)
+        report.fields["version"] = "{}.{}".format(*version)
+        if version[0] != DLPACK_MAJOR_VERSION:
+            report._broken("DLP-VER-1", f"the struct has major version {version[0]}")
+            return report
+        flags = [word for bit, word in enumerate(_FLAGS) if managed.flags >> bit & 1]
+        report.fields["flags"] = ", ".join(flags) or "none"
+        padded = bool(managed.flags >> 2 & 1)
+        _inspect_tensor(report, managed.dl_tensor, padded=padded, version=version)
+    elif name == LEGACY:
+        report.fields["version"] = "before 1.0"
+        _inspect_tensor(
+            report, DLManagedTensor.from_address(address).dl_tensor, padded=False, version=(0, 8)
+        )
+    return report
+
+
+def _inspect_tensor(report: Report, tensor: Any, *, padded: bool, version: tuple[int, int]) -> None:
+    """Describe a DLTensor; pointers are followed only where the rules say that something is there."""
+    report.fields["data"] = f"{tensor.data or 0:#x}"
+    report.fields["byte_offset"] = str(tensor.byte_offset)
+    numbers = (tensor.device.device_type, tensor.device.device_id)
+    try:
+        report.fields["device"] = str(Device(*numbers))
+    except UnsupportedDeviceError as error:
+        report.fields["device"] = str(numbers)
+        report._broken(error.rule, error.what)
+    dtype = _inspect_dtype(report, tensor.dtype, padded=padded)
+    ndim = tensor.ndim
+    report.fields["ndim"] = str(ndim)
+    if not 0 <= ndim <= MOST_AXES:
+        report._broken("DLP-SHAPE-1", f"ndim is {ndim}")
+        return
+    if ndim and not tensor.shape:
+        report._broken("DLP-SHAPE-2", f"shape is NULL with ndim {ndim}")
+        return
+    shape = tuple(tensor.shape[:ndim]) if ndim else ()
+    strides = _inspect_strides(report, tensor, ndim, version)
+    report.fields["shape"] = str(shape)
+    report.fields["strides"] = "NULL" if strides is None else f"{strides} [elements]"
+    found = problem(shape, strides, dtype.itemsize if dtype else 1)
+    if found is not None:
+        report._broken(found[1], found[0])
+    empty = 0 in shape
+    if not tensor.data and not empty:
+        report._broken("DLP-DATA-1", f"data is NULL for shape {shape}")
+    if tensor.data and empty:
+        report._broken("DLP-DATA-3", f"data is not NULL for shape {shape}")
+    if tensor.byte_offset >= ctypes.c_uint64(-1).value // 2:
+        report._broken("DLP-DATA-2", f"byte_offset is {tensor.byte_offset}")
+
+
+def _inspect_dtype(report: Report, raw: Any, *, padded: bool) -> DType | None:
+    """Describe the element type."""
+    numbers = (raw.code, raw.bits, raw.lanes)
+    try:
+        dtype = DType(*numbers, padded=padded)
+    except UnsupportedDTypeError as error:
+        report.fields["dtype"] = str(numbers)
+        report._broken(error.rule, error.what)
+        return None
+    report.fields["dtype"] = f"{dtype} {numbers}"
+    return dtype
+
+
+def _inspect_strides(
+    report: Report, tensor: Any, ndim: int, version: tuple[int, int]
+) -> tuple[int, ...] | None:
+    """Return the strides, or None for NULL, which version 1.2 forbade."""
+    if not ndim:
+        return ()
+    if tensor.strides:
+        return tuple(tensor.strides[:ndim])
+    if version >= (1, 2):
+        report._broken("DLP-STRIDES-1", "strides are NULL")
+    return None

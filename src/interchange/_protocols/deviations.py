@@ -1,0 +1,210 @@
+"""Known deviations of other libraries: one table, read by the code and by the docs.
+
+Source: the libraries themselves, run; each row says which release was seen to do it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Deviation(NamedTuple):
+    """Something a library does that the rules do not say.
+
+    Attributes
+    ----------
+    library : str
+        Import name of the library.
+    releases : str
+        Releases that were seen to do it.
+    what : str
+        What it does.
+    rule : str
+        Id of the rule that it bends.
+    remedy : str
+        What interchange does about it.
+    link : str
+        Where it is discussed, or empty.
+    """
+
+    library: str
+    releases: str
+    what: str
+    rule: str
+    remedy: str
+    link: str = ""
+
+
+DEVIATIONS: Final = (
+    Deviation(
+        "torch",
+        "2.13.0",
+        "the C exchange functions ignore requires_grad and the conjugate and negative bits",
+        "DLP-API-1",
+        "such tensors are asked through __dlpack__, which refuses the first two",
+    ),
+    Deviation(
+        "torch",
+        "2.13.0",
+        "__dlpack__ exports a tensor with the negative bit as if it had none",
+        "DLP-DTYPE-1",
+        "such tensors are refused; call resolve_neg() first",
+    ),
+    Deviation(
+        "torch",
+        "2.13.0",
+        "from_dlpack() and from_numpy() forget that memory is read-only",
+        "DLP-RO-3",
+        "convert() refuses read-only memory unless a copy is allowed",
+        "https://github.com/pytorch/pytorch/issues/32868",
+    ),
+    Deviation(
+        "torch",
+        "2.13.0",
+        "__dlpack__() without stream= does not order CUDA work, others then take the default stream",
+        "DLP-STREAM-5",
+        "the stream is always passed to producers with streams",
+        "https://github.com/pytorch/pytorch/pull/163242",
+    ),
+    Deviation(
+        "torch",
+        "2.13.0",
+        "pinned tensors advertise device type 3 and ship a capsule that says 1",
+        "DLP-DEV-3",
+        "the capsule is believed, and no stream is sent",
+        "https://github.com/pytorch/pytorch/issues/136250",
+    ),
+    Deviation(
+        "numpy",
+        "before 2.4",
+        "strides of C-contiguous arrays are NULL",
+        "DLP-STRIDES-1",
+        "NULL is taken as C order",
+        "https://github.com/numpy/numpy/pull/29872",
+    ),
+    Deviation(
+        "numpy",
+        "2.2 to 2.5",
+        "an empty array has a data pointer that is not NULL",
+        "DLP-DATA-3",
+        "the address is ignored, and exported as NULL",
+    ),
+    Deviation(
+        "numpy",
+        "2.2 to 2.4",
+        "from_dlpack() raises RuntimeError where BufferError is due",
+        "DLP-DEV-5",
+        "none needed: convert() asks only for what NumPy can take",
+        "https://github.com/numpy/numpy/pull/31000",
+    ),
+    Deviation(
+        "jax",
+        "0.10.2",
+        "from_dlpack() never sends max_version, so that read-only producers refuse it",
+        "DLP-NEG-3",
+        "convert() hands JAX, whose arrays are never written, a capsule without the flag",
+        "https://github.com/jax-ml/jax/issues/40789",
+    ),
+    Deviation(
+        "jax",
+        "0.10.2",
+        "__dlpack__() gives legacy capsules whatever max_version says",
+        "DLP-VER-4",
+        "legacy capsules are taken",
+    ),
+    Deviation(
+        "jax",
+        "0.10.2",
+        "its arrays are immutable, and its capsules do not say that they are read-only",
+        "DLP-RO-1",
+        "arrays of JAX are imported as read-only",
+        "https://github.com/jax-ml/jax/issues/4636",
+    ),
+    Deviation(
+        "tvm_ffi",
+        "0.1.15",
+        "from_dlpack() asks for legacy capsules first and forgets that memory is read-only",
+        "DLP-RO-2",
+        "convert() refuses read-only memory unless a copy is allowed",
+    ),
+    Deviation(
+        "tvm_ffi",
+        "0.1.15",
+        "__dlpack__(copy=True) without max_version shares the memory",
+        "DLP-COPY-2",
+        "what is not flagged as a copy is copied here",
+    ),
+    Deviation(
+        "cuda.core",
+        "1.2.2",
+        "a legacy export of a read-only view forgets the flag",
+        "DLP-RO-1",
+        "max_version is always sent, so that the view answers with the flag",
+    ),
+    Deviation(
+        "cuda.core",
+        "1.2.2",
+        "dl_device is refused even where it is the view's own device",
+        "DLP-DEV-5",
+        "dl_device is sent only when the device differs",
+    ),
+    Deviation(
+        "cuda.core",
+        "1.2.2",
+        "structs of major version 2 are taken for version 1",
+        "DLP-VER-1",
+        "none: interchange exports version 1",
+    ),
+    Deviation(
+        "warp",
+        "1.19.0",
+        "the deleter and the capsule destructor are Python callbacks",
+        "DLP-LIFE-4",
+        "the capsule is renamed and its deleter called from a finaliser, where it can do no harm",
+    ),
+)
+"""Every deviation that interchange knows of."""
+
+
+def _torch_keeps_meaning(x: Any) -> bool:
+    """Whether the C exchange functions of torch describe the tensor as it is."""
+    return not (x.requires_grad or x.is_conj() or x.is_neg()) and x.device.type == "cpu"
+
+
+def _host_only(_: Any) -> bool:
+    """Always: the caller looks at the device of what comes."""
+    return True
+
+
+EXCHANGE_GUARDS: Final[dict[str, Callable[[Any], bool]]] = {
+    "torch": _torch_keeps_meaning,
+    "cuda": _host_only,
+    "tvm_ffi": _host_only,
+}
+"""Library -> whether an object may be asked through the C exchange table of its type."""
+
+
+def torch_lost_meaning(x: Any) -> str | None:
+    """Return what ``__dlpack__`` of a torch tensor would not say, or None."""
+    is_neg = getattr(x, "is_neg", None)
+    if is_neg is not None and is_neg():
+        return "the tensor has its negative bit set"
+    return None
+
+
+EXPORT_GUARDS: Final[dict[str, Callable[[Any], str | None]]] = {"torch": torch_lost_meaning}
+"""Library -> what the export of an object would lose."""
+
+NATIVE_RELEASE: Final = frozenset(
+    {"array_api_strict", "cuda", "cupy", "interchange", "jaxlib", "numpy", "pyarrow", "torch", "tvm_ffi"}
+)
+"""Libraries whose capsules have compiled destructors that leave a pending exception alone."""
+
+IMMUTABLE: Final = frozenset({"jaxlib"})
+"""Libraries whose arrays are never written, whatever their capsules say."""
+
+STRAIGHT: Final = frozenset({("numpy", "ndarray")})
+"""Types whose memory is always on the host, that take no stream, and know ``max_version``."""

@@ -1,0 +1,204 @@
+"""DLPack between two libraries: what is asked of a producer, and how its answer is taken.
+
+Source: array API standard 2025.12, ``from_dlpack`` and ``array.__dlpack__``; the Python
+specification of DLPack.  The order is: where is the memory, which stream, which keywords, the
+capsule, and only then what the capsule says.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from interchange import _core
+from interchange._streams.handles import stream_handle
+from interchange._streams.rules import STREAM_RULES, check_stream
+from interchange._terms.devices import CPU, Device, is_index
+from interchange._terms.errors import (
+    ArgumentError,
+    CopyNeededError,
+    ExchangeError,
+    NoProtocolError,
+    ReadOnlyError,
+    UnsupportedDeviceError,
+    show,
+)
+from interchange.abi.dlpack import (
+    DLPACK_FLAG_BITMASK_IS_COPIED,
+    DLPACK_FLAG_BITMASK_READ_ONLY,
+    DLPACK_VERSION,
+)
+
+from .deviations import EXCHANGE_GUARDS, EXPORT_GUARDS, IMMUTABLE
+from .habits import Habit, habit_of
+
+if TYPE_CHECKING:
+    from interchange._core.abc import Tensor
+
+T = TypeVar("T", bound="Tensor")
+
+READ_ONLY: Final = DLPACK_FLAG_BITMASK_READ_ONLY
+IS_COPIED: Final = DLPACK_FLAG_BITMASK_IS_COPIED
+
+
+def check_copy(copy: object, call: str) -> None:
+    """Refuse a ``copy`` that is not None, True or False."""
+    if copy is not None and not isinstance(copy, bool):
+        raise ArgumentError(call, f"copy={show(copy)}", "DLP-COPY-3")
+
+
+def device_of(x: Any, call: str) -> Device:
+    """Return the device that ``__dlpack_device__`` of `x` says."""
+    method = getattr(x, "__dlpack_device__", None)
+    if method is None:
+        what = f"{type(x).__name__} has __dlpack__ and no __dlpack_device__"
+        raise NoProtocolError(call, what, "DLP-NEG-1")
+    answer = method()
+    if not (isinstance(answer, tuple) and len(answer) == 2 and all(map(is_index, answer))):
+        what = f"__dlpack_device__() of {type(x).__name__} returned {show(answer)}"
+        raise ExchangeError(call, what, "DLP-DEV-2")
+    try:
+        return Device(*answer)
+    except UnsupportedDeviceError as error:
+        raise UnsupportedDeviceError(call, error.what, error.rule) from None
+
+
+def import_(
+    x: Any, cls: type[T], *, device: Device | None, copy: bool | None, stream: object, call: str
+) -> T:
+    """Import an object with ``__dlpack__``.
+
+    Parameters
+    ----------
+    x : object
+        The producer.
+    cls : type
+        What to return.
+    device : Device or None
+        Where the memory is wanted; None for where it is.
+    copy : bool or None
+        As in the standard.
+    stream : None, int or object with ``__cuda_stream__``
+        The consumer's stream; sent only to producers with streams.
+    call : str
+        Named in errors.
+
+    Raises
+    ------
+    ExchangeError, NoProtocolError, StreamError
+        Or what the producer raised, unchanged.
+    """
+    handle = stream_handle(stream, call)
+    habit = habit_of(x)
+    if habit is None:
+        what = f"{type(x).__name__} has no __dlpack__"
+        raise NoProtocolError(call, what, "DLP-NEG-1")
+    lost = EXPORT_GUARDS[habit.library](x) if habit.library in EXPORT_GUARDS else None
+    if lost is not None:
+        raise ExchangeError(call, lost, "DLP-DTYPE-1", "apply it first, with x.resolve_neg()")
+    if habit.table is not None and device is None and copy is None:
+        found = _through_table(x, habit, cls, call)
+        if found is not None:
+            return found
+    source = device_of(x, call)
+    wanted: dict[str, Any] = {"max_version": DLPACK_VERSION}
+    moves_to_host = device is not None and device == CPU != source
+    if source.type in STREAM_RULES and not moves_to_host:
+        wanted["stream"] = check_stream(handle, source, call)
+    if device is not None and device != source:
+        wanted["dl_device"] = device.__dlpack_device__()
+    if copy is not None:
+        wanted["copy"] = copy
+    capsule = habit.ask(x.__dlpack__, wanted)
+    alone = habit.native_release and sys.getrefcount(capsule) == _core.ALONE
+    tensor = (_core.take_fresh if alone else _core.take)(capsule, x, cls, call)
+    if habit.library in IMMUTABLE:
+        tensor._flags = (tensor._flags or 0) | READ_ONLY
+    return tensor
+
+
+def _through_table(x: Any, habit: Habit, cls: type[T], call: str) -> T | None:
+    """Import through the C exchange table, or return None where ``__dlpack__`` is to be asked.
+
+    The table's functions order no streams, so memory on a device with streams goes the other way.
+    """
+    if habit.table is None or not EXCHANGE_GUARDS[habit.library](x):
+        return None
+    try:
+        address = habit.table.managed_from(x)
+    except Exception:  # noqa: BLE001 - __dlpack__ will say it in the standard's words
+        return None
+    found = _core.take_managed(address, x, cls, call)
+    return None if found._spec.device.type in STREAM_RULES else found
+
+
+# ---------------------------------------------------------------- what came
+
+
+def settle(tensor: Tensor, *, copy: bool | None, assume_writable: bool, call: str) -> bool:
+    """Hold what came against what was asked; return whether a copy is still to be made."""
+    copied = bool((tensor._flags or 0) & IS_COPIED)
+    if copy is False and copied:
+        raise CopyNeededError(call, "the producer made a copy", "DLP-COPY-1")
+    if assume_writable:
+        if tensor._flags is not None and tensor._flags & READ_ONLY:
+            what = "assume_writable=True on memory that its producer says is read-only"
+            raise ReadOnlyError(call, what, "DLP-RO-3", "pass a copy")
+        tensor._flags = tensor._flags or 0
+    return copy is True and not copied
+
+
+# ---------------------------------------------------------------- exporting
+
+
+def check_max_version(max_version: object, call: str) -> bool:
+    """Return whether a consumer of `max_version` takes versioned capsules."""
+    if max_version is None:
+        return False
+    if (
+        not isinstance(max_version, tuple)
+        or len(max_version) != 2
+        or not all(map(is_index, max_version))
+    ):
+        raise ArgumentError(call, f"max_version={show(max_version)}", "DLP-VER-2")
+    return bool(max_version[0] >= 1)
+
+
+def check_dl_device(dl_device: object, call: str) -> Device | None:
+    """Return the device that a consumer asks for."""
+    if dl_device is None:
+        return None
+    if not (
+        isinstance(dl_device, tuple) and len(dl_device) == 2 and all(map(is_index, dl_device))
+    ):
+        raise ArgumentError(call, f"dl_device={show(dl_device)}", "DLP-DEV-4")
+    try:
+        return Device(*dl_device)
+    except UnsupportedDeviceError as error:
+        raise UnsupportedDeviceError(call, error.what, "DLP-DEV-5") from None
+
+
+def export_flags(tensor: Tensor, *, versioned: bool, call: str) -> int:
+    """Return the flags to export with; refuse what the consumer's generation cannot say.
+
+    Where nobody said whether memory may be written, versioned consumers are told that it may not,
+    and legacy ones are told as little as we were.
+    """
+    flags = tensor._flags
+    if versioned:
+        return READ_ONLY if flags is None else flags & READ_ONLY
+    if flags is not None and flags & READ_ONLY:
+        raise ReadOnlyError(call, "a legacy capsule of read-only memory", "DLP-RO-1")
+    if tensor._spec.dtype.padded:
+        what = f"a legacy capsule of {tensor._spec.dtype}"
+        raise ExchangeError(call, what, "DLP-DTYPE-4", "ask with max_version=(1, 1) or newer")
+    return 0
+
+
+def check_export_stream(stream: object, device: Device, call: str) -> None:
+    """Refuse a stream that is none on `device`, and an order that this release cannot make."""
+    handle = check_stream(stream, device, call)
+    if handle is None or handle == -1:
+        return
+    what = f"stream={handle} on {device}"
+    raise ExchangeError(call, what, "DLP-STREAM-6")

@@ -1,0 +1,117 @@
+"""What a type of producer is like, learnt once: its keywords, its releases, its exchange table.
+
+Source: array API standard, ``array.__dlpack__`` (the keywords came with 2023.12).  Keywords are
+read off the signature, so that a TypeError of the producer's own is never taken for a missing
+keyword; functions without a readable signature are asked with fewer keywords after a TypeError.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any, Final
+
+from interchange.abi import exchange_table
+from interchange.abi.exchange import ATTRIBUTES, ExchangeTable
+
+from .deviations import EXCHANGE_GUARDS, NATIVE_RELEASE, STRAIGHT
+
+KEYWORDS: Final = ("max_version", "stream", "dl_device", "copy")
+_ABOUT_KEYWORDS: Final = re.compile(
+    r"keyword|incompatible function arguments|positional argument|takes no arguments"
+)
+
+
+class Habit:
+    """What is known of a type of producers.
+
+    Attributes
+    ----------
+    keywords : frozenset[str] or None
+        Keywords that ``__dlpack__`` takes; None while unknown.
+    forwards : bool
+        Whether it takes any keyword, and perhaps hands them on.
+    native_release : bool
+        Whether a capsule of its may stay the owner of its memory.
+    table : ExchangeTable or None
+        The C exchange functions of the type.
+    library : str
+        Top-level module of the type.
+    """
+
+    __slots__ = ("forwards", "keywords", "library", "native_release", "table")
+
+    def __init__(self, cls: type, method: Any) -> None:
+        self.library = cls.__module__.partition(".")[0]
+        self.native_release = self.library in NATIVE_RELEASE
+        self.keywords, self.forwards = _read_keywords(method)
+        self.table = _find_table(cls, self.library)
+
+    def ask(self, method: Any, wanted: dict[str, Any]) -> Any:
+        """Call a bound ``__dlpack__`` with those of the `wanted` keywords that it takes."""
+        if self.keywords is not None and not self.forwards:
+            known = self.keywords
+            return method(**{key: value for key, value in wanted.items() if key in known})
+        return self._ask_with_fewer(method, wanted)
+
+    def _ask_with_fewer(self, method: Any, wanted: dict[str, Any]) -> Any:
+        """Call, and call again with fewer keywords while they are what is refused."""
+        first: TypeError | None = None
+        for fewer in (KEYWORDS, ("stream",), ()):
+            sent = {key: value for key, value in wanted.items() if key in fewer}
+            try:
+                return method(**sent)
+            except TypeError as error:
+                if not sent or not self._refuses_keywords(error):
+                    raise (first or error) from None
+                first = first or error
+        raise first or TypeError  # not reached: the last call sends nothing
+
+    def _refuses_keywords(self, error: TypeError) -> bool:
+        """Whether `error` is about the call and not about what the producer did in it."""
+        return _ABOUT_KEYWORDS.search(str(error)) is not None
+
+
+def _read_keywords(method: Any) -> tuple[frozenset[str] | None, bool]:
+    """Return the keywords of a method, if its signature can be read, and whether it takes any."""
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):
+        return None, True
+    named = {p.name for p in parameters if p.kind in {p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD}}
+    forwards = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    return frozenset(named & set(KEYWORDS)), forwards
+
+
+def _find_table(cls: type, library: str) -> ExchangeTable | None:
+    """Return the exchange table that the type itself, not a base, may be asked through."""
+    if library not in EXCHANGE_GUARDS:
+        return None
+    if not any(attribute in vars(cls) for attribute in ATTRIBUTES):
+        return None
+    return exchange_table(cls)
+
+
+_habits: Final[dict[type, Habit]] = {}
+_MOST_HABITS: Final = 512
+straight: Final[set[type]] = set()
+"""Types met that need no negotiation (`STRAIGHT`)."""
+
+
+def habit_of(x: object) -> Habit | None:
+    """Return what is known of the producer `x`, or None when it has no ``__dlpack__``."""
+    cls = type(x)
+    habit = _habits.get(cls)
+    if habit is not None:
+        return habit
+    method = getattr(cls, "__dlpack__", None)
+    if method is None:  # a proxy may have it on the instance: learnt anew each time
+        method = getattr(x, "__dlpack__", None)
+        return None if method is None else Habit(cls, method)
+    if len(_habits) >= _MOST_HABITS:
+        _habits.clear()
+        straight.clear()
+    habit = _habits[cls] = Habit(cls, method)
+    if (cls.__module__, cls.__qualname__) in STRAIGHT:
+        straight.add(cls)
+    return habit

@@ -1,0 +1,274 @@
+"""Host memory by the buffer protocol and by NumPy's array interface, in and out.
+
+Source: PEP 3118 and PEP 688; NumPy array interface, version 3.  A record's keys and their rules are
+those of the CUDA Array Interface, which took them from here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from interchange import _core
+from interchange._core._numpy import ndarray_over, require_numpy_dtype
+from interchange._core._reading import place
+from interchange._terms.devices import CPU, Device
+from interchange._terms.dtypes import DType, from_format, from_typestr
+from interchange._terms.errors import (
+    ExchangeError,
+    NoProtocolError,
+    ReadOnlyError,
+    UnsupportedDeviceError,
+    UnsupportedDTypeError,
+    error_for,
+    refuse_record,
+    show,
+)
+from interchange._terms.layout import Layout, problem, strides_in_elements
+from interchange._terms.spec import Spec
+from interchange.abi import BrokenRule, InterfaceRecord, buffer_address, format_record, parse_record
+
+from .dlpack import READ_ONLY
+
+if TYPE_CHECKING:
+    from interchange._core.abc import Tensor
+
+T = TypeVar("T", bound="Tensor")
+
+_PYBUF_WRITABLE = 1
+
+
+def describe_memory(
+    ptr: int,
+    dtype: DType,
+    layout: Layout,
+    *,
+    readonly: bool,
+    owner: object,
+    keep: object,
+    cls: type[T],
+    call: str,
+    device: Device = CPU,
+) -> T:
+    """Return a tensor over described memory, once the description is checked.
+
+    Raises
+    ------
+    ExchangeError
+        Shape, strides or address describe no memory (DLP-SHAPE-*, DLP-STRIDES-2, DLP-DATA-1).
+    """
+    found = problem(layout.shape, layout.strides, dtype.itemsize)
+    if found is not None:
+        raise error_for(call, *found)
+    first, last, spec = place(Spec(dtype, device, layout))
+    if not layout.size:
+        ptr = 0
+    elif not ptr:
+        raise ExchangeError(call, f"the address is 0 for shape {layout.shape}", "DLP-DATA-1")
+    elif not first <= ptr <= last and not device.has_handles:
+        what = f"address {ptr:#x} with shape {layout.shape} and strides {layout.strides}"
+        raise ExchangeError(call, what, "DLP-STRIDES-2")
+    return _core.describe(ptr, spec, READ_ONLY if readonly else 0, owner, keep, cls)
+
+
+def _layout(shape: tuple[int, ...], steps: tuple[int, ...] | None, itemsize: int, call: str) -> Layout:
+    """Return the layout of a shape and byte strides."""
+    if steps is None:
+        return Layout(shape)
+    strides = strides_in_elements(shape, steps, itemsize)
+    if strides is None:
+        what = f"byte strides {steps} with elements of {itemsize} bytes"
+        raise ExchangeError(call, what, "DLP-STRIDES-3")
+    return Layout(shape, strides)
+
+
+# ---------------------------------------------------------------- in
+
+
+def import_buffer(x: Any, cls: type[T], call: str) -> T:
+    """Import an object with the buffer protocol.
+
+    Raises
+    ------
+    NoProtocolError
+        `x` has no buffer (BUF-1).
+    ExchangeError
+        It has one that strides or plain elements cannot describe (BUF-SUBOFFSETS-1, BUF-FORMAT-1,
+        DLP-STRIDES-3).
+    """
+    try:
+        view = memoryview(x)
+    except TypeError as error:
+        what = f"{type(x).__name__} gives no buffer"
+        raise NoProtocolError(call, what, "BUF-1") from error
+    except (BufferError, ValueError) as error:
+        what = f"{type(x).__name__} refuses its buffer ({error})"
+        raise ExchangeError(call, what, "BUF-1") from error
+    if any(offset >= 0 for offset in view.suboffsets):
+        what = f"the buffer has suboffsets {view.suboffsets}"
+        raise ExchangeError(call, what, "BUF-SUBOFFSETS-1")
+    dtype = from_format(view.format, view.itemsize, call)
+    shape = tuple(view.shape or ())
+    layout = _layout(shape, tuple(view.strides or ()), dtype.itemsize, call)
+    return describe_memory(
+        buffer_address(view),
+        dtype,
+        layout,
+        readonly=view.readonly,
+        owner=x,
+        keep=view,
+        cls=cls,
+        call=call,
+    )
+
+
+def import_array_interface(x: Any, cls: type[T], call: str) -> T:
+    """Import an object with ``__array_interface__``.
+
+    Raises
+    ------
+    NoProtocolError
+        `x` has no such attribute (AI-1).
+    ExchangeError
+        The record is malformed, or describes what DLPack cannot (CAI-*, AI-MASK-1, AI-DESCR-1).
+    """
+    raw = getattr(x, "__array_interface__", None)
+    if raw is None:
+        what = f"{type(x).__name__} has no __array_interface__"
+        raise NoProtocolError(call, what, "AI-1")
+    keep: object = x
+    try:
+        if isinstance(raw, dict) and not isinstance(raw.get("data"), tuple):
+            raw, keep = _resolve_buffer(raw, x, call)
+        record = parse_record(raw)
+    except BrokenRule as broken:
+        refuse_record(call, broken)
+    if record.mask is not None:
+        raise ExchangeError(call, "the record has a mask", "AI-MASK-1")
+    if not _is_plain(record):
+        what = f"descr is {show(record.descr)}"
+        raise UnsupportedDTypeError(call, what, "AI-DESCR-1")
+    dtype = _dtype_of(x, record, call)
+    layout = _layout(record.shape, record.strides, dtype.itemsize, call)
+    return describe_memory(
+        record.ptr,
+        dtype,
+        layout,
+        readonly=record.readonly,
+        owner=x,
+        keep=keep,
+        cls=cls,
+        call=call,
+    )
+
+
+def _resolve_buffer(raw: dict[str, Any], x: Any, call: str) -> tuple[dict[str, Any], object]:
+    """Return a record whose data is an address, where it was a buffer: in it, or `x` itself."""
+    source = raw.get("data")
+    try:
+        view = memoryview(x if source is None else source).cast("B")
+    except (TypeError, BufferError, ValueError) as error:
+        raise ExchangeError(call, f"data is {show(source)}", "CAI-DATA-1") from error
+    offset = raw.get("offset") or 0
+    partial = parse_record({**raw, "data": (0, view.readonly)})
+    itemsize = partial.typestr.itemsize
+    layout = _layout(partial.shape, partial.strides, itemsize, call)
+    low, high = layout.byte_bounds(itemsize)
+    if not isinstance(offset, int) or low + offset < 0 or high + offset > view.nbytes:
+        what = f"offset {show(offset)} with shape {layout.shape} leaves {view.nbytes} bytes"
+        raise ExchangeError(call, what, "CAI-DATA-1")
+    return {**raw, "data": (buffer_address(view) + offset, view.readonly)}, (view, x)
+
+
+def _dtype_of(x: Any, record: InterfaceRecord, call: str) -> DType:
+    """Return the element type; where the typestr does not tell, the object's own dtype may."""
+    try:
+        return from_typestr(record.typestr, call)
+    except UnsupportedDTypeError as error:
+        hint = getattr(x, "dtype", None)
+        if error.rule != "CAI-TYPESTR-2" or hint is None:
+            raise
+    found = DType.of(hint, call)
+    if found.itemsize != record.typestr.itemsize or found.is_packed:
+        what = f"typestr {str(record.typestr)!r} with dtype {hint}"
+        raise UnsupportedDTypeError(call, what, "CAI-TYPESTR-2")
+    return found
+
+
+def _is_plain(record: InterfaceRecord) -> bool:
+    """Whether ``descr`` says no more than the typestr does; a field's name is ignored."""
+    if record.descr is None:
+        return True
+    try:
+        ((_, typestr),) = record.descr
+    except (TypeError, ValueError):
+        return False
+    return bool(typestr == str(record.typestr))
+
+
+# ---------------------------------------------------------------- out
+
+
+def check_host(tensor: Tensor, call: str) -> None:
+    """Refuse memory that the host cannot read."""
+    device = tensor._spec.device
+    if not device.is_host_accessible:
+        raise UnsupportedDeviceError(call, f"the memory is on {device}", "DLP-DEV-6")
+
+
+def as_ndarray(tensor: Tensor, call: str, *, carrier: bool = False) -> Any:
+    """Return an ndarray that shares the memory of `tensor`.
+
+    Memory of which nobody said whether it may be written is given out read-only.  With `carrier`
+    the elements are plain bytes of the right size.
+    """
+    check_host(tensor, call)
+    spec = tensor._spec
+    if spec.dtype.is_packed:
+        raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "DLP-DTYPE-5")
+    if not carrier:
+        require_numpy_dtype(spec.dtype, call)
+    readonly = not _is_writable(tensor)
+    return ndarray_over(tensor.ptr, spec, tensor._keep, readonly=readonly, carrier=carrier)
+
+
+def as_memoryview(tensor: Tensor, call: str, flags: int = 0) -> memoryview:
+    """Return a memoryview that shares the memory of `tensor`.
+
+    Raises
+    ------
+    ReadOnlyError
+        `flags` ask for writable memory, and this is not known to be (DLP-RO-3).
+    UnsupportedDTypeError
+        The buffer protocol has no format for the element type (BUF-FORMAT-2).
+    """
+    spec = tensor._spec
+    if flags & _PYBUF_WRITABLE and not _is_writable(tensor):
+        raise ReadOnlyError(call, "a writable buffer was asked of read-only memory", "DLP-RO-3")
+    if spec.dtype.format is None:
+        raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "BUF-FORMAT-2")
+    return memoryview(as_ndarray(tensor, call))
+
+
+def _is_writable(tensor: Tensor) -> bool:
+    """Whether somebody said that the memory may be written."""
+    return tensor._flags is not None and not tensor._flags & READ_ONLY
+
+
+def array_interface(tensor: Tensor) -> dict[str, Any] | None:
+    """Return the record of `tensor`, or None where the interface cannot describe it."""
+    spec = tensor._spec
+    typestr = spec.dtype.typestr
+    if not spec.device.is_host_accessible or typestr is None:
+        return None
+    steps = spec.layout.strides_in_bytes(spec.dtype.itemsize)
+    strides = None if spec.layout.is_c_contiguous else steps
+    readonly = not _is_writable(tensor)
+    record = format_record(InterfaceRecord(tensor.ptr, readonly, spec.shape, strides, typestr, 3))
+    del record["stream"]  # the key is CUDA's
+    return record
+
+
+def raw_bytes(tensor: Tensor, *, readonly: bool) -> Any:
+    """Return the memory of an array whose elements lie side by side, as an ndarray of bytes."""
+    spec = Spec(DType(1, 8), CPU, Layout((tensor._spec.nbytes,)))
+    return ndarray_over(tensor.ptr, spec, tensor._keep, readonly=readonly)
