@@ -1,7 +1,7 @@
 """`Array`: memory of any library, described, kept alive, and spoken for in every protocol.
 
-Source: array API standard 2025.12 (array object); dlpack.h 1.3; PEP 688.  An Array moves no elements
-unless a method's name says so; views share memory, and everything that cannot be a view is refused.
+Source: array API standard 2025.12 (array object); dlpack.h 1.3; PEP 688.  An Array moves no
+elements unless a method's name says so; views share memory, and what cannot be a view is refused.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from interchange import _core
 from interchange._protocols import dlpack, host
+from interchange._terms.devices import is_index
 from interchange._terms.errors import (
     ArgumentError,
     CopyNeededError,
@@ -27,13 +28,12 @@ from .printing import describe_array
 
 if TYPE_CHECKING:
     from interchange._terms.devices import Device
-    from interchange._terms.dtypes import DType
     from interchange._terms.layout import Layout
 
 _TWO_AXES = 2
 
 
-class Array(_core.Tensor):  # type: ignore[misc,name-defined] # the core is chosen at import
+class Array(_core.Tensor):
     """A block of memory with a shape: where it is, who keeps it alive, who may write it.
 
     Arrays are made by `from_dlpack`, `asarray`, `from_buffer`, `from_array_interface` and
@@ -124,7 +124,9 @@ class Array(_core.Tensor):  # type: ignore[misc,name-defined] # the core is chos
             Which axis runs fastest: the last or the first.
         """
         layout = self._spec.layout
-        return layout.is_c_contiguous if memory.check_order(order) == "C" else layout.is_f_contiguous
+        return (
+            layout.is_c_contiguous if memory.check_order(order) == "C" else layout.is_f_contiguous
+        )
 
     # ------------------------------------------------------------ views
 
@@ -391,7 +393,7 @@ class Array(_core.Tensor):  # type: ignore[misc,name-defined] # the core is chos
         copy: bool | None = None,
     ) -> Any:
         """Return a fresh capsule of the memory, as the standard describes."""
-        if self._flags == 0 and stream is dl_device is copy is None:
+        if self._flags == 0 and stream is None and dl_device is None and copy is None:
             try:
                 return self._lend(max_version=max_version)
             except (AttributeError, TypeError):
@@ -404,7 +406,7 @@ class Array(_core.Tensor):  # type: ignore[misc,name-defined] # the core is chos
         versioned = dlpack.check_max_version(max_version, call)
         dlpack.check_copy(copy, call)
         target = dlpack.check_dl_device(dl_device, call)
-        if stream is not None and not dlpack.is_index(stream):
+        if stream is not None and not is_index(stream):
             raise ArgumentError(call, f"stream={show(stream)}", "DLP-STREAM-4")
         source = self
         if target is not None and target is not self.device:

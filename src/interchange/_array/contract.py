@@ -40,7 +40,7 @@ def _ndim(array: Array, wanted: Any) -> str | None:
 def _shape(array: Array, wanted: Any) -> str | None:
     """Return what is wrong with the extents."""
     matches = len(wanted) == array.ndim and all(
-        extent is None or extent == found for extent, found in zip(wanted, array.shape)
+        extent is None or extent == found for extent, found in zip(wanted, array.shape, strict=True)
     )
     return None if matches else f"shape {array.shape}, wanted {tuple(wanted)}"
 
@@ -82,9 +82,7 @@ _CHECKS = {
 
 def check_contract(array: Array, contract: dict[str, Any], name: str) -> None:
     """Raise ContractError with everything that differs, or return None."""
-    found = (
-        _CHECKS[key](array, wanted) for key, wanted in contract.items() if wanted is not None
-    )
+    found = (_CHECKS[key](array, wanted) for key, wanted in contract.items() if wanted is not None)
     wrong = [text for text in found if text is not None]
     if wrong:
         owner = type(array.owner)

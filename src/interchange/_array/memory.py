@@ -1,7 +1,7 @@
 """Copies and moves of Arrays, and the arguments that say how.
 
-Source: array API standard 2025.12 (``to_device``, ``reshape``).  Fresh memory is aligned to 64 bytes,
-which some consumers ask of host memory before they share it (P65).
+Source: array API standard 2025.12 (``to_device``, ``reshape``).  Fresh memory is aligned to 64
+bytes, which some consumers ask of host memory before they share it (P65).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from interchange._terms.spec import Spec
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:
-    from interchange._core.abc import Tensor
+    from interchange._core import Tensor
 
 T = TypeVar("T", bound="Tensor")
 
@@ -103,7 +103,7 @@ def _copy_packed(source: Tensor, target: Tensor, call: str) -> None:
     host.raw_bytes(target, readonly=False)[:] = host.raw_bytes(source, readonly=True)
 
 
-def move_array(array: Any, device: Any, stream: Any, call: str) -> Any:
+def move_array(array: T, device: Any, stream: Any, call: str) -> T:
     """Return the array on `device`, itself where it is there already."""
     target = Device.of(device, call)
     stream_handle(stream, call)
@@ -111,9 +111,7 @@ def move_array(array: Any, device: Any, stream: Any, call: str) -> Any:
         return array
     if target is CPU and array.device.type in _PAGE_LOCKED:
         spec = Spec(array.dtype, CPU, array._spec.layout)
-        return _core.describe(
-            array.ptr, spec, array._flags, array.owner, array._keep, type(array)
-        )
+        return _core.describe(array.ptr, spec, array._flags, array._owner, array._keep, type(array))
     what = f"moving from {array.device} to {target}"
     way_out = "move the array with the library that owns the device, then import it"
     raise UnsupportedDeviceError(call, what, "DLP-DEV-6", way_out)

@@ -1,7 +1,7 @@
 """Pickles of Arrays: host memory travels as one buffer, out of band where the pickler can.
 
-Source: PEP 574.  What is contiguous, in either order, is not copied; on load the Array lies over the
-buffer that the unpickler hands out.
+Source: PEP 574.  What is contiguous, in either order, is not copied; on load the Array lies over
+the buffer that the unpickler hands out.
 """
 
 from __future__ import annotations

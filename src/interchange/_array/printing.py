@@ -41,5 +41,7 @@ def _preview(array: Array) -> str | None:
     import numpy as np
 
     view = host.as_ndarray(array, "repr()")
-    text = np.array2string(view, threshold=_MOST, edgeitems=_EDGE, separator=", ", max_line_width=88)
+    text = np.array2string(
+        view, threshold=_MOST, edgeitems=_EDGE, separator=", ", max_line_width=88
+    )
     return "\n".join(f"      {line}" for line in text.splitlines())

@@ -39,11 +39,39 @@ def _choose(wanted: str) -> Core:
 chosen: Final = _choose(os.environ.get("INTERCHANGE_CORE", ""))
 """The core in use."""
 core_name: Final = chosen.name
-Tensor = chosen.Tensor
-take = chosen.take
-take_fresh = chosen.take_fresh
-take_managed = chosen.take_managed
-describe = chosen.describe
-lender = chosen.lender
-straight_import = chosen.straight_import
-ALONE: Final = chosen.ALONE
+
+if TYPE_CHECKING:  # what checkers see is the readable twin
+    from ._ctypes import (
+        ALONE,
+        Tensor,
+        describe,
+        lender,
+        straight_import,
+        take,
+        take_fresh,
+        take_managed,
+    )
+else:
+    ALONE = chosen.ALONE
+    Tensor = chosen.Tensor
+    describe = chosen.describe
+    lender = chosen.lender
+    straight_import = chosen.straight_import
+    take = chosen.take
+    take_fresh = chosen.take_fresh
+    take_managed = chosen.take_managed
+
+__all__ = [
+    "ALONE",
+    "TWINS",
+    "Tensor",
+    "chosen",
+    "core_name",
+    "describe",
+    "lender",
+    "refused",
+    "straight_import",
+    "take",
+    "take_fresh",
+    "take_managed",
+]

@@ -3,8 +3,8 @@
 Source: numpy/_core/src/multiarray/dlpack.c.  NumPy's deleter frees the struct with ``PyMem_Free``
 and drops one reference to whatever object ``manager_ctx`` is; its capsule destructor calls the
 deleter when the capsule was not consumed.  Both look at the state of the interpreter first, take
-the GIL and leave a pending exception alone, which is all that DLP-LIFE-1 to DLP-LIFE-5 ask.  None of
-this is promised by NumPy, so that `borrow` checks what can be checked before it lends anything.
+the GIL and leave a pending exception alone, which is all that DLP-LIFE-1 to DLP-LIFE-5 ask.  None
+of this is promised by NumPy, so that `borrow` checks what can be checked before it lends.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from __future__ import annotations
 import ctypes
 import sys
 from functools import lru_cache
+from struct import Struct
 from typing import Any, NamedTuple
 
 from interchange._terms.errors import ExchangeError
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
+from interchange.abi.memory import memory
 
 
 class Lender(NamedTuple):
@@ -26,14 +28,13 @@ class Lender(NamedTuple):
     destructor: capsules.Address
     name: capsules.Address
     size: ctypes.c_size_t  # of the struct [bytes]
+    write: Any  # ``f(memory, address, template)``
 
 
 def _refuse(why: str) -> ExchangeError:
     """Say that this NumPy cannot lend."""
     numpy = sys.modules["numpy"]
-    return ExchangeError(
-        "Array.__dlpack__()", f"NumPy {numpy.__version__}: {why}", "DLP-LIFE-6"
-    )
+    return ExchangeError("Array.__dlpack__()", f"NumPy {numpy.__version__}: {why}", "DLP-LIFE-6")
 
 
 def _lender(struct: Any, name: bytes, max_version: tuple[int, int] | None) -> Lender:
@@ -55,15 +56,17 @@ def _lender(struct: Any, name: bytes, max_version: tuple[int, int] | None) -> Le
     destructor = capsules.capsule_destructor(capsule)
     if not managed.deleter or not destructor:
         raise _refuse("there is no deleter or no destructor")
-    size = ctypes.c_size_t(ctypes.sizeof(struct))
+    size = ctypes.sizeof(struct)
     return Lender(
-        managed.deleter, capsules.Address(destructor), _name_address(capsule), size
+        managed.deleter,
+        capsules.Address(destructor),
+        _name_address(capsule),
+        ctypes.c_size_t(size),
+        Struct(f"{size}s").pack_into,
     )
 
 
-_name_address = capsules.python_function(
-    "PyCapsule_GetName", capsules.Address, ctypes.py_object
-)
+_name_address = capsules.python_function("PyCapsule_GetName", capsules.Address, ctypes.py_object)
 
 
 class _Owner:
@@ -86,19 +89,29 @@ def _self_test(lender: Lender, struct: Any, name: bytes) -> None:
             raise _refuse("a borrowed deleter did not give its owner back")
 
 
-def make_capsule(lender: Lender, template: bytes, owner: object) -> Any:
+def make_capsule(
+    lender: Lender,
+    template: bytes,
+    owner: object,
+    _cell: Any = ctypes.py_object,
+    _increase: Any = capsules.fast_increase_reference,
+    _new: Any = capsules.fast_new,
+    _memory: memoryview = memory,
+) -> Any:
     """Return a capsule with a struct of its own, a copy of `template`, which owns `owner`.
 
     `template` names `owner` as its manager_ctx.  Nothing can fail once the capsule is there; what
     fails before leaves nothing behind (P8).
     """
-    block = capsules.fast_allocate(lender.size)
-    if not block:
+    _, destructor, name, size, write = lender
+    block = capsules.fast_allocate(size)
+    address = block.value
+    if not address:
         raise MemoryError
-    capsules.fast_copy(block, template, lender.size)
-    capsules.fast_increase_reference(ctypes.py_object(owner))
+    write(_memory, address, template)
+    _increase(_cell(owner))
     try:
-        return capsules.fast_new(block, lender.name, lender.destructor)
+        return _new(block, name, destructor)
     except MemoryError:
         capsules.decrease_reference(owner)
         capsules.free(block)

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from interchange._terms.errors import ConsumedCapsuleError, ExchangeError, NoProtocolError, show
 from interchange.abi import capsules
+from interchange.abi.capsules import PyCapsule
 from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_VERSION
+from interchange.abi.memory import memory
 
 from ._loans import Loan
 from ._numpy import ndarray_over, numpy_can_lend
 from ._reading import (
     KNOWN_FLAGS,
-    LEGACY_SPAN,
-    VERSIONED_SPAN,
     kinds,
     read_legacy,
     read_versioned,
@@ -93,7 +93,7 @@ class Tensor:
 
     @property
     def ptr(self) -> int:
-        """Address of the first element, 0 for an empty array; a handle on devices that have them."""
+        """Address of the first element, 0 for an empty array; a handle on devices with handles."""
         if self._known is None:
             _look_up(self)
         return self._ptr
@@ -126,22 +126,21 @@ def describe(
 class _Lease:
     """Owns one managed tensor: calls its deleter once, when asked or when it dies."""
 
-    __slots__ = ("_deleter", "_pointer")
+    __slots__ = ("_address", "_deleter")
 
-    def __init__(self, pointer: Any, deleter: int) -> None:
-        self._pointer = pointer
-        self._deleter = _find_deleter(deleter) or _learn_deleter(deleter)
+    _address: int
+    _deleter: Any  # None where there is nothing to release: DLP-LIFE-5
 
     def release(self) -> None:
-        """Call the deleter, unless that was done or there is none (DLP-LIFE-5)."""
+        """Call the deleter, unless that was done or there is none."""
         deleter, self._deleter = self._deleter, None
         if deleter is not None:
-            deleter(self._pointer)
+            deleter(self._address)
 
     def __del__(self) -> None:
         deleter = self._deleter
         if deleter is not None:
-            deleter(self._pointer)
+            deleter(self._address)
 
 
 _find_deleter: Final = capsules.deleters.get
@@ -149,7 +148,15 @@ _find_deleter: Final = capsules.deleters.get
 
 def _learn_deleter(address: int) -> Any:
     """Return the deleter at an address met for the first time, or None for NULL."""
-    return capsules.fast_deleter_at(address) if address else None
+    return capsules.deleter_at(address) if address else None
+
+
+def _lease(address: int, deleter: int) -> _Lease:
+    """Return what owns the managed tensor at `address`."""
+    lease = _new_object(_Lease)
+    lease._address = address
+    lease._deleter = _find_deleter(deleter) or _learn_deleter(deleter)
+    return lease
 
 
 _claim = threading.Lock()
@@ -178,31 +185,48 @@ def take(
     cell = _cell(capsule)
     with _claim:  # of two threads one wins
         try:
-            pointer = _open(cell, _VERSIONED)
+            address = _open(cell, _VERSIONED)
         except ValueError:
-            pointer = None
+            address = 0
         else:
             _rename(cell, _USED_VERSIONED)
-    if pointer is None:
-        return _take_legacy(capsule, cell, source, cls, call)
+    if not address:
+        return _take_legacy(capsule, source, cls, call)
     _set_destructor(cell, None)
-    return _own(pointer, unpack_versioned(pointer[VERSIONED_SPAN]), source, cls, call)
+    fields = unpack_versioned(memory, address)
+    deleter = fields[1]
+    lease = _new_object(_Lease)
+    lease._address = address
+    lease._deleter = _find_deleter(deleter) or _learn_deleter(deleter)
+    try:
+        ptr, spec, flags = read_versioned(fields, call)
+    except BaseException:
+        lease.release()
+        raise
+    self = _new_object(cls)
+    self._ptr = ptr
+    self._known = spec
+    self._flags = flags
+    self._owner = source
+    self._keep = lease
+    return self
 
 
-def _take_legacy(capsule: Any, cell: Any, source: object, cls: type[T], call: str) -> T:
+def _take_legacy(capsule: Any, source: object, cls: type[T], call: str) -> T:
     """Consume a capsule that is not versioned, or say why it cannot be."""
+    cell = ctypes.py_object(capsule)
     with _claim:
         try:
-            pointer = capsules.fast_pointer(cell, capsules.LEGACY)
+            address = capsules.fast_pointer(cell, capsules.LEGACY)
         except ValueError:
-            pointer = None
+            address = 0
         else:
             capsules.fast_rename(cell, capsules.USED_LEGACY)
-    if pointer is None:
+    if not address:
         raise _refuse_capsule(capsule, call)
     _set_destructor(cell, None)
-    fields = unpack_legacy(pointer[LEGACY_SPAN])
-    lease = _Lease(pointer, fields[5])
+    fields = unpack_legacy(memory, address)
+    lease = _lease(address, fields[5])
     try:
         ptr, spec = read_legacy(fields, call)
     except BaseException:
@@ -224,25 +248,14 @@ def _refuse_capsule(capsule: object, call: str) -> Explained:
 
 def take_managed(address: int, source: object, cls: type[T], call: str) -> T:
     """Own a ``DLManagedTensorVersioned`` that is in no capsule."""
-    pointer = ctypes.cast(address, ctypes.POINTER(ctypes.c_char))
-    return _own(pointer, unpack_versioned(pointer[VERSIONED_SPAN]), source, cls, call)
-
-
-def _own(pointer: Any, fields: tuple[Any, ...], source: object, cls: type[T], call: str) -> T:
-    """Own the versioned struct at `pointer`, or give it back and refuse."""
-    lease = _Lease(pointer, fields[1])
+    fields = unpack_versioned(memory, address)
+    lease = _lease(address, fields[1])
     try:
         ptr, spec, flags = read_versioned(fields, call)
     except BaseException:
         lease.release()
         raise
-    self = _new_object(cls)
-    self._ptr = ptr
-    self._known = spec
-    self._flags = flags
-    self._owner = source
-    self._keep = lease
-    return self
+    return describe(ptr, spec, flags, source, lease, cls)
 
 
 # ---------------------------------------------------------------- consuming what is ours alone
@@ -257,10 +270,10 @@ def take_fresh(capsule: Any, source: object, cls: type[T], call: str) -> T:
     """
     cell = ctypes.py_object(capsule)
     try:
-        pointer = capsules.fast_pointer(cell, capsules.VERSIONED)
+        address = capsules.fast_pointer(cell, capsules.VERSIONED)
     except ValueError:
         return take(capsule, source, cls, call)
-    ptr, spec, flags = read_versioned(unpack_versioned(pointer[VERSIONED_SPAN]), call)
+    ptr, spec, flags = read_versioned(unpack_versioned(memory, address), call)
     return describe(ptr, spec, flags, source, cell, cls)
 
 
@@ -302,20 +315,18 @@ def straight_import(
             assume_writable: Any = False,
             _cell: Any = ctypes.py_object,
             _open: Any = capsules.fast_pointer,
+            _unpack: Any = unpack_versioned,
+            _memory: Any = memory,
         ) -> T:
-            if (
-                type(x) not in straight
-                or device is not None
-                or copy is not None
-                or stream is not None
-                or assume_writable
-            ):
+            if device is not None or copy is not None or stream is not None or assume_writable:
                 return negotiate(
                     x, device=device, copy=copy, stream=stream, assume_writable=assume_writable
                 )
+            if type(x) not in straight:
+                return take(x, None, cls, call) if type(x) is PyCapsule else negotiate(x)
             cell = _cell(x.__dlpack__(max_version=DLPACK_VERSION))
             try:
-                fields = unpack_versioned(_open(cell, _VERSIONED)[VERSIONED_SPAN])
+                fields = _unpack(_memory, _open(cell, _VERSIONED))
             except ValueError:
                 return take(cell.value, x, cls, call)
             flags = fields[2]

@@ -82,11 +82,8 @@ class Loan:
             tensor.strides = ctypes.cast(dims + 8 * ndim, _INT64_POINTER)
         return tensor
 
-    def capsule(self, *, versioned: bool) -> Any:
-        """Return a fresh capsule."""
-        lender = self._versioned if versioned else self._legacy
-        return make_capsule(lender, self._templates[versioned], self)
-
     def lend(self, *, max_version: tuple[int, int] | None = None) -> Any:
         """Return a fresh capsule of the generation that a consumer of `max_version` knows."""
-        return self.capsule(versioned=max_version is not None and max_version[0] >= 1)
+        if max_version is None or max_version[0] < 1:
+            return make_capsule(self._legacy, self._templates[0], self)
+        return make_capsule(self._versioned, self._templates[1], self)

@@ -1,15 +1,14 @@
 """What structs say: fields read in one go, checked once, and found again by value.
 
 Source: dlpack.h 1.3.  Device, ndim and element type are 16 bytes in a row, shape and strides mostly
-are one block: both serve as keys under which the checked `Spec` is kept.  Pointers are followed only
-where the rules say that something is there.
+are one block: both serve as keys under which the checked `Spec` is kept.  Pointers are followed
+only where the rules say that something is there.
 """
 
 from __future__ import annotations
 
-import ctypes
 import struct
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from interchange._terms.devices import Device
 from interchange._terms.dtypes import DType
@@ -27,45 +26,30 @@ from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
     DLPACK_FLAG_BITMASK_READ_ONLY,
     DLPACK_MAJOR_VERSION,
-    DLManagedTensor,
-    DLManagedTensorVersioned,
 )
+from interchange.abi.memory import memory
 
 KNOWN_FLAGS: Final = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED
 """Flags that a tensor carries; padded is part of its element type, others are unknown."""
 _PADDED: Final = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 _ADDRESS_END: Final = 2**64
 
-unpack_versioned: Final = struct.Struct("=I12xQQQ16sQQQ").unpack
-"""Bytes of the struct -> major, deleter, flags, data, kind, shape, strides, byte_offset."""
-unpack_legacy: Final = struct.Struct("=Q16sQQQ8xQ").unpack
-"""Bytes of the struct -> data, kind, shape, strides, byte_offset, deleter."""
+unpack_versioned: Final = struct.Struct("=I12xQQQ16sQQQ").unpack_from
+"""Memory, address -> major, deleter, flags, data, kind, shape, strides, byte_offset."""
+unpack_legacy: Final = struct.Struct("=Q16sQQQ8xQ").unpack_from
+"""Memory, address -> data, kind, shape, strides, byte_offset, deleter."""
 _unpack_kind: Final = struct.Struct("=iiiBBH").unpack
-VERSIONED_SPAN: Final = slice(0, ctypes.sizeof(DLManagedTensorVersioned))
-LEGACY_SPAN: Final = slice(0, ctypes.sizeof(DLManagedTensor))
 
 
-class Placed(NamedTuple):
-    """A spec, and the first and last address that its first element may have."""
+# Plain tuples, which the interpreter takes apart faster than named ones.
+Placed = tuple[int, int, Spec]
+"""The first and the last address that the first element may have, and the spec."""
+Kind = tuple[int, Any, Any, dict[bytes, Placed], Device, DType]
+"""Size of a shape [bytes], two readers, the specs met so far, device and element type.
 
-    first: int
-    last: int
-    spec: Spec
-
-
-class Kind(NamedTuple):
-    """Device, element type and ndim, checked once; and the specs met under it.
-
-    ``both(address)`` and ``one(address)`` are windows on shape and strides, and on shape alone.
-    """
-
-    width: int  # size of a shape [bytes]
-    both: Any
-    one: Any
-    specs: dict[bytes, Placed]
-    device: Device
-    dtype: DType
-
+The readers take memory and an address: one reads shape and strides as bytes, one the shape alone.
+All was checked once.
+"""
 
 # Bounded, so that a stream of odd arrays cannot fill the memory.
 _MOST_KINDS: Final = 1024
@@ -88,52 +72,52 @@ def _learn_kind(raw: bytes, padded: int, call: str) -> Kind:
     known = _padded_kinds if padded else kinds
     if len(known) >= _MOST_KINDS:
         known.clear()
-    both = (ctypes.c_char * (16 * ndim)).from_address
-    one = (ctypes.c_char * (8 * ndim)).from_address
-    kind = known[raw] = Kind(8 * ndim, both, one, {}, device, dtype)
+    both = struct.Struct(f"{16 * ndim}s").unpack_from
+    one = struct.Struct(f"{8 * ndim}s").unpack_from
+    kind = known[raw] = (8 * ndim, both, one, {}, device, dtype)
     return kind
 
 
 def _learn_spec(kind: Kind, dims: bytes, *, has_strides: bool, call: str) -> Placed:
     """Check shape and strides of a struct; `dims` holds both, or the shape alone."""
+    width, _, _, specs, device, dtype = kind
     numbers = struct.unpack(f"={len(dims) // 8}q", dims)
-    ndim = kind.width // 8
+    ndim = width // 8
     shape, strides = numbers[:ndim], numbers[ndim:] if has_strides else None
-    found = problem(shape, strides, kind.dtype.itemsize)
+    found = problem(shape, strides, dtype.itemsize)
     if found is not None:
         raise error_for(call, *found)
-    spec = Spec(kind.dtype, kind.device, Layout(shape, strides))
-    placed = place(spec)
-    if len(kind.specs) >= _MOST_SPECS:
-        kind.specs.clear()
-    kind.specs[dims] = placed
+    placed = place(Spec(dtype, device, Layout(shape, strides)))
+    if len(specs) >= _MOST_SPECS:
+        specs.clear()
+    specs[dims] = placed
     return placed
 
 
 def place(spec: Spec) -> Placed:
     """Return `spec` with the addresses its first element may have: 0 for an empty array."""
     if not spec.layout.size:
-        return Placed(0, 0, spec)
+        return 0, 0, spec
     low, high = spec.layout.byte_bounds(spec.dtype.itemsize)
-    return Placed(max(-low, 1), _ADDRESS_END - high, spec)
+    return max(-low, 1), _ADDRESS_END - high, spec
 
 
 def _find_spec(kind: Kind, shape: int, strides: int, call: str) -> Placed:
     """Return the spec of a struct whose shape and strides are at these addresses."""
-    if kind.width == 0:
+    width, both, one, specs, _, _ = kind
+    if width == 0:
         dims = b""  # never follow the pointers: some are left dangling
     elif not shape:
-        what = f"shape is NULL with ndim {kind.width // 8}"
-        raise ExchangeError(call, what, "DLP-SHAPE-2")
-    elif strides == shape + kind.width:
-        dims = kind.both(shape).raw
+        raise ExchangeError(call, f"shape is NULL with ndim {width // 8}", "DLP-SHAPE-2")
+    elif strides == shape + width:
+        (dims,) = both(memory, shape)
     else:
-        dims = kind.one(shape).raw
+        (dims,) = one(memory, shape)
         if strides:
-            dims += kind.one(strides).raw
-    placed = kind.specs.get(dims)
+            dims += one(memory, strides)[0]
+    placed = specs.get(dims)
     if placed is None:
-        has_strides = len(dims) > kind.width or kind.width == 0
+        has_strides = len(dims) > width or width == 0
         placed = _learn_spec(kind, dims, has_strides=has_strides, call=call)
     return placed
 
@@ -183,10 +167,11 @@ def read_versioned(fields: tuple[Any, ...], call: str) -> tuple[int, Spec, int]:
     major, _, flags, data, kind_key, shape, strides, offset = fields
     if major != DLPACK_MAJOR_VERSION:
         raise VersionError(call, f"the struct has major version {major}", "DLP-VER-1")
-    if flags <= KNOWN_FLAGS and not offset:  # the common case, without a call
+    if flags <= KNOWN_FLAGS and not offset:  # the common case: met before
         kind = kinds.get(kind_key)
-        if kind is not None and strides == shape + kind[0]:
-            placed = kind[3].get(kind[1](shape).raw)
+        if kind is not None and shape:
+            width, both, _, specs, _, _ = kind
+            placed = specs.get(both(memory, shape)[0]) if strides == shape + width else None
             if placed is not None and placed[0] <= data <= placed[1]:
                 return data, placed[2], flags
     ptr, spec = find(kind_key, flags & _PADDED, (data, shape, strides, offset), call)

@@ -50,13 +50,10 @@ class Tensor(Protocol):
 
 
 class Core(Protocol):
-    """What every twin offers."""
+    """What every twin offers, besides ``Tensor``: a base class with the attributes above."""
 
     name: str
     """``"ctypes"`` or ``"native"``."""
-
-    Tensor: type
-    """Base class of `interchange.Array`, with the attributes of `Tensor` and no others."""
 
     def take_fresh(self, capsule: Any, source: object, cls: type[T], call: str) -> T:
         """Consume a capsule nobody else refers to, whose destructor is native code."""
@@ -78,7 +75,7 @@ class Core(Protocol):
     ) -> T:
         """Return a tensor over memory that `keep` keeps alive; everything is checked before."""
 
-    def lender(self, tensor: Tensor, flags: int) -> Callable[..., Any]:
+    def lender(self, tensor: Any, flags: int) -> Callable[..., Any]:
         """Return what makes capsules of the memory of `tensor`: ``f(max_version=...)``.
 
         It refers to what keeps the memory alive, and not to `tensor` itself.

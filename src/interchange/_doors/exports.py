@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from interchange._array import Array
 
 
-def to_capsule(
-    x: Any, /, *, stream: Any = None, max_version: tuple[int, int] | None = None
-) -> Any:
+def to_capsule(x: Any, /, *, stream: Any = None, max_version: tuple[int, int] | None = None) -> Any:
     """Return a DLPack capsule, for libraries that take capsules only.
 
     Parameters

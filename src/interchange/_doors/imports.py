@@ -14,7 +14,7 @@ from interchange._protocols import dlpack, host
 from interchange._protocols.habits import straight
 from interchange._streams.handles import stream_handle
 from interchange._streams.rules import STREAM_RULES, check_stream
-from interchange._terms.devices import Device, is_index
+from interchange._terms.devices import CPU, Device, is_index
 from interchange._terms.dtypes import DType
 from interchange._terms.errors import (
     ArgumentError,
@@ -99,20 +99,16 @@ def from_dlpack(
         if array.device.type in STREAM_RULES:
             check_stream(handle, array.device, _DLPACK)
     else:
-        array = dlpack.import_(
-            x, Array, device=target, copy=copy, stream=stream, call=_DLPACK
-        )
-    needs_copy = dlpack.settle(
-        array, copy=copy, assume_writable=assume_writable, call=_DLPACK
-    )
-    return _place(array, target, _DLPACK, needs_copy=needs_copy)
+        array = dlpack.import_(x, Array, device=target, copy=copy, stream=stream, call=_DLPACK)
+    needs_copy = dlpack.settle(array, copy=copy, assume_writable=assume_writable, call=_DLPACK)
+    return _place(array, target, needs_copy=needs_copy)
 
 
-def _place(array: Array, target: Device | None, call: str, *, needs_copy: bool) -> Array:
+def _place(array: Array, target: Device | None, *, needs_copy: bool) -> Array:
     """Return the array where it is wanted, copied if that is still to be done."""
-    if target is not None and target is not array.device:
-        if not (target.type == 1 and array.device.is_host_accessible):
-            array = array.to_device(target)
+    is_there = target is CPU and array.device.is_host_accessible
+    if target is not None and target is not array.device and not is_there:
+        array = array.to_device(target)
     return array.copy() if needs_copy else array
 
 
@@ -243,7 +239,7 @@ def asarray(
     if wanted is not None and array.dtype is not wanted:
         what = f"{type(x).__name__} has elements of {array.dtype}, wanted {wanted}"
         raise UnsupportedDTypeError(_ASARRAY, what, "IX-CAST-1")
-    return _place(array, target, _ASARRAY, needs_copy=copy is True and not copied)
+    return _place(array, target, needs_copy=copy is True and not copied)
 
 
 def _first_that_works(x: Any, target: Device | None, copy: bool | None) -> tuple[Array, bool]:

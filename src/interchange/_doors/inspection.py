@@ -163,7 +163,9 @@ def inspect(x: Any, /) -> Report:
 def _name(x: object) -> str:
     """Return the name of an object's type."""
     cls = type(x)
-    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    return (
+        cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    )
 
 
 # ---------------------------------------------------------------- objects
@@ -291,7 +293,7 @@ def _inspect_capsule(capsule: Any) -> Report:
 
 
 def _inspect_tensor(report: Report, tensor: Any, *, padded: bool, version: tuple[int, int]) -> None:
-    """Describe a DLTensor; pointers are followed only where the rules say that something is there."""
+    """Describe a DLTensor; follow pointers only where the rules say that something is there."""
     report.fields["data"] = f"{tensor.data or 0:#x}"
     report.fields["byte_offset"] = str(tensor.byte_offset)
     numbers = (tensor.device.device_type, tensor.device.device_id)

@@ -81,7 +81,7 @@ def _import(value: Any, kind: Any, stream: Any) -> Any:
 
 
 def _as_array(value: Any, stream: Any) -> Any:
-    """Return a value as an Array, ordered before `stream` where it has a stream; None stays None."""
+    """Return a value as an Array that `stream` may use; None stays None."""
     if value is None:
         return None
     if stream is not None and hasattr(value, "__dlpack__"):

@@ -64,7 +64,7 @@ DEVIATIONS: Final = (
     Deviation(
         "torch",
         "2.13.0",
-        "__dlpack__() without stream= does not order CUDA work, others then take the default stream",
+        "__dlpack__() without stream= orders no CUDA work, where others take the default stream",
         "DLP-STREAM-5",
         "the stream is always passed to producers with streams",
         "https://github.com/pytorch/pytorch/pull/163242",
@@ -175,7 +175,7 @@ def _torch_keeps_meaning(x: Any) -> bool:
 
 
 def _host_only(_: Any) -> bool:
-    """Always: the caller looks at the device of what comes."""
+    """Return True: the caller looks at the device of what comes."""
     return True
 
 
@@ -199,7 +199,17 @@ EXPORT_GUARDS: Final[dict[str, Callable[[Any], str | None]]] = {"torch": torch_l
 """Library -> what the export of an object would lose."""
 
 NATIVE_RELEASE: Final = frozenset(
-    {"array_api_strict", "cuda", "cupy", "interchange", "jaxlib", "numpy", "pyarrow", "torch", "tvm_ffi"}
+    {
+        "array_api_strict",
+        "cuda",
+        "cupy",
+        "interchange",
+        "jaxlib",
+        "numpy",
+        "pyarrow",
+        "torch",
+        "tvm_ffi",
+    }
 )
 """Libraries whose capsules have compiled destructors that leave a pending exception alone."""
 

@@ -30,10 +30,12 @@ from interchange.abi.dlpack import (
 )
 
 from .deviations import EXCHANGE_GUARDS, EXPORT_GUARDS, IMMUTABLE
-from .habits import Habit, habit_of
+from .habits import habit_of
 
 if TYPE_CHECKING:
-    from interchange._core.abc import Tensor
+    from interchange._core import Tensor
+
+    from .habits import Habit
 
 T = TypeVar("T", bound="Tensor")
 
@@ -168,9 +170,7 @@ def check_dl_device(dl_device: object, call: str) -> Device | None:
     """Return the device that a consumer asks for."""
     if dl_device is None:
         return None
-    if not (
-        isinstance(dl_device, tuple) and len(dl_device) == 2 and all(map(is_index, dl_device))
-    ):
+    if not (isinstance(dl_device, tuple) and len(dl_device) == 2 and all(map(is_index, dl_device))):
         raise ArgumentError(call, f"dl_device={show(dl_device)}", "DLP-DEV-4")
     try:
         return Device(*dl_device)

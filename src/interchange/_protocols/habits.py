@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import exchange_table
-from interchange.abi.exchange import ATTRIBUTES, ExchangeTable
+from interchange.abi.exchange import ATTRIBUTES
 
 from .deviations import EXCHANGE_GUARDS, NATIVE_RELEASE, STRAIGHT
+
+if TYPE_CHECKING:
+    from interchange.abi.exchange import ExchangeTable
 
 KEYWORDS: Final = ("max_version", "stream", "dl_device", "copy")
 _ABOUT_KEYWORDS: Final = re.compile(

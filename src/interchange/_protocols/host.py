@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from interchange import _core
 from interchange._core._numpy import ndarray_over, require_numpy_dtype
 from interchange._core._reading import place
-from interchange._terms.devices import CPU, Device
+from interchange._terms.devices import CPU
 from interchange._terms.dtypes import DType, from_format, from_typestr
 from interchange._terms.errors import (
     ExchangeError,
@@ -25,12 +25,20 @@ from interchange._terms.errors import (
 )
 from interchange._terms.layout import Layout, problem, strides_in_elements
 from interchange._terms.spec import Spec
-from interchange.abi import BrokenRule, InterfaceRecord, buffer_address, format_record, parse_record
+from interchange.abi import (
+    BrokenRule,
+    InterfaceRecord,
+    buffer_address,
+    format_record,
+    parse_record,
+    parse_typestr,
+)
 
 from .dlpack import READ_ONLY
 
 if TYPE_CHECKING:
-    from interchange._core.abc import Tensor
+    from interchange._core import Tensor
+    from interchange._terms.devices import Device
 
 T = TypeVar("T", bound="Tensor")
 
@@ -70,7 +78,9 @@ def describe_memory(
     return _core.describe(ptr, spec, READ_ONLY if readonly else 0, owner, keep, cls)
 
 
-def _layout(shape: tuple[int, ...], steps: tuple[int, ...] | None, itemsize: int, call: str) -> Layout:
+def _layout(
+    shape: tuple[int, ...], steps: tuple[int, ...] | None, itemsize: int, call: str
+) -> Layout:
     """Return the layout of a shape and byte strides."""
     if steps is None:
         return Layout(shape)
@@ -103,7 +113,7 @@ def import_buffer(x: Any, cls: type[T], call: str) -> T:
     except (BufferError, ValueError) as error:
         what = f"{type(x).__name__} refuses its buffer ({error})"
         raise ExchangeError(call, what, "BUF-1") from error
-    if any(offset >= 0 for offset in view.suboffsets):
+    if any(offset >= 0 for offset in view.suboffsets or ()):
         what = f"the buffer has suboffsets {view.suboffsets}"
         raise ExchangeError(call, what, "BUF-SUBOFFSETS-1")
     dtype = from_format(view.format, view.itemsize, call)
@@ -200,9 +210,9 @@ def _is_plain(record: InterfaceRecord) -> bool:
         return True
     try:
         ((_, typestr),) = record.descr
-    except (TypeError, ValueError):
+        return parse_typestr(typestr) == record.typestr
+    except (TypeError, ValueError):  # BrokenRule is a ValueError
         return False
-    return bool(typestr == str(record.typestr))
 
 
 # ---------------------------------------------------------------- out

@@ -5,7 +5,7 @@ Source: dlpack.h, ``DLDeviceType``.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from interchange.abi.dlpack import DLDeviceType
 
@@ -44,9 +44,7 @@ HOST_ACCESSIBLE: Final = frozenset(
 )
 """Device types whose memory the host can read through its address (the set that NumPy takes)."""
 
-HANDLES: Final = frozenset(
-    {DLDeviceType.kDLOpenCL, DLDeviceType.kDLVulkan, DLDeviceType.kDLMetal}
-)
+HANDLES: Final = frozenset({DLDeviceType.kDLOpenCL, DLDeviceType.kDLVulkan, DLDeviceType.kDLMetal})
 """Device types whose ``data`` is a handle: no arithmetic on it, byte_offset stays apart (P33)."""
 
 _TYPE_OF_NAME: Final = {name: number for number, name in NAMES.items()}
@@ -78,7 +76,7 @@ class Device:
 
     __slots__ = ("__weakref__", "_id", "_text", "_type")
 
-    _known: Final[dict[tuple[int, int], Device]] = {}  # type: ignore[misc]
+    _known: Final[dict[tuple[int, int], Device]] = {}
     _id: int
     _text: str
     _type: DLDeviceType
@@ -165,7 +163,7 @@ class Device:
     def __dlpack_device__(self) -> tuple[int, int]:
         return (int(self._type), self._id)
 
-    def __reduce__(self) -> tuple[type[Device], tuple[int, int]]:
+    def __reduce__(self) -> tuple[Any, tuple[int, int]]:
         return Device, (int(self._type), self._id)
 
     def __copy__(self) -> Device:

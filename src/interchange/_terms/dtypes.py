@@ -11,8 +11,9 @@ import re
 import sys
 from typing import Any, Final, NamedTuple
 
-from interchange.abi.cai import BrokenRule, TypeStr, parse_typestr
+from interchange.abi.cai import TypeStr, parse_typestr
 from interchange.abi.dlpack import DLDataTypeCode as Code
+from interchange.abi.rules import BrokenRule
 
 from .errors import ArgumentError, UnsupportedDTypeError, refuse_record, show
 
@@ -124,7 +125,7 @@ class DType:
 
     __slots__ = ("__weakref__", "bits", "code", "is_packed", "itemsize", "lanes", "name", "padded")
 
-    _known: Final[dict[tuple[int, int, int, bool], DType]] = {}  # type: ignore[misc]
+    _known: Final[dict[tuple[int, int, int, bool], DType]] = {}
     code: Code
     """What the bits mean, as dlpack.h says it."""
     bits: int

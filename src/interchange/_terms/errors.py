@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from interchange.abi.rules import RULES, BrokenRule
+from interchange.abi.rules import RULES
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from interchange.abi.rules import BrokenRule
 
 
 def explain(call: str, what: str, rule: str, way_out: str | None = None) -> str:

@@ -13,7 +13,7 @@ from operator import index as as_index
 from operator import mul
 from typing import Final
 
-from .errors import OutOfBoundsError, ViewError, error_for, show
+from .errors import OutOfBoundsError, ViewError, show
 
 INT64_MAX: Final = 2**63 - 1
 MOST_AXES: Final = 64
@@ -119,7 +119,7 @@ def byte_bounds(shape: Ints, strides: Ints, itemsize: int) -> tuple[int, int]:
         raise ValueError(f"shape {shape} and strides {strides} differ in length")
     if 0 in shape:
         return 0, 0
-    reach = [(extent - 1) * step for extent, step in zip(shape, strides)]
+    reach = [(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]
     low = sum(offset for offset in reach if offset < 0)
     high = sum(offset for offset in reach if offset > 0)
     return low * itemsize, (high + 1) * itemsize
@@ -139,8 +139,8 @@ def strides_in_elements(shape: Ints, strides: Ints, itemsize: int) -> Ints | Non
 
     Notes
     -----
-    Along axes shorter than 2 a stride has no meaning, and what does not divide becomes the stride of
-    a dense axis (DLP-STRIDES-3, P39).
+    Along axes shorter than 2 a stride has no meaning, and what does not divide becomes the stride
+    of a dense axis (DLP-STRIDES-3, P39).
 
     Examples
     --------
@@ -153,7 +153,7 @@ def strides_in_elements(shape: Ints, strides: Ints, itemsize: int) -> Ints | Non
         return None
     matters = 0 not in shape
     steps = []
-    for extent, step, dense in zip(shape, strides, c_strides(shape)):
+    for extent, step, dense in zip(shape, strides, c_strides(shape), strict=True):
         count, rest = divmod(step, itemsize)
         if rest and extent > 1 and matters:
             return None
@@ -214,7 +214,7 @@ class Layout:
             return True
         return all(
             step == expected or extent == 1
-            for extent, step, expected in zip(self.shape, self.strides, dense)
+            for extent, step, expected in zip(self.shape, self.strides, dense, strict=True)
         )
 
     @property
@@ -230,7 +230,7 @@ class Layout:
         """
         if self.size <= 1:
             return False
-        axes = sorted((abs(s), e) for e, s in zip(self.shape, self.strides) if e > 1)
+        axes = sorted((abs(s), e) for e, s in zip(self.shape, self.strides, strict=True) if e > 1)
         reach = 0
         for step, extent in axes:
             if step <= reach:
@@ -282,11 +282,13 @@ class Layout:
         Layout(shape=(2, 3, 4), strides=(0, 1, 0))
         """
         lead = len(shape) - len(self.shape)
-        pairs = list(zip(self.shape, shape[max(lead, 0) :]))
+        pairs = list(zip(self.shape, shape[max(lead, 0) :], strict=lead >= 0))
         if lead < 0 or any(old not in {1, new} for old, new in pairs):
             what = f"shape {self.shape} does not spread to {shape}"
             raise ViewError(call, what, "IX-VIEW-1", "spread axes of length 1 only")
-        steps = (0 if old != new else step for (old, new), step in zip(pairs, self.strides))
+        steps = (
+            0 if old != new else step for (old, new), step in zip(pairs, self.strides, strict=True)
+        )
         return Layout(shape, (0,) * lead + tuple(steps))
 
     def reshape(self, shape: Ints) -> Layout | None:
@@ -331,7 +333,7 @@ class Layout:
     def _runs(self) -> list[tuple[int, int]]:
         """Return the axes merged where one continues the next: (extent, stride) [elements]."""
         runs: list[tuple[int, int]] = []
-        for extent, step in zip(self.shape, self.strides):
+        for extent, step in zip(self.shape, self.strides, strict=True):
             if extent == 1:
                 continue
             if runs and runs[-1][1] == extent * step:
@@ -442,9 +444,9 @@ def _slice_indices(part: slice, extent: int, call: str) -> tuple[int, int, int]:
 
 def _position(part: object, extent: int, call: str) -> int:
     """Return the place of an integer index on its axis, counted from its start [elements]."""
-    if isinstance(part, bool) or not hasattr(part, "__index__") or getattr(part, "ndim", 0):
+    if isinstance(part, bool) or not hasattr(part, "__index__") or getattr(part, "ndim", None):
         raise OutOfBoundsError(call, f"index {show(part)} makes no view", "IX-INDEX-1")
-    place = as_index(part)  # type: ignore[arg-type]
+    place = as_index(part)
     if not -extent <= place < extent:
         what = f"index {place} on an axis of {extent}"
         raise OutOfBoundsError(call, what, "IX-INDEX-1")

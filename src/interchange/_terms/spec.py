@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .layout import Layout, problem
+from .layout import problem
 
 if TYPE_CHECKING:
     from .devices import Device
     from .dtypes import DType
+    from .layout import Layout
 
 
 class Spec:
@@ -32,9 +33,7 @@ class Spec:
 
     __slots__ = ("byte_offset", "device", "dtype", "layout", "shape", "strides")
 
-    def __init__(
-        self, dtype: DType, device: Device, layout: Layout, byte_offset: int = 0
-    ) -> None:
+    def __init__(self, dtype: DType, device: Device, layout: Layout, byte_offset: int = 0) -> None:
         self.dtype = dtype
         self.device = device
         self.layout = layout

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from .rules import BrokenRule
 
 LATEST_VERSION: Final = 3
+_USUAL_KEYS: Final = 6  # shape, typestr, data, strides, version, stream
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)  # [bytes]
 _INT64_MAX: Final = 2**63 - 1
 _UINT64_MAX: Final = 2**64 - 1
@@ -120,7 +121,6 @@ class InterfaceRecord(NamedTuple):
     descr: Any = None
 
 
-
 def _as_int(value: object) -> int | None:
     """Return an exact int for an int-like (a NumPy integer is one), None for anything else."""
     if type(value) is int:
@@ -130,31 +130,17 @@ def _as_int(value: object) -> int | None:
     return int(value.__index__())
 
 
-def _extents(value: object) -> tuple[int, ...]:
-    """Check and return the shape [elements]."""
-    if not isinstance(value, (tuple, list)):
-        raise BrokenRule("CAI-SHAPE-1", f"shape is {value!r}")
-    shape = tuple(map(_as_int, value))
-    clean = tuple(extent for extent in shape if extent is not None and 0 <= extent <= _INT64_MAX)
-    if len(clean) != len(shape):
-        raise BrokenRule("CAI-SHAPE-1", f"shape is {value!r}")
-    return clean
-
-
-def _byte_strides(value: object, ndim: int) -> tuple[int, ...] | None:
-    """Check and return the strides [bytes], or None for C order."""
-    if value is None:
-        return None
-    if not isinstance(value, (tuple, list)):
-        raise BrokenRule("CAI-STRIDES-1", f"strides is {value!r}")
-    strides = tuple(step for step in map(_as_int, value) if step is not None)
-    if len(strides) != len(value) or any(abs(step) > _INT64_MAX for step in strides):
-        raise BrokenRule("CAI-STRIDES-1", f"strides is {value!r}")
-    if len(strides) != ndim:
-        raise BrokenRule(
-            "CAI-STRIDES-2", f"strides {strides} has {len(strides)} entries for {ndim} axes"
-        )
-    return strides
+def _numbers(value: object, rule: str, name: str, low: int) -> tuple[int, ...]:
+    """Return a tuple of exact ints; numbers count by value, so that 2.0 and True are 2 and 1."""
+    try:
+        entries: tuple[Any, ...] = tuple(value)  # type: ignore[arg-type]
+        numbers = tuple(int(entry) for entry in entries)
+    except (TypeError, ValueError, OverflowError):
+        raise BrokenRule(rule, f"{name} is {value!r}") from None
+    in_range = all(low <= number <= _INT64_MAX for number in numbers)
+    if isinstance(value, (str, bytes)) or numbers != entries or not in_range:
+        raise BrokenRule(rule, f"{name} is {value!r}")
+    return numbers
 
 
 def _address(value: object) -> tuple[int, bool]:
@@ -168,23 +154,30 @@ def _address(value: object) -> tuple[int, bool]:
 
 
 # Shape, strides and typestr repeat from call to call; what was checked once is found again by
-# value.  Entries hold exact ints, so that a bool or a NumPy integer never gets further than the key.
-_forms: dict[Any, tuple[tuple[int, ...], tuple[int, ...] | None, TypeStr]] = {}
+# value.  What is kept are exact ints, whatever numbers the key was made of.
+_Form = tuple[tuple[int, ...], tuple[int, ...] | None, TypeStr]
+_forms: Final[dict[Any, _Form]] = {}
 _MOST_FORMS: Final = 1024
 
 
-def _form(shape: Any, strides: Any, typestr: Any) -> tuple[Any, Any, TypeStr]:
+def _form(shape: Any, strides: Any, typestr: Any) -> _Form:
     """Check the three entries that say what the memory holds."""
-    extents = _extents(shape)
-    checked = (extents, _byte_strides(strides, len(extents)), parse_typestr(typestr))
-    if type(shape) is tuple and all(type(extent) is int for extent in shape):
-        if len(_forms) >= _MOST_FORMS:
-            _forms.clear()
-        _forms[shape, strides if strides is None else checked[1], typestr] = checked
-    return checked
+    extents = _numbers(shape, "CAI-SHAPE-1", "shape", 0)
+    steps = None
+    if strides is not None:
+        steps = _numbers(strides, "CAI-STRIDES-1", "strides", -_INT64_MAX)
+        if len(steps) != len(extents):
+            what = f"strides {steps} has {len(steps)} entries for {len(extents)} axes"
+            raise BrokenRule("CAI-STRIDES-2", what)
+    if len(_forms) >= _MOST_FORMS:
+        _forms.clear()
+    form = _forms[extents, steps, typestr] = (extents, steps, parse_typestr(typestr))
+    return form
 
 
-def parse_record(record: Any) -> InterfaceRecord:
+def parse_record(
+    record: Any, _new: Any = tuple.__new__, _cls: Any = InterfaceRecord
+) -> InterfaceRecord:
     """Read an array-interface record, once, and check its form.
 
     Parameters
@@ -209,31 +202,41 @@ def parse_record(record: Any) -> InterfaceRecord:
     >>> parse_record({"shape": (2, 3), "typestr": "<f4", "data": (4096, False), "version": 3}).shape
     (2, 3)
     """
+    try:  # as most records are: met before, without mask and descr, and nothing pending
+        ptr, readonly = record["data"]
+        version = record["version"]
+        form = _forms[record["shape"], record["strides"], record["typestr"]]
+        stream = record["stream"] if len(record) == _USUAL_KEYS else 0
+    except (KeyError, TypeError, ValueError):
+        return _parse_carefully(record)
+    if type(ptr) is not int or type(version) is not int or not 0 <= ptr <= _UINT64_MAX:
+        return _parse_carefully(record)
+    if version < 0 or stream is not None:
+        return _parse_carefully(record)
+    extents, steps, element = form
+    readonly = True if readonly else False  # noqa: SIM210 - a call of bool() costs more
+    fields = (ptr, readonly, extents, steps, element, version, None, None, None)
+    return _new(_cls, fields)  # type: ignore[no-any-return]
+
+
+def _parse_carefully(record: Any) -> InterfaceRecord:
+    """Read a record that is new, lacks optional keys, or is wrong."""
     try:
         get = record.get
-        shape = record["shape"]
-        typestr = record["typestr"]
+        entries = (record["shape"], get("strides"), record["typestr"])
         data = record["data"]
     except (AttributeError, KeyError, TypeError) as error:
         raise BrokenRule("CAI-DICT-1", _what_is_missing(record)) from error
-    strides = get("strides")
     try:
-        extents, steps, element = _forms[shape, strides, typestr]
+        form = _forms[entries]
     except (KeyError, TypeError):
-        extents, steps, element = _form(shape, strides, typestr)
-    if type(data) is tuple and len(data) == 2 and type(data[0]) is int and 0 <= data[0] < 2**63:
-        ptr, readonly = data
-    else:
-        ptr, readonly = _address(data)
-    version = get("version", 0)
-    if type(version) is not int or version < 0:
-        version = _checked_version(version)
+        form = _form(*entries)
+    ptr, readonly = _address(data)
+    version = _checked_version(get("version"))
     stream = get("stream")
     if stream is not None:
         stream = _checked_stream(stream)
-    return InterfaceRecord(
-        ptr, bool(readonly), extents, steps, element, version, stream, get("mask"), get("descr")
-    )
+    return InterfaceRecord(ptr, readonly, *form, version, stream, get("mask"), get("descr"))
 
 
 def _what_is_missing(record: Any) -> str:

@@ -12,11 +12,10 @@ import ctypes
 import sys
 from typing import Any, Final
 
-_python: Final = (
-    ctypes.PyDLL("python", handle=sys.dllhandle)
-    if sys.platform == "win32"
-    else ctypes.PyDLL(None)
-)
+if sys.platform == "win32":
+    _python: Final = ctypes.PyDLL("python", handle=sys.dllhandle)
+else:
+    _python: Final = ctypes.PyDLL(None)
 
 Prototype = ctypes.PYFUNCTYPE
 
@@ -73,14 +72,15 @@ anchor: Final = ctypes.create_string_buffer(1)
 PyCapsule: Final = type(new_capsule(ctypes.addressof(anchor), None, None))
 """The type of every capsule."""
 
+
 # Variants for the hot path.  Without declared argument types a call takes only ctypes instances,
-# bytes and None, and skips their conversion: give them nothing else, an int would be cut to 32 bits.
+# bytes and None, and skips their conversion: give them nothing else, an int would lose bits.
 class Address(ctypes.c_void_p):
     """A result that stays a ctypes instance, so that it can be passed on as it is."""
 
 
-fast_pointer: Final = Prototype(ctypes.POINTER(ctypes.c_char))(("PyCapsule_GetPointer", _python))
-"""``f(py_object(capsule), name)`` -> pointer that can be sliced into bytes."""
+fast_pointer: Final = Prototype(ctypes.c_size_t)(("PyCapsule_GetPointer", _python))
+"""``f(py_object(capsule), name)`` -> address."""
 fast_rename: Final = Prototype(ctypes.c_int)(("PyCapsule_SetName", _python))
 """``f(py_object(capsule), static name)``."""
 fast_set_destructor: Final = Prototype(ctypes.c_int)(("PyCapsule_SetDestructor", _python))
@@ -89,24 +89,17 @@ fast_new: Final = Prototype(ctypes.py_object)(("PyCapsule_New", _python))
 """``f(Address, Address of a static name, Address of a destructor)``."""
 fast_allocate: Final = Prototype(Address)(("PyMem_Malloc", _python))
 """``f(c_size_t)`` -> Address."""
-fast_copy: Final = Prototype(ctypes.c_int)(("memmove", _python))
-"""``f(Address, bytes, c_size_t)``."""
 fast_increase_reference: Final = Prototype(None)(("Py_IncRef", _python))
 """``f(py_object)``."""
 
 _Deleter = Prototype(None, ctypes.c_void_p)
-_FastDeleter = Prototype(None)
 deleters: Final[dict[int, Any]] = {}
+"""Deleters met so far, by address."""
 
 
 def deleter_at(address: int) -> Any:
     """Return the deleter at `address` as a callable that takes the address of its struct."""
-    return _Deleter(address)
-
-
-def fast_deleter_at(address: int) -> Any:
-    """Return the deleter at `address` as a callable that takes a pointer instance, never an int."""
     function = deleters.get(address)
     if function is None:
-        function = deleters[address] = _FastDeleter(address)
+        function = deleters[address] = _Deleter(address)
     return function

@@ -15,15 +15,9 @@ from .dlpack import DLPACK_MAJOR_VERSION, DLPackExchangeAPI, DLPackExchangeAPIHe
 ATTRIBUTES: Final = ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
 """Where the table hangs: since 1.3, and in 1.2 (P96)."""
 
-_FromPyObject = capsules.Prototype(
-    ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p)
-)
-_ToPyObject = capsules.Prototype(
-    ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.py_object)
-)
-_DLTensorFromPyObject = capsules.Prototype(
-    ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor)
-)
+_FromPyObject = capsules.Prototype(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))
+_ToPyObject = capsules.Prototype(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.py_object))
+_DLTensorFromPyObject = capsules.Prototype(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))
 _CurrentWorkStream = capsules.Prototype(
     ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p)
 )
@@ -50,6 +44,11 @@ class ExchangeTable:
         tensor_from = table.dltensor_from_py_object_no_sync
         self._tensor_from = _DLTensorFromPyObject(tensor_from) if tensor_from else None
 
+    @staticmethod
+    def _has(function: Any) -> bool:
+        """Whether a member of the table is not NULL."""
+        return bool(function)
+
     @property
     def has_tensor_from(self) -> bool:
         """Whether the table can describe an object without owning it."""
@@ -61,7 +60,7 @@ class ExchangeTable:
         The caller owns it and calls its deleter once.  `x` must have exactly the type that
         carries the table.
         """
-        if not self._managed_from:
+        if not self._has(self._managed_from):
             raise BufferError("the exchange table has no managed_tensor_from_py_object_no_sync")
         out = ctypes.c_void_p()
         if self._managed_from(x, ctypes.byref(out)) or not out.value:
@@ -70,7 +69,7 @@ class ExchangeTable:
 
     def managed_to(self, address: int) -> Any:
         """Return a new object of the table's library that takes over the tensor at `address`."""
-        if not self._managed_to:
+        if not self._has(self._managed_to):
             raise BufferError("the exchange table has no managed_tensor_to_py_object_no_sync")
         out = ctypes.py_object()
         if self._managed_to(address, ctypes.byref(out)):
@@ -90,7 +89,7 @@ class ExchangeTable:
 
     def current_work_stream(self, device_type: int, device_id: int) -> int | None:
         """Return the library's current stream on a device, or None for the null handle."""
-        if not self._current:
+        if not self._has(self._current):
             raise BufferError("the exchange table has no current_work_stream")
         out = ctypes.c_void_p()
         if self._current(device_type, device_id, ctypes.byref(out)):

@@ -39,7 +39,7 @@ class Rule(NamedTuple):
     severity: Severity = "MUST"
 
 
-class BrokenRule(ValueError):
+class BrokenRule(ValueError):  # noqa: N818 - it names what happened
     """What floor 0 raises: a rule id and what was found.  Higher floors turn it into their errors.
 
     Parameters
@@ -370,7 +370,7 @@ _STREAMS: Final = (
     ),
     Rule(
         "DLP-STREAM-5",
-        "the stream is always sent to producers with streams, since they read its absence differently",
+        "the stream is always sent to producers with streams, which read its absence differently",
         "pass the consumer's stream explicitly",
         "interchange; P69",
     ),
@@ -391,7 +391,7 @@ _NEGOTIATION: Final = (
     ),
     Rule(
         "DLP-NEG-2",
-        "a producer without a keyword is asked again without it, and its own TypeError is not hidden",
+        "a producer without a keyword is asked without it, and its own TypeError is not hidden",
         "accept stream, max_version, dl_device and copy as keywords",
         "standard, array.__dlpack__; P89",
         "SHOULD",
@@ -405,7 +405,7 @@ _NEGOTIATION: Final = (
     ),
     Rule(
         "DLP-API-1",
-        "the C exchange table is looked up on the exact type, and none of its functions synchronises",
+        "the C exchange table is looked up on the exact type, and its functions do not synchronise",
         "use __dlpack__(stream=...) where streams differ",
         "header, DLPackExchangeAPI; P96",
     ),
@@ -514,7 +514,7 @@ _HOST: Final = (
     Rule(
         "BUF-1",
         "an object with the buffer protocol gives a buffer",
-        "pass bytes, bytearray, memoryview, array.array, a ctypes array or an array library's object",
+        "pass bytes, bytearray, memoryview, array.array, a ctypes array or a library's array",
         "PEP 3118",
     ),
     Rule(

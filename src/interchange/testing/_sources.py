@@ -1,0 +1,447 @@
+"""Producers that log what they are asked, and answer as they are told to.
+
+Source: array API standard 2025.12, ``array.__dlpack__`` and ``array.__dlpack_device__``; the
+signatures are those of its versions, and of libraries older than it.  What a producer is like is
+learnt from its type by some consumers, so that every signature is a type of its own here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, overload
+
+from interchange.abi import capsules
+from interchange.abi.dlpack import (
+    DLPACK_FLAG_BITMASK_IS_COPIED,
+    DLPACK_FLAG_BITMASK_READ_ONLY,
+)
+
+from ._memory import ELEMENTS, Memory, c_strides, itemsize, reach
+from ._structs import Description, Loan
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from ._memory import Element, Ints
+    from ._structs import Destructor
+
+S = TypeVar("S", bound="Source")
+
+AS_IS: Final[Any] = type("AsIs", (), {"__repr__": lambda _: "AS_IS"})()
+"""What an honest producer would say there."""
+_ABSENT: Final[Any] = type("Absent", (), {"__repr__": lambda _: "<absent>"})()
+_HOST: Final = (1, 0)
+
+
+class Call(NamedTuple):
+    """One request, as it came.
+
+    Attributes
+    ----------
+    method : str
+        Name of the method.
+    keywords : dict
+        What was passed, by name; what was left out is not there.
+    """
+
+    method: str
+    keywords: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Manners:
+    """How a producer answers.
+
+    Attributes
+    ----------
+    generation : {"auto", "legacy", "versioned"}
+        Which struct it hands out; auto looks at ``max_version``.
+    name : bytes or None
+        Name of its capsules; the right one when left out.
+    destructor : {"held", "numpy"} or None
+        What frees an unconsumed capsule, see `Loan.offer`.
+    advertises : object
+        Answer of ``__dlpack_device__``; the struct's device when left out.
+    device_raises : BaseException or None
+        Raised by ``__dlpack_device__``.
+    returns : object
+        Answer of ``__dlpack__``; a capsule when left out.
+    raises : BaseException or None
+        Raised by ``__dlpack__``.
+    deep : bool
+        Whether `raises` comes from two calls further down, not from ``__dlpack__`` itself.
+    repeat : bool
+        Whether every call is answered with the capsule of the first (breaks DLP-CAP-6).
+    deaf : bool
+        Whether ``dl_device`` and ``copy`` are taken and ignored.
+    """
+
+    generation: Literal["auto", "legacy", "versioned"] = "auto"
+    name: bytes | None = AS_IS
+    destructor: Destructor = "held"
+    advertises: Any = AS_IS
+    device_raises: BaseException | None = None
+    returns: Any = AS_IS
+    raises: BaseException | None = None
+    deep: bool = False
+    repeat: bool = False
+    deaf: bool = False
+
+
+_SAID: Final = frozenset(field.name for field in fields(Description))
+
+
+def _raise_from_below(error: BaseException) -> None:
+    """Raise with a frame of its own."""
+    raise error
+
+
+class Source:
+    """What all producers of the zoo are: a description, manners, a log.  Itself it speaks nothing.
+
+    Parameters
+    ----------
+    said : Description
+        What its structs say.
+    memory : Memory, optional
+        What is really there.
+    manners : Manners, optional
+        How it answers.
+
+    Attributes
+    ----------
+    log : list[Call]
+        Every request, in order.
+    loans : list[Loan]
+        Every struct that was made, in order.
+    """
+
+    def __init__(
+        self,
+        said: Description,
+        memory: Memory | None = None,
+        manners: Manners = Manners(),
+    ) -> None:
+        self.said, self.memory, self.manners = said, memory, manners
+        self.log: list[Call] = []
+        self.loans: list[Loan] = []
+        self._first_capsule: Any = None
+
+    def but(self, **changes: Any) -> Self:
+        """Return a producer of the same kind and memory that differs in what is named.
+
+        Parameters
+        ----------
+        **changes
+            Fields of `Description` and `Manners`.
+        """
+        said = {name: value for name, value in changes.items() if name in _SAID}
+        manners = {name: value for name, value in changes.items() if name not in _SAID}
+        return type(self)(replace(self.said, **said), self.memory, replace(self.manners, **manners))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.said}>"
+
+    @property
+    def deleter_calls(self) -> int:
+        """How often deleters have run, over all structs."""
+        return sum(self.counts)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How often the deleter of each struct has run, in the order they were made."""
+        return tuple(loan.deleter_calls for loan in self.loans)
+
+    @property
+    def alive(self) -> int:
+        """How many structs have not been released."""
+        return sum(loan.alive for loan in self.loans)
+
+    def values(self) -> list[int | float | complex | bool]:
+        """Return the elements in C order, as they were when the memory was made.
+
+        Raises
+        ------
+        ValueError
+            The description does not say what a consumer could read.
+        """
+        said = self.said
+        if not isinstance(said.shape, tuple) or isinstance(said.strides, int):
+            raise ValueError(f"{said} has no elements to list")  # noqa: TRY004 - no argument
+        if 0 in said.shape:
+            return []
+        if self.memory is None or said.data is None:
+            raise ValueError(f"{said} has no memory")
+        strides = c_strides(said.shape) if said.strides is None else said.strides
+        return self.memory.numbers(said.data + said.byte_offset, said.shape, strides)
+
+    # ------------------------------------------------------------ what the kinds share
+
+    def _device(self) -> Any:
+        """Answer ``__dlpack_device__``."""
+        self.log.append(Call("__dlpack_device__", {}))
+        manners = self.manners
+        if manners.device_raises is not None:
+            raise manners.device_raises
+        return self.said.device if manners.advertises is AS_IS else manners.advertises
+
+    def _hear(self, keywords: dict[str, Any]) -> BaseException | None:
+        """Log a call of ``__dlpack__``; return what is to be raised in that very frame."""
+        self.log.append(Call("__dlpack__", keywords))
+        return None if self.manners.deep else self.manners.raises
+
+    def _answer(self, keywords: dict[str, Any]) -> Any:
+        """Return what ``__dlpack__`` returns."""
+        manners = self.manners
+        if manners.raises is not None:
+            _raise_from_below(manners.raises)
+        if manners.returns is not AS_IS:
+            return manners.returns
+        if manners.repeat and self._first_capsule is not None:
+            return self._first_capsule
+        said, memory = (self.said, self.memory) if manners.deaf else self._obey(keywords)
+        capsule = self._capsule(said, memory, keywords.get("max_version"))
+        if manners.repeat:
+            self._first_capsule = capsule
+        return capsule
+
+    def _obey(self, keywords: dict[str, Any]) -> tuple[Description, Memory | None]:
+        """Return what to export when ``dl_device`` and ``copy`` are honoured."""
+        said, copy = self.said, keywords.get("copy")
+        target = keywords.get("dl_device") or said.device
+        moves = tuple(target) != said.device
+        if moves and (tuple(target) != _HOST or copy is False):
+            raise BufferError(f"dl_device={target}, copy={copy}: the memory is on {said.device}")
+        if not (moves or copy):
+            return said, self.memory
+        flags = said.flags & ~DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED
+        said = replace(said, device=tuple(target), flags=flags)
+        if self.memory is None or said.data is None:
+            return said, None
+        memory = self.memory.copy()
+        return replace(said, data=said.data - self.memory.address + memory.address), memory
+
+    def _capsule(self, said: Description, memory: Memory | None, max_version: Any) -> Any:
+        """Make a struct and its capsule."""
+        versioned = self.manners.generation == "versioned" or (
+            self.manners.generation == "auto" and max_version is not None and max_version >= (1, 0)
+        )
+        loan = Loan(said, memory, versioned=versioned)
+        self.loans.append(loan)
+        name = self.manners.name
+        if name is AS_IS:
+            name = capsules.VERSIONED if versioned else capsules.LEGACY
+        return loan.offer(name, self.manners.destructor)
+
+
+def _stranger(cls: type[S]) -> type[S]:
+    """Hide the module of a kind: to those who know producers by their module it is a stranger."""
+    cls.__module__ = "stranger"
+    return cls
+
+
+class _Placed(Source):
+    """A source that says where its memory is."""
+
+    def __dlpack_device__(self) -> Any:
+        return self._device()
+
+
+@_stranger
+class Producer(_Placed):
+    """A producer of today: all four keywords."""
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = _ABSENT,
+        max_version: Any = _ABSENT,
+        dl_device: Any = _ABSENT,
+        copy: Any = _ABSENT,
+    ) -> Any:
+        given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        sent = {name: value for name, value in given.items() if value is not _ABSENT}
+        error = self._hear(sent)
+        if error is not None:
+            raise error
+        return self._answer(sent)
+
+
+@_stranger
+class StreamOnly(_Placed):
+    """A producer of 2021.12 and 2022.12: ``stream`` and nothing else."""
+
+    def __dlpack__(self, *, stream: Any = _ABSENT) -> Any:
+        sent = {} if stream is _ABSENT else {"stream": stream}
+        error = self._hear(sent)
+        if error is not None:
+            raise error
+        return self._answer(sent)
+
+
+@_stranger
+class Bare(_Placed):
+    """A producer older than the standard: no keywords at all."""
+
+    def __dlpack__(self) -> Any:
+        error = self._hear({})
+        if error is not None:
+            raise error
+        return self._answer({})
+
+
+@_stranger
+class AnyKeyword(_Placed):
+    """A producer that takes every keyword, and logs them in the order they came."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        error = self._hear(keywords)
+        if error is not None:
+            raise error
+        return self._answer(keywords)
+
+
+class _OpaqueMethod:
+    """A method as compiled code has them: callable, with a signature that nobody can read."""
+
+    def __init__(self, source: Source | None) -> None:
+        self._source = source
+
+    def __get__(self, source: Source | None, cls: type) -> _OpaqueMethod:
+        return type(self)(source)
+
+    @property
+    def __signature__(self) -> Any:
+        raise ValueError("no signature found")
+
+    def __call__(self, **keywords: Any) -> Any:
+        unknown = [name for name in keywords if name != "stream"]
+        if unknown or self._source is None:
+            raise TypeError(f"__dlpack__() got an unexpected keyword argument {unknown[0]!r}")
+        error = self._source._hear(keywords)
+        if error is not None:
+            raise error
+        return self._source._answer(keywords)
+
+
+@_stranger
+class Opaque(_Placed):
+    """A compiled producer that takes ``stream`` only, which no inspection can tell."""
+
+    __dlpack__ = _OpaqueMethod(None)
+
+
+@_stranger
+class Deviceless(Source):
+    """A producer without ``__dlpack_device__``."""
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+    ) -> Any:
+        given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        sent = {name: value for name, value in given.items() if value is not None}
+        error = self._hear(sent)
+        if error is not None:
+            raise error
+        return self._answer(sent)
+
+
+@_stranger
+class Speechless(_Placed):
+    """An object without ``__dlpack__`` that says where its memory is."""
+
+
+SIGNATURES: Final[dict[str, type[Source]]] = {
+    "modern": Producer,
+    "stream": StreamOnly,
+    "none": Bare,
+    "keywords": AnyKeyword,
+    "opaque": Opaque,
+}
+"""What ``__dlpack__`` takes -> the kind of producer."""
+
+
+@overload
+def host(
+    shape: Ints = ...,
+    dtype: str | Element = ...,
+    *,
+    strides: Ints | None = ...,
+    byte_offset: int = ...,
+) -> Producer: ...
+
+
+@overload
+def host(
+    shape: Ints = ...,
+    dtype: str | Element = ...,
+    *,
+    strides: Ints | None = ...,
+    byte_offset: int = ...,
+    kind: type[S],
+) -> S: ...
+
+
+def host(
+    shape: Ints = (2, 3),
+    dtype: str | Element = "float32",
+    *,
+    strides: Ints | None = None,
+    byte_offset: int = 0,
+    kind: type[Source] = Producer,
+) -> Source:
+    """Return an honest producer of host memory, whose element number n holds n.
+
+    Parameters
+    ----------
+    shape : tuple[int, ...], default (2, 3)
+        Extent of each axis [elements].
+    dtype : str or tuple[int, int, int], default "float32"
+        A name in `ELEMENTS`, or code, bits and lanes.
+    strides : tuple[int, ...], optional
+        Step along each axis [elements]; C order when left out.  The memory is as large as they
+        reach, in both directions, and numbered from its lowest element.
+    byte_offset : int, default 0
+        How far the first element is from where ``data`` points [bytes].
+    kind : type, default Producer
+        Which methods and keywords it has.
+
+    Examples
+    --------
+    >>> source = host((2, 2), "int16", strides=(-2, 1))
+    >>> source.values()
+    [2, 3, 0, 1]
+    """
+    element = ELEMENTS[dtype] if isinstance(dtype, str) else dtype
+    steps = c_strides(shape) if strides is None else strides
+    empty = 0 in shape
+    low, high = (0, -1) if empty else reach(shape, steps)
+    memory = Memory(high - low + 1, element, lead=byte_offset)
+    data = None if empty else memory.address - low * itemsize(element)
+    said = Description(shape, steps, dtype=element, data=data, byte_offset=byte_offset)
+    return kind(said, memory)
+
+
+def claiming(
+    device: tuple[int, int] = (2, 0), shape: Ints = (2, 3), dtype: str | Element = "float32"
+) -> Producer:
+    """Return a producer of host memory that says it is on another device.
+
+    Parameters
+    ----------
+    device : tuple[int, int], default (2, 0)
+        Type and id, in ``__dlpack_device__`` and in the capsule alike.
+    shape, dtype
+        As for `host`.
+
+    Examples
+    --------
+    >>> claiming((2, 1)).__dlpack_device__()
+    (2, 1)
+    """
+    return host(shape, dtype).but(device=device)

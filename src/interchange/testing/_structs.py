@@ -1,0 +1,322 @@
+"""Managed tensors that say what they are told to say, and count how often they are released.
+
+Source: dlpack.h 1.3.  Nothing here is a Python callback (DLP-LIFE-4).  The deleter is CPython's
+own ``Py_IncRef``: called on a struct it adds 1 to the struct's first word, which is
+``version.major`` of the versioned struct and ``data`` of the legacy one, and does nothing else.
+How often a deleter ran is thus read off its struct, exactly.  Structs are never freed, so that a
+second call is counted and does not crash; a consumer that reads a struct after its release finds it
+changed.
+
+Limits: the count is right up to 2**31 calls and without simultaneous calls from threads that do not
+hold the GIL.  CPython 3.10 to 3.13 were seen to count; the module refuses to be imported by an
+interpreter that does not.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from interchange.abi import capsules
+from interchange.abi.dlpack import (
+    DLPACK_VERSION,
+    DLDataType,
+    DLDevice,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+    DLPackVersion,
+    DLTensor,
+)
+
+if TYPE_CHECKING:
+    from ._memory import Element, Ints, Memory
+
+Destructor = Literal["held", "numpy"] | None
+
+_WORD: Final = ctypes.c_uint64
+_COUNT_MASK: Final = 2**32 - 1
+_ROOM: Final = 8  # calls that must fit before the first word carries over
+_INT64_POINTER: Final = ctypes.POINTER(ctypes.c_int64)
+
+COUNTING_DELETER: Final[int] = (
+    ctypes.cast(capsules.python_function("Py_IncRef", None, ctypes.c_void_p), ctypes.c_void_p).value
+    or 0
+)
+"""Address of the native function that counts its calls in the first word of what it is given."""
+
+
+def _check_counter() -> None:
+    """Refuse an interpreter whose reference counts are not where this module looks for them."""
+    for start in (0, 1, DLPACK_VERSION[0] | DLPACK_VERSION[1] << 32, 0x7FFF_8000_0000):
+        words = (_WORD * 2)(start, 0)
+        for _ in range(3):
+            capsules.deleter_at(COUNTING_DELETER)(ctypes.addressof(words))
+        if words[:] != [start + 3, 0]:
+            raise ImportError(f"interchange.testing cannot count deleter calls on {sys.version}")
+
+
+_check_counter()
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a struct says, field by field, true or not.
+
+    Attributes
+    ----------
+    shape : tuple[int, ...], int or None
+        Extents [elements]; None for NULL, an int for a pointer of that value.
+    strides : tuple[int, ...], int or None
+        Steps [elements]; None for NULL, an int for a pointer of that value.
+    ndim : int or None
+        Number of axes; None for the length of `shape`.
+    dtype : tuple[int, int, int]
+        Code, bits and lanes.
+    device : tuple[int, int]
+        Type and id.
+    data : int or None
+        The address, or None for NULL.
+    byte_offset : int
+        Added to `data` [bytes].
+    flags : int
+        Flag bits; the legacy struct has no place for them.
+    version : tuple[int, int]
+        Major and minor; the legacy struct has no place for them.
+    manager_ctx : int or None
+        An address that nobody looks at.
+    deleter : bool
+        Whether there is one; False for NULL.
+    """
+
+    shape: Ints | int | None = ()
+    strides: Ints | int | None = ()
+    ndim: int | None = None
+    dtype: Element = (2, 32, 1)
+    device: tuple[int, int] = (1, 0)
+    data: int | None = None
+    byte_offset: int = 0
+    flags: int = 0
+    version: tuple[int, int] = DLPACK_VERSION
+    manager_ctx: int | None = None
+    deleter: bool = True
+
+    @property
+    def axes(self) -> int:
+        """What the struct's ``ndim`` will be."""
+        if self.ndim is not None:
+            return self.ndim
+        return len(self.shape) if isinstance(self.shape, tuple) else 0
+
+
+def _vector(value: Ints | int | None) -> tuple[Any, Any]:
+    """Return the array that holds `value`, if it needs one, and the pointer to write."""
+    if not isinstance(value, tuple):
+        return None, ctypes.cast(ctypes.c_void_p(value), _INT64_POINTER)
+    array = (ctypes.c_int64 * len(value))(*value)
+    return array, ctypes.cast(array, _INT64_POINTER)
+
+
+def _check_fit(said: Description, tensor: DLTensor) -> None:
+    """Refuse what a C field would cut: a lie is told as it was meant."""
+    device, dtype = tensor.device, tensor.dtype
+    for field, meant, held in (
+        ("ndim", said.axes, tensor.ndim),
+        ("device", said.device, (device.device_type, device.device_id)),
+        ("dtype", said.dtype, (dtype.code, dtype.bits, dtype.lanes)),
+        ("data", said.data, tensor.data),
+        ("byte_offset", said.byte_offset, tensor.byte_offset),
+    ):
+        if meant != held:
+            raise ValueError(f"{field}={meant} does not fit: the struct would say {held}")
+
+
+class Loan:
+    """One struct that was handed out, and what became of it.
+
+    Parameters
+    ----------
+    said : Description
+        What the struct says.
+    memory : Memory or None
+        Kept alive as long as the struct, which is for ever.
+    versioned : bool
+        Which of the two structs to make.
+
+    Attributes
+    ----------
+    managed : DLManagedTensor or DLManagedTensorVersioned
+        The struct.
+    address : int
+        Where it is.
+    """
+
+    __slots__ = ("_capsule", "_start", "_vectors", "address", "managed", "memory", "said")
+
+    managed: DLManagedTensor | DLManagedTensorVersioned
+
+    def __init__(self, said: Description, memory: Memory | None, *, versioned: bool) -> None:
+        shape, shape_pointer = _vector(said.shape)
+        strides, strides_pointer = _vector(said.strides)
+        tensor = DLTensor(
+            data=said.data,
+            device=DLDevice(*said.device),
+            ndim=said.axes,
+            dtype=DLDataType(*said.dtype),
+            shape=shape_pointer,
+            strides=strides_pointer,
+            byte_offset=said.byte_offset,
+        )
+        _check_fit(said, tensor)
+        deleter = COUNTING_DELETER if said.deleter else None
+        if versioned:
+            version = DLPackVersion(*said.version)
+            self.managed = DLManagedTensorVersioned(
+                version, said.manager_ctx, deleter, said.flags, tensor
+            )
+        else:
+            self.managed = DLManagedTensor(tensor, said.manager_ctx, deleter)
+        self.said, self.memory = said, memory
+        self._vectors = (shape, strides)
+        self._capsule: Any = None
+        self.address = ctypes.addressof(self.managed)
+        self._start = self._first_word()
+        if self._start & _COUNT_MASK > _COUNT_MASK - _ROOM:
+            raise ValueError(f"the first word {self._start:#x} leaves no room to count calls")
+        _loans.append(self)
+
+    def _first_word(self) -> int:
+        """Return what the deleter counts in."""
+        return _WORD.from_address(self.address).value
+
+    @property
+    def deleter_calls(self) -> int:
+        """How often the deleter of this struct has run."""
+        self._settle()
+        return self._first_word() - self._start & _COUNT_MASK
+
+    @property
+    def alive(self) -> bool:
+        """Whether the deleter has not run yet."""
+        return self.deleter_calls == 0
+
+    @property
+    def name(self) -> bytes | None:
+        """The present name of the capsule, or None when the capsule is not held here."""
+        held = self._capsule
+        return None if held is None else capsules.capsule_name(held)
+
+    @property
+    def destructor_cleared(self) -> bool | None:
+        """Whether the consumer set the destructor to NULL; None when the capsule is not held."""
+        held = self._capsule
+        return None if held is None else capsules.capsule_destructor(held) is None
+
+    def offer(self, name: bytes | None, destructor: Destructor) -> Any:
+        """Return a capsule of this struct.
+
+        Parameters
+        ----------
+        name : bytes or None
+            Name of the capsule; kept for ever.
+        destructor : {"held", "numpy"} or None
+            ``"held"``: the capsule is kept here, and whenever `deleter_calls` is looked at and
+            nobody else refers to it, what a destructor does is done.  ``"numpy"``: NumPy's native
+            destructor, and the capsule is not kept.  None: NULL, and the capsule is not kept.
+        """
+        if name is not None:
+            capsules.increase_reference(name)  # DLP-CAP-4
+        function = _DESTRUCTORS[destructor](isinstance(self.managed, DLManagedTensorVersioned))
+        capsule = capsules.new_capsule(self.address, name, function)
+        if destructor == "held":
+            self._capsule = capsule
+        return capsule
+
+    def _settle(self) -> None:
+        """Do what the destructor of a capsule does, once nobody else refers to it (DLP-LIFE-2)."""
+        with _settling:
+            if self._capsule is None or sys.getrefcount(self._capsule) > _HELD_ALONE:
+                return
+            name = capsules.capsule_name(self._capsule)
+            capsules.set_capsule_destructor(self._capsule, None)
+            self._capsule = None
+            if self.managed.deleter and not (name or b"").startswith(b"used_"):
+                capsules.deleter_at(self.managed.deleter)(self.address)
+
+
+_settling: Final = threading.Lock()
+_loans: Final[list[Loan]] = []
+# Views may outlive this module: what they point at must be there when they die at exit.
+capsules.increase_reference(_loans)
+
+
+class _Holder:
+    """Holds a capsule as a `Loan` does."""
+
+    __slots__ = ("_capsule",)
+
+    def __init__(self) -> None:
+        self._capsule = capsules.new_capsule(ctypes.addressof(capsules.anchor), None, None)
+
+    def references(self) -> int:
+        """Return what ``sys.getrefcount`` says when nobody else refers to the capsule."""
+        return sys.getrefcount(self._capsule)
+
+
+_HELD_ALONE: Final = _Holder().references()
+
+
+def _marker(_: bool) -> int:
+    """Return a harmless native function, there to be cleared by the consumer.  It never runs."""
+    return COUNTING_DELETER
+
+
+def _numpy_destructor(versioned: bool) -> int:
+    """Return NumPy's destructor, which calls whatever deleter the struct has."""
+    import numpy as np
+
+    example = np.zeros(1).__dlpack__(max_version=(1, 0) if versioned else None)
+    return int(capsules.capsule_destructor(example))
+
+
+_DESTRUCTORS: Final[dict[Destructor, Any]] = {
+    "held": _marker,
+    "numpy": _numpy_destructor,
+    None: lambda _: None,
+}
+
+
+class Claim:
+    """A capsule consumed by the letter: the plainest consumer there can be.
+
+    Parameters
+    ----------
+    capsule : object
+        An unused capsule of either generation.
+
+    Attributes
+    ----------
+    address : int
+        Where the struct is.
+    managed : DLManagedTensor or DLManagedTensorVersioned
+        The struct, owned by this object until `release`.
+    """
+
+    __slots__ = ("address", "managed")
+
+    managed: DLManagedTensor | DLManagedTensorVersioned
+
+    def __init__(self, capsule: object) -> None:
+        name = capsules.capsule_name(capsule)
+        struct = DLManagedTensorVersioned if name == capsules.VERSIONED else DLManagedTensor
+        self.address = int(capsules.capsule_pointer(capsule, name))
+        capsules.rename_capsule(capsule, capsules.USED_NAME[name])
+        capsules.set_capsule_destructor(capsule, None)
+        self.managed = struct.from_address(self.address)
+
+    def release(self) -> None:
+        """Call the deleter, if there is one."""
+        if self.managed.deleter:
+            capsules.deleter_at(self.managed.deleter)(self.address)
