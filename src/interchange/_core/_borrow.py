@@ -90,7 +90,7 @@ def _self_test(lender: Lender, struct: Any, name: bytes) -> None:
 
 
 def make_capsule(
-    lender: Lender,
+    lender: tuple[Any, ...],
     template: bytes,
     owner: object,
     _cell: Any = ctypes.py_object,
@@ -100,7 +100,7 @@ def make_capsule(
 ) -> Any:
     """Return a capsule with a struct of its own, a copy of `template`, which owns `owner`.
 
-    `template` names `owner` as its manager_ctx.  Nothing can fail once the capsule is there; what
+    `lender` is a `Lender`; `template` names `owner` as its manager_ctx.  Nothing can fail once the capsule is there; what
     fails before leaves nothing behind (P8).
     """
     _, destructor, name, size, write = lender

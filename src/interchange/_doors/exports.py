@@ -12,9 +12,11 @@ from interchange._protocols import dlpack
 from interchange._terms.errors import (
     ArgumentError,
     BackendUnavailableError,
+    CopyNeededError,
     ExchangeError,
     Explained,
     ReadOnlyError,
+    UnsupportedDTypeError,
     show,
 )
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange._array import Array
+
+_CALL: Final = "convert()"
 
 
 def to_capsule(x: Any, /, *, stream: Any = None, max_version: tuple[int, int] | None = None) -> Any:
@@ -67,14 +71,21 @@ class Target(NamedTuple):
     module : str
         What to import.
     take : callable
-        ``take(module, array)`` -> the library's own array.
+        ``take(module, array)`` -> the library's own array, sharing the memory.
     keeps_readonly : bool
         Whether its arrays can say, or ensure, that memory is not written.
+    may_alter : bool
+        Whether `take` was seen to copy or to cast without saying so: what it gives is looked at.
+    take_copy : callable or None
+        As `take`, and the memory is copied; for libraries that share none, so that ours is not
+        copied twice.
     """
 
     module: str
     take: Callable[[Any, Array], Any]
     keeps_readonly: bool
+    may_alter: bool = False
+    take_copy: Callable[[Any, Array], Any] | None = None
 
 
 def _as_writable(array: Array) -> Array:
@@ -82,6 +93,14 @@ def _as_writable(array: Array) -> Array:
     alias = array.__copy__()
     alias._flags = 0
     return alias
+
+
+def _refuse_copy(library: str, error: Exception) -> CopyNeededError:
+    """Return the error for a library that said that it would have to copy."""
+    reason = str(error).strip().splitlines()[0]
+    return CopyNeededError(
+        _CALL, f"{library} would copy ({reason})", "DLP-COPY-1", "pass copy=True"
+    )
 
 
 def _to_numpy(_: Any, array: Array) -> Any:
@@ -93,16 +112,63 @@ def _by_from_dlpack(module: Any, array: Array) -> Any:
 
 
 def _to_jax(module: Any, array: Array) -> Any:
-    # JAX asks for legacy capsules only, which cannot say read-only; its arrays are never written.
-    return module.dlpack.from_dlpack(_as_writable(array) if array.readonly else array)
+    # JAX asks for legacy capsules only, which cannot say read-only; its arrays are never written,
+    # and buffers that it did not allocate are not reused when they are donated.
+    source = _as_writable(array) if array.readonly else array
+    try:
+        return module.dlpack.from_dlpack(
+            source, copy=False
+        )  # without it JAX copies and says nothing
+    except ValueError as error:
+        raise _refuse_copy("jax", error) from error
 
 
-def _to_pyarrow(module: Any, array: Array) -> Any:
+def _to_mlx(module: Any, array: Array) -> Any:
+    try:
+        return module.from_dlpack(array, copy=False)
+    except ValueError as error:
+        if "without a copy" in str(error):
+            raise _refuse_copy("mlx", error) from error
+        raise
+
+
+def _to_tensor(module: Any, array: Array) -> Any:
+    if hasattr(module.Tensor, "from_dlpack"):  # since pyarrow 26
+        return module.Tensor.from_dlpack(array, copy=False)
+    _check_no_bits(array)
     return module.Tensor.from_numpy(array.__array__())
+
+
+def _to_arrow_array(module: Any, array: Array) -> Any:
+    if hasattr(module.Array, "from_dlpack"):  # since pyarrow 26
+        return module.Array.from_dlpack(array, copy=False)
+    _check_no_bits(array)
+    if array.ndim != 1 or not array.is_contiguous():
+        raise ValueError("pyarrow.Array has one axis, without gaps")
+    view = array.__array__()
+    buffers = [None, module.py_buffer(view)]
+    return module.Array.from_buffers(module.from_numpy_dtype(view.dtype), view.size, buffers)
+
+
+def _check_no_bits(array: Array) -> None:
+    """Refuse bool, which Arrow packs into bits, and whose tensors it takes for uint8."""
+    if array.dtype.name == "bool":
+        raise TypeError("pyarrow packs bool into bits")
 
 
 def _to_strided_view(module: Any, array: Array) -> Any:
     return module.StridedMemoryView.from_dlpack(array, stream_ptr=-1)
+
+
+def _to_tvm_ffi(module: Any, array: Array) -> Any:
+    tensor = module.from_dlpack(array)
+    _ = tensor.dtype  # raises where tvm_ffi took elements that it has no name for
+    return tensor
+
+
+def _to_warp(module: Any, array: Array) -> Any:
+    module.init()  # at its first array, which may be this one; later calls do nothing
+    return module.from_dlpack(array)
 
 
 def _to_memoryview(_: Any, array: Array) -> memoryview:
@@ -112,16 +178,19 @@ def _to_memoryview(_: Any, array: Array) -> memoryview:
 TARGETS: Final = {
     "array_api_strict": Target("array_api_strict", _by_from_dlpack, keeps_readonly=True),
     "cuda.core": Target("cuda.core.utils", _to_strided_view, keeps_readonly=True),
-    "jax": Target("jax", _to_jax, keeps_readonly=True),
+    "jax": Target("jax", _to_jax, keeps_readonly=True, may_alter=True),
     "memoryview": Target("builtins", _to_memoryview, keeps_readonly=True),
-    "mlx": Target("mlx.core", _by_from_dlpack, keeps_readonly=False),
+    "mlx": Target(
+        "mlx.core", _to_mlx, keeps_readonly=False, may_alter=True, take_copy=_by_from_dlpack
+    ),
     "numpy": Target("numpy", _to_numpy, keeps_readonly=True),
-    "pyarrow": Target("pyarrow", _to_pyarrow, keeps_readonly=True),
+    "pyarrow": Target("pyarrow", _to_tensor, keeps_readonly=True),
+    "pyarrow.Array": Target("pyarrow", _to_arrow_array, keeps_readonly=True),
     "torch": Target("torch", _by_from_dlpack, keeps_readonly=False),
-    "tvm_ffi": Target("tvm_ffi", _by_from_dlpack, keeps_readonly=False),
-    "warp": Target("warp", _by_from_dlpack, keeps_readonly=False),
+    "tvm_ffi": Target("tvm_ffi", _to_tvm_ffi, keeps_readonly=False),
+    "warp": Target("warp", _to_warp, keeps_readonly=False),
 }
-"""Name of a library -> how it takes arrays."""
+"""Name of a library -> how it takes arrays; ``"pyarrow"`` makes a ``pyarrow.Tensor``."""
 
 
 def convert(
@@ -150,11 +219,13 @@ def convert(
     ------
     BackendUnavailableError
         The library is not known or not installed (IX-CONVERT-1).
+    CopyNeededError
+        The library would copy, such as JAX memory not aligned to 64 bytes (DLP-COPY-1).
     ReadOnlyError
         The memory is read-only, or not known to be writable, and the library's arrays would forget
         it (DLP-RO-3).
     ExchangeError
-        The library cannot describe the array (IX-CONVERT-2).
+        The library cannot describe the array, or would cast it (IX-CONVERT-2).
 
     Examples
     --------
@@ -162,40 +233,56 @@ def convert(
     >>> ix.convert(bytearray(b"abc"), "numpy")
     array([97, 98, 99], dtype=uint8)
     """
-    call = "convert()"
-    dlpack.check_copy(copy, call)
-    target = _find_target(library, call)
+    dlpack.check_copy(copy, _CALL)
+    target = _find_target(library)
+    take, shares = target.take, True
+    if copy and target.take_copy is not None:
+        take, shares, copy = target.take_copy, False, None
     array = asarray(x, copy=copy, assume_writable=assume_writable)
-    if array.readonly is not False and not target.keeps_readonly:
+    if shares and array.readonly is not False and not target.keeps_readonly:
         kind = "read-only memory" if array.readonly else "memory not known to be writable"
         way_out = "pass copy=True" + ("" if array.readonly else " or assume_writable=True")
         what = f"{kind}, of which {library} would not know"
-        raise ReadOnlyError(call, what, "DLP-RO-3", way_out)
-    module = _import_target(library, target, call)
+        raise ReadOnlyError(_CALL, what, "DLP-RO-3", way_out)
+    module = _import_target(library, target)
     try:
-        return target.take(module, array)
+        result = take(module, array)
     except Explained:
         raise
     except Exception as error:
-        what = f"{library} refused {array.dtype} of shape {array.shape} ({error})"
-        raise ExchangeError(call, what, "IX-CONVERT-2") from error
+        what = f"{library} refused {array.dtype} of shape {array.shape} ({_first_line(error)})"
+        raise ExchangeError(_CALL, what, "IX-CONVERT-2") from error
+    if target.may_alter:
+        _check_unaltered(array, asarray(result), library, shares=shares)
+    return result
 
 
-def _find_target(library: object, call: str) -> Target:
+def _check_unaltered(sent: Array, found: Array, library: str, *, shares: bool) -> None:
+    """Refuse what a library made, if it is cast, or copied where it should share."""
+    if found.dtype is not sent.dtype:
+        what = f"{library} made {found.dtype} of {sent.dtype}"
+        way_out = f"cast first, or let {library} have {sent.dtype} where that is an option of it"
+        raise UnsupportedDTypeError(_CALL, what, "IX-CONVERT-2", way_out)
+    if shares and found.ptr != sent.ptr:
+        what = f"{library} copied {sent.dtype} of shape {sent.shape}"
+        raise CopyNeededError(_CALL, what, "DLP-COPY-1", "pass copy=True")
+
+
+def _find_target(library: object) -> Target:
     """Return the row of a library."""
     if not isinstance(library, str):
-        raise ArgumentError(call, f"library={show(library)}", "IX-ARGUMENT-1", "pass its name")
+        raise ArgumentError(_CALL, f"library={show(library)}", "IX-ARGUMENT-1", "pass its name")
     if library not in TARGETS:
         what = f"library={library!r} is not known"
         way_out = f"choose one of {', '.join(TARGETS)}, or call its own from_dlpack()"
-        raise BackendUnavailableError(call, what, "IX-CONVERT-1", way_out)
+        raise BackendUnavailableError(_CALL, what, "IX-CONVERT-1", way_out)
     return TARGETS[library]
 
 
-def _import_target(library: str, target: Target, call: str) -> Any:
+def _import_target(library: str, target: Target) -> Any:
     """Return the module of a library."""
     try:
         return importlib.import_module(target.module)
-    except ModuleNotFoundError as error:
-        what = f"{library} cannot be imported ({error})"
-        raise BackendUnavailableError(call, what, "IX-CONVERT-1", f"install {library}") from error
+    except (ImportError, OSError) as error:
+        what = f"{library} cannot be imported ({_first_line(error)})"
+        raise BackendUnavailableError(_CALL, what, "IX-CONVERT-1", f"install {library}") from error

@@ -153,15 +153,15 @@ def _address(value: object) -> tuple[int, bool]:
     return ptr, bool(value[1])
 
 
-# Shape, strides and typestr repeat from call to call; what was checked once is found again by
-# value.  What is kept are exact ints, whatever numbers the key was made of.
-_Form = tuple[tuple[int, ...], tuple[int, ...] | None, TypeStr]
+# Shape, strides, typestr and version repeat from call to call; what was checked once is found again
+# by value.  What is kept are exact ints, whatever numbers the key was made of.
+_Form = tuple[tuple[int, ...], tuple[int, ...] | None, TypeStr, int]
 _forms: Final[dict[Any, _Form]] = {}
 _MOST_FORMS: Final = 1024
 
 
-def _form(shape: Any, strides: Any, typestr: Any) -> _Form:
-    """Check the three entries that say what the memory holds."""
+def _form(shape: Any, strides: Any, typestr: Any, version: Any) -> _Form:
+    """Check the entries that say what the memory holds."""
     extents = _numbers(shape, "CAI-SHAPE-1", "shape", 0)
     steps = None
     if strides is not None:
@@ -169,9 +169,11 @@ def _form(shape: Any, strides: Any, typestr: Any) -> _Form:
         if len(steps) != len(extents):
             what = f"strides {steps} has {len(steps)} entries for {len(extents)} axes"
             raise BrokenRule("CAI-STRIDES-2", what)
+    element = parse_typestr(typestr)
+    (number,) = _numbers((version or 0,), "CAI-VER-1", "version", 0)
     if len(_forms) >= _MOST_FORMS:
         _forms.clear()
-    form = _forms[extents, steps, typestr] = (extents, steps, parse_typestr(typestr))
+    form = _forms[extents, steps, typestr, number] = (extents, steps, element, number)
     return form
 
 
@@ -204,16 +206,13 @@ def parse_record(
     """
     try:  # as most records are: met before, without mask and descr, and nothing pending
         ptr, readonly = record["data"]
-        version = record["version"]
-        form = _forms[record["shape"], record["strides"], record["typestr"]]
+        form = _forms[record["shape"], record["strides"], record["typestr"], record["version"]]
         stream = record["stream"] if len(record) == _USUAL_KEYS else 0
     except (KeyError, TypeError, ValueError):
         return _parse_carefully(record)
-    if type(ptr) is not int or type(version) is not int or not 0 <= ptr <= _UINT64_MAX:
+    if stream is not None or type(ptr) is not int or ptr >> 64:
         return _parse_carefully(record)
-    if version < 0 or stream is not None:
-        return _parse_carefully(record)
-    extents, steps, element = form
+    extents, steps, element, version = form
     readonly = True if readonly else False  # noqa: SIM210 - a call of bool() costs more
     fields = (ptr, readonly, extents, steps, element, version, None, None, None)
     return _new(_cls, fields)  # type: ignore[no-any-return]
@@ -223,20 +222,16 @@ def _parse_carefully(record: Any) -> InterfaceRecord:
     """Read a record that is new, lacks optional keys, or is wrong."""
     try:
         get = record.get
-        entries = (record["shape"], get("strides"), record["typestr"])
+        entries = (record["shape"], get("strides"), record["typestr"], get("version"))
         data = record["data"]
     except (AttributeError, KeyError, TypeError) as error:
         raise BrokenRule("CAI-DICT-1", _what_is_missing(record)) from error
-    try:
-        form = _forms[entries]
-    except (KeyError, TypeError):
-        form = _form(*entries)
+    form = _form(*entries)
     ptr, readonly = _address(data)
-    version = _checked_version(get("version"))
     stream = get("stream")
     if stream is not None:
         stream = _checked_stream(stream)
-    return InterfaceRecord(ptr, readonly, *form, version, stream, get("mask"), get("descr"))
+    return InterfaceRecord(ptr, readonly, *form, stream, get("mask"), get("descr"))
 
 
 def _what_is_missing(record: Any) -> str:
@@ -248,14 +243,6 @@ def _what_is_missing(record: Any) -> str:
     if missing and hasattr(record, "keys"):
         return f"the record lacks {', '.join(map(repr, missing))}"
     return f"the record is {type(record).__name__}"
-
-
-def _checked_version(version: object) -> int:
-    """Return the version as an exact int; None counts as 0, the version without the key."""
-    number = 0 if version is None else _as_int(version)
-    if number is None or number < 0:
-        raise BrokenRule("CAI-VER-1", f"version is {version!r}")
-    return number
 
 
 def _checked_stream(stream: object) -> int:

@@ -16,13 +16,13 @@ from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_READ_ONLY,
 )
 
-from ._sources import SIGNATURES, Deviceless, Speechless, claiming, host
+from ._kinds import SIGNATURES, Deviceless, Speechless, claiming, host
 from ._structs import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._sources import Source
+    from ._source import Source
 
 
 class Case(NamedTuple):

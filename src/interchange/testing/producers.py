@@ -30,23 +30,20 @@ Examples
 """
 
 from ._cases import Case, legal, zoo
-from ._memory import ELEMENTS, Memory
-from ._sources import (
-    AS_IS,
+from ._kinds import (
     SIGNATURES,
     AnyKeyword,
     Bare,
-    Call,
     Deviceless,
-    Manners,
     Opaque,
     Producer,
-    Source,
     Speechless,
     StreamOnly,
     claiming,
     host,
 )
+from ._memory import ELEMENTS, Memory
+from ._source import AS_IS, Call, Manners, Source
 from ._structs import Claim, Description, Loan
 
 __all__ = [

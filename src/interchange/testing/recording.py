@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._sources import Call
+from ._source import Call
 
 
 class Recorder:

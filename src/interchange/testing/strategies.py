@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from hypothesis import strategies as st
 
+from ._kinds import Producer, host
 from ._memory import ELEMENTS, itemsize
-from ._sources import Producer, host
 
 if TYPE_CHECKING:
     from ._memory import Ints
-    from ._sources import Source
+    from ._source import Source
 
 MOST_AXES: Final = 6
 _MOST_EXTENT: Final = 4

@@ -1,0 +1,213 @@
+"""What the command line knows of a library: how to find it, make an array, and look at one.
+
+Source: interchange.  Addresses and elements are read the library's own way, never through
+interchange, so that what interchange did can be checked against them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import sys
+import warnings
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange._array.memory import ALIGNMENT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+COUNT: Final = 1000
+"""Length of a sample array [elements]."""
+_TRIES: Final = 64
+_FILLER: Final = 1024  # large enough for malloc, so that the next block starts elsewhere [bytes]
+_PERIODS: Final = {"bool": 2, "float8_e4m3fn": 8, "float8_e5m2": 8}
+_PERIOD: Final = 113  # the numbers below it are exact in every other type, and it is prime
+
+
+class AbsentError(Exception):
+    """A library is not here, or makes no array of an element type; the text says why."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One kind of array.
+
+    Attributes
+    ----------
+    name : str
+        Its row, and its column where it takes arrays.
+    library : str
+        What ``--only`` calls it; a library may have several kinds.
+    short : str
+        The head of its column; two lines at most.
+    module : str
+        What to import.
+    distribution : str or None
+        What its version is found under; None for the standard library.
+    make : callable
+        ``make(module, dtype, values)`` -> an array of one axis in fresh host memory.
+    address : callable
+        Array -> address of its first element.
+    values : callable
+        Array -> list of its elements.
+    dtype : callable
+        Array -> name of its element type, such as ``"float32"``.
+    readonly : callable
+        Array -> whether it refuses writes; None where its library cannot say.
+    picks : callable
+        Name of the wanted element type -> that which it makes.
+    target : str or None
+        What `interchange.convert` calls it; None where it takes no arrays, ``"interchange"`` for
+        `interchange.asarray`.
+    imports_dlpack : str or None
+        Where its module has a function that takes DLPack; looked up, not called.
+    """
+
+    name: str
+    library: str
+    short: str
+    module: str
+    distribution: str | None
+    make: Callable[[Any, str, list[Any]], Any]
+    address: Callable[[Any], int]
+    values: Callable[[Any], list[Any]]
+    dtype: Callable[[Any], str]
+    readonly: Callable[[Any], bool | None]
+    picks: Callable[[str], str] = str
+    target: str | None = None
+    imports_dlpack: str | None = None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An array that was made, and what its library says of it.
+
+    Attributes
+    ----------
+    subject : Subject
+        What made it.
+    version : str
+        Release of the library.
+    array : object
+        The array.
+    dtype : str
+        Name of the element type.
+    values : list
+        The elements that were asked for.
+    address : int
+        Of the first element.
+    readonly : bool or None
+        As `Subject.readonly` says.
+    """
+
+    subject: Subject
+    version: str
+    array: Any
+    dtype: str
+    values: list[Any]
+    address: int
+    readonly: bool | None
+
+
+def sample_values(dtype: str, count: int = COUNT) -> list[Any]:
+    """Return numbers that are exact in an element type.
+
+    Examples
+    --------
+    >>> sample_values("bool", 3)
+    [False, True, False]
+    """
+    numbers = [i % _PERIODS.get(dtype, _PERIOD) for i in range(count)]
+    if dtype == "bool":
+        return [number == 1 for number in numbers]
+    if dtype.startswith("complex"):
+        return [complex(number, -number) for number in numbers]
+    return [float(number) for number in numbers] if "float" in dtype else numbers
+
+
+def find_version(subject: Subject) -> str | None:
+    """Return the release of a library that is installed, without importing it, or None."""
+    if subject.distribution is None:
+        return "{}.{}.{}".format(*sys.version_info)
+    top = subject.module.partition(".")[0]
+    if top not in sys.modules and find_spec(top) is None:
+        return None
+    try:
+        return metadata.version(subject.distribution)
+    except metadata.PackageNotFoundError:
+        found = getattr(sys.modules.get(top), "__version__", None)
+        return str(found) if found else "unknown"
+
+
+@contextlib.contextmanager
+def hushed() -> Iterator[None]:
+    """Keep the libraries' warnings and banners off the terminal; errors go through."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def load(subject: Subject) -> Any:
+    """Import what makes a subject's arrays.
+
+    Raises
+    ------
+    AbsentError
+        It is not installed, or does not import.
+    """
+    if find_version(subject) is None:
+        raise AbsentError("not installed")
+    try:
+        with hushed():
+            return importlib.import_module(subject.module)
+    except Exception as error:
+        raise AbsentError(f"does not import: {first_line(error)}") from error
+
+
+def make_sample(subject: Subject, wanted: str) -> Sample:
+    """Make an array of a subject, and ask its library about it.
+
+    Raises
+    ------
+    AbsentError
+        The library is not here, or makes no such array.
+    """
+    module = load(subject)
+    dtype = subject.picks(wanted)
+    values = sample_values(dtype)
+    try:
+        with hushed():
+            array = _aligned(subject, module, dtype, values)
+            made = subject.dtype(array)
+            address, readonly = subject.address(array), subject.readonly(array)
+    except Exception as error:
+        raise AbsentError(f"makes no {dtype}: {first_line(error)}") from error
+    if made != dtype:
+        raise AbsentError(f"makes {made} of {dtype}")
+    version = find_version(subject) or "unknown"
+    return Sample(subject, version, array, dtype, values, address, readonly)
+
+
+def _aligned(subject: Subject, module: Any, dtype: str, values: list[Any]) -> Any:
+    """Return an array whose memory is aligned, since some consumers share no other (P65).
+
+    Not every producer can be told where its memory shall be: arrays are made until one fits.
+    """
+    array, held = None, []
+    for attempt in range(_TRIES):
+        array = subject.make(module, dtype, values)
+        if subject.address(array) % ALIGNMENT == 0:
+            break
+        held += [array, bytearray(_FILLER + 16 * attempt)]  # so that the next is elsewhere
+    return array
+
+
+def first_line(error: Exception) -> str:
+    """Return what an error says, without what follows, or its name."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,233 @@
+"""The kinds of producers: one type for each signature that ``__dlpack__`` has had.
+
+Source: array API standard, 2021.12 to 2025.12, and libraries older than it.  What a producer is
+like is learnt from its type by some consumers, so that a type never changes here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+
+from ._memory import ELEMENTS, Memory, c_strides, itemsize, reach
+from ._source import Source
+from ._structs import Description
+
+if TYPE_CHECKING:
+    from ._memory import Element, Ints
+
+S = TypeVar("S", bound=Source)
+
+_ABSENT: Final[Any] = type("Absent", (), {"__repr__": lambda _: "<absent>"})()
+
+
+def _stranger(cls: type[S]) -> type[S]:
+    """Hide the module of a kind: to those who know producers by their module it is a stranger."""
+    cls.__module__ = "stranger"
+    return cls
+
+
+class _Placed(Source):
+    """A source that says where its memory is."""
+
+    def __dlpack_device__(self) -> Any:
+        return self._device()
+
+
+@_stranger
+class Producer(_Placed):
+    """A producer of today: all four keywords."""
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = _ABSENT,
+        max_version: Any = _ABSENT,
+        dl_device: Any = _ABSENT,
+        copy: Any = _ABSENT,
+    ) -> Any:
+        given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        sent = {name: value for name, value in given.items() if value is not _ABSENT}
+        error = self._hear(sent)
+        if error is not None:
+            raise error
+        return self._answer(sent)
+
+
+@_stranger
+class StreamOnly(_Placed):
+    """A producer of 2021.12 and 2022.12: ``stream`` and nothing else."""
+
+    def __dlpack__(self, *, stream: Any = _ABSENT) -> Any:
+        sent = {} if stream is _ABSENT else {"stream": stream}
+        error = self._hear(sent)
+        if error is not None:
+            raise error
+        return self._answer(sent)
+
+
+@_stranger
+class Bare(_Placed):
+    """A producer older than the standard: no keywords at all."""
+
+    def __dlpack__(self) -> Any:
+        error = self._hear({})
+        if error is not None:
+            raise error
+        return self._answer({})
+
+
+@_stranger
+class AnyKeyword(_Placed):
+    """A producer that takes every keyword, and logs them in the order they came."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        error = self._hear(keywords)
+        if error is not None:
+            raise error
+        return self._answer(keywords)
+
+
+class _OpaqueMethod:
+    """A method as compiled code has them: callable, with a signature that nobody can read."""
+
+    def __init__(self, source: Source | None) -> None:
+        self._source = source
+
+    def __get__(self, source: Source | None, cls: type) -> _OpaqueMethod:
+        return type(self)(source)
+
+    @property
+    def __signature__(self) -> Any:
+        raise ValueError("no signature found")
+
+    def __call__(self, **keywords: Any) -> Any:
+        unknown = [name for name in keywords if name != "stream"]
+        if unknown or self._source is None:
+            raise TypeError(f"__dlpack__() got an unexpected keyword argument {unknown[0]!r}")
+        error = self._source._hear(keywords)
+        if error is not None:
+            raise error
+        return self._source._answer(keywords)
+
+
+@_stranger
+class Opaque(_Placed):
+    """A compiled producer that takes ``stream`` only, which no inspection can tell."""
+
+    __dlpack__ = _OpaqueMethod(None)
+
+
+@_stranger
+class Deviceless(Source):
+    """A producer without ``__dlpack_device__``."""
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+    ) -> Any:
+        given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        sent = {name: value for name, value in given.items() if value is not None}
+        error = self._hear(sent)
+        if error is not None:
+            raise error
+        return self._answer(sent)
+
+
+@_stranger
+class Speechless(_Placed):
+    """An object without ``__dlpack__`` that says where its memory is."""
+
+
+SIGNATURES: Final[dict[str, type[Source]]] = {
+    "modern": Producer,
+    "stream": StreamOnly,
+    "none": Bare,
+    "keywords": AnyKeyword,
+    "opaque": Opaque,
+}
+"""What ``__dlpack__`` takes -> the kind of producer."""
+
+
+@overload
+def host(
+    shape: Ints = ...,
+    dtype: str | Element = ...,
+    *,
+    strides: Ints | None = ...,
+    byte_offset: int = ...,
+) -> Producer: ...
+
+
+@overload
+def host(
+    shape: Ints = ...,
+    dtype: str | Element = ...,
+    *,
+    strides: Ints | None = ...,
+    byte_offset: int = ...,
+    kind: type[S],
+) -> S: ...
+
+
+def host(
+    shape: Ints = (2, 3),
+    dtype: str | Element = "float32",
+    *,
+    strides: Ints | None = None,
+    byte_offset: int = 0,
+    kind: type[Source] = Producer,
+) -> Source:
+    """Return an honest producer of host memory, whose element number n holds n.
+
+    Parameters
+    ----------
+    shape : tuple[int, ...], default (2, 3)
+        Extent of each axis [elements].
+    dtype : str or tuple[int, int, int], default "float32"
+        A name in `ELEMENTS`, or code, bits and lanes.
+    strides : tuple[int, ...], optional
+        Step along each axis [elements]; C order when left out.  The memory is as large as they
+        reach, in both directions, and numbered from its lowest element.
+    byte_offset : int, default 0
+        How far the first element is from where ``data`` points [bytes].
+    kind : type, default Producer
+        Which methods and keywords it has.
+
+    Examples
+    --------
+    >>> source = host((2, 2), "int16", strides=(-2, 1))
+    >>> source.values()
+    [2, 3, 0, 1]
+    """
+    element = ELEMENTS[dtype] if isinstance(dtype, str) else dtype
+    steps = c_strides(shape) if strides is None else strides
+    empty = 0 in shape
+    low, high = (0, -1) if empty else reach(shape, steps)
+    memory = Memory(high - low + 1, element, lead=byte_offset)
+    data = None if empty else memory.address - low * itemsize(element)
+    said = Description(shape, steps, dtype=element, data=data, byte_offset=byte_offset)
+    return kind(said, memory)
+
+
+def claiming(
+    device: tuple[int, int] = (2, 0), shape: Ints = (2, 3), dtype: str | Element = "float32"
+) -> Producer:
+    """Return a producer of host memory that says it is on another device.
+
+    Parameters
+    ----------
+    device : tuple[int, int], default (2, 0)
+        Type and id, in ``__dlpack_device__`` and in the capsule alike.
+    shape, dtype
+        As for `host`.
+
+    Examples
+    --------
+    >>> claiming((2, 1)).__dlpack_device__()
+    (2, 1)
+    """
+    return host(shape, dtype).but(device=device)

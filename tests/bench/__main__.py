@@ -1,0 +1,88 @@
+"""Time every case in several processes and print the table: ``python tests/bench``.
+
+``--check`` exits with 1 when a case is over its budget; ``--quick`` only sees that all cases run.
+The verdict of a case is the median over processes of the median ratio over rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from cases import CASES, make_names  # noqa: E402 - the folder is no package
+from paired import compare  # noqa: E402 - as above
+
+
+def measure(rounds: int, count: int) -> dict[str, tuple[float, float, float]]:
+    """Return ratio, subject [ns] and yardstick [ns] of every case, in this process."""
+    names = make_names()
+    return {
+        case.name: tuple(
+            compare(case.subject, case.yardstick, names, rounds=rounds, count=count)
+        )
+        for case in CASES
+    }
+
+
+def measure_in_child(rounds: int, count: int) -> dict[str, list[float]]:
+    """Return the same, from a process of its own."""
+    command = [sys.executable, str(HERE), "--child", f"--rounds={rounds}", f"--count={count}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    return json.loads(done.stdout)
+
+
+def table(results: list[dict[str, list[float]]]) -> tuple[str, bool]:
+    """Return the figures as a Markdown table, and whether all budgets hold."""
+    import numpy as np
+
+    lines = [
+        f"CPython {platform.python_version()}, NumPy {np.__version__}, {platform.machine()};"
+        f" {len(results)} processes",
+        "",
+        "| what | times the yardstick | budget | yardstick | ns | ns of the yardstick |",
+        "|---|--:|--:|---|--:|--:|",
+    ]
+    within = True
+    for case in CASES:
+        ratio, subject, yardstick = (
+            statistics.median(result[case.name][i] for result in results) for i in range(3)
+        )
+        within = within and ratio <= case.budget
+        lines.append(
+            f"| {case.name} | {ratio:.2f} | {case.budget:g} | `{case.yardstick}` |"
+            f" {subject:.0f} | {yardstick:.0f} |"
+        )
+    return "\n".join(lines), within
+
+
+def main() -> int:
+    """Run as the options say."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--processes", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        print(json.dumps(measure(options.rounds, options.count)))
+        return 0
+    if options.quick:
+        options.processes, options.rounds, options.count = 1, 3, 50
+    results = [measure_in_child(options.rounds, options.count) for _ in range(options.processes)]
+    text, within = table(results)
+    print(text)
+    return 1 if options.check and not within else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
