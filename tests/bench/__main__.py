@@ -25,9 +25,7 @@ def measure(rounds: int, count: int) -> dict[str, tuple[float, float, float]]:
     """Return ratio, subject [ns] and yardstick [ns] of every case, in this process."""
     names = make_names()
     return {
-        case.name: tuple(
-            compare(case.subject, case.yardstick, names, rounds=rounds, count=count)
-        )
+        case.name: tuple(compare(case.subject, case.yardstick, names, rounds=rounds, count=count))
         for case in CASES
     }
 
@@ -35,7 +33,7 @@ def measure(rounds: int, count: int) -> dict[str, tuple[float, float, float]]:
 def measure_in_child(rounds: int, count: int) -> dict[str, list[float]]:
     """Return the same, from a process of its own."""
     command = [sys.executable, str(HERE), "--child", f"--rounds={rounds}", f"--count={count}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -44,8 +42,7 @@ def table(results: list[dict[str, list[float]]]) -> tuple[str, bool]:
     import numpy as np
 
     lines = [
-        f"CPython {platform.python_version()}, NumPy {np.__version__}, {platform.machine()};"
-        f" {len(results)} processes",
+        f"CPython {platform.python_version()}, NumPy {np.__version__}, {len(results)} processes",
         "",
         "| what | times the yardstick | budget | yardstick | ns | ns of the yardstick |",
         "|---|--:|--:|---|--:|--:|",

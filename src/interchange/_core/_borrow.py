@@ -100,8 +100,8 @@ def make_capsule(
 ) -> Any:
     """Return a capsule with a struct of its own, a copy of `template`, which owns `owner`.
 
-    `lender` is a `Lender`; `template` names `owner` as its manager_ctx.  Nothing can fail once the capsule is there; what
-    fails before leaves nothing behind (P8).
+    `lender` is a `Lender`; `template` names `owner` as its manager_ctx.  Nothing can fail once the
+    capsule is there; what fails before leaves nothing behind (P8).
     """
     _, destructor, name, size, write = lender
     block = capsules.fast_allocate(size)

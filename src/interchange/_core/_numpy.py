@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from interchange._terms.devices import CPU
 from interchange._terms.errors import UnsupportedDTypeError
+from interchange._terms.layout import INT64_MAX
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensorVersioned
 
@@ -67,6 +68,11 @@ def _fills_strides() -> bool:
     return bool(DLManagedTensorVersioned.from_address(address).dl_tensor.strides)
 
 
+def _fits(spec: Spec) -> bool:
+    """Whether all byte strides fit; those of axes of length 1 may be anything."""
+    return all(abs(step) <= INT64_MAX // spec.dtype.itemsize for step in spec.strides)
+
+
 def numpy_can_lend(spec: Spec) -> bool:
     """Whether NumPy's own ``__dlpack__`` says of such memory what dlpack.h asks for.
 
@@ -80,6 +86,7 @@ def numpy_can_lend(spec: Spec) -> bool:
         and spec.device is CPU
         and spec.layout.size > 0
         and (spec.shape != (1,) or spec.strides == (1,))
+        and _fits(spec)
     )
 
 
@@ -113,7 +120,7 @@ def ndarray_over(
     record = {
         "version": 3,
         "shape": spec.shape,
-        "strides": spec.layout.strides_in_bytes(size),
+        "strides": spec.layout.strides_in_bytes(size) if _fits(spec) else None,
         "typestr": dtype.str if dtype.str[1] in "biufc" else f"|V{size}",
         "data": (ptr, readonly),
     }

@@ -156,6 +156,8 @@ def find(
         raise ExchangeError(call, f"data is NULL for shape {spec.shape}", "DLP-DATA-1")
     if spec.device.has_handles:
         return data, Spec(spec.dtype, spec.device, spec.layout, offset)
+    if data + offset >= _ADDRESS_END:
+        raise ExchangeError(call, f"data {data:#x} + byte_offset {offset}", "DLP-DATA-2")
     if not first <= data + offset <= last:
         what = f"data {data:#x} + byte_offset {offset} with shape {spec.shape}"
         raise ExchangeError(call, f"{what} and strides {spec.strides}", "DLP-STRIDES-2")

@@ -97,10 +97,13 @@ def _as_writable(array: Array) -> Array:
 
 def _refuse_copy(library: str, error: Exception) -> CopyNeededError:
     """Return the error for a library that said that it would have to copy."""
-    reason = str(error).strip().splitlines()[0]
-    return CopyNeededError(
-        _CALL, f"{library} would copy ({reason})", "DLP-COPY-1", "pass copy=True"
-    )
+    what = f"{library} would copy ({_first_line(error)})"
+    return CopyNeededError(_CALL, what, "DLP-COPY-1", "pass copy=True")
+
+
+def _first_line(error: Exception) -> str:
+    """Return what an error of a library says, without what follows."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _to_numpy(_: Any, array: Array) -> Any:

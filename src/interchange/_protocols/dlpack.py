@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from interchange import _core
 from interchange._streams.handles import stream_handle
 from interchange._streams.rules import STREAM_RULES, check_stream
-from interchange._terms.devices import CPU, Device, is_index
+from interchange._terms.devices import CPU, HOST_ACCESSIBLE, Device, is_index
 from interchange._terms.errors import (
     ArgumentError,
     CopyNeededError,
@@ -27,6 +27,7 @@ from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_IS_COPIED,
     DLPACK_FLAG_BITMASK_READ_ONLY,
     DLPACK_VERSION,
+    DLDeviceType,
 )
 
 from .deviations import EXCHANGE_GUARDS, EXPORT_GUARDS, IMMUTABLE
@@ -38,6 +39,13 @@ if TYPE_CHECKING:
     from .habits import Habit
 
 T = TypeVar("T", bound="Tensor")
+
+AKIN: Final = (
+    HOST_ACCESSIBLE,
+    {DLDeviceType.kDLCUDA, DLDeviceType.kDLCUDAHost, DLDeviceType.kDLCUDAManaged},
+    {DLDeviceType.kDLROCM, DLDeviceType.kDLROCMHost},
+)
+"""Kinds of memory that libraries take for each other: the capsule is believed."""
 
 READ_ONLY: Final = DLPACK_FLAG_BITMASK_READ_ONLY
 IS_COPIED: Final = DLPACK_FLAG_BITMASK_IS_COPIED
@@ -114,9 +122,25 @@ def import_(
     capsule = habit.ask(x.__dlpack__, wanted)
     alone = habit.native_release and sys.getrefcount(capsule) == _core.ALONE
     tensor = (_core.take_fresh if alone else _core.take)(capsule, x, cls, call)
+    _check_device(tensor._spec.device, source, device, call)
     if habit.library in IMMUTABLE:
         tensor._flags = (tensor._flags or 0) | READ_ONLY
     return tensor
+
+
+def _check_device(found: Device, said: Device, wanted: Device | None, call: str) -> None:
+    """Refuse a capsule from elsewhere than was said or asked; akin memory is believed (P78)."""
+    if _is_akin(found, said) or (wanted is not None and _is_akin(found, wanted)):
+        return
+    what = f"__dlpack_device__() said {said}, and the capsule is on {found}"
+    raise UnsupportedDeviceError(call, what, "DLP-DEV-3")
+
+
+def _is_akin(one: Device, other: Device) -> bool:
+    """Whether libraries take memory on one device for memory on the other."""
+    if one.type == other.type:
+        return one is other or one.is_host_accessible
+    return any({one.type, other.type} <= kin for kin in AKIN)
 
 
 def _through_table(x: Any, habit: Habit, cls: type[T], call: str) -> T | None:

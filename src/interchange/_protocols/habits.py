@@ -60,15 +60,18 @@ class Habit:
     def _ask_with_fewer(self, method: Any, wanted: dict[str, Any]) -> Any:
         """Call, and call again with fewer keywords while they are what is refused."""
         first: TypeError | None = None
-        for fewer in (KEYWORDS, ("stream",), ()):
-            sent = {key: value for key, value in wanted.items() if key in fewer}
-            try:
-                return method(**sent)
-            except TypeError as error:
-                if not sent or not self._refuses_keywords(error):
-                    raise (first or error) from None
-                first = first or error
-        raise first or TypeError  # not reached: the last call sends nothing
+        try:
+            for fewer in (KEYWORDS, ("stream",), ()):
+                sent = {key: value for key, value in wanted.items() if key in fewer}
+                try:
+                    return method(**sent)
+                except TypeError as error:
+                    if not sent or not self._refuses_keywords(error):
+                        raise (first or error) from None
+                    first = first or error
+            raise first or TypeError  # not reached: the last call sends nothing
+        finally:
+            first = None  # its traceback refers to this frame, which would outlive the call
 
     def _refuses_keywords(self, error: TypeError) -> bool:
         """Whether `error` is about the call and not about what the producer did in it."""

@@ -133,12 +133,12 @@ def _as_int(value: object) -> int | None:
 def _numbers(value: object, rule: str, name: str, low: int) -> tuple[int, ...]:
     """Return a tuple of exact ints; numbers count by value, so that 2.0 and True are 2 and 1."""
     try:
-        entries: tuple[Any, ...] = tuple(value)  # type: ignore[arg-type]
+        entries = tuple(value) if isinstance(value, (tuple, list)) else (None,)
         numbers = tuple(int(entry) for entry in entries)
     except (TypeError, ValueError, OverflowError):
         raise BrokenRule(rule, f"{name} is {value!r}") from None
     in_range = all(low <= number <= _INT64_MAX for number in numbers)
-    if isinstance(value, (str, bytes)) or numbers != entries or not in_range:
+    if numbers != entries or not in_range:
         raise BrokenRule(rule, f"{name} is {value!r}")
     return numbers
 
@@ -205,12 +205,13 @@ def parse_record(
     (2, 3)
     """
     try:  # as most records are: met before, without mask and descr, and nothing pending
-        ptr, readonly = record["data"]
+        data = record["data"]
+        ptr, readonly = data
         form = _forms[record["shape"], record["strides"], record["typestr"], record["version"]]
         stream = record["stream"] if len(record) == _USUAL_KEYS else 0
     except (KeyError, TypeError, ValueError):
         return _parse_carefully(record)
-    if stream is not None or type(ptr) is not int or ptr >> 64:
+    if stream is not None or type(data) is not tuple or type(ptr) is not int or ptr >> 64:
         return _parse_carefully(record)
     extents, steps, element, version = form
     readonly = True if readonly else False  # noqa: SIM210 - a call of bool() costs more

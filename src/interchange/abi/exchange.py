@@ -15,6 +15,8 @@ from .dlpack import DLPACK_MAJOR_VERSION, DLPackExchangeAPI, DLPackExchangeAPIHe
 ATTRIBUTES: Final = ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
 """Where the table hangs: since 1.3, and in 1.2 (P96)."""
 
+_MOST_MAJORS: Final = 16  # a chain of older tables ends, even where a producer made it a ring
+
 _FromPyObject = capsules.Prototype(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))
 _ToPyObject = capsules.Prototype(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.py_object))
 _DLTensorFromPyObject = capsules.Prototype(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))
@@ -99,7 +101,7 @@ class ExchangeTable:
 
 def _table_address(value: object) -> int | None:
     """Return the address in the attribute's value: a capsule, or an int from 1.2."""
-    if isinstance(value, int):
+    if type(value) is int:  # a bool is no address
         return value or None
     if type(value) is not capsules.PyCapsule:
         return None
@@ -123,7 +125,9 @@ def exchange_table(cls: type) -> ExchangeTable | None:
     """
     for attribute in ATTRIBUTES:
         address = _table_address(getattr(cls, attribute, None))
-        while address:
+        for _ in range(_MOST_MAJORS):
+            if not address:
+                break
             header = DLPackExchangeAPIHeader.from_address(address)
             if header.version.major == DLPACK_MAJOR_VERSION:
                 return ExchangeTable(address)

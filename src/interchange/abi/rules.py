@@ -177,7 +177,7 @@ _DEVICES: Final = (
     ),
     Rule(
         "DLP-DEV-3",
-        "the device in the capsule is where the memory is, whatever __dlpack_device__() said",
+        "the capsule is on the device that __dlpack_device__() said, or on memory akin to it",
         "mend the producer so that both agree",
         "spec, Reference implementations; P78",
     ),

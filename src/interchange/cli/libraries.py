@@ -5,14 +5,12 @@ Source: the libraries' own documentation, and what they did when they were run.
 
 from __future__ import annotations
 
-import array as stdlib_array
 import ctypes
-import os
 from typing import Any, Final
 
 from interchange.abi import buffer_address
 
-from .subjects import Subject
+from .subjects import Subject, without_lines
 
 DTYPES: Final = (
     "bool",
@@ -123,9 +121,16 @@ def _make_mlx(module: Any, dtype: str, values: list[Any]) -> Any:
     return x
 
 
+def _hush_warp(module: Any) -> None:
+    if hasattr(module, "LOG_ERROR"):
+        module.config.log_level = module.LOG_ERROR
+    else:
+        module.config.quiet = True
+    with without_lines("NVIDIA CUDA driver"):  # native code says so wherever there is no GPU
+        module.init()
+
+
 def _make_warp(module: Any, dtype: str, values: list[Any]) -> Any:
-    module.config.quiet = True  # before 1.10, where the banner was no log message
-    module.config.log_level = getattr(module, "LOG_ERROR", None)
     return module.array(values, dtype=getattr(module, dtype), device="cpu")
 
 
@@ -261,6 +266,228 @@ def _ml_dtypes_or_bfloat16(wanted: str) -> str:
     return wanted if wanted in _EXTENDED else "bfloat16"
 
 
-def prepare_environment() -> None:
-    """Tell libraries that read the environment at import to stay on the host, unless told."""
-    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# ---------------------------------------------------------------- the table
+
+_NUMPY: Final = {
+    "address": _numpy_address,
+    "values": lambda x: x.tolist(),
+    "dtype": _last_word,
+    "readonly": _numpy_readonly,
+}
+_BUFFER: Final = {
+    "address": _buffer_address,
+    "values": list,
+    "dtype": _buffer_dtype,
+    "readonly": _buffer_readonly,
+}
+
+SUBJECTS: Final[tuple[Subject, ...]] = (
+    Subject(
+        "NumPy",
+        "numpy",
+        "NumPy",
+        "numpy",
+        "numpy",
+        make=_make_numpy,
+        target="numpy",
+        imports_dlpack="from_dlpack",
+        **_NUMPY,
+    ),
+    Subject(
+        "NumPy, read-only",
+        "numpy",
+        "",
+        "numpy",
+        "numpy",
+        make=_make_numpy_readonly,
+        imports_dlpack="from_dlpack",
+        **_NUMPY,
+    ),
+    Subject(
+        "NumPy, ml_dtypes",
+        "ml_dtypes",
+        "",
+        "ml_dtypes",
+        "ml_dtypes",
+        make=_make_ml_dtypes,
+        picks=_ml_dtypes_or_bfloat16,
+        **_NUMPY,
+    ),
+    Subject(
+        "array-api-strict",
+        "array_api_strict",
+        "strict",
+        "array_api_strict",
+        "array-api-strict",
+        make=_make_strict,
+        address=lambda x: _numpy_address(_strict_view(x)),
+        values=lambda x: _strict_view(x).tolist(),
+        dtype=_last_word,
+        readonly=lambda x: _numpy_readonly(_strict_view(x)),
+        target="array_api_strict",
+        imports_dlpack="from_dlpack",
+    ),
+    Subject(
+        "PyTorch",
+        "torch",
+        "torch",
+        "torch",
+        "torch",
+        make=_make_torch,
+        address=lambda x: x.data_ptr(),
+        values=lambda x: x.tolist(),
+        dtype=_last_word,
+        readonly=_silent,
+        target="torch",
+        imports_dlpack="from_dlpack",
+    ),
+    Subject(
+        "JAX",
+        "jax",
+        "JAX",
+        "jax",
+        "jax",
+        make=_make_jax,
+        address=lambda x: x.unsafe_buffer_pointer(),
+        values=_jax_values,
+        dtype=_last_word,
+        readonly=lambda _: True,
+        target="jax",
+        imports_dlpack="dlpack.from_dlpack",
+        environment=(("JAX_PLATFORMS", "cpu"),),
+    ),
+    Subject(
+        "pyarrow.Array",
+        "pyarrow",
+        "pa.\nArray",
+        "pyarrow",
+        "pyarrow",
+        make=_make_arrow_array,
+        address=lambda x: x.buffers()[1].address,
+        values=lambda x: x.to_pylist(),
+        dtype=_arrow_dtype,
+        readonly=lambda _: True,
+        target="pyarrow.Array",
+        imports_dlpack="Array.from_dlpack",
+    ),
+    Subject(
+        "pyarrow.Tensor",
+        "pyarrow",
+        "pa.\nTensor",
+        "pyarrow",
+        "pyarrow",
+        make=_make_tensor,
+        address=lambda x: _numpy_address(x.to_numpy()),
+        values=lambda x: x.to_numpy().tolist(),
+        dtype=_arrow_dtype,
+        readonly=lambda x: not x.is_mutable,
+        target="pyarrow",
+        imports_dlpack="Tensor.from_dlpack",
+    ),
+    Subject(
+        "tvm-ffi",
+        "tvm_ffi",
+        "tvm",
+        "tvm_ffi",
+        "apache-tvm-ffi",
+        make=_make_tvm_ffi,
+        address=lambda x: x.data_ptr(),
+        values=lambda x: _peek(x.data_ptr(), x),
+        dtype=_last_word,
+        readonly=_silent,
+        target="tvm_ffi",
+        imports_dlpack="from_dlpack",
+    ),
+    Subject(
+        "cuda.core",
+        "cuda.core",
+        "cuda",
+        "cuda.core.utils",
+        "cuda-core",
+        make=_make_strided_view,
+        address=lambda x: x.ptr,
+        values=lambda x: _peek(x.ptr, x),
+        dtype=_last_word,
+        readonly=lambda x: x.readonly,
+        target="cuda.core",
+        imports_dlpack="StridedMemoryView.from_dlpack",
+    ),
+    Subject(
+        "Warp",
+        "warp",
+        "Warp",
+        "warp",
+        "warp-lang",
+        make=_make_warp,
+        address=lambda x: x.ptr,
+        values=lambda x: x.numpy().tolist(),
+        dtype=lambda x: x.dtype.__name__,
+        readonly=lambda x: x.__array_interface__["data"][1],
+        target="warp",
+        imports_dlpack="from_dlpack",
+        hush=_hush_warp,
+    ),
+    Subject(
+        "MLX",
+        "mlx",
+        "MLX",
+        "mlx.core",
+        "mlx",
+        make=_make_mlx,
+        address=_buffer_address,
+        values=lambda x: x.tolist(),
+        dtype=_last_word,
+        readonly=_buffer_readonly,
+        target="mlx",
+        imports_dlpack="from_dlpack",
+    ),
+    Subject(
+        "memoryview",
+        "stdlib",
+        "memory\nview",
+        "builtins",
+        None,
+        make=_make_memoryview,
+        target="memoryview",
+        **_BUFFER,
+    ),
+    Subject(
+        "bytes", "stdlib", "", "builtins", None, make=_make_bytes, picks=_uint8, **_BUFFER
+    ),
+    Subject(
+        "bytearray", "stdlib", "", "builtins", None, make=_make_bytearray, picks=_uint8, **_BUFFER
+    ),
+    Subject("array.array", "stdlib", "", "array", None, make=_make_array, **_BUFFER),
+    Subject(
+        "ctypes array",
+        "stdlib",
+        "",
+        "ctypes",
+        None,
+        make=_make_ctypes,
+        address=ctypes.addressof,
+        values=list,
+        dtype=lambda x: _C_NAMES[type(x)._type_],
+        readonly=_buffer_readonly,
+    ),
+    Subject(
+        "interchange",
+        "interchange",
+        "inter-\nchange",
+        "interchange",
+        "array-interchange",
+        make=_make_interchange,
+        address=lambda x: x.ptr,
+        values=lambda x: x.tolist(),
+        dtype=lambda x: x.dtype.name,
+        readonly=lambda x: x.readonly,
+        target="interchange",
+        imports_dlpack="from_dlpack",
+    ),
+)
+"""Every kind of array, in the order of the table."""
+
+
+def libraries() -> list[str]:
+    """Return what ``--only`` takes."""
+    return list(dict.fromkeys(subject.library for subject in SUBJECTS))

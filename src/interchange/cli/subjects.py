@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import os
 import sys
+import tempfile
 import warnings
 from dataclasses import dataclass
 from importlib import metadata
@@ -66,6 +68,10 @@ class Subject:
         `interchange.asarray`.
     imports_dlpack : str or None
         Where its module has a function that takes DLPack; looked up, not called.
+    environment : tuple of (str, str)
+        Variables to set before the import, unless they are set.
+    hush : callable
+        ``hush(module)`` turns off what the library prints of its own accord.
     """
 
     name: str
@@ -81,6 +87,8 @@ class Subject:
     picks: Callable[[str], str] = str
     target: str | None = None
     imports_dlpack: str | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+    hush: Callable[[Any], object] = id
 
 
 @dataclass(frozen=True)
@@ -152,6 +160,23 @@ def hushed() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def without_lines(text: str) -> Iterator[None]:
+    """Hold back what native code writes to standard error, and pass on lines without `text`."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as written:
+        try:
+            os.dup2(written.fileno(), 2)
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            written.seek(0)
+            lines = written.read().decode(errors="replace").splitlines(keepends=True)
+            sys.stderr.write("".join(line for line in lines if text not in line))
+
+
 def load(subject: Subject) -> Any:
     """Import what makes a subject's arrays.
 
@@ -162,22 +187,25 @@ def load(subject: Subject) -> Any:
     """
     if find_version(subject) is None:
         raise AbsentError("not installed")
+    for name, value in subject.environment:
+        os.environ.setdefault(name, value)
     try:
         with hushed():
-            return importlib.import_module(subject.module)
+            module = importlib.import_module(subject.module)
+            subject.hush(module)
     except Exception as error:
         raise AbsentError(f"does not import: {first_line(error)}") from error
+    return module
 
 
-def make_sample(subject: Subject, wanted: str) -> Sample:
+def make_sample(subject: Subject, module: Any, wanted: str) -> Sample:
     """Make an array of a subject, and ask its library about it.
 
     Raises
     ------
     AbsentError
-        The library is not here, or makes no such array.
+        The library makes no such array.
     """
-    module = load(subject)
     dtype = subject.picks(wanted)
     values = sample_values(dtype)
     try:

@@ -1,0 +1,242 @@
+"""The matrix: every array library found here hands an array to every other, and it is checked.
+
+Source: interchange.  A hand-over goes through `interchange.convert`; whether memory was shared is
+seen from the addresses that the two libraries tell, and the elements are compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import interchange
+from interchange._terms.errors import Explained
+
+from .subjects import AbsentError, Sample, Subject, first_line, hushed, load, make_sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+SHARED: Final = "zero-copy"
+COPIED: Final = "copied"
+REFUSED: Final = "refused"
+FAILED: Final = "failed"
+VERDICTS: Final = (SHARED, COPIED, REFUSED, FAILED)
+"""What a hand-over can come to, best first."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How one hand-over went.
+
+    Attributes
+    ----------
+    producer, consumer : str
+        Names of the subjects.
+    verdict : str
+        One of `VERDICTS`.
+    rule : str or None
+        Id of the rule that made a copy needed, or refused; None where memory was shared.
+    reason : str or None
+        What happened, in words; for shared memory, what had to be said to get it.
+    error : str or None
+        The whole text of the refusal.
+    sent, received : int or None
+        Addresses that the producer's and the consumer's library told.
+    """
+
+    producer: str
+    consumer: str
+    verdict: str
+    rule: str | None = None
+    reason: str | None = None
+    error: str | None = None
+    sent: int | None = None
+    received: int | None = None
+
+
+@dataclass
+class Matrix:
+    """What was found.
+
+    Attributes
+    ----------
+    dtype : str
+        The element type that was asked for.
+    samples : list[Sample]
+        The producers: the rows.
+    consumers : list[Subject]
+        The columns.
+    cells : dict
+        (producer, consumer) -> `Cell`.
+    absent : dict[str, str]
+        Name of a subject that makes no array here -> why.
+    """
+
+    dtype: str
+    samples: list[Sample] = field(default_factory=list)
+    consumers: list[Subject] = field(default_factory=list)
+    cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether there was something to hand over, and nothing failed."""
+        return bool(self.cells) and not self.count(FAILED)
+
+    def count(self, verdict: str) -> int:
+        """Return how many cells have a verdict."""
+        return sum(cell.verdict == verdict for cell in self.cells.values())
+
+
+def run(
+    subjects: Sequence[Subject],
+    dtype: str,
+    tell: Callable[[str], object] = str,
+) -> Matrix:
+    """Let every subject that is here hand an array to every other, and to itself.
+
+    Parameters
+    ----------
+    subjects : sequence of Subject
+        Rows and columns.
+    dtype : str
+        Name of the element type.
+    tell : callable, optional
+        Called with a few words before each of `steps(subjects)` steps.
+    """
+    matrix = Matrix(dtype)
+    for subject in subjects:
+        tell(f"importing {subject.name}")
+        try:
+            module = load(subject)
+            if subject.target is not None:
+                matrix.consumers.append(subject)
+            matrix.samples.append(make_sample(subject, module, dtype))
+        except AbsentError as error:
+            matrix.absent[subject.name] = str(error)
+    for sample in matrix.samples:
+        name = sample.subject.name
+        tell(f"handing over {name}")
+        for consumer in matrix.consumers:
+            matrix.cells[name, consumer.name] = hand_over(sample, consumer)
+    for _ in range(len(subjects) - len(matrix.samples)):
+        tell("done")
+    return matrix
+
+
+def steps(subjects: Sequence[Subject]) -> int:
+    """Return how often `run` tells of its progress."""
+    return 2 * len(subjects)
+
+
+# ---------------------------------------------------------------- one hand-over
+
+
+def hand_over(sample: Sample, consumer: Subject) -> Cell:
+    """Hand an array to a library: shared if it can be, else copied, else refused."""
+    try:
+        with hushed():
+            return _hand_over(sample, consumer)
+    except Exception as error:  # noqa: BLE001 - a refusal that is none of ours is what is looked for
+        what = f"{type(error).__name__} is no refusal with a rule: {first_line(error)}"
+        return _cell(sample, consumer, FAILED, reason=what, error=str(error))
+
+
+def _hand_over(sample: Sample, consumer: Subject) -> Cell:
+    """Try to share, then to share what the producer's own library says may be written, then to copy."""
+    try:
+        return _check(sample, consumer, _take(sample.array, consumer), shares=True)
+    except Explained as error:
+        refusal = error
+    if _is_only_unsaid(refusal, sample):
+        result = _take(sample.array, consumer, assume_writable=True)
+        note = "with assume_writable=True, since its capsule cannot say so and its library does"
+        return _check(sample, consumer, result, shares=True, note=note)
+    try:
+        result = _take(sample.array, consumer, copy=True)
+    except Explained as error:
+        return _cell(sample, consumer, REFUSED, error)
+    return _check(sample, consumer, result, shares=False, refusal=refusal)
+
+
+def _take(x: Any, consumer: Subject, **options: Any) -> Any:
+    """Return an array as one of the consumer's."""
+    if consumer.target == "interchange":
+        return interchange.asarray(x, **options)
+    return interchange.convert(x, consumer.target, **options)
+
+
+def _is_only_unsaid(refusal: Explained, sample: Sample) -> bool:
+    """Whether memory was refused for want of a flag that its library would have set."""
+    unsaid = refusal.rule == "DLP-RO-3" and sample.readonly is False
+    return unsaid and interchange.asarray(sample.array).readonly is None
+
+
+def _check(
+    sample: Sample,
+    consumer: Subject,
+    result: Any,
+    *,
+    shares: bool,
+    note: str | None = None,
+    refusal: Explained | None = None,
+) -> Cell:
+    """Hold what arrived against what was sent."""
+    received = consumer.address(result)
+    wrong = _find_wrong(sample, consumer, result, shares=shares)
+    if wrong is not None:
+        return _cell(sample, consumer, FAILED, reason=wrong, received=received)
+    if shares:
+        return _cell(sample, consumer, SHARED, reason=note, received=received)
+    return _cell(sample, consumer, COPIED, refusal, received=received)
+
+
+def _find_wrong(sample: Sample, consumer: Subject, result: Any, *, shares: bool) -> str | None:
+    """Return what is wrong with what arrived, or None."""
+    dtype, values = consumer.dtype(result), consumer.values(result)
+    if dtype != sample.dtype:
+        return f"{sample.dtype} arrived as {dtype}"
+    if list(values) != sample.values:
+        place = _first_difference(values, sample.values)
+        return f"elements differ from what was sent, {place}"
+    if (consumer.address(result) == sample.address) is not shares:
+        return "a copy was made, and none was asked" if shares else "no copy was made, though asked"
+    if shares and sample.readonly and not consumer.readonly(result):
+        return "read-only memory arrived without a word that it is"
+    return None
+
+
+def _first_difference(found: list[Any], wanted: list[Any]) -> str:
+    """Say where two lists part."""
+    if len(found) != len(wanted):
+        return f"{len(found)} of {len(wanted)} arrived"
+    where = next(i for i, pair in enumerate(zip(found, wanted)) if pair[0] != pair[1])
+    return f"the first at [{where}]: {found[where]!r}, not {wanted[where]!r}"
+
+
+def _cell(
+    sample: Sample,
+    consumer: Subject,
+    verdict: str,
+    refusal: Explained | None = None,
+    *,
+    reason: str | None = None,
+    error: str | None = None,
+    received: int | None = None,
+) -> Cell:
+    """Return a cell, worded from the refusal where there is one."""
+    rule = None
+    if refusal is not None:
+        rule, error = refusal.rule, str(refusal)
+        reason = f"{refusal.what}; {refusal.way_out}"
+    return Cell(
+        producer=sample.subject.name,
+        consumer=consumer.name,
+        verdict=verdict,
+        rule=rule,
+        reason=reason,
+        error=error,
+        sent=sample.address,
+        received=received,
+    )

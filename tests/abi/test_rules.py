@@ -1,0 +1,103 @@
+"""The rule book: its form, and that everything cited is in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import interchange
+from interchange.abi import RULES, BrokenRule, rules
+
+SOURCES = sorted(Path(interchange.__file__).parent.rglob("*.py"))
+RULE_ID = re.compile(r"[A-Z]+(-[A-Z0-9]+)*-\d+")
+AREAS = sorted({row.id.partition("-")[0] for row in RULES.values()})
+CITED = re.compile(rf"(?<![\w-])(?:{'|'.join(AREAS)})-(?:[A-Z0-9]+-)*\d+(?![\w-])")
+
+
+def each_rule():
+    """Return a parametrisation over the rows."""
+    return pytest.mark.parametrize("row", RULES.values(), ids=lambda row: row.id)
+
+
+def test_ids_are_unique():
+    """No two rows share an id."""
+    assert len(RULES) == len(rules._ALL)
+
+
+def test_keys_are_the_ids():
+    """The table is keyed by what its rows say."""
+    assert list(RULES) == [row.id for row in RULES.values()]
+
+
+@each_rule()
+def test_an_id_is_well_formed(row):
+    """An id is capitals and digits in groups, a number last."""
+    assert RULE_ID.fullmatch(row.id)
+
+
+@each_rule()
+def test_a_text_is_one_sentence_without_a_full_stop(row):
+    """Texts become parts of longer messages: no stop, no line break, no space around."""
+    assert row.text
+    assert row.text == row.text.strip().rstrip(".")
+    assert "\n" not in row.text
+
+
+@each_rule()
+def test_a_way_out_is_one_sentence_without_a_full_stop(row):
+    """So do ways out."""
+    assert row.way_out
+    assert row.way_out == row.way_out.strip().rstrip(".")
+    assert "\n" not in row.way_out
+
+
+@each_rule()
+def test_a_source_and_a_severity_are_given(row):
+    """Every row says where it comes from and how bad it is."""
+    assert row.source.strip()
+    assert row.severity in {"MUST", "SHOULD", "QUIRK"}
+
+
+@each_rule()
+def test_the_numbers_of_a_group_have_no_gap(row):
+    """Rule n of a group has a rule n - 1 before it, so that nothing was dropped by mistake."""
+    group, _, number = row.id.rpartition("-")
+
+    assert number == "1" or f"{group}-{int(number) - 1}" in RULES
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: "/".join(path.parts[-2:]))
+def test_every_cited_rule_exists(path):
+    """Whatever looks like a rule id in a source file is a row of the table."""
+    cited = set(CITED.findall(path.read_text(encoding="utf-8")))
+
+    assert cited - set(RULES) == set()
+
+
+def test_the_search_for_citations_finds_them():
+    """The pattern of the test above finds ids in code, comments and texts, and no others."""
+    text = 'error("DLP-CAP-1") # CAI-MASK-1; x [HOST-CTYPES-1], BUF-1. UTF-8 XDLP-CAP-2 DLP-CAP-3-x'
+
+    assert CITED.findall(text) == ["DLP-CAP-1", "CAI-MASK-1", "HOST-CTYPES-1", "BUF-1"]
+
+
+def test_the_table_cannot_be_changed():
+    """Nobody can add a rule at run time."""
+    with pytest.raises(TypeError):
+        RULES["DLP-CAP-1"] = RULES["DLP-CAP-2"]
+
+
+def test_a_broken_rule_says_what_and_why():
+    """The message has what was found, the rule's text and its id; the parts are attributes."""
+    error = BrokenRule("CAI-VER-1", "version is -1")
+
+    assert str(error) == "version is -1; version is an int of 0 or more [CAI-VER-1]"
+    assert (error.rule, error.what) == ("CAI-VER-1", "version is -1")
+
+
+def test_an_unknown_rule_cannot_be_broken():
+    """An id that is no row is a KeyError where the error is made."""
+    with pytest.raises(KeyError):
+        BrokenRule("DLP-NONE-1", "anything")

@@ -1,0 +1,251 @@
+"""How often a deleter ran, and what becomes of capsules that nobody consumes."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from interchange.abi import capsules
+from interchange.abi.dlpack import DLManagedTensorVersioned
+from interchange.testing import Claim, claiming, host, producers
+
+GENERATIONS = pytest.mark.parametrize("generation", ["legacy", "versioned"])
+
+
+@GENERATIONS
+@pytest.mark.parametrize("times", [0, 1, 2, 1000])
+def test_every_call_of_a_deleter_is_counted(generation, times):
+    """The count is the number of calls, also when there are too many."""
+    source = host().but(generation=generation)
+    claim = Claim(source.__dlpack__())
+
+    for _ in range(times):
+        claim.release()
+
+    assert source.deleter_calls == times
+
+
+@GENERATIONS
+def test_each_struct_counts_for_itself(generation):
+    """Of three structs the one that was released twice says 2."""
+    source = host().but(generation=generation)
+    claims = [Claim(source.__dlpack__()) for _ in range(3)]
+
+    claims[1].release()
+    claims[1].release()
+    claims[2].release()
+
+    assert source.counts == (0, 2, 1)
+    assert source.alive == 1
+
+
+@GENERATIONS
+def test_a_deleter_changes_nothing_but_the_first_word(generation):
+    """What follows the first eight bytes is as it was."""
+    source = host().but(generation=generation)
+    claim = Claim(source.__dlpack__())
+    before = bytes(claim.managed)
+
+    claim.release()
+
+    assert bytes(claim.managed)[8:] == before[8:]
+    assert bytes(claim.managed)[:8] != before[:8]
+
+
+def test_a_deleter_called_on_a_copy_is_not_counted():
+    """A consumer that copies the struct and releases the copy has released nothing (P16)."""
+    source = host().but(generation="versioned")
+    claim = Claim(source.__dlpack__())
+    copy = DLManagedTensorVersioned.from_buffer_copy(claim.managed)
+
+    capsules.deleter_at(copy.deleter)(ctypes.addressof(copy))
+
+    assert source.deleter_calls == 0
+
+
+@GENERATIONS
+def test_a_struct_without_data_counts_too(generation):
+    """NULL data of an empty array leaves room to count."""
+    source = host((0, 3)).but(generation=generation)
+
+    Claim(source.__dlpack__()).release()
+
+    assert source.deleter_calls == 1
+
+
+def test_deleters_called_from_threads_are_counted():
+    """The count does not depend on the thread."""
+    source = host()
+    claims = [Claim(source.__dlpack__()) for _ in range(8)]
+    threads = [threading.Thread(target=claim.release) for claim in claims]
+
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert source.counts == (1,) * 8
+
+
+@pytest.mark.parametrize("data", [2**32 - 1, 2**64 - 1])
+def test_a_lie_that_leaves_no_room_to_count_is_refused(data):
+    """Data whose low half would carry over cannot be counted, and is refused when asked for."""
+    source = host().but(generation="legacy", data=data)
+
+    with pytest.raises(ValueError, match="no room to count"):
+        source.__dlpack__()
+
+
+# ---------------------------------------------------------------- unconsumed capsules
+
+
+@GENERATIONS
+@pytest.mark.parametrize("destructor", ["held", "numpy"])
+def test_a_dropped_capsule_runs_the_deleter_once(generation, destructor):
+    """An unconsumed capsule is released when it dies, and not before (DLP-LIFE-2)."""
+    source = host().but(generation=generation, destructor=destructor)
+    capsule = source.__dlpack__()
+
+    before = source.deleter_calls
+    del capsule
+
+    assert (before, source.deleter_calls) == (0, 1)
+
+
+@pytest.mark.parametrize("destructor", ["held", "numpy"])
+def test_a_consumed_capsule_runs_nothing_when_it_dies(destructor):
+    """Once renamed, the struct is the consumer's (P2)."""
+    source = host().but(destructor=destructor)
+    capsule = source.__dlpack__()
+    name = capsules.capsule_name(capsule)
+
+    capsules.rename_capsule(capsule, capsules.USED_NAME[name])
+    del capsule, name
+
+    assert source.deleter_calls == 0
+
+
+def test_a_capsule_without_destructor_leaks():
+    """destructor=None is the producer that frees no unconsumed capsule (P5)."""
+    source = host().but(destructor=None)
+
+    source.__dlpack__()
+
+    assert source.deleter_calls == 0
+    assert source.alive == 1
+
+
+@pytest.mark.parametrize(
+    ("destructor", "expected"), [("held", True), ("numpy", True), (None, False)]
+)
+def test_which_capsules_have_a_destructor(destructor, expected):
+    """A consumer finds a destructor to clear, unless there is to be none."""
+    source = host().but(destructor=destructor)
+
+    assert (capsules.capsule_destructor(source.__dlpack__()) is not None) == expected
+
+
+def test_whether_the_destructor_was_cleared_can_be_seen():
+    """A held capsule tells what the consumer did to it (DLP-CAP-5)."""
+    source = host().but(generation="versioned")
+    capsule = source.__dlpack__()
+    before = source.loans[0].destructor_cleared, source.loans[0].name
+
+    Claim(capsule)
+    after = source.loans[0].destructor_cleared, source.loans[0].name
+
+    assert before == (False, b"dltensor_versioned")
+    assert after == (True, b"used_dltensor_versioned")
+
+
+def test_a_capsule_without_deleter_is_dropped_in_peace():
+    """With a NULL deleter nothing is called (DLP-LIFE-5)."""
+    source = host().but(deleter=False)
+
+    source.__dlpack__()
+
+    assert source.deleter_calls == 0
+
+
+@GENERATIONS
+def test_a_pending_exception_survives_a_native_destructor(generation):
+    """NumPy refuses a device and drops the capsule with its error set: the error arrives (P18)."""
+    np = pytest.importorskip("numpy")
+    source = claiming((99, 0)).but(generation=generation, destructor="numpy")
+
+    with pytest.raises((BufferError, RuntimeError), match="device"):
+        np.from_dlpack(source)
+
+    assert source.deleter_calls == 1
+
+
+def run_in_child(*lines):
+    """Run a script in a process of its own; return its exit status and what it printed."""
+    child = [sys.executable, "-c", "\n".join(lines)]
+    done = subprocess.run(child, check=False, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.isolated
+def test_exit_with_everything_still_out_is_clean():
+    """A process may end with consumed, unconsumed and unowned structs of every kind."""
+    outcome = run_in_child(
+        "from interchange.testing import Claim, host",
+        "import numpy as np",
+        "kept = []",
+        "for destructor in ('held', 'numpy', None):",
+        "    for generation in ('legacy', 'versioned'):",
+        "        source = host().but(destructor=destructor, generation=generation)",
+        "        kept += [source.__dlpack__(), Claim(source.__dlpack__())]",
+        "        kept += [np.from_dlpack(source)]",
+        "print(len(kept))",
+    )
+
+    assert outcome == (0, "18\n", "")
+
+
+@pytest.mark.isolated
+def test_the_zoo_needs_no_array_library():
+    """Importing the zoo, making every case and asking it imports no NumPy."""
+    outcome = run_in_child(
+        "import sys",
+        "from interchange.testing import Claim, host, legal, zoo",
+        "sources = [case.make() for case in (*zoo().values(), *legal().values())]",
+        "Claim(host().__dlpack__()).release()",
+        "print(sorted({'numpy', 'hypothesis', 'torch'} & set(sys.modules)))",
+    )
+
+    assert outcome == (0, "[]\n", "")
+
+
+# ---------------------------------------------------------------- a consumer that is not ours
+
+
+@GENERATIONS
+@pytest.mark.parametrize("destructor", ["held", "numpy"])
+def test_numpy_releases_what_it_took_once(generation, destructor):
+    """The counters agree with a consumer that is known to be right."""
+    np = pytest.importorskip("numpy")
+    source = host((2, 3), "int32", strides=(-3, 1)).but(
+        generation=generation, destructor=destructor
+    )
+
+    view = np.from_dlpack(source)
+    elements, while_alive = view.ravel().tolist(), source.deleter_calls
+    del view
+
+    assert elements == source.values()
+    assert (while_alive, source.deleter_calls) == (0, 1)
+
+
+@pytest.mark.parametrize("name", sorted(producers.SIGNATURES))
+def test_numpy_takes_every_signature(name):
+    """Each signature is one that an existing consumer copes with."""
+    np = pytest.importorskip("numpy")
+    source = host(kind=producers.SIGNATURES[name])
+
+    assert np.from_dlpack(source).ravel().tolist() == [0, 1, 2, 3, 4, 5]
