@@ -278,7 +278,12 @@ def take_fresh(capsule: Any, source: object, cls: type[T], call: str) -> T:
 
 
 def _references() -> int:
-    """Return what ``sys.getrefcount`` says of a capsule that one local variable refers to."""
+    """Return what ``sys.getrefcount`` says of a capsule that one local variable refers to.
+
+    Without the GIL counts are split between threads and say nothing: no capsule counts as alone.
+    """
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return -1
     capsule = capsules.new_capsule(ctypes.addressof(capsules.anchor), None, None)
     return sys.getrefcount(capsule)
 
@@ -302,6 +307,8 @@ def straight_import(
     call : str
         Named in errors.
     """
+    make_cell = ctypes.py_object  # names of this function are found faster than those of modules
+    open_capsule = capsules.fast_pointer
 
     def decorate(negotiate: Callable[..., T]) -> Callable[..., T]:
         @functools.wraps(negotiate)
@@ -313,10 +320,6 @@ def straight_import(
             copy: Any = None,
             stream: Any = None,
             assume_writable: Any = False,
-            _cell: Any = ctypes.py_object,
-            _open: Any = capsules.fast_pointer,
-            _unpack: Any = unpack_versioned,
-            _memory: Any = memory,
         ) -> T:
             if device is not None or copy is not None or stream is not None or assume_writable:
                 return negotiate(
@@ -324,9 +327,9 @@ def straight_import(
                 )
             if type(x) not in straight:
                 return take(x, None, cls, call) if type(x) is PyCapsule else negotiate(x)
-            cell = _cell(x.__dlpack__(max_version=DLPACK_VERSION))
+            cell = make_cell(x.__dlpack__(max_version=DLPACK_VERSION))
             try:
-                fields = _unpack(_memory, _open(cell, _VERSIONED))
+                fields = unpack_versioned(memory, open_capsule(cell, _VERSIONED))
             except ValueError:
                 return take(cell.value, x, cls, call)
             flags = fields[2]

@@ -178,7 +178,10 @@ def _form(shape: Any, strides: Any, typestr: Any, version: Any) -> _Form:
 
 
 def parse_record(
-    record: Any, _new: Any = tuple.__new__, _cls: Any = InterfaceRecord
+    record: Any,
+    _new: Any = tuple.__new__,
+    _cls: Any = InterfaceRecord,
+    _known: dict[Any, _Form] = _forms,
 ) -> InterfaceRecord:
     """Read an array-interface record, once, and check its form.
 
@@ -207,16 +210,17 @@ def parse_record(
     try:  # as most records are: met before, without mask and descr, and nothing pending
         data = record["data"]
         ptr, readonly = data
-        form = _forms[record["shape"], record["strides"], record["typestr"], record["version"]]
-        stream = record["stream"] if len(record) == _USUAL_KEYS else 0
+        extents, steps, element, version = _known[
+            record["shape"], record["strides"], record["typestr"], record["version"]
+        ]
+        usual = record["stream"] is None and len(record) == _USUAL_KEYS
+        if usual and type(data) is tuple and type(ptr) is int and not ptr >> 64:
+            flag = True if readonly else False  # noqa: SIM210 - a call of bool() costs more
+            fields = (ptr, flag, extents, steps, element, version, None, None, None)
+            return _new(_cls, fields)  # type: ignore[no-any-return]
     except (KeyError, TypeError, ValueError):
-        return _parse_carefully(record)
-    if stream is not None or type(data) is not tuple or type(ptr) is not int or ptr >> 64:
-        return _parse_carefully(record)
-    extents, steps, element, version = form
-    readonly = True if readonly else False  # noqa: SIM210 - a call of bool() costs more
-    fields = (ptr, readonly, extents, steps, element, version, None, None, None)
-    return _new(_cls, fields)  # type: ignore[no-any-return]
+        pass
+    return _parse_carefully(record)
 
 
 def _parse_carefully(record: Any) -> InterfaceRecord:
