@@ -9,7 +9,7 @@ from importlib.metadata import version as _version
 
 from ._array import Array
 from ._core import core_name
-from ._doors.exports import TARGETS, convert, to_capsule
+from ._doors.exports import TARGETS, Target, convert, to_capsule
 from ._doors.imports import (
     asarray,
     from_array_interface,
@@ -17,7 +17,7 @@ from ._doors.imports import (
     from_dlpack,
     from_pointer,
 )
-from ._doors.inspection import Report, inspect
+from ._doors.inspection import Finding, Report, inspect
 from ._doors.producer import Producer
 from ._doors.viewable import viewable
 from ._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC, PER_THREAD_DEFAULT_STREAM
@@ -30,6 +30,7 @@ from ._terms.errors import (
     ContractError,
     CopyNeededError,
     ExchangeError,
+    InterchangeError,
     NoProtocolError,
     OutOfBoundsError,
     ReadOnlyError,
@@ -39,6 +40,25 @@ from ._terms.errors import (
     VersionError,
     ViewError,
 )
+
+for _error in (
+    ArgumentError,
+    BackendUnavailableError,
+    ConsumedCapsuleError,
+    ContractError,
+    CopyNeededError,
+    ExchangeError,
+    InterchangeError,
+    NoProtocolError,
+    OutOfBoundsError,
+    ReadOnlyError,
+    StreamError,
+    UnsupportedDTypeError,
+    UnsupportedDeviceError,
+    VersionError,
+    ViewError,
+):
+    _error.__module__ = __name__  # so that tracebacks name what users can import
 
 try:
     __version__ = _version("array-interchange")
@@ -59,12 +79,15 @@ __all__ = [
     "DType",
     "Device",
     "ExchangeError",
+    "Finding",
+    "InterchangeError",
     "NoProtocolError",
     "OutOfBoundsError",
     "Producer",
     "ReadOnlyError",
     "Report",
     "StreamError",
+    "Target",
     "UnsupportedDTypeError",
     "UnsupportedDeviceError",
     "VersionError",

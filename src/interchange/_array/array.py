@@ -17,8 +17,10 @@ from interchange._terms.errors import (
     UnsupportedDeviceError,
     UnsupportedDTypeError,
     ViewError,
+    error_for,
     show,
 )
+from interchange._terms.layout import problem
 from interchange._terms.spec import Spec
 
 from . import memory
@@ -27,6 +29,8 @@ from .pickling import reduce_array
 from .printing import describe_array
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from interchange._terms.devices import Device
     from interchange._terms.layout import Layout
 
@@ -128,6 +132,14 @@ class Array(_core.Tensor):
             layout.is_c_contiguous if memory.check_order(order) == "C" else layout.is_f_contiguous
         )
 
+    def __bool__(self) -> bool:
+        """Return the truth of the one element."""
+        return bool(self.item())
+
+    def __iter__(self) -> Iterator[Array]:
+        for place in range(len(self)):
+            yield self[place]
+
     # ------------------------------------------------------------ views
 
     def _view(self, layout: Layout, offset: int, call: str) -> Array:
@@ -135,6 +147,9 @@ class Array(_core.Tensor):
         spec, ptr = self._spec, self.ptr
         if spec.dtype.is_packed and layout != spec.layout:
             raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "DLP-DTYPE-5")
+        found = problem(layout.shape, layout.strides, spec.dtype.itemsize)
+        if found is not None:
+            raise error_for(call, *found)
         step = offset * spec.dtype.itemsize
         if spec.device.has_handles:
             fresh = Spec(spec.dtype, spec.device, layout, spec.byte_offset + step)

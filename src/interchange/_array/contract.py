@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interchange._terms.devices import Device
+from interchange._terms.devices import Device, is_index
 from interchange._terms.dtypes import DType
-from interchange._terms.errors import ContractError
+from interchange._terms.errors import ArgumentError, ContractError, show
 
 if TYPE_CHECKING:
     from .array import Array
@@ -32,6 +32,9 @@ def _dtype(array: Array, wanted: Any) -> str | None:
 
 def _ndim(array: Array, wanted: Any) -> str | None:
     """Return what is wrong with the number of axes."""
+    if not all(map(is_index, _choices(wanted))):
+        what = f"ndim={show(wanted)} is no int"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "pass an int or a tuple of them")
     if array.ndim in _choices(wanted):
         return None
     return f"ndim {array.ndim}, wanted {' or '.join(map(str, _choices(wanted)))}"
@@ -39,6 +42,11 @@ def _ndim(array: Array, wanted: Any) -> str | None:
 
 def _shape(array: Array, wanted: Any) -> str | None:
     """Return what is wrong with the extents."""
+    if not isinstance(wanted, (tuple, list)) or not all(
+        extent is None or is_index(extent) for extent in wanted
+    ):
+        what = f"shape={show(wanted)} is no tuple of ints and None"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1")
     matches = len(wanted) == array.ndim and all(
         extent is None or extent == found for extent, found in zip(wanted, array.shape, strict=True)
     )

@@ -1,7 +1,7 @@
 """Copies and moves of Arrays, and the arguments that say how.
 
 Source: array API standard 2025.12 (``to_device``, ``reshape``).  Fresh memory is aligned to 64
-bytes, which some consumers ask of host memory before they share it (P65).
+bytes, which some consumers ask of host memory before they share it.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ def copy_array(array: Tensor, cls: type[T], order: str, call: str) -> T:
 
 def _copy_packed(source: Tensor, target: Tensor, call: str) -> None:
     """Copy elements that share bytes, which only works as a whole."""
-    if source._spec.layout.strides != target._spec.layout.strides:
+    if source._spec.layout.size and not (
+        source._spec.layout.is_c_contiguous and target._spec.layout.is_c_contiguous
+    ):
         what = f"elements are {source._spec.dtype} with strides {source._spec.strides}"
         raise UnsupportedDTypeError(call, what, "DLP-DTYPE-5")
     host.raw_bytes(target, readonly=False)[:] = host.raw_bytes(source, readonly=True)

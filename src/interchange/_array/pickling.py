@@ -15,9 +15,12 @@ from interchange._terms.errors import ExchangeError
 from interchange._terms.layout import Layout, f_strides
 from interchange.abi import buffer_address
 
+from .memory import check_ints
+
 if TYPE_CHECKING:
     from .array import Array
 
+_LOADS = "pickle.loads()"
 _OUT_OF_BAND = 5  # the first pickle protocol with buffers
 
 
@@ -26,24 +29,29 @@ def reduce_array(array: Array, protocol: int) -> Any:
     host.check_host(array, "pickle.dumps()")
     order = "F" if array.is_contiguous("F") and not array.is_contiguous("C") else "C"
     dense = array.contiguous(order)
-    data: Any = memoryview(host.raw_bytes(dense, readonly=array.readonly is not False))
-    data = pickle.PickleBuffer(data) if protocol >= _OUT_OF_BAND else bytes(data)
-    known = array.readonly is not None
-    return rebuild_array, (data, dense.dtype.name, dense.shape, order, array.readonly, known)
+    # Where nobody said whether memory may be written, its copy in the pickle may.
+    readonly = bool(array.readonly)
+    data: Any = memoryview(host.raw_bytes(dense, readonly=readonly))
+    if protocol >= _OUT_OF_BAND:
+        data = pickle.PickleBuffer(data)
+    else:
+        data = bytes(data) if readonly else bytearray(data)
+    return rebuild_array, (data, dense.dtype.name, dense.shape, order, array.readonly)
 
 
 def rebuild_array(
-    data: Any, dtype: str, shape: tuple[int, ...], order: str, readonly: bool | None, known: bool
+    data: Any, dtype: str, shape: tuple[int, ...], order: str, readonly: bool | None
 ) -> Array:
     """Return an Array over the bytes in `data`: the other half of `reduce_array`."""
     from .array import Array
 
     view = memoryview(data).cast("B")
     element = DType.of(dtype)
+    shape = check_ints(shape, "shape", _LOADS)
     layout = Layout(shape, f_strides(shape) if order == "F" else None)
     if view.nbytes != element.nbytes(layout.size):
         what = f"{view.nbytes} bytes for shape {shape} of {dtype}"
-        raise ExchangeError("pickle.loads()", what, "IX-POINTER-1", "pickle the array again")
+        raise ExchangeError(_LOADS, what, "IX-POINTER-1", "pickle the array again")
     array = host.describe_memory(
         buffer_address(view),
         element,
@@ -52,8 +60,8 @@ def rebuild_array(
         owner=data,
         keep=view,
         cls=Array,
-        call="pickle.loads()",
+        call=_LOADS,
     )
-    if not known:
+    if readonly is None and not view.readonly:
         array._flags = None
     return array

@@ -101,7 +101,7 @@ def make_capsule(
     """Return a capsule with a struct of its own, a copy of `template`, which owns `owner`.
 
     `lender` is a `Lender`; `template` names `owner` as its manager_ctx.  Nothing can fail once the
-    capsule is there; what fails before leaves nothing behind (P8).
+    capsule is there; what fails before leaves nothing behind.
     """
     _, destructor, name, size, write = lender
     block = capsules.fast_allocate(size)

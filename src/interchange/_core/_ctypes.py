@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from interchange._terms.devices import Device
     from interchange._terms.dtypes import DType
-    from interchange._terms.errors import Explained
+    from interchange._terms.errors import InterchangeError
     from interchange._terms.spec import Spec
 
 T = TypeVar("T", bound="Tensor")
@@ -235,7 +235,7 @@ def _take_legacy(capsule: Any, source: object, cls: type[T], call: str) -> T:
     return describe(ptr, spec, None, source, lease, cls)
 
 
-def _refuse_capsule(capsule: object, call: str) -> Explained:
+def _refuse_capsule(capsule: object, call: str) -> InterchangeError:
     """Say why nothing could be claimed."""
     if type(capsule) is not capsules.PyCapsule:
         return NoProtocolError(call, f"{show(capsule)} is no capsule", "DLP-CAP-3")

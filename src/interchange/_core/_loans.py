@@ -1,7 +1,7 @@
 """Exports of described memory: structs prepared once, capsules made from them.
 
 Source: dlpack.h 1.3.  Strides are always there (DLP-STRIDES-1), data of an empty array is NULL
-(DLP-DATA-3), an array of shape (1,) has stride 1 (P37), and the first element is at data itself,
+(DLP-DATA-3), an array of shape (1,) has stride 1, and the first element is at data itself,
 except on devices whose data is a handle.
 """
 

@@ -77,7 +77,7 @@ def numpy_can_lend(spec: Spec) -> bool:
     """Whether NumPy's own ``__dlpack__`` says of such memory what dlpack.h asks for.
 
     It does for its own element types on the host, except that data of empty arrays is not NULL
-    (DLP-DATA-3), that an array of shape (1,) keeps an odd stride (P37), and that NumPy before 2.4
+    (DLP-DATA-3), that an array of shape (1,) keeps an odd stride, and that NumPy before 2.4
     leaves the strides of C-contiguous arrays NULL (DLP-STRIDES-1).
     """
     return (
@@ -111,6 +111,7 @@ def ndarray_over(
     import numpy as np
 
     size = spec.dtype.itemsize
+    plain = spec.dtype.typestr is not None and not carrier
     true_dtype = None if carrier else numpy_dtype(spec.dtype)
     dtype = np.dtype(f"V{size}") if true_dtype is None else true_dtype
     if spec.layout.size == 0:
@@ -121,7 +122,7 @@ def ndarray_over(
         "version": 3,
         "shape": spec.shape,
         "strides": spec.layout.strides_in_bytes(size) if _fits(spec) else None,
-        "typestr": dtype.str if dtype.str[1] in "biufc" else f"|V{size}",
+        "typestr": str(spec.dtype.typestr) if plain else f"|V{size}",
         "data": (ptr, readonly),
     }
     view = np.asarray(_Described(record, keep))

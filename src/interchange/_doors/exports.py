@@ -14,11 +14,12 @@ from interchange._terms.errors import (
     BackendUnavailableError,
     CopyNeededError,
     ExchangeError,
-    Explained,
+    InterchangeError,
     ReadOnlyError,
     UnsupportedDTypeError,
     show,
 )
+from interchange.abi import PyCapsule
 
 from .imports import asarray
 
@@ -79,6 +80,8 @@ class Target(NamedTuple):
     take_copy : callable or None
         As `take`, and the memory is copied; for libraries that share none, so that ours is not
         copied twice.
+    is_foreign : bool
+        Whether what `take` raises is the library's word, and not a mistake of interchange.
     """
 
     module: str
@@ -86,6 +89,7 @@ class Target(NamedTuple):
     keeps_readonly: bool
     may_alter: bool = False
     take_copy: Callable[[Any, Array], Any] | None = None
+    is_foreign: bool = True
 
 
 def _as_writable(array: Array) -> Array:
@@ -97,13 +101,18 @@ def _as_writable(array: Array) -> Array:
 
 def _refuse_copy(library: str, error: Exception) -> CopyNeededError:
     """Return the error for a library that said that it would have to copy."""
-    what = f"{library} would copy ({_first_line(error)})"
+    reason = _first_line(error).partition(". ")[0].rstrip(".")
+    what = f"{library} would copy ({reason})"
     return CopyNeededError(_CALL, what, "DLP-COPY-1", "pass copy=True")
 
 
 def _first_line(error: Exception) -> str:
     """Return what an error of a library says, without what follows."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def _to_interchange(_: Any, array: Array) -> Array:
+    return array
 
 
 def _to_numpy(_: Any, array: Array) -> Any:
@@ -160,12 +169,14 @@ def _check_no_bits(array: Array) -> None:
 
 
 def _to_strided_view(module: Any, array: Array) -> Any:
-    return module.StridedMemoryView.from_dlpack(array, stream_ptr=-1)
+    view = module.StridedMemoryView.from_dlpack(array, stream_ptr=-1)
+    _ = view.dtype  # raises where it took elements that it has no name for
+    return view
 
 
 def _to_tvm_ffi(module: Any, array: Array) -> Any:
     tensor = module.from_dlpack(array)
-    _ = tensor.dtype  # raises where tvm_ffi took elements that it has no name for
+    _ = tensor.dtype  # as above
     return tensor
 
 
@@ -181,12 +192,13 @@ def _to_memoryview(_: Any, array: Array) -> memoryview:
 TARGETS: Final = {
     "array_api_strict": Target("array_api_strict", _by_from_dlpack, keeps_readonly=True),
     "cuda.core": Target("cuda.core.utils", _to_strided_view, keeps_readonly=True),
+    "interchange": Target("interchange", _to_interchange, keeps_readonly=True, is_foreign=False),
     "jax": Target("jax", _to_jax, keeps_readonly=True, may_alter=True),
-    "memoryview": Target("builtins", _to_memoryview, keeps_readonly=True),
+    "memoryview": Target("builtins", _to_memoryview, keeps_readonly=True, is_foreign=False),
     "mlx": Target(
         "mlx.core", _to_mlx, keeps_readonly=False, may_alter=True, take_copy=_by_from_dlpack
     ),
-    "numpy": Target("numpy", _to_numpy, keeps_readonly=True),
+    "numpy": Target("numpy", _to_numpy, keeps_readonly=True, is_foreign=False),
     "pyarrow": Target("pyarrow", _to_tensor, keeps_readonly=True),
     "pyarrow.Array": Target("pyarrow", _to_arrow_array, keeps_readonly=True),
     "torch": Target("torch", _by_from_dlpack, keeps_readonly=False),
@@ -228,7 +240,8 @@ def convert(
         The memory is read-only, or not known to be writable, and the library's arrays would forget
         it (DLP-RO-3).
     ExchangeError
-        The library cannot describe the array, or would cast it (IX-CONVERT-2).
+        The library cannot describe the array, or would cast it (IX-CONVERT-2); `x` refuses to hand
+        out its memory (IX-PROTOCOL-1).
 
     Examples
     --------
@@ -241,7 +254,7 @@ def convert(
     take, shares = target.take, True
     if copy and target.take_copy is not None:
         take, shares, copy = target.take_copy, False, None
-    array = asarray(x, copy=copy, assume_writable=assume_writable)
+    array = _import(x, copy=copy, assume_writable=assume_writable)
     if shares and array.readonly is not False and not target.keeps_readonly:
         kind = "read-only memory" if array.readonly else "memory not known to be writable"
         way_out = "pass copy=True" + ("" if array.readonly else " or assume_writable=True")
@@ -250,14 +263,32 @@ def convert(
     module = _import_target(library, target)
     try:
         result = take(module, array)
-    except Explained:
+    except InterchangeError:
         raise
     except Exception as error:
+        if not target.is_foreign:
+            raise
         what = f"{library} refused {array.dtype} of shape {array.shape} ({_first_line(error)})"
         raise ExchangeError(_CALL, what, "IX-CONVERT-2") from error
     if target.may_alter:
         _check_unaltered(array, asarray(result), library, shares=shares)
     return result
+
+
+def _import(x: Any, *, copy: bool | None, assume_writable: bool) -> Array:
+    """Return `x` as an Array; host memory is copied here, where the copy is aligned."""
+    try:
+        if not copy:
+            return asarray(x, copy=copy, assume_writable=assume_writable)
+        array = asarray(x)
+        if array.device.is_host_accessible or type(x) is PyCapsule:
+            return array.copy()
+        return asarray(x, copy=True)
+    except InterchangeError:
+        raise
+    except BufferError as error:  # how a producer refuses, by the standard
+        what = f"{type(x).__qualname__} gives no memory ({_first_line(error)})"
+        raise ExchangeError(_CALL, what, "IX-PROTOCOL-1") from error
 
 
 def _check_unaltered(sent: Array, found: Array, library: str, *, shares: bool) -> None:

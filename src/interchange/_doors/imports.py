@@ -19,6 +19,7 @@ from interchange._terms.dtypes import DType
 from interchange._terms.errors import (
     ArgumentError,
     CopyNeededError,
+    ExchangeError,
     NoProtocolError,
     UnsupportedDTypeError,
     show,
@@ -164,8 +165,8 @@ def from_array_interface(x: Any, /) -> Array:
     NoProtocolError
         `x` has no such attribute (AI-1).
     ExchangeError
-        The record is malformed, masked, structured or of foreign byte order (CAI-*, AI-MASK-1,
-        AI-DESCR-1, DLP-DTYPE-3).
+        The record is malformed, masked, structured or of foreign byte order (``CAI-*``,
+        AI-MASK-1, AI-DESCR-1, DLP-DTYPE-3).
 
     Notes
     -----
@@ -242,7 +243,14 @@ def asarray(
     return _place(array, target, needs_copy=copy is True and not copied)
 
 
-def _first_that_works(x: Any, target: Device | None, copy: bool | None) -> tuple[Array, bool]:
+def import_ordered(x: Any, stream: Any) -> Array:
+    """Import whatever `x` speaks, for use on `stream`."""
+    return _first_that_works(x, None, None, stream)[0]
+
+
+def _first_that_works(
+    x: Any, target: Device | None, copy: bool | None, stream: Any = None
+) -> tuple[Array, bool]:
     """Return an Array of `x` by the first protocol that it speaks, and whether it is a copy."""
     if isinstance(x, Array):
         return x, False
@@ -251,7 +259,7 @@ def _first_that_works(x: Any, target: Device | None, copy: bool | None) -> tuple
         return check_described(describe(x), x, _ASARRAY), False
     if type(x) is PyCapsule or hasattr(x, "__dlpack__"):
         try:
-            return from_dlpack(x, device=target, copy=copy), copy is True
+            return from_dlpack(x, device=target, copy=copy, stream=stream), copy is True
         except BufferError:
             if not hasattr(x, "__array_interface__"):
                 raise
@@ -282,7 +290,7 @@ def check_described(array: object, x: object, call: str) -> Array:
     if isinstance(array, Array):
         return array
     what = f"__interchange__() of {type(x).__name__} returned {show(array)}"
-    raise NoProtocolError(call, what, "IX-PRODUCER-1")
+    raise ExchangeError(call, what, "IX-PRODUCER-1")  # no TypeError: that means an old producer
 
 
 def from_pointer(
@@ -328,7 +336,7 @@ def from_pointer(
     ArgumentError
         An argument is of another type (IX-ARGUMENT-1, IX-POINTER-1).
     ExchangeError
-        The description fits no memory (DLP-SHAPE-*, DLP-STRIDES-2, DLP-DATA-1).
+        The description fits no memory (``DLP-SHAPE-*``, DLP-STRIDES-2, DLP-DATA-1).
 
     Examples
     --------

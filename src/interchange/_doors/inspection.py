@@ -17,7 +17,7 @@ from interchange._streams.rules import STREAM_RULES
 from interchange._terms.devices import Device
 from interchange._terms.dtypes import DType
 from interchange._terms.errors import (
-    Explained,
+    InterchangeError,
     NoProtocolError,
     UnsupportedDeviceError,
     UnsupportedDTypeError,
@@ -178,7 +178,7 @@ def _inspect_producer(x: Any) -> Report:
     try:
         device = device_of(x, _CALL)
         report.fields["__dlpack_device__"] = str(device)
-    except Explained as error:
+    except InterchangeError as error:
         report._broken(error.rule, error.what)
     except Exception as error:  # noqa: BLE001 - a stranger's method may raise anything
         report.fields["__dlpack_device__"] = f"raised {error!r}"
@@ -218,7 +218,7 @@ def _inspect_buffer(x: Any) -> Report | None:
     report.fields["readonly"] = str(view.readonly)
     try:
         from_buffer(view)
-    except Explained as error:
+    except InterchangeError as error:
         report._broken(error.rule, error.what)
     return report
 

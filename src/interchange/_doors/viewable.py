@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from interchange._terms.errors import ArgumentError, show
 
-from .imports import asarray, from_dlpack
+from .imports import asarray, import_ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +59,7 @@ def viewable(*names: str, stream: str | None = None) -> Callable[[F], F]:
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
             given = bound.arguments
             handle = given.get(stream) if stream else None
             for name in names:
@@ -84,6 +85,4 @@ def _as_array(value: Any, stream: Any) -> Any:
     """Return a value as an Array that `stream` may use; None stays None."""
     if value is None:
         return None
-    if stream is not None and hasattr(value, "__dlpack__"):
-        return from_dlpack(value, stream=stream)
-    return asarray(value)
+    return asarray(value) if stream is None else import_ordered(value, stream)

@@ -50,7 +50,7 @@ DEVIATIONS: Final = (
         "torch",
         "2.13.0",
         "__dlpack__ exports a tensor with the negative bit as if it had none",
-        "DLP-DTYPE-1",
+        "DLP-DTYPE-6",
         "such tensors are refused; call resolve_neg() first",
     ),
     Deviation(
@@ -99,6 +99,13 @@ DEVIATIONS: Final = (
         "DLP-DEV-5",
         "none needed: convert() asks only for what NumPy can take",
         "https://github.com/numpy/numpy/pull/31000",
+    ),
+    Deviation(
+        "numpy",
+        "2.2 to 2.5",
+        "masked arrays hand out their data and forget their mask",
+        "AI-MASK-1",
+        "masked arrays are refused; fill them first",
     ),
     Deviation(
         "jax",
@@ -187,16 +194,33 @@ EXCHANGE_GUARDS: Final[dict[str, Callable[[Any], bool]]] = {
 """Library -> whether an object may be asked through the C exchange table of its type."""
 
 
-def torch_lost_meaning(x: Any) -> str | None:
+def torch_lost_meaning(x: Any) -> tuple[str, str, str] | None:
     """Return what ``__dlpack__`` of a torch tensor would not say, or None."""
     is_neg = getattr(x, "is_neg", None)
-    if is_neg is not None and is_neg():
-        return "the tensor has its negative bit set"
-    return None
+    if is_neg is None or not is_neg():
+        return None
+    return "the tensor has its negative bit set", "DLP-DTYPE-6", "call x.resolve_neg() first"
 
 
-EXPORT_GUARDS: Final[dict[str, Callable[[Any], str | None]]] = {"torch": torch_lost_meaning}
-"""Library -> what the export of an object would lose."""
+def is_masked(x: Any) -> bool:
+    """Whether `x` is an array of numpy.ma with a masked element."""
+    if not type(x).__module__.startswith("numpy.ma"):
+        return False
+    return bool(getattr(x.mask, "any", bool)())
+
+
+def numpy_lost_meaning(x: Any) -> tuple[str, str, str] | None:
+    """Return what ``__dlpack__`` of a masked array would not say, or None."""
+    if not is_masked(x):
+        return None
+    return "the array has masked elements", "AI-MASK-1", "fill it first, with x.filled()"
+
+
+EXPORT_GUARDS: Final[dict[str, Callable[[Any], tuple[str, str, str] | None]]] = {
+    "numpy": numpy_lost_meaning,
+    "torch": torch_lost_meaning,
+}
+"""Library -> what the export of an object would lose, by which rule, and a way out."""
 
 NATIVE_RELEASE: Final = frozenset(
     {

@@ -21,6 +21,7 @@ from interchange._terms.errors import (
     NoProtocolError,
     ReadOnlyError,
     UnsupportedDeviceError,
+    error_for,
     show,
 )
 from interchange.abi.dlpack import (
@@ -105,7 +106,8 @@ def import_(
         raise NoProtocolError(call, what, "DLP-NEG-1")
     lost = EXPORT_GUARDS[habit.library](x) if habit.library in EXPORT_GUARDS else None
     if lost is not None:
-        raise ExchangeError(call, lost, "DLP-DTYPE-1", "apply it first, with x.resolve_neg()")
+        what, rule, way_out = lost
+        raise error_for(call, what, rule, way_out)
     if habit.table is not None and device is None and copy is None:
         found = _through_table(x, habit, cls, call)
         if found is not None:
@@ -129,7 +131,7 @@ def import_(
 
 
 def _check_device(found: Device, said: Device, wanted: Device | None, call: str) -> None:
-    """Refuse a capsule from elsewhere than was said or asked; akin memory is believed (P78)."""
+    """Refuse a capsule from elsewhere than was said or asked; akin memory is believed."""
     if _is_akin(found, said) or (wanted is not None and _is_akin(found, wanted)):
         return
     what = f"__dlpack_device__() said {said}, and the capsule is on {found}"

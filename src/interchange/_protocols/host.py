@@ -6,6 +6,7 @@ those of the CUDA Array Interface, which took them from here.
 
 from __future__ import annotations
 
+from operator import index as as_index
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from interchange import _core
@@ -34,6 +35,7 @@ from interchange.abi import (
     parse_typestr,
 )
 
+from .deviations import is_masked
 from .dlpack import READ_ONLY
 
 if TYPE_CHECKING:
@@ -113,6 +115,8 @@ def import_buffer(x: Any, cls: type[T], call: str) -> T:
     except (BufferError, ValueError) as error:
         what = f"{type(x).__name__} refuses its buffer ({error})"
         raise ExchangeError(call, what, "BUF-1") from error
+    if is_masked(x):
+        raise ExchangeError(call, "the array has masked elements", "AI-MASK-1")
     if any(offset >= 0 for offset in view.suboffsets or ()):
         what = f"the buffer has suboffsets {view.suboffsets}"
         raise ExchangeError(call, what, "BUF-SUBOFFSETS-1")
@@ -145,15 +149,15 @@ def import_array_interface(x: Any, cls: type[T], call: str) -> T:
     if raw is None:
         what = f"{type(x).__name__} has no __array_interface__"
         raise NoProtocolError(call, what, "AI-1")
-    keep: object = x
+    keep: object = (x, raw)  # a record may hold what its address points to: NumPy scalars' do
     try:
         if isinstance(raw, dict) and not isinstance(raw.get("data"), tuple):
             raw, keep = _resolve_buffer(raw, x, call)
-        record = parse_record(raw)
+        record = _parse(raw, x)
     except BrokenRule as broken:
         refuse_record(call, broken)
-    if record.mask is not None:
-        raise ExchangeError(call, "the record has a mask", "AI-MASK-1")
+    if record.mask is not None or is_masked(x):
+        raise ExchangeError(call, "the array has masked elements", "AI-MASK-1")
     if not _is_plain(record):
         what = f"descr is {show(record.descr)}"
         raise UnsupportedDTypeError(call, what, "AI-DESCR-1")
@@ -178,15 +182,27 @@ def _resolve_buffer(raw: dict[str, Any], x: Any, call: str) -> tuple[dict[str, A
         view = memoryview(x if source is None else source).cast("B")
     except (TypeError, BufferError, ValueError) as error:
         raise ExchangeError(call, f"data is {show(source)}", "CAI-DATA-1") from error
-    offset = raw.get("offset") or 0
+    given = raw.get("offset") or 0
+    offset = as_index(given) if hasattr(given, "__index__") else None
     partial = parse_record({**raw, "data": (0, view.readonly)})
     itemsize = partial.typestr.itemsize
     layout = _layout(partial.shape, partial.strides, itemsize, call)
     low, high = layout.byte_bounds(itemsize)
-    if not isinstance(offset, int) or low + offset < 0 or high + offset > view.nbytes:
-        what = f"offset {show(offset)} with shape {layout.shape} leaves {view.nbytes} bytes"
+    if offset is None or low + offset < 0 or high + offset > view.nbytes:
+        what = f"offset {show(given)} with shape {layout.shape} leaves {view.nbytes} bytes"
         raise ExchangeError(call, what, "CAI-DATA-1")
-    return {**raw, "data": (buffer_address(view) + offset, view.readonly)}, (view, x)
+    return {**raw, "data": (buffer_address(view) + offset, view.readonly)}, (view, x, raw)
+
+
+def _parse(raw: Any, x: Any) -> InterfaceRecord:
+    """Read a record; a type string outside the grammar stands for the object's own dtype."""
+    try:
+        return parse_record(raw)
+    except BrokenRule as broken:
+        hint = getattr(x, "dtype", None)
+        if broken.rule != "CAI-TYPESTR-1" or hint is None:
+            raise
+        return parse_record({**raw, "typestr": f"|V{DType.of(hint).itemsize}", "descr": None})
 
 
 def _dtype_of(x: Any, record: InterfaceRecord, call: str) -> DType:

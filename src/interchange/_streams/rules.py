@@ -20,6 +20,9 @@ PER_THREAD_DEFAULT_STREAM: Final = 2
 NO_SYNC: Final = -1
 
 
+_HANDLES_END: Final = 2**64
+
+
 class StreamRule(NamedTuple):
     """What one kind of device makes of ``stream``.
 
@@ -86,7 +89,7 @@ def check_stream(stream: object, device: Device, call: str) -> int | None:
     if rule is None:
         what = f"stream={number} on {device}, which has no streams"
         raise StreamError(call, what, "DLP-STREAM-1")
-    if number < NO_SYNC or number in rule.forbidden:
+    if not NO_SYNC <= number < _HANDLES_END or number in rule.forbidden:
         what = f"stream={number} is not a stream on {device}"
         raise StreamError(call, what, rule.rule)
     return int(number)

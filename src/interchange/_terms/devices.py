@@ -45,7 +45,7 @@ HOST_ACCESSIBLE: Final = frozenset(
 """Device types whose memory the host can read through its address (the set that NumPy takes)."""
 
 HANDLES: Final = frozenset({DLDeviceType.kDLOpenCL, DLDeviceType.kDLVulkan, DLDeviceType.kDLMetal})
-"""Device types whose ``data`` is a handle: no arithmetic on it, byte_offset stays apart (P33)."""
+"""Device types whose ``data`` is a handle: no arithmetic on it, byte_offset stays apart."""
 
 _TYPE_OF_NAME: Final = {name: number for number, name in NAMES.items()}
 _WITHOUT_ORDINAL: Final = frozenset({DLDeviceType.kDLCPU})
@@ -82,6 +82,9 @@ class Device:
     _type: DLDeviceType
 
     def __new__(cls, type: int, id: int = 0) -> Device:  # noqa: A002 - DLDevice's words
+        if not (is_index(type) and is_index(id)):
+            what = f"device ({show(type)}, {show(id)}) is no pair of ints"
+            raise ArgumentError("Device()", what, "IX-ARGUMENT-1")
         found = cls._known.get((type, id))
         if found is not None:
             return found
@@ -127,9 +130,9 @@ class Device:
             if number is None or not (ordinal or "0").isdecimal() or value.endswith(":"):
                 what = f"device={value!r} is unknown"
                 raise UnsupportedDeviceError(call, what, "DLP-DEV-1")
-            return cls(number, int(ordinal or 0))
+            return cls._make(number, int(ordinal or 0), call)
         if isinstance(value, tuple) and len(value) == 2 and all(map(is_index, value)):
-            return cls(int(value[0]), int(value[1]))
+            return cls._make(int(value[0]), int(value[1]), call)
         where = getattr(value, "__dlpack_device__", None)
         if where is not None:
             return cls.of(where(), call)
@@ -139,6 +142,14 @@ class Device:
             "IX-ARGUMENT-1",
             "pass 'cpu', 'cuda:0', a Device or a (type, id) tuple",
         )
+
+    @classmethod
+    def _make(cls, number: int, ordinal: int, call: str) -> Device:
+        """Return the device of these numbers; errors name `call`."""
+        try:
+            return cls(number, ordinal)
+        except UnsupportedDeviceError as error:
+            raise UnsupportedDeviceError(call, error.what, error.rule) from None
 
     @property
     def type(self) -> DLDeviceType:

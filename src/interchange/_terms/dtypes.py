@@ -15,6 +15,7 @@ from interchange.abi.cai import TypeStr, parse_typestr
 from interchange.abi.dlpack import DLDataTypeCode as Code
 from interchange.abi.rules import BrokenRule
 
+from .devices import is_index
 from .errors import ArgumentError, UnsupportedDTypeError, refuse_record, show
 
 NATIVE: Final = "<" if sys.byteorder == "little" else ">"
@@ -57,7 +58,7 @@ _FAMILIES: Final = {
     Code.kDLFloat6_e2m3fn: _Family("float6_e2m3fn", (6,), "real floating-point", ml_dtypes=True),
     Code.kDLFloat6_e3m2fn: _Family("float6_e3m2fn", (6,), "real floating-point", ml_dtypes=True),
     Code.kDLFloat4_e2m1fn: _Family("float4_e2m1fn", (4,), "real floating-point", ml_dtypes=True),
-    Code.kDLBcomplex: _Family("bcomplex{}", (32,), "complex floating-point"),
+    Code.kDLBcomplex: _Family("bcomplex{}", (32,), "complex floating-point", ml_dtypes=True),
 }
 
 _FORMATS: Final = {
@@ -142,12 +143,14 @@ class DType:
     """Whether elements share bytes, so that they have no address of their own."""
 
     def __new__(cls, code: int, bits: int, lanes: int = 1, *, padded: bool = False) -> DType:
+        if not all(map(is_index, (code, bits, lanes))):
+            what = f"dtype ({show(code)}, {show(bits)}, {show(lanes)}) is no triple of ints"
+            raise ArgumentError("DType()", what, "IX-ARGUMENT-1")
+        padded = padded and bits % 8 != 0
         found = cls._known.get((code, bits, lanes, padded))
         if found is not None:
             return found
         cls._check(code, bits, lanes)
-        if bits % 8 == 0:
-            padded = False
         self = object.__new__(cls)
         self.code, self.bits, self.lanes, self.padded = Code(code), int(bits), int(lanes), padded
         width = (-(-bits // 8) * 8 if padded else bits) * lanes
@@ -199,12 +202,14 @@ class DType:
         if isinstance(value, str):
             return _from_text(value, call)
         if isinstance(value, tuple) and len(value) in {2, 3}:
-            return cls(*value)
+            return _make(value, call)
         if isinstance(value, type) and value in _BUILTINS:
             return cls(*_BUILTINS[value])
         describe = getattr(value, "__dlpack_data_type__", None)
         if describe is not None and not isinstance(value, type):
-            return cls(*describe())
+            answer = describe()
+            if isinstance(answer, tuple) and len(answer) == 3:
+                return _make(answer, call)
         found = _from_foreign(value, call)
         if found is not None:
             return found
@@ -239,9 +244,9 @@ class DType:
         """The name of the scalar type in ml_dtypes that stores elements alike, or None."""
         if self.lanes > 1 or (self.bits < 8 and not self.padded):
             return None
-        name = self.name.removesuffix("_padded")
-        sub_byte = self.code in {Code.kDLInt, Code.kDLUInt} and self.bits in {2, 4}
-        return name if sub_byte or _FAMILIES[self.code].ml_dtypes else None
+        family = _FAMILIES[self.code]
+        known = family.ml_dtypes or self.bits in family.no_typestr
+        return self.name.removesuffix("_padded") if known else None
 
     def nbytes(self, count: int) -> int:
         """Return the size of `count` elements in a row [bytes].
@@ -304,11 +309,22 @@ def all_dtypes() -> list[DType]:
     ]
 
 
+def _make(numbers: tuple[Any, ...], call: str, *, padded: bool = False) -> DType:
+    """Return the type of these numbers; errors name `call`."""
+    try:
+        return DType(*numbers, padded=padded)
+    except (ArgumentError, UnsupportedDTypeError) as error:
+        raise type(error)(call, error.what, error.rule) from None
+
+
 def _from_text(text: str, call: str = "DType.of()") -> DType:
     """Return the type that a name or a typestr says."""
+    if text in _BY_NAME:  # before suffixes: complex64 is no vector of 64
+        return DType(*_BY_NAME[text])
     match = _SUFFIXES.fullmatch(text)
     if match is not None and match[1] in _BY_NAME:
-        return DType(*_BY_NAME[match[1]], int(match[2] or 1), padded=match[3] is not None)
+        numbers = (*_BY_NAME[match[1]], int(match[2] or 1))
+        return _make(numbers, call, padded=match[3] is not None)
     if text[:1] in {"<", ">", "|"}:
         try:
             parsed = parse_typestr(text)
@@ -334,16 +350,24 @@ def _from_foreign(value: object, call: str) -> DType | None:
         raise UnsupportedDTypeError(call, what, "DLP-DTYPE-3")
     if isinstance(value, type):
         if value.__module__ == "numpy":
-            return _from_foreign(sys.modules["numpy"].dtype(value), call)
+            return _from_scalar_type(value, call)
         name = value.__name__ if value.__module__ != "builtins" else None
     elif isinstance(name, str) and isinstance(text, str):
         return _from_numpy(name, text, call)
     elif name is None:
-        name = str(value).rpartition(".")[2]
+        name = show(value, 1000).rpartition(".")[2]
     if isinstance(name, str) and name in _BY_NAME:
         code, bits = _BY_NAME[name]
         return DType(code, bits, padded=bits < 8)
     return None
+
+
+def _from_scalar_type(value: type, call: str) -> DType | None:
+    """Return the type of a scalar class of NumPy; abstract classes have none."""
+    numpy = sys.modules["numpy"]
+    if value not in set(numpy.sctypeDict.values()):
+        return None
+    return _from_foreign(numpy.dtype(value), call)
 
 
 def _from_numpy(name: str, text: str, call: str) -> DType:
@@ -392,7 +416,8 @@ def from_typestr(parsed: TypeStr, call: str = "from_array_interface()") -> DType
         raise UnsupportedDTypeError(call, f"{what} may be several types", "CAI-TYPESTR-2")
     for code, family in _FAMILIES.items():
         bits = 8 * parsed.size
-        if family.typestr == parsed.kind and bits in family.bits:
+        legal = bits in family.bits and bits not in family.no_typestr
+        if family.typestr == parsed.kind and legal:
             return DType(code, bits)
     raise UnsupportedDTypeError(call, f"{what} has no counterpart", "DLP-DTYPE-1")
 

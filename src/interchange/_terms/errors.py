@@ -22,8 +22,8 @@ def explain(call: str, what: str, rule: str, way_out: str | None = None) -> str:
     return f"{call}: {what}; {row.text}; {way_out or row.way_out} [{rule}]"
 
 
-class Explained(Exception):  # noqa: N818 - a mixin, never raised itself
-    """What all errors of interchange share.
+class InterchangeError(Exception):
+    """What all errors of interchange share; every one of them is also a built-in error.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Explained(Exception):  # noqa: N818 - a mixin, never raised itself
         return type(self), (self.call, self.what, self.rule, self.way_out)
 
 
-class ExchangeError(Explained, BufferError):
+class ExchangeError(InterchangeError, BufferError):
     """Memory cannot be exchanged as asked."""
 
 
@@ -81,35 +81,35 @@ class CopyNeededError(ExchangeError, ValueError):
     """A copy would be needed, and ``copy=False`` forbids it."""
 
 
-class NoProtocolError(Explained, TypeError, AttributeError):
+class NoProtocolError(InterchangeError, TypeError, AttributeError):
     """The object speaks no protocol that would do."""
 
 
-class StreamError(Explained, ValueError):
+class StreamError(InterchangeError, ValueError):
     """The value names no stream on that device."""
 
 
-class BackendUnavailableError(Explained, NotImplementedError):
+class BackendUnavailableError(InterchangeError, NotImplementedError):
     """What would do the work is not installed."""
 
 
-class ArgumentError(Explained, TypeError):
+class ArgumentError(InterchangeError, TypeError):
     """An argument is of a type that its parameter does not take."""
 
 
-class ViewError(Explained, ValueError):
+class ViewError(InterchangeError, ValueError):
     """No view can be made so, or an argument's value does not describe one array."""
 
 
-class OutOfBoundsError(Explained, IndexError):
+class OutOfBoundsError(InterchangeError, IndexError):
     """An index is not within the shape, or is of a kind that views cannot be made of."""
 
 
-class ContractError(Explained, ValueError):
+class ContractError(InterchangeError, ValueError):
     """An argument does not meet the contract that `Array.require` states."""
 
 
-_CLASS_OF_AREA: dict[str, type[Explained]] = {
+_CLASS_OF_AREA: dict[str, type[InterchangeError]] = {
     "BUF-FORMAT": UnsupportedDTypeError,
     "CAI-TYPESTR": UnsupportedDTypeError,
     "DLP-DEV": UnsupportedDeviceError,
@@ -118,7 +118,7 @@ _CLASS_OF_AREA: dict[str, type[Explained]] = {
 }
 
 
-def error_for(call: str, what: str, rule: str, way_out: str | None = None) -> Explained:
+def error_for(call: str, what: str, rule: str, way_out: str | None = None) -> InterchangeError:
     """Return the error that belongs to the area of `rule`, `ExchangeError` unless told."""
     area = rule.rpartition("-")[0]
     return _CLASS_OF_AREA.get(area, ExchangeError)(call, what, rule, way_out)

@@ -140,7 +140,7 @@ def strides_in_elements(shape: Ints, strides: Ints, itemsize: int) -> Ints | Non
     Notes
     -----
     Along axes shorter than 2 a stride has no meaning, and what does not divide becomes the stride
-    of a dense axis (DLP-STRIDES-3, P39).
+    of a dense axis (DLP-STRIDES-3).
 
     Examples
     --------
@@ -281,6 +281,8 @@ class Layout:
         >>> Layout((3, 1)).broadcast((2, 3, 4))
         Layout(shape=(2, 3, 4), strides=(0, 1, 0))
         """
+        if any(extent < 0 for extent in shape):
+            raise ViewError(call, f"shape={shape} has a negative extent", "IX-VIEW-1")
         lead = len(shape) - len(self.shape)
         pairs = list(zip(self.shape, shape[max(lead, 0) :], strict=lead >= 0))
         if lead < 0 or any(old not in {1, new} for old, new in pairs):
@@ -385,7 +387,7 @@ class Layout:
                 start, stop, stride = _slice_indices(part, extent, call)
                 count = len(range(start, stop, stride))
                 shape.append(count)
-                strides.append(step * stride)
+                strides.append(step * stride if count > 1 else step)
                 offset += start * step if count else 0
             else:
                 offset += _position(part, extent, call) * step
@@ -444,9 +446,13 @@ def _slice_indices(part: slice, extent: int, call: str) -> tuple[int, int, int]:
 
 def _position(part: object, extent: int, call: str) -> int:
     """Return the place of an integer index on its axis, counted from its start [elements]."""
-    if isinstance(part, bool) or not hasattr(part, "__index__") or getattr(part, "ndim", None):
-        raise OutOfBoundsError(call, f"index {show(part)} makes no view", "IX-INDEX-1")
-    place = as_index(part)
+    try:
+        if isinstance(part, bool) or getattr(part, "ndim", None):
+            raise TypeError(part)  # noqa: TRY301 - both kinds are worded alike
+        place = as_index(part)  # type: ignore[arg-type]
+    except TypeError:
+        what = f"index {show(part)} makes no view"
+        raise OutOfBoundsError(call, what, "IX-INDEX-1") from None
     if not -extent <= place < extent:
         what = f"index {place} on an axis of {extent}"
         raise OutOfBoundsError(call, what, "IX-INDEX-1")

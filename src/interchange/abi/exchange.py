@@ -13,7 +13,7 @@ from . import capsules
 from .dlpack import DLPACK_MAJOR_VERSION, DLPackExchangeAPI, DLPackExchangeAPIHeader, DLTensor
 
 ATTRIBUTES: Final = ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
-"""Where the table hangs: since 1.3, and in 1.2 (P96)."""
+"""Where the table hangs: since 1.3, and in 1.2."""
 
 _MOST_MAJORS: Final = 16  # a chain of older tables ends, even where a producer made it a ring
 

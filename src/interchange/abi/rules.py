@@ -67,7 +67,7 @@ _CAPSULES: Final = (
         "DLP-CAP-2",
         "a capsule is consumed once, and its name then begins with 'used_'",
         "ask the producer for a fresh capsule",
-        "spec, Implementation; P1",
+        "spec, Implementation",
     ),
     Rule(
         "DLP-CAP-3",
@@ -85,13 +85,13 @@ _CAPSULES: Final = (
         "DLP-CAP-5",
         "consuming takes the pointer, renames, and clears the destructor before anything can fail",
         "rename first, then validate",
-        "spec, Implementation; P3, P6, P7",
+        "spec, Implementation",
     ),
     Rule(
         "DLP-CAP-6",
         "every call of __dlpack__() gives a fresh capsule with a struct of its own",
         "allocate one struct per capsule",
-        "spec, Implementation; P14",
+        "spec, Implementation",
     ),
 )
 
@@ -100,7 +100,7 @@ _VERSIONS: Final = (
         "DLP-VER-1",
         "with a foreign major version only the deleter is called, and nothing else is read",
         "ask the producer for max_version=(1, 3) or lower, or update interchange",
-        "header, DLManagedTensorVersioned; P45",
+        "header, DLManagedTensorVersioned",
     ),
     Rule(
         "DLP-VER-2",
@@ -112,13 +112,13 @@ _VERSIONS: Final = (
         "DLP-VER-3",
         "a consumer looks at the capsule's name and at version.major, whatever it asked for",
         "dispatch on the name of the capsule",
-        "standard, array.__dlpack__ notes; P90",
+        "standard, array.__dlpack__ notes",
     ),
     Rule(
         "DLP-VER-4",
         "a request for major version 1 or newer is answered with the versioned struct",
         "export 'dltensor_versioned' when max_version >= (1, 0)",
-        "standard, array.__dlpack__ notes; P57",
+        "standard, array.__dlpack__ notes",
         "SHOULD",
     ),
 )
@@ -128,31 +128,31 @@ _LIFE: Final = (
         "DLP-LIFE-1",
         "the deleter of a consumed tensor runs exactly once, when its last view dies",
         "own the struct in one place",
-        "header, deleter; P4, P9",
+        "header, deleter",
     ),
     Rule(
         "DLP-LIFE-2",
         "an unconsumed capsule runs the deleter when it dies",
         "give the capsule a destructor that looks at its name",
-        "spec, PyCapsule destructor; P2, P5",
+        "spec, PyCapsule destructor",
     ),
     Rule(
         "DLP-LIFE-3",
         "a deleter may run on any thread, without the GIL, and after the interpreter is gone",
         "take the GIL inside the deleter, and leak when Python is down",
-        "spec, deleter; P20, P21, P22",
+        "spec, deleter",
     ),
     Rule(
         "DLP-LIFE-4",
         "a deleter or destructor is native code that leaves a pending exception in place",
         "never pass a Python callback as a C function pointer",
-        "interchange; P15, P18, P19",
+        "interchange",
     ),
     Rule(
         "DLP-LIFE-5",
         "a NULL deleter means there is nothing to release",
         "test the pointer before the call",
-        "header, deleter; P10",
+        "header, deleter",
     ),
     Rule(
         "DLP-LIFE-6",
@@ -166,20 +166,20 @@ _DEVICES: Final = (
     Rule(
         "DLP-DEV-1",
         "a device type is one of the numbers of DLDeviceType",
-        "update interchange, or ask the producer for dl_device=(1, 0)",
+        "pass 'cpu', 'cuda', 'cuda:1', a (type, id) tuple or a Device; for newer types update",
         "header, DLDeviceType",
     ),
     Rule(
         "DLP-DEV-2",
         "__dlpack_device__() returns a tuple of two ints",
         "mend the producer",
-        "standard, array.__dlpack_device__; P87",
+        "standard, array.__dlpack_device__",
     ),
     Rule(
         "DLP-DEV-3",
         "the capsule is on the device that __dlpack_device__() said, or on memory akin to it",
         "mend the producer so that both agree",
-        "spec, Reference implementations; P78",
+        "spec, Reference implementations",
     ),
     Rule(
         "DLP-DEV-4",
@@ -206,7 +206,7 @@ _DTYPES: Final = (
         "DLP-DTYPE-1",
         "an element type is a known code with bits and lanes that are legal for it",
         "cast the array to a type that both sides know",
-        "header, DLDataTypeCode; P46, P47, P48",
+        "header, DLDataTypeCode",
     ),
     Rule(
         "DLP-DTYPE-2",
@@ -218,7 +218,7 @@ _DTYPES: Final = (
         "DLP-DTYPE-3",
         "elements are in native byte order, and plain: no structs, objects, times or text",
         "convert on the producer's side, for NumPy x.astype(x.dtype.newbyteorder('='))",
-        "header, DLDataType; P53",
+        "header, DLDataType",
     ),
     Rule(
         "DLP-DTYPE-4",
@@ -231,6 +231,12 @@ _DTYPES: Final = (
         "packed elements below 8 bits have no address of their own, so no views are made of them",
         "unpack on the producer's side, or take the array as a whole",
         "header, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED",
+    ),
+    Rule(
+        "DLP-DTYPE-6",
+        "the elements in memory are the values: nothing is left to be conjugated or negated",
+        "let the producer's library apply it first",
+        "standard, array.__dlpack__",
     ),
 )
 
@@ -263,7 +269,7 @@ _LAYOUT: Final = (
         "DLP-STRIDES-1",
         "exported strides are never NULL for ndim > 0; a consumer takes NULL as C order",
         "fill the strides",
-        "header, DLTensor.strides; P29, P30",
+        "header, DLTensor.strides",
     ),
     Rule(
         "DLP-STRIDES-2",
@@ -275,13 +281,13 @@ _LAYOUT: Final = (
         "DLP-STRIDES-3",
         "byte strides along an axis longer than 1 are whole multiples of the element size",
         "make a contiguous copy on the producer's side",
-        "header, DLTensor.strides; P39, P42",
+        "header, DLTensor.strides",
     ),
     Rule(
         "DLP-STRIDES-4",
         "strides count elements, not bytes",
         "divide by the element size",
-        "header, DLTensor.strides; P44",
+        "header, DLTensor.strides",
     ),
     Rule(
         "DLP-DATA-1",
@@ -293,13 +299,13 @@ _LAYOUT: Final = (
         "DLP-DATA-2",
         "the first element is at data + byte_offset, within the address range",
         "mend the producer",
-        "header, DLTensor.byte_offset; P31, P32, P33",
+        "header, DLTensor.byte_offset",
     ),
     Rule(
         "DLP-DATA-3",
         "data of an empty array is NULL, and is never dereferenced",
         "export NULL",
-        "header, DLTensor.data; P43",
+        "header, DLTensor.data",
         "QUIRK",
     ),
 )
@@ -309,31 +315,31 @@ _READ_ONLY_AND_COPIES: Final = (
         "DLP-RO-1",
         "only the versioned struct can say that memory is read-only",
         "ask with max_version=(1, 0) or newer, or export a copy",
-        "header, DLPACK_FLAG_BITMASK_READ_ONLY; P54",
+        "header, DLPACK_FLAG_BITMASK_READ_ONLY",
     ),
     Rule(
         "DLP-RO-2",
         "the read-only flag survives every re-export",
         "carry the flag",
-        "header, DLPACK_FLAG_BITMASK_READ_ONLY; P58",
+        "header, DLPACK_FLAG_BITMASK_READ_ONLY",
     ),
     Rule(
         "DLP-RO-3",
         "read-only memory is not written, nor handed to a library that would forget the flag",
         "pass a copy, or say assume_writable=True if you own the memory",
-        "interchange; P59",
+        "interchange",
     ),
     Rule(
         "DLP-COPY-1",
         "copy=False never copies",
         "allow the copy with copy=None",
-        "standard, from_dlpack; P63",
+        "standard, from_dlpack",
     ),
     Rule(
         "DLP-COPY-2",
         "copy=True always copies, and the copy is flagged IS_COPIED",
         "make the copy and set the flag",
-        "standard, array.__dlpack__; P62, P64",
+        "standard, array.__dlpack__",
     ),
     Rule(
         "DLP-COPY-3",
@@ -348,19 +354,19 @@ _STREAMS: Final = (
         "DLP-STREAM-1",
         "a producer without streams takes stream=None only, and is sent nothing else",
         "leave stream out for host memory",
-        "standard, array.__dlpack__; P78",
+        "standard, array.__dlpack__",
     ),
     Rule(
         "DLP-STREAM-2",
         "on CUDA a stream is None, -1, 1, 2 or a handle above 2, and never 0",
         "pass 1 for the legacy default stream, 2 for the per-thread one, -1 for no synchronization",
-        "standard, array.__dlpack__; P67, P70",
+        "standard, array.__dlpack__",
     ),
     Rule(
         "DLP-STREAM-3",
         "on ROCm a stream is None, -1, 0 or a handle above 2, and never 1 or 2",
         "pass 0 for the default stream, -1 for no synchronization",
-        "standard, array.__dlpack__; P70",
+        "standard, array.__dlpack__",
     ),
     Rule(
         "DLP-STREAM-4",
@@ -372,7 +378,7 @@ _STREAMS: Final = (
         "DLP-STREAM-5",
         "the stream is always sent to producers with streams, which read its absence differently",
         "pass the consumer's stream explicitly",
-        "interchange; P69",
+        "interchange",
     ),
     Rule(
         "DLP-STREAM-6",
@@ -393,21 +399,21 @@ _NEGOTIATION: Final = (
         "DLP-NEG-2",
         "a producer without a keyword is asked without it, and its own TypeError is not hidden",
         "accept stream, max_version, dl_device and copy as keywords",
-        "standard, array.__dlpack__; P89",
+        "standard, array.__dlpack__",
         "SHOULD",
     ),
     Rule(
         "DLP-NEG-3",
         "max_version is sent first, so that read-only arrays can be exchanged",
         "send max_version",
-        "standard, from_dlpack; P56",
+        "standard, from_dlpack",
         "SHOULD",
     ),
     Rule(
         "DLP-API-1",
         "the C exchange table is looked up on the exact type, and its functions do not synchronise",
         "use __dlpack__(stream=...) where streams differ",
-        "header, DLPackExchangeAPI; P96",
+        "header, DLPackExchangeAPI",
     ),
     Rule(
         "DLP-API-2",
@@ -434,7 +440,7 @@ _CAI: Final = (
         "CAI-STRIDES-1",
         "strides is None, for C order, or a tuple of ints that count bytes",
         "mend the producer",
-        "CAI, Python Interface Specification; P93",
+        "CAI, Python Interface Specification",
     ),
     Rule(
         "CAI-STRIDES-2",
@@ -452,7 +458,7 @@ _CAI: Final = (
         "CAI-DATA-2",
         "the address is 0 for arrays without elements, and only for those",
         "mend the producer",
-        "CAI, Python Interface Specification; P43",
+        "CAI, Python Interface Specification",
     ),
     Rule(
         "CAI-TYPESTR-1",
@@ -463,8 +469,8 @@ _CAI: Final = (
     Rule(
         "CAI-TYPESTR-2",
         "typestr does not tell this element type from others of its size",
-        "pass dtype= to say what the elements are",
-        "CAI, typestr; P49",
+        "give the object a dtype attribute that says what the elements are, or use from_pointer()",
+        "CAI, typestr",
     ),
     Rule(
         "CAI-VER-1",
@@ -482,13 +488,13 @@ _CAI: Final = (
         "CAI-STREAM-2",
         "synchronizing on the published stream is enough for all pending work on the data",
         "order the other streams before the published one",
-        "CAI, Synchronization; P73, P74",
+        "CAI, Synchronization",
     ),
     Rule(
         "CAI-MASK-1",
         "masked arrays have no counterpart in DLPack",
         "fill the masked elements, or exchange data and mask as two arrays",
-        "CAI, mask; P94",
+        "CAI, mask",
     ),
     Rule(
         "CAI-LIFE-1",
@@ -500,7 +506,7 @@ _CAI: Final = (
         "CAI-ATTR-1",
         "an object without device memory has no __cuda_array_interface__, so that hasattr() works",
         "raise AttributeError and nothing else",
-        "interchange; P92",
+        "interchange",
     ),
 )
 

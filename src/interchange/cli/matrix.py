@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import interchange
-from interchange._terms.errors import Explained
+from interchange._terms.errors import InterchangeError
 
-from .subjects import AbsentError, Sample, Subject, first_line, hushed, load, make_sample
+from .subjects import AbsentError, first_line, hushed, load, make_sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from .subjects import Sample, Subject
 
 SHARED: Final = "zero-copy"
 COPIED: Final = "copied"
@@ -23,6 +25,7 @@ REFUSED: Final = "refused"
 FAILED: Final = "failed"
 VERDICTS: Final = (SHARED, COPIED, REFUSED, FAILED)
 """What a hand-over can come to, best first."""
+_UNSAID: Final = "with assume_writable=True, which its library says and its capsule cannot"
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ def run(
     dtype : str
         Name of the element type.
     tell : callable, optional
-        Called with a few words before each of `steps(subjects)` steps.
+        Called with a few words before each step: at most `steps(subjects)` times.
     """
     matrix = Matrix(dtype)
     for subject in subjects:
@@ -120,13 +123,11 @@ def run(
         tell(f"handing over {name}")
         for consumer in matrix.consumers:
             matrix.cells[name, consumer.name] = hand_over(sample, consumer)
-    for _ in range(len(subjects) - len(matrix.samples)):
-        tell("done")
     return matrix
 
 
 def steps(subjects: Sequence[Subject]) -> int:
-    """Return how often `run` tells of its progress."""
+    """Return how often `run` tells of its progress, at most."""
     return 2 * len(subjects)
 
 
@@ -144,33 +145,32 @@ def hand_over(sample: Sample, consumer: Subject) -> Cell:
 
 
 def _hand_over(sample: Sample, consumer: Subject) -> Cell:
-    """Try to share, then to share what the producer's own library says may be written, then to copy."""
+    """Try to share, then to share what the producer's library says may be written, then to copy."""
+    refusal: InterchangeError | None = None
+    for shares, note, options in _attempts(sample):
+        try:
+            result = interchange.convert(sample.array, consumer.target or "", **options)
+        except InterchangeError as error:
+            refusal = error
+            continue
+        return _check(sample, consumer, result, shares=shares, note=note, refusal=refusal)
+    return _cell(sample, consumer, REFUSED, refusal)
+
+
+def _attempts(sample: Sample) -> Iterator[tuple[bool, str | None, dict[str, bool]]]:
+    """Yield whether it should share, what is to be remarked, and the options of `convert`."""
+    yield True, None, {}
+    if sample.readonly is False and _is_unsaid(sample.array):
+        yield True, _UNSAID, {"assume_writable": True}
+    yield False, None, {"copy": True}
+
+
+def _is_unsaid(x: Any) -> bool:
+    """Whether a producer's capsule leaves open whether memory may be written."""
     try:
-        return _check(sample, consumer, _take(sample.array, consumer), shares=True)
-    except Explained as error:
-        refusal = error
-    if _is_only_unsaid(refusal, sample):
-        result = _take(sample.array, consumer, assume_writable=True)
-        note = "with assume_writable=True, since its capsule cannot say so and its library does"
-        return _check(sample, consumer, result, shares=True, note=note)
-    try:
-        result = _take(sample.array, consumer, copy=True)
-    except Explained as error:
-        return _cell(sample, consumer, REFUSED, error)
-    return _check(sample, consumer, result, shares=False, refusal=refusal)
-
-
-def _take(x: Any, consumer: Subject, **options: Any) -> Any:
-    """Return an array as one of the consumer's."""
-    if consumer.target == "interchange":
-        return interchange.asarray(x, **options)
-    return interchange.convert(x, consumer.target, **options)
-
-
-def _is_only_unsaid(refusal: Explained, sample: Sample) -> bool:
-    """Whether memory was refused for want of a flag that its library would have set."""
-    unsaid = refusal.rule == "DLP-RO-3" and sample.readonly is False
-    return unsaid and interchange.asarray(sample.array).readonly is None
+        return interchange.convert(x, "interchange").readonly is None
+    except InterchangeError:
+        return False
 
 
 def _check(
@@ -180,10 +180,10 @@ def _check(
     *,
     shares: bool,
     note: str | None = None,
-    refusal: Explained | None = None,
+    refusal: InterchangeError | None = None,
 ) -> Cell:
     """Hold what arrived against what was sent."""
-    received = consumer.address(result)
+    received = consumer.look.address(result)
     wrong = _find_wrong(sample, consumer, result, shares=shares)
     if wrong is not None:
         return _cell(sample, consumer, FAILED, reason=wrong, received=received)
@@ -194,15 +194,15 @@ def _check(
 
 def _find_wrong(sample: Sample, consumer: Subject, result: Any, *, shares: bool) -> str | None:
     """Return what is wrong with what arrived, or None."""
-    dtype, values = consumer.dtype(result), consumer.values(result)
+    dtype, values = consumer.look.dtype(result), consumer.look.values(result)
     if dtype != sample.dtype:
         return f"{sample.dtype} arrived as {dtype}"
     if list(values) != sample.values:
         place = _first_difference(values, sample.values)
         return f"elements differ from what was sent, {place}"
-    if (consumer.address(result) == sample.address) is not shares:
+    if (consumer.look.address(result) == sample.address) is not shares:
         return "a copy was made, and none was asked" if shares else "no copy was made, though asked"
-    if shares and sample.readonly and not consumer.readonly(result):
+    if shares and sample.readonly and not consumer.look.readonly(result):
         return "read-only memory arrived without a word that it is"
     return None
 
@@ -211,7 +211,7 @@ def _first_difference(found: list[Any], wanted: list[Any]) -> str:
     """Say where two lists part."""
     if len(found) != len(wanted):
         return f"{len(found)} of {len(wanted)} arrived"
-    where = next(i for i, pair in enumerate(zip(found, wanted)) if pair[0] != pair[1])
+    where = next(i for i, wish in enumerate(wanted) if found[i] != wish)
     return f"the first at [{where}]: {found[where]!r}, not {wanted[where]!r}"
 
 
@@ -219,7 +219,7 @@ def _cell(
     sample: Sample,
     consumer: Subject,
     verdict: str,
-    refusal: Explained | None = None,
+    refusal: InterchangeError | None = None,
     *,
     reason: str | None = None,
     error: str | None = None,

@@ -16,7 +16,7 @@ import warnings
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange._array.memory import ALIGNMENT
 
@@ -35,6 +35,27 @@ class AbsentError(Exception):
     """A library is not here, or makes no array of an element type; the text says why."""
 
 
+class Look(NamedTuple):
+    """How a library's arrays are looked at, by the library's own means.
+
+    Attributes
+    ----------
+    address : callable
+        Array -> address of its first element.
+    values : callable
+        Array -> list of its elements.
+    dtype : callable
+        Array -> name of its element type, such as ``"float32"``.
+    readonly : callable
+        Array -> whether it refuses writes; None where the library cannot say.
+    """
+
+    address: Callable[[Any], int]
+    values: Callable[[Any], list[Any]]
+    dtype: Callable[[Any], str]
+    readonly: Callable[[Any], bool | None]
+
+
 @dataclass(frozen=True)
 class Subject:
     """One kind of array.
@@ -45,50 +66,43 @@ class Subject:
         Its row, and its column where it takes arrays.
     library : str
         What ``--only`` calls it; a library may have several kinds.
-    short : str
-        The head of its column; two lines at most.
     module : str
         What to import.
     distribution : str or None
         What its version is found under; None for the standard library.
     make : callable
-        ``make(module, dtype, values)`` -> an array of one axis in fresh host memory.
-    address : callable
-        Array -> address of its first element.
-    values : callable
-        Array -> list of its elements.
-    dtype : callable
-        Array -> name of its element type, such as ``"float32"``.
-    readonly : callable
-        Array -> whether it refuses writes; None where its library cannot say.
+        ``make(module, dtype, values)`` -> an array of one axis on the host.
+    look : Look
+        How to see what is in one.
     picks : callable
         Name of the wanted element type -> that which it makes.
     target : str or None
-        What `interchange.convert` calls it; None where it takes no arrays, ``"interchange"`` for
-        `interchange.asarray`.
+        What `interchange.convert` calls it; None where it takes no arrays.
+    short : str
+        The head of its column; two lines at most.
     imports_dlpack : str or None
         Where its module has a function that takes DLPack; looked up, not called.
     environment : tuple of (str, str)
         Variables to set before the import, unless they are set.
+    is_variant : bool
+        Whether it speaks what another row speaks.
     hush : callable
         ``hush(module)`` turns off what the library prints of its own accord.
     """
 
     name: str
     library: str
-    short: str
     module: str
     distribution: str | None
     make: Callable[[Any, str, list[Any]], Any]
-    address: Callable[[Any], int]
-    values: Callable[[Any], list[Any]]
-    dtype: Callable[[Any], str]
-    readonly: Callable[[Any], bool | None]
+    look: Look
     picks: Callable[[str], str] = str
     target: str | None = None
+    short: str = ""
     imports_dlpack: str | None = None
     environment: tuple[tuple[str, str], ...] = ()
-    hush: Callable[[Any], object] = id
+    is_variant: bool = False
+    hush: Callable[[Any], object] = bool
 
 
 @dataclass(frozen=True)
@@ -110,7 +124,7 @@ class Sample:
     address : int
         Of the first element.
     readonly : bool or None
-        As `Subject.readonly` says.
+        As `Look.readonly` says.
     """
 
     subject: Subject
@@ -211,8 +225,8 @@ def make_sample(subject: Subject, module: Any, wanted: str) -> Sample:
     try:
         with hushed():
             array = _aligned(subject, module, dtype, values)
-            made = subject.dtype(array)
-            address, readonly = subject.address(array), subject.readonly(array)
+            made = subject.look.dtype(array)
+            address, readonly = subject.look.address(array), subject.look.readonly(array)
     except Exception as error:
         raise AbsentError(f"makes no {dtype}: {first_line(error)}") from error
     if made != dtype:
@@ -222,14 +236,14 @@ def make_sample(subject: Subject, module: Any, wanted: str) -> Sample:
 
 
 def _aligned(subject: Subject, module: Any, dtype: str, values: list[Any]) -> Any:
-    """Return an array whose memory is aligned, since some consumers share no other (P65).
+    """Return an array whose memory is aligned, since some consumers share no other.
 
     Not every producer can be told where its memory shall be: arrays are made until one fits.
     """
     array, held = None, []
     for attempt in range(_TRIES):
         array = subject.make(module, dtype, values)
-        if subject.address(array) % ALIGNMENT == 0:
+        if subject.look.address(array) % ALIGNMENT == 0:
             break
         held += [array, bytearray(_FILLER + 16 * attempt)]  # so that the next is elsewhere
     return array

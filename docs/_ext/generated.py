@@ -1,0 +1,54 @@
+"""Directives that print the tables of `tables`, one per table.
+
+Source: Sphinx, "Developing extensions".  In a MyST page::
+
+    ```{rulebook} DLP-CAP DLP-LIFE
+    ```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import tables
+from sphinx.util.docutils import SphinxDirective
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from docutils import nodes
+    from sphinx.application import Sphinx
+
+
+def _directive(render: Callable[..., str]) -> type[SphinxDirective]:
+    """Return a directive whose arguments go to `render`, and whose text is parsed as the page's."""
+
+    class Table(SphinxDirective):
+        optional_arguments = 20
+
+        def run(self) -> list[nodes.Node]:
+            self.env.note_dependency(tables.__file__)
+            return list(self.parse_text_to_nodes(render(*self.arguments)))
+
+    return Table
+
+
+DIRECTIVES = {
+    "command-help": tables.command_help,
+    "device-table": tables.devices,
+    "deviation-table": tables.deviations,
+    "dtype-table": tables.dtypes,
+    "error-table": tables.errors,
+    "next-release": tables.fragments,
+    "rulebook": tables.rules,
+    "struct-table": tables.struct,
+    "target-table": tables.targets,
+}
+"""Name of a directive -> the function that writes it."""
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives."""
+    for name, render in DIRECTIVES.items():
+        app.add_directive(name, _directive(render))
+    return {"parallel_read_safe": True}

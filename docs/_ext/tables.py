@@ -1,0 +1,301 @@
+"""Tables of the docs, as Markdown made from the code, so that no page can drift from it.
+
+Source: `interchange` itself and pyproject.toml.  Needs neither Sphinx nor docutils, so that tests
+can call it; `generated` turns what it returns into directives.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import io
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import interchange
+from interchange import abi
+from interchange._protocols.deviations import DEVIATIONS
+from interchange._streams.rules import STREAM_RULES
+from interchange._terms import devices as _devices
+from interchange._terms.dtypes import all_dtypes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+DOCS: Final = Path(__file__).resolve().parent.parent
+ROOT: Final = DOCS.parent
+
+_SOURCES: Final = {
+    "header": "https://github.com/dmlc/dlpack/blob/v1.3/include/dlpack/dlpack.h",
+    "spec": "https://dmlc.github.io/dlpack/latest/python_spec.html",
+    "standard": "https://data-apis.org/array-api/2025.12/",
+    "CAI": "https://nvidia.github.io/numba-cuda/user/cuda_array_interface.html",
+    "PEP 3118": "https://peps.python.org/pep-3118/",
+    "NumPy array interface": "https://numpy.org/doc/stable/reference/arrays.interface.html",
+}
+"""Opening words of a rule's source -> where the document is."""
+
+_CODE: Final = re.compile(
+    r"``[^`]+``|`[^`]+`"
+    r"|\b[a-z_]+=(?:\([^)]*\)|'[^' ]*'|[\w.-]*\w)?"
+    r"|'[^' ]+'"
+    r"|[\w.]+\((?:[^()]|\([^()]*\))*\)"
+    r"|\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
+    r"|\b[A-Za-z]+(?:_[A-Za-z]+)+\b|\b__\w+__"
+    r"|2\*\*6[34]"
+)
+"""What looks like code in the plain sentences of the rule book."""
+_SPECIAL: Final = re.compile(r"([\\`*_<>\[\]{}|$])")
+_NUMBERED_BUGS: Final = re.compile(r"; P\d.*$")
+
+
+def sentence(text: str) -> str:
+    """Return a plain sentence as Markdown for a table's cell, what looks like code set as code."""
+    parts = []
+    end = 0
+    for match in _CODE.finditer(text):
+        parts += [_SPECIAL.sub(r"\\\1", text[end : match.start()]), code(match[0].strip("`"))]
+        end = match.end()
+    return "".join(parts) + _SPECIAL.sub(r"\\\1", text[end:])
+
+
+def code(text: object) -> str:
+    """Return a code span for a table's cell, or nothing for None."""
+    return "" if text is None else f"`{text}`".replace("|", "\\|")
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a Markdown table."""
+    titles = list(head)
+    lines = [titles, ["---"] * len(titles), *map(list, rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+# ---------------------------------------------------------------- the rule book
+
+
+def area(rule_id: str) -> str:
+    """Return the area of a rule: its id without the number."""
+    return rule_id.rpartition("-")[0]
+
+
+def in_area(rule_id: str, prefix: str) -> bool:
+    """Whether a rule belongs to an area or to one below it."""
+    return f"{area(rule_id)}-".startswith(f"{prefix}-")
+
+
+def rules(*prefixes: str) -> str:
+    """Return the rules of some areas, each with an anchor that is its id in lower case."""
+    chosen = [
+        rule for rule in abi.RULES.values() if any(in_area(rule.id, prefix) for prefix in prefixes)
+    ]
+    if not chosen:
+        raise ValueError(f"no rule is in {prefixes}")
+    return table(
+        ("Rule", "Says", "Way out", "Source"),
+        (
+            (
+                f"[{rule.id}]{{#{rule.id.lower()}}} {rule.severity}",
+                sentence(rule.text),
+                sentence(rule.way_out),
+                _source(rule.source),
+            )
+            for rule in chosen
+        ),
+    )
+
+
+def _source(text: str) -> str:
+    """Return a rule's source with a link to the document; numbers of bug lists are left out."""
+    text = _NUMBERED_BUGS.sub("", text)
+    for name, link in _SOURCES.items():
+        if text == name or text.startswith(f"{name},"):
+            return f"[{name}]({link}){sentence(text[len(name) :])}"
+    return sentence(text)
+
+
+# ---------------------------------------------------------------- words
+
+
+def dtypes() -> str:
+    """Return every element type of one lane, with its name in each protocol."""
+    return table(
+        ("Name", "Code", "Bits", "typestr", "PEP 3118", "ml_dtypes", "Kind"),
+        (
+            (
+                code(dtype),
+                f"{int(dtype.code)} {code(dtype.code.name)}",
+                str(dtype.bits),
+                code(dtype.typestr),
+                code(dtype.format),
+                code(dtype.ml_dtypes_name),
+                dtype.kind,
+            )
+            for dtype in all_dtypes()
+        ),
+    )
+
+
+def devices() -> str:
+    """Return every type of device, and what is known of it."""
+    return table(
+        ("Name", "Number", "In dlpack.h", "Host reads it", "Streams"),
+        (
+            (
+                code(name),
+                str(int(number)),
+                code(number.name),
+                "yes" if number in _devices.HOST_ACCESSIBLE else "no",
+                _streams(number),
+            )
+            for number, name in _devices.NAMES.items()
+        ),
+    )
+
+
+def _streams(number: abi.DLDeviceType) -> str:
+    """Return what a type of device makes of ``stream``."""
+    rule = STREAM_RULES.get(number)
+    if rule is None:
+        return "`None` only"
+    refused = ", ".join(f"`{stream}`" for stream in sorted(rule.forbidden))
+    return f"default `{rule.default}`, refuses {refused}"
+
+
+def errors() -> str:
+    """Return every error: what else catches it, and what it says."""
+    found = [getattr(interchange, name) for name in interchange.__all__]
+    classes = [one for one in found if isinstance(one, type) and issubclass(one, Exception)]
+    return table(
+        ("Error", "Is also", "Raised when"),
+        (
+            (
+                code(one.__name__),
+                ", ".join(code(base.__name__) for base in one.__mro__ if _catches(base, one)),
+                sentence((one.__doc__ or "").strip().splitlines()[0]),
+            )
+            for one in classes
+        ),
+    )
+
+
+def _catches(base: type, error: type) -> bool:
+    """Whether `base` is a class that people name in ``except`` to catch `error`."""
+    plain = base not in {Exception, BaseException, object}
+    public = getattr(interchange, base.__name__, None) is base
+    return base is not error and plain and (public or base.__module__ == "builtins")
+
+
+def targets() -> str:
+    """Return the libraries that `convert` knows."""
+    return table(
+        ("Library", "Imported as", "Read-only memory"),
+        (
+            (
+                code(name),
+                code(target.module),
+                "shared" if target.keeps_readonly else "refused without `copy=True`",
+            )
+            for name, target in interchange.TARGETS.items()
+        ),
+    )
+
+
+def struct(name: str) -> str:
+    """Return the fields of a C struct of `interchange.abi`."""
+    cls = getattr(abi, name)
+    return table(
+        ("Field", "Type", "Offset [bytes]"),
+        (
+            (code(field), code(_c_type(kind)), str(getattr(cls, field).offset))
+            for field, kind in cls._fields_
+        ),
+    )
+
+
+def _c_type(kind: type) -> str:
+    """Return the C name of a field's type."""
+    if kind is ctypes.c_void_p:
+        return "void *"
+    if issubclass(kind, ctypes._Pointer):
+        return f"{_c_type(kind._type_)} *"
+    if issubclass(kind, ctypes.Structure):
+        return kind.__name__
+    sign = "" if kind(-1).value < 0 else "u"  # the names of ctypes differ between platforms
+    return f"{sign}int{8 * ctypes.sizeof(kind)}_t"
+
+
+# ---------------------------------------------------------------- other libraries
+
+
+def deviations() -> str:
+    """Return what other libraries do that the rules do not say."""
+    return table(
+        ("Library", "Releases", "What it does", "Rule", "What interchange does"),
+        (
+            (
+                f"[{row.library}]({row.link})" if row.link else row.library,
+                row.releases,
+                sentence(row.what),
+                row.rule,
+                sentence(row.remedy),
+            )
+            for row in DEVIATIONS
+        ),
+    )
+
+
+# ---------------------------------------------------------------- commands
+
+
+def command_help(*command: str) -> str:
+    """Return what ``interchange <command> --help`` prints, as a block of code."""
+    from interchange.cli import main
+
+    out = io.StringIO()
+    width = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = "80"
+    try:
+        with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+            main([*command, "--help"])
+    finally:
+        os.environ.pop("COLUMNS")
+        os.environ.update({"COLUMNS": width} if width else {})
+    return f"```text\n{out.getvalue()}```"
+
+
+# ---------------------------------------------------------------- facts
+
+
+def facts() -> dict[str, str]:
+    """Return the versions that pages name: pages write ``{{ numpy }}`` and never the number."""
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    return {
+        "dlpack": "{}.{}".format(*abi.DLPACK_VERSION),
+        "numpy": _floor(r'dependencies = \["numpy>=([\d.]+)"\]', project),
+        "python": _floor(r'requires-python = ">=([\d.]+)"', project),
+    }
+
+
+def _floor(pattern: str, text: str) -> str:
+    """Return what `pattern` finds in `text`."""
+    match = re.search(pattern, text, re.MULTILINE)
+    if match is None:
+        raise ValueError(f"pyproject.toml has nothing like {pattern}")
+    return match[1]
+
+
+def fragments() -> str:
+    """Return what will be in the next release, or nothing: the fragments of docs/changes."""
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    kinds = re.findall(r'\{ directory = "(\w+)", name = "([^"]+)"', project)
+    lines: list[str] = []
+    for kind, title in kinds:
+        found = sorted((DOCS / "changes").glob(f"*.{kind}.md"))
+        if found:
+            lines += [f"**{title}**", ""]
+            lines += [f"- {path.read_text(encoding='utf-8').strip()}" for path in found]
+            lines += [""]
+    return "\n".join(lines)

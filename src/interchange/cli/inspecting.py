@@ -1,0 +1,144 @@
+"""``interchange inspect``: evaluate what somebody typed, and open it.
+
+Source: interchange.  The text is the user's own, typed on their own machine, and is run as Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import importlib
+import json
+import re
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import interchange
+from interchange._terms.errors import NoProtocolError
+from interchange.abi import RULES
+
+from .output import UsageError
+from .subjects import first_line
+
+_TARGET: Final = re.compile(
+    r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(?P<expression>.+)", re.DOTALL
+)
+
+
+def show(target: str, *, as_json: bool) -> int:
+    """Print what is inside the value of `target`.
+
+    Parameters
+    ----------
+    target : str
+        ``module:expression``, evaluated in the module, or an expression whose names are modules.
+    as_json : bool
+        Print JSON in place of text.
+
+    Returns
+    -------
+    int
+        0 when nothing that must not be is wrong, else 1.
+
+    Raises
+    ------
+    UsageError
+        It cannot be evaluated, or has no protocol to inspect.
+    """
+    value = evaluate(target)
+    try:
+        report = interchange.inspect(value)
+    except NoProtocolError as error:
+        raise UsageError(str(error)) from error
+    if as_json:
+        print(json.dumps({"ok": report.ok, **_with_texts(asdict(report))}, indent=2))
+    else:
+        print(report)
+    return 0 if report.ok else 1
+
+
+def _with_texts(report: dict[str, Any]) -> dict[str, Any]:
+    """Return a report with the text and severity of each broken rule beside its id."""
+    for finding in report["findings"]:
+        rule = RULES[finding["rule"]]
+        finding |= {"severity": rule.severity, "text": rule.text}
+    report["parts"] = [_with_texts(part) for part in report["parts"]]
+    return report
+
+
+def evaluate(target: str) -> Any:
+    """Return the value of ``module:expression``, or of an expression whose names are modules.
+
+    Raises
+    ------
+    UsageError
+        It is not Python, a module does not import, or the evaluation raises.
+    """
+    match = _TARGET.fullmatch(target.strip())
+    module, text = (match["module"], match["expression"]) if match else (None, target)
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"{text!r} is no Python expression: {first_line(error)}") from error
+    with _current_directory():
+        try:
+            names = _names_in_module(module) if module else _modules_named_in(tree)
+            return eval(compile(tree, "<target>", "eval"), names)  # noqa: S307 - see the module
+        except Exception as error:
+            what = f"{type(error).__name__}: {first_line(error)}"
+            raise UsageError(f"{target!r} cannot be evaluated: {what}") from error
+
+
+def _names_in_module(module: str) -> dict[str, Any]:
+    """Return what an expression sees in a module."""
+    return dict(vars(importlib.import_module(module)))
+
+
+def _modules_named_in(tree: ast.Expression) -> dict[str, Any]:
+    """Import the modules that an expression names, with those below them, and return them."""
+    found: dict[str, Any] = {}
+    for node in ast.walk(tree):
+        parts = _dotted(node)
+        if not parts or hasattr(builtins, parts[0]):
+            continue
+        for end in range(1, len(parts) + 1):
+            if not _import_if_there(".".join(parts[:end])):
+                break
+        if parts[0] in sys.modules:
+            found[parts[0]] = sys.modules[parts[0]]
+    return found
+
+
+def _import_if_there(name: str) -> bool:
+    """Import a module, and return whether there is one; what it lacks itself is an error."""
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return False
+    return True
+
+
+def _dotted(node: ast.AST) -> list[str]:
+    """Return the names of ``a.b.c``, or nothing for any other expression."""
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Attribute):
+        above = _dotted(node.value)
+        return [*above, node.attr] if above else []
+    return []
+
+
+@contextlib.contextmanager
+def _current_directory() -> Any:
+    """Let modules of the current directory be imported, as ``python -m`` does."""
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        sys.path.remove(here)

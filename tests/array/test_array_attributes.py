@@ -1,0 +1,269 @@
+"""What an Array says of itself, and what it is as a Python object."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import interchange as ix
+from interchange.testing import producers
+from interchange.testing.strategies import sources
+
+HANDLE_DEVICES = ["opencl:0", "vulkan:1", "metal:0"]
+
+
+def packed(count=6):
+    """Return an array of 4-bit integers that share bytes."""
+    block = bytearray(range(count))
+    address = ix.from_buffer(block).ptr
+    return ix.from_pointer(address, (count,), "uint4", owner=block)
+
+
+# ---------------------------------------------------------------- the class
+
+
+def test_the_class_makes_no_arrays():
+    """Arrays describe memory that exists: they come from the import functions."""
+    with pytest.raises(ix.ArgumentError) as caught:
+        ix.Array((2, 3), "float32")
+
+    assert caught.value.rule == "IX-ARGUMENT-1"
+    assert "from_pointer()" in caught.value.way_out
+
+
+def test_an_array_has_no_room_for_other_attributes():
+    """A misspelt assignment is an error, not a new attribute."""
+    with pytest.raises(AttributeError):
+        ix.from_buffer(b"abc").readOnly = True
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["shape", "strides", "dtype", "device", "ptr", "readonly", "owner", "ndim", "size", "nbytes"],
+)
+def test_what_an_array_says_cannot_be_assigned(name):
+    """A description does not change under those who share it."""
+    with pytest.raises(AttributeError):
+        setattr(ix.from_buffer(b"abc"), name, None)
+
+
+def test_arrays_are_told_apart_as_objects():
+    """Comparing values is for array libraries: equality is identity, so that arrays are keys."""
+    a = ix.from_buffer(b"abc")
+
+    assert len({a, ix.from_buffer(b"abc"), a}) == 2
+
+
+def test_arrays_can_be_referred_to_weakly():
+    """Caches may hold arrays without keeping them alive."""
+    a = ix.from_buffer(bytearray(3))
+    alive = weakref.ref(a)
+
+    del a
+    gc.collect()
+
+    assert alive() is None
+
+
+# ---------------------------------------------------------------- attributes
+
+
+@given(sources())
+def test_attributes_say_what_the_producer_said(source):
+    """Shape, element type, device and address are those of the struct."""
+    array = ix.from_dlpack(source)
+
+    said = source.said
+    code, bits, _ = said.dtype
+    assert (array.shape, array.ndim) == (said.shape, len(said.shape))
+    assert (array.dtype.code, array.dtype.bits) == (code, bits)
+    assert array.device is ix.Device(*said.device)
+    assert array.ptr == (said.data + said.byte_offset if array.size else 0)
+    assert array.nbytes == array.size * array.itemsize == len(source.values()) * (bits // 8)
+    assert array.byte_offset == 0
+    assert array.owner is source
+
+
+def test_strides_are_told_in_elements_and_in_bytes():
+    """Both counts are there, so that nobody has to guess."""
+    array = ix.asarray(np.zeros((4, 6), "f8")[::2, ::-1])
+
+    assert (array.strides, array.strides_in_bytes) == ((12, -1), (96, -8))
+
+
+def test_packed_elements_have_no_strides_in_bytes():
+    """Half a byte cannot be counted in bytes."""
+    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+        _ = packed().strides_in_bytes
+
+    assert caught.value.rule == "DLP-DTYPE-5"
+
+
+@pytest.mark.parametrize(
+    ("flags", "generation", "expected"),
+    [(0, "versioned", False), (1, "versioned", True), (2, "versioned", False), (0, "legacy", None)],
+)
+def test_readonly_is_what_the_capsule_can_say(flags, generation, expected):
+    """Read-only, writable, or unknown where the struct has no place for the flag."""
+    source = producers.host().but(flags=flags, generation=generation)
+
+    assert ix.from_dlpack(source).readonly is expected
+
+
+def test_the_owner_is_kept_alive_and_let_go():
+    """Who gave the memory lives as long as the Array, and no longer."""
+
+    class Block(bytearray):
+        pass
+
+    block = Block(4)
+    alive = weakref.ref(block)
+    array = ix.from_buffer(block)
+    del block
+    gc.collect()
+    assert alive() is array.owner
+
+    del array
+    gc.collect()
+
+    assert alive() is None
+
+
+@pytest.mark.parametrize("order", ["K", "A", "c", "", None, 1, ["C"]], ids=repr)
+@pytest.mark.parametrize("method", ["is_contiguous", "contiguous", "copy"])
+def test_an_order_is_c_or_f(method, order):
+    """Other letters mean nothing here."""
+    call = getattr(ix.from_buffer(b"abc"), method)
+
+    with pytest.raises(ix.ArgumentError) as caught:
+        call(order=order)
+
+    assert caught.value.rule == "IX-ARGUMENT-1"
+
+
+# ---------------------------------------------------------------- length and iteration
+
+
+def test_the_length_is_the_first_extent():
+    """As for any sequence of sub-arrays."""
+    assert len(ix.asarray(np.zeros((4, 6)))) == 4
+
+
+def test_a_scalar_has_no_length():
+    """An array without axes is no sequence."""
+    with pytest.raises(TypeError, match=r"len\(\): an array without axes.*IX-ARGUMENT-1"):
+        len(ix.asarray(np.array(3.0)))
+
+
+def test_iterating_goes_along_the_first_axis():
+    """Each item is a view."""
+    array = ix.asarray(np.arange(6).reshape(2, 3))
+
+    rows = list(array)
+
+    assert [row.tolist() for row in rows] == [[0, 1, 2], [3, 4, 5]]
+    assert [row.ptr - array.ptr for row in rows] == [0, 24]
+
+
+def test_a_scalar_cannot_be_iterated():
+    """An array without axes is no empty sequence: it holds an element."""
+    with pytest.raises(TypeError):
+        list(ix.asarray(np.array(3.0)))
+
+
+def test_iterating_over_nothing_gives_nothing():
+    """No extent, no items."""
+    assert list(ix.asarray(np.zeros((0, 3)))) == []
+
+
+# ---------------------------------------------------------------- one element, all elements
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)])
+def test_item_is_the_one_element(shape):
+    """Whatever the shape, one element is a number."""
+    assert ix.asarray(np.full(shape, 2.5)).item() == 2.5
+
+
+@pytest.mark.parametrize("shape", [(0,), (2,), (1, 2)])
+def test_item_needs_exactly_one_element(shape):
+    """No element is picked for the caller."""
+    with pytest.raises(ix.ViewError) as caught:
+        ix.asarray(np.zeros(shape)).item()
+
+    assert caught.value.rule == "IX-VIEW-1"
+
+
+def test_tolist_of_a_scalar_is_a_number():
+    """Without axes there is no list."""
+    assert ix.asarray(np.array(7)).tolist() == 7
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"), [("?", bool), ("u1", int), ("i8", int), ("f2", float), ("c8", complex)]
+)
+def test_elements_come_as_python_numbers(dtype, kind):
+    """No library's scalars come out."""
+    array = ix.asarray(np.ones(2, dtype))
+
+    assert [type(element) for element in array.tolist()] == [kind, kind]
+    assert type(array[0].item()) is kind
+
+
+@pytest.mark.parametrize("method", ["tolist", "item"])
+@pytest.mark.parametrize("dtype", ["opaque64", "float32x2"])
+def test_elements_without_a_numpy_dtype_have_no_numbers(method, dtype):
+    """What NumPy cannot hold is refused with the reason."""
+    block = bytearray(8)
+    array = ix.from_pointer(ix.from_buffer(block).ptr, (1,), dtype, owner=block)
+
+    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+        getattr(array, method)()
+
+    assert caught.value.rule == "DLP-DTYPE-4"
+
+
+@pytest.mark.parametrize("method", ["tolist", "__array__", "as_memoryview"])
+def test_packed_elements_have_no_numbers(method):
+    """NumPy cannot step by half bytes."""
+    with pytest.raises(ix.UnsupportedDTypeError):
+        getattr(packed(), method)()
+
+
+# ---------------------------------------------------------------- handles
+
+
+@pytest.mark.parametrize("device", HANDLE_DEVICES)
+def test_a_handle_keeps_its_offset_apart(device):
+    """A handle is no number to add to: views move the offset, never the handle."""
+    array = ix.from_pointer(0xABC, (4, 6), "float32", device=device)
+
+    view = array[1:, ::-2]
+
+    assert (array.ptr, array.byte_offset) == (0xABC, 0)
+    assert (view.ptr, view.byte_offset) == (0xABC, (6 + 5) * 4)
+    assert view[1].byte_offset == (6 + 5 + 6) * 4
+
+
+@pytest.mark.parametrize("device", HANDLE_DEVICES)
+def test_a_handle_goes_out_and_comes_back_with_its_offset(device):
+    """The struct has a field for it."""
+    view = ix.from_pointer(0xABC, (6,), "float32", device=device)[2:]
+
+    again = ix.from_dlpack(ix.to_capsule(view, max_version=(1, 3)))
+
+    assert (again.ptr, again.byte_offset, again.device) == (0xABC, 8, view.device)
+
+
+@pytest.mark.parametrize("generation", ["versioned", "legacy"])
+def test_an_imported_handle_keeps_its_offset_apart(generation):
+    """What came with an offset has that offset."""
+    source = producers.host().but(device=(4, 0), data=0xABC, byte_offset=16, generation=generation)
+
+    array = ix.from_dlpack(source)
+
+    assert (array.ptr, array.byte_offset, array[1].byte_offset) == (0xABC, 16, 16 + 12)

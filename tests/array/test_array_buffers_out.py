@@ -1,0 +1,191 @@
+"""Buffers out: `as_memoryview` everywhere, ``__buffer__`` from Python 3.12 on."""
+
+from __future__ import annotations
+
+import gc
+import io
+import sys
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange.testing import producers
+
+needs_buffer = pytest.mark.skipif(
+    sys.version_info < (3, 12), reason="Python calls __buffer__ from 3.12 on (PEP 688)"
+)
+
+WRITABLE, SIMPLE, FULL_READ_ONLY, FULL = 0x1, 0x0, 0x11C, 0x11D  # PyBUF_* of the C API
+
+PLAIN = {
+    "?": "?",
+    "i1": "b",
+    "i2": "h",
+    "i4": "i",
+    "i8": "lq",
+    "u1": "B",
+    "u2": "H",
+    "u4": "I",
+    "u8": "LQ",
+    "f2": "e",
+    "f4": "f",
+    "f8": "d",
+    "c8": ("Zf",),
+    "c16": ("Zd",),
+}
+
+
+def unknown():
+    """Return an array of which nobody said whether it may be written."""
+    return ix.from_dlpack(producers.host().but(generation="legacy"))
+
+
+# ---------------------------------------------------------------- as_memoryview
+
+
+@pytest.mark.parametrize("dtype", PLAIN)
+def test_a_memoryview_shows_what_the_array_is(dtype):
+    """Shape, strides, format and memory are those of the array."""
+    memory = np.zeros((4, 6), dtype)[::2, ::-1]
+
+    view = ix.asarray(memory).as_memoryview()
+
+    assert (view.shape, view.strides) == (memory.shape, memory.strides)
+    assert view.format in PLAIN[dtype]
+    assert ix.from_buffer(view).ptr == memory.__array_interface__["data"][0]
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1, 1), (2,) * 6])
+def test_a_memoryview_has_any_number_of_axes(shape):
+    """No axes, no elements and many axes."""
+    memory = np.ones(shape)
+
+    view = ix.asarray(memory).as_memoryview()
+
+    assert (view.shape, view.tolist()) == (shape, memory.tolist())
+
+
+def test_writing_to_a_memoryview_writes_to_the_array():
+    """The memory is shared."""
+    array = ix.asarray(np.zeros(3, "u1"))
+
+    array.as_memoryview()[1] = 7
+
+    assert array.tolist() == [0, 7, 0]
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: ix.from_buffer(b"abc"), unknown], ids=["read-only", "unknown"]
+)
+def test_a_memoryview_is_writable_only_where_that_is_known(make):
+    """Unknown counts as read-only."""
+    assert make().as_memoryview().readonly is True
+
+
+def test_a_memoryview_keeps_the_memory_alive():
+    """The array may go, the memory stays."""
+    source = producers.host((3,), "int16")
+    view = ix.from_dlpack(source).as_memoryview()
+    gc.collect()
+
+    assert (source.deleter_calls, view.tolist()) == (0, [0, 1, 2])
+
+    view.release()
+    del view
+    gc.collect()
+
+    assert source.deleter_calls == 1
+
+
+@pytest.mark.parametrize(
+    ("dtype", "rule"),
+    [
+        ("bfloat16", "BUF-FORMAT-2"),
+        ("float8_e5m2", "BUF-FORMAT-2"),
+        ("int4", "BUF-FORMAT-2"),
+        ("int4_padded", "BUF-FORMAT-2"),
+        ("float32x2", "BUF-FORMAT-2"),
+        ("opaque64", "BUF-FORMAT-2"),
+        ("complex32", "BUF-FORMAT-2"),
+    ],
+)
+def test_an_element_type_without_a_format_is_refused(dtype, rule):
+    """PEP 3118 has no letter for it."""
+    block = bytearray(64)
+    array = ix.from_pointer(ix.from_buffer(block).ptr, (4,), ix.DType.of(dtype), owner=block)
+
+    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+        array.as_memoryview()
+
+    assert caught.value.rule == rule
+
+
+# ---------------------------------------------------------------- __buffer__
+
+
+@pytest.mark.parametrize("flags", [SIMPLE, FULL_READ_ONLY])
+@pytest.mark.parametrize(
+    "make", [lambda: ix.from_buffer(b"abc"), unknown], ids=["read-only", "unknown"]
+)
+def test_a_request_to_read_is_met(make, flags):
+    """Who does not ask to write gets a read-only buffer."""
+    assert make().__buffer__(flags).readonly is True
+
+
+@pytest.mark.parametrize("flags", [WRITABLE, FULL])
+@pytest.mark.parametrize(
+    "make", [lambda: ix.from_buffer(b"abc"), unknown], ids=["read-only", "unknown"]
+)
+def test_a_request_to_write_is_refused(make, flags):
+    """Who asks to write read-only or unknown memory is told so."""
+    with pytest.raises(ix.ReadOnlyError) as caught:
+        make().__buffer__(flags)
+
+    assert caught.value.rule == "DLP-RO-3"
+
+
+def test_a_request_to_write_writable_memory_is_met():
+    """Where it is allowed it is given."""
+    assert ix.from_buffer(bytearray(3)).__buffer__(FULL).readonly is False
+
+
+@needs_buffer
+def test_python_takes_an_array_for_a_buffer():
+    """memoryview(), bytes() and binary files take arrays."""
+    array = ix.from_buffer(bytearray(b"abcdef"))
+
+    assert memoryview(array).tolist() == array.tolist()
+    assert bytes(array) == b"abcdef"
+    assert io.BytesIO().write(array) == 6
+
+
+@needs_buffer
+def test_bytes_of_a_strided_array_are_its_elements():
+    """What is not dense is read in C order."""
+    assert bytes(ix.from_buffer(b"abcdef")[::-2]) == b"fdb"
+
+
+@needs_buffer
+def test_reading_into_read_only_memory_is_refused():
+    """A file cannot write where the producer said that nobody may."""
+    with pytest.raises((BufferError, TypeError)):
+        io.BytesIO(b"xyz").readinto(ix.from_buffer(b"abc"))
+
+
+@needs_buffer
+def test_reading_into_writable_memory_writes_it():
+    """The standard library can fill an array."""
+    array = ix.from_buffer(bytearray(3))
+
+    io.BytesIO(b"xyz").readinto(array)
+
+    assert bytes(array) == b"xyz"
+
+
+@needs_buffer
+def test_arrays_are_buffers_to_the_type_system():
+    """collections.abc.Buffer knows them."""
+    from collections.abc import Buffer
+
+    assert issubclass(ix.Array, Buffer)

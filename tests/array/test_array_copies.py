@@ -1,0 +1,214 @@
+"""Copies and moves: what gets fresh memory, and what stays where it is."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange.testing import producers
+
+
+def refusal(error, function, *arguments, **keywords):
+    """Return the rule that a call is refused by, with exactly that class."""
+    with pytest.raises(error) as caught:
+        function(*arguments, **keywords)
+    assert type(caught.value) is error
+    return caught.value.rule
+
+
+def packed(shape, strides=None):
+    """Return an array of 4-bit integers that share bytes, and its bytes."""
+    block = bytearray(range(1, 13))
+    address = ix.from_buffer(block).ptr
+    return ix.from_pointer(address, shape, "uint4", strides=strides, owner=block), block
+
+
+def raw(array, nbytes):
+    """Return the first bytes of an array's memory."""
+    return ix.from_pointer(array.ptr, (nbytes,), "uint8", owner=array).tolist()
+
+
+# ---------------------------------------------------------------- copy
+
+
+@pytest.mark.parametrize("flags", [0, 1])
+@pytest.mark.parametrize("generation", ["versioned", "legacy"])
+def test_a_copy_may_be_written(flags, generation):
+    """Fresh memory is the caller's own, whatever the original was."""
+    source = producers.host().but(flags=flags, generation=generation)
+
+    assert ix.from_dlpack(source).copy().readonly is False
+
+
+def test_a_copy_lets_the_original_go():
+    """Nothing of the original is kept."""
+    source = producers.host()
+
+    copied = ix.from_dlpack(source).copy()
+
+    assert source.deleter_calls == 1
+    assert copied.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0, 2)])
+def test_a_copy_of_nothing_is_nothing(shape):
+    """An array without elements has no address."""
+    copied = ix.asarray(np.zeros(shape)).copy()
+
+    assert (copied.shape, copied.ptr, copied.tolist()) == (shape, 0, np.zeros(shape).tolist())
+
+
+@pytest.mark.parametrize("dtype", ["float32x2", "opaque64"])
+def test_elements_that_numpy_does_not_know_are_copied(dtype):
+    """Bytes are bytes: a copy needs no meaning."""
+    block = bytearray(range(48))
+    array = ix.from_pointer(ix.from_buffer(block).ptr, (6,), dtype, strides=(1,), owner=block)
+
+    copied = array[::-1].copy()
+
+    assert copied.dtype is array.dtype
+    assert bytes(raw(copied, 48)) == b"".join(
+        bytes(block[8 * i : 8 * i + 8]) for i in range(5, -1, -1)
+    )
+
+
+def test_packed_elements_are_copied_byte_by_byte():
+    """An odd number of halves is rounded up to whole bytes."""
+    array, block = packed((5,))
+
+    copied = array.copy()
+
+    assert (copied.dtype.name, copied.nbytes, copied.readonly) == ("uint4", 3, False)
+    assert raw(copied, 3) == list(block[:3])
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "order"), [((3, 4), (1, 3), "C"), ((3, 4), None, "F"), ((4,), (2,), "C")]
+)
+def test_packed_elements_are_not_rearranged(shape, strides, order):
+    """A copy into another order would need addresses for them."""
+    array, _ = packed(shape, strides)
+
+    assert refusal(ix.UnsupportedDTypeError, array.copy, order=order) == "DLP-DTYPE-5"
+
+
+def test_a_stride_without_meaning_does_not_keep_packed_elements_from_being_copied():
+    """Along an axis of length 1 the stride is never used."""
+    array, block = packed((1, 4), (7, 1))
+
+    assert raw(array.copy(), 2) == list(block[:2])
+
+
+# ---------------------------------------------------------------- the copy module
+
+
+def test_copy_copy_is_another_array_on_the_same_memory():
+    """A shallow copy shares, as it does for all containers."""
+    array = ix.asarray(np.zeros((2, 3)))
+
+    again = copy.copy(array)
+
+    assert again is not array
+    assert (again.ptr, again.shape, again.strides) == (array.ptr, array.shape, array.strides)
+    assert (again.readonly, again.owner) == (array.readonly, array.owner)
+
+
+@pytest.mark.parametrize(
+    ("flags", "generation", "expected"), [(1, "versioned", True), (0, "legacy", None)]
+)
+def test_copy_copy_keeps_what_may_be_written(flags, generation, expected):
+    """Read-only and unknown survive."""
+    source = producers.host().but(flags=flags, generation=generation)
+
+    assert copy.copy(ix.from_dlpack(source)).readonly is expected
+
+
+def test_deepcopy_has_its_own_memory():
+    """A deep copy shares nothing."""
+    memory = np.arange(6.0).reshape(2, 3)
+
+    again = copy.deepcopy(ix.asarray(memory))
+    memory[...] = 0
+
+    assert again.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+def test_deepcopy_works_within_containers():
+    """The copy module hands a memo along."""
+    again = copy.deepcopy({"x": [ix.asarray(np.arange(3))]})
+
+    assert again["x"][0].tolist() == [0, 1, 2]
+
+
+# ---------------------------------------------------------------- devices
+
+
+@pytest.mark.parametrize("device", ["cpu", "cpu:0", (1, 0), ix.Device(1)], ids=repr)
+def test_moving_to_where_it_is_returns_the_array_itself(device):
+    """No work, no other object."""
+    array = ix.asarray(np.zeros(3))
+
+    assert array.to_device(device) is array
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:1"])
+def test_device_memory_stays_on_its_device(device):
+    """The same holds for devices that are not here."""
+    array = ix.from_pointer(0xDEAD000, (3,), "float32", device=device)
+
+    assert array.to_device(device, stream=7) is array
+
+
+@pytest.mark.parametrize("device", ["cuda_host:0", "rocm_host:0"])
+def test_page_locked_memory_is_on_the_host_too(device):
+    """It moves to the CPU without a copy, and keeps what it was."""
+    memory = np.arange(3.0)
+    array = ix.from_pointer(
+        memory.ctypes.data, (3,), "float64", device=device, readonly=True, owner=memory
+    )
+
+    moved = array.to_device("cpu")
+
+    assert (moved.ptr, str(moved.device), moved.readonly) == (array.ptr, "cpu", True)
+    assert moved.owner is memory
+    assert moved.tolist() == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("cpu", "cuda:0"),
+        ("cuda:0", "cpu"),
+        ("cuda:0", "cuda:1"),
+        ("cpu", "cuda_host:0"),
+        ("cpu", "cpu:1"),
+    ],
+)
+def test_other_moves_are_refused(source, target):
+    """This release moves nothing between devices, and says who can."""
+    array = ix.from_pointer(0xDEAD000, (3,), "float32", device=source)
+
+    with pytest.raises(ix.UnsupportedDeviceError) as caught:
+        array.to_device(target)
+
+    assert caught.value.rule == "DLP-DEV-6"
+    assert f"from {ix.Device.of(source)} to {ix.Device.of(target)}" in caught.value.what
+    assert "library that owns the device" in caught.value.way_out
+
+
+def test_a_target_that_is_no_device_is_refused():
+    """Misspelt devices are unknown ones."""
+    array = ix.asarray(np.zeros(3))
+
+    assert refusal(ix.UnsupportedDeviceError, array.to_device, "gpu") == "DLP-DEV-1"
+    assert refusal(ix.ArgumentError, array.to_device, None) == "IX-ARGUMENT-1"
+
+
+def test_a_stream_that_is_none_is_refused():
+    """The argument is checked though nothing is ordered."""
+    array = ix.asarray(np.zeros(3))
+
+    assert refusal(ix.StreamError, array.to_device, "cpu", stream="7") == "DLP-STREAM-4"

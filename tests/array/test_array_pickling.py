@@ -1,0 +1,298 @@
+"""Pickles of Arrays: values, layout and rights survive, and dense memory is not copied."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import interchange as ix
+from interchange._array.pickling import rebuild_array
+from interchange._terms.errors import InterchangeError
+from interchange.testing import producers
+from interchange.testing.strategies import dtypes, shapes
+
+PROTOCOLS = [2, 3, 4, 5]
+
+every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS)
+
+
+def around(array, protocol):
+    """Return an Array pickled and loaded again."""
+    return pickle.loads(pickle.dumps(array, protocol))
+
+
+def refusal(function, *arguments):
+    """Return the rule that a call is refused by."""
+    with pytest.raises(InterchangeError) as caught:
+        function(*arguments)
+    return caught.value.rule
+
+
+# ---------------------------------------------------------------- what survives
+
+
+@every_protocol
+@given(shape=shapes(), name=dtypes(), data=st.data())
+def test_values_survive(protocol, shape, name, data):
+    """Shape, element type and every element come back, from any layout."""
+    size = int(np.prod(shape))
+    memory = (np.arange(size) % 2).astype(name).reshape(shape)
+    memory = memory.transpose(data.draw(st.permutations(range(len(shape)))))
+    memory = memory[
+        tuple(data.draw(st.sampled_from([slice(None), slice(None, None, -1)])) for _ in shape)
+    ]
+
+    again = around(ix.asarray(memory), protocol)
+
+    assert (again.shape, again.dtype.name) == (memory.shape, name)
+    assert again.tolist() == memory.tolist()
+
+
+@every_protocol
+@pytest.mark.parametrize(
+    "name", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "float6_e2m3fn", "float4_e2m1fn"]
+)
+def test_values_of_ml_dtypes_survive(protocol, name):
+    """Types that NumPy has no name for travel by theirs."""
+    memory = np.array([0, 1, 2, 1], getattr(ml_dtypes, name))
+
+    again = around(ix.asarray(memory), protocol)
+
+    assert again.dtype is ix.DType.of(memory.dtype)
+    assert np.asarray(again).tobytes() == memory.tobytes()
+
+
+@every_protocol
+@pytest.mark.parametrize("dtype", ["int4", "uint1", "float6_e3m2fn", "float32x2", "opaque64"])
+def test_bytes_that_numpy_does_not_know_survive(protocol, dtype):
+    """Packed elements, short vectors and handles travel as bytes."""
+    block = bytearray(range(64))
+    array = ix.from_pointer(ix.from_buffer(block).ptr, (5,), dtype, owner=block)
+
+    again = around(array, protocol)
+
+    assert (again.dtype, again.shape, again.nbytes) == (array.dtype, (5,), array.nbytes)
+    bytes_of = ix.from_pointer(again.ptr, (again.nbytes,), "uint8", owner=again)
+    assert bytes(bytes_of.tolist()) == block[: array.nbytes]
+
+
+@every_protocol
+@pytest.mark.parametrize(("flags", "expected"), [(0, False), (1, True), (2, False)])
+def test_the_right_to_write_survives(protocol, flags, expected):
+    """Writable memory comes back writable, read-only memory read-only."""
+    array = ix.from_dlpack(producers.host().but(flags=flags))
+
+    again = around(array, protocol)
+
+    assert again.readonly is expected
+    assert np.asarray(again).flags.writeable is not expected
+
+
+@every_protocol
+def test_unknown_stays_unknown(protocol):
+    """Nobody learns by pickling whether memory may be written."""
+    array = ix.from_dlpack(producers.host().but(generation="legacy"))
+
+    assert around(array, protocol).readonly is None
+
+
+@every_protocol
+def test_what_came_back_unknown_can_be_written_if_the_caller_says_so(protocol):
+    """The memory under it is never that of an immutable object."""
+    array = around(ix.from_dlpack(producers.host().but(generation="legacy")), protocol)
+
+    np.asarray(ix.asarray(array, assume_writable=True))[...] = 7
+
+    assert not isinstance(array.owner, bytes)
+
+
+@every_protocol
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_order_survives(protocol, order):
+    """Dense memory comes back as it lay."""
+    memory = np.arange(6.0).reshape((2, 3), order=order)
+
+    again = around(ix.asarray(memory), protocol)
+
+    assert again.is_contiguous(order)
+    assert again.tolist() == memory.tolist()
+
+
+@every_protocol
+@pytest.mark.parametrize("view", ["reversed", "strided", "broadcast"])
+def test_what_is_not_dense_comes_back_dense(protocol, view):
+    """Gaps and repeats do not travel."""
+    array = ix.asarray(np.arange(12.0).reshape(3, 4))
+    views = {
+        "reversed": array[::-1],
+        "strided": array[:, ::2],
+        "broadcast": array[:1].broadcast_to((9, 4)),
+    }
+
+    again = around(views[view], protocol)
+
+    assert again.is_contiguous()
+    assert again.tolist() == views[view].tolist()
+
+
+@every_protocol
+@pytest.mark.parametrize("shape", [(0,), (3, 0, 2), ()])
+def test_nothing_and_one_survive(protocol, shape):
+    """Arrays without elements, and without axes, come back with their shape."""
+    again = around(ix.asarray(np.ones(shape)), protocol)
+
+    assert (again.shape, again.tolist()) == (shape, np.ones(shape).tolist())
+
+
+@every_protocol
+def test_arrays_travel_within_containers(protocol):
+    """One array in two places is one array again."""
+    array = ix.asarray(np.arange(3))
+
+    again = pickle.loads(pickle.dumps({"a": array, "b": [array]}, protocol))
+
+    assert again["a"] is again["b"][0]
+    assert again["a"].tolist() == [0, 1, 2]
+
+
+# ---------------------------------------------------------------- without copies
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_dense_memory_is_handed_out_of_band(order):
+    """The pickler is given the memory itself, and the pickle holds no element."""
+    memory = np.arange(1000.0).reshape((10, 100), order=order)
+    buffers = []
+
+    pickled = pickle.dumps(ix.asarray(memory), 5, buffer_callback=buffers.append)
+
+    assert len(pickled) < 300
+    assert [buffer.raw().nbytes for buffer in buffers] == [8000]
+    assert ix.from_buffer(buffers[0].raw()).ptr == memory.ctypes.data
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_loading_lies_over_the_buffer_it_is_given(order):
+    """No element is moved on the way in."""
+    memory = np.arange(6.0).reshape((2, 3), order=order)
+    buffers = []
+    pickled = pickle.dumps(ix.asarray(memory), 5, buffer_callback=buffers.append)
+
+    again = pickle.loads(pickled, buffers=buffers)
+
+    assert (again.ptr, again.tolist()) == (memory.ctypes.data, memory.tolist())
+    assert again.readonly is False
+
+
+def test_the_buffer_lives_as_long_as_the_array():
+    """What the unpickler handed out is kept."""
+    buffers = []
+    pickled = pickle.dumps(ix.asarray(np.arange(6.0)), 5, buffer_callback=buffers.append)
+    fresh = [bytearray(buffer.raw()) for buffer in buffers]
+    del buffers
+    again = pickle.loads(pickled, buffers=fresh)
+
+    del fresh
+    gc.collect()
+
+    assert again.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    assert isinstance(again.owner, bytearray)
+
+
+@pytest.mark.parametrize("generation", ["versioned", "legacy"])
+def test_a_read_only_buffer_makes_a_read_only_array(generation):
+    """Whatever the pickle says, memory that an immutable object owns is not written."""
+    array = ix.from_dlpack(producers.host().but(generation=generation))
+    buffers = []
+    pickled = pickle.dumps(array, 5, buffer_callback=buffers.append)
+
+    again = pickle.loads(pickled, buffers=[bytes(buffer.raw()) for buffer in buffers])
+
+    assert again.readonly is True
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@every_protocol
+def test_device_memory_is_not_pickled(protocol):
+    """The host cannot read it."""
+    array = ix.from_pointer(0xDEAD000, (3,), "float32", device="cuda:0")
+
+    with pytest.raises(ix.UnsupportedDeviceError) as caught:
+        pickle.dumps(array, protocol)
+
+    assert (caught.value.call, caught.value.rule) == ("pickle.dumps()", "DLP-DEV-6")
+
+
+GOOD = {
+    "data": bytes(24),
+    "dtype": "float32",
+    "shape": (2, 3),
+    "order": "C",
+    "readonly": False,
+}
+
+
+def test_the_good_pickle_is_good():
+    """The table below differs from what loads in one entry each."""
+    assert rebuild_array(*GOOD.values()).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"data": bytes(23)}, "IX-POINTER-1"),
+        ({"data": bytes(25)}, "IX-POINTER-1"),
+        ({"data": b""}, "IX-POINTER-1"),
+        ({"dtype": "float64"}, "IX-POINTER-1"),
+        ({"dtype": "float33"}, "DLP-DTYPE-1"),
+        ({"shape": (2, 4)}, "IX-POINTER-1"),
+        ({"shape": (-2, -3)}, "DLP-SHAPE-3"),
+        ({"shape": (2**62, 2**62), "data": b""}, "IX-POINTER-1"),
+        ({"shape": (0, 2**62, 2**62), "data": b""}, "DLP-SHAPE-4"),
+        ({"shape": (0, -1), "data": b""}, "DLP-SHAPE-3"),
+        ({"shape": (1,) * 65, "data": bytes(4)}, "DLP-SHAPE-1"),
+    ],
+    ids=repr,
+)
+def test_a_pickle_that_contradicts_itself_is_refused(change, rule):
+    """A cut or forged pickle gives an error with its rule, and never an Array over other memory."""
+    assert refusal(rebuild_array, *{**GOOD, **change}.values()) == rule
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"data": "text"}, {"data": None}, {"dtype": None}, {"shape": None}, {"shape": (2.0, 3.0)}],
+    ids=repr,
+)
+def test_a_pickle_of_other_types_is_refused(change):
+    """Entries of other types never make an Array."""
+    with pytest.raises((TypeError, ValueError, BufferError)):
+        rebuild_array(*{**GOOD, **change}.values())
+
+
+@given(st.binary(max_size=40), st.lists(st.integers(-2, 2**40), max_size=4).map(tuple), dtypes())
+def test_an_array_is_never_larger_than_its_pickle(data, shape, name):
+    """Whatever shape a pickle claims, the Array stays within the bytes that came."""
+    try:
+        array = rebuild_array(data, name, shape, "C", False)  # noqa: FBT003 - as pickled
+    except InterchangeError:
+        return
+
+    assert array.nbytes == len(data)
+    assert array.size == 0 or array.ptr == ix.from_buffer(data).ptr
+
+
+def test_a_cut_pickle_is_an_error_of_the_unpickler():
+    """A pickle that ends early makes no Array."""
+    pickled = pickle.dumps(ix.asarray(np.arange(6.0)), 5)
+
+    with pytest.raises((pickle.UnpicklingError, EOFError)):
+        pickle.loads(pickled[:-30])

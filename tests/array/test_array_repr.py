@@ -1,0 +1,98 @@
+"""How Arrays print, small ones, huge ones and those that the host cannot read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange.testing import producers
+
+
+def test_a_small_array_shows_all_of_itself():
+    """Shape, dtype, device, strides, read-only, owner, and the elements."""
+    text = repr(ix.asarray(np.arange(6, dtype="i4").reshape(2, 3)))
+
+    assert text == (
+        "Array(shape=(2, 3), dtype=int32, device=cpu, strides=(3, 1), readonly=False,"
+        " owner=numpy.ndarray,\n"
+        "      [[0, 1, 2],\n"
+        "       [3, 4, 5]])"
+    )
+
+
+def test_a_builtin_owner_has_its_bare_name():
+    """The module of bytes says nothing."""
+    text = repr(ix.from_buffer(b"ab"))
+
+    assert text == (
+        "Array(shape=(2,), dtype=uint8, device=cpu, strides=(1,), readonly=True, owner=bytes,\n"
+        "      [97, 98])"
+    )
+
+
+def test_a_scalar_shows_its_element():
+    """An array without axes is shown as a number."""
+    text = repr(ix.asarray(np.array(2.5)))
+
+    assert text.endswith("owner=numpy.ndarray,\n      2.5)")
+
+
+def test_unknown_is_shown_as_unknown():
+    """Memory of which nobody said whether it may be written shows that."""
+    assert "readonly=None" in repr(ix.from_dlpack(producers.host().but(generation="legacy")))
+
+
+@pytest.mark.parametrize("shape", [(10**6,), (1000, 1000), (100, 100, 100), (1,) * 20 + (10**6,)])
+def test_a_large_array_is_not_printed_whole(shape):
+    """Only the edges are looked at."""
+    array = ix.asarray(np.zeros(1, "i1")).broadcast_to(shape)
+
+    text = repr(array)
+
+    assert "..." in text
+    assert len(text) < 6000
+
+
+def test_a_huge_array_is_printed_at_once():
+    """The time does not depend on the size: this one would take a year."""
+    array = ix.asarray(np.zeros(1, "i1")).broadcast_to((2**60,))
+
+    assert "[0, 0, 0, ..., 0, 0, 0]" in repr(array)
+
+
+def test_nothing_shows_no_elements():
+    """An empty array has its description only."""
+    text = repr(ix.from_pointer(0, (0, 3), "uint8", owner=b""))
+
+    assert text == (
+        "Array(shape=(0, 3), dtype=uint8, device=cpu, strides=(3, 1), readonly=False, owner=bytes)"
+    )
+
+
+@pytest.mark.parametrize("dtype", ["opaque64", "float32x2", "uint4"])
+def test_elements_that_numpy_cannot_show_are_not_shown(dtype):
+    """Without a NumPy dtype there is the description."""
+    block = bytearray(64)
+    array = ix.from_pointer(ix.from_buffer(block).ptr, (4,), dtype, owner=block)
+
+    assert repr(array) == (
+        f"Array(shape=(4,), dtype={dtype}, device=cpu, strides=(1,), readonly=False,"
+        " owner=bytearray)"
+    )
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "int4_padded"])
+def test_elements_of_ml_dtypes_are_shown(dtype):
+    """What ml_dtypes can show is shown."""
+    block = bytearray(8)
+    array = ix.from_pointer(ix.from_buffer(block).ptr, (4,), dtype, owner=block)
+
+    assert "[0, 0, 0, 0])" in repr(array)
+
+
+def test_str_is_repr():
+    """There is one way to print."""
+    array = ix.from_buffer(b"ab")
+
+    assert str(array) == f"{array}" == repr(array)

@@ -1,0 +1,134 @@
+"""`Array.require`: contracts, and errors that name the argument, what came and what was wanted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange.testing import producers
+
+HOST = ix.asarray(np.zeros((2, 3), "f4"))
+UNKNOWN = ix.from_dlpack(producers.host().but(generation="legacy"))
+READ_ONLY = ix.from_buffer(b"abc")
+ON_DEVICE = ix.from_pointer(0xDEAD000, (2, 3), "float32", device="cuda:1")
+
+
+def complaint(array, **contract):
+    """Return what a contract finds wrong."""
+    with pytest.raises(ix.ContractError) as caught:
+        array.require(**contract)
+    assert caught.value.rule == "IX-REQUIRE-1"
+    return caught.value.what
+
+
+@pytest.mark.parametrize(
+    "contract",
+    [
+        {},
+        {"dtype": "float32"},
+        {"dtype": np.float32},
+        {"dtype": np.dtype("f4")},
+        {"dtype": ("float64", "float32")},
+        {"dtype": ["float64", ix.DType(2, 32)]},
+        {"ndim": 2},
+        {"ndim": (1, 2)},
+        {"shape": (2, 3)},
+        {"shape": [None, 3]},
+        {"shape": (None, None)},
+        {"order": "C"},
+        {"device": "cpu"},
+        {"device": (1, 0)},
+        {"device": ix.Device(1)},
+        {"writable": True},
+        {"writable": False},
+        {"dtype": "float32", "ndim": 2, "shape": (2, None), "order": "C", "device": "cpu"},
+    ],
+    ids=repr,
+)
+def test_an_array_that_meets_its_contract_is_returned(contract):
+    """The array itself comes back, so that calls can be chained."""
+    assert HOST.require(**contract) is HOST
+
+
+@pytest.mark.parametrize(
+    ("contract", "expected"),
+    [
+        ({"dtype": "float64"}, "dtype float32, wanted float64"),
+        ({"dtype": ("float64", "int8")}, "dtype float32, wanted float64 or int8"),
+        ({"ndim": 3}, "ndim 2, wanted 3"),
+        ({"ndim": (0, 1)}, "ndim 2, wanted 0 or 1"),
+        ({"shape": (3, 2)}, "shape (2, 3), wanted (3, 2)"),
+        ({"shape": (2,)}, "shape (2, 3), wanted (2,)"),
+        ({"shape": (None, 3, None)}, "shape (2, 3), wanted (None, 3, None)"),
+        ({"order": "F"}, "shape (2, 3) with strides (3, 1), wanted F order"),
+        ({"device": "cuda:0"}, "device cpu, wanted cuda:0"),
+        ({"device": "cuda"}, "device cpu, wanted cuda"),
+    ],
+    ids=repr,
+)
+def test_a_complaint_says_what_came_and_what_was_wanted(contract, expected):
+    """Both sides stand in the error."""
+    assert complaint(HOST, **contract) == f"argument 'array' from numpy.ndarray has {expected}"
+
+
+def test_a_complaint_lists_everything():
+    """All that differs is told at once."""
+    what = complaint(HOST, dtype="int8", ndim=1, device="cuda:0")
+
+    assert what.endswith(
+        "has dtype float32, wanted int8; ndim 2, wanted 1; device cpu, wanted cuda:0"
+    )
+
+
+def test_a_complaint_names_the_argument_and_who_gave_it():
+    """The caller's name and the library of what came stand in the error."""
+    assert complaint(READ_ONLY, ndim=2, name="weights") == (
+        "argument 'weights' from builtins.bytes has ndim 1, wanted 2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("array", "expected"),
+    [
+        (READ_ONLY, "read-only memory, wanted writable"),
+        (UNKNOWN, "memory that its producer did not say may be written, wanted writable"),
+    ],
+    ids=["read-only", "unknown"],
+)
+def test_writable_means_known_to_be_writable(array, expected):
+    """Unknown is not enough, and is told from read-only."""
+    assert complaint(array, writable=True).endswith(f" has {expected}")
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", (2, 1)], ids=repr)
+def test_a_bare_type_means_any_device_of_it(device):
+    """Without an ordinal any device of that type will do."""
+    assert ON_DEVICE.require(device=device) is ON_DEVICE
+
+
+def test_an_ordinal_means_that_device():
+    """With an ordinal no other will do."""
+    assert complaint(ON_DEVICE, device="cuda:0").endswith("has device cuda:1, wanted cuda:0")
+
+
+@pytest.mark.parametrize(
+    ("contract", "error"),
+    [
+        ({"dtype": "float33"}, ix.UnsupportedDTypeError),
+        ({"dtype": 5}, ix.ArgumentError),
+        ({"device": "gpu"}, ix.UnsupportedDeviceError),
+        ({"device": 5}, ix.ArgumentError),
+        ({"order": "K"}, ix.ArgumentError),
+        ({"shape": 6}, ix.ArgumentError),
+        ({"shape": "23"}, ix.ArgumentError),
+        ({"ndim": "2"}, ix.ArgumentError),
+    ],
+    ids=repr,
+)
+def test_a_contract_that_means_nothing_is_a_wrong_argument(contract, error):
+    """A mistake of the callee is not blamed on the caller's array."""
+    with pytest.raises(error) as caught:
+        HOST.require(**contract)
+
+    assert type(caught.value) is error

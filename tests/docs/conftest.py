@@ -1,0 +1,76 @@
+"""What tests of the docs stand on: the repository, its pages, and the module that prints tables.
+
+Source: interchange.  Nothing here needs Sphinx.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    path
+    for path in (ROOT / "docs").rglob("*.md")
+    if not {"_build", "_generated", "changes"} & set(path.relative_to(ROOT / "docs").parts)
+)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what asks for a `page` with each of them."""
+    if "page" in metafunc.fixturenames:
+        names = [str(path.relative_to(ROOT / "docs")) for path in PAGES]
+        metafunc.parametrize("page", PAGES, ids=names)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def pages() -> dict[str, str]:
+    """Path of each page -> its text."""
+    return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in PAGES}
+
+
+@pytest.fixture(scope="session")
+def project() -> str:
+    """The text of pyproject.toml (3.10 has no parser for it)."""
+    return (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def tables() -> ModuleType:
+    """The module that prints the tables of the docs."""
+    path = ROOT / "docs" / "_ext" / "tables.py"
+    spec = importlib.util.spec_from_file_location("interchange_docs_tables", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def documented(root: Path) -> set[str]:
+    """Full names of what the API pages document, by autodoc or by hand."""
+    found = set()
+    for path in sorted((root / "docs" / "api").glob("*.md")):
+        module = ""
+        for kind, name in re.findall(
+            r"^ *\.\. (py:\w+|auto\w+):: ([\w.]+)", path.read_text(encoding="utf-8"), re.MULTILINE
+        ):
+            if kind == "py:module":
+                module = name
+            whole = kind.startswith("auto") or kind == "py:module"
+            found.add(name if whole else f"{module}.{name}")
+    return found

@@ -1,0 +1,122 @@
+"""What the pages say is so: names, rule ids, floors, paths, versions, examples."""
+
+from __future__ import annotations
+
+import doctest
+import pkgutil
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from interchange import abi
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+_OURS = re.compile(r"(?<![\w./@-])(?:ix|interchange)((?:\.[A-Za-z_]\w*)+)")
+_RULE = re.compile(r"\b(?:DLP|CAI|BUF|AI|IX|HOST)(?:-[A-Z]+)*-\d+\b")
+
+
+def _names_nothing(dotted: str) -> bool:
+    """Whether ``.a.b`` leads nowhere from the package, over attributes and modules."""
+    try:
+        pkgutil.resolve_name(f"interchange{dotted}")
+    except (ImportError, AttributeError):
+        return True
+    return False
+
+
+def test_names_of_ours_exist(page: Path) -> None:
+    """Every ``ix.name`` and ``interchange.name`` on a page is one."""
+    text = page.read_text(encoding="utf-8")
+
+    assert [name for name in _OURS.findall(text) if _names_nothing(name)] == []
+
+
+def test_rule_ids_exist(page: Path) -> None:
+    """Every rule id on a page is in the rule book, or is the example of one to come."""
+    cited = set(_RULE.findall(page.read_text(encoding="utf-8")))
+
+    assert sorted(cited - set(abi.RULES) - {"DLP-CAP-7"}) == []
+
+
+def test_the_example_of_a_rule_to_come_is_still_to_come() -> None:
+    """The id with which contributing.md shows how a rule is added is free."""
+    assert "DLP-CAP-7" not in abi.RULES
+
+
+def test_examples_run(page: Path) -> None:
+    """Every example on a page gives the output that stands below it."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```\{doctest\}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    example = doctest.DocTestParser().get_doctest("".join(blocks), {}, page.name, str(page), 0)
+    told: list[str] = []
+
+    failed, _ = doctest.DocTestRunner().run(example, out=told.append)
+
+    assert failed == 0, "".join(told)
+
+
+def test_examples_are_in_doctest_blocks(page: Path) -> None:
+    """A prompt that no builder would run is on no page."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\S*)[^\n]*\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+    assert [name for name, body in blocks if ">>> " in body and name != "{doctest}"] == []
+
+
+def test_no_page_writes_a_version_that_the_code_knows(page: Path) -> None:
+    """Floors and versions come by substitution, so that no page falls behind."""
+    text = page.read_text(encoding="utf-8")
+
+    assert re.findall(r"(?:Python|NumPy) \d[\d.]* or newer", text) == []
+    assert re.findall(r"dlpack\.h`? \d\.\d", text) == []
+
+
+def test_substitutions_exist(page: Path, tables: ModuleType) -> None:
+    """Every ``{{ name }}`` on a page is a fact."""
+    asked = set(re.findall(r"\{\{ (\w+) \}\}", page.read_text(encoding="utf-8")))
+
+    assert asked <= set(tables.facts())
+
+
+def test_every_floor_is_in_the_table(pages: dict[str, str], project: str) -> None:
+    """The floors of how-it-works.md are those that the linter enforces."""
+    layers = re.search(r'containers = \["interchange"\]\nlayers = \[(.*?)\]', project, re.DOTALL)
+    assert layers is not None
+    rows = re.findall(r"^\| \d \| (.*?) \|", pages["docs/how-it-works.md"], re.MULTILINE)
+
+    assert re.findall(r"`(\w+)`", " ".join(rows)) == re.findall(r'"(\w+)"', layers[1])
+
+
+def test_the_paths_of_the_contributors_exist(pages: dict[str, str], root: Path) -> None:
+    """Every path in contributing.md is one of the repository."""
+    named = re.findall(r"`((?:src|tests|docs|\.ci)/[\w./-]*)`", pages["docs/contributing.md"])
+
+    assert named
+    assert [path for path in named if not (root / path).exists()] == []
+
+
+@pytest.mark.parametrize("kind", ["feature", "fix", "break", "rule"])
+def test_the_kinds_of_changes_are_those_of_towncrier(kind: str, project: str, root: Path) -> None:
+    """Each kind that the contributors' page names is configured, and explained."""
+    assert f'directory = "{kind}"' in project
+    assert f"`{kind}`" in (root / "docs" / "changes" / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_fragment_has_a_kind(root: Path, project: str) -> None:
+    """No changelog fragment is left out for its name."""
+    kinds = re.findall(r'\{ directory = "(\w+)"', project)
+    names = {path.name for path in (root / "docs" / "changes").iterdir()} - {"README.md"}
+
+    assert [name for name in names if name.split(".")[-2:] not in [[k, "md"] for k in kinds]] == []
+
+
+def test_the_changelog_has_towncriers_mark(pages: dict[str, str], project: str) -> None:
+    """towncrier finds where to write."""
+    mark = re.search(r'start_string = "(.*?)\\n"', project)
+
+    assert mark is not None
+    assert f"{mark[1]}\n" in pages["docs/changelog.md"]

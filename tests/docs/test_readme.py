@@ -1,0 +1,80 @@
+"""The README says what is true: its commands, its example, its links, its versions."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+DEMO = 'python3 -m venv .venv && .venv/bin/pip install -q ".[demo]" && .venv/bin/interchange matrix'
+TEST = 'python3 -m venv .venv && .venv/bin/pip install -q -e ".[test]" && .venv/bin/pytest'
+
+
+@pytest.fixture(scope="module")
+def readme(root: Path) -> str:
+    """Its text."""
+    return (root / "README.md").read_text(encoding="utf-8")
+
+
+def _blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.isolated
+def test_the_example_prints_what_the_readme_says(readme: str) -> None:
+    """The example runs as it stands, and its output is the one below it, to the letter."""
+    (example,), (expected,) = _blocks(readme, "python"), _blocks(readme, "text")
+
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", example],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert (done.stderr, done.stdout) == ("", expected)
+
+
+def test_the_two_commands_are_there(readme: str) -> None:
+    """Each command is complete from a fresh clone, and stands in a block of its own."""
+    commands = [block.strip() for block in _blocks(readme, "sh")]
+
+    assert commands == [DEMO, TEST]
+
+
+@pytest.mark.parametrize("extra", ["demo", "test", "docs"])
+def test_the_extras_exist(readme: str, project: str, extra: str) -> None:
+    """An extra that the README names is one of the distribution's."""
+    assert f'".[{extra}]"' in readme
+    assert re.search(rf"^{extra} = \[", project, re.MULTILINE)
+
+
+def test_the_command_is_installed(project: str) -> None:
+    """``interchange`` is a console script."""
+    assert re.search(r'^interchange = "interchange\.cli:main"$', project, re.MULTILINE)
+
+
+def test_the_links_lead_somewhere(readme: str, root: Path) -> None:
+    """Each relative link is a file of the repository."""
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", readme)
+
+    assert links
+    assert [link for link in links if not (root / link).is_file()] == []
+
+
+def test_the_versions_are_those_of_the_project(readme: str, tables: ModuleType) -> None:
+    """The floors of Python and NumPy are those of pyproject.toml."""
+    facts = tables.facts()
+
+    assert re.findall(r"(CPython|NumPy) ([\d.]+) or newer", readme) == [
+        ("CPython", facts["python"]),
+        ("NumPy", facts["numpy"]),
+    ]

@@ -1,0 +1,161 @@
+"""The tables of the docs have every row of the code's tables, and are well-formed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import interchange
+from interchange import abi
+from interchange._protocols.deviations import DEVIATIONS
+from interchange._terms.dtypes import all_dtypes
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+STRUCTS = [name for name in abi.__all__ if hasattr(getattr(abi, name), "_fields_")]
+STRUCTS = [name for name in STRUCTS if name.startswith("DL")]
+
+
+def _render(tables: ModuleType) -> dict[str, str]:
+    """Return every table, by name."""
+    areas = sorted({tables.area(rule) for rule in abi.RULES})
+    found = {
+        name: getattr(tables, name)()
+        for name in ("dtypes", "devices", "errors", "targets", "deviations")
+    }
+    return {**found, "rules": tables.rules(*areas), **{n: tables.struct(n) for n in STRUCTS}}
+
+
+def _cells(row: str) -> list[str]:
+    """Return the cells of a row, split at pipes that are not escaped."""
+    return re.split(r"(?<!\\)\|", row)[1:-1]
+
+
+@pytest.mark.parametrize("rule", abi.RULES.values(), ids=lambda rule: rule.id)
+def test_every_rule_is_on_the_page_once(
+    tables: ModuleType, pages: dict[str, str], rule: abi.Rule
+) -> None:
+    """One table of rules.md has the rule, with its id as an anchor."""
+    asked = re.findall(r"^```\{rulebook\} (.*)$", pages["docs/rules.md"], re.MULTILINE)
+
+    rows = [
+        row
+        for prefixes in asked
+        for row in tables.rules(*prefixes.split()).splitlines()
+        if f"[{rule.id}]{{#{rule.id.lower()}}} {rule.severity} " in row
+    ]
+
+    assert len(rows) == 1
+
+
+@pytest.mark.parametrize("rule", abi.RULES.values(), ids=lambda rule: rule.id)
+def test_a_rules_row_says_what_the_rule_says(tables: ModuleType, rule: abi.Rule) -> None:
+    """Text and way out stand in the row, word for word once the marks are taken off."""
+    table = tables.rules(tables.area(rule.id))
+
+    (row,) = [row for row in table.splitlines() if f"[{rule.id}]" in row]
+
+    _, text, way_out, source = (_plain(cell) for cell in _cells(row))
+    assert (text, way_out) == (rule.text.replace("`", ""), rule.way_out.replace("`", ""))
+    assert rule.source.partition(",")[0].partition(";")[0] in source
+
+
+def _plain(cell: str) -> str:
+    """Return a cell without the marks of Markdown."""
+    return re.sub(r"\\([\\*_<>\[\]{}|$])", r"\1", cell.replace("`", "")).strip()
+
+
+def test_an_area_without_rules_is_an_error(tables: ModuleType) -> None:
+    """A misspelt area makes no empty table."""
+    with pytest.raises(ValueError, match="no rule"):
+        tables.rules("DLP-NOTHING")
+
+
+def test_areas_below_an_area_belong_to_it(tables: ModuleType) -> None:
+    """``BUF`` takes BUF-1 and BUF-FORMAT-1, and nothing whose name only begins alike."""
+    assert [tables.in_area(rule, "BUF") for rule in ("BUF-1", "BUF-FORMAT-1", "BUFFER-1")] == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_every_element_type_has_a_row(tables: ModuleType) -> None:
+    """The dtype table begins its rows with the names of all types, in their order."""
+    rows = tables.dtypes().splitlines()[2:]
+
+    assert [_plain(_cells(row)[0]) for row in rows] == [str(dtype) for dtype in all_dtypes()]
+
+
+def test_every_deviation_has_a_row(tables: ModuleType) -> None:
+    """The deviation table is as long as the code's."""
+    assert len(tables.deviations().splitlines()) == len(DEVIATIONS) + 2
+
+
+def test_every_error_has_a_row(tables: ModuleType) -> None:
+    """The error table has each public error, and what else catches it."""
+    table = tables.errors()
+    public = [getattr(interchange, name) for name in interchange.__all__]
+    errors = [one for one in public if isinstance(one, type) and issubclass(one, Exception)]
+
+    assert [f"| `{error.__name__}` |" in table for error in errors] == [True] * len(errors)
+    assert "| `CopyNeededError` | `ExchangeError`, `BufferError`, `ValueError` |" in table
+
+
+def test_every_target_has_a_row(tables: ModuleType) -> None:
+    """The table of libraries is that of `convert`."""
+    assert len(tables.targets().splitlines()) == len(interchange.TARGETS) + 2
+
+
+def test_struct_tables_give_offsets(tables: ModuleType) -> None:
+    """A struct's table says where each field is, in the types of C."""
+    assert tables.struct("DLDataType").splitlines()[2:] == [
+        "| `code` | `uint8_t` | 0 |",
+        "| `bits` | `uint8_t` | 1 |",
+        "| `lanes` | `uint16_t` | 2 |",
+    ]
+
+
+def test_every_row_has_as_many_cells_as_the_head(tables: ModuleType) -> None:
+    """No text of the code's tables ends a cell early."""
+    ragged = [
+        (name, row)
+        for name, table in _render(tables).items()
+        for row in table.splitlines()
+        if len(_cells(row)) != len(_cells(table.splitlines()[0]))
+    ]
+
+    assert ragged == []
+
+
+@given(text=st.text("ab_.|`*<>[]{}()=' 1\\"))
+def test_a_sentence_stays_in_its_cell(tables: ModuleType, text: str) -> None:
+    """Whatever a text holds, its cell ends where it should."""
+    row = f"| {tables.sentence(text)} | end |"
+
+    assert _cells(row)[-1] == " end "
+    assert len(_cells(row)) == 2
+
+
+@pytest.mark.parametrize("command", [(), ("inspect",), ("matrix",)], ids=" ".join)
+def test_help_is_that_of_the_command(tables: ModuleType, command: tuple[str, ...]) -> None:
+    """The options on the commands page are printed by the command itself."""
+    text = tables.command_help(*command)
+
+    assert text.startswith(f"```text\nusage: {' '.join(('interchange', *command))} ")
+    assert text.endswith("\n```")
+
+
+def test_every_next_change_is_told(tables: ModuleType) -> None:
+    """The changelog page shows each fragment, as long as there are any."""
+    kinds = ("feature", "fix", "break", "rule")
+    folder = tables.DOCS / "changes"
+    fragments = [path for kind in kinds for path in folder.glob(f"*.{kind}.md")]
+    told = tables.fragments()
+
+    assert told.count("\n- ") == len(fragments)

@@ -1,0 +1,422 @@
+"""`asarray`: which protocol is asked first, what the keywords mean, and what is refused."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange.abi import LEGACY, USED_LEGACY, capsule_name
+from interchange.testing import producers
+
+BLOCK = np.frombuffer(bytearray(b"abcdef"), "u1")
+
+
+def refusal(error, value, **keywords):
+    """Return the rule that a value is refused by, with exactly that class."""
+    with pytest.raises(error) as caught:
+        ix.asarray(value, **keywords)
+    assert type(caught.value) is error
+    return caught.value.rule
+
+
+class Polyglot:
+    """Speaks the protocols that it is told to, and logs which are asked for elements."""
+
+    def __init__(self, *speaks):
+        self.speaks, self.log = speaks, []
+
+    def __getattr__(self, name):
+        if name not in object.__getattribute__(self, "speaks"):
+            raise AttributeError(name)
+        return getattr(self, f"_{name.strip('_')}")
+
+    def _dlpack(self, **keywords):
+        self.log.append("__dlpack__")
+        return BLOCK.__dlpack__(**keywords)
+
+    def _dlpack_device(self):
+        return (1, 0)
+
+    @property
+    def _array_interface(self):
+        self.log.append("__array_interface__")
+        return BLOCK.__array_interface__
+
+    def _array(self):
+        self.log.append("__array__")
+        return BLOCK
+
+
+DLPACK = ("__dlpack__", "__dlpack_device__")
+INTERFACE = ("__array_interface__",)
+ARRAY = ("__array__",)
+
+
+# ---------------------------------------------------------------- the order
+
+
+@pytest.mark.parametrize(
+    ("speaks", "asked"),
+    [
+        ((*DLPACK, *INTERFACE, *ARRAY), "__dlpack__"),
+        ((*DLPACK, *ARRAY), "__dlpack__"),
+        ((*INTERFACE, *ARRAY), "__array_interface__"),
+        (ARRAY, "__array__"),
+    ],
+)
+def test_the_first_protocol_that_is_spoken_is_asked(speaks, asked):
+    """DLPack, then the array interface, then ``__array__``; nobody else is asked for elements."""
+    value = Polyglot(*speaks)
+
+    found = ix.asarray(value)
+
+    assert set(value.log) == {asked}
+    assert (found.tolist(), found.ptr) == (list(b"abcdef"), BLOCK.ctypes.data)
+    assert found.owner is value
+
+
+def test_an_array_is_returned_itself():
+    """Nothing is to be done."""
+    array = ix.from_buffer(b"abc")
+
+    assert ix.asarray(array) is array
+    assert ix.asarray(array, copy=False, device="cpu", dtype="uint8") is array
+
+
+def test_interchange_is_asked_before_dlpack():
+    """A class that describes its memory as an Array needs no capsule."""
+
+    class Both(Polyglot):
+        def __interchange__(self):
+            return ix.from_buffer(b"xyz")
+
+    value = Both(*DLPACK)
+
+    assert (ix.asarray(value).tolist(), value.log) == (list(b"xyz"), [])
+
+
+def test_the_array_interface_is_asked_where_dlpack_refuses_the_elements():
+    """NumPy exports no bfloat16 by DLPack, but it describes one."""
+    value = np.arange(3).astype(ml_dtypes.bfloat16)
+    with pytest.raises(BufferError):
+        value.__dlpack__()
+
+    found = ix.asarray(value)
+
+    assert (found.dtype.name, found.tolist()) == ("bfloat16", [0.0, 1.0, 2.0])
+    assert found.ptr == value.ctypes.data
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bfloat16",
+        "float8_e3m4",
+        "float8_e4m3",
+        "float8_e4m3b11fnuz",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+        "float6_e2m3fn",
+        "float6_e3m2fn",
+        "float4_e2m1fn",
+        "int2",
+        "int4",
+        "uint2",
+        "uint4",
+    ],
+)
+def test_every_type_of_ml_dtypes_comes_in_and_goes_out(name):
+    """The values are those of ml_dtypes, on both sides."""
+    if not hasattr(ml_dtypes, name):
+        pytest.skip(f"this ml_dtypes has no {name}")
+    value = np.array([1, 1, 0.5, 1], "f4").astype(getattr(ml_dtypes, name))
+
+    found = ix.asarray(value)
+
+    assert found.tolist() == value.tolist()
+    assert np.asarray(found).dtype == value.dtype
+
+
+@pytest.mark.parametrize("make", [bytes, bytearray, memoryview])
+def test_a_buffer_comes_in(make):
+    """The standard library speaks no other protocol."""
+    assert ix.asarray(make(b"abc")).tolist() == [97, 98, 99]
+
+
+@pytest.mark.parametrize("max_version", [None, (1, 3)])
+def test_a_bare_capsule_comes_in(max_version):
+    """Of either generation."""
+    assert ix.asarray(BLOCK.__dlpack__(max_version=max_version)).tolist() == list(b"abcdef")
+
+
+@pytest.mark.parametrize("value", [np.float64(3.25), np.int8(-3), np.True_, np.complex64(2j)])
+def test_a_numpy_scalar_comes_in(value):
+    """It has a record of a temporary array, which must be kept."""
+    found = [ix.asarray(value) for _ in range(50)]
+    _ = [np.full((), 77, value.dtype) for _ in range(50)]
+
+    assert [(array.shape, array.item()) for array in found] == [((), value.item())] * 50
+
+
+def test_what_array_gives_is_kept_alive():
+    """The array that ``__array__`` made lives as long as the Array."""
+    made = []
+
+    class Lazy:
+        def __array__(self):
+            block = np.arange(3.0)
+            made.append(weakref.ref(block))
+            return block
+
+    found = ix.asarray(Lazy())
+    gc.collect()
+
+    assert made[0]() is not None
+    assert found.tolist() == [0.0, 1.0, 2.0]
+
+
+# ---------------------------------------------------------------- dtype
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "|u1", np.uint8, np.dtype("u1"), ix.DType(1, 8)])
+def test_the_dtype_that_is_there_is_taken(dtype):
+    """Named in any way."""
+    assert ix.asarray(b"abc", dtype=dtype).dtype.name == "uint8"
+
+
+def test_nothing_is_cast():
+    """Another dtype is refused, with both named."""
+    with pytest.raises(
+        ix.UnsupportedDTypeError, match="elements of uint8, wanted float32"
+    ) as caught:
+        ix.asarray(b"abc", dtype="float32")
+
+    assert caught.value.rule == "IX-CAST-1"
+
+
+def test_a_dtype_that_is_none_is_refused_before_anything_is_asked():
+    """A capsule is not consumed for nothing."""
+    capsule = BLOCK.__dlpack__()
+
+    assert refusal(ix.UnsupportedDTypeError, capsule, dtype="float33") == "DLP-DTYPE-1"
+    assert capsule_name(capsule) == LEGACY
+
+
+# ---------------------------------------------------------------- copy
+
+
+SHARED = {
+    "Array": lambda: ix.asarray(BLOCK),
+    "ndarray": lambda: BLOCK,
+    "buffer": lambda: memoryview(BLOCK),
+    "interface": lambda: Polyglot(*INTERFACE),
+    "capsule": BLOCK.__dlpack__,
+}
+
+every_shared = pytest.mark.parametrize("make", SHARED.values(), ids=SHARED)
+
+
+@every_shared
+@pytest.mark.parametrize("copy", [None, False])
+def test_memory_is_shared_unless_a_copy_is_asked(make, copy):
+    """Neither None nor False copies what can be shared."""
+    assert ix.asarray(make(), copy=copy).ptr == BLOCK.ctypes.data
+
+
+@every_shared
+def test_copy_true_always_copies(make):
+    """The result is the caller's own."""
+    found = ix.asarray(make(), copy=True)
+
+    assert found.ptr != BLOCK.ctypes.data
+    assert (found.tolist(), found.readonly) == (list(b"abcdef"), False)
+
+
+def test_a_producer_that_copies_is_not_copied_again():
+    """Its copy is enough: that which it flagged is taken as it is."""
+    source = producers.host()
+
+    found = ix.asarray(source, copy=True)
+
+    assert found.ptr == source.loans[0].said.data != source.said.data
+
+
+def test_a_producer_that_does_not_copy_is_copied():
+    """One that ignores the keyword does not get away with it."""
+    source = producers.host().but(deaf=True)
+
+    found = ix.asarray(source, copy=True)
+
+    assert found.ptr != source.said.data
+    assert found.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+def test_copy_false_asks_nobody_who_may_copy():
+    """``__array__`` alone makes no promise."""
+    assert refusal(ix.CopyNeededError, Polyglot(*ARRAY), copy=False) == "DLP-COPY-1"
+
+
+def test_copy_false_refuses_a_copy_that_was_made():
+    """A producer that copied all the same is told."""
+    source = producers.host().but(flags=2, deaf=True)
+
+    assert refusal(ix.CopyNeededError, source, copy=False) == "DLP-COPY-1"
+    gc.collect()  # the traceback is gone
+    assert source.deleter_calls == 1
+
+
+@pytest.mark.parametrize("copy", [0, 1, "never"], ids=repr)
+def test_copy_is_none_true_or_false(copy):
+    """A number is no decision, and nothing is consumed for it."""
+    capsule = BLOCK.__dlpack__()
+
+    assert refusal(ix.ArgumentError, capsule, copy=copy) == "DLP-COPY-3"
+    assert capsule_name(capsule) == LEGACY
+
+
+# ---------------------------------------------------------------- device
+
+
+@every_shared
+def test_memory_is_where_it_is(make):
+    """The host's memory is on the host."""
+    assert ix.asarray(make(), device="cpu").ptr == BLOCK.ctypes.data
+
+
+@pytest.mark.parametrize("make", [lambda: BLOCK, lambda: b"abc", lambda: ix.asarray(BLOCK)])
+def test_nothing_is_moved_to_a_device(make):
+    """The error is a BufferError, whoever says it."""
+    with pytest.raises((BufferError, ValueError)):
+        ix.asarray(make(), device="cuda:0")
+
+
+def test_a_producer_is_asked_for_another_device():
+    """Whoever owns the memory can move it."""
+    source = producers.claiming((2, 0))
+
+    found = ix.asarray(source, device="cpu")
+
+    assert source.log[-1].keywords["dl_device"] == (1, 0)
+    assert str(found.device) == "cpu"
+
+
+def test_a_device_that_is_none_is_refused_before_anything_is_asked():
+    """A capsule is not consumed for nothing."""
+    capsule = BLOCK.__dlpack__()
+
+    assert refusal(ix.UnsupportedDeviceError, capsule, device="gpu") == "DLP-DEV-1"
+    assert capsule_name(capsule) == LEGACY
+
+
+# ---------------------------------------------------------------- assume_writable
+
+
+def test_unknown_becomes_writable_where_the_caller_says_so():
+    """The object that came in stays unknown."""
+    array = ix.from_dlpack(producers.host().but(generation="legacy"))
+
+    found = ix.asarray(array, assume_writable=True)
+
+    assert (found.readonly, array.readonly) == (False, None)
+    assert found.ptr == array.ptr
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: b"abc", lambda: ix.from_buffer(b"abc"), lambda: np.frombuffer(b"abc", "u1")]
+)
+def test_read_only_never_becomes_writable(make):
+    """What the producer says is not for the caller to deny."""
+    assert refusal(ix.ReadOnlyError, make(), assume_writable=True) == "DLP-RO-3"
+
+
+def test_writable_stays_writable():
+    """There is nothing to assume."""
+    assert ix.asarray(bytearray(3), assume_writable=True).readonly is False
+
+
+def test_a_copy_may_be_written_whatever_is_assumed():
+    """Fresh memory belongs to the caller, read-only as the original may be."""
+    assert ix.asarray(b"abc", copy=True).readonly is False
+
+
+# ---------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, 5, 2.5, 1j, "text", [1, 2], (1, 2), {}, {"shape": (1,)}, int, len],
+    ids=repr,
+)
+def test_what_speaks_nothing_is_refused(value):
+    """Python's own containers are no arrays of memory."""
+    assert refusal(ix.NoProtocolError, value) == "IX-PROTOCOL-1"
+
+
+def test_the_refusal_shows_value_and_type():
+    """The user sees what was passed."""
+    with pytest.raises(
+        ix.NoProtocolError, match=r"asarray\(\): \[1, 2\] of type list; an array speaks"
+    ):
+        ix.asarray([1, 2])
+
+
+def test_a_consumed_capsule_is_refused():
+    """There is nothing else to ask it."""
+    capsule = BLOCK.__dlpack__()
+    ix.asarray(capsule)
+
+    assert refusal(ix.ConsumedCapsuleError, capsule) == "DLP-CAP-2"
+    assert capsule_name(capsule) == USED_LEGACY
+
+
+@pytest.mark.parametrize(
+    "dtype", [">f4", "O", "U3", "M8[s]", [("a", "i4"), ("b", "f4")], "g"], ids=str
+)
+def test_elements_that_no_protocol_can_say_are_refused(dtype):
+    """The last protocol that was asked gives the reason."""
+    with pytest.raises(ix.ExchangeError) as caught:
+        ix.asarray(np.zeros(3, dtype))
+
+    assert caught.value.rule in {"DLP-DTYPE-1", "DLP-DTYPE-3", "CAI-TYPESTR-2", "AI-DESCR-1"}
+
+
+def test_a_class_is_no_array():
+    """The methods of a class are not those of an object."""
+    with pytest.raises((TypeError, BufferError)):
+        ix.asarray(np.ndarray)
+
+
+def test_a_list_from_array_is_refused():
+    """What ``__array__`` gives is held to the rules."""
+
+    class Listing:
+        def __array__(self):
+            return [1, 2]
+
+    with pytest.raises(ix.NoProtocolError, match="AI-1"):
+        ix.asarray(Listing())
+
+
+@pytest.mark.parametrize("error", [RuntimeError, ValueError, KeyError, TypeError, MemoryError])
+def test_an_error_of_the_producers_own_comes_through(error):
+    """Only a BufferError is an answer to be followed by another question."""
+    source = producers.host().but(raises=error("the producer's own"))
+
+    with pytest.raises(error, match="the producer's own"):
+        ix.asarray(source)
+
+
+def test_a_buffer_error_comes_through_where_nothing_else_is_spoken():
+    """The producer's own reason is the best there is."""
+    source = producers.host().but(raises=BufferError("the producer's own"))
+
+    with pytest.raises(BufferError, match="the producer's own"):
+        ix.asarray(source)

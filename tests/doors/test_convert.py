@@ -1,0 +1,277 @@
+"""`convert`: native arrays of named libraries.  `tests/interop` runs it with the libraries."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange._doors import exports
+from interchange.testing import producers
+
+MINE = "library_of_this_test"
+
+
+def refusal(error, *arguments, **keywords):
+    """Return the error that a call is refused with, exactly of that class."""
+    with pytest.raises(error) as caught:
+        ix.convert(*arguments, **keywords)
+    assert type(caught.value) is error
+    assert str(caught.value).startswith("convert(): ")
+    return caught.value
+
+
+@pytest.fixture
+def library(monkeypatch):
+    """A library of our own, which forgets read-only, and what it was given."""
+    module = types.ModuleType(MINE)
+    module.given = []
+    module.answer = module.given.append
+    monkeypatch.setitem(sys.modules, MINE, module)
+    row = exports.Target(MINE, lambda m, array: m.answer(array), keeps_readonly=False)
+    monkeypatch.setitem(exports.TARGETS, MINE, row)
+    return module
+
+
+# ---------------------------------------------------------------- targets that are always here
+
+
+def test_numpy_shares_the_memory():
+    """An ndarray over the same bytes."""
+    block = bytearray(b"abc")
+
+    found = ix.convert(block, "numpy")
+    block[0] = 120
+
+    assert (type(found), found.tolist()) == (np.ndarray, [120, 98, 99])
+
+
+def test_a_memoryview_shares_the_memory():
+    """The standard library's own view."""
+    found = ix.convert(np.arange(3, dtype="i2"), "memoryview")
+
+    assert (type(found), found.format, found.tolist()) == (memoryview, "h", [0, 1, 2])
+
+
+@pytest.mark.parametrize("library_name", ["numpy", "memoryview"])
+@pytest.mark.parametrize(
+    "make", [lambda: b"abc", lambda: producers.host().but(generation="legacy")]
+)
+def test_what_may_not_be_known_to_be_written_arrives_read_only(library_name, make):
+    """Libraries that can say read-only are told."""
+    found = ix.convert(make(), library_name)
+
+    assert (found.readonly if library_name == "memoryview" else not found.flags.writeable) is True
+
+
+@pytest.mark.parametrize("library_name", ["numpy", "memoryview"])
+def test_copy_true_hands_over_a_copy(library_name):
+    """It may be written, and the original stays."""
+    found = ix.convert(b"abc", library_name, copy=True)
+    found[0] = 120
+
+    assert found.tolist() == [120, 98, 99]
+
+
+def test_types_of_ml_dtypes_arrive_as_such():
+    """NumPy gets the dtype of ml_dtypes."""
+    value = np.arange(3).astype(ml_dtypes.bfloat16)
+
+    assert ix.convert(ix.asarray(value), "numpy").dtype == value.dtype
+
+
+# ---------------------------------------------------------------- unknown and missing
+
+
+@pytest.mark.parametrize("name", ["", "Torch", "tensorflow", "numpy ", "cupy"])
+def test_a_library_that_is_not_known_is_refused(name):
+    """The error lists those that are, and a way for all others."""
+    error = refusal(ix.BackendUnavailableError, b"abc", name)
+
+    assert error.rule == "IX-CONVERT-1"
+    assert all(target in error.way_out for target in ix.TARGETS)
+    assert "from_dlpack()" in error.way_out
+
+
+@pytest.mark.parametrize(
+    "name", [None, 5, np, b"numpy", ["numpy"]], ids=["None", "int", "module", "bytes", "list"]
+)
+def test_a_library_is_named_by_text(name):
+    """Other types are wrong arguments."""
+    assert refusal(ix.ArgumentError, b"abc", name).rule == "IX-ARGUMENT-1"
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in ix.TARGETS if name not in {"memoryview", "numpy"}]
+)
+def test_a_library_that_is_not_installed_is_refused(monkeypatch, name):
+    """The error says what to install."""
+    for module in [m for m in sys.modules if m.partition(".")[0] == name.partition(".")[0]]:
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setitem(sys.modules, ix.TARGETS[name].module.partition(".")[0], None)
+
+    error = refusal(ix.BackendUnavailableError, bytearray(3), name)
+
+    assert (error.rule, error.way_out) == ("IX-CONVERT-1", f"install {name}")
+    assert isinstance(error.__cause__, ImportError)
+
+
+def test_a_library_whose_import_fails_is_refused(monkeypatch):
+    """A broken installation is no better than none, and its own error is shown."""
+    monkeypatch.setitem(
+        exports.TARGETS,
+        MINE,
+        exports.Target("interchange_no_such_module", None, keeps_readonly=True),
+    )
+
+    class Broken:
+        def find_spec(self, name, *_):
+            if name == "interchange_no_such_module":
+                raise ImportError("libbroken.so: cannot open shared object file")
+
+    monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
+
+    error = refusal(ix.BackendUnavailableError, bytearray(3), MINE)
+
+    assert "libbroken.so" in error.what
+
+
+# ---------------------------------------------------------------- rights
+
+
+def test_writable_memory_is_handed_over(library):
+    """The library gets an Array over the memory."""
+    block = bytearray(b"abc")
+
+    ix.convert(block, MINE)
+
+    (array,) = library.given
+    assert (type(array), array.ptr) == (ix.Array, ix.from_buffer(block).ptr)
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "way_out"),
+    [
+        (lambda: b"abc", "read-only memory", "pass copy=True"),
+        (
+            lambda: producers.host().but(generation="legacy"),
+            "memory not known to be writable",
+            "pass copy=True or assume_writable=True",
+        ),
+    ],
+    ids=["read-only", "unknown"],
+)
+def test_memory_that_the_library_would_write_is_refused(library, make, kind, way_out):
+    """Nothing reaches a library that would forget the flag."""
+    error = refusal(ix.ReadOnlyError, make(), MINE)
+
+    assert (error.rule, error.way_out) == ("DLP-RO-3", way_out)
+    assert error.what == f"{kind}, of which {MINE} would not know"
+    assert library.given == []
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: b"abc", lambda: producers.host((3,), "uint8").but(generation="legacy")]
+)
+def test_a_copy_of_it_is_handed_over(library, make):
+    """copy=True is the way out."""
+    ix.convert(make(), MINE, copy=True)
+
+    assert library.given[0].readonly is False
+
+
+def test_unknown_memory_is_handed_over_where_the_caller_vouches_for_it(library):
+    """assume_writable=True is the other."""
+    source = producers.host().but(generation="legacy")
+
+    ix.convert(source, MINE, assume_writable=True)
+
+    assert (library.given[0].readonly, library.given[0].ptr) == (False, source.said.data)
+
+
+def test_read_only_memory_is_not_vouched_for(library):
+    """Nobody can say that read-only memory is writable."""
+    assert refusal_rule(b"abc") == "DLP-RO-3"
+    assert library.given == []
+
+
+def refusal_rule(value):
+    """Return the rule by which a claim of being writable is refused."""
+    with pytest.raises(ix.ReadOnlyError) as caught:
+        ix.convert(value, MINE, assume_writable=True)
+    return caught.value.rule
+
+
+# ---------------------------------------------------------------- what libraries say
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError, TypeError, RuntimeError, BufferError, NotImplementedError]
+)
+def test_a_library_that_refuses_is_quoted(library, error):
+    """Whatever it raised is the cause of one error, with a rule."""
+
+    def answer(_):
+        raise error("strides, no thank you")
+
+    library.answer = answer
+
+    caught = refusal(ix.ExchangeError, bytearray(3), MINE)
+
+    assert caught.rule == "IX-CONVERT-2"
+    assert caught.what == f"{MINE} refused uint8 of shape (3,) (strides, no thank you)"
+    assert type(caught.__cause__) is error
+
+
+def test_an_error_of_ours_is_not_wrapped(library):
+    """It names its rule already."""
+
+    def answer(array):
+        array.__dlpack__(stream=7)
+
+    library.answer = answer
+    with pytest.raises(ix.StreamError) as caught:
+        ix.convert(bytearray(3), MINE)
+
+    assert caught.value.rule == "DLP-STREAM-1"
+
+
+def test_a_keyboard_interrupt_is_not_wrapped(library):
+    """Only errors are."""
+
+    def answer(_):
+        raise KeyboardInterrupt
+
+    library.answer = answer
+
+    with pytest.raises(KeyboardInterrupt):
+        ix.convert(bytearray(3), MINE)
+
+
+@pytest.mark.parametrize("copy", [0, "no"], ids=repr)
+def test_copy_is_none_true_or_false(copy):
+    """As in every other call."""
+    assert refusal(ix.ArgumentError, b"abc", "numpy", copy=copy).rule == "DLP-COPY-3"
+
+
+def test_what_speaks_nothing_is_refused():
+    """The error is that of asarray()."""
+    with pytest.raises(ix.NoProtocolError, match="IX-PROTOCOL-1"):
+        ix.convert([1, 2], "numpy")
+
+
+# ---------------------------------------------------------------- the table
+
+
+@pytest.mark.parametrize("name", ix.TARGETS)
+def test_every_target_can_be_imported_and_asked(name):
+    """Each row names a module and a function."""
+    row = ix.TARGETS[name]
+
+    assert callable(row.take)
+    assert all(part.isidentifier() for part in row.module.split("."))
+    assert isinstance(row.keeps_readonly, bool)

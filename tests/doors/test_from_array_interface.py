@@ -1,0 +1,428 @@
+"""`from_array_interface`: every key of NumPy's record, good and bad."""
+
+from __future__ import annotations
+
+import array
+import gc
+import weakref
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import interchange as ix
+
+MEMORY = np.arange(12, dtype="f4")
+GOOD = {
+    "shape": (3, 4),
+    "typestr": "<f4",
+    "data": (MEMORY.ctypes.data, False),
+    "strides": None,
+    "descr": [("", "<f4")],
+    "mask": None,
+    "offset": 0,
+    "version": 3,
+}
+
+
+class Interface:
+    """An object with a record and nothing else."""
+
+    def __init__(self, record, **attributes):
+        self.__array_interface__ = record
+        self.__dict__.update(attributes)
+
+
+class Block(bytearray):
+    """Memory that can be referred to weakly."""
+
+
+def but(**changes):
+    """Return an object whose record differs from the good one."""
+    return Interface({**GOOD, **changes})
+
+
+def less(*keys):
+    """Return an object whose record lacks keys of the good one."""
+    return Interface({key: value for key, value in GOOD.items() if key not in keys})
+
+
+def over(block, shape, typestr="<f4", **more):
+    """Return an object whose data is an object with a buffer."""
+    return Interface({"shape": shape, "typestr": typestr, "data": block, "version": 3, **more})
+
+
+def refusal(value):
+    """Return the class and the rule that a value is refused with."""
+    with pytest.raises((ix.ExchangeError, ix.NoProtocolError)) as caught:
+        ix.from_array_interface(value)
+    assert str(caught.value).startswith("from_array_interface(): ")
+    return type(caught.value), caught.value.rule
+
+
+# ---------------------------------------------------------------- good records
+
+
+def test_an_ndarray_comes_in():
+    """NumPy's own record is believed."""
+    memory = np.arange(6.0).reshape(2, 3)[:, ::-1]
+
+    found = ix.from_array_interface(memory)
+
+    assert (found.shape, found.strides, found.owner) == ((2, 3), (3, -1), memory)
+    assert (found.tolist(), found.readonly) == (memory.tolist(), False)
+
+
+def test_the_good_record_is_good():
+    """The tables below differ from what comes in in one entry each."""
+    assert ix.from_array_interface(but()).tolist() == MEMORY.reshape(3, 4).tolist()
+
+
+@pytest.mark.parametrize("key", ["strides", "descr", "mask", "offset", "version"])
+def test_optional_keys_may_be_absent(key):
+    """Only shape, typestr and data are needed."""
+    assert ix.from_array_interface(less(key)).shape == (3, 4)
+
+
+@pytest.mark.parametrize("key", ["strides", "descr", "mask", "offset"])
+def test_optional_keys_may_be_none(key):
+    """None is as good as absent."""
+    assert ix.from_array_interface(but(**{key: None})).shape == (3, 4)
+
+
+def test_unknown_keys_are_ignored():
+    """Records grow."""
+    assert ix.from_array_interface(but(colour="red")).shape == (3, 4)
+
+
+@pytest.mark.parametrize("flag", [True, False, 1, 0])
+def test_the_flag_says_read_only(flag):
+    """The second entry of data is the right to write."""
+    found = ix.from_array_interface(but(data=(MEMORY.ctypes.data, flag)))
+
+    assert found.readonly is bool(flag)
+
+
+@pytest.mark.parametrize(
+    ("strides", "expected"),
+    [((16, 4), (4, 1)), ((4, 12), (1, 3)), ((-16, -4), (-4, -1)), ((0, 4), (0, 1))],
+)
+def test_strides_count_bytes(strides, expected):
+    """They come out as elements; negative ones start at the address all the same."""
+    last = MEMORY.ctypes.data + 11 * 4
+
+    found = ix.from_array_interface(
+        but(strides=strides, data=(last if strides[0] < 0 else last - 44, False))
+    )
+
+    assert found.strides == expected
+    assert found[0, 0].item() == (11 if strides[0] < 0 else 0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides"), [((1, 4), (3, 4)), ((0, 4), (3, 3)), ((1, 1), (7, -5))]
+)
+def test_strides_without_meaning_need_not_divide(shape, strides):
+    """Along axes shorter than 2 and in empty arrays no stride is used."""
+    assert ix.from_array_interface(but(shape=shape, strides=strides)).shape == shape
+
+
+@pytest.mark.parametrize("descr", [[("", "<f4")], [("x", "<f4")], None])
+def test_a_descr_that_says_no_more_is_ignored(descr):
+    """A single field of the same type is the typestr again."""
+    assert ix.from_array_interface(but(descr=descr)).dtype.name == "float32"
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 0)])
+def test_nothing_has_no_address(shape):
+    """Whatever address an empty array names is ignored."""
+    for address in (0, 1, MEMORY.ctypes.data):
+        assert ix.from_array_interface(but(shape=shape, data=(address, False))).ptr == 0
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "complex32"])
+def test_a_typestr_that_tells_too_little_is_helped_by_the_dtype(name):
+    """ml_dtypes writes ``<V2`` for bfloat16: the object's own dtype says what that is."""
+    if not hasattr(ml_dtypes, name):
+        pytest.skip(f"this ml_dtypes has no {name}")
+    memory = np.array([0, 1, 2], getattr(ml_dtypes, name))
+
+    found = ix.from_array_interface(memory)
+
+    assert found.dtype is ix.DType.of(memory.dtype)
+    assert np.asarray(found).tobytes() == memory.tobytes()
+
+
+# ---------------------------------------------------------------- data that is a buffer
+
+
+@pytest.mark.parametrize("make", [bytes, bytearray, lambda b: memoryview(bytearray(b))])
+def test_data_may_be_a_buffer(make):
+    """Its right to write is that of the buffer."""
+    block = make(MEMORY.tobytes())
+
+    found = ix.from_array_interface(over(block, (3, 4)))
+
+    assert found.tolist() == MEMORY.reshape(3, 4).tolist()
+    assert found.readonly is isinstance(block, bytes)
+
+
+def test_data_may_be_a_buffer_of_other_elements():
+    """The typestr says what they are."""
+    block = array.array("i", [1065353216, 1073741824])
+
+    assert ix.from_array_interface(over(block, (2,))).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("offset", [0, 4, 16, np.int64(16)])
+def test_an_offset_counts_bytes_of_the_buffer(offset):
+    """It says where the first element is."""
+    block = MEMORY.tobytes()
+
+    found = ix.from_array_interface(over(block, (3,), offset=offset))
+
+    assert found.tolist() == MEMORY[int(offset) // 4 :][:3].tolist()
+
+
+def test_negative_strides_begin_at_the_offset():
+    """The first element may be the last in memory."""
+    found = ix.from_array_interface(over(MEMORY.tobytes(), (12,), strides=(-4,), offset=44))
+
+    assert found.tolist() == MEMORY[::-1].tolist()
+
+
+def test_data_left_out_is_the_object_itself():
+    """An object with a buffer of its own need not repeat it."""
+
+    class Holder(Block):
+        @property
+        def __array_interface__(self):
+            return {"shape": (3,), "typestr": "<f4", "version": 3}
+
+    found = ix.from_array_interface(Holder(MEMORY[:3].tobytes()))
+
+    assert found.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_data_of_an_empty_array_may_be_an_empty_buffer():
+    """Nothing fits into nothing."""
+    assert ix.from_array_interface(over(b"", (0, 4))).shape == (0, 4)
+
+
+@given(
+    st.integers(0, 40),
+    st.lists(st.integers(0, 4), max_size=3).map(tuple),
+    st.integers(-8, 50),
+    st.data(),
+)
+def test_an_array_never_leaves_its_buffer(nbytes, shape, offset, data):
+    """A record comes in exactly when every element lies within the buffer."""
+    strides = tuple(data.draw(st.integers(-4, 4)) * 4 for _ in shape)
+    starts = [
+        offset + sum(i * step for i, step in zip(at, strides, strict=True))
+        for at in np.ndindex(shape)
+    ]
+    fits = all(0 <= start <= nbytes - 4 for start in starts)
+    record = over(bytearray(nbytes), shape, strides=strides, offset=offset)
+
+    try:
+        found = ix.from_array_interface(record)
+    except ix.ExchangeError as error:
+        found = error.rule
+
+    if starts:
+        assert isinstance(found, ix.Array) == fits
+    assert found == "CAI-DATA-1" or found.shape == shape
+
+
+# ---------------------------------------------------------------- keeping alive
+
+
+def test_the_object_is_kept_alive():
+    """The record owns nothing, so that its object is held."""
+    value = but()
+    alive = weakref.ref(value)
+    found = ix.from_array_interface(value)
+    del value
+    gc.collect()
+    assert alive() is found.owner
+
+    del found
+    gc.collect()
+
+    assert alive() is None
+
+
+def test_what_only_the_record_holds_is_kept_alive():
+    """NumPy's scalars hand out the memory of an array that only their record refers to."""
+    alive = []
+
+    class Fleeting:
+        @property
+        def __array_interface__(self):
+            block = Block(MEMORY.tobytes())
+            alive.append(weakref.ref(block))
+            return {
+                "shape": (12,),
+                "typestr": "<f4",
+                "data": (ix.from_buffer(block).ptr, False),
+                "version": 3,
+                "__ref": block,
+            }
+
+    found = ix.from_array_interface(Fleeting())
+    gc.collect()
+
+    assert alive[-1]() is not None, "the memory is gone, and the Array still points to it"
+    assert found.shape == (12,)
+
+
+@pytest.mark.parametrize("value", [np.float64(3.25), np.int16(-7), np.complex64(1 + 2j), np.True_])
+def test_a_numpy_scalar_keeps_its_value(value):
+    """The temporary array behind a scalar's record lives as long as it is used."""
+    found = [ix.from_array_interface(value) for _ in range(50)]
+    _ = [np.full((), 77, value.dtype) for _ in range(50)]
+
+    assert [array.item() for array in found] == [value.item()] * 50
+
+
+def test_a_buffer_in_the_record_is_kept_alive():
+    """A buffer that nobody else holds is held."""
+    found = ix.from_array_interface(over(bytearray(MEMORY.tobytes()), (12,)))
+    gc.collect()
+
+    assert found.tolist() == MEMORY.tolist()
+
+
+# ---------------------------------------------------------------- bad records
+
+E, U = ix.ExchangeError, ix.UnsupportedDTypeError
+
+
+@pytest.mark.parametrize("value", [None, 5, b"abc", [1], object()], ids=repr)
+def test_what_has_no_record_has_no_protocol(value):
+    """The error is a TypeError and an AttributeError, too."""
+    assert refusal(value) == (ix.NoProtocolError, "AI-1")
+
+
+@pytest.mark.parametrize("record", [5, "record", [], (), object()], ids=repr)
+def test_a_record_is_a_dict(record):
+    """Anything else is refused."""
+    assert refusal(Interface(record)) == (E, "CAI-DICT-1")
+
+
+@pytest.mark.parametrize("key", ["shape", "typestr"])
+def test_a_record_without_shape_or_typestr_is_refused(key):
+    """There is no saying what it holds."""
+    assert refusal(less(key)) == (E, "CAI-DICT-1")
+
+
+@pytest.mark.parametrize("key", ["shape", "typestr", "data"])
+def test_a_record_that_has_only_buffers_to_offer_is_checked_alike(key):
+    """The same keys are needed where data is a buffer."""
+    record = {"shape": (3, 4), "typestr": "<f4", "data": MEMORY.tobytes()}
+    del record[key]
+
+    assert refusal(Interface(record))[1] in {"CAI-DICT-1", "CAI-DATA-1"}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"shape": 12}, (E, "CAI-SHAPE-1")),
+        ({"shape": (3.0, 4.5)}, (E, "CAI-SHAPE-1")),
+        ({"shape": (-3, 4)}, (E, "CAI-SHAPE-1")),
+        ({"shape": (2**63,)}, (E, "CAI-SHAPE-1")),
+        ({"shape": (2**62, 4)}, (E, "DLP-SHAPE-4")),
+        ({"shape": (1,) * 65}, (E, "DLP-SHAPE-1")),
+        ({"typestr": "f4"}, (U, "CAI-TYPESTR-1")),
+        ({"typestr": None}, (U, "CAI-TYPESTR-1")),
+        ({"typestr": 4}, (U, "CAI-TYPESTR-1")),
+        ({"typestr": ">f4", "descr": None}, (U, "DLP-DTYPE-3")),
+        ({"typestr": "|O8", "descr": None}, (U, "DLP-DTYPE-3")),
+        ({"typestr": "<M8[ns]", "descr": None}, (U, "DLP-DTYPE-3")),
+        ({"typestr": "|S4", "descr": None}, (U, "DLP-DTYPE-3")),
+        ({"typestr": "|V4", "descr": None}, (U, "CAI-TYPESTR-2")),
+        ({"typestr": "<f3", "descr": None}, (U, "DLP-DTYPE-1")),
+        ({"strides": 4}, (E, "CAI-STRIDES-1")),
+        ({"strides": (16, 4.5)}, (E, "CAI-STRIDES-1")),
+        ({"strides": (16,)}, (E, "CAI-STRIDES-2")),
+        ({"strides": (16, 4, 1)}, (E, "CAI-STRIDES-2")),
+        ({"strides": (16, 3)}, (E, "DLP-STRIDES-3")),
+        ({"strides": (2**62, 4)}, (E, "DLP-STRIDES-2")),
+        ({"strides": (-(2**62), 4)}, (E, "DLP-STRIDES-2")),
+        ({"data": (0, False)}, (E, "DLP-DATA-1")),
+        ({"data": (None, False)}, (E, "DLP-DATA-1")),
+        ({"data": (-1, False)}, (E, "CAI-DATA-1")),
+        ({"data": (2**64, False)}, (E, "CAI-DATA-1")),
+        ({"data": (2**64 - 8, False)}, (E, "DLP-STRIDES-2")),
+        ({"data": (4096.0, False)}, (E, "CAI-DATA-1")),
+        ({"data": (4096,)}, (E, "CAI-DATA-1")),
+        ({"data": 4096}, (E, "CAI-DATA-1")),
+        ({"data": "text"}, (E, "CAI-DATA-1")),
+        ({"mask": np.zeros((3, 4), "?")}, (E, "AI-MASK-1")),
+        ({"descr": [("a", "<f2"), ("b", "<f2")]}, (U, "AI-DESCR-1")),
+        ({"descr": [("a", "<i4")]}, (U, "AI-DESCR-1")),
+        ({"descr": [("a", "<f4", (2,))]}, (U, "AI-DESCR-1")),
+        ({"descr": 5}, (U, "AI-DESCR-1")),
+        ({"version": "3"}, (E, "CAI-VER-1")),
+    ],
+    ids=repr,
+)
+def test_a_malformed_record_is_refused_with_its_rule(change, expected):
+    """One wrong entry, one rule."""
+    assert refusal(but(**change)) == expected
+
+
+@pytest.mark.parametrize("offset", [-4, 4, 2**70, "4", 4.5, (0,)], ids=repr)
+def test_an_offset_out_of_the_buffer_is_refused(offset):
+    """Twelve floats fill their buffer, so that no other offset fits."""
+    assert refusal(over(MEMORY.tobytes(), (12,), offset=offset)) == (E, "CAI-DATA-1")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [memoryview(MEMORY)[::2], [1, 2], 5, "text", object()],
+    ids=["strided", "list", "int", "text", "object"],
+)
+def test_data_that_is_no_dense_buffer_is_refused(data):
+    """There is no address to begin at."""
+    assert refusal(over(data, (3,))) == (E, "CAI-DATA-1")
+
+
+@pytest.mark.parametrize(
+    "take", [ix.from_array_interface, ix.from_dlpack, ix.from_buffer, ix.asarray]
+)
+def test_a_masked_array_of_numpy_is_refused(take):
+    """numpy.ma gives plain records, capsules and buffers that say nothing of the mask."""
+    masked = np.ma.masked_array(MEMORY, MEMORY > 5)
+
+    with pytest.raises(ix.ExchangeError, match="AI-MASK-1"):
+        take(masked)
+
+
+def test_a_masked_array_without_masked_elements_comes_in():
+    """There is nothing to lose."""
+    assert ix.asarray(np.ma.masked_array(MEMORY)).shape == (12,)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, "float32", np.dtype("f4")])
+def test_a_dtype_that_contradicts_an_ambiguous_typestr_is_refused(dtype):
+    """The size must be that of the typestr."""
+    value = Interface({**GOOD, "typestr": "|V2", "descr": None}, dtype=dtype)
+
+    assert refusal(value) == (U, "CAI-TYPESTR-2")
+
+
+def test_an_error_of_the_objects_own_comes_through():
+    """A property that raises is not taken for a missing one."""
+
+    class Raising:
+        @property
+        def __array_interface__(self):
+            raise RuntimeError("closed")
+
+    with pytest.raises(RuntimeError, match="closed"):
+        ix.from_array_interface(Raising())

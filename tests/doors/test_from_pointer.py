@@ -1,0 +1,255 @@
+"""`from_pointer`: memory described by hand, and descriptions of no memory."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import interchange as ix
+from interchange._terms.errors import InterchangeError
+from interchange.abi import DLDeviceType
+
+BLOCK = (ctypes.c_float * 6)(*range(6))
+ADDRESS = ctypes.addressof(BLOCK)
+
+
+def refusal(*arguments, **keywords):
+    """Return the class and the rule that a description is refused with."""
+    with pytest.raises(InterchangeError) as caught:
+        ix.from_pointer(*arguments, **keywords)
+    assert str(caught.value).startswith("from_pointer(): ")
+    return type(caught.value), caught.value.rule
+
+
+# ---------------------------------------------------------------- what comes in
+
+
+def test_c_order_is_the_default():
+    """Address, shape and element type are enough."""
+    found = ix.from_pointer(ADDRESS, (2, 3), "float32", owner=BLOCK)
+
+    assert (found.ptr, found.shape, found.strides) == (ADDRESS, (2, 3), (3, 1))
+    assert (found.dtype.name, str(found.device)) == ("float32", "cpu")
+    assert (found.readonly, found.owner) == (False, BLOCK)
+    assert found.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+def test_strides_count_elements():
+    """Those of DLPack, not those of NumPy."""
+    found = ix.from_pointer(ADDRESS + 20, (3, 2), "float32", strides=(-1, -3), owner=BLOCK)
+
+    assert found.tolist() == [[5.0, 2.0], [4.0, 1.0], [3.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "<f4", np.float32, np.dtype("f4"), (2, 32), ix.DType(2, 32)]
+)
+def test_an_element_type_is_named_in_any_way(dtype):
+    """Whatever `DType.of` takes."""
+    assert ix.from_pointer(ADDRESS, (6,), dtype).dtype.name == "float32"
+
+
+@pytest.mark.parametrize("shape", [(2, 3), [2, 3], np.array([2, 3]), (np.int64(2), np.uint8(3))])
+def test_a_shape_is_any_sequence_of_ints(shape):
+    """What comes out is a tuple of exact ints."""
+    found = ix.from_pointer(ADDRESS, shape, "float32").shape
+
+    assert (found, {type(extent) for extent in found}) == ((2, 3), {int})
+
+
+@pytest.mark.parametrize("readonly", [True, False, 1, 0])
+def test_the_caller_says_who_may_write(readonly):
+    """Memory described by hand is never unknown."""
+    assert ix.from_pointer(ADDRESS, (6,), "float32", readonly=readonly).readonly is bool(readonly)
+
+
+@pytest.mark.parametrize("kind", list(DLDeviceType))
+def test_memory_may_be_anywhere(kind):
+    """The address is not followed here."""
+    found = ix.from_pointer(0xDEAD000, (2, 3), "float32", device=(int(kind), 1))
+
+    assert found.__dlpack_device__() == (kind, 1)
+
+
+def test_the_owner_lives_as_long_as_the_memory_is_used():
+    """It goes with the last export."""
+
+    class Owner:
+        pass
+
+    owner = Owner()
+    alive = weakref.ref(owner)
+    out = np.from_dlpack(ix.from_pointer(ADDRESS, (6,), "float32", owner=owner))
+    del owner
+    gc.collect()
+    assert alive() is not None
+
+    del out
+    gc.collect()
+
+    assert alive() is None
+
+
+def test_without_an_owner_there_is_none():
+    """The caller then sees to the memory."""
+    assert ix.from_pointer(ADDRESS, (6,), "float32").owner is None
+
+
+@pytest.mark.parametrize("ptr", [0, 1, 2**64 - 1, 2**64, 2**70])
+def test_an_empty_array_may_point_anywhere(ptr):
+    """Its address is 0 here."""
+    found = ix.from_pointer(ptr, (3, 0), "float32")
+
+    assert (found.ptr, found.tolist()) == (0, [[], [], []])
+
+
+def test_page_locked_memory_can_be_read():
+    """The host follows its addresses."""
+    assert ix.from_pointer(ADDRESS, (6,), "float32", device="cuda_host:0").tolist() == list(BLOCK)
+
+
+@pytest.mark.parametrize("stream", [None, -1, 1, 2, 77])
+def test_device_memory_may_have_a_stream(stream):
+    """Legal values are taken."""
+    assert ix.from_pointer(8, (1,), "int8", device="cuda", stream=stream).shape == (1,)
+
+
+# ---------------------------------------------------------------- what does not
+
+ARGUMENT = (ix.ArgumentError, "IX-ARGUMENT-1")
+POINTER = (ix.ArgumentError, "IX-POINTER-1")
+
+
+@pytest.mark.parametrize("ptr", [None, 1.5, "4096", b"", True, -1, -(2**70), BLOCK], ids=repr)
+def test_an_address_is_an_int_from_0_on(ptr):
+    """Other types are wrong arguments, and so are negative numbers."""
+    assert refusal(ptr, (6,), "float32") == POINTER
+
+
+@pytest.mark.parametrize("shape", [None, 6, 6.0, "6", (6.0,), (None,), ("6",), object()], ids=repr)
+def test_a_shape_is_made_of_ints(shape):
+    """Other types are wrong arguments."""
+    assert refusal(ADDRESS, shape, "float32") == ARGUMENT
+
+
+@pytest.mark.parametrize("strides", [3, "31", (3.0, 1), (3, None)], ids=repr)
+def test_strides_are_made_of_ints(strides):
+    """Other types are wrong arguments."""
+    assert refusal(ADDRESS, (2, 3), "float32", strides=strides) == ARGUMENT
+
+
+@pytest.mark.parametrize("strides", [(), (1,), (3, 1, 1)])
+def test_each_axis_has_its_stride(strides):
+    """Shape and strides are of the same length."""
+    assert refusal(ADDRESS, (2, 3), "float32", strides=strides) == POINTER
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        ("float33", (ix.UnsupportedDTypeError, "DLP-DTYPE-1")),
+        (">f4", (ix.UnsupportedDTypeError, "DLP-DTYPE-3")),
+        (np.dtype("O"), (ix.UnsupportedDTypeError, "DLP-DTYPE-3")),
+        (None, ARGUMENT),
+        (32, ARGUMENT),
+    ],
+    ids=repr,
+)
+def test_an_element_type_that_is_none_is_refused(dtype, expected):
+    """As by `DType.of`, and in the name of this call."""
+    assert refusal(ADDRESS, (6,), dtype) == expected
+
+
+@pytest.mark.parametrize(
+    ("device", "expected"),
+    [
+        ("gpu", (ix.UnsupportedDeviceError, "DLP-DEV-1")),
+        ((99, 0), (ix.UnsupportedDeviceError, "DLP-DEV-1")),
+        (None, ARGUMENT),
+        (5, ARGUMENT),
+    ],
+    ids=repr,
+)
+def test_a_device_that_is_none_is_refused(device, expected):
+    """As by `Device.of`, and in the name of this call."""
+    assert refusal(ADDRESS, (6,), "float32", device=device) == expected
+
+
+@pytest.mark.parametrize(
+    ("device", "stream", "rule"),
+    [
+        ("cpu", 0, "DLP-STREAM-1"),
+        ("cpu", 7, "DLP-STREAM-1"),
+        ("cuda_host:0", 7, "DLP-STREAM-1"),
+        ("cuda:0", 0, "DLP-STREAM-2"),
+        ("cuda_managed:0", -2, "DLP-STREAM-2"),
+        ("rocm:0", 1, "DLP-STREAM-3"),
+        ("cuda:0", "7", "DLP-STREAM-4"),
+        ("cuda:0", True, "DLP-STREAM-4"),
+    ],
+)
+def test_a_stream_that_is_none_is_refused(device, stream, rule):
+    """Each device has its own streams, and the host has none."""
+    assert refusal(0xDEAD000, (6,), "float32", device=device, stream=stream) == (
+        ix.StreamError,
+        rule,
+    )
+
+
+E = ix.ExchangeError
+
+
+@pytest.mark.parametrize(
+    ("ptr", "shape", "strides", "rule"),
+    [
+        (0, (6,), None, "DLP-DATA-1"),
+        (0, (), None, "DLP-DATA-1"),
+        (8, (2, -3), None, "DLP-SHAPE-3"),
+        (8, (0, -1), None, "DLP-SHAPE-3"),
+        (8, (1,) * 65, None, "DLP-SHAPE-1"),
+        (8, (2**61,), None, "DLP-SHAPE-4"),
+        (8, (2**40, 2**40), (0, 0), "DLP-SHAPE-4"),
+        (8, (0, 2**40, 2**40), None, "DLP-SHAPE-4"),
+        (8, (2,), (2**62,), "DLP-STRIDES-2"),
+        (8, (2,), (2**63,), "DLP-STRIDES-2"),
+        (8, (1,), (2**63,), "DLP-STRIDES-2"),
+        (8, (2,), (-(2**62),), "DLP-STRIDES-2"),
+        (8, (4,), (-1,), "DLP-STRIDES-2"),
+        (2**64 - 8, (3,), None, "DLP-STRIDES-2"),
+        (2**64, (1,), None, "DLP-STRIDES-2"),
+        (2**70, (1,), None, "DLP-STRIDES-2"),
+    ],
+)
+def test_a_description_of_no_memory_is_refused(ptr, shape, strides, rule):
+    """Null, negative, too many axes, too large, and beyond either end of the address range."""
+    assert refusal(ptr, shape, "float32", strides=strides) == (E, rule)
+
+
+@pytest.mark.parametrize("device", ["opencl:0", "vulkan:0", "metal:0"])
+def test_a_handle_is_not_held_against_the_address_range(device):
+    """It is no address; only 0 is no handle."""
+    assert ix.from_pointer(2**64 - 1, (6,), "float32", device=device).ptr == 2**64 - 1
+    assert refusal(0, (6,), "float32", device=device) == (E, "DLP-DATA-1")
+
+
+@given(
+    st.integers(-8, 2**65),
+    st.lists(st.integers(-1, 2**40), max_size=3).map(tuple),
+    st.lists(st.integers(-(2**40), 2**40), max_size=3).map(tuple),
+    st.sampled_from(["int8", "float64", "complex128", "int4"]),
+)
+def test_any_numbers_are_memory_or_a_refusal(ptr, shape, strides, dtype):
+    """No description gets past the rules: what passes lies within the address range."""
+    try:
+        found = ix.from_pointer(ptr, shape, dtype, strides=strides or None)
+    except InterchangeError:
+        return
+
+    low, high = found._spec.layout.byte_bounds(found.itemsize)
+    assert found.size == 0 or (found.ptr == ptr and ptr + low > 0 and ptr + high <= 2**64)

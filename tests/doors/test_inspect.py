@@ -1,0 +1,393 @@
+"""`inspect`: what is inside, everything that is wrong with it, and nothing consumed."""
+
+from __future__ import annotations
+
+import array
+import gc
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange._doors.inspection import Finding
+from interchange.abi import LEGACY, RULES, VERSIONED, capsule_destructor, capsule_name, new_capsule
+from interchange.testing import producers
+
+ZOO, LEGAL = producers.zoo(), producers.legal()
+
+
+def rules(report):
+    """Return the rules that a report and its parts cite."""
+    found = [finding.rule for finding in report.findings]
+    return found + [rule for part in report.parts for rule in rules(part)]
+
+
+def part(report, kind):
+    """Return the part of a report about one protocol."""
+    (found,) = (one for one in report.parts if one.kind == kind)
+    return found
+
+
+# ---------------------------------------------------------------- capsules
+
+
+@pytest.mark.parametrize(("max_version", "version"), [(None, "before 1.0"), ((1, 3), "1.")])
+def test_a_capsule_is_opened(max_version, version):
+    """Every field of the struct is told."""
+    memory = np.zeros((2, 3), "f4")
+
+    report = ix.inspect(ix.to_capsule(memory, max_version=max_version))
+
+    fields = report.fields
+    assert fields["version"].startswith(version)
+    assert fields["data"] == hex(memory.ctypes.data)
+    assert (fields["byte_offset"], fields["device"], fields["ndim"]) == ("0", "cpu", "2")
+    assert (fields["shape"], fields["strides"]) == ("(2, 3)", "(3, 1) [elements]")
+    assert fields["dtype"] == "float32 (2, 32, 1)"
+    assert report.ok
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [(0, "none"), (1, "read-only"), (2, "copied"), (3, "read-only, copied"), (4, "padded")],
+)
+def test_flags_are_told_in_words(flags, words):
+    """Those of a versioned struct."""
+    source = producers.host().but(flags=flags, generation="versioned")
+
+    assert ix.inspect(source.__dlpack__()).fields["flags"] == words
+
+
+@pytest.mark.parametrize("max_version", [None, (1, 3)])
+def test_a_capsule_is_left_as_it_was(max_version):
+    """Name and destructor stay, and it can be consumed afterwards."""
+    capsule = ix.to_capsule(bytearray(b"abc"), max_version=max_version)
+    before = capsule_name(capsule), capsule_destructor(capsule)
+
+    ix.inspect(capsule)
+
+    assert (capsule_name(capsule), capsule_destructor(capsule)) == before
+    assert before[0] == (LEGACY if max_version is None else VERSIONED)
+    assert ix.from_dlpack(capsule).tolist() == [97, 98, 99]
+
+
+def test_a_consumed_capsule_is_told():
+    """Nothing of it is read."""
+    capsule = ix.to_capsule(bytearray(3))
+    array = ix.from_dlpack(capsule)
+
+    report = ix.inspect(capsule)
+
+    assert (rules(report), report.fields) == (["DLP-CAP-2"], {})
+    assert array.size == 3
+
+
+@pytest.mark.parametrize("name", [None, b"", b"tensor", b"numpy_dltensor", b"dltensor_versione"])
+def test_a_capsule_of_another_kind_is_told(name):
+    """Its pointer is not followed."""
+    report = ix.inspect(new_capsule(8, name, None))
+
+    assert (rules(report), report.fields) == (["DLP-CAP-1"], {})
+
+
+STRUCT_LIES = [
+    name
+    for name, case in ZOO.items()
+    if case.rule is not None
+    and not name.startswith(("device-a", "device-none", "device-without", "device-of"))
+    and name not in {"no-dlpack", "device-unknown"}
+]
+
+
+@pytest.mark.parametrize("name", STRUCT_LIES)
+def test_whatever_is_wrong_with_a_producer_is_told_with_its_rule(name):
+    """Everything that an import refuses is found, and the deleter runs as after any refusal."""
+    case = ZOO[name]
+    source = case.make()
+
+    found = rules(ix.inspect(source))
+    gc.collect()
+
+    assert case.rule in found
+    assert source.deleter_calls == len(source.loans) * (case.releases or name == "no-dlpack-device")
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_whatever_is_legal_breaks_no_rule(name):
+    """Odd is not wrong: what a consumer must put up with is told, and nothing else is."""
+    source = LEGAL[name].make()
+    tolerated = {
+        "DLP-DATA-3": 0 in source.said.shape if isinstance(source.said.shape, tuple) else False,
+        "DLP-STRIDES-1": source.said.strides is None and source.said.axes > 0,
+        "DLP-DEV-3": source.manners.advertises == (3, 0),
+    }
+
+    found = rules(ix.inspect(source))
+
+    assert [rule for rule in found if not tolerated.get(rule)] == []
+
+
+def test_all_that_is_wrong_is_told_at_once():
+    """An import stops at the first broken rule, a report does not."""
+    source = producers.host().but(
+        generation="versioned",
+        advertises=(1, 0),
+        device=(99, 0),
+        dtype=(99, 8, 1),
+        shape=(2, -3),
+        data=None,
+        byte_offset=2**63,
+    )
+
+    found = rules(ix.inspect(source.__dlpack__()))
+
+    assert {"DLP-DEV-1", "DLP-DTYPE-1", "DLP-SHAPE-3", "DLP-DATA-1", "DLP-DATA-2"} <= set(found)
+
+
+def test_of_a_foreign_major_nothing_else_is_read():
+    """The rest of the struct means what that version says."""
+    report = ix.inspect(producers.zoo()["major-2-and-nonsense"].make().__dlpack__())
+
+    assert (rules(report), set(report.fields)) == (["DLP-VER-1"], {"version"})
+
+
+# ---------------------------------------------------------------- producers
+
+
+def test_a_producer_is_asked_once_for_each_thing():
+    """Its device and one capsule; nothing is consumed."""
+    source = producers.host()
+
+    report = ix.inspect(source)
+    gc.collect()
+
+    assert sorted(call.method for call in source.log) == ["__dlpack__", "__dlpack_device__"]
+    assert part(report, "__dlpack__").fields["__dlpack_device__"] == "cpu"
+    assert source.deleter_calls == 1
+
+
+def test_a_producer_with_streams_is_asked_not_to_wait():
+    """Nothing will be read."""
+    source = producers.claiming((2, 0))
+
+    ix.inspect(source)
+
+    assert source.log[-1].keywords["stream"] == -1
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError, BufferError, RuntimeError, MemoryError])
+@pytest.mark.parametrize("where", ["raises", "device_raises"])
+def test_what_a_producer_raises_is_told(error, where):
+    """Its own words are shown, and the report goes on."""
+    source = producers.host().but(**{where: error("the producer's own")})
+
+    report = part(ix.inspect(source), "__dlpack__")
+
+    shown = report.fields["capsule" if where == "raises" else "__dlpack_device__"]
+    assert "the producer's own" in shown
+    assert error.__name__ in shown
+
+
+@pytest.mark.parametrize("where", ["raises", "device_raises"])
+def test_an_interrupt_stops_a_report(where):
+    """The user's Ctrl-C is no finding."""
+    source = producers.host().but(**{where: KeyboardInterrupt()})
+
+    with pytest.raises(KeyboardInterrupt):
+        ix.inspect(source)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in ZOO
+        if name.startswith(("device-a", "device-none", "device-without", "device-of"))
+    ],
+)
+def test_nonsense_about_the_device_is_told(name):
+    """And the capsule is looked at all the same."""
+    report = ix.inspect(ZOO[name].make())
+
+    assert ZOO[name].rule in rules(report)
+    assert part(report, "__dlpack__").parts
+
+
+# ---------------------------------------------------------------- records
+
+
+class Interface:
+    """An object with any record of both kinds."""
+
+    def __init__(self, record):
+        self.__cuda_array_interface__ = record
+
+
+GOOD = {"shape": (2, 3), "typestr": "<f4", "data": (4096, False), "version": 3}
+
+
+def test_a_record_is_told():
+    """A dict, or the attribute of an object."""
+    for report in (ix.inspect(GOOD), part(ix.inspect(Interface(GOOD)), "__cuda_array_interface__")):
+        assert report.fields == {
+            "data": "0x1000",
+            "readonly": "False",
+            "shape": "(2, 3)",
+            "strides": "C order",
+            "typestr": "'<f4'",
+            "version": "3",
+        }
+        assert report.ok
+
+
+@pytest.mark.parametrize("stream", [1, 2, 77])
+def test_a_stream_in_a_record_is_told(stream):
+    """That of the producer."""
+    assert ix.inspect({**GOOD, "stream": stream}).fields["stream"] == str(stream)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"shape": 6}, "CAI-SHAPE-1"),
+        ({"shape": (-1,)}, "CAI-SHAPE-1"),
+        ({"strides": (4,)}, "CAI-STRIDES-2"),
+        ({"strides": "C"}, "CAI-STRIDES-1"),
+        ({"typestr": "f4"}, "CAI-TYPESTR-1"),
+        ({"data": 4096}, "CAI-DATA-1"),
+        ({"data": (0, False)}, "CAI-DATA-2"),
+        ({"data": None}, "CAI-DATA-1"),
+        ({"stream": 0}, "CAI-STREAM-1"),
+        ({"version": -1}, "CAI-VER-1"),
+        ({"mask": Interface(GOOD)}, "CAI-MASK-1"),
+        ({"shape": (2**62, 4)}, "DLP-SHAPE-4"),
+        ({"strides": (12, 3)}, "DLP-STRIDES-3"),
+        ({"typestr": ">f4"}, "DLP-DTYPE-3"),
+        ({"typestr": "|O8"}, "DLP-DTYPE-3"),
+    ],
+    ids=repr,
+)
+def test_whatever_is_wrong_with_a_record_is_told(change, rule):
+    """Form and contents."""
+    assert rule in rules(ix.inspect({**GOOD, **change}))
+    assert rule in rules(ix.inspect(Interface({**GOOD, **change})))
+
+
+def test_all_that_is_wrong_with_a_record_is_told_at_once():
+    """An import stops at the first broken rule, a report does not."""
+    record = {"shape": 6, "typestr": "f4", "data": 4096, "strides": "C", "version": -1, "stream": 0}
+
+    assert set(rules(ix.inspect(record))) == {
+        "CAI-SHAPE-1",
+        "CAI-TYPESTR-1",
+        "CAI-DATA-1",
+        "CAI-STRIDES-1",
+        "CAI-VER-1",
+        "CAI-STREAM-1",
+    }
+
+
+@pytest.mark.parametrize("record", [{}, {"shape": (1,)}, {1: 2}], ids=repr)
+def test_a_dict_that_is_no_record_is_told(record):
+    """What it lacks is named."""
+    assert rules(ix.inspect(record)) == ["CAI-DICT-1"]
+
+
+@pytest.mark.parametrize("record", [5, "record", [1], object], ids=repr)
+def test_an_attribute_that_is_no_record_is_told(record):
+    """Whatever an object has under that name."""
+    assert rules(ix.inspect(Interface(record))) == ["CAI-DICT-1"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, ValueError, TypeError, KeyError])
+@pytest.mark.parametrize("name", ["__cuda_array_interface__", "__array_interface__"])
+def test_a_record_that_raises_is_told(name, error):
+    """torch raises for tensors that need a gradient: the other protocols are told all the same."""
+
+    def get(_):
+        raise error("the producer's own")
+
+    value = type("Raising", (bytearray,), {name: property(get)})(b"abc")
+
+    report = ix.inspect(value)
+
+    assert "the producer's own" in str(report)
+    assert part(report, "buffer protocol").fields["shape"] == "(3,)"
+
+
+# ---------------------------------------------------------------- buffers and all together
+
+
+def test_a_buffer_is_told():
+    """As the buffer protocol describes it."""
+    report = part(ix.inspect(array.array("i", [1, 2, 3])), "buffer protocol")
+
+    assert report.fields == {
+        "shape": "(3,)",
+        "strides": "(4,) [bytes]",
+        "format": "'i' of 4 bytes",
+        "readonly": "False",
+    }
+
+
+def test_a_buffer_that_cannot_come_in_is_told():
+    """With the rule by which from_buffer() refuses it."""
+    assert "BUF-FORMAT-1" in rules(ix.inspect(np.zeros(3, ">i4")))
+
+
+def test_every_protocol_of_an_object_is_told():
+    """NumPy speaks three."""
+    report = ix.inspect(np.zeros(3))
+
+    assert [one.kind for one in report.parts] == [
+        "__dlpack__",
+        "__array_interface__",
+        "buffer protocol",
+    ]
+    assert report.ok
+
+
+@pytest.mark.parametrize("value", [None, 5, "text", [1], object], ids=repr)
+def test_what_speaks_nothing_is_refused(value):
+    """There is nothing to report."""
+    with pytest.raises(ix.NoProtocolError) as caught:
+        ix.inspect(value)
+
+    assert (caught.value.call, caught.value.rule) == ("inspect()", "IX-PROTOCOL-1")
+
+
+def test_a_class_is_told_without_a_crash():
+    """Its methods need an object, which the report says."""
+    assert "needs an argument" in str(ix.inspect(np.ndarray))
+
+
+# ---------------------------------------------------------------- the report
+
+
+def test_a_finding_prints_severity_rule_and_what_was_found():
+    """One line each."""
+    finding = Finding("DLP-DATA-3", "data is not NULL for shape (0,)")
+
+    assert str(finding) == (
+        f"QUIRK  DLP-DATA-3: data is not NULL for shape (0,); {RULES['DLP-DATA-3'].text}"
+    )
+
+
+def test_a_report_is_ok_when_no_part_breaks_a_rule():
+    """Parts count."""
+    broken = ix.Report("x", findings=[Finding("DLP-CAP-1", "y")])
+
+    assert ix.Report("a").ok
+    assert not broken.ok
+    assert not ix.Report("a", parts=[ix.Report("b", parts=[broken])]).ok
+
+
+def test_a_report_prints_its_parts_indented():
+    """Fields in the order of the struct, findings below."""
+    broken = ix.Report("inner", {"data": "0x0"}, [Finding("DLP-CAP-1", "y")])
+
+    lines = str(ix.Report("outer", parts=[broken])).splitlines()
+
+    assert lines[:2] == ["outer", "  inner"]
+    assert lines[2].split() == ["data", "0x0"]
+    assert lines[3].lstrip().startswith("MUST   DLP-CAP-1: y; ")

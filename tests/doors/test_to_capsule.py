@@ -1,0 +1,132 @@
+"""`to_capsule`: capsules for libraries that take nothing else."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange.abi import LEGACY, USED_VERSIONED, VERSIONED, PyCapsule, capsule_name
+from interchange.testing import producers
+
+
+@pytest.mark.parametrize(
+    ("max_version", "name"),
+    [
+        (None, LEGACY),
+        ((0, 8), LEGACY),
+        ((1, 0), VERSIONED),
+        ((1, 3), VERSIONED),
+        ((2, 0), VERSIONED),
+        ((1, 99), VERSIONED),
+    ],
+)
+def test_the_generation_is_the_newest_that_the_consumer_knows(max_version, name):
+    """Legacy unless asked otherwise, since that is what such libraries take."""
+    capsule = ix.to_capsule(bytearray(4), max_version=max_version)
+
+    assert (type(capsule), capsule_name(capsule)) == (PyCapsule, name)
+
+
+@pytest.mark.parametrize("max_version", [None, (1, 3)])
+def test_every_call_gives_a_fresh_capsule(max_version):
+    """Consuming one leaves the next."""
+    array = ix.from_buffer(bytearray(b"abc"))
+    first = ix.to_capsule(array, max_version=max_version)
+    second = ix.to_capsule(array, max_version=max_version)
+
+    assert ix.from_dlpack(first).tolist() == ix.from_dlpack(second).tolist() == [97, 98, 99]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: bytearray(b"abc"),
+        lambda: memoryview(bytearray(b"abc")),
+        lambda: np.frombuffer(bytearray(b"abc"), "u1"),
+        lambda: ix.from_buffer(bytearray(b"abc")),
+        lambda: np.frombuffer(bytearray(b"abc"), "u1").__dlpack__(),
+    ],
+    ids=["bytearray", "memoryview", "ndarray", "Array", "capsule"],
+)
+def test_whatever_asarray_takes_becomes_a_capsule(make):
+    """Objects of every protocol, capsules among them."""
+    assert ix.from_dlpack(ix.to_capsule(make())).tolist() == [97, 98, 99]
+
+
+def test_a_capsule_keeps_the_memory_alive():
+    """Unused, it lets the memory go when it dies."""
+    source = producers.host()
+    capsule = ix.to_capsule(source, max_version=(1, 3))
+    gc.collect()
+    assert source.deleter_calls == 0
+
+    del capsule
+    gc.collect()
+
+    assert source.deleter_calls == 1
+
+
+def test_a_legacy_capsule_of_read_only_memory_is_refused():
+    """The legacy struct could not say so."""
+    with pytest.raises(ix.ReadOnlyError) as caught:
+        ix.to_capsule(b"abc")
+
+    assert caught.value.rule == "DLP-RO-1"
+    assert "max_version" in caught.value.way_out
+
+
+def test_a_versioned_capsule_says_read_only():
+    """The newer struct has a flag."""
+    assert ix.from_dlpack(ix.to_capsule(b"abc", max_version=(1, 0))).readonly is True
+
+
+@pytest.mark.parametrize(("max_version", "expected"), [(None, None), ((1, 3), True)])
+def test_unknown_goes_out_as_unknown_or_as_read_only(max_version, expected):
+    """A legacy capsule says as little as we know, a versioned one errs on the safe side."""
+    array = ix.from_dlpack(producers.host().but(generation="legacy"))
+
+    assert ix.from_dlpack(ix.to_capsule(array, max_version=max_version)).readonly is expected
+
+
+def test_a_consumed_capsule_is_refused():
+    """It belongs to somebody else."""
+    capsule = ix.to_capsule(bytearray(3), max_version=(1, 3))
+    ix.from_dlpack(capsule)
+
+    with pytest.raises(ix.ConsumedCapsuleError) as caught:
+        ix.to_capsule(capsule)
+
+    assert (caught.value.rule, capsule_name(capsule)) == ("DLP-CAP-2", USED_VERSIONED)
+
+
+@pytest.mark.parametrize(
+    "max_version", [1, 1.3, (1,), (1, 3, 0), "1.3", (1.0, 3), [1, 3]], ids=repr
+)
+def test_a_version_is_two_ints(max_version):
+    """Other types are wrong arguments."""
+    with pytest.raises(ix.ArgumentError) as caught:
+        ix.to_capsule(bytearray(3), max_version=max_version)
+
+    assert caught.value.rule == "DLP-VER-2"
+
+
+@pytest.mark.parametrize("stream", [-1, 0, 7])
+def test_host_memory_takes_no_stream(stream):
+    """A stream for the host means a mistake."""
+    with pytest.raises(ix.StreamError) as caught:
+        ix.to_capsule(bytearray(3), stream=stream)
+
+    assert caught.value.rule == "DLP-STREAM-1"
+
+
+def test_device_memory_goes_out_unsynchronized():
+    """This release makes no driver call, and says so where one would be needed."""
+    array = ix.from_pointer(0xDEAD000, (3,), "float32", device="cuda:1")
+
+    assert str(ix.from_dlpack(ix.to_capsule(array, stream=-1)).device) == "cuda:1"
+    with pytest.raises(ix.ExchangeError) as caught:
+        ix.to_capsule(array, stream=7)
+    assert caught.value.rule == "DLP-STREAM-6"

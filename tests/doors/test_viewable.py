@@ -1,0 +1,241 @@
+"""`viewable`: named arguments arrive as Arrays, however they are passed."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange.testing import producers
+
+
+def kinds(*values):
+    """Return which values are Arrays."""
+    return [type(value) is ix.Array for value in values]
+
+
+# ---------------------------------------------------------------- how arguments come
+
+
+def test_by_position_and_by_keyword():
+    """Both arrive as Arrays, others as they are."""
+
+    @ix.viewable("x", "y")
+    def function(x, y, z):
+        return kinds(x, y, z)
+
+    assert function(b"a", b"b", b"c") == [True, True, False]
+    assert function(z=b"c", y=b"b", x=b"a") == [True, True, False]
+    assert function(b"a", z=b"c", y=b"b") == [True, True, False]
+
+
+def test_keyword_only_and_positional_only():
+    """The kinds of a parameter are kept."""
+
+    @ix.viewable("x", "y")
+    def function(x, /, *, y):
+        return kinds(x, y)
+
+    assert function(b"a", y=b"b") == [True, True]
+    with pytest.raises(TypeError):
+        function(x=b"a", y=b"b")
+    with pytest.raises(TypeError):
+        function(b"a", b"b")
+
+
+def test_each_value_of_a_starred_parameter():
+    """All of *args and all of **kwargs are imported."""
+
+    @ix.viewable("rest", "named")
+    def function(first, *rest, **named):
+        return kinds(first, *rest, *named.values())
+
+    assert function(b"a", b"b", b"c", d=b"d") == [False, True, True, True]
+    assert function(b"a") == [False]
+
+
+def test_starred_parameters_that_are_not_named_stay():
+    """Only what is named is touched."""
+
+    @ix.viewable("x")
+    def function(x, *rest, **named):
+        return kinds(x, *rest, *named.values())
+
+    assert function(b"a", b"b", c=b"c") == [True, False, False]
+
+
+def test_none_stays_none():
+    """Optional arguments stay optional, by default and when passed."""
+
+    @ix.viewable("x", "out")
+    def function(x, out=None):
+        return x, out
+
+    assert function(None) == (None, None)
+    assert function(b"a", out=None)[1] is None
+    assert type(function(b"a", out=bytearray(1))[1]) is ix.Array
+
+
+def test_a_default_arrives_as_an_array_too():
+    """The body need not tell a default from an argument."""
+
+    @ix.viewable("x")
+    def function(x=b"abc"):
+        return x.tolist()
+
+    assert function() == [97, 98, 99]
+
+
+def test_an_array_stays_the_array_it_is():
+    """Nothing is wrapped twice."""
+    array = ix.from_buffer(b"abc")
+
+    assert ix.viewable("x")(lambda x: x)(array) is array
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.zeros(3, "u1"), bytearray(3), ix.to_capsule(bytearray(3)), producers.host((3,), "uint8")],
+    ids=["ndarray", "bytearray", "capsule", "producer"],
+)
+def test_whatever_asarray_takes_arrives(value):
+    """Objects of every protocol."""
+    assert ix.viewable("x")(lambda x: x.shape)(value) == (3,)
+
+
+# ---------------------------------------------------------------- what is decorated
+
+
+def test_methods_of_every_kind():
+    """self and cls are left alone."""
+
+    class Model:
+        @ix.viewable("x")
+        def method(self, x):
+            return isinstance(self, Model), *kinds(x)
+
+        @classmethod
+        @ix.viewable("x")
+        def class_method(cls, x):
+            return cls is Model, *kinds(x)
+
+        @staticmethod
+        @ix.viewable("x")
+        def static_method(x):
+            return True, *kinds(x)
+
+    model = Model()
+
+    assert model.method(b"a") == (True, True)
+    assert model.method(x=b"a") == (True, True)
+    assert model.class_method(b"a") == (True, True)
+    assert model.static_method(x=b"a") == (True, True)
+
+
+def test_coroutines_stay_coroutines():
+    """The arguments are imported at the call."""
+
+    @ix.viewable("x")
+    async def function(x):
+        return kinds(x)
+
+    assert asyncio.run(function(b"a")) == [True]
+
+
+def test_the_function_looks_as_before():
+    """Name, docstring and signature are those of the function."""
+
+    @ix.viewable("x")
+    def function(x: object, *, scale: float = 1.0) -> None:
+        """Do something."""
+
+    assert (function.__name__, function.__doc__) == ("function", "Do something.")
+    assert list(inspect.signature(function).parameters) == ["x", "scale"]
+
+
+def test_without_names_nothing_is_imported():
+    """An empty decoration changes nothing."""
+    assert ix.viewable()(lambda x: x)(b"a") == b"a"
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("name", ["z", "", "X", "self", 1, None], ids=repr)
+def test_a_name_that_is_no_parameter_is_refused_at_decoration(name):
+    """A typo shows when the module is imported, not when somebody calls."""
+    decorate = ix.viewable("x", name)
+
+    with pytest.raises(ix.ArgumentError) as caught:
+        decorate(lambda x, y: (x, y))
+
+    assert caught.value.rule == "IX-ARGUMENT-1"
+    assert repr(name) in caught.value.what
+
+
+def test_a_stream_that_is_no_parameter_is_refused_at_decoration():
+    """The same holds for the stream."""
+    with pytest.raises(ix.ArgumentError, match="'stream' is no parameter"):
+        ix.viewable("x", stream="stream")(lambda x: x)
+
+
+def test_an_argument_that_speaks_nothing_is_refused():
+    """The error is that of asarray()."""
+    with pytest.raises(ix.NoProtocolError, match="IX-PROTOCOL-1"):
+        ix.viewable("x")(lambda x: x)("text")
+
+
+def test_a_wrong_call_is_refused_as_python_refuses_it():
+    """A missing argument is a TypeError of the call."""
+    with pytest.raises(TypeError, match="missing a required argument"):
+        ix.viewable("x")(lambda x, y: (x, y))(b"a")
+
+
+def test_an_error_of_the_function_comes_through():
+    """The decorator catches nothing."""
+
+    @ix.viewable("x")
+    def function(x):
+        raise RuntimeError(x.size)
+
+    with pytest.raises(RuntimeError, match="3"):
+        function(b"abc")
+
+
+# ---------------------------------------------------------------- streams
+
+
+def test_the_named_stream_is_sent_to_producers_with_streams():
+    """Whoever has streams is told on which one the function will work."""
+    source = producers.claiming((2, 0))
+
+    @ix.viewable("x", stream="stream")
+    def function(x, stream=None):
+        return str(x.device), stream
+
+    assert function(source, stream=7) == ("cuda:0", 7)
+    assert source.log[-1].keywords["stream"] == 7
+
+
+def test_host_producers_are_sent_no_stream():
+    """They would refuse it."""
+    source = producers.host()
+
+    ix.viewable("x", stream="stream")(lambda x, stream=None: (x, stream))(source, stream=7)
+
+    assert "stream" not in source.log[-1].keywords
+
+
+@pytest.mark.parametrize(
+    "value", [b"abc", np.zeros(3, ml_dtypes.bfloat16), np.zeros(3, "u1")], ids=str
+)
+def test_a_stream_takes_no_protocol_away(value):
+    """What comes in without a stream comes in with one."""
+
+    function = ix.viewable("x", stream="stream")(lambda x, stream=None: (x.shape, stream))
+
+    assert (function(value), function(value, stream=7)) == (((3,), None), ((3,), 7))

@@ -1,0 +1,68 @@
+"""Stream-like objects to handles, by the ``__cuda_stream__`` protocol."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interchange import StreamError
+from interchange._streams.handles import stream_handle
+
+
+class Stream:
+    """A stream of the protocol, with any answer."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __cuda_stream__(self):
+        return self.answer
+
+
+def test_none_stays_none():
+    """No stream is no handle."""
+    assert stream_handle(None, "f()") is None
+
+
+@given(st.integers())
+def test_an_int_is_its_own_handle(number):
+    """Whether it is legal depends on the device, and is asked elsewhere."""
+    assert stream_handle(number, "f()") == number
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_an_object_is_asked_for_its_handle(handle):
+    """The second number of the answer is the handle."""
+    assert stream_handle(Stream((0, handle)), "f()") == handle
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, 7, (7,), (0, 7, 1), [0, 7], (0, None), (0, "7"), (0, True), ("0", 7)],
+    ids=repr,
+)
+def test_another_answer_is_refused(answer):
+    """A stranger's nonsense is refused in our words."""
+    with pytest.raises(StreamError) as caught:
+        stream_handle(Stream(answer), "f()")
+
+    assert caught.value.rule == "DLP-STREAM-4"
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "7", b"7", (0, 7), object()], ids=repr)
+def test_what_is_no_stream_is_refused(value):
+    """Other objects have no handle, bools and floats included."""
+    with pytest.raises(StreamError, match=r"^f\(\): stream="):
+        stream_handle(value, "f()")
+
+
+def test_an_error_of_the_streams_own_comes_through():
+    """A destroyed stream says so itself."""
+
+    class Destroyed:
+        def __cuda_stream__(self):
+            raise RuntimeError("destroyed")
+
+    with pytest.raises(RuntimeError, match="destroyed"):
+        stream_handle(Destroyed(), "f()")

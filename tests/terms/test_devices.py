@@ -1,0 +1,256 @@
+"""Devices: their names, what names them, and what each kind can do."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interchange import ArgumentError, Device, UnsupportedDeviceError
+from interchange._terms.devices import CPU, HANDLES, HOST_ACCESSIBLE, NAMES
+from interchange._terms.errors import InterchangeError
+from interchange.abi import DLDeviceType
+
+EXPECTED = {  # number in dlpack.h -> name here
+    1: "cpu",
+    2: "cuda",
+    3: "cuda_host",
+    4: "opencl",
+    7: "vulkan",
+    8: "metal",
+    9: "vpi",
+    10: "rocm",
+    11: "rocm_host",
+    12: "ext_dev",
+    13: "cuda_managed",
+    14: "oneapi",
+    15: "webgpu",
+    16: "hexagon",
+    17: "maia",
+    18: "trn",
+    19: "tpu",
+    20: "tpu_host",
+    21: "ascend",
+}
+
+every_type = pytest.mark.parametrize("number", EXPECTED, ids=EXPECTED.values())
+
+
+def refusal(function, *arguments):
+    """Return the class and the rule that a call is refused with."""
+    with pytest.raises(InterchangeError) as caught:
+        function(*arguments)
+    return type(caught.value), caught.value.rule
+
+
+UNKNOWN = (UnsupportedDeviceError, "DLP-DEV-1")
+NO_DEVICE = (ArgumentError, "IX-ARGUMENT-1")
+
+
+# ---------------------------------------------------------------- the table
+
+
+def test_every_device_type_of_the_header_has_a_name():
+    """No member of DLDeviceType is left out."""
+    assert {int(kind): name for kind, name in NAMES.items()} == EXPECTED
+    assert set(NAMES) == set(DLDeviceType)
+
+
+@every_type
+def test_a_device_prints_as_type_and_ordinal(number):
+    """Only the first host is written without its ordinal."""
+    name = EXPECTED[number]
+
+    assert str(Device(number, 3)) == f"{name}:3"
+    assert str(Device(number)) == ("cpu" if number == 1 else f"{name}:0")
+    assert repr(Device(number, 3)) == f"Device('{name}:3')"
+
+
+@every_type
+def test_a_device_is_found_by_its_text(number):
+    """What it prints as names it."""
+    for ordinal in (0, 1, 17):
+        device = Device(number, ordinal)
+        assert Device.of(str(device)) is device
+
+
+@every_type
+def test_a_bare_name_is_the_first_of_its_kind(number):
+    """Without an ordinal a name means number 0."""
+    assert Device.of(EXPECTED[number]) is Device(number, 0)
+
+
+@every_type
+def test_the_protocol_of_devices_goes_round(number):
+    """Type and id of the protocol name the device, as a tuple and as a method."""
+    device = Device(number, 2)
+
+    assert device.__dlpack_device__() == (number, 2)
+    assert Device.of((number, 2)) is device
+
+
+@every_type
+def test_the_host_reads_host_pinned_and_managed_memory(number):
+    """Those four types have addresses that the host can follow."""
+    assert Device(number).is_host_accessible == (number in {1, 3, 11, 13})
+    assert (DLDeviceType(number) in HOST_ACCESSIBLE) == (number in {1, 3, 11, 13})
+
+
+@every_type
+def test_three_types_have_handles(number):
+    """On OpenCL, Vulkan and Metal ``data`` is no address."""
+    assert Device(number).has_handles == (number in {4, 7, 8})
+    assert (DLDeviceType(number) in HANDLES) == (number in {4, 7, 8})
+
+
+def test_parts_are_attributes():
+    """Type and id can be asked for."""
+    device = Device(2, 5)
+
+    assert (device.type, device.id) == (DLDeviceType.kDLCUDA, 5)
+
+
+# ---------------------------------------------------------------- values
+
+
+@given(st.sampled_from(sorted(EXPECTED)), st.integers(0, 2**31 - 1))
+def test_equal_devices_are_one_object(number, ordinal):
+    """Devices are singletons, so that ``is`` compares them."""
+    device = Device(number, ordinal)
+
+    assert Device(DLDeviceType(number), ordinal) is device
+    assert Device.of(str(device)) is device
+    assert Device.of(device) is device
+
+
+@every_type
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_come_back_as_the_object(number, protocol):
+    """A pickled device is the same device."""
+    device = Device(number, 1)
+
+    assert pickle.loads(pickle.dumps(device, protocol)) is device
+
+
+def test_copies_are_the_object_itself():
+    """Equal devices are one object, whatever copies it."""
+    assert copy.copy(CPU) is CPU
+    assert copy.deepcopy({"where": CPU})["where"] is CPU
+
+
+def test_devices_are_hashable_and_told_apart():
+    """Devices serve as keys."""
+    devices = {Device(number, ordinal) for number in EXPECTED for ordinal in (0, 1)}
+
+    assert len(devices) == 2 * len(EXPECTED)
+
+
+# ---------------------------------------------------------------- what names one
+
+
+class Placed:
+    """An object that says where it is."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __dlpack_device__(self):
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("cpu", "cpu"),
+        ("cpu:0", "cpu"),
+        ("cpu:1", "cpu:1"),
+        ("cuda", "cuda:0"),
+        ("cuda:12", "cuda:12"),
+        ((2, 1), "cuda:1"),
+        ((DLDeviceType.kDLROCM, 0), "rocm:0"),
+        (Placed((13, 2)), "cuda_managed:2"),
+    ],
+)
+def test_names_tuples_and_placed_objects_name_a_device(value, text):
+    """A device is named in four ways."""
+    assert str(Device.of(value)) == text
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["", ":", ":0", "gpu", "CUDA", "cuda:", "cuda:-1", "cuda: 1", "cuda:1.0", "cuda:x", "cuda:1:2"],
+)
+def test_a_misspelt_name_is_an_unknown_device(value):
+    """A text that names no device is refused."""
+    assert refusal(Device.of, value) == UNKNOWN
+
+
+@pytest.mark.parametrize("value", ["cuda:2147483648", "cuda:99999999999999999999", (0, 0), (5, 0)])
+def test_a_device_that_the_struct_cannot_hold_is_unknown(value):
+    """Ordinals have 31 bits, and 0, 5 and 6 were never device types."""
+    assert refusal(Device.of, value) == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        1,
+        2.5,
+        b"cpu",
+        ["cpu"],
+        (),
+        (1,),
+        (1, 0, 0),
+        (True, False),
+        (1.0, 0),
+        ("cuda", 0),
+        object(),
+    ],
+    ids=repr,
+)
+def test_garbage_is_no_device(value):
+    """What names no device at all is a wrong argument."""
+    assert refusal(Device.of, value) == NO_DEVICE
+
+
+@pytest.mark.parametrize("answer", [None, (1,), (1.0, 0), [1, 0], 5, ("cuda", 0)], ids=repr)
+def test_an_object_that_is_nowhere_is_no_device(answer):
+    """A stranger's ``__dlpack_device__`` that returns nonsense is refused in our words."""
+    assert refusal(Device.of, Placed(answer)) == NO_DEVICE
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(0,), (5, 0), (6, 0), (22, 0), (-1, 0), (2**40, 0), (1, -1), (1, 2**31)],
+    ids=repr,
+)
+def test_unknown_numbers_are_an_unknown_device(arguments):
+    """No number outside the header makes a device."""
+    assert refusal(Device, *arguments) == UNKNOWN
+
+
+@pytest.mark.parametrize("arguments", [(1, "0"), (1, 1.5), (1, None), (None, 0), ([], 0)], ids=repr)
+def test_other_types_make_no_device(arguments):
+    """Type and id are ints; anything else is refused in our words, not in Python's."""
+    assert refusal(Device, *arguments)[1] in {"DLP-DEV-1", "IX-ARGUMENT-1"}
+
+
+def test_the_error_names_the_call():
+    """What the user called begins the message."""
+    with pytest.raises(UnsupportedDeviceError, match=r"^f\(\): device='gpu' is unknown; "):
+        Device.of("gpu", "f()")
+
+
+@given(st.text(max_size=8))
+def test_any_text_is_a_device_or_a_refusal(text):
+    """No text gets out of `Device.of` by another way."""
+    try:
+        found = Device.of(text)
+    except UnsupportedDeviceError as error:
+        found = error.rule
+
+    assert found == "DLP-DEV-1" or Device.of(str(found)) is found

@@ -1,0 +1,187 @@
+"""Errors: what they say, what they are, and that both survive a pickle."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import interchange
+from interchange._terms import errors
+from interchange._terms.errors import InterchangeError, error_for, explain, refuse_record, show
+from interchange.abi import RULES, BrokenRule
+
+BASES = {  # design: what each error is for those who catch Python's own
+    "ExchangeError": (BufferError,),
+    "UnsupportedDTypeError": (interchange.ExchangeError, BufferError),
+    "UnsupportedDeviceError": (interchange.ExchangeError, BufferError),
+    "VersionError": (interchange.ExchangeError, BufferError),
+    "ReadOnlyError": (interchange.ExchangeError, BufferError),
+    "ConsumedCapsuleError": (interchange.ExchangeError, BufferError, ValueError),
+    "CopyNeededError": (interchange.ExchangeError, BufferError, ValueError),
+    "NoProtocolError": (TypeError, AttributeError),
+    "StreamError": (ValueError,),
+    "BackendUnavailableError": (NotImplementedError,),
+    "ArgumentError": (TypeError,),
+    "ViewError": (ValueError,),
+    "OutOfBoundsError": (IndexError,),
+    "ContractError": (ValueError,),
+}
+BUILTINS = (
+    AttributeError,
+    BufferError,
+    IndexError,
+    NotImplementedError,
+    TypeError,
+    ValueError,
+)
+
+every_class = pytest.mark.parametrize("name", BASES)
+every_rule = pytest.mark.parametrize("rule", RULES)
+
+
+def test_the_table_has_every_public_error():
+    """No error class is public without being in the table above."""
+    public = {
+        name
+        for name in interchange.__all__
+        if isinstance(getattr(interchange, name), type)
+        and issubclass(getattr(interchange, name), Exception)
+    }
+
+    assert public == {*BASES, "InterchangeError"}
+
+
+@every_class
+def test_errors_are_what_the_design_says(name):
+    """Each class can be caught under its own bases."""
+    cls = getattr(interchange, name)
+
+    assert issubclass(cls, InterchangeError)
+    assert all(issubclass(cls, base) for base in BASES[name])
+
+
+@every_class
+def test_errors_are_nothing_else(name):
+    """No class is caught by accident, above all none is a TypeError without need."""
+    cls = getattr(interchange, name)
+
+    found = {base for base in BUILTINS if issubclass(cls, base)}
+
+    assert found == {base for base in BUILTINS if any(issubclass(b, base) for b in BASES[name])}
+
+
+@every_class
+def test_the_message_has_call_value_rule_way_out_and_id(name):
+    """The five parts stand in the message in that order."""
+    error = getattr(interchange, name)("f()", "x=3 is odd", "IX-VIEW-1", "halve it")
+
+    assert str(error) == f"f(): x=3 is odd; {RULES['IX-VIEW-1'].text}; halve it [IX-VIEW-1]"
+
+
+@every_class
+def test_the_parts_are_attributes(name):
+    """Programs need not parse the message."""
+    error = getattr(interchange, name)("f()", "x=3 is odd", "IX-VIEW-1", "halve it")
+
+    assert (error.call, error.what) == ("f()", "x=3 is odd")
+    assert (error.rule, error.way_out) == ("IX-VIEW-1", "halve it")
+
+
+@every_class
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("way_out", [None, "halve it"])
+def test_pickles_keep_message_and_parts(name, protocol, way_out):
+    """An error that comes out of another process says the same."""
+    error = getattr(interchange, name)("f()", "x=3 is odd", "DLP-RO-3", way_out)
+
+    again = pickle.loads(pickle.dumps(error, protocol))
+
+    assert type(again) is type(error)
+    assert (str(again), vars(again)) == (str(error), vars(error))
+
+
+@every_class
+def test_copies_keep_message_and_parts(name):
+    """A copied error says the same."""
+    error = getattr(interchange, name)("f()", "x=3 is odd", "DLP-RO-3")
+
+    assert str(copy.copy(error)) == str(error)
+
+
+@every_rule
+def test_every_rule_can_be_cited(rule):
+    """The rule's own text and way out make a whole message."""
+    text = explain("f()", "x", rule)
+
+    assert text == f"f(): x; {RULES[rule].text}; {RULES[rule].way_out} [{rule}]"
+
+
+@every_rule
+def test_every_rule_has_an_error(rule):
+    """Whatever rule is broken, there is a class for it, and its parts are kept."""
+    error = error_for("f()", "x", rule)
+
+    assert (error.rule, error.way_out) == (rule, RULES[rule].way_out)
+    assert isinstance(error, interchange.ExchangeError)
+
+
+@pytest.mark.parametrize(
+    ("rule", "cls"),
+    [
+        ("DLP-DTYPE-1", "UnsupportedDTypeError"),
+        ("DLP-DTYPE-5", "UnsupportedDTypeError"),
+        ("BUF-FORMAT-1", "UnsupportedDTypeError"),
+        ("CAI-TYPESTR-2", "UnsupportedDTypeError"),
+        ("DLP-DEV-1", "UnsupportedDeviceError"),
+        ("DLP-VER-1", "VersionError"),
+        ("DLP-SHAPE-3", "ExchangeError"),
+        ("DLP-STRIDES-2", "ExchangeError"),
+        ("CAI-DATA-1", "ExchangeError"),
+    ],
+)
+def test_the_area_of_a_rule_gives_the_class(rule, cls):
+    """Element types, devices and versions have classes of their own."""
+    assert type(error_for("f()", "x", rule)) is getattr(interchange, cls)
+
+
+def test_an_unknown_rule_is_a_mistake_of_ours():
+    """Nobody can raise an error that cites no rule."""
+    with pytest.raises(KeyError):
+        errors.ExchangeError("f()", "x", "DLP-NONE-1")
+
+
+def test_a_broken_record_becomes_an_error_of_its_area():
+    """What floor 0 found is raised in the words of floor 1, without a chain."""
+    with pytest.raises(interchange.UnsupportedDTypeError) as caught:
+        refuse_record("f()", BrokenRule("CAI-TYPESTR-1", "typestr is 'x'"))
+
+    assert str(caught.value).startswith("f(): typestr is 'x'; ")
+    assert caught.value.__cause__ is None
+
+
+# ---------------------------------------------------------------- reprs of strangers
+
+
+@given(st.one_of(st.text(), st.integers(), st.lists(st.integers())), st.integers(10, 80))
+def test_a_long_repr_is_cut(value, most):
+    """No value makes a message longer than asked; a short one is shown whole."""
+    text = show(value, most)
+
+    assert len(text) <= most
+    assert text == repr(value) or (text.endswith("...") and len(repr(value)) > most)
+
+
+class Unprintable:
+    """Its repr raises."""
+
+    def __repr__(self):
+        raise RuntimeError("no")
+
+
+def test_a_repr_that_raises_is_left_out():
+    """A stranger's repr cannot spoil our error."""
+    assert show(Unprintable()) == "a Unprintable"
