@@ -1,4 +1,7 @@
-"""``python -m interchange``: the same as the ``interchange`` command."""
+"""``python -m interchange``: the same as the ``interchange`` command.
+
+Source: interchange.
+"""
 
 import sys
 

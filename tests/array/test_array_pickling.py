@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import interchange as ix
 from interchange._array.pickling import rebuild_array
-from interchange._terms.errors import InterchangeError
 from interchange.testing import producers
 from interchange.testing.strategies import dtypes, shapes
 
@@ -29,7 +28,7 @@ def around(array, protocol):
 
 def refusal(function, *arguments):
     """Return the rule that a call is refused by."""
-    with pytest.raises(InterchangeError) as caught:
+    with pytest.raises(ix.InterchangeError) as caught:
         function(*arguments)
     return caught.value.rule
 
@@ -283,7 +282,7 @@ def test_an_array_is_never_larger_than_its_pickle(data, shape, name):
     """Whatever shape a pickle claims, the Array stays within the bytes that came."""
     try:
         array = rebuild_array(data, name, shape, "C", False)  # noqa: FBT003 - as pickled
-    except InterchangeError:
+    except ix.InterchangeError:
         return
 
     assert array.nbytes == len(data)

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interchange as ix
-from interchange._terms.errors import InterchangeError
 from interchange.abi import DLDeviceType
 
 BLOCK = (ctypes.c_float * 6)(*range(6))
@@ -21,7 +20,7 @@ ADDRESS = ctypes.addressof(BLOCK)
 
 def refusal(*arguments, **keywords):
     """Return the class and the rule that a description is refused with."""
-    with pytest.raises(InterchangeError) as caught:
+    with pytest.raises(ix.InterchangeError) as caught:
         ix.from_pointer(*arguments, **keywords)
     assert str(caught.value).startswith("from_pointer(): ")
     return type(caught.value), caught.value.rule
@@ -248,7 +247,7 @@ def test_any_numbers_are_memory_or_a_refusal(ptr, shape, strides, dtype):
     """No description gets past the rules: what passes lies within the address range."""
     try:
         found = ix.from_pointer(ptr, shape, dtype, strides=strides or None)
-    except InterchangeError:
+    except ix.InterchangeError:
         return
 
     low, high = found._spec.layout.byte_bounds(found.itemsize)

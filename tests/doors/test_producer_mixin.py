@@ -126,7 +126,7 @@ def test_a_capsule_a_call():
 @pytest.mark.parametrize("answer", [None, 5, b"abc", np.zeros(3)], ids=repr)
 def test_an_answer_that_is_no_array_is_refused(answer):
     """The producer's author is told what to return."""
-    with pytest.raises(ix.NoProtocolError) as caught:
+    with pytest.raises(ix.ExchangeError) as caught:
         ix.asarray(Answering(answer))
 
     assert caught.value.rule == "IX-PRODUCER-1"

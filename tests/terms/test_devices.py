@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interchange import ArgumentError, Device, UnsupportedDeviceError
+from interchange import ArgumentError, Device, InterchangeError, UnsupportedDeviceError
 from interchange._terms.devices import CPU, HANDLES, HOST_ACCESSIBLE, NAMES
-from interchange._terms.errors import InterchangeError
 from interchange.abi import DLDeviceType
 
 EXPECTED = {  # number in dlpack.h -> name here

@@ -6,16 +6,15 @@ was.  Unlike an import, which stops at the first broken rule, this tells them al
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
 from interchange._protocols.dlpack import device_of
 from interchange._protocols.habits import habit_of
 from interchange._streams.rules import STREAM_RULES
-from interchange._terms.devices import Device
-from interchange._terms.dtypes import DType
+from interchange._terms.devices import HANDLES, Device
+from interchange._terms.dtypes import DType, from_typestr
 from interchange._terms.errors import (
     InterchangeError,
     NoProtocolError,
@@ -23,7 +22,7 @@ from interchange._terms.errors import (
     UnsupportedDTypeError,
     show,
 )
-from interchange._terms.layout import MOST_AXES, problem
+from interchange._terms.layout import INT64_MAX, MOST_AXES, Layout, problem, strides_in_elements
 from interchange.abi import (
     DLPACK_MAJOR_VERSION,
     DLPACK_VERSION,
@@ -44,7 +43,19 @@ from interchange.abi import (
 
 from .imports import from_buffer
 
+if TYPE_CHECKING:
+    from interchange.abi import InterfaceRecord
+
 _CALL: Final = "inspect()"
+_ADDRESS_END: Final = 2**64
+_GOOD_RECORD: Final = {
+    "shape": (),
+    "typestr": "|u1",
+    "data": (1, False),
+    "strides": None,
+    "version": 3,
+    "stream": None,
+}
 _FLAGS: Final = ("read-only", "copied", "padded")
 
 
@@ -148,7 +159,11 @@ def inspect(x: Any, /) -> Report:
     if hasattr(x, "__dlpack__"):
         report.parts.append(_inspect_producer(x))
     for attribute in ("__cuda_array_interface__", "__array_interface__"):
-        record = getattr(x, attribute, None)
+        try:
+            record = getattr(x, attribute, None)
+        except Exception as error:  # noqa: BLE001 - a stranger's property may raise anything
+            report.parts.append(Report(attribute, {"record": f"raised {error!r}"}))
+            continue
         if record is not None:
             report.parts.append(_inspect_record(attribute, record))
     buffer = _inspect_buffer(x)
@@ -229,7 +244,7 @@ def _inspect_record(kind: str, record: Any) -> Report:
     try:
         found = parse_record(_with_address(record))
     except BrokenRule as broken:
-        report._broken(broken.rule, broken.what)
+        _tell_all_entries(report, record, broken)
         return report
     report.fields["data"] = f"{found.ptr:#x}"
     report.fields["readonly"] = str(found.readonly)
@@ -243,7 +258,55 @@ def _inspect_record(kind: str, record: Any) -> Report:
         report._broken("CAI-MASK-1", "the record has a mask")
     if 0 not in found.shape and not found.ptr:
         report._broken("CAI-DATA-2", f"the address is 0 for shape {found.shape}")
+    _judge_record(report, found)
     return report
+
+
+def _tell_all_entries(report: Report, record: Any, first: BrokenRule) -> None:
+    """Tell what is wrong with each entry of a record, by putting it among good ones."""
+    report._broken(first.rule, first.what)
+    if not isinstance(record, dict):
+        return
+    for key in record.keys() & _GOOD_RECORD.keys():
+        value = record[key]
+        as_many = key == "strides" and isinstance(value, (tuple, list))
+        axes = {"shape": (0,) * len(value)} if as_many else {}
+        try:
+            parse_record({**_GOOD_RECORD, **axes, key: value})
+        except BrokenRule as broken:
+            if (broken.rule, broken.what) != (first.rule, first.what):
+                report._broken(broken.rule, broken.what)
+
+
+def _judge_record(report: Report, found: InterfaceRecord) -> None:
+    """Tell what keeps a well-formed record from describing plain memory."""
+    itemsize = found.typestr.itemsize
+    try:
+        itemsize = from_typestr(found.typestr, _CALL).itemsize
+    except UnsupportedDTypeError as error:
+        if error.rule != "CAI-TYPESTR-2":  # the object may say what its elements are
+            report._broken(error.rule, error.what)
+    strides = None
+    if found.strides is not None:
+        strides = strides_in_elements(found.shape, found.strides, itemsize)
+        if strides is None:
+            what = f"byte strides {found.strides} with elements of {itemsize} bytes"
+            report._broken("DLP-STRIDES-3", what)
+    _judge_place(report, found.ptr, found.shape, strides, itemsize)
+
+
+def _judge_place(
+    report: Report, ptr: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, itemsize: int
+) -> None:
+    """Tell whether shape and strides fit, by themselves and around the first element."""
+    found = problem(shape, strides, itemsize)
+    if found is not None:
+        report._broken(found[1], found[0])
+    elif ptr and 0 not in shape:
+        low, high = Layout(shape, strides).byte_bounds(itemsize)
+        if ptr + low <= 0 or ptr + high > _ADDRESS_END:
+            what = f"address {ptr:#x} with shape {shape} and strides {strides}"
+            report._broken("DLP-STRIDES-2", what)
 
 
 def _with_address(record: Any) -> Any:
@@ -315,16 +378,18 @@ def _inspect_tensor(report: Report, tensor: Any, *, padded: bool, version: tuple
     strides = _inspect_strides(report, tensor, ndim, version)
     report.fields["shape"] = str(shape)
     report.fields["strides"] = "NULL" if strides is None else f"{strides} [elements]"
-    found = problem(shape, strides, dtype.itemsize if dtype else 1)
-    if found is not None:
-        report._broken(found[1], found[0])
     empty = 0 in shape
+    data, offset = tensor.data or 0, tensor.byte_offset
+    wraps = data + offset >= _ADDRESS_END
+    is_handle = numbers[0] in HANDLES
+    itemsize = dtype.itemsize if dtype else 1
+    _judge_place(report, 0 if is_handle or wraps else data + offset, shape, strides, itemsize)
     if not tensor.data and not empty:
         report._broken("DLP-DATA-1", f"data is NULL for shape {shape}")
     if tensor.data and empty:
         report._broken("DLP-DATA-3", f"data is not NULL for shape {shape}")
-    if tensor.byte_offset >= ctypes.c_uint64(-1).value // 2:
-        report._broken("DLP-DATA-2", f"byte_offset is {tensor.byte_offset}")
+    if offset > INT64_MAX or (wraps and not is_handle and not empty):
+        report._broken("DLP-DATA-2", f"data {data:#x} + byte_offset {offset}")
 
 
 def _inspect_dtype(report: Report, raw: Any, *, padded: bool) -> DType | None:
