@@ -55,7 +55,6 @@ napoleon_use_rtype = False
 # say a type in a docstring ("tuple of int or None") are for people.  Names of ours must be found.
 nitpick_ignore_regex = [
     ("py:class", r"(?!interchange)[^A-Z].*"),
-    ("py:class", r"Finding"),  # an item of Report.findings, described there
     ("py:exc", r"(?:BufferError|ImportError|TypeError|ValueError)"),
 ]
 

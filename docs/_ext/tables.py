@@ -167,7 +167,13 @@ def _streams(number: abi.DLDeviceType) -> str:
 def errors() -> str:
     """Return every error: what else catches it, and what it says."""
     found = [getattr(interchange, name) for name in interchange.__all__]
-    classes = [one for one in found if isinstance(one, type) and issubclass(one, Exception)]
+    classes = [
+        one
+        for one in found
+        if isinstance(one, type)
+        and issubclass(one, Exception)
+        and one is not interchange.InterchangeError  # what all the others are
+    ]
     return table(
         ("Error", "Is also", "Raised when"),
         (
@@ -183,7 +189,7 @@ def errors() -> str:
 
 def _catches(base: type, error: type) -> bool:
     """Whether `base` is a class that people name in ``except`` to catch `error`."""
-    plain = base not in {Exception, BaseException, object}
+    plain = base not in {interchange.InterchangeError, Exception, BaseException, object}
     public = getattr(interchange, base.__name__, None) is base
     return base is not error and plain and (public or base.__module__ == "builtins")
 

@@ -168,9 +168,10 @@ def test_what_the_host_can_read_has_a_record(device):
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0)])
-def test_a_record_of_nothing_has_address_0(shape):
-    """NumPy takes it."""
+def test_numpy_takes_a_record_of_nothing(shape):
+    """The address is not 0, which NumPy before 2.4 refuses."""
     array = ix.asarray(np.zeros(shape))
 
-    assert array.__array_interface__["data"] == (0, False)
+    assert array.ptr == 0
+    assert array.__array_interface__["data"][0] != 0
     assert np.asarray(array).shape == shape

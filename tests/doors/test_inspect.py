@@ -109,7 +109,8 @@ def test_whatever_is_wrong_with_a_producer_is_told_with_its_rule(name):
     gc.collect()
 
     assert case.rule in found
-    assert source.deleter_calls == len(source.loans) * (case.releases or name == "no-dlpack-device")
+    # An import does not ask a producer that is nowhere for its capsule; a report does.
+    assert source.deleter_calls == (1 if name == "no-dlpack-device" else case.releases)
 
 
 @pytest.mark.parametrize("name", LEGAL)
@@ -221,6 +222,9 @@ class Interface:
 
     def __init__(self, record):
         self.__cuda_array_interface__ = record
+
+    def __repr__(self):
+        return "Interface"
 
 
 GOOD = {"shape": (2, 3), "typestr": "<f4", "data": (4096, False), "version": 3}

@@ -207,7 +207,7 @@ def test_a_device_that_the_struct_cannot_hold_is_unknown(value):
         (True, False),
         (1.0, 0),
         ("cuda", 0),
-        object(),
+        frozenset(),
     ],
     ids=repr,
 )

@@ -74,6 +74,12 @@ def test_errors_are_nothing_else(name):
     assert found == {base for base in BUILTINS if any(issubclass(b, base) for b in BASES[name])}
 
 
+@pytest.mark.parametrize("name", ["InterchangeError", *BASES])
+def test_tracebacks_name_what_users_can_import(name):
+    """An error is of the package, not of a private module."""
+    assert getattr(interchange, name).__module__ == "interchange"
+
+
 @every_class
 def test_the_message_has_call_value_rule_way_out_and_id(name):
     """The five parts stand in the message in that order."""

@@ -45,6 +45,8 @@ def check_order(order: object) -> str:
 def check_ints(values: object, name: str, call: str) -> tuple[int, ...]:
     """Return a tuple of exact ints."""
     try:
+        if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__getitem__"):
+            raise TypeError(values)  # noqa: TRY301 - both kinds are worded alike
         found = tuple(as_index(value) for value in values)  # type: ignore[attr-defined]
     except TypeError as error:
         what = f"{name}={show(values)} is no tuple of ints"

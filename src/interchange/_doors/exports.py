@@ -103,7 +103,7 @@ def _refuse_copy(library: str, error: Exception) -> CopyNeededError:
     """Return the error for a library that said that it would have to copy."""
     reason = _first_line(error).partition(". ")[0].rstrip(".")
     what = f"{library} would copy ({reason})"
-    return CopyNeededError(_CALL, what, "DLP-COPY-1", "pass copy=True")
+    return CopyNeededError(_CALL, what, "IX-CONVERT-3", "pass copy=True")
 
 
 def _first_line(error: Exception) -> str:
@@ -235,7 +235,7 @@ def convert(
     BackendUnavailableError
         The library is not known or not installed (IX-CONVERT-1).
     CopyNeededError
-        The library would copy, such as JAX memory not aligned to 64 bytes (DLP-COPY-1).
+        The library would copy, such as JAX memory not aligned to 64 bytes (IX-CONVERT-3).
     ReadOnlyError
         The memory is read-only, or not known to be writable, and the library's arrays would forget
         it (DLP-RO-3).
@@ -299,7 +299,7 @@ def _check_unaltered(sent: Array, found: Array, library: str, *, shares: bool) -
         raise UnsupportedDTypeError(_CALL, what, "IX-CONVERT-2", way_out)
     if shares and found.ptr != sent.ptr:
         what = f"{library} copied {sent.dtype} of shape {sent.shape}"
-        raise CopyNeededError(_CALL, what, "DLP-COPY-1", "pass copy=True")
+        raise CopyNeededError(_CALL, what, "IX-CONVERT-3", "pass copy=True")
 
 
 def _find_target(library: object) -> Target:

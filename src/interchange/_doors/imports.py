@@ -194,8 +194,8 @@ def asarray(
 
     1. an `Array` itself, and an object with ``__interchange__`` (the `Producer` mixin);
     2. DLPack, or a bare capsule;
-    3. ``__array_interface__``, where DLPack refused the element type or is not spoken;
-    4. the buffer protocol;
+    3. ``__array_interface__``, where DLPack refused or is not spoken;
+    4. the buffer protocol, likewise;
     5. ``__array__``, which may copy: it is left out when `copy` is False.
 
     Parameters
@@ -261,15 +261,22 @@ def _first_that_works(
         try:
             return from_dlpack(x, device=target, copy=copy, stream=stream), copy is True
         except BufferError:
-            if not hasattr(x, "__array_interface__"):
+            found = _by_host_protocols(x)
+            if found is None:
                 raise
+            return found, False
+    found = _by_host_protocols(x)
+    return _through_numpy(x, copy) if found is None else (found, False)
+
+
+def _by_host_protocols(x: Any) -> Array | None:
+    """Return an Array of `x` by the array interface or the buffer protocol, or None for neither."""
     if hasattr(x, "__array_interface__"):
-        return from_array_interface(x), False
+        return from_array_interface(x)
     try:
-        return from_buffer(x), False
+        return from_buffer(x)
     except NoProtocolError:
-        pass
-    return _through_numpy(x, copy)
+        return None
 
 
 def _through_numpy(x: Any, copy: bool | None) -> tuple[Array, bool]:

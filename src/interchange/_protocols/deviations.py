@@ -166,6 +166,76 @@ DEVIATIONS: Final = (
         "none: interchange exports version 1",
     ),
     Deviation(
+        "cuda.core",
+        "1.2.2",
+        "copy=True is refused, as are exports of bfloat16 views",
+        "DLP-COPY-2",
+        "the copy is made here",
+    ),
+    Deviation(
+        "tvm_ffi",
+        "0.1.15",
+        "copy=True with max_version is refused",
+        "DLP-COPY-2",
+        "the copy is made here",
+    ),
+    Deviation(
+        "tvm_ffi",
+        "0.1.15",
+        "from_dlpack() takes complex elements, and reading their dtype then raises",
+        "DLP-DTYPE-1",
+        "convert() reads the dtype, and refuses",
+    ),
+    Deviation(
+        "jax",
+        "0.10.2",
+        "from_dlpack() copies memory that is not aligned to 64 bytes without a word",
+        "IX-CONVERT-3",
+        "convert() sends copy=False, and compares the address",
+    ),
+    Deviation(
+        "jax",
+        "0.10.2",
+        "without x64 from_dlpack() makes float32 of float64, int32 of int64, even with copy=False",
+        "IX-CAST-1",
+        "convert() compares the dtype, and refuses",
+    ),
+    Deviation(
+        "mlx",
+        "0.32.4, on the CPU",
+        "from_dlpack() shares no host memory, and makes float32 of float64",
+        "IX-CONVERT-3",
+        "convert() refuses unless copy=True, and compares the dtype",
+    ),
+    Deviation(
+        "mlx",
+        "0.32.4",
+        "__dlpack__() gives legacy capsules whatever max_version says",
+        "DLP-VER-4",
+        "legacy capsules are taken",
+    ),
+    Deviation(
+        "pyarrow",
+        "25",
+        "legacy capsules only, of immutable arrays too; that of a read-only Tensor has NULL data",
+        "DLP-RO-1",
+        "arrays are imported as read-only; asarray() takes such a Tensor by its buffer",
+    ),
+    Deviation(
+        "pyarrow",
+        "25 and 26",
+        "Tensor.from_numpy() makes uint8 of bool",
+        "IX-CAST-1",
+        "convert() refuses",
+    ),
+    Deviation(
+        "warp",
+        "1.19.0",
+        "from_dlpack() of another library's array raises before wp.init()",
+        "IX-CONVERT-2",
+        "convert() calls it",
+    ),
+    Deviation(
         "warp",
         "1.19.0",
         "the deleter and the capsule destructor are Python callbacks",
@@ -237,8 +307,11 @@ NATIVE_RELEASE: Final = frozenset(
 )
 """Libraries whose capsules have compiled destructors that leave a pending exception alone."""
 
-IMMUTABLE: Final = frozenset({"jaxlib"})
-"""Libraries whose arrays are never written, whatever their capsules say."""
+IMMUTABLE: Final = frozenset({("jaxlib", "ArrayImpl"), ("pyarrow", "Array")})
+"""Types, by library and name, whose arrays are never written, whatever their capsules say."""
+
+WRITABLE: Final = frozenset({"warp"})
+"""Libraries that give legacy capsules, and whose arrays may always be written."""
 
 STRAIGHT: Final = frozenset({("numpy", "ndarray")})
 """Types whose memory is always on the host, that take no stream, and know ``max_version``."""

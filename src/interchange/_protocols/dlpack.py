@@ -31,7 +31,7 @@ from interchange.abi.dlpack import (
     DLDeviceType,
 )
 
-from .deviations import EXCHANGE_GUARDS, EXPORT_GUARDS, IMMUTABLE
+from .deviations import EXCHANGE_GUARDS, EXPORT_GUARDS, WRITABLE
 from .habits import habit_of
 
 if TYPE_CHECKING:
@@ -113,29 +113,50 @@ def import_(
         if found is not None:
             return found
     source = device_of(x, call)
+    capsule = _ask(x, habit, _keywords(source, device, handle, copy, call))
+    alone = habit.native_release and sys.getrefcount(capsule) == _core.ALONE
+    tensor = (_core.take_fresh if alone else _core.take)(capsule, x, cls, call)
+    elsewhere = _tell_device(tensor._spec.device, source, device)
+    if elsewhere is not None:
+        del tensor, capsule  # given back before anybody can hold the traceback
+        raise UnsupportedDeviceError(call, elsewhere, "DLP-DEV-3")
+    if habit.is_immutable:
+        tensor._flags = (tensor._flags or 0) | READ_ONLY
+    elif tensor._flags is None and habit.library in WRITABLE:
+        tensor._flags = 0
+    return tensor
+
+
+def _keywords(
+    source: Device, device: Device | None, stream: int | None, copy: bool | None, call: str
+) -> dict[str, Any]:
+    """Return what to ask a producer on `source` for."""
     wanted: dict[str, Any] = {"max_version": DLPACK_VERSION}
     moves_to_host = device is not None and device == CPU != source
     if source.type in STREAM_RULES and not moves_to_host:
-        wanted["stream"] = check_stream(handle, source, call)
+        wanted["stream"] = check_stream(stream, source, call)
     if device is not None and device != source:
         wanted["dl_device"] = device.__dlpack_device__()
     if copy is not None:
         wanted["copy"] = copy
-    capsule = habit.ask(x.__dlpack__, wanted)
-    alone = habit.native_release and sys.getrefcount(capsule) == _core.ALONE
-    tensor = (_core.take_fresh if alone else _core.take)(capsule, x, cls, call)
-    _check_device(tensor._spec.device, source, device, call)
-    if habit.library in IMMUTABLE:
-        tensor._flags = (tensor._flags or 0) | READ_ONLY
-    return tensor
+    return wanted
 
 
-def _check_device(found: Device, said: Device, wanted: Device | None, call: str) -> None:
-    """Refuse a capsule from elsewhere than was said or asked; akin memory is believed."""
+def _ask(x: Any, habit: Habit, wanted: dict[str, Any]) -> Any:
+    """Return the capsule of a producer; one that makes no copies is asked to share."""
+    try:
+        return habit.ask(x.__dlpack__, wanted)
+    except BufferError:
+        if wanted.pop("copy", None) is not True:
+            raise
+        return habit.ask(x.__dlpack__, wanted)
+
+
+def _tell_device(found: Device, said: Device, wanted: Device | None) -> str | None:
+    """Tell of a capsule from elsewhere than was said or asked; akin memory is believed."""
     if _is_akin(found, said) or (wanted is not None and _is_akin(found, wanted)):
-        return
-    what = f"__dlpack_device__() said {said}, and the capsule is on {found}"
-    raise UnsupportedDeviceError(call, what, "DLP-DEV-3")
+        return None
+    return f"__dlpack_device__() said {said}, and the capsule is on {found}"
 
 
 def _is_akin(one: Device, other: Device) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange.abi import exchange_table
 from interchange.abi.exchange import ATTRIBUTES
 
-from .deviations import EXCHANGE_GUARDS, NATIVE_RELEASE, STRAIGHT
+from .deviations import EXCHANGE_GUARDS, IMMUTABLE, NATIVE_RELEASE, STRAIGHT
 
 if TYPE_CHECKING:
     from interchange.abi.exchange import ExchangeTable
@@ -38,15 +38,21 @@ class Habit:
         Whether a capsule of its may stay the owner of its memory.
     table : ExchangeTable or None
         The C exchange functions of the type.
+    is_immutable : bool
+        Whether its arrays are never written, whatever their capsules say.
     library : str
         Top-level module of the type.
     """
 
-    __slots__ = ("forwards", "keywords", "library", "native_release", "table")
+    __slots__ = ("forwards", "is_immutable", "keywords", "library", "native_release", "table")
 
     def __init__(self, cls: type, method: Any) -> None:
         self.library = cls.__module__.partition(".")[0]
         self.native_release = self.library in NATIVE_RELEASE
+        self.is_immutable = any(
+            (base.__module__.partition(".")[0], base.__qualname__) in IMMUTABLE
+            for base in cls.__mro__
+        )
         self.keywords, self.forwards = _read_keywords(method)
         self.table = _find_table(cls, self.library)
 

@@ -6,6 +6,7 @@ those of the CUDA Array Interface, which took them from here.
 
 from __future__ import annotations
 
+from ctypes import addressof
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,6 +35,7 @@ from interchange.abi import (
     parse_record,
     parse_typestr,
 )
+from interchange.abi.capsules import anchor
 
 from .deviations import is_masked
 from .dlpack import READ_ONLY
@@ -289,7 +291,8 @@ def array_interface(tensor: Tensor) -> dict[str, Any] | None:
     steps = spec.layout.strides_in_bytes(spec.dtype.itemsize)
     strides = None if spec.layout.is_c_contiguous else steps
     readonly = not _is_writable(tensor)
-    record = format_record(InterfaceRecord(tensor.ptr, readonly, spec.shape, strides, typestr, 3))
+    ptr = tensor.ptr or addressof(anchor)  # NumPy before 2.4 takes no NULL, not even for nothing
+    record = format_record(InterfaceRecord(ptr, readonly, spec.shape, strides, typestr, 3))
     del record["stream"]  # the key is CUDA's
     return record
 

@@ -444,10 +444,16 @@ def _slice_indices(part: slice, extent: int, call: str) -> tuple[int, int, int]:
     return start, stop, step
 
 
+def _is_bool(part: object) -> bool:
+    """Whether an index is a truth value, of Python's or of an array library's."""
+    kind = getattr(getattr(part, "dtype", None), "kind", None)
+    return isinstance(part, bool) or kind == "b"
+
+
 def _position(part: object, extent: int, call: str) -> int:
     """Return the place of an integer index on its axis, counted from its start [elements]."""
     try:
-        if isinstance(part, bool) or getattr(part, "ndim", None):
+        if _is_bool(part) or getattr(part, "ndim", None):
             raise TypeError(part)  # noqa: TRY301 - both kinds are worded alike
         place = as_index(part)  # type: ignore[arg-type]
     except TypeError:

@@ -69,6 +69,7 @@ set_capsule_destructor: Final = python_function(
 free: Final = python_function("PyMem_Free", None, ctypes.c_void_p)
 
 anchor: Final = ctypes.create_string_buffer(1)
+"""A byte that is always there, for addresses that nobody follows."""
 PyCapsule: Final = type(new_capsule(ctypes.addressof(anchor), None, None))
 """The type of every capsule."""
 

@@ -617,8 +617,14 @@ _OURS: Final = (
         "interchange",
     ),
     Rule(
+        "IX-CONVERT-3",
+        "convert() shares the memory, element for element, unless copy=True allows a copy",
+        "pass copy=True",
+        "interchange",
+    ),
+    Rule(
         "IX-CAST-1",
-        "asarray() never casts",
+        "nothing is cast on the way",
         "cast with an array library, then import the result",
         "interchange",
     ),

@@ -1,0 +1,374 @@
+"""The command's grammar, its exit codes, and what it prints where."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange.cli import libraries, main, matrix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange.cli.subjects import Subject
+
+ALWAYS = "numpy,stdlib,interchange"
+
+
+def _child(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m interchange`` in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "interchange", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        **options,
+    )
+
+
+# ---------------------------------------------------------------- exit codes
+
+
+def test_a_matrix_without_a_mistake_ends_with_0(run_cli: Callable[..., Any]) -> None:
+    """All is well: code 0, a table, and nothing on standard error."""
+    done = run_cli("matrix", "--only", ALWAYS)
+
+    assert (done.code, done.err) == (0, "")
+    assert "24 hand-overs: 24 zero-copy, 0 copied, 0 refused, 0 failed." in done.out
+
+
+def test_a_lying_library_ends_the_matrix_with_1(
+    run_cli: Callable[..., Any], add_liar: Callable[..., Subject]
+) -> None:
+    """One cell that failed is enough for code 1, and the table says which and why."""
+    add_liar(lambda _, array: np.array(array))
+
+    done = run_cli("matrix", "--only", ALWAYS)
+
+    assert done.code == 1
+    assert "9 failed" in done.out
+    assert "a copy was made, and none was asked" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["matrix", "--only", "nothing"], "--only: 'nothing' is none of numpy, ml_dtypes,"),
+        (["matrix", "--only", ""], "--only: '' is none of"),
+        (["matrix", "--dtype", "float33"], "invalid choice: 'float33'"),
+        (["matrix", "--only", "ml_dtypes"], "nothing to hand over"),
+        (["matrix", "--json", "-", "--html", "-"], "only one of json, html"),
+        (["matrix", "--colour"], "unrecognized arguments: --colour"),
+        (["exchange"], "invalid choice: 'exchange'"),
+        (["inspect"], "the following arguments are required"),
+    ],
+)
+def test_bad_arguments_end_with_2(
+    run_cli: Callable[..., Any], arguments: list[str], said: str
+) -> None:
+    """What cannot be done ends with code 2 and a sentence, and prints nothing else."""
+    if arguments[-1] == "ml_dtypes":
+        pytest.importorskip("ml_dtypes", reason="a row without a column takes ml_dtypes")
+
+    done = run_cli(*arguments)
+
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+def test_a_library_that_was_named_and_is_not_here_ends_with_2(
+    run_cli: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    subject_named: Callable[[str], Subject],
+) -> None:
+    """A matrix of less than was asked for by name would not be honest."""
+    from dataclasses import replace
+
+    ghost = replace(subject_named("NumPy"), name="Ghost", library="ghost", module="no_such_library")
+    monkeypatch.setattr(libraries, "SUBJECTS", (*libraries.SUBJECTS, ghost))
+
+    done = run_cli("matrix", "--only", "numpy,ghost")
+
+    assert (done.code, done.out) == (2, "")
+    assert "--only names what is not here: ghost (not installed)" in done.err
+
+
+def test_an_interrupt_ends_with_130(
+    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody who presses Ctrl-C gets the shell back, and no traceback."""
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(matrix, "run", interrupt)
+
+    done = run_cli("matrix", "--only", ALWAYS)
+
+    assert (done.code, done.out, done.err) == (130, "", "")
+
+
+@pytest.mark.isolated
+def test_a_reader_that_goes_away_ends_with_1() -> None:
+    """A closed pipe, as after ``| head``, gives no traceback."""
+    command = [sys.executable, "-m", "interchange", "matrix", "--only", ALWAYS, "--json", "-"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        child.stdout.close()
+        err = child.stderr.read().decode()
+
+    assert (child.returncode, err) == (1, "")
+
+
+# ---------------------------------------------------------------- doors
+
+
+@pytest.mark.isolated
+def test_the_module_runs_the_command() -> None:
+    """``python -m interchange`` is the same command."""
+    done = _child("inspect", "b'abc'")
+
+    assert (done.returncode, done.stdout.splitlines()[0], done.stderr) == (0, "bytes", "")
+
+
+@pytest.mark.isolated
+def test_the_exit_code_reaches_the_shell() -> None:
+    """The code of `main` is that of the process."""
+    assert _child("inspect", "no_such_module_at_all:x").returncode == 2
+
+
+def test_the_version_is_told(run_cli: Callable[..., Any]) -> None:
+    """``--version`` prints the release and nothing else."""
+    done = run_cli("--version")
+
+    assert (done.code, done.out) == (0, f"{ix.__version__}\n")
+
+
+@pytest.mark.isolated
+def test_the_command_imports_nothing_heavy() -> None:
+    """Importing the command imports neither rich nor any array library."""
+    program = (
+        "import sys, interchange.cli\n"
+        "heavy = {'rich', 'numpy', 'torch', 'jax', 'pyarrow', 'tvm_ffi', 'warp', 'ml_dtypes'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert done.stdout == "[]\n"
+
+
+# ---------------------------------------------------------------- without rich
+
+
+@pytest.mark.parametrize("arguments", [["matrix", "--only", ALWAYS], []])
+def test_without_rich_the_command_says_what_to_install(
+    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    """Tables take rich: code 2, and the line that installs it."""
+    monkeypatch.setitem(sys.modules, "rich", None)
+
+    done = run_cli(*arguments)
+
+    assert (done.code, done.out) == (2, "")
+    assert 'pip install "array-interchange[demo]"' in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["matrix", "--only", ALWAYS, "--json", "-"],
+        ["matrix", "--only", ALWAYS, "--markdown", "-"],
+        ["inspect", "b'abc'"],
+        ["--json", "--no-import"],
+    ],
+)
+def test_what_draws_no_table_does_without_rich(
+    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    """JSON, Markdown and inspect need nothing that is not installed with interchange."""
+    monkeypatch.setitem(sys.modules, "rich", None)
+
+    assert run_cli(*arguments).code == 0
+
+
+# ---------------------------------------------------------------- the terminal
+
+
+def test_the_table_fits_100_columns(run_cli: Callable[..., Any]) -> None:
+    """Where nobody says how wide the terminal is, lines are at most 100 characters long."""
+    done = run_cli("matrix", "--only", ALWAYS)
+
+    assert max(map(len, done.out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("width", [30, 60, 200])
+def test_the_table_fits_the_terminal(
+    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """Columns that have no room stand in a table below, and no row is cut."""
+    monkeypatch.setenv("COLUMNS", str(width))
+
+    done = run_cli("matrix", "--only", ALWAYS)
+
+    assert max(map(len, done.out.splitlines())) <= width
+    assert done.out.count("●") == 24 * 1 + 1  # one for each hand-over, one in the legend
+    assert "…" not in done.out
+
+
+@pytest.mark.isolated
+def test_an_encoding_without_symbols_gets_ascii() -> None:
+    """Where the terminal has no other characters, the table makes do."""
+    done = _child(
+        "matrix", "--only", "numpy,stdlib", env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "= zero-copy" in done.stdout
+
+
+@pytest.mark.isolated
+def test_markdown_goes_through_an_encoding_without_symbols() -> None:
+    """What standard output cannot say is replaced, and does not end the command."""
+    done = _child(
+        *("matrix", "--only", "numpy,stdlib", "--markdown", "-"),
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "zero-copy" in done.stdout
+
+
+def _on_a_terminal(*arguments: str, **env: str) -> str:
+    """Return what a command shows on a terminal, standard output and error together."""
+    import pty
+
+    master, slave = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "interchange", *arguments],
+        stdout=slave,
+        stderr=slave,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", **env},
+    )
+    os.close(slave)
+    parts = []
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:  # how Linux says that the other side is closed
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(master)
+    assert child.wait(timeout=60) == 0
+    return b"".join(parts).decode()
+
+
+@pytest.mark.isolated
+def test_a_terminal_sees_progress_and_colour() -> None:
+    """A bar tells what is going on, and verdicts have colours."""
+    shown = _on_a_terminal("matrix", "--only", ALWAYS, NO_COLOR="")
+
+    assert "importing NumPy" in shown
+    assert "\x1b[32m●" in shown
+
+
+@pytest.mark.isolated
+def test_no_color_is_heeded() -> None:
+    """NO_COLOR leaves no colour in the table."""
+    shown = _on_a_terminal("matrix", "--only", ALWAYS, NO_COLOR="1")
+
+    assert "●" in shown
+    assert "\x1b[32m" not in shown
+
+
+def test_without_a_terminal_there_is_no_progress_and_no_colour(
+    run_cli: Callable[..., Any],
+) -> None:
+    """A pipe or a file gets plain text, and nothing on standard error."""
+    done = run_cli("matrix", "--only", ALWAYS)
+
+    assert ("\x1b" in done.out, done.err) == (False, "")
+
+
+# ---------------------------------------------------------------- versions
+
+
+def test_versions_name_the_core_and_the_libraries(run_cli: Callable[..., Any]) -> None:
+    """Without a command: release, core, DLPack, Python, NumPy, and a row for each kind of array."""
+    done = run_cli()
+
+    assert done.code == 0
+    assert f"core         {ix.core_name} (" in done.out
+    assert f"NumPy        {np.__version__}" in done.out
+    assert "array.array" in done.out
+    assert "imported to see what they speak" in done.out
+
+
+def test_versions_say_why_the_other_core_is_not_in_use(
+    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A core that is absent is named with the reason."""
+    from interchange import _core
+
+    monkeypatch.setitem(_core.refused, "native", "not built")
+
+    assert "(native: not built)" in run_cli("--no-import").out
+
+
+def test_versions_as_json_tell_what_each_library_speaks(run_cli: Callable[..., Any]) -> None:
+    """Each kind of array has one entry, with every protocol answered."""
+    done = run_cli("--json")
+
+    told = json.loads(done.out)
+    speech = {library["name"]: library for library in told["libraries"]}
+    assert told["numpy"] == np.__version__
+    assert speech["bytes"] == {
+        "name": "bytes",
+        "version": "{}.{}.{}".format(*sys.version_info),
+        "dlpack_in": False,
+        "dlpack_out": None,
+        "table": None,
+        "array_interface": False,
+        "buffer": True,
+        "array": False,
+        "cai": False,
+    }
+    assert (speech["NumPy"]["dlpack_in"], speech["NumPy"]["dlpack_out"]) == (True, "1.0")
+
+
+@pytest.mark.isolated
+def test_no_import_imports_no_array_library() -> None:
+    """Looking for libraries needs none of them, and finds what is installed."""
+    program = (
+        "import sys\n"
+        "from interchange.cli import main\n"
+        "main(['--no-import', '--json'])\n"
+        "print(sorted({'numpy', 'ml_dtypes', 'array_api_strict', 'pyarrow'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+
+    text, _, modules = done.stdout.rstrip("\n").rpartition("\n")
+    assert json.loads(text)["versions"]["numpy"] == np.__version__
+    assert modules == "[]"
+
+
+def test_main_reads_the_arguments_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The installed command passes none: those of the process are taken."""
+    monkeypatch.setattr(sys, "argv", ["interchange", "inspect", "b'abc'"])
+
+    assert main() == 0
+    assert capsys.readouterr().out.startswith("bytes")

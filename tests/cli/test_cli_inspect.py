@@ -1,0 +1,117 @@
+"""``interchange inspect``: what is evaluated, what is printed, and the exit code."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import interchange as ix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NULL_ADDRESS = "{'shape': (2,), 'typestr': '<f4', 'data': (0, False), 'version': 3}"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "numpy:zeros((2, 3))",
+        "numpy.zeros((2, 3))",
+        "numpy:zeros((2, 6))[:, 1:4]",
+        "numpy.zeros((2, 6))[:, 1:4]",
+        " numpy:stack([zeros(3) for _ in range(2)]) ",
+        "numpy.lib.stride_tricks.as_strided(numpy.zeros(6), (2, 3))",
+        "numpy.stack([numpy.zeros(3) for _ in range(2)])",
+    ],
+)
+def test_expressions_are_evaluated(run_cli: Callable[..., Any], target: str) -> None:
+    """A module and an expression, or an expression whose names are modules, make an array."""
+    done = run_cli("inspect", target)
+
+    assert (done.code, done.err) == (0, "")
+    assert "shape        (2, 3)" in done.out
+
+
+def test_the_report_is_that_of_inspect(run_cli: Callable[..., Any]) -> None:
+    """What is printed is what the function returns."""
+    assert run_cli("inspect", "builtins:b'abc'").out == f"{ix.inspect(b'abc')}\n"
+
+
+def test_a_module_of_the_current_directory_is_found(
+    run_cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file beside the user is a module, as for ``python -m``."""
+    (tmp_path / "beside_the_user.py").write_text("DATA = bytearray(5)")
+    monkeypatch.chdir(tmp_path)
+
+    assert run_cli("inspect", "beside_the_user:DATA").code == 0
+
+
+def test_a_broken_rule_ends_with_1(run_cli: Callable[..., Any]) -> None:
+    """What is found wrong is printed with its rule, and the code says so."""
+    done = run_cli("inspect", NULL_ADDRESS)
+
+    assert done.code == 1
+    assert "CAI-DATA-2" in done.out
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("no_such_module_at_all:x", "ModuleNotFoundError: No module named 'no_such_module_at_all'"),
+        ("no_such_name_at_all", "NameError: name 'no_such_name_at_all' is not defined"),
+        ("numpy:no_such_name", "NameError: name 'no_such_name' is not defined"),
+        ("numpy:zeros(", "is no Python expression"),
+        ("x = 3", "is no Python expression"),
+        ("builtins:[][1]", "IndexError: list index out of range"),
+        ("3", "[IX-PROTOCOL-1]"),
+        ("", "is no Python expression"),
+    ],
+)
+def test_what_cannot_be_evaluated_ends_with_2(
+    run_cli: Callable[..., Any], target: str, said: str
+) -> None:
+    """Bad input ends with code 2 and a sentence that says what it was."""
+    done = run_cli("inspect", target)
+
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+def test_what_a_module_lacks_is_said(
+    run_cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module that is there, and does not import, is not called an unknown name."""
+    (tmp_path / "lacks_something.py").write_text("import no_such_module_at_all")
+    monkeypatch.chdir(tmp_path)
+
+    done = run_cli("inspect", "lacks_something.DATA")
+
+    assert done.code == 2
+    assert "No module named 'no_such_module_at_all'" in done.err
+
+
+@pytest.mark.parametrize(("target", "code"), [("b'abc'", 0), (NULL_ADDRESS, 1)])
+def test_json_has_the_same_verdict(run_cli: Callable[..., Any], target: str, code: int) -> None:
+    """The JSON says whether it is ok, and the exit code does too."""
+    done = run_cli("inspect", "--json", target)
+
+    assert (done.code, json.loads(done.out)["ok"]) == (code, code == 0)
+
+
+def test_json_has_the_words_of_the_rules(run_cli: Callable[..., Any]) -> None:
+    """A finding comes with its id, severity and text, so that no rule book is needed to read it."""
+    told = json.loads(run_cli("inspect", "--json", NULL_ADDRESS).out)
+
+    assert told["findings"] == [
+        {
+            "rule": "CAI-DATA-2",
+            "what": "the address is 0 for shape (2,)",
+            "severity": "MUST",
+            "text": ix.abi.RULES["CAI-DATA-2"].text,
+        }
+    ]

@@ -1,0 +1,299 @@
+"""The matrix tells sharing from copying from refusing, and finds what is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from interchange.abi import RULES
+from interchange.cli import libraries, matrix
+from interchange.cli.subjects import AbsentError, load, make_sample, sample_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import interchange as ix
+    from interchange.cli.matrix import Cell
+    from interchange.cli.subjects import Subject
+
+HERE = ("numpy", "stdlib", "interchange")
+
+
+def _here() -> list[Subject]:
+    return [subject for subject in libraries.SUBJECTS if subject.library in HERE]
+
+
+def _hand_over(producer: Subject, consumer: Subject, dtype: str = "float32") -> Cell:
+    return matrix.hand_over(make_sample(producer, load(producer), dtype), consumer)
+
+
+@pytest.fixture(scope="module")
+def found() -> matrix.Matrix:
+    """The matrix of what is always here."""
+    return matrix.run(_here(), "float32")
+
+
+# ---------------------------------------------------------------- what is true
+
+
+def test_numpy_and_the_standard_library_share_with_each_other(found: matrix.Matrix) -> None:
+    """Every pair shares memory: nothing that is always here needs a copy."""
+    verdicts = {pair: cell.verdict for pair, cell in found.cells.items()}
+
+    assert verdicts == dict.fromkeys(found.cells, "zero-copy")
+
+
+def test_sharing_means_the_same_address(found: matrix.Matrix) -> None:
+    """What is called zero-copy arrived at the address that the producer's library told."""
+    assert [cell.received for cell in found.cells.values()] == [
+        cell.sent for cell in found.cells.values()
+    ]
+
+
+def test_the_rows_and_columns_are_all_there(found: matrix.Matrix) -> None:
+    """Each producer meets each consumer; what only makes arrays has no column."""
+    assert ([s.subject.name for s in found.samples], [s.name for s in found.consumers]) == (
+        [
+            "NumPy",
+            "NumPy read-only",
+            "memoryview",
+            "bytes",
+            "bytearray",
+            "array.array",
+            "ctypes array",
+            "interchange",
+        ],
+        ["NumPy", "memoryview", "interchange"],
+    )
+    assert len(found.cells) == 24
+
+
+def test_samples_are_aligned(found: matrix.Matrix) -> None:
+    """Samples start at a multiple of 64 bytes, so that no consumer copies for want of that."""
+    assert {sample.subject.name: sample.address % 64 for sample in found.samples} == dict.fromkeys(
+        (sample.subject.name for sample in found.samples), 0
+    )
+
+
+def test_a_refusal_has_a_rule(subject_named: Callable[[str], Subject]) -> None:
+    """What not even a copy can hand over is refused with an id of the rule book."""
+    pytest.importorskip("ml_dtypes", reason="bfloat16 takes ml_dtypes")
+
+    cell = _hand_over(subject_named("NumPy ml_dtypes"), subject_named("memoryview"))
+
+    assert (cell.verdict, cell.rule) == ("refused", "BUF-FORMAT-2")
+    assert cell.rule in RULES
+    assert "[BUF-FORMAT-2]" in (cell.error or "")
+
+
+def test_a_copy_has_a_rule(
+    add_liar: Callable[..., Subject], subject_named: Callable[[str], Subject]
+) -> None:
+    """What a library would forget is copied, and the refusal that made it needed is kept."""
+    forgetful = add_liar(lambda _, array: array.__array__(), keeps_readonly=False)
+
+    cell = _hand_over(subject_named("bytes"), forgetful)
+
+    assert (cell.verdict, cell.rule) == ("copied", "DLP-RO-3")
+    assert cell.reason == "read-only memory, of which liar would not know; pass copy=True"
+    assert cell.received != cell.sent
+
+
+def test_what_only_the_capsule_cannot_say_is_shared(
+    add_liar: Callable[..., Subject], subject_named: Callable[[str], Subject]
+) -> None:
+    """Memory that its library says is writable is shared, and the cell says what it took."""
+
+    class Old:
+        def __init__(self, values: list[float]) -> None:
+            self.inner = np.array(values, np.float32)
+
+        def __dlpack__(self, *, stream: Any = None) -> Any:
+            return self.inner.__dlpack__(stream=stream)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+    look = subject_named("NumPy").look
+    old = replace(
+        subject_named("NumPy"),
+        make=lambda _, __, values: Old(values),
+        look=type(look)(*(lambda x, get=get: get(x.inner) for get in look)),
+    )
+    forgetful = add_liar(lambda _, array: array.__array__(), keeps_readonly=False)
+
+    cell = _hand_over(old, forgetful)
+
+    assert (cell.verdict, cell.rule) == ("zero-copy", None)
+    assert "assume_writable=True" in (cell.reason or "")
+
+
+# ---------------------------------------------------------------- what is not
+
+
+def _copies(_: Any, array: ix.Array) -> Any:
+    return np.array(array)
+
+
+def _casts(_: Any, array: ix.Array) -> Any:
+    return np.asarray(array).astype(np.float64)
+
+
+def _changes(_: Any, array: ix.Array) -> Any:
+    view = np.asarray(array)
+    view[3] = -1
+    return view
+
+
+def _cuts(_: Any, array: ix.Array) -> Any:
+    return np.asarray(array)[:-1]
+
+
+def _raises(_: Any, __: ix.Array) -> Any:
+    raise LookupError("lost it\nand more")
+
+
+@pytest.mark.parametrize(
+    ("take", "reason"),
+    [
+        (_copies, "a copy was made, and none was asked"),
+        (_casts, "float32 arrived as float64"),
+        (_changes, "elements differ from what was sent, the first at [3]: -1.0, not 3.0"),
+        (_cuts, "elements differ from what was sent, 999 of 1000 arrived"),
+        (_raises, "LookupError is no refusal with a rule: lost it"),
+    ],
+)
+def test_a_lie_fails(
+    add_liar: Callable[..., Subject],
+    subject_named: Callable[[str], Subject],
+    take: Callable[[Any, Any], Any],
+    reason: str,
+) -> None:
+    """Whatever arrives other than it was sent makes a cell that failed."""
+    liar = add_liar(take, is_foreign=False)
+
+    cell = _hand_over(subject_named("NumPy"), liar)
+
+    assert (cell.verdict, cell.reason) == ("failed", reason)
+
+
+def test_read_only_memory_must_arrive_so(
+    add_liar: Callable[..., Subject], subject_named: Callable[[str], Subject]
+) -> None:
+    """A consumer that says it keeps the flag, and does not, fails."""
+
+    def forget(_: Any, array: ix.Array) -> Any:
+        alias = array.__copy__()
+        alias._flags = 0
+        return np.asarray(alias)
+
+    liar = add_liar(forget, keeps_readonly=True)
+
+    cell = _hand_over(subject_named("NumPy read-only"), liar)
+
+    assert (cell.verdict, cell.reason) == (
+        "failed",
+        "read-only memory arrived without a word that it is",
+    )
+
+
+def test_a_copy_that_is_none_fails(
+    add_liar: Callable[..., Subject], subject_named: Callable[[str], Subject]
+) -> None:
+    """A library that says that it copied, and shares, fails."""
+
+    def refuse(_: Any, __: ix.Array) -> Any:
+        raise ValueError("no room")
+
+    liar = add_liar(refuse, take_copy=lambda _, array: array.__array__())
+
+    cell = _hand_over(subject_named("NumPy"), liar)
+
+    assert (cell.verdict, cell.reason) == ("failed", "no copy was made, though asked")
+
+
+def test_one_lie_makes_the_matrix_wrong(add_liar: Callable[..., Subject]) -> None:
+    """A matrix in which a cell failed is not ok, however many others went well."""
+    liar = add_liar(_copies)
+
+    found = matrix.run([*_here(), liar], "float32")
+
+    assert (found.ok, found.count("failed")) == (False, 9)  # eight producers, and the liar's own
+
+
+# ---------------------------------------------------------------- what is left out
+
+
+def test_what_is_not_installed_is_left_out_with_the_reason(
+    subject_named: Callable[[str], Subject],
+) -> None:
+    """A library that is not here has neither row nor column, and the reason is kept."""
+    missing = replace(subject_named("NumPy"), name="Missing", module="no_such_library")
+
+    found = matrix.run([missing, *_here()], "float32")
+
+    assert found.absent == {"Missing": "not installed"}
+    assert ("Missing", "NumPy") not in found.cells
+    assert found.ok
+
+
+def test_what_does_not_import_is_left_out_with_the_reason(
+    subject_named: Callable[[str], Subject],
+    tmp_path: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A library that is broken is left out with what its import said."""
+    (tmp_path / "broken_library.py").write_text("raise OSError('libbroken.so: not found')")
+    monkeypatch.syspath_prepend(tmp_path)
+    broken = replace(subject_named("NumPy"), name="Broken", module="broken_library")
+
+    found = matrix.run([broken], "float32")
+
+    assert found.absent == {"Broken": "does not import: libbroken.so: not found"}
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "reason"),
+    [
+        ("array.array", "complex64", "makes no complex64: it has no such type"),
+        ("NumPy", "bfloat16", "makes no bfloat16: ml_dtypes has it, see there"),
+    ],
+)
+def test_what_a_library_cannot_make_is_left_out_with_the_reason(
+    subject_named: Callable[[str], Subject], name: str, dtype: str, reason: str
+) -> None:
+    """An element type that a library has not leaves its row out."""
+    subject = subject_named(name)
+
+    with pytest.raises(AbsentError) as caught:
+        make_sample(subject, load(subject), dtype)
+
+    assert str(caught.value) == reason
+
+
+def test_what_a_library_makes_of_another_type_is_left_out(
+    subject_named: Callable[[str], Subject],
+) -> None:
+    """A library that casts what it is told to make leaves its row out."""
+    casting = replace(
+        subject_named("NumPy"), make=lambda module, _, values: module.array(values, "f4")
+    )
+
+    with pytest.raises(AbsentError, match="makes float32 of float64"):
+        make_sample(casting, load(casting), "float64")
+
+
+@pytest.mark.parametrize("dtype", libraries.DTYPES)
+def test_samples_hold_numbers_that_every_type_can(dtype: str) -> None:
+    """The numbers of a sample survive a trip through its element type."""
+    extended = {"bfloat16", "float8_e4m3fn", "float8_e5m2"}
+    ml_dtypes = pytest.importorskip("ml_dtypes") if dtype in extended else None
+    values = sample_values(dtype)
+
+    there = np.array(values, getattr(ml_dtypes, dtype) if dtype in extended else dtype)
+
+    assert len(values) == 1000
+    assert there.tolist() == values

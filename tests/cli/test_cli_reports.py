@@ -1,0 +1,303 @@
+"""What ``matrix`` writes: JSON, Markdown and HTML, whole files or none."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from interchange.abi import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange.cli.subjects import Subject
+
+ALWAYS = "numpy,stdlib,interchange"
+FORMATS = ["json", "markdown", "html"]
+
+
+@pytest.fixture
+def rich_cells(add_liar: Callable[..., Subject]) -> None:
+    """Add a library whose column has every verdict."""
+
+    def take(_: Any, array: Any) -> Any:
+        if array.dtype.name == "uint8":
+            raise ValueError("<no> bytes & | *no* [more]\nnot shown")
+        if array.owner is not None and isinstance(array.owner, memoryview):
+            return np.array(array)
+        return array.__array__()
+
+    add_liar(take, keeps_readonly=False)
+
+
+# ---------------------------------------------------------------- JSON
+
+
+@pytest.mark.usefixtures("rich_cells")
+def test_json_has_every_pair(run_cli: Callable[..., Any]) -> None:
+    """Each producer meets each consumer once, with a verdict and both addresses."""
+    done = run_cli("matrix", "--only", ALWAYS, "--json", "-")
+
+    told = json.loads(done.out)
+    pairs = [(cell["producer"], cell["consumer"]) for cell in told["cells"]]
+    producers = [row["name"] for row in told["producers"]]
+    consumers = [row["name"] for row in told["consumers"]]
+    assert pairs == [(p, c) for p in producers for c in consumers]
+    assert {type(cell["sent"]) for cell in told["cells"]} == {int}
+
+
+@pytest.mark.usefixtures("rich_cells")
+def test_json_agrees_with_the_exit_code(run_cli: Callable[..., Any]) -> None:
+    """The counts are those of the cells, and what failed makes it not ok."""
+    done = run_cli("matrix", "--only", ALWAYS, "--json", "-")
+
+    told = json.loads(done.out)
+    verdicts = [cell["verdict"] for cell in told["cells"]]
+    assert told["counts"] == {
+        verdict: verdicts.count(verdict) for verdict in ("zero-copy", "copied", "refused", "failed")
+    }
+    assert min(told["counts"].values()) > 0  # the fixture has them all
+    assert (done.code, told["ok"]) == (1, False)
+
+
+@pytest.mark.usefixtures("rich_cells")
+def test_json_gives_each_copy_and_refusal_a_rule(run_cli: Callable[..., Any]) -> None:
+    """What was not shared has the id of a rule, and the words."""
+    told = json.loads(run_cli("matrix", "--only", ALWAYS, "--json", "-").out)
+
+    refused = [cell for cell in told["cells"] if cell["verdict"] in {"copied", "refused"}]
+    assert {cell["rule"] for cell in refused} <= set(RULES)
+    assert all(cell["reason"] and cell["error"] for cell in refused)
+
+
+def test_json_says_where_it_was_run(run_cli: Callable[..., Any]) -> None:
+    """The releases that a result is true of are in it."""
+    told = json.loads(run_cli("matrix", "--only", ALWAYS, "--json", "-").out)
+
+    assert (told["dtype"], told["elements"], told["numpy"]) == ("float32", 1000, np.__version__)
+    assert {"interchange", "core", "python", "platform", "dlpack", "absent"} <= set(told)
+
+
+def test_the_dtype_is_that_of_the_rows(run_cli: Callable[..., Any]) -> None:
+    """``--dtype`` sets the element type of all that can make it."""
+    told = json.loads(
+        run_cli("matrix", "--only", "numpy,stdlib", "--dtype", "int64", "--json", "-").out
+    )
+
+    assert {row["name"]: row["dtype"] for row in told["producers"]} == {
+        "NumPy": "int64",
+        "NumPy read-only": "int64",
+        "memoryview": "int64",
+        "bytes": "uint8",
+        "bytearray": "uint8",
+        "array.array": "int64",
+        "ctypes array": "int64",
+    }
+    assert told["ok"]
+
+
+# ---------------------------------------------------------------- Markdown
+
+
+@pytest.mark.usefixtures("rich_cells")
+def test_markdown_is_one_table(run_cli: Callable[..., Any]) -> None:
+    """Every line of the table has as many cells as its head, whatever libraries said."""
+    text = run_cli("matrix", "--only", ALWAYS, "--markdown", "-").out
+
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {6}  # 4 consumers, 1 name
+    assert len(lines) == 2 + 9
+
+
+@pytest.mark.usefixtures("rich_cells")
+def test_markdown_numbers_are_those_of_the_reasons(run_cli: Callable[..., Any]) -> None:
+    """Each number in the table has its reason below, and the other way round."""
+    text = run_cli("matrix", "--only", ALWAYS, "--markdown", "-").out
+
+    used = {int(number) for number in re.findall(r"\((\d+)\) \|", text)}
+    given = {int(number) for number in re.findall(r"^(\d+)\. ", text, re.MULTILINE)}
+    assert used == given
+    assert len(used) >= 3
+
+
+@pytest.mark.usefixtures("rich_cells")
+def test_markdown_shows_a_librarys_words_as_they_are(run_cli: Callable[..., Any]) -> None:
+    """Marks in an error of a library are escaped, and only its first line is shown."""
+    text = run_cli("matrix", "--only", ALWAYS, "--markdown", "-").out
+
+    assert r"\<no\> bytes & \| \*no\* \[more\]" in text
+    assert "not shown" not in text
+
+
+# ---------------------------------------------------------------- HTML
+
+
+class _Page(HTMLParser):
+    """Reads a page, and demands that what opens closes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.count: dict[str, int] = {}
+        self.attributes: list[tuple[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.count[tag] = self.count.get(tag, 0) + 1
+        self.attributes += attrs
+        if tag not in {"meta", "br"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest, run_cli: Callable[..., Any]) -> str:
+    """A page that has every verdict."""
+    request.getfixturevalue("rich_cells")
+    return run_cli("matrix", "--only", ALWAYS, "--html", "-").out
+
+
+def test_html_is_well_formed(page: str) -> None:
+    """Every element is closed, and every cell opens to its details."""
+    reader = _Page()
+    reader.feed(page)
+    reader.close()
+
+    assert reader.open == []
+    assert (reader.count["tr"], reader.count["td"], reader.count["details"]) == (10, 36, 36)
+
+
+def test_html_fetches_nothing(page: str) -> None:
+    """The page stands alone: no links, no scripts, no images, no fonts."""
+    reader = _Page()
+    reader.feed(page)
+
+    assert not {"script", "link", "img", "iframe", "object", "base"} & set(reader.count)
+    assert not {"src", "href", "style", "srcset"} & {name for name, _ in reader.attributes}
+    assert not re.search(r"https?:|url\(|@import", page)
+
+
+def test_html_is_made_for_narrow_screens(page: str) -> None:
+    """The page is as wide as the screen, and the table scrolls within it."""
+    assert 'content="width=device-width, initial-scale=1"' in page
+    assert ".scroll { overflow-x: auto;" in page
+
+
+def test_html_shows_a_librarys_words_as_they_are(page: str) -> None:
+    """Marks in an error of a library are escaped."""
+    assert "&lt;no&gt; bytes &amp; | *no* [more]" in page
+    assert "<no>" not in page
+
+
+# ---------------------------------------------------------------- all forms
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_is_left_out_is_named(run_cli: Callable[..., Any], form: str) -> None:
+    """Every report says which rows are missing, and why."""
+    options = ("--only", "numpy,stdlib", "--dtype", "float16", f"--{form}", "-")
+
+    text = run_cli("matrix", *options).out
+
+    assert "ctypes array" in text
+    assert "makes no float16: it has no such type" in text.replace("\\", "")
+
+
+def test_the_terminal_names_what_is_left_out(run_cli: Callable[..., Any]) -> None:
+    """The table does, too."""
+    done = run_cli("matrix", "--only", "numpy,stdlib", "--dtype", "float16")
+
+    assert "left out: ctypes array (makes no float16: it has no such type)" in done.out
+
+
+# ---------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_file_holds_what_standard_output_would(
+    run_cli: Callable[..., Any], tmp_path: Path, form: str
+) -> None:
+    """A file is written beside the table on the terminal."""
+    done = run_cli("matrix", "--only", ALWAYS, f"--{form}", tmp_path / "report")
+
+    kept = (tmp_path / "report").read_text(encoding="utf-8")
+    direct = run_cli("matrix", "--only", ALWAYS, f"--{form}", "-").out
+    assert done.code == 0
+    assert "24 hand-overs" in done.out
+    assert [re.sub("0x[0-9a-f]+", "", line)[:9] for line in kept.splitlines()] == [
+        re.sub("0x[0-9a-f]+", "", line)[:9] for line in direct.splitlines()
+    ]
+
+
+def test_all_three_at_once(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+    """One run writes every report that it is asked for."""
+    options = [part for form in FORMATS for part in (f"--{form}", tmp_path / form)]
+
+    done = run_cli("matrix", "--only", ALWAYS, *options)
+
+    assert done.code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FORMATS)
+
+
+def test_a_new_file_has_the_usual_permissions(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+    """A report can be read by whom any other new file can be read by."""
+    (tmp_path / "other").touch()
+
+    run_cli("matrix", "--only", ALWAYS, "--json", tmp_path / "report")
+
+    assert (tmp_path / "report").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_an_existing_file_keeps_its_permissions(
+    run_cli: Callable[..., Any], tmp_path: Path
+) -> None:
+    """A report that is written anew is as private as it was."""
+    report = tmp_path / "report"
+    report.touch(mode=0o600)
+
+    run_cli("matrix", "--only", ALWAYS, "--json", report)
+
+    assert report.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_missing_directory_ends_with_2(
+    run_cli: Callable[..., Any], tmp_path: Path, form: str
+) -> None:
+    """Nothing is run for a report that could not be written."""
+    done = run_cli("matrix", f"--{form}", tmp_path / "missing" / "report")
+
+    assert (done.code, done.out) == (2, "")
+    assert f"there is no directory {tmp_path / 'missing'}" in done.err
+
+
+def test_a_directory_is_no_file(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+    """The name of a directory is refused."""
+    done = run_cli("matrix", "--json", tmp_path)
+
+    assert (done.code, "it is a directory" in done.err) == (2, True)
+
+
+def test_a_file_is_written_whole_or_not_at_all(
+    run_cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the last step fails, the old report is still there, and nothing else is."""
+    report = tmp_path / "report"
+    report.write_text("old")
+
+    def fail(*_: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    done = run_cli("matrix", "--only", ALWAYS, "--json", report)
+
+    assert (done.code, report.read_text()) == (2, "old")
+    assert "disk full" in done.err
+    assert list(tmp_path.iterdir()) == [report]

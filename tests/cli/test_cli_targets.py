@@ -1,0 +1,291 @@
+"""`convert` shares or refuses: what a library does behind our back is found out."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange._doors.exports import TARGETS, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture
+def add_target(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that adds a library, which takes arrays as told."""
+
+    def add(take: Callable[[Any, ix.Array], Any], **options: Any) -> None:
+        monkeypatch.setitem(sys.modules, "liar", ModuleType("liar"))
+        row = Target("liar", take, **{"keeps_readonly": True, **options})
+        monkeypatch.setitem(TARGETS, "liar", row)
+
+    return add
+
+
+def _view(_: Any, array: ix.Array) -> Any:
+    return array.__array__()
+
+
+def _copy(_: Any, array: ix.Array) -> Any:
+    return np.array(array)
+
+
+def _misaligned(count: int) -> Any:
+    """Return an array that starts 4 bytes after a multiple of 64."""
+    block = np.zeros(4 * count + 128, np.uint8)
+    start = -block.ctypes.data % 64 + 4
+    return block[start : start + 4 * count].view(np.float32)
+
+
+# ---------------------------------------------------------------- any library
+
+
+def test_a_silent_copy_is_refused(add_target: Callable[..., None]) -> None:
+    """A library that copies unasked is caught by the address."""
+    add_target(_copy, may_alter=True)
+
+    with pytest.raises(ix.CopyNeededError, match="liar copied float64 of shape") as caught:
+        ix.convert(np.zeros(3), "liar")
+
+    assert caught.value.rule == "IX-CONVERT-3"
+
+
+def test_a_silent_cast_is_refused(add_target: Callable[..., None]) -> None:
+    """A library that casts is refused, even where a copy was asked for."""
+    add_target(lambda _, array: np.asarray(array).astype("f4"), may_alter=True)
+
+    with pytest.raises(ix.UnsupportedDTypeError, match="liar made float32 of float64") as caught:
+        ix.convert(np.zeros(3), "liar", copy=True)
+
+    assert caught.value.rule == "IX-CONVERT-2"
+
+
+def test_a_library_that_copies_itself_does_it_once(add_target: Callable[..., None]) -> None:
+    """Where a library shares nothing, ``copy=True`` hands it our memory to copy from."""
+    seen = []
+
+    def copy(_: Any, array: ix.Array) -> Any:
+        seen.append(array.ptr)
+        return np.array(array)
+
+    add_target(_view, may_alter=True, take_copy=copy)
+    x = np.arange(3.0)
+
+    result = ix.convert(x, "liar", copy=True)
+
+    assert seen == [x.ctypes.data]
+    assert result.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_a_library_that_copies_itself_takes_read_only_memory(
+    add_target: Callable[..., None],
+) -> None:
+    """What will be copied may be read-only, whatever the library forgets."""
+    add_target(_view, keeps_readonly=False, take_copy=_copy)
+
+    assert ix.convert(b"abc", "liar", copy=True).tolist() == [97, 98, 99]
+
+
+def test_what_a_library_raises_is_its_refusal(add_target: Callable[..., None]) -> None:
+    """An error of a library has a rule, its first line, and the error itself as the cause."""
+
+    def refuse(_: Any, __: ix.Array) -> Any:
+        raise LookupError("lost it\nand more")
+
+    add_target(refuse)
+
+    with pytest.raises(ix.ExchangeError) as caught:
+        ix.convert(np.zeros(3), "liar")
+
+    assert caught.value.rule == "IX-CONVERT-2"
+    assert caught.value.what == "liar refused float64 of shape (3,) (lost it)"
+    assert isinstance(caught.value.__cause__, LookupError)
+
+
+def test_what_a_producer_refuses_has_a_rule() -> None:
+    """A producer's BufferError, which is how the standard lets it refuse, is explained."""
+
+    class Refuses:
+        def __dlpack__(self, **_: Any) -> Any:
+            raise BufferError("not today")
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+    with pytest.raises(ix.ExchangeError, match="Refuses gives no memory") as caught:
+        ix.convert(Refuses(), "numpy")
+
+    assert caught.value.rule == "IX-PROTOCOL-1"
+    assert str(caught.value.__cause__) == "not today"
+
+
+@pytest.mark.parametrize("error", [ImportError, OSError, ModuleNotFoundError])
+def test_a_library_that_does_not_import_is_unavailable(
+    add_target: Callable[..., None], monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    """A library that is installed and broken is told apart from one that refuses."""
+    add_target(_view)
+
+    def fail(_: str) -> None:
+        raise error("libliar.so: cannot open shared object file")
+
+    monkeypatch.setattr("importlib.import_module", fail)
+
+    with pytest.raises(ix.BackendUnavailableError, match=r"libliar\.so") as caught:
+        ix.convert(np.zeros(3), "liar")
+
+    assert caught.value.rule == "IX-CONVERT-1"
+
+
+def test_copies_are_aligned(add_target: Callable[..., None]) -> None:
+    """A copy starts at a multiple of 64 bytes, whoever made the original."""
+    add_target(_view)
+
+    for count in range(1, 20):
+        assert ix.convert(_misaligned(count), "liar", copy=True).ctypes.data % 64 == 0
+
+
+def test_a_copy_does_not_need_the_producer_to_copy() -> None:
+    """Producers that refuse ``copy=True`` can be copied from all the same."""
+
+    class NeverCopies:
+        def __dlpack__(self, *, copy: bool | None = None, **options: Any) -> Any:
+            if copy:
+                raise BufferError("copy is not supported")
+            return np.arange(3.0).__dlpack__(**options)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+    assert ix.convert(NeverCopies(), "numpy", copy=True).tolist() == [0.0, 1.0, 2.0]
+
+
+def test_a_capsule_can_be_copied() -> None:
+    """A capsule, which can be consumed only once, is consumed only once."""
+    capsule = np.arange(3.0).__dlpack__(max_version=(1, 0))
+
+    assert ix.convert(capsule, "numpy", copy=True).tolist() == [0.0, 1.0, 2.0]
+
+
+def test_interchange_is_a_target() -> None:
+    """An Array is what the library of that name takes: the memory is shared."""
+    x = np.arange(3.0)
+
+    assert ix.convert(x, "interchange").ptr == x.ctypes.data
+
+
+@pytest.mark.parametrize("library", sorted(TARGETS))
+def test_each_target_is_wanted_by_the_matrix(library: str) -> None:
+    """Every library that `convert` knows is tried by the matrix."""
+    from interchange.cli.libraries import SUBJECTS
+
+    assert library in {subject.target for subject in SUBJECTS}
+
+
+# ---------------------------------------------------------------- the real ones
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("readonly", [False, True])
+def test_jax_shares_what_is_aligned(need: Callable[[str], None], readonly: bool) -> None:
+    """JAX never writes, so that it may have read-only memory, too."""
+    need("jax")
+    x = ix.asarray(np.arange(6, dtype=np.float32)).copy().__array__()
+    if readonly:
+        x.flags.writeable = False
+
+    assert ix.convert(x, "jax").unsafe_buffer_pointer() == x.ctypes.data
+
+
+@pytest.mark.interop
+def test_jax_copies_what_is_not_aligned_only_if_asked(need: Callable[[str], None]) -> None:
+    """JAX would copy and say nothing; `convert` does not let it."""
+    need("jax")
+    x = _misaligned(6)
+
+    with pytest.raises(ix.CopyNeededError, match="not aligned to 64 bytes") as caught:
+        ix.convert(x, "jax")
+
+    assert caught.value.rule == "IX-CONVERT-3"
+    assert ix.convert(x, "jax", copy=True).tolist() == x.tolist()
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("copy", [None, True])
+def test_jax_does_not_halve_numbers(need: Callable[[str], None], copy: bool | None) -> None:
+    """Without its option for 64 bits JAX makes float32 of float64: refused, not done."""
+    need("jax")
+    x = ix.asarray(np.arange(6.0)).copy()
+
+    with pytest.raises(ix.UnsupportedDTypeError, match="jax made float32 of float64") as caught:
+        ix.convert(x, "jax", copy=copy)
+
+    assert caught.value.rule == "IX-CONVERT-2"
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("readonly", [False, True])
+def test_arrow_tensors_keep_the_flag(need: Callable[[str], None], readonly: bool) -> None:
+    """A tensor of Arrow shares memory, and knows whether it may be written."""
+    need("pyarrow")
+    x = np.arange(6.0).reshape(2, 3)
+    x.flags.writeable = not readonly
+
+    tensor = ix.convert(x, "pyarrow")
+
+    assert tensor.to_numpy().ctypes.data == x.ctypes.data
+    assert tensor.is_mutable is not readonly
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float16", "float32", "float64"])
+def test_arrow_arrays_share(need: Callable[[str], None], dtype: str) -> None:
+    """An array of Arrow lies over memory of one axis, and keeps it alive."""
+    need("pyarrow")
+    x = np.arange(6, dtype=dtype)
+    address = x.ctypes.data
+
+    arrow = ix.convert(x, "pyarrow.Array")
+    del x
+
+    assert arrow.buffers()[1].address == address
+    assert arrow.to_pylist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    ("library", "x"),
+    [
+        ("pyarrow.Array", np.zeros((2, 3))),
+        ("pyarrow.Array", np.zeros(6)[::2]),
+        ("pyarrow.Array", np.zeros(3, bool)),
+        ("pyarrow", np.zeros(3, bool)),
+    ],
+)
+def test_arrow_refuses_what_it_cannot_describe(
+    need: Callable[[str], None], library: str, x: Any
+) -> None:
+    """Two axes, gaps, and bytes that are bools are not what an array of Arrow is made of."""
+    need("pyarrow")
+
+    with pytest.raises(ix.ExchangeError) as caught:
+        ix.convert(x, library)
+
+    assert caught.value.rule == "IX-CONVERT-2"
+
+
+@pytest.mark.interop
+def test_tvm_refuses_what_it_cannot_name(need: Callable[[str], None]) -> None:
+    """tvm-ffi takes complex elements, and then cannot say what they are: refused."""
+    need("tvm_ffi")
+
+    with pytest.raises(ix.ExchangeError, match="tvm_ffi refused complex64") as caught:
+        ix.convert(np.zeros(3, np.complex64), "tvm_ffi")
+
+    assert caught.value.rule == "IX-CONVERT-2"
