@@ -6,14 +6,9 @@ The address is made up, so that whatever follows it dies: all calls are made in 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-import interchange
 
 SCRIPT = """
 import copy, json, pickle, sys
@@ -129,20 +124,9 @@ EXPECTED = {
 
 
 @pytest.fixture(scope="module")
-def outcomes():
+def outcomes(run_isolated):
     """What each call came to, in a child process that must live to tell."""
-    source = str(Path(interchange.__file__).parents[1])
-    path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={**os.environ, "PYTHONPATH": path},
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(run_isolated(SCRIPT))
 
 
 @pytest.mark.isolated

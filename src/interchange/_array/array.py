@@ -22,6 +22,7 @@ from interchange._terms.errors import (
 )
 from interchange._terms.layout import problem
 from interchange._terms.spec import Spec
+from interchange.abi.dlpack import DLPACK_VERSION
 
 from . import memory
 from .contract import check_contract
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from interchange._terms.layout import Layout
 
 _TWO_AXES = 2
+_C_INT_END = 2**31
 
 
 class Array(_core.Tensor):
@@ -410,9 +412,10 @@ class Array(_core.Tensor):
         """Return a fresh capsule of the memory, as the standard describes."""
         if self._flags == 0 and stream is None and dl_device is None and copy is None:
             try:
-                return self._lend(max_version=max_version)
-            except (AttributeError, TypeError):
-                pass  # the first export, or a bad max_version: the long way says which
+                if max_version is self._asked:  # the same object as before, and checked then
+                    return self._lend(max_version=max_version)
+            except AttributeError:
+                pass  # the first export
         return self._export(stream, max_version, dl_device, copy)
 
     def _export(self, stream: Any, max_version: Any, dl_device: Any, copy: Any) -> Any:
@@ -430,16 +433,19 @@ class Array(_core.Tensor):
             except UnsupportedDeviceError as error:
                 raise UnsupportedDeviceError(call, error.what, "DLP-DEV-5") from None
         dlpack.check_export_stream(stream, source.device, call)
+        version = DLPACK_VERSION if versioned else None
         if copy:
             copied = memory.copy_array(source, Array, "C", call)
             flags = dlpack.IS_COPIED if versioned else 0
-            return _core.lender(copied, flags)(max_version=max_version)
+            return _core.lender(copied, flags)(max_version=version)
         flags = dlpack.export_flags(source, versioned=versioned, call=call)
         if flags != source._flags:
-            return _core.lender(source, flags)(max_version=max_version)
+            return _core.lender(source, flags)(max_version=version)
         if not hasattr(source, "_lend"):
             source._lend = _core.lender(source, flags)
-        return source._lend(max_version=max_version)
+        if max_version is None or max(map(abs, max_version)) < _C_INT_END:
+            source._asked = max_version
+        return source._lend(max_version=version)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return device type and id."""

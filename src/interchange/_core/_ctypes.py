@@ -10,24 +10,34 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from interchange._terms.errors import ConsumedCapsuleError, ExchangeError, NoProtocolError, show
+from interchange._terms.errors import (
+    ConsumedCapsuleError,
+    ExchangeError,
+    NoProtocolError,
+    VersionError,
+    show,
+)
 from interchange.abi import capsules
 from interchange.abi.capsules import PyCapsule
-from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_VERSION
-from interchange.abi.memory import memory
+from interchange.abi.dlpack import (
+    DLPACK_FLAG_BITMASK_READ_ONLY,
+    DLPACK_MAJOR_VERSION,
+    DLPACK_VERSION,
+)
+from interchange.abi.memory import memory, words
 
 from ._loans import Loan
-from ._numpy import ndarray_over, numpy_can_lend
+from ._numpy import is_ndarray, ndarray_over, numpy_can_lend
 from ._reading import (
     KNOWN_FLAGS,
     kinds,
     read_legacy,
     read_versioned,
+    unpack_head,
     unpack_legacy,
     unpack_versioned,
 )
@@ -45,9 +55,7 @@ T = TypeVar("T", bound="Tensor")
 name: Final = "ctypes"
 
 _new_object: Final = object.__new__
-_set_destructor: Final = capsules.fast_set_destructor
 _VERSIONED: Final = capsules.VERSIONED
-_USED_VERSIONED: Final = capsules.USED_VERSIONED
 
 
 class Tensor:
@@ -57,7 +65,17 @@ class Tensor:
     described it well; `_fields` is what is known until then.
     """
 
-    __slots__ = ("__weakref__", "_fields", "_flags", "_keep", "_known", "_lend", "_owner", "_ptr")
+    __slots__ = (
+        "__weakref__",
+        "_asked",
+        "_fields",
+        "_flags",
+        "_keep",
+        "_known",
+        "_lend",
+        "_owner",
+        "_ptr",
+    )
 
     _ptr: int
     _known: Spec | None
@@ -66,6 +84,7 @@ class Tensor:
     _owner: Any
     _keep: Any
     _lend: Any  # unset until the first export
+    _asked: tuple[int, int] | None  # likewise
 
     @property
     def _spec(self) -> Spec:
@@ -159,17 +178,17 @@ def _lease(address: int, deleter: int) -> _Lease:
     return lease
 
 
-_claim = threading.Lock()
-
-
-def _renew_lock() -> None:
-    """Give a forked child a lock that no thread of its parent holds."""
-    global _claim  # noqa: PLW0603 - the one lock of the process
-    _claim = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
+# A capsule is claimed by three calls: take its pointer, or fail; mark it used; clear its destructor
+# (DLP-CAP-5).  `map` makes them from within C, where no other thread can come between, no signal
+# handler, and no library that claims in C itself.
+_CLAIM: Final = (
+    capsules.fast_pointer,
+    capsules.fast_rename,
+    capsules.fast_set_destructor,
+)
+_VERSIONED_CLAIM: Final = (capsules.VERSIONED, capsules.USED_VERSIONED, None)
+_LEGACY_CLAIM: Final = (capsules.LEGACY, capsules.USED_LEGACY, None)
+_call_function: Final = type(capsules.fast_pointer).__call__
 
 
 def take(
@@ -178,21 +197,65 @@ def take(
     cls: type[T],
     call: str,
     _cell: Any = ctypes.py_object,
-    _open: Any = capsules.fast_pointer,
-    _rename: Any = capsules.fast_rename,
 ) -> T:
     """Consume any capsule by the letter: claim, rename, clear the destructor, own."""
     cell = _cell(capsule)
-    with _claim:  # of two threads one wins
-        try:
-            address = _open(cell, _VERSIONED)
-        except ValueError:
-            address = 0
-        else:
-            _rename(cell, _USED_VERSIONED)
-    if not address:
+    try:
+        address, _, _ = map(_call_function, _CLAIM, (cell, cell, cell), _VERSIONED_CLAIM)
+    except ValueError:
         return _take_legacy(capsule, source, cls, call)
-    _set_destructor(cell, None)
+    return take_managed(address, source, cls, call)
+
+
+def _take_legacy(capsule: Any, source: object, cls: type[T], call: str) -> T:
+    """Consume a capsule that is not versioned, or say why it cannot be."""
+    cell = ctypes.py_object(capsule)
+    try:
+        address, _, _ = map(_call_function, _CLAIM, (cell, cell, cell), _LEGACY_CLAIM)
+    except ValueError:
+        raise _refuse_capsule(capsule, call) from None
+    fields = unpack_legacy(memory, address)
+    lease = _lease(address, fields[5])
+    try:
+        ptr, spec = read_legacy(fields, call)
+    except BaseException:
+        lease.release()
+        raise
+    return describe(ptr, spec, None, source, lease, cls)
+
+
+def _one_at_a_time(function: Callable[..., T]) -> Callable[..., T]:
+    """Return `function` under a lock that a finaliser or a handler may take again."""
+    lock = threading.RLock()
+
+    @functools.wraps(function)
+    def locked(*args: Any) -> T:
+        with lock:
+            return function(*args)
+
+    return locked
+
+
+_HAS_GIL: Final = getattr(sys, "_is_gil_enabled", lambda: True)()
+if not _HAS_GIL:  # C code is interrupted by other threads, too
+    take = _one_at_a_time(take)
+
+
+def _refuse_capsule(capsule: object, call: str) -> InterchangeError:
+    """Say why nothing could be claimed."""
+    if type(capsule) is not capsules.PyCapsule:
+        return NoProtocolError(call, f"{show(capsule)} is no capsule", "DLP-CAP-3")
+    found = capsules.capsule_name(capsule)
+    what = f"the capsule is named {None if found is None else found.decode('latin-1')!r}"
+    if found in capsules.USED_NAME.values():
+        return ConsumedCapsuleError(call, what, "DLP-CAP-2")
+    return ExchangeError(call, what, "DLP-CAP-1")
+
+
+def take_managed(address: int, source: object, cls: type[T], call: str) -> T:
+    """Own a ``DLManagedTensorVersioned`` that is in no capsule, or in one marked used."""
+    if words[address >> 2] != DLPACK_MAJOR_VERSION:
+        raise _refuse_major(address, call)
     fields = unpack_versioned(memory, address)
     deleter = fields[1]
     lease = _new_object(_Lease)
@@ -212,50 +275,11 @@ def take(
     return self
 
 
-def _take_legacy(capsule: Any, source: object, cls: type[T], call: str) -> T:
-    """Consume a capsule that is not versioned, or say why it cannot be."""
-    cell = ctypes.py_object(capsule)
-    with _claim:
-        try:
-            address = capsules.fast_pointer(cell, capsules.LEGACY)
-        except ValueError:
-            address = 0
-        else:
-            capsules.fast_rename(cell, capsules.USED_LEGACY)
-    if not address:
-        raise _refuse_capsule(capsule, call)
-    _set_destructor(cell, None)
-    fields = unpack_legacy(memory, address)
-    lease = _lease(address, fields[5])
-    try:
-        ptr, spec = read_legacy(fields, call)
-    except BaseException:
-        lease.release()
-        raise
-    return describe(ptr, spec, None, source, lease, cls)
-
-
-def _refuse_capsule(capsule: object, call: str) -> InterchangeError:
-    """Say why nothing could be claimed."""
-    if type(capsule) is not capsules.PyCapsule:
-        return NoProtocolError(call, f"{show(capsule)} is no capsule", "DLP-CAP-3")
-    found = capsules.capsule_name(capsule)
-    what = f"the capsule is named {None if found is None else found.decode('latin-1')!r}"
-    if found in capsules.USED_NAME.values():
-        return ConsumedCapsuleError(call, what, "DLP-CAP-2")
-    return ExchangeError(call, what, "DLP-CAP-1")
-
-
-def take_managed(address: int, source: object, cls: type[T], call: str) -> T:
-    """Own a ``DLManagedTensorVersioned`` that is in no capsule."""
-    fields = unpack_versioned(memory, address)
-    lease = _lease(address, fields[1])
-    try:
-        ptr, spec, flags = read_versioned(fields, call)
-    except BaseException:
-        lease.release()
-        raise
-    return describe(ptr, spec, flags, source, lease, cls)
+def _refuse_major(address: int, call: str) -> VersionError:
+    """Give a struct of a foreign major back, of which only the head may be read (DLP-VER-1)."""
+    major, deleter = unpack_head(memory, address)
+    _lease(address, deleter).release()
+    return VersionError(call, f"the struct has major version {major}", "DLP-VER-1")
 
 
 # ---------------------------------------------------------------- consuming what is ours alone
@@ -273,6 +297,10 @@ def take_fresh(capsule: Any, source: object, cls: type[T], call: str) -> T:
         address = capsules.fast_pointer(cell, capsules.VERSIONED)
     except ValueError:
         return take(capsule, source, cls, call)
+    if words[address >> 2] != DLPACK_MAJOR_VERSION:
+        what = f"the struct has major version {words[address >> 2]}"
+        del cell, capsule  # its destructor calls the deleter
+        raise VersionError(call, what, "DLP-VER-1")
     ptr, spec, flags = read_versioned(unpack_versioned(memory, address), call)
     return describe(ptr, spec, flags, source, cell, cls)
 
@@ -282,10 +310,10 @@ def _references() -> int:
 
     Without the GIL counts are split between threads and say nothing: no capsule counts as alone.
     """
-    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+    if not _HAS_GIL:
         return -1
     capsule = capsules.new_capsule(ctypes.addressof(capsules.anchor), None, None)
-    return sys.getrefcount(capsule)
+    return min(sys.getrefcount(capsule), 2)  # a debugger's trace function holds one more
 
 
 ALONE: Final = _references()
@@ -353,9 +381,14 @@ def straight_import(
 
 
 def lender(tensor: Tensor, flags: int) -> Callable[..., Any]:
-    """Return what makes capsules of the memory of `tensor`, by NumPy itself where it can."""
+    """Return what makes capsules of the memory of `tensor`, by NumPy itself where it can.
+
+    The collector does not see through an ndarray.  Where what keeps the memory may refer back to
+    the tensor, as the owner of a described array may, nothing of the kind is kept.
+    """
     spec = tensor._spec
-    if flags == tensor._flags and numpy_can_lend(spec):
+    opaque = isinstance(tensor._keep, (_Lease, ctypes.py_object)) or is_ndarray(tensor._keep)
+    if flags == tensor._flags and opaque and numpy_can_lend(spec):
         readonly = bool(flags & DLPACK_FLAG_BITMASK_READ_ONLY)
         view = ndarray_over(tensor.ptr, spec, tensor._keep, readonly=readonly)
         return cast("Callable[..., Any]", view.__dlpack__)

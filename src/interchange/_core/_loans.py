@@ -88,8 +88,6 @@ class Loan:
         """Return a fresh capsule of the generation that a consumer of `max_version` knows."""
         if max_version is None:
             return make_capsule(self._legacy, self._templates[0], self)
-        if type(max_version) is not tuple or len(max_version) != 2:
-            raise TypeError(max_version)  # the caller words it
         if max_version[0] < 1:
             return make_capsule(self._legacy, self._templates[0], self)
         return make_capsule(self._versioned, self._templates[1], self)

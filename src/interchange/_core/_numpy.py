@@ -7,6 +7,7 @@ nobody else ever sees the view that capsules are made from.
 from __future__ import annotations
 
 import importlib
+import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,12 @@ class _Described:
     def __init__(self, record: dict[str, Any], keep: object) -> None:
         self.__array_interface__ = record
         self.keep = keep
+
+
+def is_ndarray(x: object) -> bool:
+    """Whether `x` is exactly an ndarray; NumPy is not imported to answer."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(x) is numpy.ndarray
 
 
 def numpy_dtype(dtype: DType) -> Any | None:

@@ -33,9 +33,12 @@ KNOWN_FLAGS: Final = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPI
 """Flags that a tensor carries; padded is part of its element type, others are unknown."""
 _PADDED: Final = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 _ADDRESS_END: Final = 2**64
+_DIMS_END: Final = len(memory) - 16 * MOST_AXES  # of an address that shape and strides may have
 
 unpack_versioned: Final = struct.Struct("=I12xQQQ16sQQQ").unpack_from
 """Memory, address -> major, deleter, flags, data, kind, shape, strides, byte_offset."""
+unpack_head: Final = struct.Struct("=I12xQ").unpack_from
+"""Memory, address -> major, deleter: all that is promised across majors."""
 unpack_legacy: Final = struct.Struct("=Q16sQQQ8xQ").unpack_from
 """Memory, address -> data, kind, shape, strides, byte_offset, deleter."""
 _unpack_kind: Final = struct.Struct("=iiiBBH").unpack
@@ -109,6 +112,10 @@ def _find_spec(kind: Kind, shape: int, strides: int, call: str) -> Placed:
         dims = b""  # never follow the pointers: some are left dangling
     elif not shape:
         raise ExchangeError(call, f"shape is NULL with ndim {width // 8}", "DLP-SHAPE-2")
+    elif shape >= _DIMS_END:
+        raise ExchangeError(call, f"shape is at {shape:#x}", "DLP-SHAPE-2")
+    elif strides >= _DIMS_END:
+        raise ExchangeError(call, f"strides are at {strides:#x}", "DLP-STRIDES-1")
     elif strides == shape + width:
         (dims,) = both(memory, shape)
     else:
@@ -171,7 +178,7 @@ def read_versioned(fields: tuple[Any, ...], call: str) -> tuple[int, Spec, int]:
         raise VersionError(call, f"the struct has major version {major}", "DLP-VER-1")
     if flags <= KNOWN_FLAGS and not offset:  # the common case: met before
         kind = kinds.get(kind_key)
-        if kind is not None and shape:
+        if kind is not None and 0 < shape < _DIMS_END:
             width, both, _, specs, _, _ = kind
             placed = specs.get(both(memory, shape)[0]) if strides == shape + width else None
             if placed is not None and placed[0] <= data <= placed[1]:

@@ -1,8 +1,8 @@
 """What a core is: the contract of the twins, and what they have in common.
 
-A *core* turns addresses into memory: it consumes capsules and makes them.  ``_ctypes`` does it in
-readable Python; a native twin does the same work in C.  Callers import `interchange._core` and
-never a twin.
+Source: interchange.  A *core* turns addresses into memory: it consumes capsules and makes them.
+``_ctypes`` does it in readable Python; a native twin does the same work in C.  Callers import
+`interchange._core` and never a twin.
 """
 
 from __future__ import annotations
@@ -33,12 +33,15 @@ class Tensor(Protocol):
         What must live as long as the memory is used.
     _lend : callable
         ``_lend(max_version=...)`` makes capsules of this memory; unset until the first export.
+    _asked : tuple[int, int] or None
+        The ``max_version`` of the last export, which was checked then; unset until the first.
     """
 
     _flags: int | None
     _owner: Any
     _keep: Any
     _lend: Any
+    _asked: tuple[int, int] | None
 
     @property
     def ptr(self) -> int:

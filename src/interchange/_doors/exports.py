@@ -112,18 +112,30 @@ def _first_line(error: Exception) -> str:
 
 
 def _to_interchange(_: Any, array: Array) -> Array:
+    """Return the Array itself."""
     return array
 
 
 def _to_numpy(_: Any, array: Array) -> Any:
+    """Return an ndarray."""
     return array.__array__()
 
 
 def _by_from_dlpack(module: Any, array: Array) -> Any:
+    """Return what the library's ``from_dlpack`` makes."""
+    return module.from_dlpack(array)
+
+
+def _to_torch(module: Any, array: Array) -> Any:
+    """Return a tensor of torch."""
+    if any(step < 0 for step in array.strides):
+        # torch aborts the process where it should raise
+        raise ValueError("torch has no negative strides")
     return module.from_dlpack(array)
 
 
 def _to_jax(module: Any, array: Array) -> Any:
+    """Return an array of JAX, which may not copy."""
     # JAX asks for legacy capsules only, which cannot say read-only; its arrays are never written,
     # and buffers that it did not allocate are not reused when they are donated.
     source = _as_writable(array) if array.readonly else array
@@ -136,6 +148,7 @@ def _to_jax(module: Any, array: Array) -> Any:
 
 
 def _to_mlx(module: Any, array: Array) -> Any:
+    """Return an array of MLX, which may not copy."""
     try:
         return module.from_dlpack(array, copy=False)
     except ValueError as error:
@@ -145,6 +158,7 @@ def _to_mlx(module: Any, array: Array) -> Any:
 
 
 def _to_tensor(module: Any, array: Array) -> Any:
+    """Return a tensor of pyarrow."""
     if hasattr(module.Tensor, "from_dlpack"):  # since pyarrow 26
         return module.Tensor.from_dlpack(array, copy=False)
     _check_no_bits(array)
@@ -152,6 +166,7 @@ def _to_tensor(module: Any, array: Array) -> Any:
 
 
 def _to_arrow_array(module: Any, array: Array) -> Any:
+    """Return an array of pyarrow, of one axis."""
     if hasattr(module.Array, "from_dlpack"):  # since pyarrow 26
         return module.Array.from_dlpack(array, copy=False)
     _check_no_bits(array)
@@ -169,23 +184,27 @@ def _check_no_bits(array: Array) -> None:
 
 
 def _to_strided_view(module: Any, array: Array) -> Any:
+    """Return cuda.core's view."""
     view = module.StridedMemoryView.from_dlpack(array, stream_ptr=-1)
     _ = view.dtype  # raises where it took elements that it has no name for
     return view
 
 
 def _to_tvm_ffi(module: Any, array: Array) -> Any:
+    """Return a tensor of tvm-ffi."""
     tensor = module.from_dlpack(array)
     _ = tensor.dtype  # as above
     return tensor
 
 
 def _to_warp(module: Any, array: Array) -> Any:
+    """Return an array of Warp."""
     module.init()  # at its first array, which may be this one; later calls do nothing
     return module.from_dlpack(array)
 
 
 def _to_memoryview(_: Any, array: Array) -> memoryview:
+    """Return a memoryview."""
     return array.as_memoryview()
 
 
@@ -201,7 +220,7 @@ TARGETS: Final = {
     "numpy": Target("numpy", _to_numpy, keeps_readonly=True, is_foreign=False),
     "pyarrow": Target("pyarrow", _to_tensor, keeps_readonly=True),
     "pyarrow.Array": Target("pyarrow", _to_arrow_array, keeps_readonly=True),
-    "torch": Target("torch", _by_from_dlpack, keeps_readonly=False),
+    "torch": Target("torch", _to_torch, keeps_readonly=False),
     "tvm_ffi": Target("tvm_ffi", _to_tvm_ffi, keeps_readonly=False),
     "warp": Target("warp", _to_warp, keeps_readonly=False),
 }

@@ -92,15 +92,15 @@ def from_dlpack(
     """
     dlpack.check_copy(copy, _DLPACK)
     target = None if device is None else Device.of(device, _DLPACK)
+    handle = stream_handle(stream, _DLPACK)
     if type(x) is Array:
         array = x.__copy__()
     elif type(x) is PyCapsule:
         array = _core.take(x, None, Array, _DLPACK)
-        handle = stream_handle(stream, _DLPACK)
         if array.device.type in STREAM_RULES:
             check_stream(handle, array.device, _DLPACK)
     else:
-        array = dlpack.import_(x, Array, device=target, copy=copy, stream=stream, call=_DLPACK)
+        array = dlpack.import_(x, Array, device=target, copy=copy, stream=handle, call=_DLPACK)
     needs_copy = dlpack.settle(array, copy=copy, assume_writable=assume_writable, call=_DLPACK)
     return _place(array, target, needs_copy=needs_copy)
 

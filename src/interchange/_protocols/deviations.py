@@ -71,6 +71,14 @@ DEVIATIONS: Final = (
     ),
     Deviation(
         "torch",
+        "2.12 and 2.13",
+        "from_dlpack() of an array with negative strides aborts the process",
+        "DLP-STRIDES-2",
+        "convert() refuses such arrays; copy them first",
+        "https://github.com/pytorch/pytorch/issues/188023",
+    ),
+    Deviation(
+        "torch",
         "2.13.0",
         "pinned tensors advertise device type 3 and ship a capsule that says 1",
         "DLP-DEV-3",
@@ -297,7 +305,7 @@ NATIVE_RELEASE: Final = frozenset(
         "array_api_strict",
         "cuda",
         "cupy",
-        "interchange",
+        "interchange._array.array",
         "jaxlib",
         "numpy",
         "pyarrow",
@@ -305,7 +313,7 @@ NATIVE_RELEASE: Final = frozenset(
         "tvm_ffi",
     }
 )
-"""Libraries whose capsules have compiled destructors that leave a pending exception alone."""
+"""Libraries, and a module, whose capsules have native destructors that leave exceptions alone."""
 
 IMMUTABLE: Final = frozenset({("jaxlib", "ArrayImpl"), ("pyarrow", "Array")})
 """Types, by library and name, whose arrays are never written, whatever their capsules say."""

@@ -48,7 +48,7 @@ class Habit:
 
     def __init__(self, cls: type, method: Any) -> None:
         self.library = cls.__module__.partition(".")[0]
-        self.native_release = self.library in NATIVE_RELEASE
+        self.native_release = bool({self.library, cls.__module__} & NATIVE_RELEASE)
         self.is_immutable = any(
             (base.__module__.partition(".")[0], base.__qualname__) in IMMUTABLE
             for base in cls.__mro__
@@ -72,9 +72,11 @@ class Habit:
                 try:
                     return method(**sent)
                 except TypeError as error:
-                    if not sent or not self._refuses_keywords(error):
-                        raise (first or error) from None
+                    if not self._refuses_keywords(error):
+                        raise  # the keywords are right, and the error is the producer's own
                     first = first or error
+                    if not sent:
+                        break
             raise first or TypeError  # not reached: the last call sends nothing
         finally:
             first = None  # its traceback refers to this frame, which would outlive the call
@@ -113,6 +115,8 @@ straight: Final[set[type]] = set()
 def habit_of(x: object) -> Habit | None:
     """Return what is known of the producer `x`, or None when it has no ``__dlpack__``."""
     cls = type(x)
+    if issubclass(cls, type):
+        return None  # a class has the method, and is no array
     habit = _habits.get(cls)
     if habit is not None:
         return habit

@@ -11,5 +11,7 @@ import ctypes
 import sys
 from typing import Final
 
-memory: Final = memoryview((ctypes.c_char * sys.maxsize).from_address(0)).cast("B")
+memory: Final = memoryview((ctypes.c_char * (sys.maxsize & ~7)).from_address(0)).cast("B")
 """``unpack_from(memory, address)`` reads, ``pack_into(memory, address, ...)`` writes."""
+words: Final = memory.cast("I")
+"""``words[address >> 2]`` is the 32-bit word there: the major version of a versioned struct."""

@@ -164,6 +164,7 @@ def _markdown_cell(cell: Cell, numbers: dict[Reason, int]) -> str:
 
 
 def _markdown_reason(reason: Reason) -> str:
+    """Return a reason with its rule, for Markdown."""
     rule = "" if reason.rule is None else f" `{reason.rule}`"
     return f"{_plain(reason.text)}{rule}"
 

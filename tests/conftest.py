@@ -1,0 +1,142 @@
+"""What every test stands on: a runner for child processes, the cores, hypothesis profiles.
+
+Source: interchange.  Whatever could crash, hang or leave something behind at exit runs in a child.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import interchange
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
+
+collect_ignore_glob = ["isolated/scripts/*"]  # run by children, not collected
+
+SCRIPTS = Path(__file__).parent / "isolated" / "scripts"
+_SOURCE = Path(interchange.__file__).parent.parent
+_TIME = 110.0  # [seconds]; below faulthandler_timeout, so that the child is the one that is blamed
+
+settings.register_profile("dev", deadline=None, print_blob=True)
+settings.register_profile(
+    "ci", deadline=None, derandomize=True, print_blob=True, suppress_health_check=[*HealthCheck]
+)
+settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def pytest_report_header() -> str:
+    """Say which core is under test."""
+    return f"interchange: {interchange.core_name} core in use, tested: {', '.join(_twins())}"
+
+
+def _demanded(name: str) -> bool:
+    """Whether this run was told to fail, not skip, where `name` is missing."""
+    return name in os.environ.get("INTERCHANGE_TEST_REQUIRE", "").split(",")
+
+
+class RunIsolated(Protocol):
+    """Runs a script in a child process and returns what it printed."""
+
+    def __call__(
+        self,
+        script: str,
+        *args: object,
+        python: str | None = None,
+        env: Mapping[str, str] | None = None,
+        warnings: str = "error",
+        timeout: float = _TIME,
+    ) -> str:
+        """Run `script`, a file in ``isolated/scripts`` or, with a newline in it, program text."""
+        ...
+
+
+def _run_isolated(
+    script: str,
+    *args: object,
+    python: str | None = None,
+    env: Mapping[str, str] | None = None,
+    warnings: str = "error",
+    timeout: float = _TIME,
+) -> str:
+    """Run a script, demand a clean end (code 0, nothing on stderr) and return its stdout."""
+    done = run_child(script, *args, python=python, env=env, warnings=warnings, timeout=timeout)
+    assert (done.returncode, done.stderr) == (0, ""), (
+        f"{script.strip().splitlines()[0]} {args} ended with code {done.returncode}\n"
+        f"--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}"
+    )
+    return done.stdout
+
+
+def run_child(
+    script: str,
+    *args: object,
+    python: str | None = None,
+    env: Mapping[str, str] | None = None,
+    warnings: str = "error",
+    timeout: float = _TIME,
+) -> subprocess.CompletedProcess[str]:
+    """Run a script and return how it ended, whatever way that was."""
+    program = ["-c", script] if "\n" in script else [str(SCRIPTS / script)]
+    command = [python or sys.executable, "-X", "faulthandler", "-W", warnings, *program]
+    paths = [str(_SOURCE), str(SCRIPTS), os.environ.get("PYTHONPATH", "")]
+    return subprocess.run(
+        [*command, *map(str, args)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="session")
+def run_isolated() -> RunIsolated:
+    """Return the runner: it fails the test unless the child ends with code 0 and says nothing."""
+    return _run_isolated
+
+
+@pytest.fixture(scope="session", name="run_child")
+def _run_child() -> object:
+    """Return the runner for children that are expected to fail."""
+    return run_child
+
+
+def _twins() -> list[str]:
+    """Return the cores that are built here, and those that were demanded."""
+    return [
+        twin
+        for twin in ("ctypes", "native")
+        if _demanded(twin) or importlib.util.find_spec(f"interchange._core._{twin}") is not None
+    ]
+
+
+@pytest.fixture(scope="session", params=_twins())
+def core(request: pytest.FixtureRequest) -> ModuleType:
+    """Return every core in turn; one that was demanded and is not built fails."""
+    return importlib.import_module(f"interchange._core._{request.param}")
+
+
+@pytest.fixture(scope="session")
+def need() -> object:
+    """Return a function that skips a test where a library is missing, or fails where demanded."""
+
+    def need_library(name: str) -> None:
+        top = name.partition(".")[0]
+        if importlib.util.find_spec(top) is None or importlib.util.find_spec(name) is None:
+            if _demanded(top):
+                pytest.fail(f"{name} is required here but is not installed")
+            pytest.skip(f"{name} is not installed")
+
+    return need_library

@@ -1,0 +1,93 @@
+"""The choice of the core: named by the environment, loud where it cannot be met."""
+
+from __future__ import annotations
+
+import pytest
+
+from interchange._core import TWINS
+
+pytestmark = pytest.mark.isolated
+
+TRY = """
+try:
+    import interchange
+except BaseException as error:
+    print(type(error).__name__, error)
+else:
+    print(interchange.core_name, interchange._core.refused)
+"""
+
+HIDE = """
+import sys
+sys.modules["interchange._core._native"] = None
+"""
+"""A twin that is not there."""
+
+BREAK = """
+import importlib.abc, importlib.util, sys
+class Broken(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path, target=None):
+        if name == "interchange._core._native":
+            return importlib.util.spec_from_loader(name, self)
+    def exec_module(self, module):
+        raise {error}
+sys.meta_path.insert(0, Broken())
+"""
+"""A twin that is there and cannot be imported."""
+
+
+@pytest.fixture
+def choose(run_isolated):
+    """Return what the import of interchange says under a value of ``INTERCHANGE_CORE``."""
+
+    def choose_core(wanted, before=""):
+        return run_isolated(before + TRY, env={"INTERCHANGE_CORE": wanted}).strip()
+
+    return choose_core
+
+
+def test_the_readable_core_can_be_forced(choose):
+    """``INTERCHANGE_CORE=ctypes`` gives the readable core, and refuses nobody."""
+    assert choose("ctypes") == "ctypes {}"
+
+
+@pytest.mark.parametrize("wanted", ["Ctypes", "numpy", "native,ctypes", " "])
+def test_an_unknown_core_is_refused(choose, wanted):
+    """A name that is no core fails, and the error names the choices."""
+    said = choose(wanted)
+
+    expected = f"ImportError INTERCHANGE_CORE={wanted!r} is not a core; choose one of {TWINS}"
+    assert said == expected
+
+
+def test_an_absent_core_cannot_be_forced(choose):
+    """A core that is not built here fails where it is forced."""
+    said = choose("native", HIDE)
+
+    assert said == "ImportError INTERCHANGE_CORE='native' is not built here"
+
+
+def test_an_absent_core_is_done_without(choose):
+    """A core that is not built here is passed over where none is forced, and the reason is kept."""
+    name, reason = choose("", HIDE).split(" ", 1)
+
+    assert (name, "interchange._core._native" in reason) == ("ctypes", True)
+
+
+@pytest.mark.parametrize("wanted", ["", "native"])
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("ImportError('undefined symbol: nothing')", "ImportError undefined symbol: nothing"),
+        ("ModuleNotFoundError('no other', name='other')", "ModuleNotFoundError no other"),
+        ("OSError('no such library')", "OSError no such library"),
+    ],
+)
+def test_a_broken_core_is_not_done_without(choose, wanted, error, said):
+    """A core that is there and cannot be imported raises, forced or not."""
+    assert choose(wanted, BREAK.format(error=error)) == said
+
+
+def test_the_readable_core_does_not_ask_for_the_other(choose):
+    """A broken native core does not keep anybody from the readable one."""
+    assert choose("ctypes", BREAK.format(error="OSError()")) == "ctypes {}"

@@ -1,0 +1,124 @@
+"""What an import of interchange does to a process: little, and the same from every side."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import interchange
+
+ROOT = Path(interchange.__file__).parent
+SOURCES = sorted(ROOT.rglob("*.py"))
+LIBRARIES = (
+    "numpy",
+    "ml_dtypes",
+    "torch",
+    "jax",
+    "jaxlib",
+    "pyarrow",
+    "tvm_ffi",
+    "array_api_strict",
+    "warp",
+    "cuda",
+    "cupy",
+    "mlx",
+    "rich",
+    "hypothesis",
+)
+
+
+def modules():
+    """Return the name of every module but those that run when they are imported."""
+    names = []
+    for path in SOURCES:
+        parts = path.relative_to(ROOT.parent).with_suffix("").parts
+        names.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+    return [name for name in names if not name.endswith("__main__")]
+
+
+@pytest.mark.isolated
+@pytest.mark.parametrize(
+    "use",
+    [
+        "pass",
+        "interchange.from_buffer(bytearray(4))[::2].shape",
+        "interchange.DType.of('float32'), interchange.Device.of('cuda:0')",
+        "interchange.from_pointer(4096, (2, 3), 'bfloat16')",
+        "interchange.asarray(b'abc').require(ndim=1)",
+    ],
+)
+def test_no_library_is_imported(run_isolated, use):
+    """Neither importing interchange nor describing memory imports NumPy or any other library."""
+    script = f"""
+import sys
+before = set(sys.modules)
+import interchange
+{use}
+tops = {{name.partition(".")[0] for name in set(sys.modules) - before}}
+print(*sorted(tops & set({LIBRARIES!r})))
+"""
+    assert not run_isolated(script).split()
+
+
+@pytest.mark.isolated
+def test_every_module_imports_alone(run_isolated):
+    """No module needs another to be imported first; those of the package itself always are."""
+    script = """
+import importlib, os, sys, traceback
+import interchange
+for name in [name for name in sys.argv[1:] if name not in sys.modules]:
+    child = os.fork()
+    if not child:
+        try:
+            importlib.import_module(name)
+        except BaseException:
+            print(name, traceback.format_exc(), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+    assert not run_isolated(script, *modules())
+
+
+@pytest.mark.isolated
+def test_the_order_of_imports_does_not_matter(run_isolated):
+    """Imported last to first, every module is the same as ever."""
+    script = """
+import importlib, sys
+for name in reversed(sys.argv[1:]):
+    importlib.import_module(name)
+import interchange
+print(interchange.from_buffer(b"abc").shape)
+"""
+    assert run_isolated(script, *modules()).strip() == "(3,)"
+
+
+@pytest.mark.isolated
+def test_the_shared_handle_of_python_is_left_alone(run_isolated):
+    """Prototypes of ours are on a handle of ours: ``ctypes.pythonapi`` is everybody's."""
+    script = """
+import ctypes
+before = dict(vars(ctypes.pythonapi))
+import interchange, interchange.testing
+import numpy as np
+interchange.from_dlpack(np.ones(3)).__dlpack__()
+interchange.from_pointer(4096, (2,), "bfloat16").__dlpack__()
+print(vars(ctypes.pythonapi) == before, ctypes.pythonapi.PyCapsule_New.argtypes)
+"""
+    assert run_isolated(script).strip() == "True None"
+
+
+@pytest.mark.parametrize("word", ["CFUNCTYPE", "pythonapi", r"^\s*assert "])
+def test_a_word_is_nowhere(word):
+    """No source makes a C function of a Python one, uses the shared handle, or asserts."""
+    pattern = re.compile(word, re.MULTILINE)
+
+    assert [path.name for path in SOURCES if pattern.search(path.read_text())] == []
+
+
+def test_python_functions_have_one_way_into_c():
+    """Prototypes are made in one place, which is easily read."""
+    users = [path for path in SOURCES if "PYFUNCTYPE" in path.read_text()]
+
+    assert ["/".join(path.parts[-2:]) for path in users] == ["abi/capsules.py"]

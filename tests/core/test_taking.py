@@ -1,0 +1,372 @@
+"""Consuming: a capsule is claimed, renamed, owned, and given back once."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+
+import numpy as np
+import pytest
+
+from interchange import (
+    Array,
+    ConsumedCapsuleError,
+    ExchangeError,
+    NoProtocolError,
+    UnsupportedDeviceError,
+    VersionError,
+)
+from interchange.abi import capsules
+from interchange.testing import producers
+
+CALL = "take()"
+GENERATIONS = ("legacy", "versioned")
+USED = {"legacy": capsules.USED_LEGACY, "versioned": capsules.USED_VERSIONED}
+UNUSED = {"legacy": capsules.LEGACY, "versioned": capsules.VERSIONED}
+
+
+@pytest.fixture(params=GENERATIONS)
+def source(request):
+    """Return an honest producer of capsules of one generation."""
+    return producers.host().but(generation=request.param)
+
+
+def test_a_consumed_capsule_says_so(core, source):
+    """Its name changes, so that nobody consumes it twice."""
+    core.take(source.__dlpack__(), source, core.Tensor, CALL)
+
+    assert source.loans[0].name == USED[source.manners.generation]
+
+
+def test_a_consumed_capsule_has_no_destructor(core, source):
+    """A producer's destructor that ignores the name cannot free what is in use (P3)."""
+    core.take(source.__dlpack__(), source, core.Tensor, CALL)
+
+    assert source.loans[0].destructor_cleared is True
+
+
+def test_a_capsule_is_consumed_once(core, source):
+    """The second time it is refused, and what the first one got lives on."""
+    capsule = source.__dlpack__()
+    tensor = core.take(capsule, source, core.Tensor, CALL)
+
+    with pytest.raises(ConsumedCapsuleError) as caught:
+        core.take(capsule, source, core.Tensor, CALL)
+
+    assert (caught.value.rule, source.deleter_calls, tensor.shape) == ("DLP-CAP-2", 0, (2, 3))
+
+
+def test_the_deleter_runs_when_the_tensor_dies(core, source):
+    """Not before, and once."""
+    tensor = core.take(source.__dlpack__(), source, core.Tensor, CALL)
+    before = source.deleter_calls
+    del tensor
+
+    assert (before, source.deleter_calls) == (0, 1)
+
+
+def test_the_collector_gives_memory_back(core, source):
+    """A tensor in a cycle is released when the cycle is found."""
+    cycle = [core.take(source.__dlpack__(), source, core.Tensor, CALL)]
+    cycle.append(cycle)
+    del cycle
+    gc.collect()
+
+    assert source.deleter_calls == 1
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_the_last_user_gives_memory_back(generation):
+    """Views, exports, unconsumed capsules and ndarrays each keep the memory; the last frees it."""
+    source = producers.host().but(generation=generation)
+    array = core_import(source)
+    users = [
+        array[0],
+        array.__dlpack__(),
+        np.from_dlpack(array),
+        array.as_memoryview(),
+        core_import(array.__dlpack__(max_version=(1, 3))),
+    ]
+    del array
+    counts = []
+    while users:
+        counts.append(source.deleter_calls)
+        users.pop()
+        gc.collect()
+
+    assert (counts, source.deleter_calls) == ([0, 0, 0, 0, 0], 1)
+
+
+def core_import(x):
+    """Import through the front door, by a capsule where `x` hands one out."""
+    import interchange as ix
+
+    return ix.from_dlpack(x)
+
+
+def test_a_null_deleter_is_not_called(core, source):
+    """There is nothing to release (P10)."""
+    tensor = core.take(source.but(deleter=False).__dlpack__(), source, core.Tensor, CALL)
+    ptr = tensor.ptr
+    del tensor
+    gc.collect()
+
+    assert ptr == source.said.data
+
+
+def test_what_is_refused_is_given_back(core, source):
+    """A struct that breaks a rule is claimed, found wanting, and released once."""
+    bad = source.but(device=(99, 0))
+    capsule = bad.__dlpack__()
+
+    with pytest.raises(UnsupportedDeviceError):
+        core.take(capsule, bad, core.Tensor, CALL)
+
+    name = capsules.capsule_name(capsule)
+    assert (name, bad.deleter_calls) == (USED[source.manners.generation], 1)
+
+
+@pytest.mark.parametrize("thing", [None, 4096, "dltensor", object(), b"dltensor", np.ones(3)])
+def test_what_is_no_capsule_is_refused(core, thing):
+    """Nothing but a capsule is looked into."""
+    with pytest.raises(NoProtocolError) as caught:
+        core.take(thing, None, core.Tensor, CALL)
+
+    assert caught.value.rule == "DLP-CAP-3"
+
+
+@pytest.mark.parametrize("name", [b"", b"dltensor ", b"numpy_dltensor", None, b"\xff\xfe"])
+def test_a_capsule_of_another_name_is_left_alone(core, name):
+    """It is refused, it keeps its name, and it frees itself."""
+    source = producers.host().but(name=name)
+    capsule = source.__dlpack__()
+    rule = rule_of(core.take, capsule, source, core.Tensor, CALL)
+    after = capsules.capsule_name(capsule)
+    del capsule
+
+    assert (rule, after, source.deleter_calls) == ("DLP-CAP-1", name, 1)
+
+
+def rule_of(act, *arguments):
+    """Return the rule that an act breaks, and keep no traceback."""
+    try:
+        act(*arguments)
+    except ExchangeError as error:
+        return error.rule
+    return None
+
+
+def test_a_foreign_major_is_released(core):
+    """Of a struct of another major version nothing but the deleter is used (P45)."""
+    source = producers.host().but(generation="versioned", version=(2, 0), ndim=-1, device=(77, 0))
+
+    with pytest.raises(VersionError):
+        core.take(source.__dlpack__(), source, core.Tensor, CALL)
+
+    assert source.deleter_calls == 1
+
+
+def test_a_legacy_struct_says_nothing_of_flags(core):
+    """Whether its memory may be written is not known."""
+    source = producers.host().but(generation="legacy")
+
+    assert core.take(source.__dlpack__(), source, core.Tensor, CALL)._flags is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "kept"),
+    [(0, 0), (1, 1), (2, 2), (3, 3), (4, 0), (7, 3), (1 << 40, 0), (1 << 63 | 1, 1)],
+)
+def test_flags_are_kept(core, flags, kept):
+    """Read-only and copied are carried; padded belongs to the element type, others to nobody."""
+    source = producers.host().but(generation="versioned", flags=flags)
+
+    assert core.take(source.__dlpack__(), source, core.Tensor, CALL)._flags == kept
+
+
+@pytest.mark.parametrize("offset", [0, 4, 64, 4096])
+def test_the_offset_is_added(core, source, offset):
+    """The first element is at data + byte_offset (P31)."""
+    made = producers.host(byte_offset=offset).but(generation=source.manners.generation)
+    tensor = core.take(made.__dlpack__(), made, core.Tensor, CALL)
+
+    assert tensor.ptr == made.said.data + offset
+
+
+def test_the_owner_is_named(core, source):
+    """The tensor says who gave the memory."""
+    assert core.take(source.__dlpack__(), source, core.Tensor, CALL)._owner is source
+
+
+def test_the_struct_is_not_changed(core, source):
+    """A producer's struct is const to its consumer (P17)."""
+    capsule = source.__dlpack__()
+    loan = source.loans[0]
+    before = bytes(loan.managed)
+    tensor = core.take(capsule, source, core.Tensor, CALL)
+
+    assert (bytes(loan.managed), tensor.strides) == (before, (3, 1))
+
+
+# ---------------------------------------------------------------- capsules that are ours alone
+
+
+def fresh(source):
+    """Return a capsule that frees itself."""
+    return source.but(destructor="numpy")
+
+
+def test_a_fresh_capsule_stays_the_owner(core):
+    """It keeps its name, and its own destructor gives the memory back."""
+    source = fresh(producers.host().but(generation="versioned"))
+    capsule = source.__dlpack__()
+    tensor = core.take_fresh(capsule, source, core.Tensor, CALL)
+    name = capsules.capsule_name(capsule)
+    del capsule
+    before = source.deleter_calls
+    del tensor
+
+    assert (name, before, source.deleter_calls) == (capsules.VERSIONED, 0, 1)
+
+
+def test_a_fresh_legacy_capsule_is_taken_by_the_letter(core):
+    """There is no quick way for the struct of before 1.0."""
+    source = fresh(producers.host().but(generation="legacy"))
+    capsule = source.__dlpack__()
+    tensor = core.take_fresh(capsule, source, core.Tensor, CALL)
+    name = capsules.capsule_name(capsule)
+    del capsule, tensor
+
+    assert (name, source.deleter_calls) == (capsules.USED_LEGACY, 1)
+
+
+def test_a_refused_fresh_capsule_frees_itself(core):
+    """Nobody but its destructor releases it."""
+    source = fresh(producers.host().but(generation="versioned", ndim=-1))
+
+    with pytest.raises(ExchangeError):
+        core.take_fresh(source.__dlpack__(), source, core.Tensor, CALL)
+
+    assert source.deleter_calls == 1
+
+
+def test_alone_means_nobody_else_refers_to_it(core):
+    """A capsule that a producer keeps is not ours alone."""
+    capsule = producers.host().__dlpack__()  # the loan keeps it, but nobody keeps the loan
+    held = np.ones(3).__dlpack__()
+    keeper = [held]
+
+    assert (
+        sys.getrefcount(capsule) > core.ALONE,
+        sys.getrefcount(held) > core.ALONE,
+        len(keeper),
+        sys.getrefcount(np.ones(3).__dlpack__()) <= core.ALONE,
+    ) == (True, True, 1, True)
+
+
+def test_a_kept_capsule_is_renamed():
+    """A trusted library's producer that keeps its capsule does not share it with us."""
+
+    class Keeper:
+        def __init__(self) -> None:
+            self.capsule = np.ones(3).__dlpack__(max_version=(1, 0))
+
+        def __dlpack__(self, **_):
+            return self.capsule
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    Keeper.__module__ = "torch"
+    keeper = Keeper()
+    array = core_import(keeper)
+
+    assert (capsules.capsule_name(keeper.capsule), array.shape) == (
+        capsules.USED_VERSIONED,
+        (3,),
+    )
+
+
+# ---------------------------------------------------------------- structs in no capsule
+
+
+def test_a_managed_tensor_is_owned(core):
+    """A struct from the exchange table is released once, when the tensor dies."""
+    source = producers.host().but(generation="versioned")
+    claim = producers.Claim(source.__dlpack__())
+    tensor = core.take_managed(claim.address, source, core.Tensor, CALL)
+    before, shape = source.deleter_calls, tensor.shape
+    del tensor
+
+    assert (before, shape, source.deleter_calls) == (0, (2, 3), 1)
+
+
+def test_a_bad_managed_tensor_is_given_back(core):
+    """What breaks a rule is released at once."""
+    source = producers.host().but(generation="versioned", dtype=(99, 8, 1))
+    claim = producers.Claim(source.__dlpack__())
+
+    with pytest.raises(ExchangeError):
+        core.take_managed(claim.address, source, core.Tensor, CALL)
+
+    assert source.deleter_calls == 1
+
+
+# ---------------------------------------------------------------- what is kept alive
+
+
+def test_a_tensor_can_be_referred_to_weakly(core, source):
+    """Caches of other libraries hold arrays weakly."""
+    tensor = core.take(source.__dlpack__(), source, core.Tensor, CALL)
+    reference = weakref.ref(tensor)
+    del tensor
+
+    assert reference() is None
+
+
+def test_an_array_without_exports_holds_no_more_than_it_was_given():
+    """An Array on its own owner is collected with it."""
+    assert dies_with_its_array(id, "float32")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda array: array.__dlpack__(max_version=(1, 3)),
+        lambda array: array.__dlpack__(),
+        lambda array: array.__dlpack__(copy=True),
+        core_import,
+        lambda array: array[::2].__dlpack__(),
+        repr,
+    ],
+    ids=["versioned", "legacy", "copy", "import", "view", "repr"],
+)
+def test_an_array_on_its_owner_is_collected_with_it(use, dtype):
+    """What an export leaves in an Array refers to its owner where the collector can see it."""
+    assert dies_with_its_array(use, dtype)
+
+
+def dies_with_its_array(use, dtype):
+    """Return whether an owner that holds its own Array dies after the Array was used."""
+    import interchange as ix
+
+    class Owner:
+        pass
+
+    owner = Owner()
+    owner.block = np.zeros(6, np.float32)
+    owner.array = ix.from_pointer(owner.block.ctypes.data, (2, 3), dtype, owner=owner)
+    use(owner.array)
+    reference = weakref.ref(owner)
+    del owner
+    gc.collect()
+    return reference() is None
+
+
+def test_an_array_is_a_tensor_of_the_chosen_core():
+    """Arrays are made of what the core makes, and of nothing else."""
+    import interchange as ix
+
+    assert issubclass(Array, ix._core.Tensor)

@@ -1,0 +1,206 @@
+"""The interpreter ends with memory still lent out, in a way that the argument names.
+
+Nothing is to be printed, and nothing is to be left for the one who looks at the return code.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import gc
+import sys
+import threading
+import types
+import weakref
+
+import numpy as np
+
+import interchange as ix
+from interchange.abi import capsules
+from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
+from interchange.testing import producers
+
+GENERATIONS = (None, (1, 3))
+
+
+class Owner:
+    """Owns memory, and dies with a look at the interpreter."""
+
+    def __init__(self) -> None:
+        self.block = (ctypes.c_float * 6)(*range(6))
+
+    def __del__(self, _seen=[]) -> None:  # noqa: B006 - module globals may be gone by then
+        _seen.append(len(self.block))
+
+
+def pointer(dtype="float32"):
+    owner = Owner()
+    return ix.from_pointer(ctypes.addressof(owner.block), (2, 3), dtype, owner=owner)
+
+
+def arrays():
+    """One array of each kind: three of our own memory, three imported."""
+    return [
+        pointer(),
+        pointer("bfloat16"),
+        ix.from_buffer(bytearray(24)),
+        ix.from_dlpack(np.ones((2, 3))),
+        ix.from_dlpack(np.ones((2, 3)).__dlpack__()),
+        ix.from_dlpack(producers.host()),
+    ]
+
+
+def exports():
+    """Capsules of both generations of every array, and what NumPy makes of them."""
+    found = []
+    for array in arrays():
+        found += [array.__dlpack__(max_version=version) for version in GENERATIONS]
+        if array.dtype is not ix.DType.of("bfloat16"):
+            found += [np.from_dlpack(array), array.as_memoryview(), np.asarray(array)]
+    return found
+
+
+def consumed(max_version):
+    """Return address and deleter of a struct that is ours to release."""
+    array = pointer()
+    capsule = array.__dlpack__(max_version=max_version)
+    claim = producers.Claim(capsule)
+    struct = DLManagedTensor if max_version is None else DLManagedTensorVersioned
+    return claim.address, struct.from_address(claim.address).deleter
+
+
+# ---------------------------------------------------------------- ways to end
+
+
+def in_globals():
+    globals().update(left=(arrays(), exports()))
+
+
+def in_modules():
+    module = types.ModuleType("left_behind")
+    module.left = (arrays(), exports())
+    sys.modules["left_behind"] = module
+
+
+def in_builtins():
+    import builtins
+
+    builtins.left = (arrays(), exports())
+
+
+def in_cycles():
+    gc.disable()
+    for item in (*arrays(), *exports()):
+        cycle = [item]
+        cycle.append(cycle)
+
+
+def on_their_owner():
+    class Holder:
+        pass
+
+    holder = Holder()
+    holder.block = (ctypes.c_float * 6)()
+    holder.array = ix.from_pointer(ctypes.addressof(holder.block), (6,), "float32", owner=holder)
+    holder.export = np.from_dlpack(holder.array)
+    holder.capsule = holder.array.__dlpack__(max_version=(1, 0))
+
+
+def in_atexit():
+    held = (arrays(), exports())
+
+    def late():
+        assert [ix.from_dlpack(array).shape for array in held[0]] == [x.shape for x in held[0]]
+
+    atexit.register(late)
+
+
+def in_finalizers():
+    class Late:
+        pass
+
+    late = Late()
+    weakref.finalize(late, lambda held: [x.shape for x in held], arrays())
+    weakref.finalize(pointer(), exports)
+    globals()["late"] = late
+
+
+def in_delete():
+    class Late:
+        def __init__(self) -> None:
+            self.held = arrays()
+            for array in self.held:  # the first export imports NumPy, which is too late then
+                array.__dlpack__(max_version=(1, 0))
+
+        def __del__(self, _import=ix.from_dlpack) -> None:
+            for array in self.held:
+                _import(array.__dlpack__(max_version=(1, 0)))
+
+    globals()["late"] = Late()
+
+
+def in_thread_locals():
+    local = threading.local()
+    local.left = (arrays(), exports())
+    globals()["local"] = local
+
+
+def in_daemon_thread():
+    started = threading.Event()
+
+    def work():
+        source = np.ones(3)
+        while True:
+            left = [ix.from_dlpack(source.__dlpack__(max_version=(1, 0))), pointer().__dlpack__()]
+            started.set()
+            left.clear()
+
+    threading.Thread(target=work, daemon=True).start()
+    started.wait()
+
+
+def immortal():
+    for item in (*arrays(), *exports()):
+        capsules.increase_reference(item)
+
+
+def after_the_interpreter():
+    """C code calls deleters when Python is gone: they are to leak and return (DLP-LIFE-3)."""
+    libc = ctypes.CDLL(None)
+    libc.__cxa_atexit.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    for version in GENERATIONS:
+        address, deleter = consumed(version)
+        libc.__cxa_atexit(deleter, address, None)
+
+
+def with_an_error():
+    try:
+        raise LookupError  # noqa: TRY301 - the frame is what matters
+    except LookupError as error:
+        left = (arrays(), exports())  # noqa: F841 - the frame keeps it
+        sys.last_value = error
+        globals()["left"] = error
+
+
+def with_libraries():
+    """Every library that is installed holds ours, and we hold theirs."""
+    import importlib.util
+
+    from libraries import LIBRARIES, Ready
+
+    left = globals()["left"] = []
+    for name in LIBRARIES:
+        top = name.partition(".")[0]
+        if importlib.util.find_spec(top) is None:
+            continue
+        library = Ready(name)
+        left.append(ix.from_dlpack(library.make()))
+        if library.takes:
+            left.extend(library.take(array) for array in (pointer(), ix.from_dlpack(np.ones(3))))
+        if name not in {"warp", "pyarrow"}:  # their legacy capsules have faults of their own
+            left.append(library.make().__dlpack__())
+    print(len(left))
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

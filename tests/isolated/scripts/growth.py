@@ -1,0 +1,211 @@
+"""One operation, often: memory does not grow, and owners are referred to as at the start.
+
+Prints for each how often it was done, how much the resident memory grew [bytes], and by how many
+references.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+
+import numpy as np
+
+import interchange as ix
+from interchange import _core
+from interchange.abi import capsules
+
+MANY, SOME = 100_000, 10_000
+WARM = 2_000
+NEWEST = {"max_version": (1, 3)}
+
+source = np.ones((2, 3), np.float32)
+block = (ctypes.c_float * 6)()
+address = ctypes.addressof(block)
+text = bytearray(24)
+
+
+class Unknown:
+    """Produces legacy capsules of an array, and knows no keyword."""
+
+    def __init__(self, x) -> None:
+        self.x = x
+
+    def __dlpack__(self):
+        return self.x.__dlpack__()
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+class Newest(Unknown):
+    """Produces versioned capsules of an array."""
+
+    def __dlpack__(self, *, max_version=None, **_):
+        return self.x.__dlpack__(max_version=max_version)
+
+
+def own(dtype="float32", **more):
+    return ix.from_pointer(address, (2, 3), dtype, owner=block, **more)
+
+
+def refused(act, error):
+    """Return an act that is expected to be refused."""
+
+    def attempt():
+        try:
+            act()
+        except error:
+            return
+        raise AssertionError("nothing was refused")
+
+    return attempt
+
+
+def torch_tensor():
+    import torch
+
+    tensor = torch.ones(2, 3)
+    return lambda: ix.from_dlpack(tensor)
+
+
+def far_strides():
+    return np.lib.stride_tricks.as_strided(source, (3,), (2**62,))
+
+
+def refused_capsule():
+    """A struct that says nonsense, in a capsule with a native destructor."""
+    array = own("float32", device=(12, 0))
+
+    def act():
+        capsule = array.__dlpack__(**NEWEST)
+        struct = capsules.capsule_pointer(capsule, capsules.VERSIONED)
+        ctypes.c_int32.from_address(struct + 40).value = 99  # the device type
+        ix.from_dlpack(capsule)
+
+    return act
+
+
+def consumed_capsule():
+    capsule = source.__dlpack__()
+    kept = ix.from_dlpack(capsule)
+    return lambda: (kept, ix.from_dlpack(capsule))
+
+
+def old_export(array):
+    array.__dlpack__()
+    return array.__dlpack__
+
+
+def new_export(array):
+    array.__dlpack__(**NEWEST)
+    return lambda: array.__dlpack__(**NEWEST)
+
+
+OWN, OWN_BFLOAT16 = own(), own("bfloat16")
+IMPORTED = ix.from_dlpack(source)
+READ_ONLY = ix.from_buffer(bytes(text))
+UNKNOWN = ix.from_dlpack(source.__dlpack__())
+OLD, NEW = Unknown(source), Newest(source)
+FAR = far_strides()
+
+ACTS = {
+    "control-leak": lambda: lambda: capsules.fast_allocate(ctypes.c_size_t(80)),
+    "import-straight": lambda: lambda: ix.from_dlpack(source),
+    "import-straight-looked-at": lambda: lambda: ix.from_dlpack(source).shape,
+    "import-on-cpu": lambda: lambda: ix.from_dlpack(source, device="cpu"),
+    "import-legacy-capsule": lambda: lambda: ix.from_dlpack(source.__dlpack__()),
+    "import-versioned-capsule": lambda: lambda: ix.from_dlpack(source.__dlpack__(**NEWEST)),
+    "import-bare-producer": lambda: lambda: ix.from_dlpack(OLD),
+    "import-modern-producer": lambda: lambda: ix.from_dlpack(NEW),
+    "import-fresh": lambda: (
+        lambda: _core.take_fresh(source.__dlpack__(**NEWEST), source, ix.Array, "from_dlpack()")
+    ),
+    "import-exchange-table": torch_tensor,
+    "import-buffer": lambda: lambda: ix.from_buffer(text),
+    "import-pointer": lambda: own,
+    "import-view": lambda: lambda: IMPORTED[::-1, 1:],
+    "import-copy": lambda: lambda: ix.from_dlpack(source, copy=True),
+    "export-loan-legacy": lambda: old_export(own("bfloat16")),
+    "export-loan-versioned": lambda: new_export(own("bfloat16")),
+    "export-first": lambda: lambda: own("bfloat16").__dlpack__(**NEWEST),
+    "export-first-float32": lambda: lambda: own().__dlpack__(**NEWEST),
+    "export-numpy-legacy": lambda: old_export(ix.from_dlpack(source)),
+    "export-numpy-versioned": lambda: new_export(ix.from_dlpack(source)),
+    "export-read-only": lambda: lambda: READ_ONLY.__dlpack__(**NEWEST),
+    "export-unknown-legacy": lambda: UNKNOWN.__dlpack__,
+    "export-unknown-versioned": lambda: lambda: UNKNOWN.__dlpack__(**NEWEST),
+    "export-copy": lambda: lambda: OWN.__dlpack__(copy=True, **NEWEST),
+    "round-loan": lambda: lambda: np.from_dlpack(OWN),
+    "round-read-only": lambda: lambda: np.from_dlpack(READ_ONLY),
+    "round-bfloat16": lambda: (
+        lambda: ix.from_dlpack(OWN_BFLOAT16.__dlpack__(**NEWEST)).__dlpack__()
+    ),
+    "round-import": lambda: lambda: np.from_dlpack(ix.from_dlpack(source)),
+    "round-legacy": lambda: lambda: ix.from_dlpack(OWN_BFLOAT16.__dlpack__()),
+    "refuse-struct": lambda: refused(refused_capsule(), ix.UnsupportedDeviceError),
+    "refuse-strides": lambda: refused(lambda: ix.from_dlpack(FAR).shape, ix.ExchangeError),
+    "refuse-consumed": lambda: refused(consumed_capsule(), ix.ConsumedCapsuleError),
+    "refuse-read-only": lambda: refused(READ_ONLY.__dlpack__, ix.ReadOnlyError),
+    "refuse-max-version": lambda: refused(
+        lambda: OWN.__dlpack__(max_version="1.0"), ix.ArgumentError
+    ),
+    "refuse-stream": lambda: refused(lambda: OWN.__dlpack__(stream=1), ix.StreamError),
+    "refuse-assumption": lambda: refused(
+        lambda: ix.from_dlpack(READ_ONLY, assume_writable=True), ix.ReadOnlyError
+    ),
+    "refuse-by-numpy": lambda: refused(
+        lambda: np.from_dlpack(OWN_BFLOAT16), (BufferError, RuntimeError)
+    ),
+}
+
+
+OFTEN = {
+    "control-leak",
+    "import-straight",
+    "import-straight-looked-at",
+    "import-legacy-capsule",
+    "import-versioned-capsule",
+    "import-fresh",
+    "import-exchange-table",
+    "export-loan-legacy",
+    "export-loan-versioned",
+    "export-numpy-legacy",
+    "export-numpy-versioned",
+    "round-loan",
+    "round-legacy",
+    "refuse-struct",
+    "refuse-consumed",
+}
+"""What is done 100 000 times: the ways that everything else is made of."""
+
+
+def references():
+    """Return how often the owners are referred to."""
+    return sum(map(sys.getrefcount, (source, block, text)))
+
+
+def resident():
+    """Return the resident memory [bytes]."""
+    with open("/proc/self/statm") as file:  # noqa: PTH123 - quick
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def repeat(act, times):
+    for _ in range(times):
+        act()
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        act, times = ACTS[name](), MANY if name in OFTEN else SOME
+        repeat(act, WARM)
+        gc.collect()
+        held, grown = references(), -resident()
+        repeat(act, times)
+        gc.collect()
+        grown += resident()
+        print(name, times, grown, references() - held, flush=True)
+        del act

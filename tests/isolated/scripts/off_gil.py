@@ -1,0 +1,134 @@
+"""Deleters of ours are called where there is no GIL, in a way that the argument names.
+
+Prints how many owners died, and whether they died in another thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import sys
+import threading
+import warnings
+from typing import ClassVar
+
+import numpy as np
+
+import interchange as ix
+from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
+from interchange.testing import producers
+
+COUNT = 64
+MAIN = threading.get_ident()
+
+
+class Owner:
+    """Owns memory, and says in which thread it died."""
+
+    died_in: ClassVar[list[int]] = []
+
+    def __init__(self) -> None:
+        self.block = (ctypes.c_float * 6)(*range(6))
+
+    def __del__(self) -> None:
+        self.died_in.append(threading.get_ident())
+
+
+def pointer(dtype="float32"):
+    owner = Owner()
+    return ix.from_pointer(ctypes.addressof(owner.block), (2, 3), dtype, owner=owner)
+
+
+def make(n):
+    """Return an array of one kind after the other: NumPy's deleter, and the borrowed one."""
+    return pointer(("float32", "bfloat16")[n % 2])
+
+
+def consumed(n, max_version):
+    """Return the address and the deleter of a struct of ours."""
+    claim = producers.Claim(make(n).__dlpack__(max_version=max_version))
+    struct = DLManagedTensor if max_version is None else DLManagedTensorVersioned
+    return claim.address, struct.from_address(claim.address).deleter
+
+
+def report():
+    """Print what died where."""
+    elsewhere = sum(ident != MAIN for ident in Owner.died_in)
+    print(len(Owner.died_in), "died,", elsewhere, "elsewhere")
+
+
+def native_threads():
+    """Threads that Python does not know of call the deleter, while this one waits without GIL."""
+    libc = ctypes.CDLL(None)  # its calls release the GIL
+    libc.pthread_create.argtypes = [ctypes.c_void_p] * 4
+    libc.pthread_join.argtypes = [ctypes.c_ulong, ctypes.c_void_p]
+    threads = []
+    for n in range(COUNT):
+        address, deleter = consumed(n, (None, (1, 3))[n // 2 % 2])
+        thread = ctypes.c_ulong()
+        assert libc.pthread_create(ctypes.addressof(thread), None, deleter, address) == 0
+        threads.append(thread)
+    for thread in threads:
+        libc.pthread_join(thread.value, None)
+
+
+def this_thread():
+    """This thread itself calls the deleter, having released the GIL."""
+    release = ctypes.CDLL(None)._FuncPtr  # the kind that releases it
+    for n in range(COUNT):
+        address, deleter = consumed(n, (None, (1, 3))[n // 2 % 2])
+        release(deleter)(ctypes.c_void_p(address))
+
+
+def python_threads():
+    """Arrays, capsules and consumers die in threads while this one imports."""
+    held = [
+        (array, array.__dlpack__(max_version=(1, 0)), np.from_dlpack(array))
+        for array in (pointer() for _ in range(COUNT))
+    ]
+
+    def drop():
+        with contextlib.suppress(IndexError):
+            while True:
+                held.pop()
+
+    threads = [threading.Thread(target=drop) for _ in range(4)]
+    sys.setswitchinterval(1e-6)
+    for thread in threads:
+        thread.start()
+    source = np.ones(3)
+    while any(thread.is_alive() for thread in threads):
+        ix.from_dlpack(source.__dlpack__(max_version=(1, 0)))
+        ix.from_dlpack(source)
+    for thread in threads:
+        thread.join()
+
+
+def torch_pool():
+    """A thread of torch's own pool, which holds no GIL, drops the last reference to our memory."""
+    import torch
+
+    warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit is on its way out
+
+    class Holder(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.held = [torch.ones(1)]  # compiled code learns from it what the list holds
+
+        def _drop(self) -> int:
+            while len(self.held) > 0:
+                self.held.pop()
+            return 0
+
+        def forward(self) -> int:
+            return torch.jit.wait(torch.jit.fork(self._drop))
+
+    holder = torch.jit.script(Holder())
+    for _ in range(8):
+        holder.held = [torch.from_dlpack(make(n)) for n in range(COUNT // 8)]
+        holder()
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
+    report()

@@ -1,0 +1,90 @@
+"""Two threads want one capsule, again and again.  Prints how the rounds ended.
+
+``alike``: both are threads of ours, which start together.  ``torch``: the other is torch, which
+takes a capsule in one step of C, at a moment that nobody chose.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import threading
+
+import interchange as ix
+from interchange.testing import producers
+
+SWITCH = 1e-6  # [seconds] between changes of threads
+
+
+def outcome(act, lost):
+    """Return what `act` returned, or None where the capsule was lost to another."""
+    try:
+        return act()
+    except lost:
+        return None
+
+
+def alike(rounds):
+    """Both take by the letter; deleters are counted."""
+    source = producers.host().but(generation=sys.argv[2])
+    barrier = threading.Barrier(2)
+    taken = [[None] * rounds, [None] * rounds]
+    capsules = [source.__dlpack__() for _ in range(rounds)]
+
+    def work(which):
+        for number, capsule in enumerate(capsules):
+            if number % 50 == 0:
+                barrier.wait()
+            taken[which][number] = outcome(
+                lambda c=capsule: ix.from_dlpack(c), ix.ConsumedCapsuleError
+            )
+
+    threads = [threading.Thread(target=work, args=(which,)) for which in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    winners = {sum(array is not None for array in pair) for pair in zip(*taken, strict=True)}
+    before = set(source.counts)
+    taken.clear()
+    capsules.clear()
+    print("winners", *winners, "released", *before, "then", *set(source.counts))
+
+
+def against_torch(rounds):
+    """A capsule is claimed in one step, or another library claims it in between."""
+    import numpy as np
+    from torch.utils.dlpack import from_dlpack
+
+    array = np.ones(3)
+    capsules = [array.__dlpack__() for _ in range(rounds)]
+    ours, theirs, at = [None] * rounds, [None] * rounds, [0]
+
+    def other():
+        while at[0] < rounds - 1:
+            number = at[0]
+            # what torch makes of a consumed capsule is a RuntimeError
+            if theirs[number] is None:
+                theirs[number] = outcome(lambda n=number: from_dlpack(capsules[n]), RuntimeError)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    for number, capsule in enumerate(capsules):
+        at[0] = number
+        for _ in range(random.randrange(60)):  # noqa: S311 - any moment will do
+            pass
+        ours[number] = outcome(lambda c=capsule: ix.from_dlpack(c), ix.ConsumedCapsuleError)
+    thread.join()
+    both = sum(mine is not None and its is not None for mine, its in zip(ours, theirs, strict=True))
+    lost = sum(its is not None for its in theirs)
+    print("both won", both, "and torch won some" if lost else "and torch won none", flush=True)
+    os._exit(0)  # what was won twice must not be released twice here
+
+
+if __name__ == "__main__":
+    sys.setswitchinterval(SWITCH)
+    if sys.argv[1] == "alike":
+        alike(2000)
+    else:
+        against_torch(40_000)

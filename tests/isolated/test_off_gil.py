@@ -1,0 +1,28 @@
+"""Deleters of ours run wherever C code calls them (DLP-LIFE-3)."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.isolated
+
+
+@pytest.mark.parametrize(
+    ("how", "report"),
+    [
+        ("native_threads", "64 died, 64 elsewhere"),
+        ("this_thread", "64 died, 0 elsewhere"),
+        ("python_threads", "64 died, 64 elsewhere"),
+    ],
+)
+def test_deleters_take_the_gil(run_isolated, how, report):
+    """A deleter that is called without the GIL, or in a stranger's thread, frees the owner."""
+    assert run_isolated("off_gil.py", how).splitlines() == [report]
+
+
+@pytest.mark.interop
+def test_torch_frees_without_the_gil(run_isolated, need):
+    """A thread of torch's pool frees our memory without the GIL, and the owner dies there."""
+    need("torch")
+
+    assert run_isolated("off_gil.py", "torch_pool").splitlines() == ["64 died, 64 elsewhere"]

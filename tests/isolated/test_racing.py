@@ -1,0 +1,29 @@
+"""A capsule is claimed in one step: by one thread, and whatever interrupts it."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.isolated
+
+
+@pytest.mark.parametrize("generation", ["legacy", "versioned"])
+def test_one_thread_wins(run_isolated, generation):
+    """Of two threads that consume one capsule one wins, and the deleter runs once."""
+    report = run_isolated("racing.py", "alike", generation).strip()
+
+    assert report == "winners 1 released 0 then 1"
+
+
+@pytest.mark.interop
+def test_one_library_wins(run_isolated, need):
+    """Of us and torch, which claims a capsule in one step of C, one wins."""
+    need("torch")
+
+    assert run_isolated("racing.py", "torch").strip() == "both won 0 and torch won some"
+
+
+@pytest.mark.parametrize("by", ["by_the_collector", "by_a_signal"])
+def test_an_import_may_interrupt_an_import(run_isolated, by):
+    """A finaliser or a signal handler that imports in the middle of an import does not hang."""
+    assert run_isolated("reentering.py", by).strip() == "interrupted True"

@@ -1,0 +1,322 @@
+"""``Array.__dlpack__``: its arguments, their errors, and what they cost."""
+
+from __future__ import annotations
+
+import sys
+from enum import IntEnum
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange.abi import (
+    LEGACY,
+    VERSIONED,
+    DLDeviceType,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+    capsule_name,
+    capsule_pointer,
+)
+from interchange.testing import producers
+
+NEWEST = {"max_version": (1, 3)}
+BLOCK = np.arange(64, dtype=np.uint8)
+IS_COPIED = 2
+
+
+def own(dtype="float32", **more):
+    """Return an Array over memory of ours."""
+    return ix.from_pointer(BLOCK.ctypes.data, (2, 3), dtype, owner=BLOCK, **more)
+
+
+KINDS = {
+    "own": own,
+    "bfloat16": lambda: own("bfloat16"),
+    "readonly": lambda: own(readonly=True),
+    "imported": lambda: ix.from_dlpack(np.ones((2, 3), np.float32)),
+    "unknown": lambda: ix.from_dlpack(np.ones((2, 3), np.float32).__dlpack__()),
+}
+
+
+@pytest.fixture(params=KINDS, name="array")
+def _array(request):
+    return KINDS[request.param]()
+
+
+@pytest.fixture(params=["never exported", "exported"], name="used")
+def _used(request, array):
+    """Return an Array that has been exported before, and one that has not."""
+    if request.param == "exported":
+        array.__dlpack__(**NEWEST)
+        array.__dlpack__(**NEWEST)
+        if array.readonly is not True:
+            array.__dlpack__()
+    return array
+
+
+def struct_of(capsule):
+    """Return the struct in an unconsumed capsule; valid while the capsule is alive."""
+    name = capsule_name(capsule)
+    struct = DLManagedTensorVersioned if name == VERSIONED else DLManagedTensor
+    return struct.from_address(capsule_pointer(capsule, name))
+
+
+# ---------------------------------------------------------------- bad arguments
+
+BAD = [
+    *(
+        ("max_version", value, "DLP-VER-2")
+        for value in (
+            1,
+            "1.0",
+            (1,),
+            [1, 0],
+            (1, 0, 0),
+            (1, "0"),
+            ("1", 0),
+            (1.0, 0),
+            (True, 0),
+            (1, False),
+            (None, None),
+            {1: 0},
+            {0: 1, 1: 1},
+            (np.int64(1), 0),
+        )
+    ),
+    *(
+        ("dl_device", value, "DLP-DEV-4")
+        for value in (1, "cpu", (1,), [1, 0], (1, 0, 0), (1, "0"), (True, 0), (1.0, 0))
+    ),
+    *(("copy", value, "DLP-COPY-3") for value in (0, 1, "no", (), np.False_)),
+    *(("stream", value, "DLP-STREAM-4") for value in ("1", 1.0, True, False, (0, 1), object())),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "rule"), BAD)
+def test_a_bad_argument_is_a_type_error(used, name, value, rule):
+    """It is refused alike at the first export and at the tenth, and nothing was done."""
+    before = sys.getrefcount(BLOCK)
+
+    with pytest.raises(TypeError) as caught:
+        used.__dlpack__(**{name: value})
+    found = caught.value.rule
+    del caught
+
+    assert (found, sys.getrefcount(BLOCK)) == (rule, before)
+
+
+@pytest.mark.parametrize(("name", "value", "rule"), BAD)
+def test_a_bad_argument_is_told_before_anything_else(name, value, rule):
+    """Also where other arguments could not be met."""
+    array = own(readonly=True)
+    others = {"dl_device": (2, 0), "stream": 7, "copy": True}
+    others.pop(name, None)
+
+    with pytest.raises(TypeError) as caught:
+        array.__dlpack__(**{name: value}, **others)
+
+    assert caught.value.rule == rule
+
+
+def test_arguments_have_names(used):
+    """None is taken by position, as the standard has it."""
+    with pytest.raises(TypeError):
+        used.__dlpack__(None)
+
+
+def test_only_bad_arguments_are_type_errors(used):
+    """Consumers read a TypeError as an old producer, so that nothing else may be one (P89)."""
+    refused = []
+    for keywords in (
+        {"dl_device": (2, 0)},
+        {"dl_device": (99, 0)},
+        {"stream": 1},
+        {"stream": 0},
+        {"max_version": (1, 3), "dl_device": (2, 0), "copy": False},
+    ):
+        with pytest.raises((BufferError, ValueError)) as caught:
+            used.__dlpack__(**keywords)
+        refused.append(isinstance(caught.value, TypeError))
+
+    assert refused == [False] * 5
+
+
+@pytest.mark.parametrize("max_version", [(2**31, 0), (2**63, 0), (2**80, 0), (1, 2**80), (1, -1)])
+def test_any_int_is_a_version(used, max_version):
+    """However large: the newest struct is the answer."""
+    assert capsule_name(used.__dlpack__(max_version=max_version)) == VERSIONED
+
+
+@pytest.mark.parametrize("max_version", [(0, 0), (0, 2**80), (-(2**80), 0)])
+def test_any_small_int_is_an_old_version(max_version):
+    """However small: the legacy struct is the answer."""
+    array = own()
+    names = [capsule_name(array.__dlpack__(max_version=max_version)) for _ in range(2)]
+
+    assert names == [LEGACY, LEGACY]
+
+
+# ---------------------------------------------------------------- dl_device
+
+
+class Numbers(IntEnum):
+    cpu = 1
+    first = 0
+
+
+@pytest.mark.parametrize(
+    "dl_device", [None, (1, 0), (DLDeviceType.kDLCPU, 0), (Numbers.cpu, Numbers.first)]
+)
+def test_its_own_device_is_no_move(array, dl_device):
+    """The memory is shared."""
+    capsule = array.__dlpack__(dl_device=dl_device, **NEWEST)
+
+    assert struct_of(capsule).dl_tensor.data == array.ptr
+
+
+@pytest.mark.parametrize("dl_device", [(2, 0), (1, 1), (13, 0), (3, 0), (99, 0), (0, 0), (2, -1)])
+def test_another_device_is_refused(used, dl_device):
+    """With the BufferError that the standard asks for (DLP-DEV-5)."""
+    with pytest.raises(BufferError) as caught:
+        used.__dlpack__(dl_device=dl_device, **NEWEST)
+
+    assert (type(caught.value), caught.value.rule) == (ix.UnsupportedDeviceError, "DLP-DEV-5")
+
+
+@pytest.mark.parametrize("device", [(3, 0), (11, 0)])
+def test_page_locked_memory_goes_to_the_host(device):
+    """The same memory under the other name."""
+    array = own(device=device)
+    capsule = array.__dlpack__(dl_device=(1, 0), **NEWEST)
+    tensor = struct_of(capsule).dl_tensor
+
+    assert (tensor.device.device_type, tensor.data) == (1, array.ptr)
+
+
+# ---------------------------------------------------------------- copy
+
+
+def test_a_copy_is_flagged(array):
+    """Fresh memory, said to be a copy, which may be written (DLP-COPY-2)."""
+    capsule = array.__dlpack__(copy=True, **NEWEST)
+    struct = struct_of(capsule)
+
+    assert (struct.flags, struct.dl_tensor.data == array.ptr) == (IS_COPIED, False)
+
+
+def test_a_legacy_copy_is_writable_memory(array):
+    """Read-only memory can be had by the legacy struct as a copy."""
+    copy = array.__dlpack__(copy=True)
+
+    assert (capsule_name(copy), struct_of(copy).dl_tensor.data == array.ptr) == (LEGACY, False)
+
+
+@pytest.mark.parametrize("copy", [None, False])
+def test_no_copy_shares(array, copy):
+    """Both share where they can, which is always on the host."""
+    capsule = array.__dlpack__(copy=copy, **NEWEST)
+
+    assert struct_of(capsule).dl_tensor.data == array.ptr
+
+
+def test_a_copy_holds_the_elements():
+    """In the Array's order, whatever its strides."""
+    array = ix.from_dlpack(np.arange(12.0).reshape(3, 4))[::-1, ::2]
+    copy = ix.from_dlpack(array.__dlpack__(copy=True, **NEWEST))
+
+    assert (copy.tolist(), copy.strides) == (array.tolist(), (2, 1))
+
+
+def test_a_copy_keeps_nothing_of_its_origin():
+    """The origin may go."""
+    owner = np.zeros(6)
+    before = sys.getrefcount(owner)
+    array = ix.from_pointer(owner.ctypes.data, (6,), "float64", owner=owner)
+    capsule = array.__dlpack__(copy=True, **NEWEST)
+    del array
+
+    assert (sys.getrefcount(owner) - before, capsule_name(capsule)) == (0, VERSIONED)
+
+
+# ---------------------------------------------------------------- streams
+
+
+@pytest.mark.parametrize("stream", [-1, 0, 1, 2, 7])
+def test_host_memory_has_no_streams(used, stream):
+    """None is the only stream there is (DLP-STREAM-1)."""
+    with pytest.raises(ix.StreamError) as caught:
+        used.__dlpack__(stream=stream, **NEWEST)
+
+    assert caught.value.rule == "DLP-STREAM-1"
+
+
+@pytest.mark.parametrize(
+    ("device", "stream", "rule"),
+    [
+        ((2, 0), 0, "DLP-STREAM-2"),
+        ((2, 0), -2, "DLP-STREAM-2"),
+        ((13, 0), 0, "DLP-STREAM-2"),
+        ((10, 0), 1, "DLP-STREAM-3"),
+        ((10, 0), 2, "DLP-STREAM-3"),
+        ((2, 0), 1, "DLP-STREAM-6"),
+        ((2, 0), 7, "DLP-STREAM-6"),
+        ((2, 0), None, "DLP-STREAM-6"),
+        ((10, 0), 0, "DLP-STREAM-6"),
+    ],
+)
+def test_what_cannot_be_ordered_is_refused(device, stream, rule):
+    """A value that names no stream, and an order that this release cannot make."""
+    array = own(device=device)
+    error = ix.ExchangeError if rule == "DLP-STREAM-6" else ix.StreamError
+
+    with pytest.raises(error) as caught:
+        array.__dlpack__(stream=stream, **NEWEST)
+
+    assert caught.value.rule == rule
+
+
+@pytest.mark.parametrize("device", [(2, 0), (2, 1), (13, 0), (10, 0)])
+def test_no_order_is_an_order_that_can_be_met(device):
+    """-1 asks for nothing."""
+    capsule = own(device=device).__dlpack__(stream=-1, **NEWEST)
+    found = struct_of(capsule).dl_tensor.device
+
+    assert (found.device_type, found.device_id) == device
+
+
+def test_where_it_is_is_said_without_an_export(array):
+    """``__dlpack_device__`` answers with two ints."""
+    found = array.__dlpack_device__()
+
+    assert (found, [type(number) for number in found]) == ((1, 0), [int, int])
+
+
+# ---------------------------------------------------------------- round trips
+
+
+@pytest.mark.parametrize("max_version", [None, (1, 3)])
+def test_what_goes_out_comes_back(array, max_version):
+    """The same memory, described alike."""
+    if max_version is None and array.readonly:
+        pytest.skip("a legacy capsule of read-only memory is refused")
+    back = ix.from_dlpack(array.__dlpack__(max_version=max_version))
+
+    assert (back.ptr, back.shape, back.strides, back.dtype) == (
+        array.ptr,
+        array.shape,
+        array.strides,
+        array.dtype,
+    )
+
+
+def test_an_export_outlives_everything_on_the_way():
+    """A chain of imports and exports keeps the first owner, and lets it go at the end."""
+    source = producers.host().but(generation="versioned")
+    chain = ix.from_dlpack(source)
+    for _ in range(5):
+        chain = ix.from_dlpack(chain.__dlpack__(**NEWEST))
+    before = (source.deleter_calls, chain.tolist())
+    del chain
+
+    assert (before, source.deleter_calls) == ((0, [[0, 1, 2], [3, 4, 5]]), 1)

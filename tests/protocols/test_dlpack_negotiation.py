@@ -1,0 +1,360 @@
+"""What is asked of a producer, in which words, how often, and what becomes of its errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange.testing import Recorder, producers
+from interchange.testing.producers import SIGNATURES, Call
+
+VERSION = {"max_version": (1, 3)}
+DEVICE = Call("__dlpack_device__", {})
+
+
+def calls(source):
+    """Return the keywords of every ``__dlpack__`` call."""
+    return [call.keywords for call in source.log if call.method == "__dlpack__"]
+
+
+def made(kind, device=(1, 0)):
+    """Return a producer with a signature, on a device that it claims."""
+    return producers.host(kind=SIGNATURES[kind]).but(device=device)
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [("modern", VERSION), ("keywords", VERSION), ("stream", {}), ("none", {}), ("opaque", {})],
+)
+def test_a_host_producer_is_asked(kind, asked):
+    """It is asked where it is, and then once, in the newest words that it knows."""
+    source = made(kind)
+    ix.from_dlpack(source)
+
+    assert source.log == [DEVICE, Call("__dlpack__", asked)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [
+        ("modern", {**VERSION, "stream": 1}),
+        ("keywords", {**VERSION, "stream": 1}),
+        ("stream", {"stream": 1}),
+        ("none", {}),
+        ("opaque", {"stream": 1}),
+    ],
+)
+def test_a_producer_with_streams_is_asked(kind, asked):
+    """The stream is sent explicitly, to everybody who can take it (DLP-STREAM-5)."""
+    source = made(kind, (2, 0))
+    ix.from_dlpack(source)
+
+    assert source.log == [DEVICE, Call("__dlpack__", asked)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [
+        ("modern", {**VERSION, "copy": True}),
+        ("keywords", {**VERSION, "copy": True}),
+        ("stream", {}),
+        ("none", {}),
+        ("opaque", {}),
+    ],
+)
+def test_a_copy_is_asked_for(kind, asked):
+    """``copy`` goes to those who know it; the others are met by a copy here."""
+    source = made(kind)
+    array = ix.from_dlpack(source, copy=True)
+
+    assert (calls(source), array.ptr == source.said.data, array.tolist()) == (
+        [asked],
+        False,
+        [[0, 1, 2], [3, 4, 5]],
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [
+        ("modern", {**VERSION, "dl_device": (1, 0)}),
+        ("keywords", {**VERSION, "dl_device": (1, 0)}),
+        ("none", {}),
+        ("stream", {}),
+        ("opaque", {}),
+    ],
+)
+def test_another_device_is_asked_for(kind, asked):
+    """``dl_device`` goes to those who know it, and no stream with it when the host is asked for."""
+    source = made(kind, (3, 0))
+    array = ix.from_dlpack(source, device="cpu")
+
+    assert (calls(source), array.device.is_host_accessible) == ([asked], True)
+
+
+def test_keywords_come_in_one_order():
+    """Logs of producers can be compared."""
+    source = made("keywords", (2, 0))
+    with pytest.raises(BufferError):
+        ix.from_dlpack(source, device="cuda:1", copy=True, stream=7)
+
+    assert list(calls(source)[0].items()) == [
+        ("max_version", (1, 3)),
+        ("stream", 7),
+        ("dl_device", (2, 1)),
+        ("copy", True),
+    ]
+
+
+@pytest.mark.parametrize("device", ["cpu", (1, 0), ix.Device(1)])
+def test_its_own_device_is_not_asked_for(device):
+    """Some producers refuse ``dl_device`` even where it is their own."""
+    source = made("modern")
+    ix.from_dlpack(source, device=device)
+
+    assert calls(source) == [VERSION]
+
+
+def test_copy_none_is_not_said():
+    """What is the default is left out."""
+    source = made("keywords")
+    ix.from_dlpack(source, copy=None)
+
+    assert calls(source) == [VERSION]
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_copy_is_said(copy):
+    """Both answers are sent on."""
+    source = made("modern")
+    ix.from_dlpack(source, copy=copy)
+
+    assert calls(source) == [{**VERSION, "copy": copy}]
+
+
+def test_ndarrays_are_not_asked_where_they_are():
+    """They are on the host, which saves a call."""
+    recorder = Recorder(np.ones(3))
+    ix.from_dlpack(recorder)
+    by_hand = [call.method for call in recorder.log]
+
+    assert by_hand == ["__dlpack_device__", "__dlpack__"]  # a stranger is asked
+
+
+# ---------------------------------------------------------------- errors of the producer
+
+
+@pytest.mark.parametrize("kind", ["modern", "stream", "none"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "no",
+        "__dlpack__() got an unexpected keyword argument 'max_version'",
+        "inner() takes no keyword arguments",
+        "incompatible function arguments",
+        "f() missing 1 required positional argument: 'x'",
+    ],
+)
+def test_its_own_type_error_arrives_at_once(kind, words):
+    """A Python function is asked once: a TypeError of its own is never taken for a keyword's."""
+    error = TypeError(words)
+    source = made(kind).but(raises=error)
+
+    with pytest.raises(TypeError) as caught:
+        ix.from_dlpack(source)
+
+    assert (caught.value is error, len(calls(source))) == (True, 1)
+
+
+@pytest.mark.parametrize("kind", SIGNATURES)
+@pytest.mark.parametrize(
+    "error", [ValueError("no"), BufferError("no"), RuntimeError("no"), KeyboardInterrupt()]
+)
+def test_other_errors_arrive_at_once(kind, error):
+    """What is no TypeError is no matter of keywords."""
+    source = made(kind).but(raises=error)
+
+    with pytest.raises(type(error)) as caught:
+        ix.from_dlpack(source)
+
+    assert (caught.value is error, len(calls(source))) == (True, 1)
+
+
+def test_a_forwarding_function_keeps_its_type_errors():
+    """With ``**keywords`` a TypeError that speaks of something else is its own."""
+    error = TypeError("unsupported operand")
+    source = made("keywords").but(raises=error)
+
+    with pytest.raises(TypeError) as caught:
+        ix.from_dlpack(source)
+
+    assert (caught.value is error, len(calls(source))) == (True, 1)
+
+
+class Forwarding:
+    """Hands keywords on to a function that knows fewer."""
+
+    def __init__(self, known, then=None) -> None:
+        self.known, self.then, self.asked = known, then, []
+        self.source = producers.host()
+
+    def __dlpack__(self, **keywords):
+        self.asked.append(sorted(keywords))
+        unknown = sorted(set(keywords) - set(self.known))
+        if unknown:
+            raise TypeError(f"__dlpack__() got an unexpected keyword argument {unknown[0]!r}")
+        if self.then is not None:
+            raise self.then
+        return self.source.__dlpack__()
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+def test_a_forwarding_function_is_asked_again_with_less():
+    """Whoever it hands keywords on to may know fewer (P89)."""
+    source = Forwarding(known=())
+    array = ix.from_dlpack(source)
+
+    assert (source.asked, array.shape) == ([["max_version"], []], (2, 3))
+
+
+def test_a_copy_survives_the_second_asking():
+    """What was not understood is met here (DLP-NEG-2)."""
+    source = Forwarding(known=("max_version",))
+    array = ix.from_dlpack(source, copy=True)
+
+    assert array.ptr != source.source.said.data
+
+
+@pytest.mark.parametrize("kind", ["forwarding", "opaque"])
+def test_the_error_of_the_second_asking_is_its_own(kind):
+    """Once the keywords are right, a TypeError is the producer's own, and arrives."""
+    own = TypeError("elements of this kind are not exported")
+    source = Forwarding((), own) if kind == "forwarding" else made("opaque").but(raises=own)
+
+    with pytest.raises(TypeError) as caught:
+        ix.from_dlpack(source)
+
+    assert caught.value is own
+
+
+def test_a_hopeless_function_is_asked_a_few_times():
+    """Where every asking is refused for its keywords, the first refusal is told."""
+
+    class Hopeless(Forwarding):
+        def __dlpack__(self, **keywords):
+            self.asked.append(sorted(keywords))
+            raise TypeError(f"missing a required keyword argument, got {len(keywords)}")
+
+    source = Hopeless(())
+
+    with pytest.raises(TypeError, match="got 1"):
+        ix.from_dlpack(source)
+
+    assert source.asked == [["max_version"], []]
+
+
+# ---------------------------------------------------------------- kinds of methods
+
+
+class _Callable:
+    def __init__(self, source) -> None:
+        self.source = source
+
+    def __call__(self, *, max_version=None):
+        return self.source.__dlpack__(max_version=max_version)
+
+
+def on_instance(source):
+    """Return an object that has its methods as attributes."""
+    thing = type("Thing", (), {})()
+    thing.__dlpack__, thing.__dlpack_device__ = source.__dlpack__, source.__dlpack_device__
+    return thing
+
+
+def by_getattr(source):
+    """Return an object that hands every attribute on."""
+    return type("Proxy", (), {"__getattr__": lambda _, name: getattr(source, name)})()
+
+
+def by_property(source):
+    """Return an object whose methods are properties."""
+    body = {
+        "__dlpack__": property(lambda _: source.__dlpack__),
+        "__dlpack_device__": property(lambda _: source.__dlpack_device__),
+    }
+    return type("Properties", (), body)()
+
+
+def by_callable(source):
+    """Return an object whose method is an object that can be called."""
+    body = {"__dlpack__": _Callable(source), "__dlpack_device__": lambda _: (1, 0)}
+    return type("Callables", (), body)()
+
+
+def by_static_method(source):
+    """Return an object whose methods need no object."""
+    body = {
+        "__dlpack__": staticmethod(source.__dlpack__),
+        "__dlpack_device__": staticmethod(source.__dlpack_device__),
+    }
+    return type("Statics", (), body)()
+
+
+@pytest.mark.parametrize(
+    "wrap", [on_instance, by_getattr, by_property, by_callable, by_static_method]
+)
+def test_any_kind_of_method_will_do(wrap):
+    """Proxies, properties and the like are asked as everybody is."""
+    source = made("modern")
+    array = ix.from_dlpack(wrap(source))
+
+    assert (array.ptr, calls(source)) == (source.said.data, [VERSION])
+
+
+def test_instances_are_learnt_one_by_one():
+    """One proxy knows ``max_version`` and the next does not."""
+    sources = [made("modern"), made("none"), made("stream"), made("modern")]
+    for source in sources:
+        ix.from_dlpack(by_getattr(source))
+
+    assert [calls(source) for source in sources] == [[VERSION], [{}], [{}], [VERSION]]
+
+
+# ---------------------------------------------------------------- the answer
+
+
+@pytest.mark.parametrize("kind", ["modern", "none"])
+@pytest.mark.parametrize("generation", ["legacy", "versioned"])
+def test_the_answer_is_looked_at(kind, generation):
+    """Whatever was asked for, the capsule's name says what came (DLP-VER-3)."""
+    source = made(kind).but(generation=generation)
+    array = ix.from_dlpack(source)
+
+    assert (array.readonly, array.shape) == (None if generation == "legacy" else False, (2, 3))
+
+
+def test_the_capsule_is_believed_about_pinned_memory():
+    """Pinned memory that ships as host memory is where the capsule says (DLP-DEV-3, P78)."""
+    source = made("modern").but(advertises=(3, 0))
+
+    assert ix.from_dlpack(source).device == ix.Device(1)
+
+
+def test_each_import_asks_for_a_capsule():
+    """No capsule is used twice."""
+    source = made("modern")
+    arrays = [ix.from_dlpack(source) for _ in range(3)]
+
+    assert (len(calls(source)), len(arrays), source.deleter_calls) == (3, 3, 0)
+
+
+@pytest.mark.parametrize("thing", [np.ndarray, ix.Array, producers.Producer])
+def test_a_class_is_no_producer(thing):
+    """A class has the methods of its instances, and no memory."""
+    with pytest.raises(ix.NoProtocolError) as caught:
+        ix.from_dlpack(thing)
+
+    assert caught.value.rule == "DLP-NEG-1"

@@ -1,0 +1,239 @@
+"""What is learnt of a type of producers: its keywords, once, and whom to trust."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange._protocols import habits
+from interchange._protocols.habits import habit_of
+from interchange.testing import Recorder, producers
+
+ALL = frozenset({"stream", "max_version", "dl_device", "copy"})
+
+
+class Modern:
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None): ...
+
+
+class Old:
+    def __dlpack__(self, *, stream=None): ...
+
+
+class Older:
+    def __dlpack__(self, stream=None): ...
+
+
+class Oldest:
+    def __dlpack__(self): ...
+
+
+class Partly:
+    def __dlpack__(self, *, stream=None, max_version=None): ...
+
+
+class More:
+    def __dlpack__(self, *, max_version=None, stream=None, colour="red"): ...
+
+
+class Positional:
+    def __dlpack__(self, *args): ...
+
+
+class Swallowing:
+    def __dlpack__(self, **keywords): ...
+
+
+class Mixed:
+    def __dlpack__(self, *, stream=None, **keywords): ...
+
+
+def logged(function):
+    """Decorate as decorators do that care for signatures."""
+
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+class Wrapped:
+    @logged
+    def __dlpack__(self, *, stream=None): ...
+
+
+class Partial:
+    __dlpack__ = functools.partialmethod(Modern.__dlpack__, copy=None)
+
+
+class Slotted:
+    __slots__ = ()
+
+    def __dlpack__(self, *, max_version=None): ...
+
+
+class Inherited(Old):
+    """Has it from its base."""
+
+
+@pytest.mark.parametrize(
+    ("cls", "keywords", "forwards"),
+    [
+        (Modern, ALL, False),
+        (Old, {"stream"}, False),
+        (Older, {"stream"}, False),
+        (Oldest, set(), False),
+        (Partly, {"stream", "max_version"}, False),
+        (More, {"stream", "max_version"}, False),
+        (Positional, set(), False),
+        (Swallowing, set(), True),
+        (Mixed, {"stream"}, True),
+        (Wrapped, {"stream"}, False),
+        (Partial, ALL, False),
+        (Slotted, {"max_version"}, False),
+        (Inherited, {"stream"}, False),
+    ],
+)
+def test_keywords_are_read_off_the_signature(cls, keywords, forwards):
+    """What ``__dlpack__`` takes is known before it is called."""
+    habit = habit_of(cls())
+
+    assert (habit.keywords, habit.forwards) == (keywords, forwards)
+
+
+def test_a_signature_that_cannot_be_read_is_unknown():
+    """Of compiled functions nothing is assumed."""
+    assert habit_of(producers.host(kind=producers.Opaque)).keywords is None
+
+
+def test_a_signature_is_read_once(monkeypatch):
+    """A type is learnt at its first object, and not again."""
+    calls, read = [], inspect.signature
+
+    def counted(method):
+        calls.append(method)
+        return read(method)
+
+    class Fresh(Modern):
+        pass
+
+    monkeypatch.setattr(habits.inspect, "signature", counted)
+    first, second = habit_of(Fresh()), habit_of(Fresh())
+
+    assert (first is second, len(calls)) == (True, 1)
+
+
+def test_a_subclass_is_learnt_apart():
+    """It may have a ``__dlpack__`` of its own."""
+
+    class Overriding(Modern):
+        def __dlpack__(self): ...
+
+    assert (habit_of(Modern()).keywords, habit_of(Overriding()).keywords) == (ALL, frozenset())
+
+
+def test_nothing_is_learnt_of_what_speaks_no_dlpack():
+    """Strangers leave no trace."""
+    before = len(habits._habits)
+    found = [habit_of(thing) for thing in (None, 1, object(), [], int)]
+
+    assert (found, len(habits._habits)) == ([None] * 5, before)
+
+
+def test_a_method_that_is_none_is_no_method():
+    """A class says that it does not speak a protocol by None."""
+
+    class Silent(Modern):
+        __dlpack__ = None
+
+    assert habit_of(Silent()) is None
+
+
+class Proxy:
+    """Hands everything on to another object."""
+
+    def __init__(self, target) -> None:
+        self._target = target
+
+    def __getattr__(self, name):
+        return getattr(self._target, name)
+
+
+def test_a_proxy_is_learnt_by_what_it_stands_for():
+    """An instance's own ``__dlpack__`` says nothing of the next instance's."""
+    found = [habit_of(Proxy(target)).keywords for target in (Modern(), Old(), Oldest())]
+
+    assert found == [ALL, {"stream"}, frozenset()]
+
+
+def test_a_proxy_without_target_speaks_no_dlpack():
+    """It is asked anew each time."""
+    assert habit_of(Proxy(object())) is None
+
+
+def test_what_is_learnt_is_bounded():
+    """A stream of types does not fill the memory, and NumPy's quick way comes back."""
+    for number in range(habits._MOST_HABITS + 50):
+        habit_of(type(f"Type{number}", (Modern,), {})())
+    size = len(habits._habits)
+    array = ix.from_dlpack(np.ones(3))
+
+    assert (size <= habits._MOST_HABITS, array.shape, np.ndarray in habits.straight) == (
+        True,
+        (3,),
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.ones(2).view(type("Mine", (np.ndarray,), {})),
+        np.ma.ones(2),
+        np.ones((1, 2)).view(np.matrix),
+        np.rec.array([1.0]),
+        type("ndarray", (Modern,), {})(),
+    ],
+)
+def test_only_plain_ndarrays_go_straight(x):
+    """A subclass, or a class of the same name, may do as it likes: it is negotiated with."""
+    habits._habits.pop(type(x), None)
+    habit_of(x)
+
+    assert type(x) not in habits.straight
+
+
+@pytest.mark.parametrize("module", ["numpyro", "mytorch.numpy", "stranger", "", "__main__"])
+def test_a_stranger_is_not_trusted(module):
+    """Trust goes by the whole name of the top module, and no other."""
+    cls = type("Array", (Modern,), {"__module__": module})
+
+    assert habit_of(cls()).native_release is False
+
+
+def test_a_wrapper_of_ours_is_not_trusted_for_what_it_wraps():
+    """What a `Recorder` hands out is as good as what it wraps, which may be anything."""
+    recorder = Recorder(producers.host())
+
+    assert habit_of(recorder).native_release is False
+
+
+def test_a_user_s_producer_is_not_trusted():
+    """The mixin of ours in a class of somebody else's is that somebody's."""
+
+    class Mine(ix.Producer):
+        pass
+
+    assert habit_of(Mine()).native_release is False
+
+
+def test_trusted_libraries_are_trusted():
+    """NumPy's capsules, and those of Arrays, may stay the owners of their memory."""
+    found = [habit_of(x).native_release for x in (np.ones(2), ix.from_buffer(b"a"))]
+
+    assert found == [True, True]

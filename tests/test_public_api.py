@@ -1,0 +1,242 @@
+"""The public names: all of them listed in ``public_api.txt``, documented, and in order.
+
+Write the list anew with ``PYTHONPATH=src python tests/test_public_api.py --update``, and read the
+difference before it is committed: it is what users will notice.
+"""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import inspect
+import sys
+from pathlib import Path
+
+import pytest
+
+LIST = Path(__file__).parent / "public_api.txt"
+MODULES = ("interchange", "interchange.abi", "interchange.testing.producers")
+SPOKEN = frozenset(  # methods that are called by other libraries under these names
+    {
+        "__array__",
+        "__array_interface__",
+        "__buffer__",
+        "__cuda_array_interface__",
+        "__cuda_stream__",
+        "__dlpack__",
+        "__dlpack_data_type__",
+        "__dlpack_device__",
+        "__interchange__",
+    }
+)
+
+
+# ---------------------------------------------------------------- the list
+
+
+def _text(annotation):
+    """Return an annotation as it was written."""
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def _default(value):
+    """Return a default as text without an address in it."""
+    text = repr(value)
+    return f"<{type(value).__name__}>" if " at 0x" in text else text
+
+
+def _parameter(parameter):
+    """Return one parameter as it was written."""
+    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    text = stars + parameter.name
+    annotated = parameter.annotation is not parameter.empty
+    if annotated:
+        text += f": {_text(parameter.annotation)}"
+    if parameter.default is not parameter.empty:
+        text += f" = {_default(parameter.default)}" if annotated else f"={parameter.default!r}"
+    return text
+
+
+def _signature(function):
+    """Return the signature of a function as it was written, less what is private in it."""
+    signature = inspect.signature(function)
+    parts, starred = [], False
+    parameters = [one for one in signature.parameters.values() if not one.name.startswith("_")]
+    for place, parameter in enumerate(parameters):
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            parts.append("*")
+        starred = starred or parameter.kind in {parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL}
+        parts.append(_parameter(parameter))
+        after = parameters[place + 1].kind if place + 1 < len(parameters) else None
+        if parameter.kind is parameter.POSITIONAL_ONLY and after is not parameter.POSITIONAL_ONLY:
+            parts.append("/")
+    result = signature.return_annotation
+    arrow = "" if result is signature.empty else f" -> {_text(result)}"
+    return f"({', '.join(parts)}){arrow}"
+
+
+def _members(cls):
+    """Return the public members of a class that are ours, by name."""
+    foreign = {name for base in cls.__mro__ if not _is_ours(base) for name in vars(base)}
+    return {
+        name: inspect.getattr_static(cls, name)
+        for name in sorted(dir(cls))
+        if (name in SPOKEN or not name.startswith("_")) and name not in foreign
+    }
+
+
+def _is_ours(cls):
+    """Return whether a class is defined here."""
+    return cls.__module__.partition(".")[0] == "interchange"
+
+
+def _lines_of_class(where, cls):
+    """Yield one line for a class, and one for each of its members."""
+    bases = ", ".join(base.__name__ for base in cls.__bases__ if base is not object)
+    yield f"class {where}({bases})" if bases else f"class {where}"
+    if issubclass(cls, enum.Enum):
+        yield from (f"{where}.{member.name} = {int(member)}" for member in cls)
+        return
+    for name, value in _members(cls).items():
+        if isinstance(value, (classmethod, staticmethod)):
+            kind = type(value).__name__
+            yield f"{kind} {where}.{name}{_signature(getattr(cls, name))}"
+        elif inspect.isfunction(value):
+            yield f"def {where}.{name}{_signature(value)}"
+        else:
+            yield f"{where}.{name}"
+
+
+def _lines():
+    """Yield the list, line by line."""
+    for module in map(importlib.import_module, MODULES):
+        for name in module.__all__:
+            value, where = getattr(module, name), f"{module.__name__}.{name}"
+            if inspect.isclass(value):
+                yield from _lines_of_class(where, value)
+            elif inspect.isfunction(value):
+                yield f"def {where}{_signature(value)}"
+            elif isinstance(value, (int, bytes, tuple)):
+                yield f"{where} = {value!r}"
+            else:
+                yield where
+
+
+def test_the_public_names_are_those_of_the_list():
+    """No name, parameter or default changes unnoticed."""
+    found = "\n".join(_lines()) + "\n"
+
+    assert found == LIST.read_text(encoding="utf-8"), f"see the docstring of {__file__}"
+
+
+# ---------------------------------------------------------------- order
+
+
+def _rank(name):
+    """Return the place of a name: constants, classes, the rest."""
+    kind = 0 if name.isupper() else 1 if name[0].isupper() else 2
+    return kind, name
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_names_are_sorted(name):
+    """Constants, then classes, then functions, each in order."""
+    names = importlib.import_module(name).__all__
+
+    assert names == sorted(names, key=_rank)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_name_is_left_out(name):
+    """Whatever a module shows without an underscore is public."""
+    module = importlib.import_module(name)
+    shown = {
+        key
+        for key, value in vars(module).items()
+        if not key.startswith("_") and not inspect.ismodule(value)
+    }
+    future = {"annotations"}
+
+    assert shown - future <= set(module.__all__)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_name_is_there(name):
+    """A star import works."""
+    module = importlib.import_module(name)
+
+    assert all(hasattr(module, key) for key in module.__all__)
+
+
+# ---------------------------------------------------------------- documentation
+
+
+def _documented():
+    """Yield the functions and classes of the package, and their public members."""
+    module = importlib.import_module("interchange")
+    for name in module.__all__:
+        value = getattr(module, name)
+        if inspect.isclass(value):
+            yield name, value
+            yield from ((f"{name}.{member}", found) for member, found in _members(value).items())
+        elif callable(value):
+            yield name, value
+
+
+def _is_described(value):
+    """Return whether a member carries a docstring of its own: slots and fields do not."""
+    return callable(value) or isinstance(value, (property, classmethod, staticmethod))
+
+
+DOCUMENTED = {  # what a protocol describes need not be described again
+    name: value
+    for name, value in _documented()
+    if _is_described(value) and name.rpartition(".")[2] not in SPOKEN
+}
+FUNCTIONS = {
+    name: getattr(value, "__func__", value)
+    for name, value in DOCUMENTED.items()
+    if inspect.isfunction(getattr(value, "__func__", value))
+}
+WITH_EXAMPLES = [
+    name
+    for name, value in DOCUMENTED.items()
+    if name in {"Array", "DType", "Device", "Producer"}
+    or (inspect.isfunction(value) and "." not in name)
+]
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_every_public_name_has_a_docstring(name):
+    """One that begins with a sentence."""
+    text = inspect.getdoc(DOCUMENTED[name]) or ""
+
+    assert text.partition("\n")[0].endswith(".")
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_every_public_function_has_an_example(name):
+    """Examples are run with the tests."""
+    text = inspect.getdoc(DOCUMENTED[name])
+
+    assert "Examples\n--------\n" in text
+    assert ">>> " in text
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if "." not in name])
+def test_every_parameter_is_described(name):
+    """Under the name that it has in the signature."""
+    text = inspect.getdoc(DOCUMENTED[name])
+
+    parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
+
+    wanted = [
+        f"{'*' * (p.kind is p.VAR_POSITIONAL)}{p.name} : " for p in parameters if p.name[0] != "_"
+    ]
+    assert [one for one in wanted if f"\n{one}" not in text] == []
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--update"]:
+        sys.exit(__doc__)
+    LIST.write_text("\n".join(_lines()) + "\n", encoding="utf-8")
