@@ -4,7 +4,7 @@ An exchange is three questions: where is the memory, who keeps it alive, who wai
 Importing this package imports neither NumPy nor any array library nor a driver.
 """
 
-from importlib.metadata import PackageNotFoundError
+from importlib.metadata import PackageNotFoundError as _NotInstalled
 from importlib.metadata import version as _version
 
 from ._array import Array
@@ -62,7 +62,7 @@ for _error in (
 
 try:
     __version__ = _version("array-interchange")
-except PackageNotFoundError:  # run from a source tree that is not installed
+except _NotInstalled:  # run from a source tree that is not installed
     __version__ = "0+unknown"
 
 __all__ = [

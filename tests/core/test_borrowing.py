@@ -49,8 +49,27 @@ def refusal(array, **keywords):
     return None
 
 
+DUMMIES: list[Dummy] = []
+KEPT: list[Dummy] = []
+
+
 def of_another_array(max_version):
     return np.ones((2, 3)).__dlpack__(max_version=max_version)
+
+
+def of_another_array_but_kept(max_version):
+    KEPT.append(DUMMIES[-1])
+    return np.ones((2, 3)).__dlpack__(max_version=max_version)
+
+
+def without_a_reference(max_version):
+    source = producers.host().but(manager_ctx=id(DUMMIES[-1]))
+    return source.__dlpack__(max_version=max_version)
+
+
+def in_two_blocks(max_version):
+    KEPT.append(DUMMIES[-1])
+    return without_a_reference(max_version)
 
 
 def always_legacy(_):
@@ -61,13 +80,14 @@ def always_versioned(_):
     return np.ones((2, 3)).__dlpack__(max_version=(1, 0))
 
 
-def in_two_blocks(max_version):
-    source = producers.host().but(manager_ctx=id(DUMMIES[-1]))
-    return source.__dlpack__(max_version=max_version)
-
-
-DUMMIES: list[Dummy] = []
-ODD = [of_another_array, always_legacy, always_versioned, in_two_blocks]
+ODD = [
+    of_another_array,
+    of_another_array_but_kept,
+    without_a_reference,
+    in_two_blocks,
+    always_legacy,
+    always_versioned,
+]
 
 
 @pytest.fixture(params=ODD)
@@ -83,6 +103,7 @@ def _odd_numpy(request, monkeypatch):
     monkeypatch.setattr(np, "zeros", zeros)
     yield
     DUMMIES.clear()
+    KEPT.clear()
 
 
 @pytest.mark.usefixtures("_odd_numpy")

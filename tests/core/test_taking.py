@@ -127,6 +127,17 @@ def test_what_is_refused_is_given_back(core, source):
     assert (name, bad.deleter_calls) == (USED[source.manners.generation], 1)
 
 
+@pytest.mark.parametrize("rule", ["device", "ndim", "dtype"])
+def test_what_is_refused_does_not_wait_for_the_error_to_go(core, source, rule):
+    """Memory is given back at once, and not when the traceback dies that refers to it."""
+    bad = source.but(**{rule: {"device": (99, 0), "ndim": -1, "dtype": (99, 8, 1)}[rule]})
+
+    with pytest.raises(ExchangeError) as caught:
+        core.take(bad.__dlpack__(), bad, core.Tensor, CALL)
+
+    assert (bad.deleter_calls, caught.tb is None) == (1, False)
+
+
 @pytest.mark.parametrize("thing", [None, 4096, "dltensor", object(), b"dltensor", np.ones(3)])
 def test_what_is_no_capsule_is_refused(core, thing):
     """Nothing but a capsule is looked into."""

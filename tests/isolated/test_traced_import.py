@@ -9,7 +9,8 @@ pytestmark = pytest.mark.isolated
 SCRIPT = """
 import sys
 def look(frame, event, arg):
-    if frame.f_globals.get("__name__", "").startswith("interchange"):
+    name = frame.f_globals.get("__name__", "")
+    if name.startswith("interchange._core.") and frame.f_code.co_name != "<module>":
         frame.f_locals
     return look
 if sys.argv[1] == "traced":
