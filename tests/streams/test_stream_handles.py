@@ -31,7 +31,12 @@ def test_an_int_is_its_own_handle(number):
     assert stream_handle(number, "f()") == number
 
 
-@given(st.integers(0, 2**64 - 1))
+def test_the_null_handle_of_an_object_is_the_default_stream():
+    """Libraries give 0 for CUDA's default stream, which as an int would be refused."""
+    assert stream_handle(Stream((0, 0)), "f()") == 1
+
+
+@given(st.integers(1, 2**64 - 1))
 def test_an_object_is_asked_for_its_handle(handle):
     """The second number of the answer is the handle."""
     assert stream_handle(Stream((0, handle)), "f()") == handle

@@ -301,7 +301,11 @@ def take_fresh(capsule: Any, source: object, cls: type[T], call: str) -> T:
         what = f"the struct has major version {words[address >> 2]}"
         del cell, capsule  # its destructor calls the deleter
         raise VersionError(call, what, "DLP-VER-1")
-    ptr, spec, flags = read_versioned(unpack_versioned(memory, address), call)
+    try:
+        ptr, spec, flags = read_versioned(unpack_versioned(memory, address), call)
+    except BaseException:
+        del cell, capsule  # given back before anybody can hold the traceback
+        raise
     return describe(ptr, spec, flags, source, cell, cls)
 
 

@@ -115,7 +115,11 @@ def import_(
     source = device_of(x, call)
     capsule = _ask(x, habit, _keywords(source, device, handle, copy, call))
     alone = habit.native_release and sys.getrefcount(capsule) == _core.ALONE
-    tensor = (_core.take_fresh if alone else _core.take)(capsule, x, cls, call)
+    try:
+        tensor = (_core.take_fresh if alone else _core.take)(capsule, x, cls, call)
+    except BaseException:
+        del capsule  # given back before anybody can hold the traceback
+        raise
     elsewhere = _tell_device(tensor._spec.device, source, device)
     if elsewhere is not None:
         del tensor, capsule  # given back before anybody can hold the traceback

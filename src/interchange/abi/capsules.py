@@ -94,6 +94,7 @@ fast_increase_reference: Final = Prototype(None)(("Py_IncRef", _python))
 """``f(py_object)``."""
 
 _Deleter = Prototype(None, ctypes.c_void_p)
+_MOST_DELETERS: Final = 1024
 deleters: Final[dict[int, Any]] = {}
 """Deleters met so far, by address."""
 
@@ -102,5 +103,7 @@ def deleter_at(address: int) -> Any:
     """Return the deleter at `address` as a callable that takes the address of its struct."""
     function = deleters.get(address)
     if function is None:
+        if len(deleters) >= _MOST_DELETERS:  # some producers make one per array
+            deleters.clear()
         function = deleters[address] = _Deleter(address)
     return function
