@@ -143,6 +143,14 @@ def test_all_that_is_wrong_is_told_at_once():
     assert {"DLP-DEV-1", "DLP-DTYPE-1", "DLP-SHAPE-3", "DLP-DATA-1", "DLP-DATA-2"} <= set(found)
 
 
+@pytest.mark.parametrize("generation", ["versioned", "legacy"])
+def test_a_capsule_that_would_leak_is_told(generation):
+    """Without a destructor nobody frees it unconsumed."""
+    source = producers.host().but(generation=generation, destructor=None)
+
+    assert rules(ix.inspect(source.__dlpack__())) == ["DLP-LIFE-2"]
+
+
 def test_of_a_foreign_major_nothing_else_is_read():
     """The rest of the struct means what that version says."""
     report = ix.inspect(producers.zoo()["major-2-and-nonsense"].make().__dlpack__())
@@ -239,6 +247,24 @@ def test_a_record_is_told():
             "version": "3",
         }
         assert report.ok
+
+
+@pytest.mark.parametrize(
+    ("data", "readonly"),
+    [(bytes(24), True), (bytearray(24), False), (array.array("f", [0] * 6), False)],
+)
+def test_a_buffer_in_a_record_is_told_by_its_address(data, readonly):
+    """NumPy's record may hold an object in place of an address."""
+    report = ix.inspect({"shape": (2, 3), "typestr": "<f4", "data": data, "version": 3})
+
+    assert report.fields["data"] == hex(ix.from_buffer(data).ptr)
+    assert (report.fields["readonly"], report.ok) == (str(readonly), True)
+
+
+@pytest.mark.parametrize("data", [[1, 2, 3], "text", object], ids=repr)
+def test_data_of_another_kind_is_told(data):
+    """Neither an address nor a buffer."""
+    assert "CAI-DATA-1" in rules(ix.inspect({**GOOD, "data": data}))
 
 
 @pytest.mark.parametrize("stream", [1, 2, 77])

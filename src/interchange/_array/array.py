@@ -134,6 +134,8 @@ class Array(_core.Tensor):
             layout.is_c_contiguous if memory.check_order(order) == "C" else layout.is_f_contiguous
         )
 
+    __contains__ = None  # elements are Arrays, which are not compared by value
+
     def __bool__(self) -> bool:
         """Return the truth of the one element."""
         return bool(self.item())
@@ -331,7 +333,7 @@ class Array(_core.Tensor):
         Parameters
         ----------
         dtype : dtype-like or tuple of these, optional
-            Element type, or the choice of them.
+            Element type, or a choice of them; a tuple is a choice.
         ndim : int or tuple[int, ...], optional
             Number of axes, or the choice.
         shape : tuple of int or None, optional
@@ -453,6 +455,7 @@ class Array(_core.Tensor):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return an ndarray, sharing the memory where `dtype` and `copy` let it."""
+        dlpack.check_copy(copy, "Array.__array__()")
         array = host.as_ndarray(self, "Array.__array__()")
         if dtype is not None and dtype != array.dtype:
             if copy is False:

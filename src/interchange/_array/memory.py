@@ -36,10 +36,10 @@ _PAGE_LOCKED: Final = frozenset({DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMH
 
 def check_order(order: object) -> str:
     """Return an order that is "C" or "F"."""
-    if order not in ("C", "F"):
+    if not isinstance(order, str) or order not in {"C", "F"}:
         what = f"order={show(order)}"
         raise ArgumentError("Array", what, "IX-ARGUMENT-1", "pass 'C' or 'F'")
-    return str(order)
+    return order
 
 
 def check_ints(values: object, name: str, call: str) -> tuple[int, ...]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from interchange._terms.devices import is_index
 from interchange._terms.errors import StreamError, show
 
-from .rules import LEGACY_DEFAULT_STREAM
-
 
 def stream_handle(stream: object, call: str) -> int | None:
     """Return the handle of `stream`, which is None, an int or has ``__cuda_stream__``.
@@ -37,5 +35,5 @@ def stream_handle(stream: object, call: str) -> int | None:
     if describe is not None:
         answer = describe()
         if isinstance(answer, tuple) and len(answer) == 2 and all(map(is_index, answer)):
-            return int(answer[1]) or LEGACY_DEFAULT_STREAM  # the null handle is the default stream
+            return int(answer[1]) or None  # the null handle is the device's default stream
     raise StreamError(call, f"stream={show(stream)} is no int", "DLP-STREAM-4")
