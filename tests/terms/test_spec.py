@@ -52,14 +52,6 @@ def test_a_layout_can_be_exchanged():
     assert spec == Spec(FLOAT, Device(4), Layout((6,)), 16)
 
 
-def test_a_problem_is_found_with_the_size_of_the_element():
-    """What fits as bytes may not fit as floats."""
-    layout = Layout((2**62,))
-
-    assert Spec(DType(1, 8), CPU, layout).problem() is None
-    assert Spec(FLOAT, CPU, layout).problem()[1] == "DLP-SHAPE-4"
-
-
 def test_repr_shows_every_part():
     """All that two specs can differ in can be seen."""
     text = repr(Spec(FLOAT, CPU, LAYOUT, 8))

@@ -43,7 +43,7 @@ class Array(_core.Tensor):
     """A block of memory with a shape: where it is, who keeps it alive, who may write it.
 
     Arrays are made by `from_dlpack`, `asarray`, `from_buffer`, `from_array_interface` and
-    `from_pointer`, not by calling the class.
+    `from_pointer`, not by calling the class.  They compute nothing, and compare by identity.
 
     Attributes
     ----------
@@ -235,8 +235,8 @@ class Array(_core.Tensor):
         call = "Array.broadcast_to()"
         layout = self._spec.layout.broadcast(memory.check_ints(shape, "shape", call), call)
         found = self._view(layout, 0, call)
-        if layout.may_overlap and found._flags is not None:
-            found._flags |= dlpack.READ_ONLY
+        if layout.may_overlap:
+            found._flags = (found._flags or 0) | dlpack.READ_ONLY
         return found
 
     def reshape(self, shape: tuple[int, ...] | int, /, *, copy: bool | None = False) -> Array:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from interchange._protocols import host
 from interchange._terms.dtypes import DType
-from interchange._terms.errors import ExchangeError
+from interchange._terms.errors import ExchangeError, show
 from interchange._terms.layout import Layout, f_strides
 from interchange.abi import buffer_address
 
@@ -45,7 +45,11 @@ def rebuild_array(
     """Return an Array over the bytes in `data`: the other half of `reduce_array`."""
     from .array import Array
 
-    view = memoryview(data).cast("B")
+    try:
+        view = memoryview(data).cast("B")
+    except (TypeError, BufferError) as error:
+        what = f"data is {show(data)}"
+        raise ExchangeError(_LOADS, what, "IX-POINTER-1", "pickle the array again") from error
     element = DType.of(dtype)
     shape = check_ints(shape, "shape", _LOADS)
     layout = Layout(shape, f_strides(shape) if order == "F" else None)

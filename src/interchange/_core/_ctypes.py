@@ -1,7 +1,7 @@
 """The readable core: capsules in and out, over ctypes alone.
 
-Source: dlpack.h 1.3; the Python specification of DLPack.  Releases are native code: the producer's
-own capsule destructor where the capsule is ours alone (`take_fresh`), else its deleter, called from
+Source: dlpack.h 1.3; the Python specification of DLPack.  Memory is released by the producer's own
+capsule destructor where the capsule is ours alone (`take_fresh`), else by its deleter, called from
 a finaliser, where CPython guards a pending exception (`take`).  Exports use deleters borrowed from
 NumPy (`_borrow`).
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import struct
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
@@ -18,7 +19,6 @@ from interchange._terms.errors import (
     ConsumedCapsuleError,
     ExchangeError,
     NoProtocolError,
-    VersionError,
     show,
 )
 from interchange.abi import capsules
@@ -27,6 +27,8 @@ from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_READ_ONLY,
     DLPACK_MAJOR_VERSION,
     DLPACK_VERSION,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
 )
 from interchange.abi.memory import memory, words
 
@@ -34,10 +36,10 @@ from ._loans import Loan
 from ._numpy import is_ndarray, ndarray_over, numpy_can_lend
 from ._reading import (
     KNOWN_FLAGS,
+    foreign_major,
     kinds,
     read_legacy,
     read_versioned,
-    unpack_head,
     unpack_legacy,
     unpack_versioned,
 )
@@ -142,39 +144,50 @@ def describe(
 # ---------------------------------------------------------------- consuming, by the letter
 
 
+_VERSIONED_DELETER: Final = DLManagedTensorVersioned.deleter.offset
+_LEGACY_DELETER: Final = DLManagedTensor.deleter.offset
+_read_address: Final = struct.Struct("=Q").unpack_from
+
+
 class _Lease:
-    """Owns one managed tensor: calls its deleter once, when asked or when it dies."""
+    """Owns one managed tensor: calls its deleter once, when asked or when it dies.
 
-    __slots__ = ("_address", "_deleter")
+    The collector must not see it.  It would call the finaliser of a lease in garbage before those
+    of other objects there, which may still read the memory, or bring it back to life.
+    """
 
-    _address: int
-    _deleter: Any  # None where there is nothing to release: DLP-LIFE-5
+    __slots__ = ("_address", "_deleter_at")
 
-    def release(self) -> None:
-        """Call the deleter, unless that was done or there is none."""
-        deleter, self._deleter = self._deleter, None
-        if deleter is not None:
-            deleter(self._address)
+    _address: int  # 0 while nothing is owned
+    _deleter_at: int  # where the struct has its deleter [bytes]
 
-    def __del__(self) -> None:
-        deleter = self._deleter
-        if deleter is not None:
-            deleter(self._address)
+    def __del__(
+        self,
+        _read: Any = _read_address,  # defaults, since globals may be gone
+        _memory: Any = memory,
+        _known: Any = capsules.deleters,
+        _make: Any = capsules.Deleter,
+    ) -> None:
+        address = self._address
+        if address:
+            self._address = 0
+            (deleter,) = _read(_memory, address + self._deleter_at)
+            if deleter:  # NULL means that there is nothing to release: DLP-LIFE-5
+                (_known.get(deleter) or _make(deleter))(address)
+
+    release = __del__
 
 
-_find_deleter: Final = capsules.deleters.get
-
-
-def _learn_deleter(address: int) -> Any:
-    """Return the deleter at an address met for the first time, or None for NULL."""
-    return capsules.deleter_at(address) if address else None
-
-
-def _lease(address: int, deleter: int) -> _Lease:
-    """Return what owns the managed tensor at `address`."""
+def _empty_lease(
+    deleter_at: int,
+    _cell: Any = ctypes.py_object,
+    _hide: Any = capsules.fast_hide_from_collector,
+) -> _Lease:
+    """Return a lease that owns nothing yet, so that an address can be put in without a call."""
     lease = _new_object(_Lease)
-    lease._address = address
-    lease._deleter = _find_deleter(deleter) or _learn_deleter(deleter)
+    lease._address = 0
+    lease._deleter_at = deleter_at
+    _hide(_cell(lease))
     return lease
 
 
@@ -197,27 +210,32 @@ def take(
     cls: type[T],
     call: str,
     _cell: Any = ctypes.py_object,
+    _hide: Any = capsules.fast_hide_from_collector,
 ) -> T:
     """Consume any capsule by the letter: claim, rename, clear the destructor, own."""
-    cell = _cell(capsule)
+    lease = _new_object(_Lease)  # as `_empty_lease`, and its cell is used again
+    lease._address = 0
+    lease._deleter_at = _VERSIONED_DELETER
+    cell = _cell(lease)
+    _hide(cell)
+    cell.value = capsule
     try:
-        address, _, _ = map(_call_function, _CLAIM, (cell, cell, cell), _VERSIONED_CLAIM)
+        lease._address, _, _ = map(_call_function, _CLAIM, (cell, cell, cell), _VERSIONED_CLAIM)
     except ValueError:
         return _take_legacy(capsule, source, cls, call)
-    return take_managed(address, source, cls, call)
+    return _own(lease, source, cls, call)
 
 
 def _take_legacy(capsule: Any, source: object, cls: type[T], call: str) -> T:
     """Consume a capsule that is not versioned, or say why it cannot be."""
     cell = ctypes.py_object(capsule)
+    lease = _empty_lease(_LEGACY_DELETER)
     try:
-        address, _, _ = map(_call_function, _CLAIM, (cell, cell, cell), _LEGACY_CLAIM)
+        lease._address, _, _ = map(_call_function, _CLAIM, (cell, cell, cell), _LEGACY_CLAIM)
     except ValueError:
         raise _refuse_capsule(capsule, call) from None
-    fields = unpack_legacy(memory, address)
-    lease = _lease(address, fields[5])
     try:
-        ptr, spec = read_legacy(fields, call)
+        ptr, spec = read_legacy(unpack_legacy(memory, lease._address), call)
     except BaseException:
         lease.release()
         raise
@@ -253,16 +271,19 @@ def _refuse_capsule(capsule: object, call: str) -> InterchangeError:
 
 
 def take_managed(address: int, source: object, cls: type[T], call: str) -> T:
-    """Own a ``DLManagedTensorVersioned`` that is in no capsule, or in one marked used."""
-    if words[address >> 2] != DLPACK_MAJOR_VERSION:
-        raise _refuse_major(address, call)
-    fields = unpack_versioned(memory, address)
-    deleter = fields[1]
-    lease = _new_object(_Lease)
+    """Own a ``DLManagedTensorVersioned`` that is in no capsule."""
+    lease = _empty_lease(_VERSIONED_DELETER)
     lease._address = address
-    lease._deleter = _find_deleter(deleter) or _learn_deleter(deleter)
+    return _own(lease, source, cls, call)
+
+
+def _own(lease: _Lease, source: object, cls: type[T], call: str) -> T:
+    """Return the tensor of a versioned struct, or give it back and refuse."""
+    address = lease._address
     try:
-        ptr, spec, flags = read_versioned(fields, call)
+        if words[address >> 2] != DLPACK_MAJOR_VERSION:
+            raise foreign_major(address, call)  # noqa: TRY301 - given back below
+        ptr, spec, flags = read_versioned(unpack_versioned(memory, address), call)
     except BaseException:
         lease.release()
         raise
@@ -273,13 +294,6 @@ def take_managed(address: int, source: object, cls: type[T], call: str) -> T:
     self._owner = source
     self._keep = lease
     return self
-
-
-def _refuse_major(address: int, call: str) -> VersionError:
-    """Give a struct of a foreign major back, of which only the head may be read (DLP-VER-1)."""
-    major, deleter = unpack_head(memory, address)
-    _lease(address, deleter).release()
-    return VersionError(call, f"the struct has major version {major}", "DLP-VER-1")
 
 
 # ---------------------------------------------------------------- consuming what is ours alone
@@ -297,11 +311,9 @@ def take_fresh(capsule: Any, source: object, cls: type[T], call: str) -> T:
         address = capsules.fast_pointer(cell, capsules.VERSIONED)
     except ValueError:
         return take(capsule, source, cls, call)
-    if words[address >> 2] != DLPACK_MAJOR_VERSION:
-        what = f"the struct has major version {words[address >> 2]}"
-        del cell, capsule  # its destructor calls the deleter
-        raise VersionError(call, what, "DLP-VER-1")
     try:
+        if words[address >> 2] != DLPACK_MAJOR_VERSION:
+            raise foreign_major(address, call)  # noqa: TRY301 - given back below
         ptr, spec, flags = read_versioned(unpack_versioned(memory, address), call)
     except BaseException:
         del cell, capsule  # given back before anybody can hold the traceback

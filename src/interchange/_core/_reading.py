@@ -27,7 +27,7 @@ from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_READ_ONLY,
     DLPACK_MAJOR_VERSION,
 )
-from interchange.abi.memory import memory
+from interchange.abi.memory import memory, words
 
 KNOWN_FLAGS: Final = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED
 """Flags that a tensor carries; padded is part of its element type, others are unknown."""
@@ -37,8 +37,6 @@ _DIMS_END: Final = len(memory) - 16 * MOST_AXES  # of an address that shape and 
 
 unpack_versioned: Final = struct.Struct("=I12xQQQ16sQQQ").unpack_from
 """Memory, address -> major, deleter, flags, data, kind, shape, strides, byte_offset."""
-unpack_head: Final = struct.Struct("=I12xQ").unpack_from
-"""Memory, address -> major, deleter: all that is promised across majors."""
 unpack_legacy: Final = struct.Struct("=Q16sQQQ8xQ").unpack_from
 """Memory, address -> data, kind, shape, strides, byte_offset, deleter."""
 _unpack_kind: Final = struct.Struct("=iiiBBH").unpack
@@ -162,6 +160,10 @@ def find(
     if not data:
         raise ExchangeError(call, f"data is NULL for shape {spec.shape}", "DLP-DATA-1")
     if spec.device.has_handles:
+        low, _ = spec.layout.byte_bounds(spec.dtype.itemsize)
+        if offset + low < 0:
+            what = f"byte_offset {offset} with shape {spec.shape} and strides {spec.strides}"
+            raise ExchangeError(call, what, "DLP-STRIDES-2")
         return data, Spec(spec.dtype, spec.device, spec.layout, offset)
     if data + offset >= _ADDRESS_END:
         raise ExchangeError(call, f"data {data:#x} + byte_offset {offset}", "DLP-DATA-2")
@@ -169,6 +171,11 @@ def find(
         what = f"data {data:#x} + byte_offset {offset} with shape {spec.shape}"
         raise ExchangeError(call, f"{what} and strides {spec.strides}", "DLP-STRIDES-2")
     return data + offset, spec
+
+
+def foreign_major(address: int, call: str) -> VersionError:
+    """Return the error for a struct of which only the head may be read (DLP-VER-1)."""
+    return VersionError(call, f"the struct has major version {words[address >> 2]}", "DLP-VER-1")
 
 
 def read_versioned(fields: tuple[Any, ...], call: str) -> tuple[int, Spec, int]:

@@ -224,7 +224,7 @@ DEVIATIONS: Final = (
     ),
     Deviation(
         "pyarrow",
-        "25",
+        "25; 26 gives versioned ones",
         "legacy capsules only, of immutable arrays too; that of a read-only Tensor has NULL data",
         "DLP-RO-1",
         "arrays are imported as read-only; asarray() takes such a Tensor by its buffer",
@@ -282,7 +282,7 @@ def torch_lost_meaning(x: Any) -> tuple[str, str, str] | None:
 
 def is_masked(x: Any) -> bool:
     """Whether `x` is an array of numpy.ma with a masked element."""
-    if not type(x).__module__.startswith("numpy.ma"):
+    if not any(str(base.__module__).startswith("numpy.ma") for base in type(x).__mro__):
         return False
     return bool(getattr(x.mask, "any", bool)())
 

@@ -31,7 +31,7 @@ from interchange.abi.dlpack import (
     DLDeviceType,
 )
 
-from .deviations import EXCHANGE_GUARDS, EXPORT_GUARDS, WRITABLE
+from .deviations import EXCHANGE_GUARDS, WRITABLE
 from .habits import habit_of
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def import_(
     if habit is None:
         what = f"{type(x).__name__} has no __dlpack__"
         raise NoProtocolError(call, what, "DLP-NEG-1")
-    lost = EXPORT_GUARDS[habit.library](x) if habit.library in EXPORT_GUARDS else None
+    lost = None if habit.guard is None else habit.guard(x)
     if lost is not None:
         what, rule, way_out = lost
         raise error_for(call, what, rule, way_out)
@@ -124,7 +124,7 @@ def import_(
     if elsewhere is not None:
         del tensor, capsule  # given back before anybody can hold the traceback
         raise UnsupportedDeviceError(call, elsewhere, "DLP-DEV-3")
-    if habit.is_immutable:
+    if habit.is_immutable and not (tensor._flags or 0) & IS_COPIED:
         tensor._flags = (tensor._flags or 0) | READ_ONLY
     elif tensor._flags is None and habit.library in WRITABLE:
         tensor._flags = 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange.abi import exchange_table
 from interchange.abi.exchange import ATTRIBUTES
 
-from .deviations import EXCHANGE_GUARDS, IMMUTABLE, NATIVE_RELEASE, STRAIGHT
+from .deviations import EXCHANGE_GUARDS, EXPORT_GUARDS, IMMUTABLE, NATIVE_RELEASE, STRAIGHT
 
 if TYPE_CHECKING:
     from interchange.abi.exchange import ExchangeTable
@@ -23,6 +23,11 @@ KEYWORDS: Final = ("max_version", "stream", "dl_device", "copy")
 _ABOUT_KEYWORDS: Final = re.compile(
     r"keyword|incompatible function arguments|positional argument|takes no arguments"
 )
+
+
+def library_of(cls: type) -> str:
+    """Return the top-level module of a type."""
+    return str(cls.__module__).partition(".")[0]
 
 
 class Habit:
@@ -38,21 +43,31 @@ class Habit:
         Whether a capsule of its may stay the owner of its memory.
     table : ExchangeTable or None
         The C exchange functions of the type.
+    guard : callable or None
+        Says what the export of an object would lose; found for subclasses, too.
     is_immutable : bool
         Whether its arrays are never written, whatever their capsules say.
     library : str
         Top-level module of the type.
     """
 
-    __slots__ = ("forwards", "is_immutable", "keywords", "library", "native_release", "table")
+    __slots__ = (
+        "forwards",
+        "guard",
+        "is_immutable",
+        "keywords",
+        "library",
+        "native_release",
+        "table",
+    )
 
     def __init__(self, cls: type, method: Any) -> None:
-        self.library = cls.__module__.partition(".")[0]
-        self.native_release = bool({self.library, cls.__module__} & NATIVE_RELEASE)
-        self.is_immutable = any(
-            (base.__module__.partition(".")[0], base.__qualname__) in IMMUTABLE
-            for base in cls.__mro__
-        )
+        self.library = library_of(cls)
+        self.native_release = bool({self.library, str(cls.__module__)} & NATIVE_RELEASE)
+        bases = [(library_of(base), base.__qualname__) for base in cls.__mro__]
+        self.is_immutable = any(base in IMMUTABLE for base in bases)
+        guarded = (EXPORT_GUARDS[library] for library, _ in bases if library in EXPORT_GUARDS)
+        self.guard = next(guarded, None)
         self.keywords, self.forwards = _read_keywords(method)
         self.table = _find_table(cls, self.library)
 
@@ -117,6 +132,9 @@ def habit_of(x: object) -> Habit | None:
     cls = type(x)
     if issubclass(cls, type):
         return None  # a class has the method, and is no array
+    own = getattr(x, "__dict__", {}).get("__dlpack__")
+    if own is not None:
+        return Habit(cls, own)  # its own, not its type's: learnt anew each time
     habit = _habits.get(cls)
     if habit is not None:
         return habit

@@ -72,11 +72,12 @@ def describe_memory(
     if found is not None:
         raise error_for(call, *found)
     first, last, spec = place(Spec(dtype, device, layout))
+    low, _ = layout.byte_bounds(dtype.itemsize)  # a handle has nothing before it
     if not layout.size:
         ptr = 0
     elif not ptr:
         raise ExchangeError(call, f"the address is 0 for shape {layout.shape}", "DLP-DATA-1")
-    elif not first <= ptr <= last and not device.has_handles:
+    elif ptr >> 64 or (low < 0 if device.has_handles else not first <= ptr <= last):
         what = f"address {ptr:#x} with shape {layout.shape} and strides {layout.strides}"
         raise ExchangeError(call, what, "DLP-STRIDES-2")
     return _core.describe(ptr, spec, READ_ONLY if readonly else 0, owner, keep, cls)

@@ -5,7 +5,9 @@ Source: dlpack.h, ``DLDeviceType``.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from interchange.abi.dlpack import DLDeviceType
 
@@ -48,6 +50,8 @@ HANDLES: Final = frozenset({DLDeviceType.kDLOpenCL, DLDeviceType.kDLVulkan, DLDe
 """Device types whose ``data`` is a handle: no arithmetic on it, byte_offset stays apart."""
 
 _TYPE_OF_NAME: Final = {name: number for number, name in NAMES.items()}
+_CLASS: Final = type  # the name means something else within Device
+_WORDS: Final = re.compile(r"([a-z_]+)(?::([0-9]{1,10}))?")
 _WITHOUT_ORDINAL: Final = frozenset({DLDeviceType.kDLCPU})
 
 
@@ -76,7 +80,7 @@ class Device:
 
     __slots__ = ("__weakref__", "_id", "_text", "_type")
 
-    _known: Final[dict[tuple[int, int], Device]] = {}
+    _known: Final[WeakValueDictionary[tuple[int, int], Device]] = WeakValueDictionary()
     _id: int
     _text: str
     _type: DLDeviceType
@@ -125,17 +129,17 @@ class Device:
         if isinstance(value, cls):
             return value
         if isinstance(value, str):
-            name, _, ordinal = value.partition(":")
-            number = _TYPE_OF_NAME.get(name)
-            if number is None or not (ordinal or "0").isdecimal() or value.endswith(":"):
-                what = f"device={value!r} is unknown"
+            match = _WORDS.fullmatch(value)
+            if match is None or match[1] not in _TYPE_OF_NAME:
+                what = f"device={show(value)} is unknown"
                 raise UnsupportedDeviceError(call, what, "DLP-DEV-1")
-            return cls._make(number, int(ordinal or 0), call)
+            return cls._make(_TYPE_OF_NAME[match[1]], int(match[2] or 0), call)
         if isinstance(value, tuple) and len(value) == 2 and all(map(is_index, value)):
             return cls._make(int(value[0]), int(value[1]), call)
         where = getattr(value, "__dlpack_device__", None)
-        if where is not None:
-            return cls.of(where(), call)
+        answer = None if where is None or isinstance(value, _CLASS) else where()
+        if isinstance(answer, tuple):
+            return cls.of(answer, call)
         raise ArgumentError(
             call,
             f"device={show(value)} is no device",

@@ -10,6 +10,7 @@ import ctypes
 import re
 import sys
 from typing import Any, Final, NamedTuple
+from weakref import WeakValueDictionary
 
 from interchange.abi.cai import TypeStr, parse_typestr
 from interchange.abi.dlpack import DLDataTypeCode as Code
@@ -126,7 +127,7 @@ class DType:
 
     __slots__ = ("__weakref__", "bits", "code", "is_packed", "itemsize", "lanes", "name", "padded")
 
-    _known: Final[dict[tuple[int, int, int, bool], DType]] = {}
+    _known: Final[WeakValueDictionary[tuple[int, int, int, bool], DType]] = WeakValueDictionary()
     code: Code
     """What the bits mean, as dlpack.h says it."""
     bits: int

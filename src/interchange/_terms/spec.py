@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .layout import problem
-
 if TYPE_CHECKING:
     from .devices import Device
     from .dtypes import DType
@@ -45,10 +43,6 @@ class Spec:
     def nbytes(self) -> int:
         """Size of the elements, without gaps between them [bytes]."""
         return self.dtype.nbytes(self.layout.size)
-
-    def problem(self) -> tuple[str, str] | None:
-        """Return what keeps the layout from describing memory: (what, rule id), or None."""
-        return problem(self.shape, self.strides, self.dtype.itemsize)
 
     def with_layout(self, layout: Layout) -> Spec:
         """Return the same with another layout."""

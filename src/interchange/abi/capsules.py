@@ -90,10 +90,13 @@ fast_new: Final = Prototype(ctypes.py_object)(("PyCapsule_New", _python))
 """``f(Address, Address of a static name, Address of a destructor)``."""
 fast_allocate: Final = Prototype(Address)(("PyMem_Malloc", _python))
 """``f(c_size_t)`` -> Address."""
+fast_hide_from_collector: Final = Prototype(None)(("PyObject_GC_UnTrack", _python))
+"""``f(py_object)``: the garbage collector no longer sees the object, which must be in no cycle."""
 fast_increase_reference: Final = Prototype(None)(("Py_IncRef", _python))
 """``f(py_object)``."""
 
-_Deleter = Prototype(None, ctypes.c_void_p)
+Deleter: Final = Prototype(None, ctypes.c_void_p)
+"""Prototype of a deleter, called with the GIL held."""
 _MOST_DELETERS: Final = 1024
 deleters: Final[dict[int, Any]] = {}
 """Deleters met so far, by address."""
@@ -105,5 +108,5 @@ def deleter_at(address: int) -> Any:
     if function is None:
         if len(deleters) >= _MOST_DELETERS:  # some producers make one per array
             deleters.clear()
-        function = deleters[address] = _Deleter(address)
+        function = deleters[address] = Deleter(address)
     return function

@@ -1,0 +1,119 @@
+"""What an export would lose is refused, for subclasses and odd classes, too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange.testing import producers
+
+
+class Masked(np.ma.MaskedArray):
+    """Somebody's own masked array."""
+
+
+@pytest.mark.parametrize("take", [ix.asarray, ix.from_dlpack, ix.from_buffer])
+def test_a_subclass_of_a_masked_array_is_refused(take):
+    """The mask is looked for in what the class derives from."""
+    masked = np.ma.array([1.0, 2.0], mask=[False, True]).view(Masked)
+
+    with pytest.raises(ix.ExchangeError, match="AI-MASK-1"):
+        take(masked)
+
+
+@pytest.mark.interop
+def test_a_subclass_of_a_tensor_with_the_negative_bit_is_refused(need):
+    """Its values are not what is in memory."""
+    need("torch")
+    import torch
+
+    class Tensor(torch.Tensor):
+        pass
+
+    tensor = torch.tensor([1 + 2j]).conj().imag.as_subclass(Tensor)
+
+    with pytest.raises(ix.ExchangeError, match="DLP-DTYPE-6"):
+        ix.asarray(tensor)
+
+
+@pytest.mark.interop
+def test_a_copy_of_an_immutable_array_may_be_written(need):
+    """The copy is the consumer's alone."""
+    need("pyarrow")
+    import pyarrow as pa
+
+    assert ix.from_dlpack(pa.array([1.0, 2.0]), copy=True).readonly is False
+
+
+def test_a_class_without_a_module_is_a_stranger():
+    """Its name says nothing, which is not an error."""
+    cls = type("Nameless", (), {"__dlpack__": lambda _: producers.host((3,)).__dlpack__()})
+    cls.__dlpack_device__ = lambda _: (1, 0)
+    cls.__module__ = None
+
+    assert ix.from_dlpack(cls()).shape == (3,)
+
+
+def test_a_method_of_the_instance_is_asked_by_its_own_keywords():
+    """What was learnt of the class says nothing about it."""
+
+    class Modern:
+        def __dlpack__(self, *, max_version=None, stream=None, dl_device=None, copy=None):
+            return producers.host((3,)).__dlpack__(max_version=max_version)
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    first, second = Modern(), Modern()
+    second.__dlpack__ = lambda: producers.host((2,)).__dlpack__()
+
+    assert [ix.from_dlpack(x).shape for x in (first, second, first)] == [(3,), (2,), (3,)]
+
+
+def test_repeated_elements_of_unknown_rights_are_read_only():
+    """Nobody writes elements that lie on each other."""
+    unknown = ix.from_dlpack(np.arange(4.0).__dlpack__())
+
+    spread = unknown.broadcast_to((3, 4))
+
+    assert (unknown.readonly, spread.readonly) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("ptr", "strides", "rule"), [(2**64 + 16, None, "DLP-STRIDES-2"), (16, (-1,), "DLP-STRIDES-2")]
+)
+def test_a_handle_is_an_address_and_nothing_lies_before_it(ptr, strides, rule):
+    """What C could not say is not described."""
+    with pytest.raises(ix.ExchangeError) as caught:
+        ix.from_pointer(ptr, (2,), "uint8", strides=strides, device="metal")
+
+    assert caught.value.rule == rule
+
+
+@pytest.mark.parametrize(
+    "name", ["cuda:" + "9" * 5000, "cuda:\N{ARABIC-INDIC DIGIT THREE}", "cuda:"]
+)
+def test_an_odd_device_name_is_refused(name):
+    """Ordinals are written in few ASCII digits."""
+    with pytest.raises(ix.UnsupportedDeviceError):
+        ix.Device.of(name)
+
+
+def test_a_device_that_answers_with_itself_is_refused():
+    """Only a tuple is an answer."""
+
+    class Circular:
+        def __dlpack_device__(self):
+            return self
+
+    with pytest.raises(ix.ArgumentError):
+        ix.Device.of(Circular())
+
+
+def test_devices_that_nobody_holds_are_forgotten():
+    """Ordinals come out of foreign structs, and must not fill the memory."""
+    for ordinal in range(5000, 6000):
+        ix.Device(2, ordinal)
+
+    assert len(ix.Device._known) < 500
