@@ -23,7 +23,7 @@ def each_rule():
 
 def test_ids_are_unique():
     """No two rows share an id."""
-    assert len(RULES) == len(rules._ALL)
+    assert len(RULES) == len(rules.ALL)
 
 
 def test_keys_are_the_ids():

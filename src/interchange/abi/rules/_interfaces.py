@@ -1,0 +1,151 @@
+"""The rules of the interfaces that are described by a record or a buffer.
+
+Source: CUDA Array Interface, version 3 (*CAI*); NumPy array interface, version 3; PEP 3118.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ._rule import Rule
+
+_CAI: Final = (
+    Rule(
+        "CAI-DICT-1",
+        "the interface is a dict with 'shape', 'typestr' and 'data'",
+        "mend the producer",
+        "CAI, Python Interface Specification",
+    ),
+    Rule(
+        "CAI-SHAPE-1",
+        "shape is a tuple of ints, each between 0 and 2**63 - 1",
+        "mend the producer",
+        "CAI, Python Interface Specification",
+    ),
+    Rule(
+        "CAI-STRIDES-1",
+        "strides is None, for C order, or a tuple of ints that count bytes",
+        "mend the producer",
+        "CAI, Python Interface Specification",
+    ),
+    Rule(
+        "CAI-STRIDES-2",
+        "strides has one entry per axis",
+        "mend the producer",
+        "CAI, Python Interface Specification",
+    ),
+    Rule(
+        "CAI-DATA-1",
+        "data is a tuple of an address below 2**64 and a read-only flag",
+        "mend the producer",
+        "CAI, Python Interface Specification",
+    ),
+    Rule(
+        "CAI-DATA-2",
+        "the address is 0 for arrays without elements, and only for those",
+        "mend the producer",
+        "CAI, Python Interface Specification",
+    ),
+    Rule(
+        "CAI-TYPESTR-1",
+        "typestr is a byte order (<, > or |), a kind and a size, such as '<f4'",
+        "mend the producer",
+        "NumPy array interface, typestr",
+    ),
+    Rule(
+        "CAI-TYPESTR-2",
+        "typestr does not tell this element type from others of its size",
+        "give the object a dtype attribute that says what the elements are, or use from_pointer()",
+        "CAI, typestr",
+    ),
+    Rule(
+        "CAI-VER-1",
+        "version is an int of 0 or more",
+        "mend the producer",
+        "CAI, Python Interface Specification",
+    ),
+    Rule(
+        "CAI-STREAM-1",
+        "stream is None, 1, 2 or a handle, and never 0",
+        "publish 1 for the legacy default stream, None when nothing is pending",
+        "CAI, Synchronization",
+    ),
+    Rule(
+        "CAI-STREAM-2",
+        "synchronizing on the published stream is enough for all pending work on the data",
+        "order the other streams before the published one",
+        "CAI, Synchronization",
+    ),
+    Rule(
+        "CAI-MASK-1",
+        "masked arrays have no counterpart in DLPack",
+        "fill the masked elements, or exchange data and mask as two arrays",
+        "CAI, mask",
+    ),
+    Rule(
+        "CAI-LIFE-1",
+        "the record owns nothing, so the consumer holds the object that gave it",
+        "keep the exporting object alive",
+        "CAI, Lifetime management",
+    ),
+    Rule(
+        "CAI-ATTR-1",
+        "an object without device memory has no __cuda_array_interface__, so that hasattr() works",
+        "raise AttributeError and nothing else",
+        "interchange",
+    ),
+)
+
+_HOST: Final = (
+    Rule(
+        "HOST-CTYPES-1",
+        "prototypes hang on a private PyDLL, never on the handle that all libraries share",
+        "use interchange.abi",
+        "interchange",
+    ),
+    Rule(
+        "BUF-1",
+        "an object with the buffer protocol gives a buffer",
+        "pass bytes, bytearray, memoryview, array.array, a ctypes array or a library's array",
+        "PEP 3118",
+    ),
+    Rule(
+        "BUF-SUBOFFSETS-1",
+        "buffers with suboffsets point to rows that lie apart, which strides cannot describe",
+        "copy the rows into one block",
+        "PEP 3118",
+    ),
+    Rule(
+        "BUF-FORMAT-1",
+        "a buffer's format is one native element without padding, such as 'f' or '<i'",
+        "cast the memoryview, or pass an array with a plain dtype",
+        "PEP 3118, struct format",
+    ),
+    Rule(
+        "BUF-FORMAT-2",
+        "the buffer protocol has no format for this element type",
+        "use __dlpack__, or view the array as unsigned integers of the same size",
+        "PEP 3118",
+    ),
+    Rule(
+        "AI-1",
+        "an object to import has __array_interface__ with shape, typestr and a host address",
+        "use asarray() for objects that speak another protocol",
+        "NumPy array interface",
+    ),
+    Rule(
+        "AI-MASK-1",
+        "an array interface with a mask is not a plain array",
+        "fill the masked elements, or exchange data and mask as two arrays",
+        "NumPy array interface",
+    ),
+    Rule(
+        "AI-DESCR-1",
+        "structured elements have no counterpart in DLPack",
+        "exchange the fields one by one",
+        "NumPy array interface",
+    ),
+)
+
+INTERFACES: Final = _CAI + _HOST
+"""Device memory first, then host memory."""

@@ -1,0 +1,86 @@
+"""The rules of interchange's own functions.
+
+Source: interchange; the array API standard where it speaks.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ._rule import Rule
+
+OURS: Final = (
+    Rule(
+        "IX-PROTOCOL-1",
+        "an array speaks DLPack, the array interface, the buffer protocol or __array__",
+        "wrap the memory with from_pointer(), or give its class the Producer mixin",
+        "interchange",
+    ),
+    Rule(
+        "IX-POINTER-1",
+        "from_pointer() takes an address, a shape, a dtype and strides that describe one array",
+        "pass the address as an int and strides in elements",
+        "interchange",
+    ),
+    Rule(
+        "IX-PRODUCER-1",
+        "__interchange__() returns an interchange.Array",
+        "return from_pointer(...) or asarray(...)",
+        "interchange",
+    ),
+    Rule(
+        "IX-INDEX-1",
+        "an index is made of ints, slices, None and one Ellipsis, within the shape",
+        "index with an array library for anything else",
+        "standard, Indexing",
+    ),
+    Rule(
+        "IX-VIEW-1",
+        "a view shares memory, so its layout must be one that strides can describe",
+        "copy first with .contiguous()",
+        "interchange",
+    ),
+    Rule(
+        "IX-AXES-1",
+        "axes name each dimension once",
+        "pass a permutation of range(ndim)",
+        "standard, permute_dims",
+    ),
+    Rule(
+        "IX-REQUIRE-1",
+        "an argument meets its contract",
+        "convert it before the call",
+        "interchange",
+    ),
+    Rule(
+        "IX-CONVERT-1",
+        "the target is a library that interchange can hand arrays to, and that is installed",
+        "see `python -m interchange` for what is found here",
+        "interchange",
+    ),
+    Rule(
+        "IX-CONVERT-2",
+        "the target library cannot describe this array",
+        "copy to a layout or dtype that it knows",
+        "interchange",
+    ),
+    Rule(
+        "IX-CONVERT-3",
+        "convert() shares the memory, element for element, unless copy=True allows a copy",
+        "pass copy=True",
+        "interchange",
+    ),
+    Rule(
+        "IX-CAST-1",
+        "nothing is cast on the way",
+        "cast with an array library, then import the result",
+        "interchange",
+    ),
+    Rule(
+        "IX-ARGUMENT-1",
+        "an argument has the type that its parameter names",
+        "see the signature",
+        "interchange",
+    ),
+)
+"""Rules of the doors and of Array."""

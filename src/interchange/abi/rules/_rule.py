@@ -1,0 +1,35 @@
+"""What a rule is: one row of the rule book.
+
+Source: interchange.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Severity = Literal["MUST", "SHOULD", "QUIRK"]
+
+
+class Rule(NamedTuple):
+    """One row of the rule book.
+
+    Attributes
+    ----------
+    id : str
+        What errors, checks and docs cite.
+    text : str
+        The rule, in one sentence without a full stop.
+    way_out : str
+        What somebody who met it can do, in the imperative.
+    source : str
+        The document and the place in it.
+    severity : {"MUST", "SHOULD", "QUIRK"}
+        MUST: breaking it loses data or crashes; SHOULD: breaking it surprises; QUIRK: allowed, but
+        peers differ.
+    """
+
+    id: str
+    text: str
+    way_out: str
+    source: str
+    severity: Severity = "MUST"
