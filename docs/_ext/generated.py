@@ -47,8 +47,16 @@ DIRECTIVES = {
 """Name of a directive -> the function that writes it."""
 
 
+def hide_private_defaults(*event: Any) -> tuple[str, str | None] | None:
+    """Leave out parameters that begin with an underscore: what a hot path binds at definition."""
+    signature, returns = event[-2:]
+    public, private, _ = (signature or "").partition(", _")
+    return (f"{public})", returns) if private else None
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     for name, render in DIRECTIVES.items():
         app.add_directive(name, _directive(render))
+    app.connect("autodoc-process-signature", hide_private_defaults)
     return {"parallel_read_safe": True}

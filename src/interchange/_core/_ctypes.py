@@ -165,15 +165,15 @@ class _Lease:
         self,
         _read: Any = _read_address,  # defaults, since globals may be gone
         _memory: Any = memory,
-        _known: Any = capsules.deleters,
-        _make: Any = capsules.Deleter,
+        _find: Any = capsules.deleters.get,
+        _learn: Any = capsules.deleter_at,
     ) -> None:
         address = self._address
         if address:
             self._address = 0
             (deleter,) = _read(_memory, address + self._deleter_at)
             if deleter:  # NULL means that there is nothing to release: DLP-LIFE-5
-                (_known.get(deleter) or _make(deleter))(address)
+                (_find(deleter) or _learn(deleter))(address)
 
     release = __del__
 

@@ -97,16 +97,20 @@ fast_increase_reference: Final = Prototype(None)(("Py_IncRef", _python))
 
 Deleter: Final = Prototype(None, ctypes.c_void_p)
 """Prototype of a deleter, called with the GIL held."""
-_MOST_DELETERS: Final = 1024
 deleters: Final[dict[int, Any]] = {}
 """Deleters met so far, by address."""
 
 
-def deleter_at(address: int) -> Any:
-    """Return the deleter at `address` as a callable that takes the address of its struct."""
-    function = deleters.get(address)
+def deleter_at(
+    address: int, _known: dict[int, Any] = deleters, _make: Any = Deleter, _most: int = 1024
+) -> Any:
+    """Return the deleter at `address` as a callable that takes the address of its struct.
+
+    What it needs it has as defaults, since a finaliser may call it when globals are gone.
+    """
+    function = _known.get(address)
     if function is None:
-        if len(deleters) >= _MOST_DELETERS:  # some producers make one per array
-            deleters.clear()
-        function = deleters[address] = Deleter(address)
+        if len(_known) >= _most:  # some producers make one per array
+            _known.clear()
+        function = _known[address] = _make(address)
     return function
