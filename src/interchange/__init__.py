@@ -41,25 +41,6 @@ from ._terms.errors import (
     ViewError,
 )
 
-for _error in (
-    ArgumentError,
-    BackendUnavailableError,
-    ConsumedCapsuleError,
-    ContractError,
-    CopyNeededError,
-    ExchangeError,
-    InterchangeError,
-    NoProtocolError,
-    OutOfBoundsError,
-    ReadOnlyError,
-    StreamError,
-    UnsupportedDTypeError,
-    UnsupportedDeviceError,
-    VersionError,
-    ViewError,
-):
-    _error.__module__ = __name__  # so that tracebacks name what users can import
-
 try:
     __version__ = _version("array-interchange")
 except _NotInstalled:  # run from a source tree that is not installed
@@ -104,3 +85,8 @@ __all__ = [
     "to_capsule",
     "viewable",
 ]
+
+for _name in __all__:
+    _public = globals()[_name]
+    if isinstance(_public, type) and issubclass(_public, InterchangeError):
+        _public.__module__ = __name__  # so that tracebacks name what users can import

@@ -377,7 +377,7 @@ def straight_import(
             except ValueError:
                 return take(cell.value, x, cls, call)
             flags = fields[2]
-            if fields[0] != 1 or flags > KNOWN_FLAGS or fields[4] not in kinds:
+            if fields[0] != DLPACK_MAJOR_VERSION or flags > KNOWN_FLAGS or fields[4] not in kinds:
                 return take_fresh(cell.value, x, cls, call)
             self = _new_object(cls)
             self._ptr = fields[3]

@@ -25,7 +25,6 @@ from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_IS_COPIED,
     DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
     DLPACK_FLAG_BITMASK_READ_ONLY,
-    DLPACK_MAJOR_VERSION,
 )
 from interchange.abi.memory import memory, words
 
@@ -67,7 +66,7 @@ def _learn_kind(raw: bytes, padded: int, call: str) -> Kind:
         device = Device(device_type, device_id)
         dtype = DType(code, bits, lanes, padded=padded != 0)
     except (UnsupportedDeviceError, UnsupportedDTypeError) as error:
-        raise type(error)(call, error.what, error.rule) from None
+        raise error._said_by(call) from None
     if not 0 <= ndim <= MOST_AXES:
         raise ExchangeError(call, f"ndim is {ndim}", "DLP-SHAPE-1")
     known = _padded_kinds if padded else kinds
@@ -179,10 +178,8 @@ def foreign_major(address: int, call: str) -> VersionError:
 
 
 def read_versioned(fields: tuple[Any, ...], call: str) -> tuple[int, Spec, int]:
-    """Return address, spec and flags of an unpacked versioned struct."""
-    major, _, flags, data, kind_key, shape, strides, offset = fields
-    if major != DLPACK_MAJOR_VERSION:
-        raise VersionError(call, f"the struct has major version {major}", "DLP-VER-1")
+    """Return address, spec and flags of an unpacked struct, whose major version was checked."""
+    _, _, flags, data, kind_key, shape, strides, offset = fields
     if flags <= KNOWN_FLAGS and not offset:  # the common case: met before
         kind = kinds.get(kind_key)
         if kind is not None and 0 < shape < _DIMS_END:

@@ -11,9 +11,8 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
-from interchange._streams.handles import stream_handle
 from interchange._streams.rules import STREAM_RULES, check_stream
-from interchange._terms.devices import CPU, HOST_ACCESSIBLE, Device, is_index
+from interchange._terms.devices import CPU, HOST_ACCESSIBLE, Device, is_pair
 from interchange._terms.errors import (
     ArgumentError,
     CopyNeededError,
@@ -65,17 +64,14 @@ def device_of(x: Any, call: str) -> Device:
         what = f"{type(x).__name__} has __dlpack__ and no __dlpack_device__"
         raise NoProtocolError(call, what, "DLP-NEG-1")
     answer = method()
-    if not (isinstance(answer, tuple) and len(answer) == 2 and all(map(is_index, answer))):
+    if not is_pair(answer):
         what = f"__dlpack_device__() of {type(x).__name__} returned {show(answer)}"
         raise ExchangeError(call, what, "DLP-DEV-2")
-    try:
-        return Device(*answer)
-    except UnsupportedDeviceError as error:
-        raise UnsupportedDeviceError(call, error.what, error.rule) from None
+    return Device.of(answer, call)
 
 
 def import_(
-    x: Any, cls: type[T], *, device: Device | None, copy: bool | None, stream: object, call: str
+    x: Any, cls: type[T], *, device: Device | None, copy: bool | None, stream: int | None, call: str
 ) -> T:
     """Import an object with ``__dlpack__``.
 
@@ -89,8 +85,8 @@ def import_(
         Where the memory is wanted; None for where it is.
     copy : bool or None
         As in the standard.
-    stream : None, int or object with ``__cuda_stream__``
-        The consumer's stream; sent only to producers with streams.
+    stream : int or None
+        Handle of the consumer's stream; sent only to producers with streams.
     call : str
         Named in errors.
 
@@ -99,7 +95,6 @@ def import_(
     ExchangeError, NoProtocolError, StreamError
         Or what the producer raised, unchanged.
     """
-    handle = stream_handle(stream, call)
     habit = habit_of(x)
     if habit is None:
         what = f"{type(x).__name__} has no __dlpack__"
@@ -113,7 +108,7 @@ def import_(
         if found is not None:
             return found
     source = device_of(x, call)
-    capsule = _ask(x, habit, _keywords(source, device, handle, copy, call))
+    capsule = _ask(x, habit, _keywords(source, device, stream, copy, call))
     alone = habit.native_release and sys.getrefcount(capsule) == _core.ALONE
     try:
         tensor = (_core.take_fresh if alone else _core.take)(capsule, x, cls, call)
@@ -208,20 +203,16 @@ def check_max_version(max_version: object, call: str) -> bool:
     """Return whether a consumer of `max_version` takes versioned capsules."""
     if max_version is None:
         return False
-    if (
-        not isinstance(max_version, tuple)
-        or len(max_version) != 2
-        or not all(map(is_index, max_version))
-    ):
+    if not is_pair(max_version):
         raise ArgumentError(call, f"max_version={show(max_version)}", "DLP-VER-2")
-    return bool(max_version[0] >= 1)
+    return max_version[0] >= 1
 
 
 def check_dl_device(dl_device: object, call: str) -> Device | None:
     """Return the device that a consumer asks for."""
     if dl_device is None:
         return None
-    if not (isinstance(dl_device, tuple) and len(dl_device) == 2 and all(map(is_index, dl_device))):
+    if not is_pair(dl_device):
         raise ArgumentError(call, f"dl_device={show(dl_device)}", "DLP-DEV-4")
     try:
         return Device(*dl_device)

@@ -92,7 +92,7 @@ class Habit:
                     first = first or error
                     if not sent:
                         break
-            raise first or TypeError  # not reached: the last call sends nothing
+            raise first or TypeError  # every asking was refused for its keywords: tell the first
         finally:
             first = None  # its traceback refers to this frame, which would outlive the call
 

@@ -5,7 +5,7 @@ Source: the ``__cuda_stream__`` protocol of cuda.core: a method that returns ``(
 
 from __future__ import annotations
 
-from interchange._terms.devices import is_index
+from interchange._terms.devices import is_index, is_pair
 from interchange._terms.errors import StreamError, show
 
 
@@ -34,6 +34,6 @@ def stream_handle(stream: object, call: str) -> int | None:
     describe = getattr(stream, "__cuda_stream__", None)
     if describe is not None:
         answer = describe()
-        if isinstance(answer, tuple) and len(answer) == 2 and all(map(is_index, answer)):
+        if is_pair(answer):
             return int(answer[1]) or None  # the null handle is the device's default stream
     raise StreamError(call, f"stream={show(stream)} is no int", "DLP-STREAM-4")

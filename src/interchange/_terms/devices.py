@@ -6,7 +6,7 @@ Source: dlpack.h, ``DLDeviceType``.
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 from weakref import WeakValueDictionary
 
 from interchange.abi.dlpack import DLDeviceType
@@ -134,8 +134,8 @@ class Device:
                 what = f"device={show(value)} is unknown"
                 raise UnsupportedDeviceError(call, what, "DLP-DEV-1")
             return cls._make(_TYPE_OF_NAME[match[1]], int(match[2] or 0), call)
-        if isinstance(value, tuple) and len(value) == 2 and all(map(is_index, value)):
-            return cls._make(int(value[0]), int(value[1]), call)
+        if is_pair(value):
+            return cls._make(*value, call)
         where = getattr(value, "__dlpack_device__", None)
         answer = None if where is None or isinstance(value, _CLASS) else where()
         if isinstance(answer, tuple):
@@ -153,7 +153,7 @@ class Device:
         try:
             return cls(number, ordinal)
         except UnsupportedDeviceError as error:
-            raise UnsupportedDeviceError(call, error.what, error.rule) from None
+            raise error._said_by(call) from None
 
     @property
     def type(self) -> DLDeviceType:
@@ -197,6 +197,11 @@ class Device:
 def is_index(value: object) -> bool:
     """Whether `value` is an integer and no bool."""
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_pair(value: object) -> TypeGuard[tuple[int, int]]:
+    """Whether `value` is a tuple of two integers: a device, a version, a stream's answer."""
+    return isinstance(value, tuple) and len(value) == 2 and all(map(is_index, value))
 
 
 CPU: Final = Device(DLDeviceType.kDLCPU)

@@ -315,7 +315,7 @@ def _make(numbers: tuple[Any, ...], call: str, *, padded: bool = False) -> DType
     try:
         return DType(*numbers, padded=padded)
     except (ArgumentError, UnsupportedDTypeError) as error:
-        raise type(error)(call, error.what, error.rule) from None
+        raise error._said_by(call) from None
 
 
 def _from_text(text: str, call: str = "DType.of()") -> DType:

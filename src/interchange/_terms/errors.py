@@ -49,6 +49,10 @@ class InterchangeError(Exception):
         self.rule = rule
         self.way_out = way_out or RULES[rule].way_out
 
+    def _said_by(self, call: str) -> Self:
+        """Return the same error in the name of another call: the one that the user made."""
+        return type(self)(call, self.what, self.rule, self.way_out)
+
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, str]]:
         return type(self), (self.call, self.what, self.rule, self.way_out)
 
