@@ -1,0 +1,144 @@
+"""Runs any program on the emulated CUDA driver, and ends with what the detector found."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from .building import CannotBuildError, build
+from .settings import RACES, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+REPORTED: Final = 86
+"""The exit code of a program that ended with 0, and had reports."""
+_NAME: Final = "python -m interchange_conformance.emucuda"
+_USAGE_CODE: Final = 2
+_NOT_EXECUTABLE: Final = 126  # as shells have it
+_NOT_FOUND: Final = 127
+_SIGNALLED: Final = 128
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command on the emulated driver.
+
+    Parameters
+    ----------
+    argv : Sequence[str], optional
+        Options, ``--`` and the command; those of the process, unless told.
+
+    Returns
+    -------
+    int
+        The exit code of the command, and 128 more than the number of a signal that ended it; 86 if
+        it ended with 0 and there are reports.
+    """
+    options, command = _parse(sys.argv[1:] if argv is None else list(argv))
+    try:
+        library = build()
+    except CannotBuildError as error:
+        return _say(str(error), _USAGE_CODE)
+    with tempfile.TemporaryDirectory(prefix="emucuda-") as folder:
+        report = Path(folder) / "reports"
+        settings = Settings(
+            devices=options.devices,
+            delay_us=options.delay_us,
+            protect=options.protect or None,
+            races=options.races,
+            trace=options.trace,
+            report=report,
+        )
+        try:
+            code = _run(command, settings.environment(library))
+        except FileNotFoundError:
+            return _say(f"there is no command {command[0]}", _NOT_FOUND)
+        except OSError as error:
+            return _say(f"{command[0]} cannot be run: {error.strerror}", _NOT_EXECUTABLE)
+        return _conclude(code, report, options.races)
+
+
+def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Return the options before the first ``--``, and the command after it."""
+    parser = argparse.ArgumentParser(
+        prog=_NAME,
+        usage="%(prog)s [options] -- command...",
+        description=sys.modules[__name__].__doc__,
+        epilog=f"Exit code: the command's own; {REPORTED} if it is 0 and there are reports.",
+    )
+    parser.add_argument("--devices", type=_count, metavar="N", help="how many devices (2)")
+    parser.add_argument("--races", choices=RACES, help="what to do about a report (collect)")
+    parser.add_argument(
+        "--protect", action="store_true", help="a host access to device memory is a crash"
+    )
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="gets the driver calls")
+    parser.add_argument(
+        "--delay-us", type=_count, metavar="N", help="before each operation [microseconds]"
+    )
+    end = argv.index("--") if "--" in argv else len(argv)
+    options = parser.parse_args(argv[:end])
+    command = argv[end + 1 :]
+    if not command:
+        parser.error("write the command after --")
+    if options.trace:
+        _check_writable(parser, options.trace.absolute())
+    return options, command
+
+
+def _check_writable(parser: argparse.ArgumentParser, path: Path) -> None:
+    """Refuse a file that could not be written, and empty it: processes add to it."""
+    try:
+        path.write_text("", encoding="utf-8")
+    except OSError as error:
+        parser.error(f"--trace: {path} cannot be written: {error.strerror}")
+
+
+def _count(text: str) -> int:
+    """Read a number that is not negative."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
+    return int(text)
+
+
+def _run(command: list[str], environment: dict[str, str]) -> int:
+    """Run a command and return its exit code, the way shells have it."""
+    with subprocess.Popen(command, env=environment) as process:  # noqa: S603 - what was asked for
+        # Ctrl-C goes to both; the command decides what it means, and then there are the reports
+        old = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        older = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+        try:
+            code = process.wait()
+        finally:
+            signal.signal(signal.SIGINT, old)
+            signal.signal(signal.SIGTERM, older)
+    return code if code >= 0 else _SIGNALLED - code
+
+
+def _conclude(code: int, report: Path, races: str | None) -> int:
+    """Print what the detector found, and return the exit code."""
+    if races == "off":
+        return code
+    if not report.is_file():
+        # the file is written at the end of a process that used the driver, reports or not
+        return _say("no process ended that had loaded the driver: nothing was looked at", code)
+    lines = report.read_text(encoding="utf-8", errors="replace").splitlines()
+    if not lines:
+        return code
+    count = f"{len(lines)} report{'s' * (len(lines) > 1)}:"
+    _say("\n  ".join([count, *lines]), code)
+    return code or REPORTED
+
+
+def _say(text: str, code: int) -> int:
+    """Tell the user something, and return an exit code."""
+    sys.stderr.write(f"emucuda: {text}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,202 @@
+/* Allocations: all memory the driver knows, in order of address, and the quarantine of what was
+ * freed.
+ *
+ * Freed memory is overwritten and held back before its addresses are used again, so that a late
+ * access meets 0xDD and is reported by name.
+ */
+#include "emucuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FRESH 0xCB  /* what new device memory holds */
+#define POISON 0xDD /* what freed memory holds */
+#define FILL_LIMIT \
+    ((size_t)16 << 20) /* [bytes] of a block that are overwritten: enough to be seen */
+#define PAGE ((size_t)4096)
+#define QUARANTINE_COUNT \
+    4096 /* of small blocks, which would fill the table before they fill the bytes */
+
+static struct allocation **table; /* in order of address; no two overlap */
+static size_t count, room;
+static struct allocation *oldest, **newest = &oldest; /* the quarantine */
+static size_t held, held_count;
+static uint64_t live_bytes[MEMORY_REGISTERED + 1], live_count[MEMORY_REGISTERED + 1];
+
+/* The index of the first allocation that begins after the address. */
+static size_t upper(uint64_t address)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (table[middle]->start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct allocation *insert(struct allocation *made)
+{
+    if (count == room) {
+        room = room ? room * 2 : 256;
+        table = realloc(table, room * sizeof *table);
+    }
+    size_t at = upper(made->start);
+    memmove(&table[at + 1], &table[at], (count++ - at) * sizeof *table);
+    table[at] = made;
+    made->id = next_id();
+    live_count[made->memory]++;
+    live_bytes[made->memory] += made->size;
+    return made;
+}
+
+static void remove_entry(struct allocation *allocation)
+{
+    size_t at = upper(allocation->start) - 1;
+    memmove(&table[at], &table[at + 1], (--count - at) * sizeof *table);
+}
+
+static void overwrite(uint64_t start, size_t size, int value)
+{
+    memset(arena_alias(start), value, size < FILL_LIMIT ? size : FILL_LIMIT);
+}
+
+/* Pages of their own, as a real driver's. */
+static uint64_t host_memory(size_t size)
+{
+    return (uint64_t)aligned_alloc(PAGE, (size + PAGE - 1) & ~(PAGE - 1));
+}
+
+struct allocation *allocation_make(enum memory memory, struct context *context, int device,
+                                   size_t size, const char *made_by)
+{
+    uint64_t start = memory == MEMORY_DEVICE ? arena_take(device, size) : host_memory(size);
+    if (!start)
+        return NULL;
+    struct allocation *made = calloc(1, sizeof *made);
+    made->start = start;
+    made->size = size;
+    made->memory = memory;
+    made->device = device;
+    made->context = context;
+    made->made_by = made_by;
+    overwrite(start, size, FRESH);
+    return insert(made);
+}
+
+struct allocation *allocation_adopt(uint64_t start, size_t size, struct context *context)
+{
+    struct allocation *made = calloc(1, sizeof *made);
+    made->start = start;
+    made->size = size;
+    made->memory = MEMORY_REGISTERED;
+    made->device = context->device;
+    made->context = context;
+    made->made_by = "cuMemHostRegister";
+    return insert(made);
+}
+
+struct allocation *allocation_at(uint64_t address)
+{
+    size_t at = upper(address);
+    if (at == 0)
+        return NULL;
+    struct allocation *found = table[at - 1];
+    return address - found->start < found->size ? found : NULL;
+}
+
+struct allocation *allocation_live(uint64_t address)
+{
+    struct allocation *found = allocation_at(address);
+    return found && found->life == LIVE ? found : NULL;
+}
+
+struct allocation *allocation_overlap(uint64_t start, size_t size)
+{
+    struct allocation *found = allocation_at(start);
+    size_t next = upper(start);
+    if (!found && next < count && table[next]->start - start < size)
+        found = table[next];
+    return found;
+}
+
+struct allocation *allocation_next(const struct allocation *after)
+{
+    size_t at = after ? upper(after->start) : 0;
+    return at < count ? table[at] : NULL;
+}
+
+uint64_t allocation_bytes(enum memory memory, uint64_t *number)
+{
+    *number = live_count[memory];
+    return live_bytes[memory];
+}
+
+void allocation_poison(struct allocation *allocation)
+{
+    overwrite(allocation->start, allocation->size, POISON);
+}
+
+static void release_oldest(void)
+{
+    struct allocation *gone = oldest;
+    oldest = gone->next;
+    if (!oldest)
+        newest = &oldest;
+    held -= gone->size;
+    held_count--;
+    remove_entry(gone);
+    history_drop(gone);
+    if (gone->memory == MEMORY_DEVICE)
+        arena_give(gone->device, gone->start, gone->size);
+    else
+        free((void *)gone->start);
+    free(gone);
+}
+
+void allocation_retire(struct allocation *allocation)
+{
+    allocation->life = FREED;
+    live_count[allocation->memory]--;
+    live_bytes[allocation->memory] -= allocation->size;
+    *newest = allocation;
+    newest = &allocation->next;
+    allocation->next = NULL;
+    held += allocation->size;
+    held_count++;
+    while (oldest && (held > driver.quarantine || held_count > QUARANTINE_COUNT))
+        release_oldest();
+}
+
+/* Registered memory is its owner's: the driver forgets it at once and leaves its bytes alone. */
+void allocation_forget(struct allocation *allocation)
+{
+    live_count[allocation->memory]--;
+    live_bytes[allocation->memory] -= allocation->size;
+    remove_entry(allocation);
+    history_drop(allocation);
+    free(allocation);
+}
+
+void allocations_end(struct context *context)
+{
+    struct allocation **mine =
+        malloc((count + 1) * sizeof *mine); /* the table changes while they end */
+    size_t ending = 0;
+    for (size_t i = 0; i < count; i++)
+        if (table[i]->context == context && table[i]->life == LIVE)
+            mine[ending++] = table[i];
+    for (size_t i = 0; i < ending; i++) {
+        if (mine[i]->memory == MEMORY_REGISTERED) {
+            allocation_forget(mine[i]);
+        } else {
+            struct actor host = {&host_clock, HOST_SLOT, 0, 0, "the end of its context"};
+            detect_freed(&host, mine[i]);
+            allocation_poison(mine[i]);
+            allocation_retire(mine[i]);
+        }
+    }
+    free(mine);
+}

@@ -1,0 +1,80 @@
+"""The driver calls that the emulated driver has logged, as Python values.
+
+Source: the lines that ``emu_call`` gives, such as ``cuEventRecord event=0x55d0 stream=0x1``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Call(NamedTuple):
+    """One call of the driver.
+
+    Attributes
+    ----------
+    name : str
+        The function, as the documents call it: without the suffix of a version.  Operations that
+        stand for kernels are ``emu_annotate`` and ``emu_fill``.
+    args : dict[str, int]
+        Its arguments: handles, addresses, sizes and flags.
+    """
+
+    name: str
+    args: dict[str, int]
+
+    @classmethod
+    def parse(cls, line: str) -> Call:
+        """Read one line of the log.
+
+        Examples
+        --------
+        >>> Call.parse("cuEventRecord event=0x55d0 stream=0x1")
+        Call(name='cuEventRecord', args={'event': 21968, 'stream': 1})
+        """
+        name, *words = line.split()
+        pairs = (word.partition("=") for word in words)
+        return cls(name, {key: _number(value) for key, _, value in pairs})
+
+
+def _number(text: str) -> int:
+    """Read a number; C's libraries have a word of their own for the null pointer."""
+    return 0 if text == "(nil)" else int(text, 0)
+
+
+class Trace:
+    """The calls of all threads while a trace runs, in order; it stays as it is when the trace ends.
+
+    Parameters
+    ----------
+    read : Callable[[], list[str]]
+        Gives the log so far.
+
+    Examples
+    --------
+    >>> Trace(lambda: ["cuInit flags=0", "cuDriverGetVersion"]).names
+    ['cuInit', 'cuDriverGetVersion']
+    """
+
+    def __init__(self, read: Callable[[], list[str]]) -> None:
+        self._read = read
+        self._ended: list[Call] | None = None
+
+    @property
+    def calls(self) -> list[Call]:
+        """Every call so far."""
+        if self._ended is not None:
+            return self._ended
+        return [Call.parse(line) for line in self._read()]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of `calls`."""
+        return [call.name for call in self.calls]
+
+    def end(self) -> None:
+        """Keep the calls so far: the next trace empties the log."""
+        self._ended = self.calls

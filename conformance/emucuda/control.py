@@ -1,0 +1,358 @@
+"""Controls the emulated driver of this process: gates, delays, reports, traces, counts.
+
+Source: the control interface of the C sources, `interchange_conformance.emucuda._interface`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import re
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ._interface import bind, texts
+from .building import build
+from .calls import Trace
+from .streams import handle_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EVERY_STREAM: Final = 2**64 - 1
+"""For `Emulator.delay`: every stream, and those that are made later."""
+_UNKNOWN: Final = 2**64 - 1  # what emu_pending says of no stream
+
+
+class AnotherDriverError(RuntimeError):
+    """Another CUDA driver was loaded into this process before; it can have one."""
+
+
+class Live(NamedTuple):
+    """How much there is of everything that has to be given back.
+
+    Attributes
+    ----------
+    device, pinned, managed : int
+        Allocations.
+    events, streams, contexts : int
+        Those made by the program: default streams and primary contexts do not count.
+    device_bytes : int
+        Device memory in use [bytes].
+    """
+
+    device: int
+    pinned: int
+    managed: int
+    events: int
+    streams: int
+    device_bytes: int
+    contexts: int
+
+
+class Emulator:
+    """The emulated driver of this process; `load` gives the only one.
+
+    Wherever a stream is asked for, an int, a ``CUstream`` of cuda.bindings or an object with
+    ``__cuda_stream__`` will do; 0 and 1 stand for the legacy, 2 for the per-thread default stream
+    of the current context.  What is unknown to the driver is a ValueError.
+
+    Parameters
+    ----------
+    library : Path
+        What `build` returned.
+    """
+
+    def __init__(self, library: Path) -> None:
+        self.library = library
+        self._c = bind(library)
+        self._held: set[int] = set()
+        self._delayed: set[int] = set()
+        self._taken = 0
+        self._tracing = False
+
+    # ------------------------------------------------------------ time
+
+    def hold(self, stream: Any) -> None:
+        """Shut the gate of a stream: it starts no further operation until `release`."""
+        handle = handle_of(stream)
+        self._check(self._c.emu_hold(handle, 1), "hold()", handle)
+        self._held.add(handle)
+
+    def release(self, stream: Any) -> None:
+        """Open the gate of a stream."""
+        handle = handle_of(stream)
+        self._held.discard(handle)
+        self._check(self._c.emu_hold(handle, 0), "release()", handle)
+
+    @contextlib.contextmanager
+    def held(self, *streams: Any) -> Iterator[None]:
+        """Keep the gates of streams shut while the block runs."""
+        handles = [handle_of(stream) for stream in streams]
+        try:
+            for handle in handles:
+                self.hold(handle)
+            yield
+        finally:
+            self._open(handles)
+
+    def delay(self, stream: Any, seconds: float) -> None:
+        """Wait before each operation of a stream.
+
+        Parameters
+        ----------
+        stream : stream
+            `EVERY_STREAM` for all, and those that are made later.
+        seconds : float
+            How long; 0 for no longer [seconds].
+        """
+        handle = handle_of(stream)
+        if seconds < 0:
+            raise ValueError(f"delay(): {seconds} seconds are less than none")
+        self._check(self._c.emu_delay(handle, round(seconds * 1e6)), "delay()", handle)
+        (self._delayed.add if seconds else self._delayed.discard)(handle)
+
+    def pending(self, stream: Any) -> int:
+        """Return how many operations of a stream are enqueued and not finished."""
+        handle = handle_of(stream)
+        count = int(self._c.emu_pending(handle))
+        self._check(count != _UNKNOWN, "pending()", handle)
+        return count
+
+    # ------------------------------------------------------------ the detector
+
+    def reports(self) -> list[str]:
+        """Return what the detector has reported since the last `reset`."""
+        return texts(self._c.emu_reports, self._c.emu_report)
+
+    def unexpected_reports(self) -> list[str]:
+        """Return those of `reports` that `expect_reports` has not taken."""
+        return self.reports()[self._taken :]
+
+    def expect_reports(self, count: int | None = None, match: str = "") -> list[str]:
+        """Take the reports that nobody took before: the fixture no longer fails the test for them.
+
+        Parameters
+        ----------
+        count : int, optional
+            How many they are; at least one, unless told.
+        match : str, optional
+            Pattern that is to be found in each of them.
+
+        Returns
+        -------
+        list[str]
+            The reports.
+
+        Raises
+        ------
+        AssertionError
+            They are fewer or more, or of other words; then they are not taken.
+        """
+        found = self.unexpected_reports()
+        wanted = "at least one report" if count is None else f"{count} reports"
+        if not found if count is None else len(found) != count:
+            raise AssertionError(f"expected {wanted}, the detector has {_list(found)}")
+        strange = [report for report in found if not re.search(match, report)]
+        if strange:
+            raise AssertionError(f"expected {wanted} with {match!r}, there is {_list(strange)}")
+        self._taken += len(found)
+        return found
+
+    @contextlib.contextmanager
+    def without_waits(self) -> Iterator[None]:
+        """Let ``cuStreamWaitEvent`` order nothing while the block runs.
+
+        This breaks programs on purpose: one that is not wrong without its waits was not right
+        because of them.
+        """
+        self._c.emu_drop_waits(1)
+        try:
+            yield
+        finally:
+            self._c.emu_drop_waits(0)
+
+    def annotate(
+        self, stream: Any, ptr: Any, nbytes: int, *, write: bool, what: str = "kernel"
+    ) -> None:
+        """Enqueue an operation that stands for a kernel: it accesses memory, and leaves it alone.
+
+        Parameters
+        ----------
+        stream : stream
+            Where it is enqueued.
+        ptr : int
+            First address.
+        nbytes : int
+            Length [bytes].
+        write : bool
+            Whether it writes, else it reads.
+        what : str, optional
+            Its name in reports.
+        """
+        handle = handle_of(stream)
+        done = self._c.emu_annotate(handle, int(ptr), nbytes, int(write), what.encode())
+        self._check(done, "annotate()", handle)
+
+    def fill(self, stream: Any, ptr: Any, nbytes: int, value: int, what: str = "fill") -> None:
+        """Enqueue an operation that stands for a kernel, and sets bytes when it runs.
+
+        Parameters
+        ----------
+        stream : stream
+            Where it is enqueued.
+        ptr : int
+            First address.
+        nbytes : int
+            Length [bytes].
+        value : int
+            Of each byte.
+        what : str, optional
+            Its name in reports.
+        """
+        handle = handle_of(stream)
+        done = self._c.emu_fill(handle, int(ptr), nbytes, value, what.encode())
+        self._check(done, "fill()", handle)
+
+    def host_access(self, ptr: Any, nbytes: int, *, write: bool, what: str = "host access") -> None:
+        """Tell the detector that the host touches pinned or managed memory now.
+
+        Parameters
+        ----------
+        ptr : int
+            First address.
+        nbytes : int
+            Length [bytes].
+        write : bool
+            Whether it writes, else it reads.
+        what : str, optional
+            Its name in reports.
+        """
+        self._c.emu_host_access(int(ptr), nbytes, int(write), what.encode())
+
+    # ------------------------------------------------------------ looking
+
+    @contextlib.contextmanager
+    def trace(self) -> Iterator[Trace]:
+        """Log the driver calls of all threads while the block runs.
+
+        Raises
+        ------
+        RuntimeError
+            A trace runs: there is one log.
+        """
+        if self._tracing:
+            raise RuntimeError("trace(): a trace runs, and there is one log")
+        found = Trace(lambda: texts(self._c.emu_calls, self._c.emu_call))
+        self._tracing = True
+        self._c.emu_trace(1)
+        try:
+            yield found
+        finally:
+            self._c.emu_trace(0)
+            self._tracing = False
+            found.end()
+
+    def live(self) -> Live:
+        """Return how much there is of everything that has to be given back."""
+        return Live(*(int(self._c.emu_live(what)) for what in range(len(Live._fields))))
+
+    def alias(self, ptr: Any) -> int:
+        """Return an address at which the host can touch device memory, in protect mode too."""
+        return int(self._c.emu_alias(int(ptr)) or 0)
+
+    def read(self, ptr: Any, nbytes: int) -> bytes:
+        """Return what is in memory now: no operation, no wait, and nothing the detector sees.
+
+        Parameters
+        ----------
+        ptr : int
+            First address.
+        nbytes : int
+            Length [bytes].
+        """
+        return ctypes.string_at(self.alias(ptr), nbytes)
+
+    # ------------------------------------------------------------ order
+
+    def reset(self) -> None:
+        """Forget reports and accesses, and undo what was held and delayed from here.
+
+        Allocations, streams and events stay: they are the program's.
+        """
+        self._open(self._held)
+        usual = int(os.environ.get("EMUCUDA_DELAY_US") or 0)
+        for handle in self._delayed:
+            self._c.emu_delay(handle, usual)
+        self._delayed.clear()
+        self._c.emu_reset()
+        self._taken = 0
+
+    def _open(self, handles: Any) -> None:
+        """Open gates; streams that are gone have none."""
+        for handle in tuple(handles):
+            self._held.discard(handle)
+            self._c.emu_hold(handle, 0)
+
+    @staticmethod
+    def _check(known: object, call: str, handle: int) -> None:
+        """Refuse a stream that the driver does not know."""
+        if not known:
+            raise ValueError(f"{call}: {handle:#x} is no stream of the emulated driver")
+
+
+# ---------------------------------------------------------------- one per process
+
+_LOCK = threading.Lock()
+_LOADED: list[Emulator] = []
+
+
+def load() -> Emulator:
+    """Build the emulated driver and load it into this process; the same one every time.
+
+    It has to come before whatever loads a CUDA driver.
+
+    Raises
+    ------
+    CannotBuildError
+        Something to build it with is missing.
+    AnotherDriverError
+        This process has another driver.
+    """
+    with _LOCK:
+        if not _LOADED:
+            library = build()
+            maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+            others = [path for path in mapped_drivers(maps) if path != str(library.resolve())]
+            if others:
+                raise AnotherDriverError(
+                    f"load(): this process has loaded {', '.join(others)}, and a process can have "
+                    "one CUDA driver; load the emulated one first, or in a process of its own"
+                )
+            _LOADED.append(Emulator(library))
+        return _LOADED[0]
+
+
+def mapped_drivers(maps: str) -> list[str]:
+    """Return the CUDA drivers among the files that are mapped into a process.
+
+    Parameters
+    ----------
+    maps : str
+        What ``/proc/self/maps`` says.
+
+    Examples
+    --------
+    >>> mapped_drivers("7f00-7f01 r-xp 00000000 08:01 42 /usr/lib/libcuda.so.570.26")
+    ['/usr/lib/libcuda.so.570.26']
+    """
+    rows = (line.split(maxsplit=5) for line in maps.splitlines())
+    paths = dict.fromkeys(row[5] for row in rows if len(row) > 5)
+    return [path for path in paths if re.match(r"libcuda\.so(\.|$)", Path(path).name)]
+
+
+def _list(reports: list[str]) -> str:
+    """Return reports as lines, for an error."""
+    return "none" if not reports else "\n  ".join([f"{len(reports)}:", *reports])

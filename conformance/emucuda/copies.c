@@ -1,0 +1,86 @@
+/* Copies: which are legal, which are staged or waited for, and how they enter a stream.
+ *
+ * "API synchronization behavior" of the CUDA driver API; pageable is host memory that the driver
+ * does not know:
+ * - asynchronous, from pageable memory: staged at the call, so that the source may be changed;
+ * - asynchronous, to pageable memory: the call returns when the copy has completed;
+ * - asynchronous, pinned or device memory only: fully asynchronous;
+ * - synchronous, to or from the host: the call returns when the copy has completed;
+ * - synchronous, between device memories: the host does not wait.
+ *
+ * Choice: a synchronous copy from pageable memory has completed at return. The documents allow its
+ * last part, from the staging buffer to the device, to be under way then.
+ */
+#include "copies.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum side { PAGEABLE, HOST, DEVICE };
+
+/* The whole region must lie in one allocation, or in memory that is not the driver's at all. */
+static CUresult look_up(const struct region *region, bool known, const struct allocation **found)
+{
+    *found = allocation_at(region->start);
+    if (!*found)
+        return known || arena_device(region->start) >= 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    REQUIRE((*found)->life != FREED, CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(region_within(region, (*found)->start, (*found)->size), CUDA_ERROR_INVALID_VALUE);
+    return CUDA_SUCCESS;
+}
+
+/* Choice: a managed address counts as device memory, whoever touched it last. */
+static enum side side_of(const struct allocation *a)
+{
+    if (!a)
+        return PAGEABLE;
+    return a->memory == MEMORY_DEVICE || a->memory == MEMORY_MANAGED ? DEVICE : HOST;
+}
+
+static void *stage(const struct region *source)
+{
+    const char *from = arena_alias(source->start);
+    char *staged = malloc(source->width * source->height * source->depth), *to = staged;
+    for (size_t z = 0; z < source->depth; z++)
+        for (size_t y = 0; y < source->height; y++, to += source->width)
+            memcpy(to, from + z * source->slice + y * source->pitch, source->width);
+    return staged;
+}
+
+/* A late use is an error of the call, and worth a report that says whose memory it was. */
+static void report_freed(const struct region *region, bool write, struct stream *stream,
+                         const char *name)
+{
+    const struct allocation *a = allocation_at(region->start);
+    struct access access = {*region, write};
+    struct actor actor = stream_actor(stream, name);
+    if (a && a->life == FREED)
+        detect(&actor, &access);
+}
+
+CUresult transfer_submit(const struct transfer *t, CUstream handle)
+{
+    const struct allocation *from, *to;
+    STREAM(stream, handle);
+    if (t->synchronous)
+        CHECK(capture_allows_unsafe());
+    if (region_empty(&t->target))
+        return CUDA_SUCCESS;
+    report_freed(&t->source, false, stream, t->name);
+    report_freed(&t->target, true, stream, t->name);
+    CHECK(look_up(&t->source, t->from_device, &from));
+    CHECK(look_up(&t->target, t->to_device, &to));
+    if (regions_meet(&t->source, &t->target)) /* the documents forbid it */
+        return CUDA_ERROR_INVALID_VALUE;
+    enum side source = side_of(from), target = side_of(to);
+    struct op *op = op_new(OP_COPY, t->name);
+    op_touches(op, t->source, false);
+    op_touches(op, t->target, true);
+    if (source == PAGEABLE && !stream->capture)
+        op->staged = stage(&t->source);
+    CHECK(submit(stream, op));
+    bool waits = target == PAGEABLE || (t->synchronous && !(source == DEVICE && target == DEVICE));
+    if (waits && !stream->capture)
+        stream_synchronize(stream);
+    return CUDA_SUCCESS;
+}

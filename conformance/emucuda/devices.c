@@ -1,0 +1,154 @@
+/* Devices: their number, names and attributes, and who may reach whose memory. */
+#include "emucuda.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* An attribute that is not listed is 0: "not supported". */
+static const struct {
+    CUdevice_attribute attribute;
+    int value;
+} attributes[] = {
+    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
+    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 2147483647},
+    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
+    {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 49152},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 49152},
+    {CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 65536},
+    {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+    {CU_DEVICE_ATTRIBUTE_MAX_PITCH, 2147483647},
+    {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
+    {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
+    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 1024},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
+    {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1000000},
+    {CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512},
+    {CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32},
+    {CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1},
+    {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1},
+    {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
+    {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
+    {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 2},
+    {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
+    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
+    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
+    {CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1},
+    {CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1},
+    {CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1},
+    {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED, 1},
+};
+
+API cuDeviceGetCount(int *count)
+{
+    ENTRY("cuDeviceGetCount");
+    REQUIRE(count, CUDA_ERROR_INVALID_VALUE);
+    *count = driver.devices;
+    return CUDA_SUCCESS;
+}
+
+API cuDeviceGet(CUdevice *device, int ordinal)
+{
+    ENTRY("cuDeviceGet ordinal=%d", ordinal);
+    DEVICE(ordinal);
+    *device = ordinal;
+    return CUDA_SUCCESS;
+}
+
+API cuDeviceGetName(char *name, int size, CUdevice device)
+{
+    ENTRY("cuDeviceGetName device=%d", device);
+    DEVICE(device);
+    snprintf(name, (size_t)size, "emucuda device %d (host memory, no kernels)", device);
+    return CUDA_SUCCESS;
+}
+
+/* The same in every process, different for every device. */
+API cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
+{
+    ENTRY("cuDeviceGetUuid device=%d", device);
+    DEVICE(device);
+    memset(uuid, 0xE0 + device, sizeof *uuid);
+    return CUDA_SUCCESS;
+}
+
+API cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
+{
+    return cuDeviceGetUuid_v2(uuid, device);
+}
+
+API cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
+{
+    ENTRY("cuDeviceTotalMem device=%d", device);
+    DEVICE(device);
+    *bytes = arena_total();
+    return CUDA_SUCCESS;
+}
+
+API cuDeviceGetPCIBusId(char *text, int size, CUdevice device)
+{
+    ENTRY("cuDeviceGetPCIBusId device=%d", device);
+    DEVICE(device);
+    snprintf(text, (size_t)size, "0000:%02X:00.0", (unsigned)device + 1);
+    return CUDA_SUCCESS;
+}
+
+API cuDeviceGetByPCIBusId(CUdevice *device, const char *text)
+{
+    ENTRY("cuDeviceGetByPCIBusId");
+    unsigned domain, bus, slot, function;
+    int fields = sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function);
+    REQUIRE(fields >= 3 && bus >= 1 && (int)bus <= driver.devices, CUDA_ERROR_INVALID_DEVICE);
+    *device = (int)bus - 1;
+    return CUDA_SUCCESS;
+}
+
+API cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    ENTRY("cuDeviceGetAttribute attribute=%d device=%d", (int)attribute, device);
+    DEVICE(device);
+    REQUIRE(value && attribute > 0 && attribute < CU_DEVICE_ATTRIBUTE_MAX,
+            CUDA_ERROR_INVALID_VALUE);
+    *value = attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID ? device + 1 : 0;
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        if (attributes[i].attribute == attribute)
+            *value = attributes[i].value;
+    return CUDA_SUCCESS;
+}
+
+API cuDeviceComputeCapability(int *major, int *minor, CUdevice device)
+{
+    ENTRY("cuDeviceComputeCapability device=%d", device);
+    DEVICE(device);
+    *major = 9;
+    *minor = 0;
+    return CUDA_SUCCESS;
+}
+
+API cuDeviceCanAccessPeer(int *able, CUdevice device, CUdevice peer)
+{
+    ENTRY("cuDeviceCanAccessPeer device=%d peer=%d", device, peer);
+    DEVICE(device);
+    DEVICE(peer);
+    *able = device != peer;
+    return CUDA_SUCCESS;
+}
+
+API cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice device,
+                            CUdevice peer)
+{
+    ENTRY("cuDeviceGetP2PAttribute attribute=%d", (int)attribute);
+    DEVICE(device);
+    DEVICE(peer);
+    REQUIRE(device != peer, CUDA_ERROR_INVALID_DEVICE);
+    *value = attribute == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED;
+    return CUDA_SUCCESS;
+}

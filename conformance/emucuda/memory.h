@@ -1,0 +1,75 @@
+/* Memory: addresses, allocations and pools. */
+#ifndef EMUCUDA_MEMORY_H
+#define EMUCUDA_MEMORY_H
+
+#include "detector.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- memory (arena.c, allocations.c, pools.c) ---- */
+
+enum memory { MEMORY_DEVICE = 1, MEMORY_PINNED, MEMORY_MANAGED, MEMORY_REGISTERED };
+enum life { LIVE, FREEING, FREED }; /* FREEING: cuMemFreeAsync was called and has not run */
+
+struct record; /* one access in an allocation's history */
+
+struct allocation {
+    uint64_t start;
+    size_t size;
+    enum memory memory;
+    enum life life;
+    int device;
+    uint64_t id;
+    unsigned flags;
+    struct context *context; /* NULL for memory of a pool */
+    struct pool *pool;       /* NULL for all other memory */
+    const char *made_by;
+    struct record *history;
+    unsigned records;
+    struct record *made, *freed; /* stream-ordered allocation and free, or NULL */
+    struct allocation *next;     /* in quarantine */
+};
+
+uint64_t arena_take(int device, size_t size); /* 0: out of memory */
+void arena_give(int device, uint64_t start, size_t size);
+int arena_device(uint64_t address); /* -1: no device memory */
+/* Where the host may touch device memory; other addresses stay as they are. */
+void *arena_alias(uint64_t address);
+size_t arena_total(void);
+
+struct allocation *allocation_make(enum memory memory, struct context *context, int device,
+                                   size_t size, const char *made_by);
+struct allocation *allocation_adopt(uint64_t start, size_t size, struct context *context);
+void allocation_forget(struct allocation *allocation);
+void allocations_end(struct context *context);
+struct allocation *allocation_at(uint64_t address); /* live, or held in quarantine */
+struct allocation *allocation_live(uint64_t address);
+struct allocation *allocation_overlap(uint64_t start, size_t size);
+/* In order of address; the first one after NULL. */
+struct allocation *allocation_next(const struct allocation *after);
+void allocation_poison(struct allocation *allocation);
+void allocation_retire(struct allocation *allocation); /* freed: into quarantine */
+uint64_t allocation_bytes(enum memory memory, uint64_t *count);
+
+struct pool {
+    struct handle handle;
+    int where; /* device number, or the host */
+    bool managed;
+    int device; /* of its memory, as far as pointer attributes go */
+    enum memory memory;
+    uint64_t threshold, used, used_high;
+    int reuse[3];
+};
+
+struct pool *pool_of_device(int device); /* the one that cuMemAllocAsync takes from */
+void pool_took(struct pool *pool, struct allocation *allocation);
+void pool_lost(const struct allocation *allocation);
+void pools_start(void);
+
+#define POOL(name, handle)                                \
+    struct pool *name = handle_find((handle), KIND_POOL); \
+    REQUIRE(name, CUDA_ERROR_INVALID_VALUE)
+
+#pragma GCC visibility pop
+
+#endif

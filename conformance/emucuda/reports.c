@@ -1,0 +1,66 @@
+/* Reports: what the detector found, kept until they are reset, and written at exit. */
+#include "emucuda.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MOST 10000 /* reports that are kept: whoever has more has seen enough */
+
+static char **reports;
+static size_t count, room;
+
+void report_add(const char *format, ...)
+{
+    va_list arguments;
+    char *text = NULL;
+    if (count == MOST)
+        return;
+    va_start(arguments, format);
+    int size = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (size < 0)
+        return;
+    if (count == room) {
+        room = room ? room * 2 : 16;
+        reports = realloc(reports, room * sizeof *reports);
+    }
+    reports[count++] = text;
+    if (driver.races >= RACES_PRINT)
+        fprintf(stderr, "emucuda: %s\n", text);
+    if (driver.races == RACES_ABORT)
+        abort();
+}
+
+/* Added to the file: a program and its children may share one. It exists, empty, when there is
+ * nothing to say. */
+void reports_write(void)
+{
+    FILE *file = driver.report_file ? fopen(driver.report_file, "a") : NULL;
+    if (!file)
+        return;
+    for (size_t i = 0; i < count; i++)
+        fprintf(file, "%s\n", reports[i]);
+    fclose(file);
+}
+
+CONTROL uint64_t emu_reports(void)
+{
+    LOCKED();
+    return count;
+}
+
+CONTROL size_t emu_report(uint64_t index, char *buffer, size_t size)
+{
+    LOCKED();
+    return (size_t)snprintf(buffer, size, "%s", index < count ? reports[index] : "");
+}
+
+CONTROL void emu_reset(void)
+{
+    LOCKED();
+    for (size_t i = 0; i < count; i++)
+        free(reports[i]);
+    count = 0;
+    history_reset();
+}

@@ -1,0 +1,133 @@
+/* Workers: what makes streams run. Operations start in order, each when all it waits for is done.
+ *
+ * Records and waits have no work in them: whoever makes them ready retires them, so that an idle
+ * stream needs no thread for them. All other operations run on the stream's own thread, made when
+ * first needed.
+ */
+#include "emucuda.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct stream *ready; /* streams whose first operation may be able to start */
+
+static void make_ready(struct stream *stream)
+{
+    if (stream->queued_ready)
+        return;
+    stream->queued_ready = true;
+    stream->next_ready = ready;
+    ready = stream;
+}
+
+static bool can_start(const struct stream *stream)
+{
+    return stream->head && !stream->busy && !stream->held && stream->head->unmet == 0;
+}
+
+static void retire(struct stream *stream)
+{
+    struct op *op = stream->head;
+    stream->head = op->next;
+    if (!stream->head)
+        stream->tail = NULL;
+    stream->pending--;
+    op->done = true;
+    if (op->timed)
+        clock_gettime(CLOCK_MONOTONIC, &op->finished);
+    while (op->waiters) {
+        struct edge *edge = op->waiters;
+        op->waiters = edge->next;
+        if (--edge->waiter->unmet == 0)
+            make_ready(edge->waiter->stream);
+        free(edge);
+    }
+    if (op->kind == OP_FREE)
+        allocation_retire(op->allocation);
+    if (op->watched)
+        host_wake();
+    op_release(op);
+}
+
+static void *work(void *argument);
+
+static void wake_worker(struct stream *stream)
+{
+    if (stream->worker) {
+        pthread_cond_signal(&stream->wake);
+        return;
+    }
+    stream->worker = true;
+    thread_start(work, stream);
+}
+
+static void settle(void)
+{
+    while (ready) {
+        struct stream *stream = ready;
+        ready = stream->next_ready;
+        stream->queued_ready = false;
+        while (can_start(stream) && stream->head->kind == OP_MARK)
+            retire(stream);
+        bool over = stream->destroyed && !stream->head;
+        if (over && !stream->worker)
+            stream_free(stream);
+        else if (over || can_start(stream))
+            wake_worker(stream); /* to end, or to work */
+    }
+}
+
+void stream_run(struct stream *stream)
+{
+    make_ready(stream);
+    settle();
+}
+
+static void pause_for(uint64_t us)
+{
+    struct timespec left = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
+    while (us && nanosleep(&left, &left) != 0 && errno == EINTR)
+        ;
+}
+
+/* "The start of execution of the function has the same effect as synchronizing an event recorded in
+ * the same stream immediately prior to the function": it may tell other host threads (with a
+ * semaphore, say), which the driver cannot see. */
+static void host_learns(const struct op *op)
+{
+    LOCKED();
+    host_join(&op->clock);
+}
+
+static void perform(struct op *op, uint64_t delay)
+{
+    pause_for(delay);
+    if (op->kind == OP_HOST || op->kind == OP_CALLBACK)
+        host_learns(op);
+    op_execute(op);
+}
+
+static void *work(void *argument)
+{
+    struct stream *stream = argument;
+    int unlocked = 0;
+    driver_lock();
+    for (;;) {
+        while (!can_start(stream) && !(stream->destroyed && !stream->head))
+            worker_wait(&stream->wake);
+        if (!stream->head)
+            break;
+        struct op *op = stream->head;
+        uint64_t delay = stream->delay_us;
+        stream->busy = true;
+        driver_unlock(&unlocked);
+        perform(op, delay);
+        driver_lock();
+        stream->busy = false;
+        retire(stream);
+        stream_run(stream);
+    }
+    stream_free(stream);
+    driver_unlock(&unlocked);
+    return NULL;
+}

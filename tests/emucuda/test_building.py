@@ -1,0 +1,278 @@
+"""How the emulated driver is built: what is looked for where, and what is said if it is missing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+from interchange_conformance.emucuda import building
+from interchange_conformance.emucuda.building import BrokenSourcesError, CannotBuildError, build
+
+HEADER = "#define CUDA_VERSION 13010\n"
+SOURCE = "#include <cuda.h>\nint version(void) { return CUDA_VERSION; }\n"
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """Put a tiny driver, a tiny header and an empty cache in the places of the real ones."""
+    for folder in ("sources", "toolkit/include", "cache"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "sources/tiny.c").write_text(SOURCE)
+    (tmp_path / "toolkit/include/cuda.h").write_text(HEADER)
+    monkeypatch.setattr(building, "SOURCES", tmp_path / "sources")
+    monkeypatch.setattr(building, "_wheel_folders", list)
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "toolkit"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+@pytest.fixture
+def gcc():
+    """Skip where there is no compiler."""
+    try:
+        return building.find_compiler()
+    except CannotBuildError as error:
+        pytest.skip(str(error))
+
+
+# ---------------------------------------------------------------- what is found where
+
+
+def folders_of(monkeypatch, tmp_path, *places):
+    """Make some folders the only ones that have a ``cuda.h``; return them in order."""
+    found = [tmp_path / place for place in places]
+    for folder in found:
+        folder.mkdir(parents=True)
+        (folder / "cuda.h").write_text(HEADER)
+    monkeypatch.setattr(building, "_wheel_folders", lambda: [str(tmp_path / "nvidia")])
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CUDA_PATH", str(tmp_path / "path"))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("nvidia/cu13/include", "nvidia/cu9/include"),
+        ("nvidia/cu13/include", "nvidia/cuda_runtime/include"),
+        ("nvidia/cuda_runtime/include", "home/include"),
+        ("home/include", "path/include"),
+    ],
+)
+def test_the_better_header_is_taken(monkeypatch, tmp_path, first, second):
+    """Newer wheels come before older ones, wheels before what the environment names."""
+    better, _ = folders_of(monkeypatch, tmp_path, first, second)
+
+    assert building.find_header() == better / "cuda.h"
+
+
+def test_a_toolkit_named_last_is_found(monkeypatch, tmp_path):
+    """CUDA_PATH alone will do."""
+    (only,) = folders_of(monkeypatch, tmp_path, "path/include")
+
+    assert building.find_header() == only / "cuda.h"
+
+
+def test_a_missing_header_names_the_wheel(small):
+    """The error says what to install, and where was looked."""
+    (small / "toolkit/include/cuda.h").unlink()
+
+    if os.path.exists("/usr/local/cuda/include/cuda.h"):  # noqa: PTH110 - not ours to hide
+        assert str(building.find_header()) == "/usr/local/cuda/include/cuda.h"
+    else:
+        with pytest.raises(CannotBuildError, match="pip install nvidia-cuda-runtime") as caught:
+            build()
+        assert str(small / "toolkit" / "include") in str(caught.value)
+
+
+def test_a_missing_compiler_is_asked_for(small, monkeypatch):
+    """The error says what to install."""
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(small))
+
+    with pytest.raises(CannotBuildError, match="install gcc"):
+        build()
+
+
+@pytest.mark.usefixtures("small")
+def test_the_compiler_that_was_named_is_not_replaced(monkeypatch):
+    """A wrong CC is an error, though gcc may be there."""
+    monkeypatch.setenv("CC", "no-such-compiler -m64")
+
+    with pytest.raises(CannotBuildError, match="CC=no-such-compiler is no command"):
+        build()
+
+
+def test_the_named_compiler_keeps_its_options(monkeypatch):
+    """CC is a command line, as make has it."""
+    monkeypatch.setenv("CC", "sh -m64 '-D name=1'")
+
+    assert building.find_compiler()[1:] == ["-m64", "-D name=1"]
+
+
+def test_a_compiler_that_cannot_be_run_is_an_error_of_ours(small, monkeypatch):
+    """What the system says is passed on."""
+    broken = small / "broken-cc"
+    broken.write_text("no program\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("CC", str(broken))
+
+    with pytest.raises(CannotBuildError, match=r"cannot be built: .*broken-cc"):
+        build()
+
+
+# ---------------------------------------------------------------- the cache
+
+
+def test_the_cache_is_in_the_folder_that_was_named(small):
+    """XDG_CACHE_HOME comes first."""
+    assert building.cache_folder() == small / "cache" / "interchange" / "emucuda"
+
+
+def test_a_relative_cache_folder_is_ignored(small, monkeypatch):
+    """The XDG specification says so."""
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    monkeypatch.setenv("HOME", str(small))
+
+    assert building.cache_folder() == small / ".cache" / "interchange" / "emucuda"
+
+
+def test_without_a_home_a_temporary_folder_does(small, monkeypatch):
+    """It carries the user's number, and nobody else can write it."""
+    (small / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(small / "file"))
+    monkeypatch.setenv("HOME", str(small / "file"))
+    monkeypatch.setattr(building.tempfile, "gettempdir", lambda: str(small))
+
+    folder = building.cache_folder()
+
+    assert folder == small / f"interchange-emucuda-{os.getuid()}"
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_of_somebody_else_is_not_used(small, monkeypatch):
+    """What is loaded from there runs as this user."""
+    monkeypatch.setenv("HOME", str(small))
+    monkeypatch.setattr(building.os, "getuid", lambda: 4_000_000)
+    monkeypatch.setattr(building.tempfile, "gettempdir", lambda: str(small))
+
+    with pytest.raises(CannotBuildError, match="XDG_CACHE_HOME"):
+        building.cache_folder()
+
+
+# ---------------------------------------------------------------- building
+
+
+def version_of(library):
+    """Load a tiny driver, in a child so that it is not in the way of the real one, and ask it."""
+    text = (
+        "import ctypes, sys\n"
+        "ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)\n"
+        "print(ctypes.CDLL('libcuda.so.1').version())\n"
+    )
+    words = [sys.executable, "-c", text, str(library)]
+    return int(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+
+
+@pytest.mark.usefixtures("gcc", "small")
+def test_what_is_built_is_a_library_with_the_name_of_the_driver():
+    """Whoever asks for libcuda.so.1 by name finds it once it is loaded."""
+    library = build()
+
+    assert library.name == "libcuda.so.1"
+    assert version_of(library) == 13010
+
+
+@pytest.mark.usefixtures("gcc", "small")
+def test_the_library_is_alone_in_its_folder():
+    """The folder goes into LD_LIBRARY_PATH, where a second file could be found too."""
+    library = build()
+
+    assert list(library.parent.iterdir()) == [library]
+
+
+@pytest.mark.usefixtures("gcc", "small")
+def test_the_same_is_not_built_twice(monkeypatch):
+    """The second call compiles nothing."""
+    first = build()
+    monkeypatch.setattr(building, "_compile", lambda *_: pytest.fail("compiled again"))
+
+    assert build() == first
+
+
+@pytest.mark.usefixtures("gcc")
+@pytest.mark.parametrize("file", ["sources/tiny.c", "sources/tiny.h", "toolkit/include/cuda.h"])
+def test_a_change_of_any_input_is_built_anew(small, file):
+    """An old library is never taken for a new one."""
+    first = build()
+    with (small / file).open("a") as text:
+        text.write("/* changed */\n")
+
+    assert build() != first
+
+
+@pytest.mark.usefixtures("gcc", "small")
+def test_another_option_of_the_compiler_is_built_anew(monkeypatch):
+    """CC is part of the key."""
+    first = build()
+    monkeypatch.setenv("CC", f"{building.find_compiler()[0]} -DANOTHER")
+
+    assert build() != first
+
+
+@pytest.mark.usefixtures("gcc")
+def test_what_the_compiler_refuses_is_shown(small):
+    """The error names the header's version and the compiler's own words, and nothing is left."""
+    (small / "sources/tiny.c").write_text("int broken(void) { return missing_name; }\n")
+
+    with pytest.raises(BrokenSourcesError, match="missing_name") as caught:
+        build()
+
+    assert "CUDA 13.1" in str(caught.value)
+    assert [path for path in (small / "cache").rglob("*") if path.is_file()] == []
+
+
+def test_a_long_list_of_errors_is_cut():
+    """Twenty lines, and how many more there were."""
+    text = "\n".join(f"error {number}" for number in range(25))
+
+    assert building._shorten(text).splitlines()[19:] == ["error 19", "... and 5 lines"]
+
+
+@pytest.mark.usefixtures("gcc")
+def test_a_folder_without_sources_is_an_error(small):
+    """An installation that left them out is told from a missing compiler."""
+    (small / "sources/tiny.c").unlink()
+
+    with pytest.raises(CannotBuildError, match="holds no C sources"):
+        build()
+
+
+@pytest.mark.usefixtures("gcc", "small")
+def test_several_may_build_at_once():
+    """All get the same whole library, and no temporary file stays."""
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(build())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(set(found)) == 1
+    assert len(found) == 4
+    assert list(found[0].parent.iterdir()) == [found[0]]
+    assert version_of(found[0]) == 13010
+
+
+@pytest.mark.emulated
+def test_the_sources_compile_without_a_warning(tmp_path):
+    """-Wall -Wextra, as they are compiled for everybody."""
+    compiler, header = building.find_compiler(), building.find_header()
+    words = building.command(compiler, header, tmp_path / "libcuda.so.1")
+
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,399 @@
+"""What `Emulator` does to the driver of this process."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from interchange_conformance.emucuda import EVERY_STREAM, Live
+
+SIZE = 4096  # [bytes]
+NON_BLOCKING = 1
+
+
+# ---------------------------------------------------------------- streams by any name
+
+
+class Speaks:
+    """A stream of cuda.core, as far as the protocol goes."""
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __cuda_stream__(self):
+        return (0, self.handle)
+
+
+@pytest.mark.emulated
+def test_streams_of_libraries_are_known(emulator, streams):
+    """The object that cuda.bindings gives, its number, and an object that speaks the protocol."""
+    stream, _ = streams
+
+    assert emulator.pending(stream) == 0
+    assert emulator.pending(int(stream)) == 0
+    assert emulator.pending(Speaks(int(stream))) == 0
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda emulator: emulator.hold(0xDEAD0),
+        lambda emulator: emulator.release(0xDEAD0),
+        lambda emulator: emulator.delay(0xDEAD0, 1),
+        lambda emulator: emulator.pending(0xDEAD0),
+        lambda emulator: emulator.annotate(0xDEAD0, 0, 0, write=True),
+        lambda emulator: emulator.fill(0xDEAD0, 0, 0, 0),
+        lambda emulator: emulator.held(0xDEAD0).__enter__(),
+    ],
+)
+@pytest.mark.usefixtures("cuda")
+def test_an_unknown_stream_is_refused_by_every_method(emulator, call):
+    """A mistyped handle never looks as if it had been held."""
+    with pytest.raises(ValueError, match="0xdead0 is no stream"):
+        call(emulator)
+
+
+# ---------------------------------------------------------------- gates and delays
+
+
+@pytest.mark.emulated
+def test_a_held_stream_starts_nothing(emulator, cuda, streams, memory):
+    """What was enqueued has not happened until the release, and has after it."""
+    stream, _ = streams
+    emulator.hold(stream)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
+    before = emulator.read(memory, 4), emulator.pending(stream)
+    emulator.release(stream)
+    cuda.cuStreamSynchronize(stream)
+
+    assert before == (bytes(4), 1)
+    assert (emulator.read(memory, 4), emulator.pending(stream)) == (b"\7" * 4, 0)
+
+
+@pytest.mark.emulated
+def test_another_stream_runs_on_meanwhile(emulator, cuda, streams, memory):
+    """A gate holds one stream, and not the driver."""
+    held, free = streams
+    with emulator.held(held):
+        cuda.cuMemsetD8Async(memory, 7, SIZE, free)
+        cuda.cuStreamSynchronize(free)
+
+        assert emulator.read(memory, 1) == b"\7"
+
+
+@pytest.mark.emulated
+def test_a_block_that_raises_opens_its_gates(emulator, cuda, streams, memory):
+    """All of them."""
+
+    def work():
+        with emulator.held(*streams):
+            for stream in streams:
+                emulator.fill(stream, memory, 1, 7)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        work()
+    for stream in streams:
+        cuda.cuStreamSynchronize(stream)
+
+    assert [emulator.pending(stream) for stream in streams] == [0, 0]
+    emulator.expect_reports()  # two writes without an order
+
+
+@pytest.mark.emulated
+def test_a_block_that_cannot_begin_holds_nothing(emulator, cuda, streams, memory):
+    """One unknown stream of two, and the other one goes on."""
+    stream, _ = streams
+    with pytest.raises(ValueError, match="no stream"):
+        emulator.held(stream, 0xDEAD0).__enter__()
+    emulator.fill(stream, memory, 1, 7)
+    cuda.cuStreamSynchronize(stream)
+
+    assert emulator.read(memory, 1) == b"\7"
+
+
+@pytest.mark.emulated
+def test_a_stream_may_be_destroyed_behind_its_gate(emulator, cuda):
+    """The end of the block finds it gone, and says nothing."""
+    stream = cuda.cuStreamCreate(NON_BLOCKING)
+    with emulator.held(stream):
+        cuda.cuStreamDestroy(stream)
+
+    with pytest.raises(ValueError, match="no stream"):
+        emulator.pending(stream)
+
+
+@pytest.mark.emulated
+def test_a_reset_opens_what_was_left_shut(emulator, cuda, streams, memory):
+    """So that no test hangs for what an earlier one did."""
+    stream, _ = streams
+    emulator.hold(stream)
+    emulator.fill(stream, memory, 1, 7)
+    emulator.reset()
+    cuda.cuStreamSynchronize(stream)
+
+    assert emulator.read(memory, 1) == b"\7"
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("every", [False, True])
+def test_a_delay_comes_before_every_operation(emulator, cuda, streams, memory, every):
+    """Of one stream, or of all."""
+    stream, _ = streams
+    emulator.delay(EVERY_STREAM if every else stream, 0.05)
+    start = time.monotonic()
+    for _ in range(2):
+        cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
+    cuda.cuStreamSynchronize(stream)
+    took = time.monotonic() - start
+    emulator.delay(EVERY_STREAM if every else stream, 0)
+
+    assert took >= 0.1
+
+
+@pytest.mark.emulated
+def test_a_reset_undoes_delays(emulator, cuda, streams, memory):
+    """An hour that was asked for is not waited for afterwards."""
+    stream, _ = streams
+    emulator.delay(stream, 3600)
+    emulator.reset()
+    cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
+
+    assert cuda.soon(lambda: emulator.pending(stream) == 0)
+
+
+@pytest.mark.emulated
+def test_a_delay_is_not_negative(emulator):
+    """A mistake in a test's arithmetic is found there."""
+    with pytest.raises(ValueError, match="less than none"):
+        emulator.delay(EVERY_STREAM, -0.1)
+
+
+# ---------------------------------------------------------------- the detector
+
+
+@pytest.mark.emulated
+def test_a_race_is_reported_in_words(emulator, streams, memory):
+    """With the names of both operations."""
+    first, second = streams
+    emulator.annotate(first, memory, SIZE, write=True, what="the producer's kernel")
+    emulator.annotate(second, memory, SIZE, write=False, what="the consumer's kernel")
+
+    (report,) = emulator.expect_reports()
+
+    assert "the producer's kernel" in report
+    assert "the consumer's kernel" in report
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("write", [False, True])
+def test_reads_race_with_writes_only(emulator, streams, memory, write):
+    """What `annotate` was told is what the detector is told."""
+    first, second = streams
+    emulator.annotate(first, memory, SIZE, write=False)
+    emulator.annotate(second, memory, SIZE, write=write)
+
+    assert len(emulator.reports()) == write
+    if write:
+        emulator.expect_reports(1)
+
+
+@pytest.mark.emulated
+def test_an_annotation_leaves_memory_alone(emulator, cuda, streams, memory):
+    """A filling does not."""
+    stream, _ = streams
+    emulator.annotate(stream, memory, SIZE, write=True)
+    emulator.fill(stream, memory + 2, 1, 7)
+    cuda.cuStreamSynchronize(stream)
+
+    assert emulator.read(memory, 4) == b"\0\0\7\0"
+
+
+@pytest.mark.emulated
+def test_the_host_takes_part(emulator, cuda, streams):
+    """Its access to pinned memory is one more operation, ordered by what it has waited for."""
+    stream, _ = streams
+    ptr = int(cuda.cuMemHostAlloc(SIZE, 0))
+    emulator.annotate(stream, ptr, SIZE, write=True, what="the kernel")
+    emulator.host_access(ptr, SIZE, write=False, what="the host's loop")
+    early = emulator.expect_reports(1, match="the host's loop")
+    cuda.cuStreamSynchronize(stream)
+    emulator.reset()
+    emulator.annotate(stream, ptr, SIZE, write=True, what="the kernel")
+    cuda.cuStreamSynchronize(stream)
+    emulator.host_access(ptr, SIZE, write=False, what="the host's loop")
+    cuda.cuMemFreeHost(ptr)
+
+    assert len(early) == 1
+    assert emulator.reports() == []
+
+
+@pytest.mark.emulated
+def test_without_waits_an_ordered_program_is_reported(emulator, cuda, streams, memory):
+    """And with them it is not: the seam shows what the waits were for."""
+    first, second = streams
+    emulator.annotate(first, memory, SIZE, write=True)
+    cuda.order(first, second)
+    emulator.annotate(second, memory, SIZE, write=False)
+    with_waits = emulator.reports()
+    cuda.cuCtxSynchronize()
+    emulator.annotate(first, memory, SIZE, write=True)
+    with emulator.without_waits():
+        cuda.order(first, second)
+    emulator.annotate(second, memory, SIZE, write=False)
+
+    assert with_waits == []
+    emulator.expect_reports(1)
+
+
+@pytest.mark.emulated
+def test_the_waits_are_back_after_the_block(emulator, cuda, streams, memory):
+    """Also when it raises."""
+    first, second = streams
+    with pytest.raises(KeyError), emulator.without_waits():
+        raise KeyError
+    emulator.annotate(first, memory, SIZE, write=True)
+    cuda.order(first, second)
+    emulator.annotate(second, memory, SIZE, write=False)
+
+    assert emulator.reports() == []
+
+
+@pytest.mark.emulated
+def test_a_reset_forgets_reports_and_accesses(emulator, streams, memory):
+    """What comes after it does not race with what came before."""
+    first, second = streams
+    emulator.annotate(first, memory, SIZE, write=True)
+    emulator.annotate(second, memory, SIZE, write=True)
+    many = len(emulator.reports())
+    emulator.reset()
+    emulator.annotate(first, memory, SIZE, write=True)
+
+    assert many == 1
+    assert emulator.reports() == []
+
+
+@pytest.mark.emulated
+def test_reports_are_expected_once(emulator, streams, memory):
+    """The second race of a test is not covered by the first expectation."""
+    first, second = streams
+    emulator.annotate(first, memory, SIZE, write=True)
+    emulator.annotate(second, memory, SIZE, write=True, what="one")
+    emulator.expect_reports(1, match="one")
+    emulator.annotate(first, memory, SIZE, write=True, what="two")
+
+    assert len(emulator.reports()) == 2
+    assert len(emulator.unexpected_reports()) == 1
+    emulator.expect_reports(1, match="two")
+    assert emulator.unexpected_reports() == []
+
+
+@pytest.mark.emulated
+def test_an_expectation_that_is_not_met_takes_nothing(emulator, streams, memory):
+    """Another count, and other words."""
+    first, second = streams
+    emulator.annotate(first, memory, SIZE, write=True)
+    emulator.annotate(second, memory, SIZE, write=True, what="the kernel")
+
+    with pytest.raises(AssertionError, match="expected 2 reports, the detector has 1"):
+        emulator.expect_reports(2)
+    with pytest.raises(AssertionError, match="with 'no such words'"):
+        emulator.expect_reports(match="no such words")
+    assert len(emulator.expect_reports(1)) == 1
+
+
+# ---------------------------------------------------------------- traces and counts
+
+
+@pytest.mark.emulated
+def test_a_trace_has_the_calls_with_their_arguments(emulator, cuda, streams):
+    """One record and one wait, on the streams that were named, with the same event."""
+    first, second = streams
+    with emulator.trace() as trace:
+        cuda.order(first, second)
+
+    assert trace.names == ["cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuEventDestroy"]
+    record, wait = trace.calls[1:3]
+    assert record.args["stream"] == int(first)
+    assert wait.args["stream"] == int(second)
+    assert record.args["event"] == wait.args["event"]
+
+
+@pytest.mark.emulated
+def test_the_null_stream_is_zero_in_a_trace(emulator, cuda, memory):
+    """However C writes it."""
+    with emulator.trace() as trace:
+        cuda.cuMemsetD8Async(memory, 7, SIZE, 0)
+
+    (call,) = trace.calls
+    assert call.args["stream"] == 0
+
+
+@pytest.mark.emulated
+def test_a_trace_can_be_read_while_it_runs_and_ends_with_its_block(emulator, cuda, streams):
+    """What comes later is not in it, nor in the way of the next."""
+    stream, _ = streams
+    with emulator.trace() as first:
+        cuda.cuStreamSynchronize(stream)
+        meanwhile = first.names
+    cuda.cuStreamQuery(stream)
+    with emulator.trace() as second:
+        pass
+
+    assert meanwhile == first.names == ["cuStreamSynchronize"]
+    assert second.names == []
+
+
+@pytest.mark.emulated
+def test_of_the_control_interface_a_trace_has_what_stands_for_kernels(emulator, streams, memory):
+    """The rest is no part of the program."""
+    stream, _ = streams
+    with emulator.trace() as trace:
+        emulator.pending(stream)
+        emulator.fill(stream, memory, 1, 1)
+        emulator.annotate(stream, memory, 1, write=False)
+        emulator.live()
+
+    assert trace.names == ["emu_fill", "emu_annotate"]
+    assert trace.calls[0].args == {"ptr": memory, "size": 1, "stream": int(stream)}
+
+
+@pytest.mark.emulated
+def test_there_is_one_trace_at_a_time(emulator):
+    """A second one would empty the log of the first, which goes on."""
+    with emulator.trace(), pytest.raises(RuntimeError, match="one log"):
+        emulator.trace().__enter__()
+    with emulator.trace() as again:
+        pass
+
+    assert again.calls == []
+
+
+@pytest.mark.emulated
+def test_everything_that_is_to_be_given_back_is_counted(emulator, cuda):
+    """One of each comes and goes."""
+    before = emulator.live()
+    event = cuda.cuEventCreate(0)
+    stream = cuda.cuStreamCreate(NON_BLOCKING)
+    device = cuda.cuMemAlloc(SIZE)
+    pinned = cuda.cuMemHostAlloc(SIZE, 0)
+    managed = cuda.cuMemAllocManaged(SIZE, 1)
+    between = emulator.live()
+    cuda.cuMemFree(managed)
+    cuda.cuMemFreeHost(pinned)
+    cuda.cuMemFree(device)
+    cuda.cuStreamDestroy(stream)
+    cuda.cuEventDestroy(event)
+    grown = Live(*(b - a for a, b in zip(before, between, strict=True)))
+
+    assert grown._replace(device_bytes=0) == Live(1, 1, 1, 1, 1, 0, 0)
+    assert grown.device_bytes >= SIZE
+    assert emulator.live() == before
+
+
+@pytest.mark.emulated
+def test_an_address_within_an_allocation_has_its_own_alias(emulator, memory):
+    """Reading from the middle gives the middle."""
+    assert emulator.alias(memory + 100) - emulator.alias(memory) == 100
+    assert emulator.read(memory, 0) == b""

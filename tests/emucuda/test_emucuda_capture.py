@@ -1,0 +1,260 @@
+"""Stream capture and graphs on the emulated driver: what is captured, and what breaks a capture."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+
+pytestmark = pytest.mark.emulated
+
+SIZE = 4096  # [bytes]
+LEGACY, PER_THREAD = 1, 2
+GLOBAL, THREAD_LOCAL, RELAXED = range(3)
+NONE, ACTIVE, INVALIDATED = range(3)
+
+
+@pytest.fixture
+def begin(cuda):
+    """Return a function that begins a capture."""
+
+    def begin_capture(stream, mode=GLOBAL):
+        cuda.cuStreamBeginCapture(stream, cuda.driver.CUstreamCaptureMode(mode))
+
+    return begin_capture
+
+
+def status(cuda, stream):
+    """Return a stream's capture status as a number."""
+    return int(cuda.cuStreamIsCapturing(stream))
+
+
+def end(cuda, stream):
+    """Return how the end of a capture went, and whether there is a graph."""
+    code, graph = cuda.driver.cuStreamEndCapture(stream)
+    return code.name.removeprefix("CUDA_ERROR_").removeprefix("CUDA_"), bool(int(graph or 0))
+
+
+def launch(cuda, stream, graph):
+    """Run a graph in a stream and wait for it."""
+    cuda.cuGraphLaunch(cuda.cuGraphInstantiate(graph, 0), stream)
+    cuda.cuStreamSynchronize(stream)
+
+
+# ---------------------------------------------------------------- capturing
+
+
+def test_captured_work_does_not_run(cuda, begin, streams, memory):
+    """Until its graph is launched, and then as often as it is."""
+    stream, other = streams
+    begin(stream)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
+    during = cuda.emulator.read(memory, 1), cuda.emulator.pending(stream)
+    graph = cuda.cuStreamEndCapture(stream)
+    after = cuda.emulator.read(memory, 1)
+    launch(cuda, other, graph)
+    first = cuda.emulator.read(memory, 1)
+    cuda.cuMemsetD8(memory, 0, SIZE)
+    cuda.cuCtxSynchronize()
+    launch(cuda, stream, graph)
+
+    assert (during, after) == ((b"\0", 0), b"\0")
+    assert (first, cuda.emulator.read(memory, 1)) == (b"\7", b"\7")
+
+
+def test_a_graph_holds_what_was_captured(cuda, begin, streams, memory):
+    """Node by node, in order; marks of events are none."""
+    stream, _ = streams
+    begin(stream)
+    cuda.cuMemsetD8Async(memory, 7, 64, stream)
+    cuda.cuEventRecord(cuda.event(), stream)
+    cuda.cuMemcpyDtoDAsync(memory + 64, memory, 64, stream)
+    graph = cuda.cuStreamEndCapture(stream)
+    nodes, count = cuda.cuGraphGetNodes(graph, 9)
+    kinds = [cuda.cuGraphNodeGetType(node).name for node in nodes[:count]]
+
+    assert kinds == ["CU_GRAPH_NODE_TYPE_MEMSET", "CU_GRAPH_NODE_TYPE_MEMCPY"]
+
+
+@pytest.mark.parametrize("mode", [GLOBAL, THREAD_LOCAL, RELAXED])
+def test_status_before_during_and_after(cuda, begin, streams, mode):
+    """None, active, none."""
+    stream, other = streams
+    before = status(cuda, stream)
+    begin(stream, mode)
+    during = status(cuda, stream), status(cuda, other)
+    cuda.cuStreamEndCapture(stream)
+
+    assert (before, during, status(cuda, stream)) == (NONE, (ACTIVE, NONE), NONE)
+
+
+def test_events_may_be_made_and_destroyed_during_capture(cuda, begin, streams, memory):
+    """It touches nothing that a graph could depend on."""
+    stream, _ = streams
+    begin(stream)
+    event = cuda.event()
+    cuda.cuEventRecord(event, stream)
+    cuda.cuEventDestroy(event)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
+
+    assert end(cuda, stream) == ("SUCCESS", True)
+
+
+def test_a_graph_outlives_nothing_it_needs(cuda, begin, streams, memory):
+    """An executable graph runs when graph and stream are gone."""
+    stream, other = streams
+    begin(stream)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
+    graph = cuda.cuStreamEndCapture(stream)
+    executable = cuda.cuGraphInstantiate(graph, 0)
+    cuda.cuGraphDestroy(graph)
+    cuda.cuStreamDestroy(stream)
+    with cuda.emulator.held(other):
+        cuda.cuGraphLaunch(executable, other)
+        cuda.cuGraphExecDestroy(executable)
+    cuda.cuStreamSynchronize(other)
+
+    assert cuda.emulator.read(memory, 1) == b"\7"
+    assert cuda.code("cuGraphLaunch", executable, other) == "INVALID_VALUE"
+    assert cuda.code("cuGraphInstantiate", graph, 0) == "INVALID_VALUE"
+
+
+def test_a_graph_can_be_captured_into_another(cuda, begin, streams, memory):
+    """Its nodes become nodes of that one."""
+    stream, other = streams
+    begin(stream)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
+    inner = cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(stream), 0)
+    begin(stream)
+    cuda.cuGraphLaunch(inner, stream)
+    before = cuda.emulator.read(memory, 1)
+    launch(cuda, other, cuda.cuStreamEndCapture(stream))
+
+    assert (before, cuda.emulator.read(memory, 1)) == (b"\0", b"\7")
+
+
+def test_a_pageable_source_is_read_when_the_graph_runs(cuda, begin, streams, memory):
+    """There is nothing to stage at the call."""
+    stream, _ = streams
+    source = ctypes.create_string_buffer(b"\7" * 16)
+    begin(stream)
+    cuda.cuMemcpyHtoDAsync(memory, ctypes.addressof(source), 16, stream)
+    graph = cuda.cuStreamEndCapture(stream)
+    source[0] = b"\x08"
+    launch(cuda, stream, graph)
+
+    assert cuda.emulator.read(memory, 2) == b"\x08\7"
+
+
+def test_host_functions_are_captured(cuda, begin, streams):
+    """And called at every launch."""
+    libc = ctypes.CDLL(None)
+    semaphore, value = ctypes.create_string_buffer(64), ctypes.c_int()
+    libc.sem_init(semaphore, 0, 0)
+    stream, _ = streams
+    begin(stream)
+    cuda.host_function(stream, libc.sem_post, ctypes.addressof(semaphore))
+    graph = cuda.cuStreamEndCapture(stream)
+    libc.sem_getvalue(semaphore, ctypes.byref(value))
+    before = value.value
+    launch(cuda, stream, graph)
+    launch(cuda, stream, graph)
+    libc.sem_getvalue(semaphore, ctypes.byref(value))
+
+    assert (before, value.value) == (0, 2)
+
+
+def test_capture_information(cuda, begin, streams, memory):
+    """Status, a number that is never used again, the graph, and what comes next depends on."""
+    stream, other = streams
+    idle = cuda.cuStreamGetCaptureInfo(stream)
+    begin(stream)
+    early = cuda.cuStreamGetCaptureInfo(stream)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
+    cuda.order(stream, other)
+    info, joined = cuda.cuStreamGetCaptureInfo(stream), cuda.cuStreamGetCaptureInfo(other)
+    graph = cuda.cuStreamEndCapture(stream)
+    begin(stream)
+    again = cuda.cuStreamGetCaptureInfo(stream)
+    cuda.cuStreamEndCapture(stream)
+
+    assert (int(idle[0]), int(early[0]), int(info[0])) == (NONE, ACTIVE, ACTIVE)
+    assert int(early[1]) == int(info[1]) == int(joined[1]) != int(again[1])
+    assert int(info[2]) == int(graph)
+    assert (len(early[3]), len(info[3]), len(joined[3])) == (0, 1, 1)
+    assert int(info[3][0]) == int(joined[3][0])
+
+
+# ---------------------------------------------------------------- forks and joins
+
+
+def test_a_wait_for_a_captured_event_pulls_a_stream_in(cuda, begin, streams, memory):
+    """Its work is captured until the capture ends, and runs after what it waited for."""
+    origin, branch = streams
+    begin(origin)
+    cuda.cuMemsetD8Async(memory, 7, 64, origin)
+    cuda.order(origin, branch)
+    inside = status(cuda, branch)
+    cuda.cuMemcpyDtoDAsync(memory + 64, memory, 64, branch)
+    cuda.order(branch, origin)
+    cuda.cuMemcpyDtoDAsync(memory + 128, memory + 64, 64, origin)
+    graph = cuda.cuStreamEndCapture(origin)
+    launch(cuda, origin, graph)
+
+    assert (inside, status(cuda, branch)) == (ACTIVE, NONE)
+    assert cuda.emulator.read(memory, 192) == b"\7" * 192
+
+
+def test_a_branch_without_a_way_back_is_unjoined(cuda, begin, streams, memory):
+    """The capture ends without a graph."""
+    origin, branch = streams
+    begin(origin)
+    cuda.order(origin, branch)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, branch)
+
+    assert end(cuda, origin) == ("STREAM_CAPTURE_UNJOINED", False)
+    assert (status(cuda, origin), status(cuda, branch)) == (NONE, NONE)
+
+
+def test_a_branch_without_work_needs_no_way_back(cuda, begin, streams, memory):
+    """There is nothing to join."""
+    origin, branch = streams
+    begin(origin)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, origin)
+    cuda.order(origin, branch)
+
+    assert end(cuda, origin) == ("SUCCESS", True)
+
+
+def test_a_capture_ends_where_it_began(cuda, begin, streams):
+    """On a branch it cannot be ended, and is spoilt by the attempt."""
+    origin, branch = streams
+    begin(origin)
+    cuda.order(origin, branch)
+
+    assert end(cuda, branch) == ("STREAM_CAPTURE_UNMATCHED", False)
+    assert end(cuda, origin) == ("STREAM_CAPTURE_INVALIDATED", False)
+
+
+def test_two_captures_cannot_merge(cuda, begin, streams):
+    """A wait for the other's event spoils both."""
+    first, second = streams
+    event = cuda.event()
+    begin(first)
+    begin(second)
+    cuda.cuEventRecord(event, first)
+
+    assert cuda.code("cuStreamWaitEvent", second, event, 0) == "STREAM_CAPTURE_MERGE"
+    assert end(cuda, first) == end(cuda, second) == ("STREAM_CAPTURE_INVALIDATED", False)
+
+
+def test_a_captured_event_is_forgotten_by_a_plain_record(cuda, begin, streams):
+    """Recorded outside of a capture it is an event like any other."""
+    stream, other = streams
+    event = cuda.event()
+    begin(stream)
+    cuda.cuEventRecord(event, stream)
+    cuda.cuEventRecord(event, other)
+    cuda.cuStreamEndCapture(stream)
+
+    assert cuda.code("cuEventSynchronize", event) == "SUCCESS"

@@ -1,0 +1,334 @@
+"""What the race detector reports, and what it is silent about.
+
+Every case is a small program.  A seeded bug has to be reported whatever its timing was; a correct
+program must not be, or nobody would believe the reports.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+pytestmark = pytest.mark.emulated
+
+SIZE = 4096  # [bytes]
+LEGACY, PER_THREAD = 1, 2
+
+
+def host_buffer(cuda):
+    """Return the address of pinned memory."""
+    return int(cuda.cuMemHostAlloc(SIZE, 0))
+
+
+def columns(cuda, target, source, *, first, width=8, pitch=64, rows=64, stream):
+    """Copy `width` bytes of each row, `first` bytes from its beginning, between device memories."""
+    copy = cuda.driver.CUDA_MEMCPY2D()
+    device = cuda.driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
+    copy.srcMemoryType = copy.dstMemoryType = device
+    copy.srcDevice, copy.dstDevice = source, target
+    copy.srcPitch = copy.dstPitch = pitch
+    copy.srcXInBytes = copy.dstXInBytes = first
+    copy.WidthInBytes, copy.Height = width, rows
+    cuda.cuMemcpy2DAsync(copy, stream)
+
+
+def planes(cuda, target, source, *, plane, rows=(0, 8), stream):
+    """Copy some rows of one of eight planes (8 rows of 64 bytes each) between device memories."""
+    copy = cuda.driver.CUDA_MEMCPY3D()
+    device = cuda.driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
+    copy.srcMemoryType = copy.dstMemoryType = device
+    copy.srcDevice, copy.dstDevice = source, target
+    copy.srcPitch = copy.dstPitch = 64
+    copy.srcHeight = copy.dstHeight = 8
+    copy.srcZ = copy.dstZ = plane
+    copy.srcY = copy.dstY = rows[0]
+    copy.WidthInBytes, copy.Height, copy.Depth = 32, rows[1] - rows[0], 2
+    cuda.cuMemcpy3DAsync(copy, stream)
+
+
+def in_thread(cuda, work):
+    """Run something in another host thread, with the same context current there."""
+
+    def run():
+        cuda.cuCtxSetCurrent(cuda.context)
+        work()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+
+
+def capture(cuda, work):
+    """Capture what `work` puts into two streams that are forked and joined, and instantiate it."""
+    origin, branch = cuda.stream(), cuda.stream()
+    cuda.cuStreamBeginCapture(origin, cuda.driver.CUstreamCaptureMode(2))
+    cuda.order(origin, branch)
+    work(origin, branch)
+    cuda.order(branch, origin)
+    return cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(origin), 0)
+
+
+# ---------------------------------------------------------------- bugs that have to be reported
+
+
+def read_without_wait(cuda, a, b, memory):
+    """A consumer reads what a producer may not have written."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+
+
+def write_without_wait_for_the_reader(cuda, a, b, memory):
+    """A producer goes on writing while a consumer may still read."""
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, a)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, b)
+
+
+def two_writers(cuda, a, b, memory):
+    """Two streams write the same bytes."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    cuda.cuMemsetD8Async(memory, 8, SIZE, b)
+
+
+def one_shared_byte(cuda, a, b, memory):
+    """Halves that overlap by one byte."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE // 2 + 1, a)
+    cuda.cuMemsetD8Async(memory + SIZE // 2, 8, SIZE // 2, b)
+
+
+def event_recorded_too_early(cuda, a, b, memory):
+    """The wait is for an event that was recorded before the write."""
+    event = cuda.event()
+    cuda.cuEventRecord(event, a)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    cuda.cuStreamWaitEvent(b, event, 0)
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+
+
+def wait_in_the_wrong_stream(cuda, a, b, memory):
+    """The producer waits for the consumer."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    cuda.order(b, a)
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+
+
+def event_recorded_again_elsewhere(cuda, a, b, memory):
+    """Between record and wait the event was recorded in another stream."""
+    event = cuda.event()
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    cuda.cuEventRecord(event, a)
+    cuda.cuEventRecord(event, cuda.stream())
+    cuda.cuStreamWaitEvent(b, event, 0)
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+
+
+def non_blocking_and_legacy(cuda, a, _b, memory):
+    """A non-blocking stream is not ordered with the legacy stream."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    cuda.cuMemsetD8Async(memory, 8, SIZE, LEGACY)
+
+
+def blocking_and_per_thread(cuda, _a, _b, memory):
+    """Two blocking streams are not ordered with each other."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE, cuda.stream(blocking=True))
+    cuda.cuMemsetD8Async(memory, 8, SIZE, PER_THREAD)
+
+
+def per_thread_streams_of_two_threads(cuda, _a, _b, memory):
+    """Handle 2 is another stream in every thread."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE, PER_THREAD)
+    in_thread(cuda, lambda: cuda.cuMemsetD8Async(memory, 8, SIZE, PER_THREAD))
+
+
+def write_of_a_destroyed_stream(cuda, _a, b, memory):
+    """Destroying a stream does not wait for its work."""
+    gone = cuda.stream()
+    cuda.cuMemsetD8Async(memory, 7, SIZE, gone)
+    cuda.cuStreamDestroy(gone)
+    cuda.cuMemsetD8Async(memory, 8, SIZE, b)
+
+
+def slot_of_a_destroyed_stream(cuda, _a, _b, memory):
+    """A new stream does not inherit the order of one that was destroyed."""
+    gone = cuda.stream()
+    cuda.cuMemsetD8Async(memory, 7, SIZE, gone)
+    cuda.cuStreamDestroy(gone)
+    cuda.soon(lambda: cuda.emulator.read(memory, 1) == b"\7")
+    cuda.cuMemsetD8Async(memory, 8, SIZE, cuda.stream())
+
+
+def query_of_the_wrong_stream(cuda, a, b, memory):
+    """What the host knows of one stream says nothing of another."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    cuda.cuStreamQuery(b)
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+
+
+def columns_that_share_one(cuda, a, b, memory):
+    """Strided copies whose columns overlap by one byte."""
+    source = cuda.memory()
+    columns(cuda, memory, source, first=0, width=9, stream=a)
+    columns(cuda, memory, source, first=8, width=8, stream=b)
+
+
+def planes_that_share_a_row(cuda, a, b, memory):
+    """Three-dimensional copies that share one row."""
+    source = cuda.memory()
+    planes(cuda, memory, source, plane=0, rows=(0, 5), stream=a)
+    planes(cuda, memory, source, plane=0, rows=(4, 8), stream=b)
+
+
+def peer_copy_without_wait(cuda, a, _b, memory):
+    """Another device fetches what may not have been written."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    with cuda.device(1):
+        theirs = cuda.cuMemAlloc(SIZE)
+        peer = cuda.cuCtxGetCurrent()
+        cuda.cuMemcpyPeerAsync(theirs, peer, memory, cuda.context, SIZE, cuda.stream())
+
+
+def kernel_without_wait(cuda, a, b, memory):
+    """An annotated kernel counts as any other operation."""
+    cuda.emulator.annotate(a, memory, SIZE, write=True, what="axpy")
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+
+
+def host_reads_too_early(cuda, a, _b, memory):
+    """The host looks into pinned memory before the copy has ended."""
+    pinned = host_buffer(cuda)
+    cuda.cuMemcpyDtoHAsync(pinned, memory, SIZE, a)
+    cuda.emulator.host_access(pinned, SIZE, write=False)
+
+
+def host_overwrites_a_source(cuda, a, _b, memory):
+    """The host changes pinned memory while it is being copied."""
+    pinned = host_buffer(cuda)
+    cuda.cuMemcpyHtoDAsync(memory, pinned, SIZE, a)
+    cuda.emulator.host_access(pinned, SIZE, write=True)
+
+
+def branches_of_a_graph(cuda, _a, _b, memory):
+    """Two branches of a captured graph write the same bytes."""
+
+    def work(origin, branch):
+        cuda.cuMemsetD8Async(memory, 7, SIZE, origin)
+        cuda.cuMemsetD8Async(memory, 8, SIZE, branch)
+
+    capture(cuda, work)
+
+
+def graph_against_a_stream(cuda, a, b, memory):
+    """A launched graph counts as the operations in it."""
+    graph = capture(cuda, lambda origin, _: cuda.cuMemsetD8Async(memory, 7, SIZE, origin))
+    cuda.cuGraphLaunch(graph, a)
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+
+
+def freed_while_it_is_read(cuda, a, b, _memory):
+    """A stream-ordered free that does not wait for a reader in another stream."""
+    pool = int(cuda.cuMemAllocAsync(SIZE, a))
+    cuda.order(a, b)
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), pool, SIZE, b)
+    cuda.cuMemFreeAsync(pool, a)
+
+
+def freed_at_once_while_it_is_used(cuda, a, _b, _memory):
+    """cuMemFree waits for nothing if the memory is a pool's."""
+    pool = int(cuda.cuMemAllocAsync(SIZE, a))
+    cuda.cuMemsetD8Async(pool, 7, SIZE, a)
+    cuda.cuMemFree(pool)
+
+
+def used_after_free(cuda, a, _b, _memory):
+    """A copy into memory that was freed; the driver refuses the call, too."""
+    gone = int(cuda.cuMemAlloc(SIZE))
+    cuda.cuMemFree(gone)
+    assert cuda.code("cuMemsetD8Async", gone, 7, SIZE, a) == "INVALID_VALUE"
+
+
+def used_after_a_stream_ordered_free(cuda, a, _b, _memory):
+    """Later in the same stream is after the free."""
+    pool = int(cuda.cuMemAllocAsync(SIZE, a))
+    cuda.cuMemFreeAsync(pool, a)
+    cuda.emulator.annotate(a, pool, SIZE, write=False)
+
+
+def used_before_its_allocation(cuda, a, b, _memory):
+    """Stream-ordered memory used in a stream that does not wait for its allocation."""
+    pool = int(cuda.cuMemAllocAsync(SIZE, a))
+    cuda.cuMemsetD8Async(pool, 7, SIZE, b)
+
+
+def past_the_end(cuda, a, _b, memory):
+    """A kernel that writes one byte too many."""
+    cuda.emulator.annotate(a, memory, SIZE + 1, write=True)
+
+
+def nobodys_memory(cuda, a, _b, memory):
+    """A kernel that reads between allocations."""
+    cuda.emulator.annotate(a, memory + SIZE + 1, 1, write=False)
+
+
+BUGS = {
+    read_without_wait: r"^read after write \(RAW\)",
+    write_without_wait_for_the_reader: r"^write after read \(WAR\)",
+    two_writers: r"^write after write \(WAW\)",
+    one_shared_byte: r"\(WAW\)",
+    event_recorded_too_early: r"\(RAW\)",
+    wait_in_the_wrong_stream: r"\(RAW\)",
+    event_recorded_again_elsewhere: r"\(RAW\)",
+    non_blocking_and_legacy: r"\(WAW\).* on the legacy stream ",
+    blocking_and_per_thread: r"\(WAW\).* on a per-thread stream ",
+    per_thread_streams_of_two_threads: r"\(WAW\)(.* a per-thread stream ){2}",
+    write_of_a_destroyed_stream: r"\(WAW\)",
+    slot_of_a_destroyed_stream: r"\(WAW\)",
+    query_of_the_wrong_stream: r"\(RAW\)",
+    columns_that_share_one: r"\(WAW\).*cuMemcpy2DAsync.* rows of 8 bytes",
+    planes_that_share_a_row: r"\(WAW\).*cuMemcpy3DAsync",
+    peer_copy_without_wait: r"\(RAW\): cuMemcpyPeerAsync",
+    kernel_without_wait: r"\(RAW\).* after axpy ",
+    host_reads_too_early: r"\(RAW\): host access on the host ",
+    host_overwrites_a_source: r"\(WAR\): host access on the host ",
+    branches_of_a_graph: r"\(WAW\)",
+    graph_against_a_stream: r"\(RAW\)",
+    freed_while_it_is_read: r"^free while in use: cuMemFreeAsync .* that reads ",
+    freed_at_once_while_it_is_used: r"^free while in use: cuMemFree .* that writes ",
+    used_after_free: r"^use after free: .* after cuMemFree ",
+    used_after_a_stream_ordered_free: r"^use after free: .* after cuMemFreeAsync ",
+    used_before_its_allocation: r"^use before allocation: .* cuMemAllocAsync ",
+    past_the_end: r"^out of bounds: .* of 4096 bytes ",
+    nobodys_memory: r"^out of bounds: .* no allocation",
+}
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.__name__)
+def test_a_bug_is_reported(cuda, emulator, streams, memory, bug):
+    """Once, as what it is."""
+    bug(cuda, *map(int, streams), memory)
+
+    emulator.expect_reports(1, BUGS[bug])
+
+
+@pytest.mark.parametrize("bug", [read_without_wait, two_writers, freed_while_it_is_read])
+@pytest.mark.parametrize("seconds", [0.0, 0.005])
+def test_a_bug_is_reported_whatever_its_timing(cuda, emulator, streams, memory, bug, seconds):
+    """Also when all went well by luck."""
+    emulator.delay(streams[0], seconds)
+    bug(cuda, *map(int, streams), memory)
+
+    emulator.expect_reports(1)
+
+
+def test_a_report_names_all_there_is(cuda, emulator, streams, memory):
+    """The hazard, both operations, both streams, both ranges, and the allocation."""
+    writer, reader = streams
+    cuda.cuMemsetD8Async(memory, 7, 100, writer)
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory + 8, 8, reader)
+
+    (report,) = emulator.expect_reports(1)
+    assert report == (
+        f"read after write (RAW): cuMemcpyDtoHAsync on stream {int(reader):#x} reads "
+        f"[{memory + 8:#x}, {memory + 16:#x}), not ordered after cuMemsetD8Async on stream "
+        f"{int(writer):#x} that writes [{memory:#x}, {memory + 100:#x}); allocation {memory:#x} "
+        "of 4096 bytes (device memory of device 0, by cuMemAlloc)"
+    )

@@ -1,0 +1,323 @@
+"""Programs that are right: the detector stays silent, whatever their timing."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+
+import pytest
+
+pytestmark = pytest.mark.emulated
+
+SIZE = 4096  # [bytes]
+LEGACY, PER_THREAD = 1, 2
+
+
+def host_buffer(cuda):
+    """Return the address of pinned memory."""
+    return int(cuda.cuMemHostAlloc(SIZE, 0))
+
+
+def columns(cuda, target, source, *, first, width=8, pitch=64, rows=64, stream):
+    """Copy `width` bytes of each row, `first` bytes from its beginning, between device memories."""
+    copy = cuda.driver.CUDA_MEMCPY2D()
+    device = cuda.driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
+    copy.srcMemoryType = copy.dstMemoryType = device
+    copy.srcDevice, copy.dstDevice = source, target
+    copy.srcPitch = copy.dstPitch = pitch
+    copy.srcXInBytes = copy.dstXInBytes = first
+    copy.WidthInBytes, copy.Height = width, rows
+    cuda.cuMemcpy2DAsync(copy, stream)
+
+
+def planes(cuda, target, source, *, plane, rows=(0, 8), stream):
+    """Copy some rows of one of eight planes (8 rows of 64 bytes each) between device memories."""
+    copy = cuda.driver.CUDA_MEMCPY3D()
+    device = cuda.driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
+    copy.srcMemoryType = copy.dstMemoryType = device
+    copy.srcDevice, copy.dstDevice = source, target
+    copy.srcPitch = copy.dstPitch = 64
+    copy.srcHeight = copy.dstHeight = 8
+    copy.srcZ = copy.dstZ = plane
+    copy.srcY = copy.dstY = rows[0]
+    copy.WidthInBytes, copy.Height, copy.Depth = 32, rows[1] - rows[0], 2
+    cuda.cuMemcpy3DAsync(copy, stream)
+
+
+def in_thread(cuda, work):
+    """Run something in another host thread, with the same context current there."""
+
+    def run():
+        cuda.cuCtxSetCurrent(cuda.context)
+        work()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+
+
+def capture(cuda, work):
+    """Capture what `work` puts into two streams that are forked and joined, and instantiate it."""
+    origin, branch = cuda.stream(), cuda.stream()
+    cuda.cuStreamBeginCapture(origin, cuda.driver.CUstreamCaptureMode(2))
+    cuda.order(origin, branch)
+    work(origin, branch)
+    cuda.order(branch, origin)
+    return cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(origin), 0)
+
+
+# ---------------------------------------------------------------- programs that are right
+
+
+def ordered_by_event(cuda, a, b, memory):
+    """A consumer waits for the producer's event."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    cuda.order(a, b)
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+
+
+def ordered_both_ways(cuda, a, b, memory):
+    """And the producer waits for the consumer before it writes again."""
+    ordered_by_event(cuda, a, b, memory)
+    cuda.order(b, a)
+    cuda.cuMemsetD8Async(memory, 8, SIZE, a)
+
+
+def ordered_through_a_third(cuda, a, b, memory):
+    """Order is transitive."""
+    third = cuda.stream()
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    cuda.order(a, third)
+    cuda.order(third, b)
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+
+
+def one_event_many_times(cuda, a, b, memory):
+    """An event is recorded again and again; each wait is for the record before it."""
+    event = cuda.event()
+    for value in range(10):
+        cuda.cuMemsetD8Async(memory, value, SIZE, a)
+        cuda.cuEventRecord(event, a)
+        cuda.cuStreamWaitEvent(b, event, 0)
+        cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+        cuda.cuEventRecord(event, b)
+        cuda.cuStreamWaitEvent(a, event, 0)
+
+
+def wait_kept_after_the_event_is_recorded_again(cuda, a, b, memory):
+    """A wait stands for the record at the time of the call."""
+    event = cuda.event()
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    cuda.cuEventRecord(event, a)
+    cuda.cuStreamWaitEvent(b, event, 0)
+    cuda.cuEventRecord(event, cuda.stream())
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+
+
+def event_destroyed_after_the_wait(cuda, a, b, memory):
+    """A wait outlives its event, while the producer is held."""
+    with cuda.emulator.held(a):
+        cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+        cuda.order(a, b)
+        cuda.cuMemsetD8Async(memory, 8, SIZE, b)
+
+
+def halves(cuda, a, b, memory):
+    """Two streams write different bytes."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE // 2, a)
+    cuda.cuMemsetD8Async(memory + SIZE // 2, 8, SIZE // 2, b)
+
+
+def two_readers(cuda, a, b, memory):
+    """Two streams read the same bytes."""
+    for stream in (a, b):
+        cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, stream)
+
+
+def interleaved_columns(cuda, a, b, memory):
+    """Strided copies whose columns alternate in every row."""
+    source = cuda.memory()
+    for first in range(0, 64, 16):
+        columns(cuda, memory, source, first=first, stream=a)
+        columns(cuda, memory, source, first=first + 8, stream=b)
+
+
+def columns_of_other_pitch(cuda, a, b, memory):
+    """Columns of rows of 64 bytes, and columns of rows of 128 that fall between them."""
+    source = cuda.memory()
+    columns(cuda, memory, source, first=0, stream=a)
+    columns(cuda, memory, source, first=72, pitch=128, rows=32, stream=b)
+
+
+def a_line_between_columns(cuda, a, b, memory):
+    """A contiguous write of what the strided one leaves out."""
+    source = cuda.memory()
+    columns(cuda, memory, source, first=0, stream=a)
+    cuda.cuMemsetD8Async(memory + 64 + 8, 7, 56, b)
+
+
+def interleaved_planes(cuda, a, b, memory):
+    """Three-dimensional copies of alternating rows, and of other planes."""
+    source = cuda.memory()
+    planes(cuda, memory, source, plane=0, rows=(0, 4), stream=a)
+    planes(cuda, memory, source, plane=0, rows=(4, 8), stream=b)
+    planes(cuda, memory, source, plane=2, rows=(0, 8), stream=b)
+
+
+def blocking_and_legacy(cuda, _a, _b, memory):
+    """The legacy stream waits for blocking streams, and they for it."""
+    blocking = cuda.stream(blocking=True)
+    for value, stream in enumerate((blocking, LEGACY, PER_THREAD, 0, blocking)):
+        cuda.cuMemsetD8Async(memory, value, SIZE, stream)
+
+
+def per_thread_streams_through_legacy(cuda, _a, _b, memory):
+    """A synchronous call works in the legacy stream, between two threads' own streams."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE, PER_THREAD)
+    cuda.cuMemsetD8(memory, 8, SIZE)
+    in_thread(cuda, lambda: cuda.cuMemsetD8Async(memory, 9, SIZE, PER_THREAD))
+
+
+def destroyed_blocking_stream_and_legacy(cuda, _a, _b, memory):
+    """The legacy stream waits for the work of a blocking stream that was destroyed, too."""
+    gone = cuda.stream(blocking=True)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, gone)
+    cuda.cuStreamDestroy(gone)
+    cuda.cuMemsetD8Async(memory, 8, SIZE, LEGACY)
+
+
+def host_waits_for_the_stream(cuda, a, b, memory):
+    """The host synchronises in between."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    cuda.cuStreamSynchronize(a)
+    cuda.cuMemsetD8Async(memory, 8, SIZE, b)
+
+
+def host_waits_for_the_event(cuda, a, b, memory):
+    """The host synchronises with an event in between."""
+    event = cuda.event()
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    cuda.cuEventRecord(event, a)
+    cuda.cuEventSynchronize(event)
+    cuda.cuMemsetD8Async(memory, 8, SIZE, b)
+
+
+def host_polls(cuda, a, b, memory):
+    """The host asks until the stream says that it is done."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    assert cuda.soon(lambda: cuda.code("cuStreamQuery", a) == "SUCCESS")
+    cuda.cuMemsetD8Async(memory, 8, SIZE, b)
+
+
+def host_reads_after_the_copy(cuda, a, _b, memory):
+    """The host looks into pinned memory when the copy has ended, and then changes it."""
+    pinned = host_buffer(cuda)
+    cuda.cuMemcpyDtoHAsync(pinned, memory, SIZE, a)
+    cuda.cuStreamSynchronize(a)
+    cuda.emulator.host_access(pinned, SIZE, write=False)
+    cuda.emulator.host_access(pinned, SIZE, write=True)
+    cuda.cuMemcpyHtoDAsync(memory, pinned, SIZE, a)
+
+
+def pageable_source_changed_at_once(cuda, a, b, memory):
+    """Pageable memory is staged at the call, and its target is in order behind it."""
+    source = ctypes.create_string_buffer(SIZE)
+    cuda.cuMemcpyHtoDAsync(memory, ctypes.addressof(source), SIZE, a)
+    source.raw = bytes(range(256)) * (SIZE // 256)
+    cuda.order(a, b)
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+
+
+def peer_copy_with_wait(cuda, a, _b, memory):
+    """An event of one device orders a stream of another."""
+    event = cuda.event()
+    cuda.cuMemsetD8Async(memory, 7, SIZE, a)
+    cuda.cuEventRecord(event, a)
+    with cuda.device(1):
+        theirs, stream, peer = cuda.cuMemAlloc(SIZE), cuda.stream(), cuda.cuCtxGetCurrent()
+        cuda.cuStreamWaitEvent(stream, event, 0)
+        cuda.cuMemcpyPeerAsync(theirs, peer, memory, cuda.context, SIZE, stream)
+
+
+def freed_after_its_readers(cuda, a, b, _memory):
+    """A stream-ordered free that waits for the reader in another stream."""
+    pool = int(cuda.cuMemAllocAsync(SIZE, a))
+    cuda.order(a, b)
+    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), pool, SIZE, b)
+    cuda.order(b, a)
+    cuda.cuMemFreeAsync(pool, a)
+
+
+def freed_by_a_call_that_waits(cuda, a, _b, _memory):
+    """cuMemFree waits for what uses memory of cuMemAlloc."""
+    address = int(cuda.cuMemAlloc(SIZE))
+    cuda.cuMemsetD8Async(address, 7, SIZE, a)
+    cuda.cuMemFree(address)
+
+
+def joined_branches_of_a_graph(cuda, a, _b, memory):
+    """Branches that touch different bytes, launched twice in one stream."""
+
+    def work(origin, branch):
+        halves(cuda, origin, branch, memory)
+
+    graph = capture(cuda, work)
+    cuda.cuGraphLaunch(graph, a)
+    cuda.cuGraphLaunch(graph, a)
+
+
+CORRECT = [
+    ordered_by_event,
+    ordered_both_ways,
+    ordered_through_a_third,
+    one_event_many_times,
+    wait_kept_after_the_event_is_recorded_again,
+    event_destroyed_after_the_wait,
+    halves,
+    two_readers,
+    interleaved_columns,
+    columns_of_other_pitch,
+    a_line_between_columns,
+    interleaved_planes,
+    blocking_and_legacy,
+    per_thread_streams_through_legacy,
+    destroyed_blocking_stream_and_legacy,
+    host_waits_for_the_stream,
+    host_waits_for_the_event,
+    host_polls,
+    host_reads_after_the_copy,
+    pageable_source_changed_at_once,
+    peer_copy_with_wait,
+    freed_after_its_readers,
+    freed_by_a_call_that_waits,
+    joined_branches_of_a_graph,
+]
+
+
+@pytest.mark.parametrize("program", CORRECT, ids=lambda program: program.__name__)
+def test_a_correct_program_is_not_reported(cuda, emulator, streams, memory, program):
+    """Neither while it runs nor when it has ended."""
+    program(cuda, *map(int, streams), memory)
+    cuda.cuCtxSynchronize()
+
+    assert emulator.reports() == []
+
+
+WAITING = [
+    ordered_by_event,
+    ordered_both_ways,
+    ordered_through_a_third,
+    one_event_many_times,
+    event_destroyed_after_the_wait,
+    peer_copy_with_wait,
+    freed_after_its_readers,
+]
+
+
+@pytest.mark.parametrize("program", WAITING, ids=lambda program: program.__name__)
+def test_the_seam_that_drops_waits_makes_a_bug_of_each(cuda, emulator, streams, memory, program):
+    """A program that is right because of its waits is reported without them."""
+    with emulator.without_waits():
+        program(cuda, *map(int, streams), memory)
+
+    emulator.expect_reports()

@@ -1,0 +1,428 @@
+"""Memory of the emulated driver: how it is made, copied, described and given back."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import signal
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pytestmark = pytest.mark.emulated
+
+SIZE = 4096  # [bytes]
+FRESH, POISON = 0xCB, 0xDD
+HOST, DEVICE = 1, 2
+
+
+def buffer(content):
+    """Return host memory that the driver does not know, and its address."""
+    made = ctypes.create_string_buffer(bytes(content), len(content))
+    return made, ctypes.addressof(made)
+
+
+def pinned(cuda, nbytes=SIZE):
+    """Return the address of pinned memory."""
+    return int(cuda.cuMemHostAlloc(nbytes, 0))
+
+
+# ---------------------------------------------------------------- making and giving back
+
+
+def test_new_memory_is_not_zero(cuda):
+    """Nobody can rely on what is in it."""
+    address = int(cuda.cuMemAlloc(SIZE))
+
+    assert cuda.emulator.read(address, SIZE) == bytes([FRESH]) * SIZE
+
+
+def test_freed_memory_is_overwritten_and_not_used_again_at_once(cuda):
+    """A late reader meets a pattern that says so."""
+    address = int(cuda.cuMemAlloc(SIZE))
+    cuda.cuMemFree(address)
+
+    assert cuda.emulator.read(address, SIZE) == bytes([POISON]) * SIZE
+    assert int(cuda.cuMemAlloc(SIZE)) != address
+
+
+def test_what_was_not_allocated_cannot_be_freed(cuda, memory):
+    """Inside, outside, pinned, or freed before."""
+    address = int(cuda.cuMemAlloc(SIZE))
+    cuda.cuMemFree(address)
+    host = pinned(cuda)
+
+    for wrong in (memory + 1, 64, address, host):
+        assert cuda.code("cuMemFree", wrong) == "INVALID_VALUE"
+    assert cuda.code("cuMemFreeHost", memory) == "INVALID_VALUE"
+    assert cuda.code("cuMemFree", 0) == "SUCCESS"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("cuMemAlloc", (0,)),
+        ("cuMemAllocManaged", (0, 1)),
+        ("cuMemAllocManaged", (64, 0)),
+        ("cuMemHostAlloc", (0, 0)),
+        ("cuMemHostAlloc", (64, 64)),
+        ("cuMemAllocAsync", (0, 0)),
+        ("cuMemAllocPitch", (64, 4, 3)),
+    ],
+)
+def test_nonsense_is_refused(cuda, name, arguments):
+    """Sizes of 0, unknown flags, elements of 3 bytes."""
+    assert cuda.code(name, *arguments) == "INVALID_VALUE"
+
+
+def test_too_much_memory_is_refused(cuda):
+    """CUDA_ERROR_OUT_OF_MEMORY, beyond what the device has."""
+    _, total = cuda.cuMemGetInfo()
+
+    assert cuda.code("cuMemAlloc", total + 1) == "OUT_OF_MEMORY"
+    assert cuda.code("cuMemAlloc", 2**63) == "OUT_OF_MEMORY"
+
+
+def test_memory_in_use_is_counted(cuda, emulator):
+    """By kind, and in bytes."""
+    before, (free, _) = emulator.live(), cuda.cuMemGetInfo()
+    made = cuda.cuMemAlloc(1000)
+    host, managed = cuda.cuMemHostAlloc(64, 0), cuda.cuMemAllocManaged(64, 1)
+    during, (less, _) = emulator.live(), cuda.cuMemGetInfo()
+    cuda.cuMemFree(made)
+    cuda.cuMemFreeHost(host)
+    cuda.cuMemFree(managed)
+
+    assert [b - a for a, b in zip(before, during, strict=True)] == [1, 1, 1, 0, 0, 1000, 0]
+    assert free - less == 1000
+    assert emulator.live() == before
+
+
+def test_addresses_come_back_after_quarantine(run_isolated):
+    """A program that allocates for ever does not run out of addresses."""
+    out = run_isolated(
+        """
+from interchange_conformance.emucuda import load
+load()
+from cuda.bindings import driver as d
+
+d.cuInit(0)
+d.cuCtxSetCurrent(d.cuDevicePrimaryCtxRetain(0)[1])
+seen = []
+for _ in range(100):
+    seen.append(int(d.cuMemAlloc(4096)[1]))
+    d.cuMemFree(seen[-1])
+print(len(set(seen)) < 10, all(a != b for a, b in zip(seen, seen[1:])))
+""",
+        env={"EMUCUDA_QUARANTINE": "16384"},
+    )
+
+    assert out == "True True\n"
+
+
+def test_the_host_cannot_follow_device_addresses_in_protect_mode(run_child):
+    """It dies of it; the driver's own copies work, and so does the alias."""
+    done = run_child(
+        """
+import ctypes
+from interchange_conformance.emucuda import load
+emulator = load()
+from cuda.bindings import driver as d
+
+d.cuInit(0)
+d.cuCtxSetCurrent(d.cuDevicePrimaryCtxRetain(0)[1])
+address = int(d.cuMemAlloc(64)[1])
+d.cuMemcpyHtoD(address, b"7" * 64, 64)
+out = bytearray(64)
+d.cuMemcpyDtoH(out, address, 64)
+print(out[:3], emulator.read(address, 3), emulator.alias(address) != address, flush=True)
+ctypes.string_at(address, 1)
+print("not reached")
+""",
+        env={"EMUCUDA_PROTECT": "1"},
+    )
+
+    assert done.stdout == "bytearray(b'777') b'777' True\n"
+    assert done.returncode == -signal.SIGSEGV
+
+
+# ---------------------------------------------------------------- copies in one dimension
+
+
+def test_a_pageable_source_is_staged_at_the_call(cuda, streams, memory):
+    """The caller may change it at once."""
+    stream, _ = streams
+    source, address = buffer(b"\7" * SIZE)
+    with cuda.emulator.held(stream):
+        cuda.cuMemcpyHtoDAsync(memory, address, SIZE, stream)
+        source.raw = b"\x08" * SIZE
+        before = cuda.emulator.read(memory, 1)
+    cuda.cuStreamSynchronize(stream)
+
+    assert (before, cuda.emulator.read(memory, SIZE)) == (b"\0", b"\7" * SIZE)
+
+
+def test_a_copy_to_pageable_memory_is_done_at_return(cuda, streams, memory):
+    """However long it takes."""
+    stream, _ = streams
+    target, address = buffer(bytes(SIZE))
+    cuda.emulator.delay(stream, 0.02)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
+    cuda.cuMemcpyDtoHAsync(address, memory, SIZE, stream)
+
+    assert target.raw == b"\7" * SIZE
+
+
+def test_pinned_memory_is_copied_asynchronously(cuda, streams, memory):
+    """In both directions: source and target are used when the copy runs."""
+    stream, _ = streams
+    source, target = pinned(cuda), pinned(cuda)
+    ctypes.memset(source, 1, SIZE)
+    ctypes.memset(target, 0, SIZE)
+    with cuda.emulator.held(stream):
+        cuda.cuMemcpyHtoDAsync(memory, source, SIZE, stream)
+        cuda.cuMemcpyDtoHAsync(target, memory, SIZE, stream)
+        ctypes.memset(source, 7, SIZE)
+        before = ctypes.string_at(target, 1)
+    cuda.cuStreamSynchronize(stream)
+
+    assert (before, ctypes.string_at(target, SIZE)) == (b"\0", b"\7" * SIZE)
+
+
+def test_a_synchronous_copy_to_the_host_waits_for_blocking_streams(cuda, memory):
+    """It works in the legacy stream."""
+    stream = cuda.stream(blocking=True)
+    target, address = buffer(bytes(SIZE))
+    cuda.emulator.delay(stream, 0.02)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
+    cuda.cuMemcpyDtoH(address, memory, SIZE)
+
+    assert target.raw == b"\7" * SIZE
+
+
+def test_a_synchronous_copy_within_devices_does_not_wait(cuda, memory):
+    """The host goes on."""
+    with cuda.emulator.held(1):
+        cuda.cuMemcpyDtoD(memory, memory + 64, 64)
+
+        assert cuda.emulator.pending(1) == 1
+
+
+def test_devices_copy_from_each_other(cuda, streams, memory):
+    """In one address space."""
+    cuda.cuMemsetD8Async(memory, 7, SIZE, streams[0])
+    cuda.cuStreamSynchronize(streams[0])
+    with cuda.device(1):
+        theirs, context = int(cuda.cuMemAlloc(SIZE)), cuda.cuCtxGetCurrent()
+    cuda.cuMemcpyPeerAsync(theirs, context, memory, cuda.context, SIZE, streams[0])
+    cuda.cuStreamSynchronize(streams[0])
+
+    assert cuda.emulator.read(theirs, SIZE) == b"\7" * SIZE
+
+
+@pytest.mark.parametrize("name", ["cuMemcpyAsync", "cuMemcpyDtoDAsync"])
+@pytest.mark.parametrize(
+    "spans",
+    [
+        (0, 2048, 2049),
+        (2048, 0, 2049),
+        (0, 1, 2),
+        (1, 0, 2),
+        (0, 0, 1),
+        (4096, 0, 1),
+        (-1, 8, 1),
+    ],
+)
+def test_copies_that_overlap_or_reach_out_are_refused(cuda, streams, memory, name, spans):
+    """CUDA_ERROR_INVALID_VALUE, and nothing is copied."""
+    target, source, nbytes = spans
+    code = cuda.code(name, memory + target, memory + source, nbytes, streams[0])
+
+    assert code == "INVALID_VALUE"
+    assert cuda.emulator.pending(streams[0]) == 0
+
+
+@pytest.mark.parametrize("name", ["cuMemcpyDtoH", "cuMemcpyHtoD", "cuMemcpyDtoD"])
+def test_a_device_address_has_to_be_one(cuda, memory, name):
+    """Where the call says device, memory that the driver does not know is refused."""
+    _, source = buffer(bytes(64))
+    _, target = buffer(bytes(64))
+
+    assert cuda.code(name, target, source, 64) == "INVALID_VALUE"
+    assert cuda.code("cuMemcpy", target, source, 64) == "SUCCESS"
+    assert cuda.code("cuMemcpy", target, memory, 64) == "SUCCESS"
+
+
+def test_copies_of_nothing_need_no_memory(cuda, streams):
+    """NULL will do."""
+    assert cuda.code("cuMemcpyHtoDAsync", 0, 0, 0, streams[0]) == "SUCCESS"
+    assert cuda.code("cuMemcpyDtoH", 0, 0, 0) == "SUCCESS"
+    assert cuda.code("cuMemsetD8Async", 0, 0, 0, streams[0]) == "SUCCESS"
+
+
+# ---------------------------------------------------------------- copies in two and three
+
+
+def pattern(nbytes):
+    """Return bytes that tell each other apart."""
+    return bytes(i * 7 % 251 for i in range(nbytes))
+
+
+def describe(cuda, copy, end, place, **fields):
+    """Fill one end of a structure in: an address, and the kind of memory there."""
+    address, kind = place
+    setattr(copy, f"{end}MemoryType", cuda.driver.CUmemorytype(kind))
+    setattr(copy, f"{end}Host" if kind == HOST else f"{end}Device", address)
+    for name, value in fields.items():
+        setattr(copy, f"{end}{name}", value)
+
+
+@pytest.mark.parametrize("call", ["cuMemcpy2D", "cuMemcpy2DUnaligned", "cuMemcpy2DAsync"])
+@pytest.mark.parametrize(("source", "target"), [*itertools.product((HOST, DEVICE), repeat=2)])
+def test_two_dimensions(cuda, streams, call, source, target):
+    """Every row from its place to its place, and nothing else."""
+    width, height = 5, 4
+    old, new = pattern(16 * 8), bytes([255]) * (12 * 8)
+    ends = {}
+    for end, kind, content in (("src", source, old), ("dst", target, new)):
+        host, address = buffer(content)
+        if kind == DEVICE:
+            address = int(cuda.cuMemAlloc(len(content)))
+            cuda.cuMemcpyHtoD(address, ctypes.addressof(host), len(content))
+        ends[end] = host, address
+    copy = cuda.driver.CUDA_MEMCPY2D()
+    describe(cuda, copy, "src", (ends["src"][1], source), Pitch=16, XInBytes=3, Y=1)
+    describe(cuda, copy, "dst", (ends["dst"][1], target), Pitch=12, XInBytes=2, Y=2)
+    copy.WidthInBytes, copy.Height = width, height
+    getattr(cuda, call)(*((copy, streams[0]) if call.endswith("Async") else (copy,)))
+    cuda.cuCtxSynchronize()
+    expected = bytearray(new)
+    for y in range(height):
+        start = (2 + y) * 12 + 2
+        expected[start : start + width] = old[(1 + y) * 16 + 3 :][:width]
+
+    assert cuda.emulator.read(ends["dst"][1], len(new)) == bytes(expected)
+
+
+@pytest.mark.parametrize("call", ["cuMemcpy3D", "cuMemcpy3DAsync", "cuMemcpy3DPeer"])
+def test_three_dimensions(cuda, streams, call):
+    """Every row of every plane from its place to its place, and nothing else."""
+    old, new = pattern(8 * 5 * 4), bytes([255]) * (10 * 3 * 4)
+    source, target = int(cuda.cuMemAlloc(len(old))), int(cuda.cuMemAlloc(len(new)))
+    cuda.cuMemcpyHtoD(source, old, len(old))
+    cuda.cuMemcpyHtoD(target, new, len(new))
+    peer = call.endswith("Peer")
+    copy = cuda.driver.CUDA_MEMCPY3D_PEER() if peer else cuda.driver.CUDA_MEMCPY3D()
+    if peer:
+        copy.srcContext = copy.dstContext = cuda.context
+    describe(cuda, copy, "src", (source, DEVICE), Pitch=8, Height=5, XInBytes=1, Y=2, Z=1)
+    describe(cuda, copy, "dst", (target, DEVICE), Pitch=10, Height=3, XInBytes=4, Y=1, Z=2)
+    copy.WidthInBytes, copy.Height, copy.Depth = 6, 2, 2
+    getattr(cuda, call)(*((copy, streams[0]) if call.endswith("Async") else (copy,)))
+    cuda.cuCtxSynchronize()
+    expected = bytearray(new)
+    for z, y in itertools.product(range(2), range(2)):
+        start = ((2 + z) * 3 + 1 + y) * 10 + 4
+        expected[start : start + 6] = old[((1 + z) * 5 + 2 + y) * 8 + 1 :][:6]
+
+    assert cuda.emulator.read(target, len(new)) == bytes(expected)
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"srcPitch": 15}, "a row does not fit into its pitch"),
+        ({"dstXInBytes": 1, "dstPitch": 16}, "nor does one that begins later"),
+        ({"srcPitch": 2**31}, "beyond the largest pitch"),
+        ({"Height": 65, "srcPitch": 64, "dstPitch": 16}, "out of the source"),
+        ({"dstY": 200}, "out of the target"),
+    ],
+)
+def test_rectangles_that_do_not_fit_are_refused(cuda, streams, memory, fields, why):
+    """CUDA_ERROR_INVALID_VALUE, and nothing is copied."""
+    target = cuda.memory()
+    copy = cuda.driver.CUDA_MEMCPY2D()
+    describe(cuda, copy, "src", (memory, DEVICE), Pitch=16)
+    describe(cuda, copy, "dst", (target, DEVICE), Pitch=16)
+    copy.WidthInBytes, copy.Height = 16, 64
+    for name, value in fields.items():
+        setattr(copy, name, value)
+
+    assert cuda.code("cuMemcpy2DAsync", copy, streams[0]) == "INVALID_VALUE", why
+    assert cuda.emulator.pending(streams[0]) == 0
+
+
+def test_arrays_are_not_emulated(cuda, streams, memory):
+    """CUDA_ERROR_NOT_SUPPORTED."""
+    copy = cuda.driver.CUDA_MEMCPY2D()
+    describe(cuda, copy, "src", (memory, DEVICE))
+    describe(cuda, copy, "dst", (memory, 3))
+    copy.WidthInBytes, copy.Height = 16, 1
+
+    assert cuda.code("cuMemcpy2DAsync", copy, streams[0]) == "NOT_SUPPORTED"
+
+
+def test_overlapping_rectangles_are_refused_and_interleaved_ones_are_not(cuda, streams, memory):
+    """What counts is whether they share a byte."""
+    copy = cuda.driver.CUDA_MEMCPY2D()
+    copy.WidthInBytes, copy.Height = 8, 64
+    codes = []
+    for shift in (7, 8):
+        describe(cuda, copy, "src", (memory, DEVICE), Pitch=64)
+        describe(cuda, copy, "dst", (memory + shift, DEVICE), Pitch=64)
+        codes.append(cuda.code("cuMemcpy2DAsync", copy, streams[0]))
+
+    assert codes == ["INVALID_VALUE", "SUCCESS"]
+
+
+BOXES = st.tuples(
+    st.tuples(st.integers(1, 9), st.integers(1, 4), st.integers(1, 3)),  # width, height, depth
+    *[
+        st.tuples(
+            st.integers(0, 120),  # offset
+            st.integers(0, 5),  # how much wider the pitch is
+            st.integers(0, 2),  # how many more rows a plane has
+        )
+    ]
+    * 2,
+)
+
+
+def bytes_of(shape, place):
+    """Return the offsets of the bytes of a box, in order."""
+    (width, height, depth), (offset, wider, more) = shape, place
+    pitch, rows = width + wider, height + more
+    return [
+        offset + (z * rows + y) * pitch + x
+        for z, y, x in itertools.product(range(depth), range(height), range(width))
+    ]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(boxes=BOXES)
+def test_boxes_are_copied_or_refused_byte_by_byte(cuda, boxes):
+    """Refused if they share a byte or reach out; else every byte is where it should be."""
+    size = 256
+    shape, *places = boxes
+    source, target = (bytes_of(shape, place) for place in places)
+    content = pattern(size)
+    address = int(cuda.cuMemAlloc(size))
+    cuda.cuMemcpyHtoD(address, content, size)
+    copy = cuda.driver.CUDA_MEMCPY3D()
+    for end, (offset, wider, more) in zip(("src", "dst"), places, strict=True):
+        height = shape[1] + more
+        describe(cuda, copy, end, (address + offset, DEVICE), Pitch=shape[0] + wider, Height=height)
+    copy.WidthInBytes, copy.Height, copy.Depth = shape
+    code = cuda.code("cuMemcpy3D", copy)
+    cuda.cuCtxSynchronize()
+    found = cuda.emulator.read(address, size)
+    cuda.cuMemFree(address)
+    legal = not set(source) & set(target) and max(source + target) < size
+    moved = bytearray(content)
+    for old, new in zip(source, target, strict=True):
+        if legal:
+            moved[new] = content[old]
+
+    assert code == ("SUCCESS" if legal else "INVALID_VALUE")
+    assert found == bytes(moved)

@@ -1,0 +1,353 @@
+"""Streams, events and contexts of the emulated driver: their order, their life, their errors."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+import pytest
+
+pytestmark = pytest.mark.emulated
+
+SIZE = 4096  # [bytes]
+LEGACY, PER_THREAD = 1, 2
+UNKNOWN = 0x5EC0DEADBEE0
+
+
+def seen(cuda, memory):
+    """Return the first byte of memory, whatever is under way."""
+    return cuda.emulator.read(memory, 1)[0]
+
+
+# ---------------------------------------------------------------- order
+
+
+def waits_for(cuda, memory, first, second):
+    """Whether a record in one stream waits for an earlier operation of another, which is held.
+
+    A record has no work in it: it is done within the call, or waits.
+    """
+    event = cuda.event()
+    with cuda.emulator.held(first):
+        cuda.emulator.annotate(first, memory, 1, write=False)
+        cuda.cuEventRecord(event, second)
+        return cuda.code("cuEventQuery", event) == "NOT_READY"
+
+
+PAIRS = {
+    ("blocking", LEGACY): True,
+    (LEGACY, "blocking"): True,
+    (PER_THREAD, LEGACY): True,
+    (LEGACY, PER_THREAD): True,
+    ("blocking", 0): True,
+    ("non-blocking", LEGACY): False,
+    (LEGACY, "non-blocking"): False,
+    ("blocking", PER_THREAD): False,
+    ("blocking", "blocking"): False,
+    ("blocking", "non-blocking"): False,
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_default_streams_order_what_the_documents_say(cuda, memory, pair):
+    """The legacy stream waits for all blocking streams and they for it; nobody else waits."""
+    first, second = (
+        cuda.stream(blocking=name == "blocking") if isinstance(name, str) else name for name in pair
+    )
+
+    assert waits_for(cuda, memory, first, second) is PAIRS[pair]
+
+
+def test_a_wait_is_for_the_work_before_the_record(cuda, streams, memory):
+    """Not for what came later in the same stream."""
+    first, second = streams
+    event = cuda.event()
+    cuda.cuMemsetD8Async(memory, 7, SIZE, first)
+    cuda.cuEventRecord(event, first)
+    cuda.cuStreamSynchronize(first)
+    with cuda.emulator.held(first):
+        cuda.emulator.annotate(first, 0, 0, write=False)
+        cuda.cuStreamWaitEvent(second, event, 0)
+        cuda.cuMemsetD8Async(memory, 8, SIZE, second)
+        cuda.cuStreamSynchronize(second)
+
+        assert seen(cuda, memory) == 8
+
+
+def test_operations_of_a_stream_run_in_order(cuda, streams, memory):
+    """Each when the one before it is done."""
+    stream, _ = streams
+    cuda.emulator.delay(stream, 0.001)
+    for value in range(10):
+        cuda.cuMemsetD8Async(memory, value, SIZE, stream)
+    cuda.cuStreamSynchronize(stream)
+
+    assert seen(cuda, memory) == 9
+
+
+def test_a_chain_through_many_streams_runs_to_its_end(cuda, memory):
+    """A thousand streams, each waiting for the one before it, while the first is held."""
+    streams = [cuda.stream() for _ in range(1000)]
+    with cuda.emulator.held(streams[0]):
+        for earlier, later in itertools.pairwise(streams):
+            cuda.order(earlier, later)
+        cuda.cuMemsetD8Async(memory, 9, SIZE, streams[-1])
+        before = seen(cuda, memory)
+    cuda.cuStreamSynchronize(streams[-1])
+
+    assert (before, seen(cuda, memory)) == (0, 9)
+
+
+def test_every_thread_has_a_default_stream_of_its_own(cuda, memory):
+    """Handle 2 of one thread is not held by the gate on handle 2 of another."""
+    found = []
+
+    def other():
+        cuda.cuCtxSetCurrent(cuda.context)
+        cuda.cuMemsetD8Async(memory, 9, SIZE, PER_THREAD)
+        cuda.cuStreamSynchronize(PER_THREAD)
+        found.append(cuda.cuStreamGetId(PER_THREAD))
+
+    with cuda.emulator.held(PER_THREAD):
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+
+    assert seen(cuda, memory) == 9
+    assert found != [cuda.cuStreamGetId(PER_THREAD)]
+
+
+PER_THREAD_FLAVOUR = """
+from interchange_conformance.emucuda import load
+emulator = load()
+import threading
+from cuda.bindings import driver as d
+
+d.cuInit(0)
+context = d.cuDevicePrimaryCtxRetain(0)[1]
+d.cuCtxSetCurrent(context)
+memory = d.cuMemAlloc(4096)[1]
+ids = {d.cuStreamGetId(0)[1]}
+
+def other():
+    d.cuCtxSetCurrent(context)
+    ids.add(d.cuStreamGetId(0)[1])
+    d.cuMemsetD8Async(memory, 8, 4096, 0)
+
+d.cuMemsetD8Async(memory, 7, 4096, 0)
+thread = threading.Thread(target=other)
+thread.start()
+thread.join()
+print(len(ids), len(emulator.reports()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("flavour", "streams", "reports"), [("0", 1, 0), ("1", 2, 1)], ids=["legacy", "per-thread"]
+)
+def test_stream_0_is_what_the_binding_asked_for(run_isolated, flavour, streams, reports):
+    """One legacy stream for all threads, or in the per-thread flavour one for each."""
+    out = run_isolated(
+        PER_THREAD_FLAVOUR, env={"CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM": flavour}
+    )
+
+    assert list(map(int, out.split())) == [streams, reports]
+
+
+# ---------------------------------------------------------------- events
+
+
+def test_an_event_is_done_when_its_work_is(cuda, streams):
+    """Not ready while the stream is held, and afterwards ready."""
+    stream, _ = streams
+    event = cuda.event()
+    with cuda.emulator.held(stream):
+        cuda.cuEventRecord(event, stream)
+        before = cuda.code("cuEventQuery", event)
+    cuda.cuEventSynchronize(event)
+
+    assert (before, cuda.code("cuEventQuery", event)) == ("NOT_READY", "SUCCESS")
+
+
+def test_an_event_that_was_never_recorded_is_done(cuda, streams):
+    """It is an empty set of work: nobody waits for it."""
+    event = cuda.event()
+
+    assert cuda.code("cuEventQuery", event) == "SUCCESS"
+    assert cuda.code("cuEventSynchronize", event) == "SUCCESS"
+    assert cuda.code("cuStreamWaitEvent", streams[0], event, 0) == "SUCCESS"
+
+
+def test_recording_again_forgets_the_earlier_record(cuda, streams):
+    """The event stands for the last one."""
+    held, free = streams
+    event = cuda.event()
+    with cuda.emulator.held(held):
+        cuda.cuEventRecord(event, held)
+        cuda.cuEventRecord(event, free)
+
+        assert cuda.code("cuEventQuery", event) == "SUCCESS"
+
+
+def test_an_event_may_be_destroyed_while_it_is_waited_for(cuda, streams, memory):
+    """The wait stays, and the event counts no longer."""
+    first, second = streams
+    events = cuda.emulator.live().events
+    with cuda.emulator.held(first):
+        cuda.emulator.annotate(first, 0, 0, write=False)
+        cuda.order(first, second)
+        cuda.cuMemsetD8Async(memory, 7, SIZE, second)
+        before = seen(cuda, memory), cuda.emulator.live().events - events
+    cuda.cuStreamSynchronize(second)
+
+    assert (before, seen(cuda, memory)) == ((0, 0), 7)
+
+
+def test_elapsed_time_is_that_between_two_events(cuda, streams):
+    """In milliseconds, at least as long as the operation between them was delayed."""
+    stream, _ = streams
+    start, end = cuda.cuEventCreate(0), cuda.cuEventCreate(0)
+    cuda.emulator.delay(stream, 0.02)
+    cuda.cuEventRecord(start, stream)
+    cuda.emulator.annotate(stream, 0, 0, write=False)
+    cuda.cuEventRecord(end, stream)
+    early = cuda.code("cuEventElapsedTime", start, end)
+    cuda.cuEventSynchronize(end)
+
+    assert early == "NOT_READY"
+    assert 20 <= cuda.cuEventElapsedTime(start, end) < 20_000
+
+
+def test_elapsed_time_needs_timed_and_recorded_events(cuda, streams):
+    """An event without a clock and one never recorded are invalid handles."""
+    timed, other, clockless = cuda.cuEventCreate(0), cuda.cuEventCreate(0), cuda.event()
+    cuda.cuEventRecord(timed, streams[0])
+    cuda.cuEventRecord(clockless, streams[0])
+
+    assert cuda.code("cuEventElapsedTime", timed, clockless) == "INVALID_HANDLE"
+    assert cuda.code("cuEventElapsedTime", timed, other) == "INVALID_HANDLE"
+
+
+def test_an_event_is_recorded_in_streams_of_its_context_only(cuda):
+    """And may be waited for everywhere."""
+    event = cuda.event()
+    with cuda.device(1):
+        stream = cuda.stream()
+        recorded = cuda.code("cuEventRecord", event, stream)
+        waited = cuda.code("cuStreamWaitEvent", stream, event, 0)
+
+    assert (recorded, waited) == ("INVALID_HANDLE", "SUCCESS")
+
+
+def test_a_wait_across_devices_orders(cuda, streams):
+    """A stream of device 1 waits for a held one of device 0."""
+    first, _ = streams
+    event = cuda.event()
+    with cuda.emulator.held(first):
+        cuda.emulator.annotate(first, 0, 0, write=False)
+        cuda.cuEventRecord(event, first)
+        with cuda.device(1):
+            second = cuda.stream()
+            cuda.cuStreamWaitEvent(second, event, 0)
+            end = cuda.event()
+            cuda.cuEventRecord(end, second)
+            before = cuda.code("cuEventQuery", end)
+    cuda.cuEventSynchronize(end)
+
+    assert before == "NOT_READY"
+
+
+@pytest.mark.parametrize("flags", [8, 4, 1 << 10], ids=["unknown", "interprocess", "far"])
+def test_events_with_strange_flags_are_refused(cuda, flags):
+    """Unknown ones, and an event for other processes that has a clock."""
+    assert cuda.code("cuEventCreate", flags) == "INVALID_VALUE"
+
+
+# ---------------------------------------------------------------- handles
+
+CALLS = {
+    "cuStreamSynchronize": lambda stream, _: (stream,),
+    "cuStreamQuery": lambda stream, _: (stream,),
+    "cuStreamDestroy": lambda stream, _: (stream,),
+    "cuStreamGetFlags": lambda stream, _: (stream,),
+    "cuStreamGetPriority": lambda stream, _: (stream,),
+    "cuStreamGetId": lambda stream, _: (stream,),
+    "cuStreamGetDevice": lambda stream, _: (stream,),
+    "cuStreamGetCtx": lambda stream, _: (stream,),
+    "cuStreamIsCapturing": lambda stream, _: (stream,),
+    "cuStreamEndCapture": lambda stream, _: (stream,),
+    "cuMemsetD8Async": lambda stream, memory: (memory, 1, 1, stream),
+    "cuMemcpyAsync": lambda stream, memory: (memory, memory + 64, 1, stream),
+    "cuMemAllocAsync": lambda stream, _: (1, stream),
+    "cuMemFreeAsync": lambda stream, memory: (memory, stream),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("kind", ["destroyed", "unknown", "an event", "small"])
+def test_what_is_no_stream_is_an_invalid_handle(cuda, memory, name, kind):
+    """To every call, and never a crash."""
+    stream = cuda.stream()
+    cuda.cuStreamDestroy(stream)
+    handles = {
+        "destroyed": int(stream),
+        "unknown": UNKNOWN,
+        "an event": int(cuda.event()),
+        "small": 3,
+    }
+
+    assert cuda.code(name, *CALLS[name](handles[kind], memory)) == "INVALID_HANDLE"
+
+
+@pytest.mark.parametrize("handle", [0, LEGACY, PER_THREAD])
+def test_default_streams_cannot_be_destroyed(cuda, handle):
+    """They belong to the driver."""
+    assert cuda.code("cuStreamDestroy", handle) == "INVALID_HANDLE"
+
+
+def test_what_is_no_event_is_an_invalid_handle(cuda, streams):
+    """Destroyed, unknown, NULL, or a stream."""
+    gone = cuda.event()
+    cuda.cuEventDestroy(gone)
+    for event in (int(gone), UNKNOWN, 0, int(streams[0])):
+        assert cuda.code("cuEventQuery", event) == "INVALID_HANDLE"
+        assert cuda.code("cuEventSynchronize", event) == "INVALID_HANDLE"
+        assert cuda.code("cuEventDestroy", event) == "INVALID_HANDLE"
+        assert cuda.code("cuEventRecord", event, streams[0]) == "INVALID_HANDLE"
+        assert cuda.code("cuStreamWaitEvent", streams[0], event, 0) == "INVALID_HANDLE"
+
+
+def test_a_handle_is_given_out_once(cuda):
+    """A destroyed stream stays unknown, whatever is made later."""
+    handles = []
+    for _ in range(100):
+        stream = cuda.stream()
+        handles.append(int(stream))
+        cuda.cuStreamDestroy(stream)
+
+    assert len(set(handles)) == 100
+
+
+def test_a_stream_knows_what_it_is(cuda):
+    """Its flags, priority, device and context."""
+    stream = cuda.cuStreamCreateWithPriority(1, -3)
+    least, greatest = cuda.cuCtxGetStreamPriorityRange()
+
+    assert cuda.cuStreamGetFlags(stream) == 1
+    assert cuda.cuStreamGetPriority(stream) == -3
+    assert int(cuda.cuStreamGetDevice(stream)) == 0
+    assert int(cuda.cuStreamGetCtx(stream)) == int(cuda.context)
+    assert (least, greatest) == (0, -5)
+
+
+@pytest.mark.parametrize(("asked", "given"), [(5, 0), (-99, -5)])
+def test_priorities_are_clamped(cuda, asked, given):
+    """To what the context allows."""
+    stream = cuda.cuStreamCreateWithPriority(0, asked)
+
+    assert cuda.cuStreamGetPriority(stream) == given
+
+
+def test_streams_with_strange_flags_are_refused(cuda):
+    """There are two kinds."""
+    assert cuda.code("cuStreamCreate", 2) == "INVALID_VALUE"

@@ -1,0 +1,207 @@
+"""Gates made of host functions: they hold a stream on the emulated driver and on a real one."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from interchange_conformance.emucuda import Gate, GateError, gates
+
+SIZE = 4096  # [bytes]
+NON_BLOCKING = 1
+BUSY = 600  # CUDA_ERROR_NOT_READY
+
+on_any_driver = [pytest.mark.emulated, pytest.mark.gpu]
+
+
+def check(answer):
+    """Return what a call of cuda.bindings gave, which must have succeeded."""
+    code, *values = answer
+    assert int(code) == 0, code
+    return values[0] if values else None
+
+
+@pytest.fixture
+def cu(cuda_driver, need):
+    """Return cuda.bindings.driver, on the chosen driver, with a current context."""
+    assert cuda_driver in {"emulated", "real"}
+    need("cuda.bindings.driver")
+    from cuda.bindings import driver
+
+    check(driver.cuInit(0))
+    check(driver.cuCtxSetCurrent(check(driver.cuDevicePrimaryCtxRetain(0))))
+    yield driver
+    check(driver.cuCtxSynchronize())
+    check(driver.cuDevicePrimaryCtxRelease(0))
+
+
+@pytest.fixture
+def stream(cu):
+    """Return a stream that waits for nobody."""
+    made = check(cu.cuStreamCreate(NON_BLOCKING))
+    yield made
+    check(cu.cuStreamDestroy(made))
+
+
+@pytest.fixture
+def pinned(cu):
+    """Return some pinned memory, all zero, and what is in it as bytes."""
+    ptr = int(check(cu.cuMemHostAlloc(SIZE, 0)))
+    ctypes.memset(ptr, 0, SIZE)
+    yield ptr
+    check(cu.cuMemFreeHost(ptr))
+
+
+@pytest.fixture
+def device(cu):
+    """Return the address of device memory that holds sevens."""
+    ptr = check(cu.cuMemAlloc(SIZE))
+    check(cu.cuMemsetD8(ptr, 7, SIZE))
+    check(cu.cuCtxSynchronize())
+    yield int(ptr)
+    check(cu.cuMemFree(ptr))
+
+
+def state(cu, stream):
+    """Return what the driver says of a stream: 0 when it has done everything."""
+    return int(cu.cuStreamQuery(stream)[0])
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+@pytest.mark.usefixtures("cu")
+class TestOnAnyDriver:
+    """With no call but the driver's own."""
+
+    pytestmark = on_any_driver
+
+    def test_nothing_runs_behind_a_shut_gate(self, cu, stream, device, pinned, legacy):
+        """Until it is opened; and then everything does."""
+        where = 1 if legacy else stream
+        gate = Gate(where)
+        check(cu.cuMemcpyDtoHAsync(pinned, device, SIZE, where))
+        time.sleep(0.02)  # enough for a copy of this size, a thousand times over
+        before = state(cu, where), ctypes.string_at(pinned, 2), gate.is_open
+        gate.open()
+        check(cu.cuStreamSynchronize(where))
+
+        assert before == (BUSY, b"\0\0", False)
+        assert (state(cu, where), ctypes.string_at(pinned, 2)) == (0, b"\7\7")
+        assert gate.is_open
+
+    def test_a_block_opens_its_gate(self, cu, stream, legacy):
+        """Also when it raises."""
+        where = 1 if legacy else stream
+        with pytest.raises(KeyError), Gate(where):
+            raise KeyError
+        check(cu.cuStreamSynchronize(where))
+
+        assert state(cu, where) == 0
+
+    def test_gates_of_one_stream_come_one_after_the_other(self, cu, stream, legacy):
+        """The second holds what the first lets go."""
+        where = 1 if legacy else stream
+        first, second = Gate(where), Gate(where)
+        first.open()
+        time.sleep(0.02)
+        between = state(cu, where)
+        second.open()
+        check(cu.cuStreamSynchronize(where))
+
+        assert between == BUSY
+        assert state(cu, where) == 0
+
+    def test_a_gate_may_be_opened_twice(self, cu, stream, legacy):
+        """The second time says nothing and does nothing."""
+        where = 1 if legacy else stream
+        with Gate(where) as gate:
+            gate.open()
+        with Gate(where) as other:
+            still_held = state(cu, where)
+        check(cu.cuStreamSynchronize(where))
+
+        assert (still_held, other.is_open) == (BUSY, True)
+
+    def test_a_gate_that_is_forgotten_opens_and_says_so(self, cu, stream, legacy):
+        """Nothing hangs, and what was seen meanwhile is not believed."""
+        where = 1 if legacy else stream
+        gate = Gate(where, timeout=0.05)
+        check(cu.cuStreamSynchronize(where))
+
+        assert gate.timed_out
+        with pytest.raises(GateError, match=r"not opened within 0\.05 seconds"):
+            gate.open()
+
+    def test_the_blocks_own_error_is_kept(self, cu, stream, legacy):
+        """It says more than a gate that gave up."""
+        where = 1 if legacy else stream
+
+        def work():
+            with Gate(where, timeout=0.02):
+                check(cu.cuStreamSynchronize(where))
+                raise KeyError
+
+        with pytest.raises(KeyError):
+            work()
+
+    def test_gates_leave_nothing_behind(self, cu, stream, legacy):
+        """A hundred of them, one after the other."""
+        where = 1 if legacy else stream
+        for _ in range(100):
+            with Gate(where):
+                pass
+            check(cu.cuStreamSynchronize(where))
+
+        assert len(gates._kept) <= 1
+        assert len(gates._shut) == 0
+
+
+@pytest.mark.emulated  # a real driver follows what it is given, wherever that leads
+@pytest.mark.usefixtures("emulator", "cu")
+def test_a_handle_that_is_no_stream_is_refused():
+    """The driver's own name for it is passed on, and no gate is left."""
+    with pytest.raises(GateError, match="CUDA_ERROR_"):
+        Gate(0xDEAD0)
+
+    assert len(gates._shut) == 0
+
+
+@pytest.mark.emulated
+def test_a_program_that_ends_with_a_shut_gate_ends():
+    """Its last act opens it, whatever the driver waits for."""
+    text = (
+        "import ctypes\n"
+        "from interchange_conformance.emucuda import Gate, load\n"
+        "load()\n"
+        "cu, context = ctypes.CDLL('libcuda.so.1'), ctypes.c_void_p()\n"
+        "codes = [cu.cuInit(0), cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0),\n"
+        "         cu.cuCtxSetCurrent(context)]\n"
+        "gate = Gate(1)\n"
+        "print(codes)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, timeout=20, check=False
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[0, 0, 0]\n", "")
+
+
+def test_without_a_driver_a_gate_says_so(tmp_path):
+    """The loader's words are passed on, as an error of ours."""
+    (tmp_path / "libcuda.so.1").write_text("no library")
+    text = "from interchange_conformance.emucuda import Gate\nGate(1)\n"
+
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert "GateError: Gate(): there is no CUDA driver" in done.stderr

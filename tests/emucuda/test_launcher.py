@@ -1,0 +1,291 @@
+"""``python -m interchange_conformance.emucuda -- command``: any program on the emulated driver."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+PYTHON = sys.executable
+CLEAN = {name: text for name, text in os.environ.items() if not name.startswith("EMUCUDA_")}
+
+PROGRAM = """
+import ctypes, os, sys
+
+cu = ctypes.CDLL("libcuda.so.1")
+context, ptr, count = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_int()
+
+def check(code):
+    if code:
+        sys.exit(f"code {code}")
+
+def race(streams=2):
+    check(cu.cuInit(0))
+    check(cu.cuDeviceGetCount(ctypes.byref(count)))
+    check(cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+    check(cu.cuCtxSetCurrent(context))
+    check(cu.cuMemAlloc_v2(ctypes.byref(ptr), ctypes.c_size_t(64)))
+    for _ in range(streams):
+        stream = ctypes.c_void_p()
+        check(cu.cuStreamCreate(ctypes.byref(stream), 1))
+        check(cu.cuMemsetD8Async(ptr, 7, ctypes.c_size_t(64), stream))
+    check(cu.cuCtxSynchronize())
+
+"""
+RACE = PROGRAM + "race()\n"
+ORDERED = PROGRAM + "race(streams=1)\n"
+
+
+def launch(*words, timeout=100, **environment):
+    """Run the launcher, and return how it ended."""
+    return subprocess.run(
+        [PYTHON, "-m", "interchange_conformance.emucuda", *map(str, words)],
+        env={**CLEAN, **environment},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+# ---------------------------------------------------------------- programs
+
+
+@pytest.mark.emulated
+def test_a_program_without_reports_ends_as_it_ends():
+    """Its output and its exit code are its own, and nothing is added."""
+    done = launch("--", PYTHON, "-c", ORDERED + "print(count.value); sys.exit(5)")
+
+    assert (done.returncode, done.stdout, done.stderr) == (5, "2\n", "")
+
+
+@pytest.mark.emulated
+def test_a_program_with_reports_ends_with_a_code_of_its_own():
+    """86, and what the detector found."""
+    done = launch("--", PYTHON, "-c", RACE + "print('all is well')")
+
+    assert (done.returncode, done.stdout) == (86, "all is well\n")
+    assert "emucuda: 1 report:" in done.stderr
+    assert "cuMemsetD8Async" in done.stderr
+
+
+@pytest.mark.emulated
+def test_a_failure_of_the_program_keeps_its_code():
+    """The reports are printed all the same."""
+    done = launch("--", PYTHON, "-c", RACE + "sys.exit(3)")
+
+    assert done.returncode == 3
+    assert "emucuda: 1 report:" in done.stderr
+
+
+@pytest.mark.emulated
+def test_the_reports_of_all_processes_are_printed():
+    """Two programs one after the other, and the second is innocent."""
+    text = f'{PYTHON} -c "$RACE"; {PYTHON} -c "$RACE"; {PYTHON} -c "$ORDERED"'
+
+    done = launch("--", "sh", "-c", text, RACE=RACE, ORDERED=ORDERED)
+
+    assert done.returncode == 86
+    assert "emucuda: 2 reports:" in done.stderr
+
+
+@pytest.mark.emulated
+def test_a_program_that_uses_no_driver_is_told_from_one_without_faults():
+    """Nothing was looked at, so nothing was found."""
+    done = launch("--", PYTHON, "-c", "pass")
+
+    assert done.returncode == 0
+    assert "nothing was looked at" in done.stderr
+
+
+@pytest.mark.emulated
+def test_a_program_that_a_signal_ends_has_the_code_of_shells():
+    """128 and the number of the signal."""
+    done = launch("--", PYTHON, "-c", "import os; os.kill(os.getpid(), 9)")
+
+    assert done.returncode == 128 + signal.SIGKILL
+
+
+@pytest.mark.emulated
+def test_input_reaches_the_program():
+    """The launcher reads none of it."""
+    done = subprocess.run(
+        [PYTHON, "-m", "interchange_conformance.emucuda", "--", "cat"],
+        input="some words",
+        env=CLEAN,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert done.stdout == "some words"
+
+
+@pytest.mark.emulated
+def test_the_launcher_passes_a_request_to_end_on():
+    """A supervisor that ends it ends the program, and no orphan stays."""
+    words = [PYTHON, "-m", "interchange_conformance.emucuda", "--"]
+    program = "import time; print('here', flush=True); time.sleep(60)"
+    with subprocess.Popen(
+        [*words, PYTHON, "-c", program], env=CLEAN, stdout=subprocess.PIPE, text=True
+    ) as process:
+        process.stdout.readline()
+        process.terminate()
+        code = process.wait(20)
+
+    assert code == 128 + signal.SIGTERM
+
+
+@pytest.mark.emulated
+def test_options_of_the_program_are_its_own():
+    """Whatever comes after the first ``--``, another one included."""
+    done = launch("--", PYTHON, "-c", "import sys; print(sys.argv[1:])", "--devices", "--", "-h")
+
+    assert done.stdout == "['--devices', '--', '-h']\n"
+
+
+# ---------------------------------------------------------------- options
+
+
+@pytest.mark.emulated
+def test_there_are_as_many_devices_as_asked_for():
+    """Two, unless told."""
+    done = launch("--devices", 3, "--", PYTHON, "-c", ORDERED + "print(count.value)")
+
+    assert done.stdout == "3\n"
+
+
+@pytest.mark.emulated
+def test_a_variable_that_is_set_is_not_changed():
+    """Only options do."""
+    done = launch("--", PYTHON, "-c", ORDERED + "print(count.value)", EMUCUDA_DEVICES="4")
+
+    assert done.stdout == "4\n"
+
+
+@pytest.mark.emulated
+def test_without_the_detector_there_are_no_reports():
+    """And no words about that."""
+    done = launch("--races", "off", "--", PYTHON, "-c", RACE)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.emulated
+def test_reports_may_be_printed_as_they_come():
+    """Before the program's own last words."""
+    text = RACE + "os.write(2, b'last words\\n')"
+
+    done = launch("--races", "print", "--", PYTHON, "-c", text)
+
+    assert done.returncode == 86
+    assert "cuMemsetD8Async" in done.stderr.partition("last words")[0]
+
+
+@pytest.mark.emulated
+def test_the_first_report_may_end_the_program():
+    """By the signal of abort(), for a debugger."""
+    done = launch("--races", "abort", "--", PYTHON, "-c", RACE + "print('not reached')")
+
+    assert done.returncode == 128 + signal.SIGABRT
+    assert done.stdout == ""
+    assert "cuMemsetD8Async" in done.stderr
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize(("option", "code"), [((), 0), (("--protect",), 128 + signal.SIGSEGV)])
+def test_device_memory_may_be_out_of_the_hosts_reach(option, code):
+    """As it is on a device: a program that looks at it crashes."""
+    done = launch(*option, "--", PYTHON, "-c", ORDERED + "ctypes.string_at(ptr.value, 1)")
+
+    assert done.returncode == code
+
+
+@pytest.mark.emulated
+def test_operations_may_be_slow():
+    """A tenth of a second before the one there is."""
+    text = "import time; start = time.monotonic()\n" + ORDERED + "print(time.monotonic() - start)"
+
+    done = launch("--delay-us", 100_000, "--", PYTHON, "-c", text)
+
+    assert float(done.stdout) >= 0.1
+
+
+@pytest.mark.emulated
+def test_the_calls_go_into_a_file(tmp_path):
+    """Of this run, not of an earlier one, wherever the program goes."""
+    file = tmp_path / "calls"
+    file.write_text("cuOfAnEarlierRun\n")
+
+    done = launch("--trace", file, "--", PYTHON, "-c", "import os; os.chdir('/')\n" + ORDERED)
+
+    assert done.returncode == 0
+    names = [line.split()[0] for line in file.read_text().splitlines()]
+    assert names[0] == "cuInit"
+    assert "cuMemsetD8Async" in names
+    assert "cuOfAnEarlierRun" not in names
+
+
+# ---------------------------------------------------------------- mistakes
+
+
+@pytest.mark.emulated
+def test_a_command_that_is_not_there_is_named():
+    """With the code that shells have for it."""
+    done = launch("--", "no-such-command", "--option")
+
+    assert (done.returncode, done.stderr) == (127, "emucuda: there is no command no-such-command\n")
+
+
+@pytest.mark.emulated
+def test_a_command_that_cannot_be_run_is_named(tmp_path):
+    """With the code that shells have for it."""
+    done = launch("--", tmp_path)
+
+    assert (done.returncode, done.stderr) == (
+        126,
+        f"emucuda: {tmp_path} cannot be run: Permission denied\n",
+    )
+
+
+def test_a_driver_that_cannot_be_built_is_said_without_a_traceback():
+    """The way out is in the one line."""
+    done = launch("--", PYTHON, "-c", "pass", CC="no-such-compiler")
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "emucuda: the emulated driver cannot be built: CC=no-such-compiler is no command; "
+        "install gcc, or name a compiler in CC\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "write the command after --"),
+        (("--",), "write the command after --"),
+        (("python", "program.py"), "unrecognized arguments: python program.py"),
+        (("--devices", "-1", "--", "true"), "'-1' is no number from 0 on"),
+        (("--devices", "two", "--", "true"), "'two' is no number from 0 on"),
+        (("--races", "maybe", "--", "true"), "invalid choice: 'maybe'"),
+        (("--trace", "/no/such/folder/file", "--", "true"), "/no/such/folder/file cannot be writ"),
+    ],
+)
+def test_a_mistake_in_the_options_is_explained(words, said):
+    """Before anything is built or run."""
+    done = launch(*words)
+
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_help_names_the_exit_code():
+    """Scripts need it."""
+    done = launch("--help")
+
+    assert done.returncode == 0
+    assert "86 if it is 0 and there are reports" in done.stdout

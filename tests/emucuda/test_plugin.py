@@ -1,0 +1,282 @@
+"""The pytest plugin, seen from tests that use it: each case is a pytest run in a child process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from interchange_conformance.emucuda import building
+
+PLUGIN = "interchange_conformance.emucuda.plugin"
+NOTHING = {
+    "INTERCHANGE_TEST_REQUIRE": "",
+    "PYTEST_ADDOPTS": "",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+}
+
+MARKED = """
+import pytest
+
+@pytest.mark.emulated
+def test_on_emulated(): pass
+
+@pytest.mark.gpu
+def test_on_gpu(): pass
+
+@pytest.mark.gpu
+@pytest.mark.emulated
+def test_on_both(cuda_driver): print("runs on", cuda_driver)
+
+def test_on_none(): pass
+"""
+
+RACE = """
+import ctypes
+
+def race(emulator):
+    cu = ctypes.CDLL("libcuda.so.1")
+    context, ptr = ctypes.c_void_p(), ctypes.c_uint64()
+    assert cu.cuInit(0) == 0
+    assert cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+    assert cu.cuCtxSetCurrent(context) == 0
+    assert cu.cuMemAlloc_v2(ctypes.byref(ptr), ctypes.c_size_t(64)) == 0
+    streams = [ctypes.c_void_p(), ctypes.c_void_p()]
+    for stream in streams:
+        assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+        emulator.annotate(stream.value, ptr.value, 64, write=True, what="the seeded kernel")
+"""
+
+
+@pytest.fixture
+def run_pytest(tmp_path):
+    """Return a function that runs pytest on a text, and returns how it ended."""
+
+    def run(text, *options, **environment):
+        (tmp_path / "test_inner.py").write_text(text)
+        (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers -ra\n")
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", PLUGIN, "-p", "no:cacheprovider", *options],
+            env={**os.environ, **NOTHING, **environment},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+    return run
+
+
+def driver_with(tmp_path, body):
+    """Compile a driver that answers with `body`; return the environment that finds it."""
+    folder = tmp_path / "driver"
+    folder.mkdir()
+    try:
+        (compiler, *_) = building.find_compiler()
+    except building.CannotBuildError as error:
+        pytest.skip(str(error))
+    (folder / "driver.c").write_text(body)
+    options = ["-shared", "-fPIC", "-o", str(folder / "libcuda.so.1")]
+    subprocess.run([compiler, *options, str(folder / "driver.c")], check=True)
+    return {"LD_LIBRARY_PATH": str(folder)}
+
+
+ONE_DEVICE = "int cuInit(int f) { return f; } int cuDeviceGetCount(int *n) { *n = 1; return 0; }"
+NO_DEVICE = "int cuInit(int f) { return f + 100; }"
+NONE_VISIBLE = "int cuInit(int f) { return f; } int cuDeviceGetCount(int *n) { *n = 0; return 0; }"
+
+
+# ---------------------------------------------------------------- which tests run
+
+
+@pytest.mark.emulated
+def test_by_default_the_emulated_driver_is_chosen(run_pytest):
+    """Tests for a device are skipped, and say how to run them."""
+    done = run_pytest(MARKED, "-rA")
+
+    assert "runs on emulated" in done.stdout
+    assert "3 passed, 1 skipped" in done.stdout
+    assert "needs a CUDA device: run with --cuda=real" in done.stdout
+
+
+def test_with_a_real_driver_the_emulated_one_is_left_alone(run_pytest, tmp_path):
+    """Tests for the emulated driver are skipped, and say how to run them."""
+    done = run_pytest(MARKED, "-rA", "--cuda=real", **driver_with(tmp_path, ONE_DEVICE))
+
+    assert "runs on real" in done.stdout
+    assert "3 passed, 1 skipped" in done.stdout
+    assert "runs on the emulated CUDA driver: run with --cuda=emulated" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (NO_DEVICE, "no CUDA driver: cuInit returned 100"),
+        (NONE_VISIBLE, "no CUDA device: 0"),
+    ],
+)
+def test_without_a_device_the_reason_is_given(run_pytest, tmp_path, body, reason):
+    """A driver alone runs nothing."""
+    done = run_pytest(MARKED, "--cuda=real", **driver_with(tmp_path, body))
+
+    assert "1 passed, 3 skipped" in done.stdout
+    assert reason in done.stdout
+
+
+@pytest.mark.emulated
+def test_the_emulated_driver_never_passes_for_a_real_one(run_pytest):
+    """Its folder on the library path makes no device."""
+    path = str(building.build().parent)
+
+    done = run_pytest(MARKED, "--cuda=real", LD_LIBRARY_PATH=path)
+
+    assert "1 passed, 3 skipped" in done.stdout
+    assert "libcuda.so.1 is the emulated one" in done.stdout
+
+
+def test_without_a_compiler_the_reason_is_given(run_pytest):
+    """What needs the emulated driver is skipped, the fixture included."""
+    text = MARKED + "\ndef test_unmarked(emulator): pass\n"
+
+    done = run_pytest(text, CC="no-such-compiler")
+
+    assert "1 passed, 4 skipped" in done.stdout
+    assert "CC=no-such-compiler is no command; install gcc" in done.stdout
+
+
+@pytest.mark.emulated
+def test_sources_that_do_not_compile_are_a_failure(run_pytest, tmp_path):
+    """Absent is fine, broken is not."""
+    (tmp_path / "cuda.h").write_text("#error not this one\n")
+
+    done = run_pytest(MARKED, CC=f"{building.find_compiler()[0]} -I{tmp_path}")
+
+    assert "1 passed, 1 skipped, 2 errors" in done.stdout
+    assert "not this one" in done.stdout
+
+
+def test_what_was_demanded_is_not_skipped(run_pytest):
+    """CI sets INTERCHANGE_TEST_REQUIRE: there a driver that cannot be built is a failure."""
+    done = run_pytest(MARKED, CC="no-such-compiler", INTERCHANGE_TEST_REQUIRE="numpy,emulated")
+
+    assert done.returncode == 1
+    assert "1 passed, 1 skipped, 2 errors" in done.stdout
+
+
+def test_the_header_names_the_driver(run_pytest):
+    """A log says what the run was worth."""
+    done = run_pytest("def test(): pass", "--cuda=real")
+
+    assert "\ncuda: real driver\n" in done.stdout
+
+
+@pytest.mark.emulated
+def test_tests_that_load_the_emulated_driver_come_last(run_pytest):
+    """A library that looks for a driver in an earlier test does not find the emulated one."""
+    text = (
+        "import pytest\n"
+        "maps = lambda: open('/proc/self/maps').read()\n"
+        "def test_a(emulator): assert 'libcuda.so.1' in maps()\n"
+        "def test_b(cuda_driver): pass\n"
+        "@pytest.mark.emulated\n"
+        "def test_c(): pass\n"
+        "def test_d(): assert 'libcuda' not in maps()\n"
+    )
+
+    done = run_pytest(text, "-v")
+
+    order = [line.split()[0][-1] for line in done.stdout.splitlines() if "PASSED" in line]
+    assert order == ["d", "a", "b", "c"]
+
+
+# ---------------------------------------------------------------- reports
+
+
+@pytest.mark.emulated
+def test_a_report_fails_the_test_that_made_it(run_pytest):
+    """The failure is the test's own, not an error at its teardown, and quotes the report."""
+    done = run_pytest(RACE + "def test(emulator): race(emulator)\n")
+
+    assert "\n1 failed in" in done.stdout.replace("=", "").replace("  ", "\n").replace("\n ", "\n")
+    assert "the seeded kernel" in done.stdout
+
+
+@pytest.mark.emulated
+def test_a_report_does_not_fail_the_next_test(run_pytest):
+    """Every test begins with none."""
+    done = run_pytest(
+        RACE + "def test_a(emulator): race(emulator)\n"
+        "def test_b(emulator): assert emulator.reports() == []\n"
+    )
+
+    assert "1 failed, 1 passed" in done.stdout
+
+
+@pytest.mark.emulated
+def test_a_report_that_was_expected_is_no_failure(run_pytest):
+    """Tests of the detector, and of seeded bugs, take their reports."""
+    done = run_pytest(
+        RACE + "def test(emulator):\n"
+        "    race(emulator)\n"
+        "    assert len(emulator.expect_reports(1, match='seeded')) == 1\n"
+    )
+
+    assert "1 passed" in done.stdout
+
+
+@pytest.mark.emulated
+def test_a_report_that_was_only_read_still_fails(run_pytest):
+    """To look is not to expect."""
+    done = run_pytest(
+        RACE + "def test(emulator):\n    race(emulator)\n    assert emulator.reports()\n"
+    )
+
+    assert "1 failed" in done.stdout
+
+
+@pytest.mark.emulated
+def test_an_expected_report_that_does_not_come_fails(run_pytest):
+    """A detector that says nothing cannot pass for one that found the bug."""
+    done = run_pytest("def test(emulator): emulator.expect_reports()\n")
+
+    assert "1 failed" in done.stdout
+    assert "expected at least one report, the detector has none" in done.stdout
+
+
+@pytest.mark.emulated
+def test_a_test_that_fails_for_its_own_reason_shows_the_reports_too(run_pytest):
+    """They may be the cause."""
+    done = run_pytest(RACE + "def test(emulator):\n    race(emulator)\n    raise ValueError(7)\n")
+
+    assert "1 failed" in done.stdout
+    assert "ValueError: 7" in done.stdout
+    assert "emucuda reports" in done.stdout
+    assert "error" not in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.emulated
+def test_a_report_at_teardown_is_an_error(run_pytest):
+    """What gives a test's memory back is part of the program."""
+    done = run_pytest(
+        "import pytest\n" + RACE + "@pytest.fixture\n"
+        "def resource(emulator):\n    yield\n    race(emulator)\n"
+        "def test(resource): pass\n"
+    )
+
+    assert "1 passed, 1 error" in done.stdout
+
+
+@pytest.mark.emulated
+def test_what_a_failed_test_held_is_released(run_pytest):
+    """The next test does not hang on a stream that the last one left behind its gate."""
+    done = run_pytest(
+        RACE + "def test_a(emulator):\n"
+        "    race(emulator); emulator.hold(1); raise ValueError(7)\n"
+        "def test_b(emulator): assert ctypes.CDLL('libcuda.so.1').cuCtxSynchronize() == 0\n",
+        "-o",
+        "faulthandler_timeout=20",
+    )
+
+    assert "1 failed, 1 passed" in done.stdout

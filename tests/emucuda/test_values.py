@@ -1,0 +1,64 @@
+"""Streams as they are passed in, and the log as it comes out: plain values, without a driver."""
+
+from __future__ import annotations
+
+import pytest
+from interchange_conformance.emucuda import Call, handle_of
+
+# ---------------------------------------------------------------- streams by any name
+
+
+class Speaks:
+    """A stream of cuda.core, as far as the protocol goes."""
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __cuda_stream__(self):
+        return (0, self.handle)
+
+
+class Carries:
+    """A stream of an early cuda.core: the protocol was an attribute."""
+
+    __cuda_stream__ = (0, 9)
+
+
+class Counts:
+    """A handle that is not an int, as those of cuda.bindings are not."""
+
+    def __int__(self):
+        return 7
+
+
+@pytest.mark.parametrize(
+    ("stream", "handle"), [(0, 0), (2, 2), (Speaks(5), 5), (Carries(), 9), (Counts(), 7)]
+)
+def test_a_stream_may_come_in_any_form(stream, handle):
+    """An int, or what the libraries make of one."""
+    assert handle_of(stream) == handle
+
+
+@pytest.mark.parametrize("stream", [None, "1", b"1", 1.0, object()])
+def test_what_is_no_stream_is_refused(stream):
+    """The text of a number is no handle."""
+    with pytest.raises(TypeError, match="is no stream"):
+        handle_of(stream)
+
+
+# ---------------------------------------------------------------- the log's lines
+
+
+def test_a_line_without_arguments_is_a_call():
+    """Some functions take none."""
+    assert Call.parse("cuCtxSynchronize") == Call("cuCtxSynchronize", {})
+
+
+def test_numbers_may_be_of_either_base():
+    """Handles are hexadecimal, sizes and negative codes are not."""
+    assert Call.parse("f a=0x10 b=10 c=-1").args == {"a": 16, "b": 10, "c": -1}
+
+
+def test_the_null_pointer_is_zero():
+    """As printf has it."""
+    assert Call.parse("f a=(nil)").args == {"a": 0}
