@@ -128,6 +128,17 @@ def core(request: pytest.FixtureRequest) -> ModuleType:
     return importlib.import_module(f"interchange._core._{request.param}")
 
 
+@pytest.fixture
+def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the drivers away, which an earlier test of this process may have loaded."""
+    from interchange._streams import driver
+
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)  # importing it fails
+    monkeypatch.setitem(os.environ, "INTERCHANGE_HIP_LIBRARY", "/nowhere/libamdhip64.so")
+    for name in tuple(driver.drivers):
+        monkeypatch.delitem(driver.drivers, name)
+
+
 @pytest.fixture(scope="session")
 def need() -> object:
     """Return a function that skips a test where a library is missing, or fails where demanded."""

@@ -38,9 +38,12 @@ DIRECTIVES = {
     "device-table": tables.devices,
     "deviation-table": tables.deviations,
     "dtype-table": tables.dtypes,
+    "duty-tables": tables.duties,
     "error-table": tables.errors,
+    "launcher-help": tables.launcher_help,
     "next-release": tables.fragments,
     "rulebook": tables.rules,
+    "stream-object-table": tables.stream_objects,
     "struct-table": tables.struct,
     "target-table": tables.targets,
 }

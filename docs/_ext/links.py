@@ -1,9 +1,9 @@
 """Links that nobody writes: rule ids in sentences, and public names in code spans.
 
 Source: Sphinx, "Developing extensions".  ``DLP-RO-1`` in a sentence leads to its row on the rules
-page, ``ix.asarray()`` in a code span to the API reference; what begins with ``ix.`` or
-``interchange.`` must be documented there, or the build fails.  Between single backticks of a
-docstring public names need no package.
+page, ``ix.asarray()`` in a code span to the API reference; what begins with ``ix.``,
+``interchange.`` or ``interchange_conformance.emucuda`` must be documented there, or the build
+fails.  Between single backticks of a docstring public names need no package.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _RULE: Final = re.compile(rf"\b({'|'.join(sorted(abi.RULES, key=len, reverse=True))})\b")
 _FAMILY: Final = re.compile(r"(?<=[A-Z])-\*(?=[,)])")
 _NAME: Final = re.compile(r"(?:(ix|interchange)\.)?([A-Za-z_][\w.]*)(?:\(.*\))?")
+_EMULATED: Final = "interchange_conformance.emucuda"
 _DOCSTRING: Final = "docstring"  # class of the nodes
 _CLOSED: Final = (
     addnodes.desc_signature,
@@ -52,6 +53,8 @@ def _target(span: nodes.literal) -> str | None:
     if match is None:
         return None
     prefix, name = match[1], match[2]
+    if f"{name}.".startswith(f"{_EMULATED}."):
+        return name
     ours = prefix or (_DOCSTRING in span["classes"] and name in _public())
     return f"interchange.{name}" if ours else None
 

@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING, Final
 import interchange
 from interchange import abi
 from interchange._protocols.deviations import DEVIATIONS
-from interchange._streams.rules import STREAM_RULES
+from interchange._streams import handles
+from interchange._streams.rules import DUTIES, STREAM_RULES
 from interchange._terms import devices as _devices
 from interchange._terms.dtypes import all_dtypes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from interchange._streams.rules import Duties
 
 DOCS: Final = Path(__file__).resolve().parent.parent
 ROOT: Final = DOCS.parent
@@ -32,6 +35,7 @@ _SOURCES: Final = {
     "spec": "https://dmlc.github.io/dlpack/latest/python_spec.html",
     "standard": "https://data-apis.org/array-api/2025.12/",
     "CAI": "https://nvidia.github.io/numba-cuda/user/cuda_array_interface.html",
+    "CUDA driver API": "https://docs.nvidia.com/cuda/cuda-driver-api/index.html",
     "PEP 3118": "https://peps.python.org/pep-3118/",
     "NumPy array interface": "https://numpy.org/doc/stable/reference/arrays.interface.html",
 }
@@ -164,6 +168,50 @@ def _streams(number: abi.DLDeviceType) -> str:
     return f"default `{rule.default}`, refuses {refused}"
 
 
+def duties() -> str:
+    """Return who does what about which value of ``stream``: a table per protocol and devices."""
+    return "\n\n".join(f"{_heading(one)}\n\n{duty_table(one)}" for one in DUTIES)
+
+
+def _heading(one: Duties) -> str:
+    """Return what stands above a table of duties."""
+    devices = ", ".join(code(_devices.NAMES[kind]) for kind in one.devices)
+    return f"**{one.title}.** Whose stream is named: {one.stream}. Types of device: {devices}."
+
+
+def duty_table(one: Duties) -> str:
+    """Return the duties of one protocol on some types of device."""
+    return table(
+        ("`stream`", "Stands for", "The producer", "The consumer", "Rule"),
+        (
+            (
+                f"{_stream_value(row.value)}{'' if row.is_legal else ' ✗'}",
+                sentence(row.meaning),
+                sentence(row.producer),
+                sentence(row.consumer),
+                row.rule,
+            )
+            for row in one.rows
+        ),
+    )
+
+
+def _stream_value(text: str) -> str:
+    """Return a value of ``stream`` as code, and words in its place as words."""
+    return sentence(text) if text.endswith(("absent", "int")) else code(text)
+
+
+def stream_objects() -> str:
+    """Return where stream objects of other libraries are found to keep their handle."""
+    return table(
+        ("Attribute", "Whose streams have it"),
+        (
+            ("`__cuda_stream__()`", "cuda.core, and every library that follows its protocol"),
+            *((code(name), libraries) for name, libraries in handles.ATTRIBUTES.items()),
+        ),
+    )
+
+
 def errors() -> str:
     """Return every error: what else catches it, and what it says."""
     found = [getattr(interchange, name) for name in interchange.__all__]
@@ -188,14 +236,18 @@ def _catches(base: type, error: type) -> bool:
     return base is not error and plain and (public or base.__module__ == "builtins")
 
 
+_PLACES: Final = {"host": "the host", "device": "devices", "any": "either"}
+
+
 def targets() -> str:
     """Return the libraries that `convert` knows."""
     return table(
-        ("Library", "Imported as", "Read-only memory"),
+        ("Library", "Imported as", "Its arrays are on", "Read-only memory"),
         (
             (
                 code(name),
                 code(target.module),
+                _PLACES[target.memory],
                 "shared" if target.keeps_readonly else "refused without `copy=True`",
             )
             for name, target in interchange.TARGETS.items()
@@ -254,12 +306,24 @@ def command_help(*command: str) -> str:
     """Return what ``interchange <command> --help`` prints, as a block of code."""
     from interchange.cli import main
 
+    return _printed_by(main, [*command, "--help"])
+
+
+def launcher_help() -> str:
+    """Return what the launcher of the emulated driver prints for ``--help``, as a block of code."""
+    from interchange_conformance.emucuda.__main__ import main
+
+    return _printed_by(main, ["--help"])
+
+
+def _printed_by(main: Callable[[list[str]], object], arguments: list[str]) -> str:
+    """Return what a command prints, 80 columns wide, as a block of code."""
     out = io.StringIO()
     width = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = "80"
     try:
         with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
-            main([*command, "--help"])
+            main(arguments)
     finally:
         os.environ.pop("COLUMNS")
         os.environ.update({"COLUMNS": width} if width else {})

@@ -9,6 +9,8 @@ from importlib.metadata import version as _version
 
 from ._array import Array
 from ._core import core_name
+from ._doors.borrowing import borrow
+from ._doors.cuda_array_interface import CudaArrayView, from_cai, to_cai
 from ._doors.exports import TARGETS, Target, convert, to_capsule
 from ._doors.imports import (
     asarray,
@@ -29,10 +31,12 @@ from ._terms.errors import (
     ConsumedCapsuleError,
     ContractError,
     CopyNeededError,
+    DriverUnavailableError,
     ExchangeError,
     InterchangeError,
     NoProtocolError,
     OutOfBoundsError,
+    OutOfDeviceMemoryError,
     ReadOnlyError,
     StreamError,
     UnsupportedDeviceError,
@@ -57,13 +61,16 @@ __all__ = [
     "ConsumedCapsuleError",
     "ContractError",
     "CopyNeededError",
+    "CudaArrayView",
     "DType",
     "Device",
+    "DriverUnavailableError",
     "ExchangeError",
     "Finding",
     "InterchangeError",
     "NoProtocolError",
     "OutOfBoundsError",
+    "OutOfDeviceMemoryError",
     "Producer",
     "ReadOnlyError",
     "Report",
@@ -75,13 +82,16 @@ __all__ = [
     "ViewError",
     "__version__",
     "asarray",
+    "borrow",
     "convert",
     "core_name",
     "from_array_interface",
     "from_buffer",
+    "from_cai",
     "from_dlpack",
     "from_pointer",
     "inspect",
+    "to_cai",
     "to_capsule",
     "viewable",
 ]

@@ -237,6 +237,11 @@ def test_an_optional_key_may_be_absent_or_none(key, field, meaning, how):
         ("stream", "1", "CAI-STREAM-1"),
         ("stream", 1.0, "CAI-STREAM-1"),
         ("stream", True, "CAI-STREAM-1"),
+        ("stream", 2**64, "CAI-STREAM-1"),
+        ("stream", 2**70, "CAI-STREAM-1"),
+        ("stream", Indexable(2**64), "CAI-STREAM-1"),
+        ("version", "", "CAI-VER-1"),
+        ("version", [], "CAI-VER-1"),
     ],
 )
 def test_a_wrong_entry_breaks_its_rule(key, value, rule):

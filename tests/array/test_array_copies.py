@@ -177,18 +177,27 @@ def test_page_locked_memory_is_on_the_host_too(device):
     assert moved.tolist() == [0.0, 1.0, 2.0]
 
 
+@pytest.mark.usefixtures("no_driver")
 @pytest.mark.parametrize(
     ("source", "target"),
-    [
-        ("cpu", "cuda:0"),
-        ("cuda:0", "cpu"),
-        ("cuda:0", "cuda:1"),
-        ("cpu", "cuda_host:0"),
-        ("cpu", "cpu:1"),
-    ],
+    [("cpu", "cuda:0"), ("cuda:0", "cpu"), ("cuda:0", "cuda:1"), ("cpu", "cuda_host:0")],
+)
+def test_without_a_driver_nothing_is_moved(source, target):
+    """What is missing is said, and how to get it."""
+    array = ix.from_pointer(0xDEAD000, (3,), "float32", device=source)
+
+    with pytest.raises(ix.DriverUnavailableError) as caught:
+        array.to_device(target)
+
+    assert caught.value.rule == "IX-DRIVER-1"
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("cpu", "cpu:1"), ("cpu", "opencl:0"), ("metal:0", "cpu"), ("cuda:0", "rocm:0")],
 )
 def test_other_moves_are_refused(source, target):
-    """This release moves nothing between devices, and says who can."""
+    """No driver copies between these devices, and it is said who can."""
     array = ix.from_pointer(0xDEAD000, (3,), "float32", device=source)
 
     with pytest.raises(ix.UnsupportedDeviceError) as caught:

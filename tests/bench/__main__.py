@@ -1,6 +1,7 @@
 """Time every case in several processes and print the table: ``python tests/bench``.
 
 ``--check`` exits with 1 when a case is over its budget; ``--quick`` only sees that all cases run.
+``--cuda`` times device memory on the emulated CUDA driver, which needs the extra ``interop``.
 The verdict of a case is the median over processes of the median ratio over rounds.
 """
 
@@ -13,31 +14,36 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from cases import CASES, make_names  # noqa: E402 - the folder is no package
+from cases import CASES, Case, make_names  # noqa: E402 - the folder is no package
+from cuda_cases import CUDA_ROWS, make_cuda_names  # noqa: E402 - as above
 from paired import compare  # noqa: E402 - as above
 
+CUDA_CASES = tuple(Case(*row) for row in CUDA_ROWS)
 
-def measure(rounds: int, count: int) -> dict[str, tuple[float, float, float]]:
+
+def measure(cuda: bool, rounds: int, count: int) -> dict[str, tuple[float, float, float]]:
     """Return ratio, subject [ns] and yardstick [ns] of every case, in this process."""
-    names = make_names()
+    names = make_cuda_names() if cuda else make_names()
     return {
         case.name: tuple(compare(case.subject, case.yardstick, names, rounds=rounds, count=count))
-        for case in CASES
+        for case in (CUDA_CASES if cuda else CASES)
     }
 
 
-def measure_in_child(rounds: int, count: int) -> dict[str, list[float]]:
+def measure_in_child(cuda: bool, rounds: int, count: int) -> dict[str, list[float]]:
     """Return the same, from a process of its own."""
     command = [sys.executable, str(HERE), "--child", f"--rounds={rounds}", f"--count={count}"]
+    command += ["--cuda"] if cuda else []
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
-def table(results: list[dict[str, list[float]]]) -> tuple[str, bool]:
+def table(cases: Any, results: list[dict[str, list[float]]]) -> tuple[str, bool]:
     """Return the figures as a Markdown table, and whether all budgets hold."""
     import numpy as np
 
@@ -48,7 +54,7 @@ def table(results: list[dict[str, list[float]]]) -> tuple[str, bool]:
         "|---|--:|--:|---|--:|--:|",
     ]
     within = True
-    for case in CASES:
+    for case in cases:
         ratio, subject, yardstick = (
             statistics.median(result[case.name][i] for result in results) for i in range(3)
         )
@@ -68,15 +74,19 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--cuda", action="store_true")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        print(json.dumps(measure(options.rounds, options.count)))
+        print(json.dumps(measure(options.cuda, options.rounds, options.count)))
         return 0
     if options.quick:
         options.processes, options.rounds, options.count = 1, 3, 50
-    results = [measure_in_child(options.rounds, options.count) for _ in range(options.processes)]
-    text, within = table(results)
+    results = [
+        measure_in_child(options.cuda, options.rounds, options.count)
+        for _ in range(options.processes)
+    ]
+    text, within = table(CUDA_CASES if options.cuda else CASES, results)
     print(text)
     return 1 if options.check and not within else 0
 

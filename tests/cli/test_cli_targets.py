@@ -182,10 +182,12 @@ def test_interchange_is_a_target() -> None:
 
 @pytest.mark.parametrize("library", sorted(TARGETS))
 def test_each_target_is_wanted_by_the_matrix(library: str) -> None:
-    """Every library that `convert` knows is tried by the matrix."""
-    from interchange.cli.libraries import SUBJECTS
+    """Every library that `convert` knows is tried by the matrix, on the host or on devices."""
+    from interchange.cli import cuda_libraries, libraries
 
-    assert library in {subject.target for subject in SUBJECTS}
+    subjects = (*libraries.SUBJECTS, *cuda_libraries.SUBJECTS)
+
+    assert library in {subject.target for subject in subjects}
 
 
 # ---------------------------------------------------------------- the real ones

@@ -1,39 +1,78 @@
-"""The matrix in the docs is one that the command wrote, of the rows that it has today."""
+"""The matrices in the docs are ones that the command wrote, of the rows that it has today."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from interchange import abi
-from interchange.cli.libraries import SUBJECTS
+from interchange.cli import cuda_libraries, libraries
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from interchange.cli.subjects import Subject
+
+
+class Made(NamedTuple):
+    """A table: how it was made, and of what."""
+
+    file: str
+    options: str
+    subjects: tuple[Subject, ...]
+
+
+TABLES = (
+    Made("matrix.md", "", libraries.SUBJECTS),
+    Made("matrix-cuda.md", " --device cuda", cuda_libraries.SUBJECTS),
+)
+
+
+@pytest.fixture(scope="module", params=TABLES, ids=lambda made: made.file)
+def made(request: pytest.FixtureRequest) -> Made:
+    """One of the tables."""
+    found: Made = request.param
+    return found
+
 
 @pytest.fixture(scope="module")
-def matrix(root: Path) -> str:
+def matrix(root: Path, made: Made) -> str:
     """The Markdown that the page includes."""
-    return (root / "docs" / "_generated" / "matrix.md").read_text(encoding="utf-8")
+    return (root / "docs" / "_generated" / made.file).read_text(encoding="utf-8")
 
 
-def test_it_says_how_it_was_made(matrix: str) -> None:
+def test_the_page_shows_it(pages: dict[str, str], made: Made) -> None:
+    """Each table is included where people look for it."""
+    assert f"```{{include}} _generated/{made.file}\n" in pages["docs/compatibility.md"]
+
+
+def test_it_says_how_it_was_made(matrix: str, made: Made) -> None:
     """The first line has the command, the last the releases."""
+    command = f"python -m interchange matrix{made.options} --markdown FILE"
     first, *_, last = matrix.strip().splitlines()
 
-    assert first == "<!-- Written by: python -m interchange matrix --markdown FILE -->"
-    assert re.fullmatch(r"Releases: numpy \d\S*, .*; Python \d\S* on .*\.", last)
+    assert first == f"<!-- Written by: {command} -->"
+    assert re.fullmatch(r"Releases: \S+ \d\S*, .*; Python \d\S* on .*\.", last)
 
 
-def test_it_has_every_row(matrix: str) -> None:
-    """Each kind of array that the command knows has a row, or was not there."""
+def test_it_has_every_row(matrix: str, made: Made) -> None:
+    """Each kind of array that the command makes has a row, or was not there."""
     rows = re.findall(r"^\| \*\*(.+?)\*\* \|", matrix, re.MULTILINE)
     absent = re.findall(r"^- [A-Z][a-z ]+: (.+?) \(", matrix, re.MULTILINE)
+    known = [subject.name for subject in made.subjects if subject.make is not None]
 
-    assert sorted(rows + absent) == sorted(subject.name for subject in SUBJECTS)
+    assert sorted(rows + absent) == sorted(known)
+
+
+def test_it_has_every_column(matrix: str, made: Made) -> None:
+    """Each kind of array that the command hands over has a column, or was not there."""
+    _, *columns = re.findall(r"(?<=\| )(.+?)(?= \|)", matrix.partition("\n\n")[2].splitlines()[0])
+    absent = re.findall(r"^- [A-Z][a-z ]+: (.+?) \(", matrix, re.MULTILINE)
+    known = [subject.name for subject in made.subjects if subject.target is not None]
+
+    assert [name for name in known if name not in absent] == columns
 
 
 def test_nothing_failed(matrix: str) -> None:

@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 import interchange
 from interchange import abi
 from interchange._protocols.deviations import DEVIATIONS
+from interchange._streams.handles import ATTRIBUTES
+from interchange._streams.rules import DUTIES
 from interchange._terms.dtypes import all_dtypes
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+    from interchange._streams.rules import Duties
 
 STRUCTS = [name for name in abi.__all__ if hasattr(getattr(abi, name), "_fields_")]
 STRUCTS = [name for name in STRUCTS if name.startswith("DL")]
@@ -26,8 +30,9 @@ def _render(tables: ModuleType) -> dict[str, str]:
     areas = sorted({tables.area(rule) for rule in abi.RULES})
     found = {
         name: getattr(tables, name)()
-        for name in ("dtypes", "devices", "errors", "targets", "deviations")
+        for name in ("dtypes", "devices", "errors", "stream_objects", "targets", "deviations")
     }
+    found |= {one.title: tables.duty_table(one) for one in DUTIES}
     return {**found, "rules": tables.rules(*areas), **{n: tables.struct(n) for n in STRUCTS}}
 
 
@@ -92,6 +97,33 @@ def test_every_element_type_has_a_row(tables: ModuleType) -> None:
     assert [_plain(_cells(row)[0]) for row in rows] == [str(dtype) for dtype in all_dtypes()]
 
 
+@pytest.mark.parametrize("one", DUTIES, ids=lambda one: one.title)
+def test_every_duty_has_a_row(tables: ModuleType, one: Duties) -> None:
+    """The table of a protocol has its values in order, and says which are not legal."""
+    rows = [_cells(row) for row in tables.duty_table(one).splitlines()[2:]]
+
+    assert [(_plain(row[0]), _plain(row[4])) for row in rows] == [
+        (duty.value if duty.is_legal else f"{duty.value} ✗", duty.rule) for duty in one.rows
+    ]
+
+
+def test_every_table_of_duties_is_on_the_page(tables: ModuleType) -> None:
+    """Each is headed by its protocol and the types of device that it is for."""
+    text = tables.duties()
+
+    assert [f"**{one.title}.**" in text and tables.duty_table(one) in text for one in DUTIES] == [
+        True
+    ] * len(DUTIES)
+    assert "Types of device: `cuda`, `cuda_managed`." in text
+
+
+def test_every_attribute_of_streams_has_a_row(tables: ModuleType) -> None:
+    """The protocol comes first, then the attributes as they are asked for."""
+    rows = tables.stream_objects().splitlines()[2:]
+
+    assert [_plain(_cells(row)[0]) for row in rows] == ["__cuda_stream__()", *ATTRIBUTES]
+
+
 def test_every_deviation_has_a_row(tables: ModuleType) -> None:
     """The deviation table is as long as the code's."""
     assert len(tables.deviations().splitlines()) == len(DEVIATIONS) + 2
@@ -149,6 +181,14 @@ def test_help_is_that_of_the_command(tables: ModuleType, command: tuple[str, ...
 
     assert text.startswith(f"```text\nusage: {' '.join(('interchange', *command))} ")
     assert text.endswith("\n```")
+
+
+def test_help_of_the_launcher_is_its_own(tables: ModuleType) -> None:
+    """The options of the emulated driver's launcher are printed by it."""
+    text = tables.launcher_help()
+
+    assert text.startswith("```text\nusage: python -m interchange_conformance.emucuda ")
+    assert "--protect" in text
 
 
 def test_every_next_change_is_told(tables: ModuleType) -> None:

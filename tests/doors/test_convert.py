@@ -87,7 +87,7 @@ def test_types_of_ml_dtypes_arrive_as_such():
 # ---------------------------------------------------------------- unknown and missing
 
 
-@pytest.mark.parametrize("name", ["", "Torch", "tensorflow", "numpy ", "cupy"])
+@pytest.mark.parametrize("name", ["", "Torch", "tensorflow", "numpy ", "pycuda"])
 def test_a_library_that_is_not_known_is_refused(name):
     """The error lists those that are, and a way for all others."""
     error = refusal(ix.BackendUnavailableError, b"abc", name)
@@ -113,8 +113,11 @@ def test_a_library_that_is_not_installed_is_refused(monkeypatch, name):
     for module in [m for m in sys.modules if m.partition(".")[0] == name.partition(".")[0]]:
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setitem(sys.modules, ix.TARGETS[name].module.partition(".")[0], None)
+    x = bytearray(3)
+    if ix.TARGETS[name].memory == "device":
+        x = ix.from_pointer(4096, (3,), "uint8", device="cuda:0")
 
-    error = refusal(ix.BackendUnavailableError, bytearray(3), name)
+    error = refusal(ix.BackendUnavailableError, x, name)
 
     assert (error.rule, error.way_out) == ("IX-CONVERT-1", f"install {name}")
     assert isinstance(error.__cause__, ImportError)

@@ -187,7 +187,6 @@ def test_a_device_that_is_none_is_refused(device, expected):
     [
         ("cpu", 0, "DLP-STREAM-1"),
         ("cpu", 7, "DLP-STREAM-1"),
-        ("cuda_host:0", 7, "DLP-STREAM-1"),
         ("cuda:0", 0, "DLP-STREAM-2"),
         ("cuda_managed:0", -2, "DLP-STREAM-2"),
         ("rocm:0", 1, "DLP-STREAM-3"),

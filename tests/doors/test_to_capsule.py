@@ -122,11 +122,21 @@ def test_host_memory_takes_no_stream(stream):
     assert caught.value.rule == "DLP-STREAM-1"
 
 
-def test_device_memory_goes_out_unsynchronized():
-    """This release makes no driver call, and says so where one would be needed."""
+@pytest.mark.usefixtures("no_driver")
+def test_idle_device_memory_needs_no_driver():
+    """Nothing is pending, so nothing is ordered, on whatever stream it is wanted."""
     array = ix.from_pointer(0xDEAD000, (3,), "float32", device="cuda:1")
 
     assert str(ix.from_dlpack(ix.to_capsule(array, stream=-1)).device) == "cuda:1"
-    with pytest.raises(ix.ExchangeError) as caught:
+    assert str(ix.from_dlpack(ix.to_capsule(array, stream=7), stream=7).device) == "cuda:1"
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_memory_that_is_busy_goes_to_its_own_stream_alone():
+    """Without a driver another stream cannot be made to wait, and that is said."""
+    array = ix.from_pointer(0xDEAD000, (3,), "float32", device="cuda:1", stream=9)
+
+    assert str(ix.from_dlpack(ix.to_capsule(array, stream=9), stream=9).device) == "cuda:1"
+    with pytest.raises(ix.ExchangeError, match="stream=7 is to wait for stream=9") as caught:
         ix.to_capsule(array, stream=7)
     assert caught.value.rule == "DLP-STREAM-6"

@@ -25,7 +25,7 @@ EXPRESS = {  # library -> whether one of its arrays says that it must not be wri
     "pyarrow": lambda x: not x.is_mutable,
     "pyarrow.Array": lambda x: ix.asarray(x).readonly,  # no array of Arrow is ever written
 }
-FORGET = ("mlx", "torch", "tvm_ffi", "warp")
+FORGET = ("cupy", "mlx", "numba", "torch", "tvm_ffi", "warp")
 MODULES = {"cuda.core": "cuda.core", "memoryview": "numpy", "pyarrow.Array": "pyarrow"}
 
 CHAINS = [*product(EXPRESS, repeat=3)]

@@ -140,26 +140,18 @@ def test_a_producer_that_moves_is_believed():
     assert (str(array.device), array.tolist()) == ("cpu", VALUES)
 
 
-def test_a_producer_that_cannot_move_says_so():
-    """Its BufferError arrives as it is."""
-    source = producers.host()
-
-    with pytest.raises(BufferError, match="the memory is on") as caught:
-        ix.from_dlpack(source, device="cuda:1")
-
-    assert isinstance(caught.value, ix.ExchangeError) is False
-
-
-def test_a_producer_that_ignores_the_device_is_found_out():
-    """Where neither it nor we can move the memory, nothing is handed out."""
-    source = producers.host().but(deaf=True)
+@pytest.mark.usefixtures("no_driver")
+@pytest.mark.parametrize("deaf", [False, True], ids=["refuses", "ignores"])
+def test_a_producer_that_cannot_move_is_asked_to_share(deaf):
+    """We move the memory then; without a driver nothing is handed out, and it is given back."""
+    source = producers.host().but(deaf=deaf)
     rules = []
     try:
         ix.from_dlpack(source, device="cuda:1")
-    except ix.UnsupportedDeviceError as error:
+    except BufferError as error:
         rules.append(error.rule)
 
-    assert (rules, source.deleter_calls) == (["DLP-DEV-6"], 1)
+    assert (rules, source.deleter_calls) == (["IX-DRIVER-1"], 1)
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:", (99, 0), (2, -1), 7, 1.5, object()])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +33,20 @@ def test_an_int_is_its_own_handle(number):
     assert stream_handle(number, "f()") == number
 
 
+def test_a_subclassed_int_counts_by_its_own_value():
+    """What it says when it is converted is not what it is."""
+
+    class Elsewhere(int):
+        def __int__(self):
+            return 0
+
+        __index__ = __int__
+
+    found = stream_handle(Elsewhere(7), "f()")
+
+    assert (found, type(found)) == (7, int)
+
+
 def test_the_null_handle_of_an_object_is_the_default_stream():
     """Libraries give 0 for it, which as an int CUDA refuses: each device has its own word."""
     assert stream_handle(Stream((0, 0)), "f()") is None
@@ -44,13 +60,57 @@ def test_an_object_is_asked_for_its_handle(handle):
 
 @pytest.mark.parametrize(
     "answer",
-    [None, 7, (7,), (0, 7, 1), [0, 7], (0, None), (0, "7"), (0, True), ("0", 7)],
+    [None, 7, (7,), (0, 7, 1), [0, 7], (0, None), (0, "7"), (0, True), ("0", 7), (False, 7)],
     ids=repr,
 )
 def test_another_answer_is_refused(answer):
     """A stranger's nonsense is refused in our words."""
     with pytest.raises(StreamError) as caught:
         stream_handle(Stream(answer), "f()")
+
+    assert caught.value.rule == "DLP-STREAM-4"
+
+
+@given(st.integers().filter(bool), st.integers(0, 2**64 - 1))
+def test_an_answer_of_another_version_is_refused(version, handle):
+    """What its second number means is not known."""
+    with pytest.raises(StreamError, match="says of itself") as caught:
+        stream_handle(Stream((version, handle)), "f()")
+
+    assert caught.value.rule == "DLP-STREAM-4"
+
+
+@pytest.mark.parametrize("handle", [-1, -2, 2**64, 2**70, 10**5000, -(10**5000)], ids=hex)
+def test_a_handle_is_an_address(handle):
+    """-1 is a user's word for no order, and no stream says it of itself."""
+    with pytest.raises(StreamError) as caught:
+        stream_handle(Stream((0, handle)), "f()")
+
+    assert caught.value.rule == "DLP-STREAM-4"
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_the_answer_may_be_an_attribute(handle):
+    """It was one in cuda.core before 0.2."""
+    stream = SimpleNamespace(__cuda_stream__=(0, handle))
+
+    assert stream_handle(stream, "f()") == stream_handle(Stream((0, handle)), "f()")
+
+
+@pytest.mark.parametrize("answer", [(1, 7), (0, -1), 7, "7"], ids=repr)
+def test_an_attribute_is_judged_as_an_answer(answer):
+    """The same refusals."""
+    with pytest.raises(StreamError) as caught:
+        stream_handle(SimpleNamespace(__cuda_stream__=answer), "f()")
+
+    assert caught.value.rule == "DLP-STREAM-4"
+
+
+@pytest.mark.parametrize("kind", [Stream, int, type], ids=repr)
+def test_a_class_is_refused(kind):
+    """Its ``__cuda_stream__`` is a function that lacks an object."""
+    with pytest.raises(StreamError, match="is no stream") as caught:
+        stream_handle(kind, "f()")
 
     assert caught.value.rule == "DLP-STREAM-4"
 

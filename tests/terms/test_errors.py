@@ -25,6 +25,13 @@ BASES = {  # design: what each error is for those who catch Python's own
     "NoProtocolError": (TypeError, AttributeError),
     "StreamError": (ValueError,),
     "BackendUnavailableError": (NotImplementedError,),
+    "DriverUnavailableError": (
+        interchange.BackendUnavailableError,
+        interchange.ExchangeError,
+        BufferError,
+        NotImplementedError,
+    ),
+    "OutOfDeviceMemoryError": (interchange.ExchangeError, BufferError, MemoryError),
     "ArgumentError": (TypeError,),
     "ViewError": (ValueError,),
     "OutOfBoundsError": (IndexError,),
@@ -34,6 +41,7 @@ BUILTINS = (
     AttributeError,
     BufferError,
     IndexError,
+    MemoryError,
     NotImplementedError,
     TypeError,
     ValueError,
@@ -132,7 +140,7 @@ def test_every_rule_has_an_error(rule):
     error = error_for("f()", "x", rule)
 
     assert (error.rule, error.way_out) == (rule, RULES[rule].way_out)
-    assert isinstance(error, interchange.ExchangeError)
+    assert isinstance(error, (interchange.ExchangeError, interchange.StreamError))
 
 
 @pytest.mark.parametrize(
@@ -142,6 +150,7 @@ def test_every_rule_has_an_error(rule):
         ("DLP-DTYPE-5", "UnsupportedDTypeError"),
         ("BUF-FORMAT-1", "UnsupportedDTypeError"),
         ("CAI-TYPESTR-2", "UnsupportedDTypeError"),
+        ("CAI-STREAM-1", "StreamError"),
         ("DLP-DEV-1", "UnsupportedDeviceError"),
         ("DLP-VER-1", "VersionError"),
         ("DLP-SHAPE-3", "ExchangeError"),

@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange import _core
-from interchange._protocols import dlpack, host
-from interchange._terms.devices import is_index
+from interchange._protocols import cuda_array_interface, dlpack, host
+from interchange._streams.work import work_of
 from interchange._terms.errors import (
     ArgumentError,
     CopyNeededError,
-    UnsupportedDeviceError,
     UnsupportedDTypeError,
     ViewError,
     error_for,
@@ -22,10 +21,10 @@ from interchange._terms.errors import (
 )
 from interchange._terms.layout import problem
 from interchange._terms.spec import Spec
-from interchange.abi.dlpack import DLPACK_VERSION
 
 from . import memory
 from .contract import check_contract
+from .exporting import export_array
 from .pickling import reduce_array
 from .printing import describe_array
 
@@ -36,14 +35,13 @@ if TYPE_CHECKING:
     from interchange._terms.layout import Layout
 
 _TWO_AXES = 2
-_C_INT_END = 2**31
 
 
 class Array(_core.Tensor):
     """A block of memory with a shape: where it is, who keeps it alive, who may write it.
 
-    Arrays are made by `from_dlpack`, `asarray`, `from_buffer`, `from_array_interface` and
-    `from_pointer`, not by calling the class.  They compute nothing, and compare by identity.
+    Arrays are made by `from_dlpack`, `from_cai`, `asarray`, `from_buffer`, `from_array_interface`
+    and `from_pointer`, not by calling the class.  They compute nothing, and compare by identity.
 
     Attributes
     ----------
@@ -160,7 +158,11 @@ class Array(_core.Tensor):
         else:
             fresh, ptr = spec.with_layout(layout), ptr + step if layout.size else 0
         flags = None if self._flags is None else self._flags & dlpack.READ_ONLY
-        return _core.describe(ptr, fresh, flags, self._owner, self._keep, Array)
+        view = _core.describe(ptr, fresh, flags, self._owner, self._keep, Array)
+        work = work_of(self)
+        if work is not None:
+            view._work = work
+        return view
 
     def __getitem__(self, key: Any, /) -> Array:
         """Return the view that a basic index selects: ints, slices, None and one Ellipsis.
@@ -273,20 +275,30 @@ class Array(_core.Tensor):
 
     # ------------------------------------------------------------ copies
 
-    def copy(self, *, order: str = "C") -> Array:
-        """Return a copy in fresh host memory, aligned to 64 bytes.
+    def copy(self, *, order: str = "C", stream: Any = None) -> Array:
+        """Return a copy: of host-accessible memory on the host, of device memory where it is.
 
         Parameters
         ----------
         order : {"C", "F"}
             Which axis runs fastest: the last or the first.
+        stream : None, int or stream object, optional
+            Where device memory is copied, after the work that is pending on it; the stream of that
+            work when left out.  The host does not wait.
 
         Raises
         ------
         UnsupportedDeviceError
-            The host cannot read the memory (DLP-DEV-6).
+            Nobody here can read the memory (DLP-DEV-6).
+        DriverUnavailableError
+            The driver of the device is not installed (IX-DRIVER-1).
+
+        Notes
+        -----
+        On the host the copy is aligned to 64 bytes, and all work on the memory is waited for.
         """
-        return memory.copy_array(self, Array, memory.check_order(order), "Array.copy()")
+        call = "Array.copy()"
+        return memory.copy_array(self, Array, memory.check_order(order), call, stream)
 
     def contiguous(self, order: str = "C") -> Array:
         """Return the array itself when its elements lie side by side, else a copy.
@@ -299,19 +311,23 @@ class Array(_core.Tensor):
         return self if self.is_contiguous(order) else self.copy(order=order)
 
     def to_device(self, device: Device | str | tuple[int, int], /, *, stream: Any = None) -> Array:
-        """Return the array on `device`: itself where it is there already.
+        """Return the array on `device`: itself where it is there already, else mostly a copy.
 
         Parameters
         ----------
         device : Device, str or tuple[int, int]
-            Where to.  Page-locked host memory is on the CPU, too.
-        stream : optional
-            The consumer's stream; host memory has none.
+            Where to.  Page-locked and managed memory is on the CPU, too, and is shared.
+        stream : None, int or stream object, optional
+            Where the copy is made, after the work that is pending; the stream of that work when
+            left out.  The host waits where the copy is for the host, and where it is made of
+            page-locked or managed memory.
 
         Raises
         ------
         UnsupportedDeviceError
-            This release moves no memory between devices (DLP-DEV-6).
+            No driver copies between these devices (DLP-DEV-6).
+        DriverUnavailableError
+            The driver of the device is not installed (IX-DRIVER-1).
         """
         return memory.move_array(self, device, stream, "Array.to_device()")
 
@@ -418,36 +434,7 @@ class Array(_core.Tensor):
                     return self._lend(max_version=max_version)
             except AttributeError:
                 pass  # the first export
-        return self._export(stream, max_version, dl_device, copy)
-
-    def _export(self, stream: Any, max_version: Any, dl_device: Any, copy: Any) -> Any:
-        """Return a capsule, every argument checked."""
-        call = "Array.__dlpack__()"
-        versioned = dlpack.check_max_version(max_version, call)
-        dlpack.check_copy(copy, call)
-        target = dlpack.check_dl_device(dl_device, call)
-        if stream is not None and not is_index(stream):
-            raise ArgumentError(call, f"stream={show(stream)}", "DLP-STREAM-4")
-        source = self
-        if target is not None and target is not self.device:
-            try:
-                source = memory.move_array(self, target, None, call)
-            except UnsupportedDeviceError as error:
-                raise UnsupportedDeviceError(call, error.what, "DLP-DEV-5") from None
-        dlpack.check_export_stream(stream, source.device, call)
-        version = DLPACK_VERSION if versioned else None
-        if copy:
-            copied = memory.copy_array(source, Array, "C", call)
-            flags = dlpack.IS_COPIED if versioned else 0
-            return _core.lender(copied, flags)(max_version=version)
-        flags = dlpack.export_flags(source, versioned=versioned, call=call)
-        if flags != source._flags:
-            return _core.lender(source, flags)(max_version=version)
-        if not hasattr(source, "_lend"):
-            source._lend = _core.lender(source, flags)
-        if max_version is None or max(map(abs, max_version)) < _C_INT_END:
-            source._asked = max_version
-        return source._lend(max_version=version)
+        return export_array(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return device type and id."""
@@ -470,6 +457,16 @@ class Array(_core.Tensor):
         if record is None:
             raise AttributeError("__array_interface__")
         return record
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The record of device memory; host memory has none, so that ``hasattr`` works."""
+        if self.device.type not in cuda_array_interface.REACHABLE:
+            raise AttributeError("__cuda_array_interface__")
+        try:
+            return cuda_array_interface.describe_record(self, 3, "Array.__cuda_array_interface__")
+        except UnsupportedDTypeError as error:
+            raise AttributeError(str(error)) from None
 
     def __buffer__(self, flags: int, /) -> memoryview:
         return host.as_memoryview(self, "Array.__buffer__()", flags)

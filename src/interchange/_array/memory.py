@@ -1,4 +1,4 @@
-"""Copies and moves of Arrays, and the arguments that say how.
+"""Copies and moves of Arrays: the arguments that say how, who does it, and the host's own copies.
 
 Source: array API standard 2025.12 (``to_device``, ``reshape``).  Fresh memory is aligned to 64
 bytes, which some consumers ask of host memory before they share it.
@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from interchange import _core
 from interchange._protocols import host
 from interchange._streams.handles import stream_handle
+from interchange._streams.ordering import wait_on_host
+from interchange._streams.rules import NO_SYNC, check_stream, streams_of
 from interchange._terms.devices import CPU, Device
 from interchange._terms.errors import (
     ArgumentError,
+    CopyNeededError,
+    StreamError,
     UnsupportedDeviceError,
     UnsupportedDTypeError,
     ViewError,
@@ -31,7 +35,13 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="Tensor")
 
 ALIGNMENT: Final = 64  # [bytes]
-_PAGE_LOCKED: Final = frozenset({DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMHost})
+HANDLES_END: Final = 2**64
+HOST_KINDS: Final = frozenset(
+    {DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMHost, DLDeviceType.kDLCUDAManaged}
+)
+"""Types of host-accessible memory that a driver allocates."""
+COPIED_BY_DRIVERS: Final = frozenset({DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM})
+"""Types of devices whose memory a driver copies for us; all other is copied by the host."""
 
 
 def check_order(order: object) -> str:
@@ -78,8 +88,54 @@ def fresh_memory(nbytes: int) -> tuple[int, Any]:
     return -(-start // ALIGNMENT) * ALIGNMENT, block
 
 
-def copy_array(array: Tensor, cls: type[T], order: str, call: str) -> T:
-    """Return a copy in fresh host memory."""
+def copy_array(array: Tensor, cls: type[T], order: str, call: str, stream: Any = None) -> T:
+    """Return a copy in fresh memory: on the same device, or on the host where that can read.
+
+    Parameters
+    ----------
+    array : Tensor
+        What to copy.
+    cls : type
+        What to return.
+    order : {"C", "F"}
+        Which axis runs fastest.
+    call : str
+        Named in errors.
+    stream : None, int or stream object, optional
+        Where to copy device memory; None for the stream that work on it is pending on.
+
+    Raises
+    ------
+    StreamError
+        `stream` is none on that device (DLP-STREAM-1 to DLP-STREAM-4).
+    UnsupportedDeviceError
+        Nobody here can read the memory (DLP-DEV-6).
+    """
+    if array._spec.device.type in COPIED_BY_DRIVERS:
+        from . import transfers
+
+        return transfers.copy_on_device(array, cls, order, call, stream)
+    check_named(stream, array._spec.device, call)
+    return copy_on_host(array, cls, order, call)
+
+
+def copy_alike(array: T, call: str, stream: Any) -> T:
+    """Return a copy, in C order, on the same device, page-locked or managed if the array is."""
+    if array._spec.device.type in HOST_KINDS:
+        from . import transfers
+
+        return transfers.copy_in_kind(array, call)
+    return copy_array(array, type(array), "C", call, stream)
+
+
+def check_named(stream: Any, device: Device, call: str) -> int | None:
+    """Return the handle of a stream where the host makes a copy, or refuse what is none there."""
+    handle = stream_handle(stream, call)
+    return None if handle is None else check_stream(handle, streams_of(device) or device, call)
+
+
+def copy_on_host(array: Tensor, cls: type[T], order: str, call: str) -> T:
+    """Return a copy of host-accessible memory in plain host memory."""
     host.check_host(array, call)
     spec = array._spec
     shape = spec.shape
@@ -89,33 +145,98 @@ def copy_array(array: Tensor, cls: type[T], order: str, call: str) -> T:
     if not layout.size:
         ptr = 0
     fresh = _core.describe(ptr, Spec(spec.dtype, CPU, layout), 0, block, block, cls)
-    if spec.dtype.is_packed:
-        _copy_packed(array, fresh, call)
-    elif layout.size:
-        source = host.as_ndarray(array, call, carrier=True)
-        host.as_ndarray(fresh, call, carrier=True)[...] = source
+    fill_host(array, fresh, call)
     return fresh
 
 
-def _copy_packed(source: Tensor, target: Tensor, call: str) -> None:
-    """Copy elements that share bytes, which only works as a whole."""
-    if source._spec.layout.size and not (
-        source._spec.layout.is_c_contiguous and target._spec.layout.is_c_contiguous
-    ):
-        what = f"elements are {source._spec.dtype} with strides {source._spec.strides}"
-        raise UnsupportedDTypeError(call, what, "DLP-DTYPE-5")
+def fill_host(source: Tensor, target: Tensor, call: str) -> None:
+    """Copy elements between host-accessible arrays of one shape, after all work on the source."""
+    if not source._spec.layout.size:
+        return
+    if not source._spec.dtype.is_packed:
+        elements = host.as_ndarray(source, call, carrier=True)
+        host.as_ndarray(target, call, carrier=True)[...] = elements
+        return
+    check_alike(source._spec, target._spec.layout, call)
     host.raw_bytes(target, readonly=False)[:] = host.raw_bytes(source, readonly=True)
 
 
-def move_array(array: T, device: Any, stream: Any, call: str) -> T:
-    """Return the array on `device`, itself where it is there already."""
+def check_alike(spec: Spec, target: Layout, call: str) -> None:
+    """Refuse to rearrange elements that share bytes: they are copied as a whole, or not at all."""
+    layout = spec.layout
+    by_rows = layout.is_c_contiguous and target.is_c_contiguous
+    if not by_rows and not (layout.is_f_contiguous and target.is_f_contiguous):
+        what = f"elements are {spec.dtype} with strides {spec.strides}"
+        raise UnsupportedDTypeError(call, what, "DLP-DTYPE-5")
+
+
+# ---------------------------------------------------------------- moves
+
+
+def move_array(array: T, device: Any, stream: Any, call: str, *, copy: bool | None = None) -> T:
+    """Return the array on `device`, itself where it is there already.
+
+    Parameters
+    ----------
+    array : Tensor
+        What to move.
+    device : device-like
+        Where to.
+    stream : None, int or stream object
+        Where to copy; None for the stream that work on the array is pending on.
+    call : str
+        Named in errors.
+    copy : bool or None, default None
+        False: an array on the same memory, or an error.
+
+    Raises
+    ------
+    CopyNeededError
+        A copy is needed, and `copy` is False (DLP-COPY-1).
+    UnsupportedDeviceError
+        Nobody here copies between these devices (DLP-DEV-6).
+    """
     target = Device.of(device, call)
-    stream_handle(stream, call)
-    if target is array.device:
+    there = array._spec.device
+    if target is there:
+        _check_unused(stream, there, call)
         return array
-    if target is CPU and array.device.type in _PAGE_LOCKED:
-        spec = Spec(array.dtype, CPU, array._spec.layout)
-        return _core.describe(array.ptr, spec, array._flags, array._owner, array._keep, type(array))
-    what = f"moving from {array.device} to {target}"
-    way_out = "move the array with the library that owns the device, then import it"
-    raise UnsupportedDeviceError(call, what, "DLP-DEV-6", way_out)
+    if target is CPU and there.is_host_accessible:
+        return share_with_host(array, stream, call)
+    return _copy_to(array, target, stream, call, copy=copy)
+
+
+def _check_unused(stream: Any, device: Device, call: str) -> None:
+    """Refuse what is no stream anywhere, though nothing is done on it."""
+    if streams_of(device) is not None:
+        check_named(stream, device, call)
+        return
+    handle = stream_handle(stream, call)
+    if handle is not None and not NO_SYNC <= handle < HANDLES_END:
+        raise StreamError(call, f"stream={handle} on {device}", "DLP-STREAM-1")
+
+
+def share_with_host(array: T, stream: Any, call: str) -> T:
+    """Return host-accessible memory as the CPU's, after all work on it; -1 vouches for that."""
+    spec = array._spec
+    if check_named(stream, spec.device, call) != NO_SYNC:
+        wait_on_host(array, call)
+    shared = Spec(spec.dtype, CPU, spec.layout)
+    return _core.describe(array.ptr, shared, array._flags, array._owner, array._keep, type(array))
+
+
+def _copy_to(array: T, target: Device, stream: Any, call: str, *, copy: bool | None) -> T:
+    """Return a copy on another device, if a driver or the host can make it."""
+    from . import transfers
+
+    there = array._spec.device
+    what = f"moving from {there} to {target}"
+    move = transfers.find_move(there, target)
+    if move is None:
+        stream_handle(stream, call)
+        way_out = "move the array with the library that owns the device, then import it"
+        raise UnsupportedDeviceError(call, what, "DLP-DEV-6", way_out)
+    if copy is False:
+        raise CopyNeededError(call, what, "DLP-COPY-1")
+    moved: T = move(array, target, call, stream)
+    return moved

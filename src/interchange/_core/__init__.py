@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
         ALONE,
         Tensor,
         describe,
+        device_in,
         lender,
         straight_import,
         take,
@@ -55,6 +56,7 @@ else:
     ALONE = chosen.ALONE
     Tensor = chosen.Tensor
     describe = chosen.describe
+    device_in = chosen.device_in
     lender = chosen.lender
     straight_import = chosen.straight_import
     take = chosen.take
@@ -68,6 +70,7 @@ __all__ = [
     "chosen",
     "core_name",
     "describe",
+    "device_in",
     "lender",
     "refused",
     "straight_import",

@@ -33,8 +33,9 @@ class Lender(NamedTuple):
 
 def _refuse(why: str) -> ExchangeError:
     """Say that this NumPy cannot lend."""
-    numpy = sys.modules["numpy"]
-    return ExchangeError("Array.__dlpack__()", f"NumPy {numpy.__version__}: {why}", "DLP-LIFE-6")
+    import numpy as np
+
+    return ExchangeError("Array.__dlpack__()", f"NumPy {np.__version__}: {why}", "DLP-LIFE-6")
 
 
 def _lender(struct: Any, name: bytes, max_version: tuple[int, int] | None) -> Lender:

@@ -15,6 +15,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from interchange._streams.ordering import note_ready
+from interchange._terms.devices import CPU
 from interchange._terms.errors import (
     ConsumedCapsuleError,
     ExchangeError,
@@ -77,6 +79,7 @@ class Tensor:
         "_lend",
         "_owner",
         "_ptr",
+        "_work",
     )
 
     _ptr: int
@@ -87,6 +90,7 @@ class Tensor:
     _keep: Any
     _lend: Any  # unset until the first export
     _asked: tuple[int, int] | None  # likewise
+    _work: Any  # unset on the host
 
     @property
     def _spec(self) -> Spec:
@@ -270,6 +274,26 @@ def _refuse_capsule(capsule: object, call: str) -> InterchangeError:
     return ExchangeError(call, what, "DLP-CAP-1")
 
 
+def device_in(capsule: Any) -> int | None:
+    """Return the device type that a capsule says, without consuming it; None if it cannot be read.
+
+    Nothing is decided by it but whether an argument makes sense.
+    """
+    cell = ctypes.py_object(capsule)
+    for name, struct_ in (
+        (capsules.VERSIONED, DLManagedTensorVersioned),
+        (capsules.LEGACY, DLManagedTensor),
+    ):
+        try:
+            address = capsules.fast_pointer(cell, name)
+        except ValueError:
+            continue
+        if struct_ is DLManagedTensorVersioned and words[address >> 2] != DLPACK_MAJOR_VERSION:
+            return None
+        return int(struct_.from_address(address).dl_tensor.device.device_type)
+    return None
+
+
 def take_managed(address: int, source: object, cls: type[T], call: str) -> T:
     """Own a ``DLManagedTensorVersioned`` that is in no capsule."""
     lease = _empty_lease(_VERSIONED_DELETER)
@@ -370,7 +394,12 @@ def straight_import(
                     x, device=device, copy=copy, stream=stream, assume_writable=assume_writable
                 )
             if type(x) not in straight:
-                return take(x, None, cls, call) if type(x) is PyCapsule else negotiate(x)
+                if type(x) is not PyCapsule:
+                    return negotiate(x)
+                found = take(x, None, cls, call)
+                if found._spec.device is not CPU:
+                    note_ready(found, None, None, call)
+                return found
             cell = make_cell(x.__dlpack__(max_version=DLPACK_VERSION))
             try:
                 fields = unpack_versioned(memory, open_capsule(cell, _VERSIONED))

@@ -35,7 +35,7 @@ class _Described:
 def is_ndarray(x: object) -> bool:
     """Whether `x` is exactly an ndarray; NumPy is not imported to answer."""
     numpy = sys.modules.get("numpy")
-    return numpy is not None and type(x) is numpy.ndarray
+    return type(x) is getattr(numpy, "ndarray", None)  # half imported, it has none yet
 
 
 def numpy_dtype(dtype: DType) -> Any | None:

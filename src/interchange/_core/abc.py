@@ -35,6 +35,8 @@ class Tensor(Protocol):
         ``_lend(max_version=...)`` makes capsules of this memory; unset until the first export.
     _asked : tuple[int, int] or None
         The ``max_version`` of the last export, which was checked then; unset until the first.
+    _work : Work
+        Where work on the memory may be pending; unset where nothing is, as on the host.
     """
 
     _flags: int | None
@@ -42,6 +44,7 @@ class Tensor(Protocol):
     _keep: Any
     _lend: Any
     _asked: tuple[int, int] | None
+    _work: Any
 
     @property
     def ptr(self) -> int:
@@ -63,6 +66,9 @@ class Core(Protocol):
 
     def take(self, capsule: Any, source: object, cls: type[T], call: str) -> T:
         """Consume any capsule by the letter: claim, rename, clear the destructor, own."""
+
+    def device_in(self, capsule: Any) -> int | None:
+        """Return the device type that a capsule says, without consuming it."""
 
     def take_managed(self, address: int, source: object, cls: type[T], call: str) -> T:
         """Own a ``DLManagedTensorVersioned`` that is in no capsule."""

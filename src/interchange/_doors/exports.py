@@ -1,6 +1,7 @@
 """From `Array` to other libraries, where ``library.from_dlpack(array)`` is not enough.
 
-Source: array API standard 2025.12; the libraries' own import functions.
+Source: array API standard 2025.12; the libraries' own import functions.  On a device it is said
+which stream may use the memory at once; what moves between host and device is a copy.
 """
 
 from __future__ import annotations
@@ -8,7 +9,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from interchange._array import memory
+from interchange._core._numpy import require_numpy_dtype
 from interchange._protocols import dlpack
+from interchange._streams.driver import driver_of
+from interchange._streams.handles import stream_handle
+from interchange._streams.rules import NO_SYNC, check_stream
+from interchange._terms.devices import CPU, Device
 from interchange._terms.errors import (
     ArgumentError,
     BackendUnavailableError,
@@ -16,12 +23,15 @@ from interchange._terms.errors import (
     ExchangeError,
     InterchangeError,
     ReadOnlyError,
+    UnsupportedDeviceError,
     UnsupportedDTypeError,
     show,
 )
 from interchange.abi import PyCapsule
+from interchange.abi.dlpack import DLDeviceType
 
-from .imports import asarray
+from .cuda_array_interface import to_cai
+from .imports import asarray, import_ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +92,11 @@ class Target(NamedTuple):
         copied twice.
     is_foreign : bool
         Whether what `take` raises is the library's word, and not a mistake of interchange.
+    memory : str
+        Where its arrays are: ``"host"``, ``"device"``, or ``"any"``.
+    take_on_stream : callable or None
+        ``take_on_stream(module, array, stream)``: as `take`, where the caller named the stream
+        that the array is ready on; for libraries that want to know it.
     """
 
     module: str
@@ -90,6 +105,8 @@ class Target(NamedTuple):
     may_alter: bool = False
     take_copy: Callable[[Any, Array], Any] | None = None
     is_foreign: bool = True
+    memory: str = "any"
+    take_on_stream: Callable[[Any, Array, int | None], Any] | None = None
 
 
 def _as_writable(array: Array) -> Array:
@@ -184,10 +201,32 @@ def _check_no_bits(array: Array) -> None:
 
 
 def _to_strided_view(module: Any, array: Array) -> Any:
-    """Return cuda.core's view."""
-    view = module.StridedMemoryView.from_dlpack(array, stream_ptr=-1)
+    """Return cuda.core's view, for the stream that the standard assumes."""
+    return _to_strided_view_on_stream(module, array, check_stream(None, array.device, _CALL))
+
+
+def _to_strided_view_on_stream(module: Any, array: Array, stream: int | None) -> Any:
+    """Return cuda.core's view, for a stream, which it wants to be told of host memory, too."""
+    if stream is None:  # it sends -1 on, unless memory is on the CPU, and 0 as None
+        stream = NO_SYNC if array.device is CPU else 0
+    view = module.StridedMemoryView.from_dlpack(array, stream_ptr=stream)
     _ = view.dtype  # raises where it took elements that it has no name for
     return view
+
+
+def _to_numba(module: Any, array: Array) -> Any:
+    """Return a device array of Numba; the host waits, since any stream may use it next."""
+    return _name_elements(module.as_cuda_array(to_cai(array)), array)
+
+
+def _to_numba_on_stream(module: Any, array: Array, _: int | None) -> Any:
+    """Return a device array of Numba whose stream is the one that the array is ready on."""
+    return _name_elements(module.as_cuda_array(to_cai(array), sync=False), array)
+
+
+def _name_elements(found: Any, array: Array) -> Any:
+    """Return an array of Numba with the dtype of `array`, which its typestr may not have told."""
+    return found if found.dtype.kind != "V" else found.view(require_numpy_dtype(array.dtype, _CALL))
 
 
 def _to_tvm_ffi(module: Any, array: Array) -> Any:
@@ -209,17 +248,34 @@ def _to_memoryview(_: Any, array: Array) -> memoryview:
 
 
 TARGETS: Final = {
-    "array_api_strict": Target("array_api_strict", _by_from_dlpack, keeps_readonly=True),
-    "cuda.core": Target("cuda.core.utils", _to_strided_view, keeps_readonly=True),
+    "array_api_strict": Target(
+        "array_api_strict", _by_from_dlpack, keeps_readonly=True, memory="host"
+    ),
+    "cuda.core": Target(
+        "cuda.core.utils",
+        _to_strided_view,
+        keeps_readonly=True,
+        take_on_stream=_to_strided_view_on_stream,
+    ),
+    "cupy": Target("cupy", _by_from_dlpack, keeps_readonly=False, memory="device"),
     "interchange": Target("interchange", _to_interchange, keeps_readonly=True, is_foreign=False),
     "jax": Target("jax", _to_jax, keeps_readonly=True, may_alter=True),
-    "memoryview": Target("builtins", _to_memoryview, keeps_readonly=True, is_foreign=False),
+    "memoryview": Target(
+        "builtins", _to_memoryview, keeps_readonly=True, is_foreign=False, memory="host"
+    ),
     "mlx": Target(
         "mlx.core", _to_mlx, keeps_readonly=False, may_alter=True, take_copy=_by_from_dlpack
     ),
-    "numpy": Target("numpy", _to_numpy, keeps_readonly=True, is_foreign=False),
-    "pyarrow": Target("pyarrow", _to_tensor, keeps_readonly=True),
-    "pyarrow.Array": Target("pyarrow", _to_arrow_array, keeps_readonly=True),
+    "numba": Target(
+        "numba.cuda",
+        _to_numba,
+        keeps_readonly=False,
+        memory="device",
+        take_on_stream=_to_numba_on_stream,
+    ),
+    "numpy": Target("numpy", _to_numpy, keeps_readonly=True, is_foreign=False, memory="host"),
+    "pyarrow": Target("pyarrow", _to_tensor, keeps_readonly=True, memory="host"),
+    "pyarrow.Array": Target("pyarrow", _to_arrow_array, keeps_readonly=True, memory="host"),
     "torch": Target("torch", _to_torch, keeps_readonly=False),
     "tvm_ffi": Target("tvm_ffi", _to_tvm_ffi, keeps_readonly=False),
     "warp": Target("warp", _to_warp, keeps_readonly=False),
@@ -228,7 +284,13 @@ TARGETS: Final = {
 
 
 def convert(
-    x: Any, library: str, /, *, copy: bool | None = None, assume_writable: bool = False
+    x: Any,
+    library: str,
+    /,
+    *,
+    copy: bool | None = None,
+    assume_writable: bool = False,
+    stream: Any = None,
 ) -> Any:
     """Return `x` as an array of a named library, by the best way in that it has.
 
@@ -239,10 +301,15 @@ def convert(
     library : str
         One of `interchange.TARGETS`, such as ``"torch"``.
     copy : bool, optional
-        None: share the memory or raise.  True: hand over a copy.  False: as None, and also refuse
-        copies on the way in.
+        None: share the memory or raise.  True: hand over a copy, on the host or on a device as the
+        library needs it.  False: as None, and also refuse copies on the way in.
     assume_writable : bool, default False
         Take memory to be writable whose producer cannot say (a legacy capsule).
+    stream : None, int or stream object, optional
+        Where device memory will be used: that stream waits for the producer's, and the host does
+        not.  -1 waits for nothing.  Left out, the library sees to it: CuPy, PyTorch and JAX let
+        their current stream wait, Numba the host; a view of cuda.core, which has no stream of its
+        own, is ready on the legacy default stream.
 
     Returns
     -------
@@ -258,6 +325,11 @@ def convert(
     ReadOnlyError
         The memory is read-only, or not known to be writable, and the library's arrays would forget
         it (DLP-RO-3).
+    UnsupportedDeviceError
+        The library's arrays are on the host, and the memory is not (DLP-DEV-6), or the other way
+        round (IX-CONVERT-2).
+    StreamError
+        `stream` names no stream where the memory is.
     ExchangeError
         The library cannot describe the array, or would cast it (IX-CONVERT-2); `x` refuses to hand
         out its memory (IX-PROTOCOL-1).
@@ -273,15 +345,20 @@ def convert(
     take, shares = target.take, True
     if copy and target.take_copy is not None:
         take, shares, copy = target.take_copy, False, None
-    array = _import(x, copy=copy, assume_writable=assume_writable)
-    if shares and array.readonly is not False and not target.keeps_readonly:
+    array = _import(x, copy=copy, assume_writable=assume_writable, stream=stream)
+    if shares and not copy and array.readonly is not False and not target.keeps_readonly:
         kind = "read-only memory" if array.readonly else "memory not known to be writable"
         way_out = "pass copy=True" + ("" if array.readonly else " or assume_writable=True")
         what = f"{kind}, of which {library} would not know"
         raise ReadOnlyError(_CALL, what, "DLP-RO-3", way_out)
+    array = _place(array, x, target, library, copy=copy)
     module = _import_target(library, target)
     try:
-        result = take(module, array)
+        if stream is None or target.take_on_stream is None:
+            result = take(module, array)
+        else:
+            handle = check_stream(stream_handle(stream, _CALL), array.device, _CALL)
+            result = target.take_on_stream(module, array, handle)
     except InterchangeError:
         raise
     except Exception as error:
@@ -294,20 +371,54 @@ def convert(
     return result
 
 
-def _import(x: Any, *, copy: bool | None, assume_writable: bool) -> Array:
-    """Return `x` as an Array; host memory is copied here, where the copy is aligned."""
+def _import(x: Any, *, copy: bool | None, assume_writable: bool, stream: Any) -> Array:
+    """Return `x` as an Array where it is; no copy is made here, but perhaps by the producer."""
+    only_shared = False if copy is False else None
     try:
-        if not copy:
-            return asarray(x, copy=copy, assume_writable=assume_writable)
-        array = asarray(x)
-        if array.device.is_host_accessible or type(x) is PyCapsule:
-            return array.copy()
-        return asarray(x, copy=True)
+        if stream is None:
+            array = asarray(x, copy=only_shared)
+        else:
+            array = import_ordered(x, stream, _CALL)
+            check_stream(stream_handle(stream, _CALL), array.device, _CALL)
     except InterchangeError:
         raise
     except BufferError as error:  # how a producer refuses, by the standard
         what = f"{type(x).__qualname__} gives no memory ({_first_line(error)})"
         raise ExchangeError(_CALL, what, "IX-PROTOCOL-1") from error
+    if assume_writable and not copy:
+        array = array.__copy__()
+        dlpack.settle(array, copy=only_shared, assume_writable=True, call=_CALL)
+    return array
+
+
+def _place(array: Array, x: Any, target: Target, library: str, *, copy: bool | None) -> Array:
+    """Return the memory where the library can have it, copied if that was asked for."""
+    there = array.device
+    if target.memory == "host" and not there.is_host_accessible:
+        if not copy:
+            what = f"{library} has arrays on the host alone, and the memory is on {there}"
+            way_out = "pass copy=True, and it is copied to the host"
+            raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", way_out)
+        return memory.move_array(array, CPU, None, _CALL)
+    if target.memory == "device" and (there is CPU or (copy and there.is_host_accessible)):
+        if not copy:
+            what = f"{library} has arrays on devices alone, and the memory is on {there}"
+            way_out = "pass copy=True, and it is copied to the current device"
+            raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", way_out)
+        return memory.move_array(array, _current_device(), None, _CALL)
+    if target.memory == "host" and there is not CPU:
+        array = memory.share_with_host(array, None, _CALL)
+    if not copy:
+        return array
+    if there.is_host_accessible or there.type in memory.COPIED_BY_DRIVERS or type(x) is PyCapsule:
+        return memory.copy_array(array, type(array), "C", _CALL)
+    return asarray(x, copy=True)  # nobody here can: its producer may
+
+
+def _current_device() -> Device:
+    """Return the device that is current in the calling thread."""
+    cuda = Device(DLDeviceType.kDLCUDA)
+    return Device(cuda.type, driver_of(cuda, _CALL).current_device(_CALL))
 
 
 def _check_unaltered(sent: Array, found: Array, library: str, *, shares: bool) -> None:

@@ -8,29 +8,40 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange import _core
-from interchange._array import Array
+from interchange._array import Array, memory
 from interchange._array.memory import check_ints
-from interchange._protocols import dlpack, host
+from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._protocols.habits import straight
 from interchange._streams.handles import stream_handle
-from interchange._streams.rules import STREAM_RULES, check_stream
-from interchange._terms.devices import CPU, Device, is_index
+from interchange._streams.ordering import home_of, note_consumer, note_ready, order_before
+from interchange._streams.rules import (
+    NO_SYNC,
+    PER_THREAD_DEFAULT_STREAM,
+    STREAM_RULES,
+    check_stream,
+    streams_of,
+)
+from interchange._streams.work import Work, producer_of, work_of
+from interchange._terms.devices import NAMES, Device, is_index
 from interchange._terms.dtypes import DType
 from interchange._terms.errors import (
     ArgumentError,
     CopyNeededError,
     ExchangeError,
     NoProtocolError,
+    StreamError,
     UnsupportedDTypeError,
     show,
 )
 from interchange._terms.layout import Layout
 from interchange.abi import PyCapsule
+from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:
     from interchange._terms.typing import SupportsDLPack
 
 _DLPACK = "from_dlpack()"
+_HANDLES_END = 2**64
 _ASARRAY = "asarray()"
 
 
@@ -94,23 +105,66 @@ def from_dlpack(
     target = None if device is None else Device.of(device, _DLPACK)
     handle = stream_handle(stream, _DLPACK)
     if type(x) is Array:
-        array = x.__copy__()
+        dlpack.settle(x.__copy__(), copy=None, assume_writable=assume_writable, call=_DLPACK)
+        moves = copy is True or target not in {None, x.device}
+        array = x.__copy__() if moves else on_stream(x, handle, stream, _DLPACK)
     elif type(x) is PyCapsule:
+        if handle is not None:
+            check_stream_of_capsule(x, handle)
         array = _core.take(x, None, Array, _DLPACK)
-        if array.device.type in STREAM_RULES:
-            check_stream(handle, array.device, _DLPACK)
+        note_ready(array, handle, stream, _DLPACK)
     else:
-        array = dlpack.import_(x, Array, device=target, copy=copy, stream=handle, call=_DLPACK)
+        array = dlpack.import_(
+            x, Array, device=target, copy=copy, stream=handle, keep=stream, call=_DLPACK
+        )
     needs_copy = dlpack.settle(array, copy=copy, assume_writable=assume_writable, call=_DLPACK)
-    return _place(array, target, needs_copy=needs_copy)
+    return place(array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=_DLPACK)
 
 
-def _place(array: Array, target: Device | None, *, needs_copy: bool) -> Array:
+def check_stream_of_capsule(capsule: Any, handle: int) -> None:
+    """Refuse a stream that is none on the device of a capsule, before the capsule is consumed.
+
+    Handles are the same everywhere; 0, 1 and 2 are what devices differ about.
+    """
+    if not NO_SYNC <= handle < _HANDLES_END:
+        what = f"stream={show(handle)} is not a stream on any device"
+        raise StreamError(_DLPACK, what, "DLP-STREAM-2")
+    if not 0 <= handle <= PER_THREAD_DEFAULT_STREAM:
+        return
+    where = _core.device_in(capsule)
+    if where in NAMES and where in STREAM_RULES:
+        check_stream(handle, Device(where), _DLPACK)
+
+
+def place(
+    array: Array,
+    target: Device | None,
+    *,
+    copy: bool | None,
+    needs_copy: bool,
+    stream: Any = None,
+    call: str,
+) -> Array:
     """Return the array where it is wanted, copied if that is still to be done."""
-    is_there = target is CPU and array.device.is_host_accessible
-    if target is not None and target is not array.device and not is_there:
-        array = array.to_device(target)
-    return array.copy() if needs_copy else array
+    if target is not None and target is not array.device:
+        moved = memory.move_array(array, target, stream, call, copy=copy)
+        needs_copy = needs_copy and moved._keep is array._keep
+        array = moved
+    if not needs_copy:
+        return array
+    handle = stream_handle(stream, call) if array.device.type in STREAM_RULES else None
+    return memory.copy_array(array, Array, "C", call, handle)
+
+
+def on_stream(array: Array, handle: int | None, keep: Any, call: str) -> Array:
+    """Return an alias of an Array that is ready on a stream, or where it was if none is named."""
+    alias = array.__copy__()
+    streams = streams_of(array.device)
+    if keep is not None and streams is not None:
+        consumer = check_stream(handle, streams, call)
+        order_before(array, consumer, call)
+        note_consumer(alias, consumer, keep, call, producer_of(work_of(array)))
+    return alias
 
 
 def from_buffer(x: Any, /) -> Array:
@@ -194,9 +248,10 @@ def asarray(
 
     1. an `Array` itself, and an object with ``__interchange__`` (the `Producer` mixin);
     2. DLPack, or a bare capsule;
-    3. ``__array_interface__``, where DLPack refused or is not spoken;
-    4. the buffer protocol, likewise;
-    5. ``__array__``, which may copy: it is left out when `copy` is False.
+    3. ``__cuda_array_interface__``, where DLPack refused or is not spoken;
+    4. ``__array_interface__``, likewise;
+    5. the buffer protocol, likewise;
+    6. ``__array__``, which may copy: it is left out when `copy` is False.
 
     Parameters
     ----------
@@ -240,12 +295,15 @@ def asarray(
     if wanted is not None and array.dtype is not wanted:
         what = f"{type(x).__name__} has elements of {array.dtype}, wanted {wanted}"
         raise UnsupportedDTypeError(_ASARRAY, what, "IX-CAST-1")
-    return _place(array, target, needs_copy=copy is True and not copied)
+    needs_copy = copy is True and not copied
+    return place(array, target, copy=copy, needs_copy=needs_copy, call=_ASARRAY)
 
 
-def import_ordered(x: Any, stream: Any) -> Array:
-    """Import whatever `x` speaks, for use on `stream`."""
-    return _first_that_works(x, None, None, stream)[0]
+def import_ordered(x: Any, stream: Any, call: str) -> Array:
+    """Import whatever `x` speaks, ready on `stream` where its device has streams."""
+    handle = stream_handle(stream, call)
+    array, _ = _first_that_works(x, None, None, stream)
+    return on_stream(array, handle, stream, call)
 
 
 def _first_that_works(
@@ -253,30 +311,61 @@ def _first_that_works(
 ) -> tuple[Array, bool]:
     """Return an Array of `x` by the first protocol that it speaks, and whether it is a copy."""
     if isinstance(x, Array):
-        return x, False
+        return x, False  # who names a stream orders it
     describe = getattr(type(x), "__interchange__", None)
     if describe is not None:
         return check_described(describe(x), x, _ASARRAY), False
+    raw = _record_of_the_host(x)
+    if raw is not None:
+        return import_cai(raw, x, _ASARRAY), False
     if type(x) is PyCapsule or hasattr(x, "__dlpack__"):
         try:
             return from_dlpack(x, device=target, copy=copy, stream=stream), copy is True
         except BufferError:
-            found = _by_host_protocols(x)
+            found = _by_other_protocols(x)
             if found is None:
                 raise
             return found, False
-    found = _by_host_protocols(x)
+    found = _by_other_protocols(x)
     return _through_numpy(x, copy) if found is None else (found, False)
 
 
-def _by_host_protocols(x: Any) -> Array | None:
-    """Return an Array of `x` by the array interface or the buffer protocol, or None for neither."""
+def _record_of_the_host(x: Any) -> Any:
+    """Return the CUDA record of an array that DLPack says is on the host: it says where work is.
+
+    So are managed and page-locked arrays of numba-cuda, which are ndarrays.
+    """
+    raw = getattr(x, cuda_array_interface.ATTRIBUTE, None)
+    if raw is None or not hasattr(x, "__dlpack_device__"):
+        return None
+    return raw if x.__dlpack_device__() == (DLDeviceType.kDLCPU, 0) else None
+
+
+def _by_other_protocols(x: Any) -> Array | None:
+    """Return an Array of `x` by an array interface or the buffer protocol, or None for none."""
+    raw = getattr(x, cuda_array_interface.ATTRIBUTE, None)
+    if raw is not None:
+        return import_cai(raw, x, _ASARRAY)
     if hasattr(x, "__array_interface__"):
         return from_array_interface(x)
     try:
         return from_buffer(x)
     except NoProtocolError:
         return None
+
+
+def import_cai(raw: Any, x: Any, call: str) -> Array:
+    """Return an Array of a record that `x` gave, with the policies that are the default."""
+    return cuda_array_interface.import_record(
+        raw,
+        x,
+        Array,
+        owner=x,
+        dtype=None,
+        sync=cuda_array_interface.SYNCS,
+        unsynced="legacy",
+        call=call,
+    )
 
 
 def _through_numpy(x: Any, copy: bool | None) -> tuple[Array, bool]:
@@ -331,7 +420,8 @@ def from_pointer(
     readonly : bool, default False
         Whether the memory must not be written.
     stream : None, int or object with ``__cuda_stream__``, optional
-        Where work on the memory is pending; None on host memory.
+        Where work on the memory is pending, which consumers are made to wait for; None where
+        nothing is, and on host memory.
 
     Returns
     -------
@@ -362,8 +452,9 @@ def from_pointer(
         what = f"strides={steps} for shape={extents}"
         raise ArgumentError(call, what, "IX-POINTER-1")
     where = Device.of(device, call)
-    check_stream(stream_handle(stream, call), where, call)
-    return host.describe_memory(
+    handle = stream_handle(stream, call)
+    consumer = None if stream is None else check_stream(handle, streams_of(where) or where, call)
+    array = host.describe_memory(
         int(ptr),
         DType.of(dtype, call),
         Layout(extents, steps),
@@ -374,3 +465,6 @@ def from_pointer(
         call=call,
         device=where,
     )
+    if consumer is not None and consumer != NO_SYNC:
+        array._work = Work(consumer, home_of(where, consumer, call), stream)
+    return array

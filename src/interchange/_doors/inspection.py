@@ -202,7 +202,7 @@ def _inspect_producer(x: Any) -> Report:
     if device is not None and device.type in STREAM_RULES:
         wanted["stream"] = -1  # nothing will be read, so that nobody need wait
     try:
-        capsule = None if habit is None else habit.ask(x.__dlpack__, wanted)
+        capsule = None if habit is None else habit.ask(x.__dlpack__, wanted)[0]
     except Exception as error:  # noqa: BLE001 - as above
         report.fields["capsule"] = f"refused: {type(error).__name__}: {error}"
         return report

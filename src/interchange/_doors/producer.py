@@ -69,5 +69,9 @@ class Producer:
     def __array_interface__(self) -> dict[str, Any]:
         return self._described().__array_interface__
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return self._described().__cuda_array_interface__
+
     def __buffer__(self, flags: int, /) -> memoryview:
         return self._described().__buffer__(flags)

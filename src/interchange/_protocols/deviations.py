@@ -250,6 +250,124 @@ DEVIATIONS: Final = (
         "DLP-LIFE-4",
         "the capsule is renamed and its deleter called from a finaliser, where it can do no harm",
     ),
+    # ------------------------------------------------ on CUDA devices
+    Deviation(
+        "cuda.core",
+        "1.2.2",
+        "__dlpack__(stream=) of buffers and views inserts no wait: they know of no pending work",
+        "DLP-STREAM-6",
+        "none can: name the stream, with from_pointer(stream=), borrow(back=) or Stream.wait()",
+    ),
+    Deviation(
+        "cuda.core",
+        "1.2.2",
+        "__dlpack__(stream=0) is taken",
+        "DLP-STREAM-2",
+        "0 is refused before a producer is asked",
+    ),
+    Deviation(
+        "cuda.core",
+        "1.2.2",
+        "StridedMemoryView.from_dlpack() sends -1 on to page-locked memory, which has no streams",
+        "DLP-STREAM-1",
+        "convert() passes 0 there, which is sent as None",
+        "https://github.com/NVIDIA/cuda-python/issues/473",
+    ),
+    Deviation(
+        "cuda.core",
+        "1.2.2",
+        "from_cuda_array_interface() raises AssertionError for records whose stream is 0",
+        "CAI-STREAM-1",
+        "records of ours have 1; those of others are refused with a rule",
+    ),
+    Deviation(
+        "cuda.core",
+        "1.2.2",
+        "from_cuda_array_interface() refuses records of versions below 3",
+        "CAI-VER-1",
+        "to_cai() makes a record of version 3 of any",
+    ),
+    Deviation(
+        "cuda.core",
+        "1.2.2",
+        "from_cuda_array_interface() makes views of bfloat16 whose dtype is void",
+        "CAI-TYPESTR-2",
+        "convert() hands arrays over by DLPack",
+    ),
+    Deviation(
+        "numba",
+        "numba-cuda 0.30.4",
+        "arrays speak no DLPack, in either direction",
+        "DLP-NEG-1",
+        "asarray() and convert() go by the CUDA Array Interface",
+        "https://github.com/NVIDIA/numba-cuda/issues/122",
+    ),
+    Deviation(
+        "numba",
+        "numba-cuda 0.30.4",
+        "arrays made with default_stream() publish stream 0",
+        "CAI-STREAM-1",
+        "they are refused; make them with legacy_default_stream(), which is the same stream",
+        "https://github.com/numba/numba/pull/5136",
+    ),
+    Deviation(
+        "numba",
+        "numba-cuda 0.30.4",
+        "arrays without a stream publish None, whatever is pending on the legacy default stream",
+        "CAI-STREAM-2",
+        "none can: give them a stream, or import their record with its stream set to 1",
+        "https://github.com/numba/numba/pull/5162",
+    ),
+    Deviation(
+        "numba",
+        "numba-cuda 0.30.4",
+        "records of arrays with a stride of 0 have strides None, as if they were in C order",
+        "CAI-STRIDES-1",
+        "the array itself is asked for its strides",
+    ),
+    Deviation(
+        "numba",
+        "numba-cuda 0.30.4",
+        "managed and mapped arrays are also NumPy's, and say by DLPack that they are on the CPU",
+        "DLP-STREAM-9",
+        "asarray() goes by their record, asks the driver, and waits before the host reads",
+    ),
+    Deviation(
+        "numba",
+        "numba-cuda 0.30.4",
+        "as_cuda_array() forgets that memory is read-only, and the array's record denies it",
+        "DLP-RO-3",
+        "convert() refuses read-only memory unless a copy is allowed",
+        "https://github.com/numba/numba/issues/1229",
+    ),
+    Deviation(
+        "numba",
+        "numba-cuda 0.30.4",
+        "as_cuda_array() takes a record whose stream is 0, and publishes it again",
+        "CAI-STREAM-1",
+        "records of ours have 1",
+    ),
+    Deviation(
+        "numba",
+        "numba-cuda 0.30.4",
+        "as_cuda_array() waits for nothing where the record's version is below 3, or sync=False",
+        "CAI-STREAM-2",
+        "to_cai(version=2) waits first; convert(stream=) orders the stream that is named",
+    ),
+    Deviation(
+        "numba",
+        "numba-cuda 0.30.4",
+        "as_cuda_array() makes void elements of bfloat16",
+        "CAI-TYPESTR-2",
+        "convert() gives the array its dtype",
+    ),
+    Deviation(
+        "tvm_ffi",
+        "0.1.15",
+        "__dlpack__(stream=) inserts no wait, though from_dlpack() made another stream wait",
+        "DLP-STREAM-6",
+        "none can: pass tensors on in the stream that they were taken for",
+    ),
 )
 """Every deviation that interchange knows of."""
 
@@ -299,6 +417,18 @@ EXPORT_GUARDS: Final[dict[str, Callable[[Any], tuple[str, str, str] | None]]] = 
     "torch": torch_lost_meaning,
 }
 """Library -> what the export of an object would lose, by which rule, and a way out."""
+
+
+def numba_tells_strides(raw: Any, x: Any) -> Any:
+    """Return the record of an array of numba-cuda with the strides that it left out."""
+    if not isinstance(raw, dict) or raw.get("strides") is not None:
+        return raw
+    strides = getattr(x, "strides", ())
+    return {**raw, "strides": tuple(strides)} if 0 in strides else raw
+
+
+RECORD_GUARDS: Final[dict[str, Callable[[Any, Any], Any]]] = {"numba": numba_tells_strides}
+"""Library -> what mends the record that one of its objects gave."""
 
 NATIVE_RELEASE: Final = frozenset(
     {

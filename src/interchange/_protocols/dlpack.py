@@ -7,16 +7,20 @@ capsule, and only then what the capsule says.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
-from interchange._streams.rules import STREAM_RULES, check_stream
+from interchange._streams.driver import driver_of
+from interchange._streams.ordering import note_consumer, note_ready, order_before
+from interchange._streams.rules import NO_SYNC, STREAM_RULES, check_stream
 from interchange._terms.devices import CPU, HOST_ACCESSIBLE, Device, is_pair
 from interchange._terms.errors import (
     ArgumentError,
     CopyNeededError,
     ExchangeError,
+    InterchangeError,
     NoProtocolError,
     ReadOnlyError,
     UnsupportedDeviceError,
@@ -71,7 +75,14 @@ def device_of(x: Any, call: str) -> Device:
 
 
 def import_(
-    x: Any, cls: type[T], *, device: Device | None, copy: bool | None, stream: int | None, call: str
+    x: Any,
+    cls: type[T],
+    *,
+    device: Device | None,
+    copy: bool | None,
+    stream: int | None,
+    keep: Any = None,
+    call: str,
 ) -> T:
     """Import an object with ``__dlpack__``.
 
@@ -87,6 +98,8 @@ def import_(
         As in the standard.
     stream : int or None
         Handle of the consumer's stream; sent only to producers with streams.
+    keep : object
+        What the handle was taken from, kept alive with the memory.
     call : str
         Named in errors.
 
@@ -108,7 +121,8 @@ def import_(
         if found is not None:
             return found
     source = device_of(x, call)
-    capsule = _ask(x, habit, _keywords(source, device, stream, copy, call))
+    wanted = _keywords(source, device, stream, copy, habit, call)
+    capsule, sent = _ask(x, habit, wanted, source)
     alone = habit.native_release and sys.getrefcount(capsule) == _core.ALONE
     try:
         tensor = (_core.take_fresh if alone else _core.take)(capsule, x, cls, call)
@@ -123,32 +137,83 @@ def import_(
         tensor._flags = (tensor._flags or 0) | READ_ONLY
     elif tensor._flags is None and habit.library in WRITABLE:
         tensor._flags = 0
+    if tensor._spec.device.type in STREAM_RULES:
+        _order_arrival(tensor, sent, stream, keep, call)
     return tensor
 
 
+def _order_arrival(
+    tensor: Tensor, sent: dict[str, Any], stream: int | None, keep: Any, call: str
+) -> None:
+    """Note where memory is ready: on the stream that its producer was told, or made so here.
+
+    A producer that was told of no stream is taken to be ready on the standard's default.
+    """
+    wanted = check_stream(stream, tensor._spec.device, call)
+    if wanted == NO_SYNC:
+        return
+    note_ready(tensor, sent.get("stream"), keep, call)
+    if "stream" not in sent and stream is not None:
+        order_before(tensor, wanted, call)
+        note_consumer(tensor, wanted, keep, call)
+
+
 def _keywords(
-    source: Device, device: Device | None, stream: int | None, copy: bool | None, call: str
+    source: Device,
+    device: Device | None,
+    stream: int | None,
+    copy: bool | None,
+    habit: Habit,
+    call: str,
 ) -> dict[str, Any]:
     """Return what to ask a producer on `source` for."""
     wanted: dict[str, Any] = {"max_version": DLPACK_VERSION}
-    moves_to_host = device is not None and device == CPU != source
-    if source.type in STREAM_RULES and not moves_to_host:
+    moves = device is not None and device != source and habit.may_take("dl_device")
+    if source.type in STREAM_RULES and not (moves and device == CPU):
         wanted["stream"] = check_stream(stream, source, call)
-    if device is not None and device != source:
+    if moves and device is not None:
         wanted["dl_device"] = device.__dlpack_device__()
     if copy is not None:
         wanted["copy"] = copy
     return wanted
 
 
-def _ask(x: Any, habit: Habit, wanted: dict[str, Any]) -> Any:
-    """Return the capsule of a producer; one that makes no copies is asked to share."""
+def _ask(
+    x: Any, habit: Habit, wanted: dict[str, Any], source: Device
+) -> tuple[Any, dict[str, Any]]:
+    """Return the capsule of a producer, and the keywords that it was sent.
+
+    One that neither copies nor moves is asked to share.
+
+    Some refuse while another device is current (``torch``): those are asked again on theirs.
+    """
     try:
         return habit.ask(x.__dlpack__, wanted)
     except BufferError:
-        if wanted.pop("copy", None) is not True:
+        moves = wanted.pop("dl_device", None) is not None
+        copies = wanted.get("copy") is True and wanted.pop("copy")
+        if moves and wanted.get("copy") is False:
             raise
-        return habit.ask(x.__dlpack__, wanted)
+        elsewhere = _on_its_device(source)
+        if not (moves or copies) and elsewhere is None:
+            raise
+        if source.type in STREAM_RULES:
+            wanted.setdefault("stream", STREAM_RULES[source.type].default)
+        with elsewhere or contextlib.nullcontext():
+            return habit.ask(x.__dlpack__, wanted)
+
+
+def _on_its_device(device: Device) -> contextlib.AbstractContextManager[None] | None:
+    """Return what makes a producer's device current, where a driver says that another one is."""
+    if device.type not in {DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM}:
+        return None
+    try:
+        driver = driver_of(device, "from_dlpack()")
+        if driver.current_device("from_dlpack()") == device.id:
+            return None
+    except InterchangeError:
+        return None
+    return driver.on_device(device.id, "from_dlpack()")
 
 
 def _tell_device(found: Device, said: Device, wanted: Device | None) -> str | None:
@@ -235,12 +300,3 @@ def export_flags(tensor: Tensor, *, versioned: bool, call: str) -> int:
         what = f"a legacy capsule of {tensor._spec.dtype}"
         raise ExchangeError(call, what, "DLP-DTYPE-4", "ask with max_version=(1, 1) or newer")
     return 0
-
-
-def check_export_stream(stream: object, device: Device, call: str) -> None:
-    """Refuse a stream that is none on `device`, and an order that this release cannot make."""
-    handle = check_stream(stream, device, call)
-    if handle is None or handle == -1:
-        return
-    what = f"stream={handle} on {device}"
-    raise ExchangeError(call, what, "DLP-STREAM-6")

@@ -71,21 +71,32 @@ class Habit:
         self.keywords, self.forwards = _read_keywords(method)
         self.table = _find_table(cls, self.library)
 
-    def ask(self, method: Any, wanted: dict[str, Any]) -> Any:
-        """Call a bound ``__dlpack__`` with those of the `wanted` keywords that it takes."""
+    def may_take(self, keyword: str) -> bool:
+        """Whether a keyword is worth sending; True also where nobody knows."""
+        return self.forwards or self.keywords is None or keyword in self.keywords
+
+    def ask(self, method: Any, wanted: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Call a bound ``__dlpack__`` with those of the `wanted` keywords that it takes.
+
+        Returns
+        -------
+        tuple
+            What it gave, and the keywords that it was sent.
+        """
         if self.keywords is not None and not self.forwards:
             known = self.keywords
-            return method(**{key: value for key, value in wanted.items() if key in known})
+            sent = {key: value for key, value in wanted.items() if key in known}
+            return method(**sent), sent
         return self._ask_with_fewer(method, wanted)
 
-    def _ask_with_fewer(self, method: Any, wanted: dict[str, Any]) -> Any:
+    def _ask_with_fewer(self, method: Any, wanted: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Call, and call again with fewer keywords while they are what is refused."""
         first: TypeError | None = None
         try:
             for fewer in (KEYWORDS, ("stream",), ()):
                 sent = {key: value for key, value in wanted.items() if key in fewer}
                 try:
-                    return method(**sent)
+                    return method(**sent), sent
                 except TypeError as error:
                     if not self._refuses_keywords(error):
                         raise  # the keywords are right, and the error is the producer's own

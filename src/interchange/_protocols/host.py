@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from interchange import _core
 from interchange._core._numpy import ndarray_over, require_numpy_dtype
 from interchange._core._reading import place
+from interchange._streams.ordering import wait_on_host
 from interchange._terms.devices import CPU
-from interchange._terms.dtypes import DType, from_format, from_typestr
+from interchange._terms.dtypes import DType, from_format
 from interchange._terms.errors import (
     ExchangeError,
     NoProtocolError,
@@ -25,7 +26,7 @@ from interchange._terms.errors import (
     refuse_record,
     show,
 )
-from interchange._terms.layout import Layout, problem, strides_in_elements
+from interchange._terms.layout import Layout, problem
 from interchange._terms.spec import Spec
 from interchange.abi import (
     BrokenRule,
@@ -33,12 +34,12 @@ from interchange.abi import (
     buffer_address,
     format_record,
     parse_record,
-    parse_typestr,
 )
 from interchange.abi.capsules import anchor
 
 from .deviations import is_masked
 from .dlpack import READ_ONLY
+from .records import dtype_of, is_plain, layout_of, parse_with_hint
 
 if TYPE_CHECKING:
     from interchange._core import Tensor
@@ -83,19 +84,6 @@ def describe_memory(
     return _core.describe(ptr, spec, READ_ONLY if readonly else 0, owner, keep, cls)
 
 
-def _layout(
-    shape: tuple[int, ...], steps: tuple[int, ...] | None, itemsize: int, call: str
-) -> Layout:
-    """Return the layout of a shape and byte strides."""
-    if steps is None:
-        return Layout(shape)
-    strides = strides_in_elements(shape, steps, itemsize)
-    if strides is None:
-        what = f"byte strides {steps} with elements of {itemsize} bytes"
-        raise ExchangeError(call, what, "DLP-STRIDES-3")
-    return Layout(shape, strides)
-
-
 # ---------------------------------------------------------------- in
 
 
@@ -125,7 +113,7 @@ def import_buffer(x: Any, cls: type[T], call: str) -> T:
         raise ExchangeError(call, what, "BUF-SUBOFFSETS-1")
     dtype = from_format(view.format, view.itemsize, call)
     shape = tuple(view.shape or ())
-    layout = _layout(shape, tuple(view.strides or ()), dtype.itemsize, call)
+    layout = layout_of(shape, tuple(view.strides or ()), dtype.itemsize, call)
     return describe_memory(
         buffer_address(view),
         dtype,
@@ -156,16 +144,16 @@ def import_array_interface(x: Any, cls: type[T], call: str) -> T:
     try:
         if isinstance(raw, dict) and not isinstance(raw.get("data"), tuple):
             raw, keep = _resolve_buffer(raw, x, call)
-        record = _parse(raw, x)
+        record = parse_with_hint(raw, getattr(x, "dtype", None))
     except BrokenRule as broken:
         refuse_record(call, broken)
     if record.mask is not None or is_masked(x):
         raise ExchangeError(call, "the array has masked elements", "AI-MASK-1")
-    if not _is_plain(record):
+    if not is_plain(record):
         what = f"descr is {show(record.descr)}"
         raise UnsupportedDTypeError(call, what, "AI-DESCR-1")
-    dtype = _dtype_of(x, record, call)
-    layout = _layout(record.shape, record.strides, dtype.itemsize, call)
+    dtype = dtype_of(record, getattr(x, "dtype", None), call)
+    layout = layout_of(record.shape, record.strides, dtype.itemsize, call)
     return describe_memory(
         record.ptr,
         dtype,
@@ -189,49 +177,12 @@ def _resolve_buffer(raw: dict[str, Any], x: Any, call: str) -> tuple[dict[str, A
     offset = as_index(given) if hasattr(given, "__index__") else None
     partial = parse_record({**raw, "data": (0, view.readonly)})
     itemsize = partial.typestr.itemsize
-    layout = _layout(partial.shape, partial.strides, itemsize, call)
+    layout = layout_of(partial.shape, partial.strides, itemsize, call)
     low, high = layout.byte_bounds(itemsize)
     if offset is None or low + offset < 0 or high + offset > view.nbytes:
         what = f"offset {show(given)} with shape {layout.shape} leaves {view.nbytes} bytes"
         raise ExchangeError(call, what, "CAI-DATA-1")
     return {**raw, "data": (buffer_address(view) + offset, view.readonly)}, (view, x, raw)
-
-
-def _parse(raw: Any, x: Any) -> InterfaceRecord:
-    """Read a record; a type string outside the grammar stands for the object's own dtype."""
-    try:
-        return parse_record(raw)
-    except BrokenRule as broken:
-        hint = getattr(x, "dtype", None)
-        if broken.rule != "CAI-TYPESTR-1" or hint is None:
-            raise
-        return parse_record({**raw, "typestr": f"|V{DType.of(hint).itemsize}", "descr": None})
-
-
-def _dtype_of(x: Any, record: InterfaceRecord, call: str) -> DType:
-    """Return the element type; where the typestr does not tell, the object's own dtype may."""
-    try:
-        return from_typestr(record.typestr, call)
-    except UnsupportedDTypeError as error:
-        hint = getattr(x, "dtype", None)
-        if error.rule != "CAI-TYPESTR-2" or hint is None:
-            raise
-    found = DType.of(hint, call)
-    if found.itemsize != record.typestr.itemsize or found.is_packed:
-        what = f"typestr {str(record.typestr)!r} with dtype {hint}"
-        raise UnsupportedDTypeError(call, what, "CAI-TYPESTR-2")
-    return found
-
-
-def _is_plain(record: InterfaceRecord) -> bool:
-    """Whether ``descr`` says no more than the typestr does; a field's name is ignored."""
-    if record.descr is None:
-        return True
-    try:
-        ((_, typestr),) = record.descr
-        return parse_typestr(typestr) == record.typestr
-    except (TypeError, ValueError):  # BrokenRule is a ValueError
-        return False
 
 
 # ---------------------------------------------------------------- out
@@ -251,6 +202,7 @@ def as_ndarray(tensor: Tensor, call: str, *, carrier: bool = False) -> Any:
     the elements are plain bytes of the right size.
     """
     check_host(tensor, call)
+    wait_on_host(tensor, call)
     spec = tensor._spec
     if spec.dtype.is_packed:
         raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "DLP-DTYPE-5")
@@ -289,6 +241,7 @@ def array_interface(tensor: Tensor) -> dict[str, Any] | None:
     typestr = spec.dtype.typestr
     if not spec.device.is_host_accessible or typestr is None:
         return None
+    wait_on_host(tensor, "Array.__array_interface__")
     steps = spec.layout.strides_in_bytes(spec.dtype.itemsize)
     strides = None if spec.layout.is_c_contiguous else steps
     readonly = not _is_writable(tensor)
@@ -300,5 +253,6 @@ def array_interface(tensor: Tensor) -> dict[str, Any] | None:
 
 def raw_bytes(tensor: Tensor, *, readonly: bool) -> Any:
     """Return the memory of an array whose elements lie side by side, as an ndarray of bytes."""
+    wait_on_host(tensor, "raw_bytes()")
     spec = Spec(DType(1, 8), CPU, Layout((tensor._spec.nbytes,)))
     return ndarray_over(tensor.ptr, spec, tensor._keep, readonly=readonly)

@@ -1,39 +1,113 @@
 """Any stream-like object to a handle.
 
-Source: the ``__cuda_stream__`` protocol of cuda.core: a method that returns ``(0, handle)``.
+Source: the ``__cuda_stream__`` protocol of cuda.core, a method (before 0.2 an attribute) that gives
+``(0, handle)``; the attributes under which libraries that do not have it keep the handle.
 """
 
 from __future__ import annotations
 
+import ctypes
+from operator import index as as_index
+from typing import Any, Final
+
 from interchange._terms.devices import is_index, is_pair
 from interchange._terms.errors import StreamError, show
 
+ATTRIBUTES: Final = {
+    "cuda_stream": "PyTorch, Warp",
+    "ptr": "CuPy",
+    "handle": "Numba, PyCUDA, cuda.core",
+}
+"""Attribute with a stream's handle -> whose streams have it; asked in this order."""
 
-def stream_handle(stream: object, call: str) -> int | None:
-    """Return the handle of `stream`, which is None, an int or has ``__cuda_stream__``.
+_HANDLE_TYPES: Final = frozenset({"CUstream", "cudaStream_t", "hipStream_t", "ihipStream_t"})
+_HANDLES_END: Final = 2**64
+_VERSION: Final = 0  # of the protocol
+
+
+def stream_handle(stream: Any, call: str) -> int | None:
+    """Return the handle of a stream.
 
     Parameters
     ----------
-    stream : None, int or object with ``__cuda_stream__``
-        What the user passed.
+    stream : None, int or object
+        What the user passed: a handle, an object with ``__cuda_stream__``, or a stream of CuPy,
+        PyTorch, Numba, Warp, PyCUDA or cuda.bindings.
     call : str
         Named in the error.
+
+    Returns
+    -------
+    int or None
+        None also for an object that stands for the default stream, which each device has its own
+        number for.
 
     Raises
     ------
     StreamError
-        `stream` is none of these (DLP-STREAM-4).
+        `stream` is none of these, or its handle is no address (DLP-STREAM-4).
 
     Examples
     --------
     >>> stream_handle(7, "f()")
     7
     """
-    if stream is None or is_index(stream):
-        return stream  # type: ignore[return-value]
-    describe = getattr(stream, "__cuda_stream__", None)
-    if describe is not None:
-        answer = describe()
-        if is_pair(answer):
-            return int(answer[1]) or None  # the null handle is the device's default stream
-    raise StreamError(call, f"stream={show(stream)} is no int", "DLP-STREAM-4")
+    if stream is None:
+        return None
+    if is_index(stream):
+        return int.__index__(stream)  # a subclass may convert to another number
+    if isinstance(stream, type) or hasattr(type(stream), "__dlpack__"):
+        raise _refuse(call, stream, "is no stream")  # an array's ptr is no handle
+    described = getattr(stream, "__cuda_stream__", None)
+    handle: int | None
+    if described is not None:
+        handle = _in_protocol(described, stream, call)
+    else:
+        handle = _number(stream)
+        if handle is not None and hasattr(type(stream), "__index__"):
+            return handle  # a number of NumPy's, not a stream
+        if handle is None:
+            handle = _by_attribute(stream)
+    if handle is None:
+        raise _refuse(call, stream, "is no int")
+    if not 0 <= handle < _HANDLES_END:
+        raise _refuse(call, stream, f"has the handle {show(handle)}")
+    return handle or None  # the null handle is the device's default stream
+
+
+def _refuse(call: str, stream: Any, why: str) -> StreamError:
+    """Return the error for what is no stream."""
+    return StreamError(call, f"stream={show(stream)} {why}", "DLP-STREAM-4")
+
+
+def _in_protocol(described: Any, stream: Any, call: str) -> int:
+    """Return the handle that ``__cuda_stream__`` gives, by the one version there is."""
+    answer = described() if callable(described) else described  # no method before cuda.core 0.2
+    if not is_pair(answer) or answer[0] != _VERSION:
+        raise _refuse(call, stream, f"says of itself {show(answer)}")
+    return int.__index__(answer[1])
+
+
+def _by_attribute(stream: Any) -> int | None:
+    """Return the handle that a library's own stream keeps in an attribute."""
+    for name in ATTRIBUTES:
+        handle = _number(getattr(stream, name, None))
+        if handle is not None:
+            return handle
+    return None
+
+
+def _number(handle: Any) -> int | None:
+    """Return the number in a handle: an int, a ctypes pointer, or a type of cuda.bindings."""
+    if handle is None or isinstance(handle, bool):
+        return None
+    try:
+        if hasattr(type(handle), "__index__"):
+            return int.__index__(as_index(handle))
+        if type(handle).__name__ in _HANDLE_TYPES:
+            return int(handle)
+        if isinstance(handle, ctypes.c_void_p):
+            return handle.value or 0
+    except Exception:  # noqa: BLE001 - whatever a stranger raises, it is no number
+        return None
+    return None

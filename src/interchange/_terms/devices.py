@@ -194,6 +194,15 @@ class Device:
         return f"Device({self._text!r})"
 
 
+def ordinal_of(device: Device) -> int:
+    """Return which device the driver counts it as; -1 where memory is of no device in particular.
+
+    The ids of managed and page-locked memory are 0 by dlpack.h, and say nothing.
+    """
+    on_one = device.type in {DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM}
+    return device.id if on_one else -1
+
+
 def is_index(value: object) -> bool:
     """Whether `value` is an integer and no bool."""
     return isinstance(value, int) and not isinstance(value, bool)

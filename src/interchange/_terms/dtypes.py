@@ -365,8 +365,8 @@ def _from_foreign(value: object, call: str) -> DType | None:
 
 def _from_scalar_type(value: type, call: str) -> DType | None:
     """Return the type of a scalar class of NumPy; abstract classes have none."""
-    numpy = sys.modules["numpy"]
-    if value not in set(numpy.sctypeDict.values()):
+    numpy = sys.modules.get("numpy")  # perhaps half imported by another thread
+    if numpy is None or value not in set(getattr(numpy, "sctypeDict", {}).values()):
         return None
     return _from_foreign(numpy.dtype(value), call)
 

@@ -6,8 +6,9 @@ error is both.  Texts of rules come from `interchange.abi.rules`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from interchange.abi._show import show as show  # noqa: PLC0414 - the floors above have it from here
 from interchange.abi.rules import RULES
 
 if TYPE_CHECKING:
@@ -97,6 +98,14 @@ class BackendUnavailableError(InterchangeError, NotImplementedError):
     """What would do the work is not installed."""
 
 
+class DriverUnavailableError(BackendUnavailableError, ExchangeError):
+    """The driver of the device is not installed, or does not start."""
+
+
+class OutOfDeviceMemoryError(ExchangeError, MemoryError):
+    """A device has no room for a copy."""
+
+
 class ArgumentError(InterchangeError, TypeError):
     """An argument is of a type that its parameter does not take."""
 
@@ -115,6 +124,8 @@ class ContractError(InterchangeError, ValueError):
 
 _CLASS_OF_AREA: dict[str, type[InterchangeError]] = {
     "BUF-FORMAT": UnsupportedDTypeError,
+    "CAI-DESCR": UnsupportedDTypeError,
+    "CAI-STREAM": StreamError,
     "CAI-TYPESTR": UnsupportedDTypeError,
     "DLP-DEV": UnsupportedDeviceError,
     "DLP-DTYPE": UnsupportedDTypeError,
@@ -131,12 +142,3 @@ def error_for(call: str, what: str, rule: str, way_out: str | None = None) -> In
 def refuse_record(call: str, broken: BrokenRule) -> NoReturn:
     """Raise what floor 0 found wrong in a record, as an error of the area of its rule."""
     raise error_for(call, broken.what, broken.rule) from None
-
-
-def show(value: Any, most: int = 60) -> str:
-    """Return a short repr of a stranger's value; its type when even that fails."""
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - a stranger's repr may raise anything
-        return f"a {type(value).__name__}"
-    return text if len(text) <= most else f"{text[: most - 3]}..."

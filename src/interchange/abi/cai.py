@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import re
+from operator import index as as_index
 from typing import Any, Final, NamedTuple
 
+from ._show import show
 from .rules import BrokenRule
 
 LATEST_VERSION: Final = 3
@@ -78,10 +80,11 @@ def parse_typestr(text: object) -> TypeStr:
     >>> str(parse_typestr("<M8[ns]"))
     '<M8[ns]'
     """
-    match = _TYPESTR.fullmatch(text) if isinstance(text, str) else None
+    is_text = issubclass(type(text), str)  # a dead proxy has a type, and no class to ask for
+    match = _TYPESTR.fullmatch(text) if is_text else None  # type: ignore[call-overload]
     unsized = match is not None and not match[3] and match[2] != "O"  # NumPy writes "|O"
     if match is None or unsized or (match[4] and match[2] not in "mM"):
-        raise BrokenRule("CAI-TYPESTR-1", f"typestr is {text!r}")
+        raise BrokenRule("CAI-TYPESTR-1", f"typestr is {show(text)}")
     return TypeStr(match[1], match[2], int(match[3] or _POINTER), match[4] or "")
 
 
@@ -125,32 +128,37 @@ def _as_int(value: object) -> int | None:
     """Return an exact int for an int-like (a NumPy integer is one), None for anything else."""
     if type(value) is int:
         return value
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if type(value) is bool:
         return None
-    return int(value.__index__())
+    try:
+        return int.__index__(as_index(value))  # type: ignore[arg-type]
+    except Exception:  # noqa: BLE001 - whatever a stranger raises, it is no int
+        return None
 
 
-def _numbers(value: object, rule: str, name: str, low: int) -> tuple[int, ...]:
-    """Return a tuple of exact ints; numbers count by value, so that 2.0 and True are 2 and 1."""
+def _numbers(value: object, low: int) -> tuple[int, ...] | None:
+    """Return a tuple of exact ints, or None; by value, so that 2.0 and True are 2 and 1."""
     try:
         entries = tuple(value) if isinstance(value, (tuple, list)) else (None,)
         numbers = tuple(int(entry) for entry in entries)
-    except (TypeError, ValueError, OverflowError):
-        raise BrokenRule(rule, f"{name} is {value!r}") from None
-    in_range = all(low <= number <= _INT64_MAX for number in numbers)
-    if numbers != entries or not in_range:
-        raise BrokenRule(rule, f"{name} is {value!r}")
-    return numbers
+        fits = numbers == entries and all(low <= number <= _INT64_MAX for number in numbers)
+    except Exception:  # noqa: BLE001 - whatever a stranger raises, these are no numbers
+        return None
+    return numbers if fits else None
 
 
 def _address(value: object) -> tuple[int, bool]:
     """Check and return the ``data`` entry: address and read-only flag."""
-    if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise BrokenRule("CAI-DATA-1", f"data is {value!r}")
-    ptr = 0 if value[0] is None else _as_int(value[0])
+    ptr, readonly = None, True
+    try:
+        if isinstance(value, (tuple, list)) and len(value) == 2:
+            readonly = bool(value[1])
+            ptr = 0 if value[0] is None else _as_int(value[0])
+    except Exception:  # noqa: BLE001 - whatever a stranger raises, the flag is none
+        ptr = None
     if ptr is None or not 0 <= ptr <= _UINT64_MAX:
-        raise BrokenRule("CAI-DATA-1", f"data is {value!r}")
-    return ptr, bool(value[1])
+        raise BrokenRule("CAI-DATA-1", f"data is {show(value)}")
+    return ptr, readonly
 
 
 # Shape, strides, typestr and version repeat from call to call; what was checked once is found again
@@ -162,18 +170,25 @@ _MOST_FORMS: Final = 1024
 
 def _form(shape: Any, strides: Any, typestr: Any, version: Any) -> _Form:
     """Check the entries that say what the memory holds."""
-    extents = _numbers(shape, "CAI-SHAPE-1", "shape", 0)
-    steps = None
-    if strides is not None:
-        steps = _numbers(strides, "CAI-STRIDES-1", "strides", -_INT64_MAX)
-        if len(steps) != len(extents):
-            what = f"strides {steps} has {len(steps)} entries for {len(extents)} axes"
-            raise BrokenRule("CAI-STRIDES-2", what)
+    extents = _numbers(shape, 0)
+    if extents is None:
+        raise BrokenRule("CAI-SHAPE-1", f"shape is {show(shape)}")
+    steps = None if strides is None else _numbers(strides, -_INT64_MAX)
+    if strides is not None and steps is None:
+        raise BrokenRule("CAI-STRIDES-1", f"strides is {show(strides)}")
+    if steps is not None and len(steps) != len(extents):
+        what = f"strides {show(steps)} has {len(steps)} entries for {len(extents)} axes"
+        raise BrokenRule("CAI-STRIDES-2", what)
     element = parse_typestr(typestr)
-    (number,) = _numbers((version or 0,), "CAI-VER-1", "version", 0)
-    if len(_forms) >= _MOST_FORMS:
-        _forms.clear()
-    form = _forms[extents, steps, typestr, number] = (extents, steps, element, number)
+    numbers = (0,) if version is None else _numbers((version,), 0)
+    if numbers is None:
+        raise BrokenRule("CAI-VER-1", f"version is {show(version)}")
+    number = numbers[0]
+    form = (extents, steps, element, number)
+    if type(typestr) is str:  # one of a subclass is hashed as that says
+        if len(_forms) >= _MOST_FORMS:
+            _forms.clear()
+        _forms[extents, steps, typestr, number] = form
     return form
 
 
@@ -187,7 +202,7 @@ def parse_record(
 
     Parameters
     ----------
-    record : dict
+    record : dict or Mapping
         What ``__cuda_array_interface__`` or ``__array_interface__`` gave.  Optional keys may be
         absent or None; unknown keys are ignored.
 
@@ -207,18 +222,20 @@ def parse_record(
     >>> parse_record({"shape": (2, 3), "typestr": "<f4", "data": (4096, False), "version": 3}).shape
     (2, 3)
     """
-    try:  # as most records are: met before, without mask and descr, and nothing pending
+    try:  # as most records are: met before, without mask and descr
         data = record["data"]
         ptr, readonly = data
         extents, steps, element, version = _known[
             record["shape"], record["strides"], record["typestr"], record["version"]
         ]
-        usual = record["stream"] is None and len(record) == _USUAL_KEYS
+        stream = record["stream"]
+        usual = stream is None or (type(stream) is int and 0 < stream <= _UINT64_MAX)
+        usual = usual and len(record) == _USUAL_KEYS
         if usual and type(data) is tuple and type(ptr) is int and not ptr >> 64:
             flag = True if readonly else False  # noqa: SIM210 - a call of bool() costs more
-            fields = (ptr, flag, extents, steps, element, version, None, None, None)
+            fields = (ptr, flag, extents, steps, element, version, stream, None, None)
             return _new(_cls, fields)  # type: ignore[no-any-return]
-    except (KeyError, TypeError, ValueError):
+    except Exception:  # noqa: BLE001, S110 - what is odd about it is told below
         pass
     return _parse_carefully(record)
 
@@ -243,7 +260,7 @@ def _what_is_missing(record: Any) -> str:
     """Say what keeps `record` from being a record."""
     try:
         missing = [key for key in ("shape", "typestr", "data") if key not in record]
-    except TypeError:
+    except Exception:  # noqa: BLE001 - a stranger's own
         missing = []
     if missing and hasattr(record, "keys"):
         return f"the record lacks {', '.join(map(repr, missing))}"
@@ -251,10 +268,10 @@ def _what_is_missing(record: Any) -> str:
 
 
 def _checked_stream(stream: object) -> int:
-    """Return the stream as an exact int; 0 and negative numbers are refused."""
+    """Return the stream as an exact int; 0 and what is no handle are refused."""
     number = _as_int(stream)
-    if number is None or number <= 0:
-        raise BrokenRule("CAI-STREAM-1", f"stream is {stream!r}")
+    if number is None or not 0 < number <= _UINT64_MAX:
+        raise BrokenRule("CAI-STREAM-1", f"stream is {show(stream)}")
     return number
 
 

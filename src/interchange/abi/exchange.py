@@ -15,6 +15,7 @@ from .dlpack import DLPACK_MAJOR_VERSION, DLPackExchangeAPI, DLPackExchangeAPIHe
 ATTRIBUTES: Final = ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
 """Where the table hangs: since 1.3, and in 1.2."""
 
+_LAST_ADDRESS: Final = 2 ** (8 * ctypes.sizeof(ctypes.c_void_p)) - 1
 _MOST_MAJORS: Final = 16  # a chain of older tables ends, even where a producer made it a ring
 
 _FromPyObject = capsules.Prototype(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))
@@ -102,7 +103,7 @@ class ExchangeTable:
 def _table_address(value: object) -> int | None:
     """Return the address in the attribute's value: a capsule, or an int from 1.2."""
     if type(value) is int:  # a bool is no address
-        return value or None
+        return value if 0 < value <= _LAST_ADDRESS else None
     if type(value) is not capsules.PyCapsule:
         return None
     if capsules.capsule_name(value) != capsules.EXCHANGE_API:

@@ -11,7 +11,18 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from . import inspecting, libraries, matrix, output, page, reports, table, versions
+from . import (
+    cuda_driver,
+    cuda_libraries,
+    inspecting,
+    libraries,
+    matrix,
+    output,
+    page,
+    reports,
+    table,
+    versions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +33,8 @@ __all__ = ["main"]
 
 _BAD_INPUT: Final = 2
 _INTERRUPTED: Final = 130
+_SUBJECTS: Final = {"cpu": libraries, "cuda": cuda_libraries}
+"""Where arrays are -> the module whose ``SUBJECTS`` make them there."""
 _REPORTS: Final = {
     "json": reports.as_json,
     "markdown": reports.as_markdown,
@@ -86,9 +99,12 @@ def _parser() -> argparse.ArgumentParser:
     for name in _REPORTS:
         table_of.add_argument(f"--{name}", metavar="FILE", help=f"write {name} ('-': to stdout)")
     table_of.add_argument(
+        "--device", choices=_SUBJECTS, default="cpu", help="where the arrays are (cpu)"
+    )
+    table_of.add_argument(
         "--only",
         metavar="LIB,LIB",
-        help=f"these libraries alone: {', '.join(libraries.libraries())}",
+        help="; ".join(f"on {name}: {', '.join(_known(name))}" for name in _SUBJECTS),
     )
     table_of.add_argument(
         "--dtype", choices=libraries.DTYPES, default="float32", help="element type (float32)"
@@ -117,9 +133,11 @@ def _run_matrix(options: argparse.Namespace) -> int:
         output.check_writable(file)
     if not to_stdout:
         output.require_rich()
-    subjects = _choose(options.only)
+    if options.device == "cuda" and (reason := cuda_driver.why_none()):
+        raise output.UsageError(f"--device cuda: {reason}")
+    subjects = _choose(options.only, options.device)
     with output.progress(matrix.steps(subjects)) as tell:
-        found = matrix.run(subjects, options.dtype, tell)
+        found = matrix.run(subjects, options.dtype, tell, options.device)
     _require_all(options.only, subjects, found)
     if not found.cells:
         raise output.UsageError("there is nothing to hand over: name more libraries with --only")
@@ -130,16 +148,22 @@ def _run_matrix(options: argparse.Namespace) -> int:
     return 0 if found.ok else 1
 
 
-def _choose(only: str | None) -> Sequence[Subject]:
+def _known(device: str) -> list[str]:
+    """Return what ``--only`` takes."""
+    return list(dict.fromkeys(subject.library for subject in _SUBJECTS[device].SUBJECTS))
+
+
+def _choose(only: str | None, device: str) -> Sequence[Subject]:
     """Return the rows of the libraries that were named, or all."""
+    subjects: Sequence[Subject] = _SUBJECTS[device].SUBJECTS
     if only is None:
-        return libraries.SUBJECTS
+        return subjects
     names = [name.strip() for name in only.split(",")]
-    known = libraries.libraries()
+    known = _known(device)
     for name in names:
         if name not in known:
             raise output.UsageError(f"--only: {name!r} is none of {', '.join(known)}")
-    return [subject for subject in libraries.SUBJECTS if subject.library in names]
+    return [subject for subject in subjects if subject.library in names]
 
 
 def _require_all(only: str | None, subjects: Sequence[Subject], found: matrix.Matrix) -> None:

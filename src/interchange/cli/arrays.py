@@ -128,7 +128,8 @@ def hush_warp(module: Any) -> None:
         module.config.log_level = module.LOG_ERROR
     else:
         module.config.quiet = True
-    with without_lines("NVIDIA CUDA driver"):  # native code says so wherever there is no GPU
+    # native code speaks of a missing driver, and of each function that one has not
+    with without_lines("NVIDIA CUDA driver", "Warp CUDA error"):
         module.init()
 
 

@@ -280,8 +280,3 @@ SUBJECTS: Final[tuple[Subject, ...]] = (
     ),
 )
 """Every kind of array, in the order of the table."""
-
-
-def libraries() -> list[str]:
-    """Return what ``--only`` takes."""
-    return list(dict.fromkeys(subject.library for subject in SUBJECTS))

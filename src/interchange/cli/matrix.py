@@ -1,7 +1,8 @@
 """The matrix: every array library found here hands an array to every other, and it is checked.
 
 Source: interchange.  A hand-over goes through `interchange.convert`; whether memory was shared is
-seen from the addresses that the two libraries tell, and the elements are compared.
+seen from the addresses that the two libraries tell, and the elements are compared.  On devices an
+array is taken for a stream that its producer has nothing to do with, and is read on that stream.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import interchange
 from interchange._terms.errors import InterchangeError
 
+from .cuda_driver import open_cuda
 from .subjects import AbsentError, first_line, hushed, load, make_sample
 
 if TYPE_CHECKING:
@@ -66,6 +68,8 @@ class Matrix:
     ----------
     dtype : str
         The element type that was asked for.
+    device : str
+        Where the arrays are: ``"cpu"`` or ``"cuda"``.
     samples : list[Sample]
         The producers: the rows.
     consumers : list[Subject]
@@ -77,6 +81,7 @@ class Matrix:
     """
 
     dtype: str
+    device: str = "cpu"
     samples: list[Sample] = field(default_factory=list)
     consumers: list[Subject] = field(default_factory=list)
     cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
@@ -96,6 +101,7 @@ def run(
     subjects: Sequence[Subject],
     dtype: str,
     tell: Callable[[str], object] = str,
+    device: str = "cpu",
 ) -> Matrix:
     """Let every subject that is here hand an array to every other, and to itself.
 
@@ -107,22 +113,26 @@ def run(
         Name of the element type.
     tell : callable, optional
         Called with a few words before each step: at most `steps(subjects)` times.
+    device : str, optional
+        Where the subjects make their arrays: ``"cpu"`` or ``"cuda"``.
     """
-    matrix = Matrix(dtype)
+    matrix = Matrix(dtype, device)
     for subject in subjects:
         tell(f"importing {subject.name}")
         try:
             module = load(subject)
             if subject.target is not None:
                 matrix.consumers.append(subject)
-            matrix.samples.append(make_sample(subject, module, dtype))
+            if subject.make is not None:
+                matrix.samples.append(make_sample(subject, module, dtype))
         except AbsentError as error:
             matrix.absent[subject.name] = str(error)
+    stream = open_cuda().consumer if device == "cuda" and matrix.samples else None
     for sample in matrix.samples:
         name = sample.subject.name
         tell(f"handing over {name}")
         for consumer in matrix.consumers:
-            matrix.cells[name, consumer.name] = hand_over(sample, consumer)
+            matrix.cells[name, consumer.name] = hand_over(sample, consumer, stream)
     return matrix
 
 
@@ -134,22 +144,24 @@ def steps(subjects: Sequence[Subject]) -> int:
 # ---------------------------------------------------------------- one hand-over
 
 
-def hand_over(sample: Sample, consumer: Subject) -> Cell:
+def hand_over(sample: Sample, consumer: Subject, stream: int | None = None) -> Cell:
     """Hand an array to a library: shared if it can be, else copied, else refused."""
     try:
         with hushed():
-            return _hand_over(sample, consumer)
+            return _hand_over(sample, consumer, stream)
     except Exception as error:  # noqa: BLE001 - a refusal that is none of ours is what is looked for
         what = f"{type(error).__name__} is no refusal with a rule: {first_line(error)}"
         return _cell(sample, consumer, FAILED, reason=what, error=str(error))
 
 
-def _hand_over(sample: Sample, consumer: Subject) -> Cell:
+def _hand_over(sample: Sample, consumer: Subject, stream: int | None) -> Cell:
     """Try to share, then to share what the producer's library says may be written, then to copy."""
     refusal: InterchangeError | None = None
     for shares, note, options in _attempts(sample):
         try:
-            result = interchange.convert(sample.array, consumer.target or "", **options)
+            result = interchange.convert(
+                sample.array, consumer.target or "", stream=stream, **options
+            )
         except InterchangeError as error:
             refusal = error
             continue

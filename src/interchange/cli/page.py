@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from .matrix import VERDICTS
-from .reports import MEANINGS, SYMBOLS, releases, remarks, summary
+from .reports import MEANINGS, SYMBOLS, place, releases, remarks, summary
 
 if TYPE_CHECKING:
     from .matrix import Cell, Matrix
@@ -78,10 +78,10 @@ def as_html(matrix: Matrix) -> str:
         head = f'<th scope="row">{escape(name)}<br><small>{escape(about)}</small></th>'
         rows.append(f"<tr>{head}{cells}</tr>")
     return _PAGE.format(
-        title=escape(f"Who exchanges {matrix.dtype} arrays with whom"),
+        title=escape(f"Who exchanges {matrix.dtype} arrays with whom{_where(matrix)}"),
         style=_STYLE,
         summary=escape(summary(matrix)),
-        remarks=escape(" ".join(remarks(matrix))),
+        remarks=escape(" ".join([*remarks(matrix), place(matrix)])),
         legend="\n".join(
             f'<li><span class="{v}">{SYMBOLS[v]} {v}</span>: {escape(MEANINGS[v])}</li>'
             for v in VERDICTS
@@ -107,6 +107,11 @@ def _cell(cell: Cell) -> str:
 
 def _address(address: int | None) -> str:
     return "unknown" if address is None else f"{address:#x}"
+
+
+def _where(matrix: Matrix) -> str:
+    """Return where the arrays are, for the title; the host goes without saying."""
+    return "" if matrix.device == "cpu" else " on CUDA devices"
 
 
 def _absent(matrix: Matrix) -> str:

@@ -9,6 +9,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from .cuda_driver import open_cuda
 from .matrix import COPIED, FAILED, REFUSED, SHARED, VERDICTS
 from .subjects import COUNT, find_version
 from .versions import environment
@@ -68,6 +69,22 @@ def summary(matrix: Matrix) -> str:
     return f"{len(matrix.cells)} hand-overs: {counts}."
 
 
+def command(matrix: Matrix) -> str:
+    """Return the command that finds the same."""
+    return "python -m interchange matrix" + ("" if matrix.device == "cpu" else " --device cuda")
+
+
+def place(matrix: Matrix) -> str:
+    """Return the driver that the arrays were handed over on, in words; nothing on the host."""
+    if matrix.device == "cpu":
+        return ""
+    facts = open_cuda().facts
+    streams = "arrays were filled on one stream, and read on another."
+    if facts.is_emulated:
+        return f"Run on the emulated CUDA driver, {facts.devices[0]}: {streams}"
+    return f"Run on {facts.devices[0]}, with a driver of CUDA {facts.version}: {streams}"
+
+
 def remarks(matrix: Matrix) -> list[str]:
     """Return what a reader of the table should know about its rows."""
     lines = [f"Arrays have one axis of {COUNT} elements of {matrix.dtype}."]
@@ -99,6 +116,8 @@ def as_dict(matrix: Matrix) -> dict[str, Any]:
     """Return everything that was found, as JSON has it."""
     return {
         **environment(),
+        "device": matrix.device,
+        "cuda_driver": None if matrix.device == "cpu" else open_cuda().facts._asdict(),
         "dtype": matrix.dtype,
         "elements": COUNT,
         "producers": [
@@ -141,8 +160,9 @@ def as_markdown(matrix: Matrix) -> str:
         rows.append(_row([f"**{name}**", *(_markdown_cell(cell, numbers) for cell in cells)]))
     used = [verdict for verdict in VERDICTS if matrix.count(verdict)]
     parts = [
-        "<!-- Written by: python -m interchange matrix --markdown FILE -->",
+        f"<!-- Written by: {command(matrix)} --markdown FILE -->",
         "\n".join(rows),
+        place(matrix),
         " ".join([summary(matrix), *remarks(matrix)]),
         "\n".join(f"- {SYMBOLS[verdict]} {verdict}: {MEANINGS[verdict]}" for verdict in used),
         "\n".join(f"{number}. {_markdown_reason(reason)}" for reason, number in numbers.items()),

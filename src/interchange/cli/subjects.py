@@ -56,6 +56,10 @@ class Look(NamedTuple):
     readonly: Callable[[Any], bool | None]
 
 
+def nothing(_: Any) -> None:
+    """Return None."""
+
+
 @dataclass(frozen=True)
 class Subject:
     """One kind of array.
@@ -70,8 +74,8 @@ class Subject:
         What to import.
     distribution : str or None
         What its version is found under; None for the standard library.
-    make : callable
-        ``make(module, dtype, values)`` -> an array of one axis on the host.
+    make : callable or None
+        ``make(module, dtype, values)`` -> an array of one axis; None where it only takes arrays.
     look : Look
         How to see what is in one.
     picks : callable
@@ -88,13 +92,15 @@ class Subject:
         Whether it speaks what another row speaks.
     hush : callable
         ``hush(module)`` turns off what the library prints of its own accord.
+    lacks : callable
+        ``lacks(module)`` -> what it would need to be of use here, or None.
     """
 
     name: str
     library: str
     module: str
     distribution: str | None
-    make: Callable[[Any, str, list[Any]], Any]
+    make: Callable[[Any, str, list[Any]], Any] | None
     look: Look
     picks: Callable[[str], str] = str
     target: str | None = None
@@ -103,6 +109,7 @@ class Subject:
     environment: tuple[tuple[str, str], ...] = ()
     is_variant: bool = False
     hush: Callable[[Any], object] = bool
+    lacks: Callable[[Any], str | None] = nothing
 
 
 @dataclass(frozen=True)
@@ -175,8 +182,8 @@ def hushed() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def without_lines(text: str) -> Iterator[None]:
-    """Hold back what native code writes to standard error, and pass on lines without `text`."""
+def without_lines(*texts: str) -> Iterator[None]:
+    """Hold back what native code writes to standard error, and pass on lines without `texts`."""
     sys.stderr.flush()
     kept = os.dup(2)
     with tempfile.TemporaryFile() as written:
@@ -188,7 +195,8 @@ def without_lines(text: str) -> Iterator[None]:
             os.close(kept)
             written.seek(0)
             lines = written.read().decode(errors="replace").splitlines(keepends=True)
-            sys.stderr.write("".join(line for line in lines if text not in line))
+            kept_lines = (line for line in lines if not any(text in line for text in texts))
+            sys.stderr.write("".join(kept_lines))
 
 
 def load(subject: Subject) -> Any:
@@ -197,7 +205,7 @@ def load(subject: Subject) -> Any:
     Raises
     ------
     AbsentError
-        It is not installed, or does not import.
+        It is not installed, does not import, or lacks what it needs.
     """
     if find_version(subject) is None:
         raise AbsentError("not installed")
@@ -209,6 +217,10 @@ def load(subject: Subject) -> Any:
             subject.hush(module)
     except Exception as error:
         raise AbsentError(f"does not import: {first_line(error)}") from error
+    with hushed():
+        reason = subject.lacks(module)
+    if reason is not None:
+        raise AbsentError(reason)
     return module
 
 
@@ -240,6 +252,8 @@ def _aligned(subject: Subject, module: Any, dtype: str, values: list[Any]) -> An
 
     Not every producer can be told where its memory shall be: arrays are made until one fits.
     """
+    if subject.make is None:
+        raise TypeError("it only takes arrays")
     array, held = None, []
     for attempt in range(_TRIES):
         array = subject.make(module, dtype, values)

@@ -14,6 +14,7 @@ from .reports import (
     MEANINGS,
     SYMBOLS,
     number_reasons,
+    place,
     reason_of,
     releases,
     remarks,
@@ -47,6 +48,8 @@ def show(matrix: Matrix) -> None:
     out.print()
     _print_list(out, [(f"{number}", str(reason)) for reason, number in numbers.items()])
     _print_list(out, [("left out:", f"{name} ({why})") for name, why in matrix.absent.items()])
+    if matrix.device != "cpu":
+        out.print(place(matrix), markup=False)
     out.print(" ".join(remarks(matrix)), markup=False)
     out.print(releases(matrix), markup=False)
     out.print(summary(matrix), markup=False, style="" if matrix.ok else _STYLES[FAILED])

@@ -16,6 +16,7 @@ import interchange
 from interchange import _core
 from interchange.abi import DLPACK_VERSION, exchange_table
 
+from .cuda_driver import NoDriverError, open_cuda
 from .output import console, progress
 from .subjects import AbsentError, find_version, first_line, hushed, load, make_sample
 
@@ -70,6 +71,15 @@ def environment() -> dict[str, Any]:
         "platform": f"{platform.system()} {platform.machine()}",
         "dlpack": "{}.{}".format(*DLPACK_VERSION),
     }
+
+
+def cuda_driver() -> dict[str, Any]:
+    """Return what the CUDA driver says of itself, or why there is none."""
+    try:
+        facts = open_cuda().facts
+    except (NoDriverError, RuntimeError) as error:
+        return {"version": None, "devices": [], "reason": str(error)}
+    return {"version": facts.version, "devices": list(facts.devices), "reason": None}
 
 
 def speech_of(subject: Subject) -> Speech:
@@ -166,10 +176,14 @@ def show(subjects: Sequence[Subject], *, as_json: bool, imports: bool) -> int:
     if as_json:
         facts = {**environment(), "cores_refused": dict(_core.refused), "versions": versions}
         if imports:
-            facts |= {"libraries": [asdict(speech) for speech in found], "absent": absent}
+            facts |= {
+                "cuda_driver": cuda_driver(),
+                "libraries": [asdict(speech) for speech in found],
+                "absent": absent,
+            }
         print(json.dumps(facts, indent=2))
         return 0
-    _print_environment()
+    _print_environment(cuda_driver() if imports else None)
     if imports:
         _print_speech(found, absent)
     else:
@@ -178,8 +192,8 @@ def show(subjects: Sequence[Subject], *, as_json: bool, imports: bool) -> int:
     return 0
 
 
-def _print_environment() -> None:
-    """Print what does not depend on other libraries."""
+def _print_environment(cuda: dict[str, Any] | None) -> None:
+    """Print what does not depend on other libraries, and the CUDA driver where it was asked."""
     facts = environment()
     rows = [
         ("interchange", facts["interchange"]),
@@ -188,10 +202,17 @@ def _print_environment() -> None:
         ("Python", f"{facts['python']} on {facts['platform']}"),
         ("NumPy", facts["numpy"]),
     ]
+    if cuda is not None:
+        rows.append(("CUDA", cuda["reason"] or f"driver of {cuda['version']}; {_list(cuda)}"))
     out = console()
     for name, text in rows:
         out.print(f"{name:12} {text}", markup=False)
     out.print()
+
+
+def _list(cuda: dict[str, Any]) -> str:
+    """Return the devices of a driver, in words."""
+    return ", ".join(f"{i}: {name}" for i, name in enumerate(cuda["devices"])) or "no device"
 
 
 def _why_this_core() -> str:

@@ -149,8 +149,8 @@ _DEVICES: Final = (
     ),
     Rule(
         "DLP-DEV-6",
-        "only host-accessible memory can be read here",
-        "move the array to the host with its own library first, or pass device='cpu' on import",
+        "the host reads what it can reach, and drivers of CUDA and ROCm copy to and from theirs",
+        "use to_device('cpu') for memory of such a device, else the library that owns the device",
         "interchange",
     ),
 )
@@ -336,9 +336,28 @@ _STREAMS: Final = (
     ),
     Rule(
         "DLP-STREAM-6",
-        "ordering the work of two streams needs the CUDA driver, which this release does not call",
-        "synchronize on the producer's side and pass stream=-1",
-        "interchange",
+        "work pending on one stream is ordered before another by an event of the driver",
+        "install the device's driver, or synchronize on the producer's side and pass stream=-1",
+        "standard, array.__dlpack__",
+    ),
+    Rule(
+        "DLP-STREAM-7",
+        "a handle names a stream that exists, as long as it is used",
+        "keep the stream object alive, and pass it rather than its handle",
+        "CUDA driver API, Stream Management",
+    ),
+    Rule(
+        "DLP-STREAM-8",
+        "while a stream captures, it waits only for work of the same capture, and nothing touches "
+        "the legacy default stream",
+        "order before the capture begins and pass stream=-1, or use the capturing stream itself",
+        "CUDA driver API, Stream capture",
+    ),
+    Rule(
+        "DLP-STREAM-9",
+        "memory for the host is handed out when the work on it is done, so no stream is named",
+        "pass stream=None with dl_device=(1, 0)",
+        "standard, array.__dlpack__",
     ),
 )
 

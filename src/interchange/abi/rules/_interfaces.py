@@ -47,6 +47,25 @@ _CAI: Final = (
         "CAI, Python Interface Specification",
     ),
     Rule(
+        "CAI-DATA-3",
+        "the address is known to the driver as memory of a device, or as host memory that a device "
+        "can reach",
+        "exchange plain host memory through __array_interface__, a buffer or DLPack",
+        "CAI, data",
+    ),
+    Rule(
+        "CAI-DATA-4",
+        "the elements lie within the allocation that the address belongs to",
+        "mend the producer: its shape, strides or address",
+        "CUDA driver API, CU_POINTER_ATTRIBUTE_RANGE_SIZE",
+    ),
+    Rule(
+        "CAI-DATA-5",
+        "the record of an object describes the same memory whenever it is read",
+        "import the object again after it changed",
+        "interchange",
+    ),
+    Rule(
         "CAI-TYPESTR-1",
         "typestr is a byte order (<, > or |), a kind and a size, such as '<f4'",
         "mend the producer",
@@ -55,7 +74,7 @@ _CAI: Final = (
     Rule(
         "CAI-TYPESTR-2",
         "typestr does not tell this element type from others of its size",
-        "give the object a dtype attribute that says what the elements are, or use from_pointer()",
+        "pass dtype=, or give the object a dtype attribute that says what the elements are",
         "CAI, typestr",
     ),
     Rule(
@@ -81,6 +100,24 @@ _CAI: Final = (
         "masked arrays have no counterpart in DLPack",
         "fill the masked elements, or exchange data and mask as two arrays",
         "CAI, mask",
+    ),
+    Rule(
+        "CAI-MASK-2",
+        "a mask is an object with __cuda_array_interface__, of a shape that spreads to the data's",
+        "mend the producer",
+        "CAI, mask",
+    ),
+    Rule(
+        "CAI-DESCR-1",
+        "structured elements have no counterpart in DLPack",
+        "exchange the fields one by one",
+        "CAI, descr",
+    ),
+    Rule(
+        "CAI-DEV-1",
+        "the interface describes memory that a device reaches: on it, managed, or page-locked",
+        "move the array to a device first, with to_device('cuda')",
+        "CAI, data",
     ),
     Rule(
         "CAI-LIFE-1",

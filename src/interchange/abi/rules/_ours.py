@@ -77,6 +77,36 @@ OURS: Final = (
         "interchange",
     ),
     Rule(
+        "IX-DRIVER-1",
+        "work on a device goes through its driver",
+        "install array-interchange[cuda] and the driver of the device",
+        "interchange",
+    ),
+    Rule(
+        "IX-DRIVER-2",
+        "the driver does what it is asked",
+        "see the error's name in the driver's manual",
+        "CUDA driver API, CUresult",
+    ),
+    Rule(
+        "IX-DRIVER-3",
+        "a driver that was used before fork() is of no use in the child",
+        "start processes with multiprocessing's 'spawn' or 'forkserver'",
+        "CUDA driver API, Initialization",
+    ),
+    Rule(
+        "IX-DRIVER-4",
+        "a copy needs as much memory as its elements take",
+        "free memory on the device, or copy in parts",
+        "CUDA driver API, Memory Management",
+    ),
+    Rule(
+        "IX-BORROW-1",
+        "borrow() names the stream on which the memory is used",
+        "pass stream=, a handle or a stream object",
+        "CAI, Synchronization",
+    ),
+    Rule(
         "IX-ARGUMENT-1",
         "an argument has the type that its parameter names",
         "see the signature",

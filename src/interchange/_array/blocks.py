@@ -1,0 +1,193 @@
+"""Fresh memory of a driver: who gives it back, and what has to outlive the work on it.
+
+Source: CUDA driver API, Memory Management; Python's gc module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakValueDictionary
+
+from interchange.abi import capsules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange._streams.driver import Driver
+
+
+class Block:
+    """One allocation of a driver, given back when asked or when this object dies.
+
+    The collector must not see it: it would call the finaliser of a block in garbage before those
+    of other objects there, which may still read the memory.  So a block refers to nothing that
+    could refer back.
+
+    Attributes
+    ----------
+    ptr : int
+        The first address; 0 when it is given back.
+    ordinal : int
+        The device whose memory it is, or by which page-locked memory was made.
+    """
+
+    __slots__ = ("_driver", "_pinned", "_process", "ordinal", "ptr")
+
+    ptr: int
+    ordinal: int
+    _driver: Driver
+    _pinned: bool
+    _process: int  # a forked child must leave its parent's memory alone
+
+    def __del__(
+        self, _process: Any = os.getpid, _suppress: Any = contextlib.suppress
+    ) -> None:  # defaults, since globals may be gone
+        ptr = self.ptr
+        if ptr and self._process == _process():
+            self.ptr = 0
+            with _suppress(Exception):  # at exit the driver's own globals may be gone
+                self._driver.free(ptr, self.ordinal, self._pinned)
+
+    release = __del__
+
+    def is_filled(self) -> bool:
+        """Whether everything is done that the driver was told to wait for before it frees memory.
+
+        What was told about other memory of the device counts, too, so that False means little.
+        """
+        return self._process == os.getpid() and self._driver.has_caught_up(self.ordinal)
+
+
+def _own(
+    driver: Driver,
+    allocate: Callable[[int, int, str], int],
+    nbytes: int,
+    ordinal: int,
+    call: str,
+    *,
+    pinned: bool = False,
+    _cell: Any = ctypes.py_object,
+    _hide: Any = capsules.fast_hide_from_collector,
+) -> Block:
+    """Return a fresh allocation; the block is there first, so that nothing can come between."""
+    block = object.__new__(Block)
+    block.ptr = 0
+    block.ordinal = ordinal
+    block._driver = driver
+    block._pinned = pinned
+    block._process = os.getpid()
+    _hide(_cell(block))
+    block.ptr = allocate(nbytes, ordinal, call)
+    return block
+
+
+def allocate(driver: Driver, nbytes: int, ordinal: int, call: str) -> Block:
+    """Return fresh memory of a device.
+
+    Parameters
+    ----------
+    driver : Driver
+        The driver of the device.
+    nbytes : int
+        Size, not 0 [bytes].
+    ordinal : int
+        Which device.
+    call : str
+        Named in errors.
+    """
+    return _own(driver, driver.allocate, nbytes, ordinal, call)
+
+
+def allocate_pinned(driver: Driver, nbytes: int, ordinal: int, call: str) -> Block:
+    """Return fresh page-locked host memory, as `allocate`."""
+    return _own(driver, driver.allocate_pinned, nbytes, ordinal, call, pinned=True)
+
+
+def allocate_managed(driver: Driver, nbytes: int, ordinal: int, call: str) -> Block:
+    """Return fresh managed memory, as `allocate`."""
+    return _own(driver, driver.allocate_managed, nbytes, ordinal, call)
+
+
+class Copy:
+    """What keeps a copy's memory alive, and with it what a stream may still be copying from.
+
+    Nobody else may refer to the block: the source goes last, when giving back the block has waited
+    for the copy.
+
+    The collector must not see a copy.  It would call the finaliser of a source in garbage, which
+    frees the memory, while the stream still reads there.  So the source is no garbage before the
+    copy was made, which is asked about whenever garbage is collected.
+
+    Parameters
+    ----------
+    block : Block
+        The copy's own memory.
+    source : object
+        What keeps the memory alive that the copy is made from.
+    awaited : bool, default False
+        Let the source go when `Block.is_filled` says so: it may be in a cycle with this copy.
+    """
+
+    __slots__ = ("__weakref__", "_block", "_source")  # cleared in this order, that of their names
+
+    def __init__(
+        self,
+        block: Block,
+        source: object,
+        *,
+        awaited: bool = False,
+        _cell: Any = ctypes.py_object,
+        _hide: Any = capsules.fast_hide_from_collector,
+    ) -> None:
+        self._block = block
+        self._source = source
+        _hide(_cell(self))
+        if awaited:
+            _unfinished[id(self)] = self
+            if _let_go not in gc.callbacks:
+                gc.callbacks.append(_let_go)
+
+    def note_done(self) -> None:
+        """Note that the copy was made: its source may go."""
+        self._source = None
+
+
+_unfinished: Final[WeakValueDictionary[int, Copy]] = WeakValueDictionary()
+"""Copies whose sources are awaited, by their ids."""
+
+
+def _let_go(
+    phase: str,
+    info: object,  # noqa: ARG001 - so are callbacks of the collector called
+    _unfinished: Any = _unfinished,  # defaults, since globals may be gone
+    _suppress: Any = contextlib.suppress,
+) -> None:
+    """Let sources go from which nothing is copied any more, before garbage is looked for."""
+    if phase != "start" or not _unfinished:
+        return
+    with _suppress(Exception):
+        copies = [copy for copy in (found() for found in _unfinished.valuerefs()) if copy]
+        # in this order: whatever is enqueued after the question was asked is in no list yet
+        blocks = {(id(copy._block._driver), copy._block.ordinal): copy._block for copy in copies}
+        is_filled = {key: block.is_filled() for key, block in blocks.items()}
+        for copy in copies:
+            if is_filled[id(copy._block._driver), copy._block.ordinal]:
+                _unfinished.pop(id(copy), None)
+                copy.note_done()
+
+
+def block_of(keep: object) -> Block | None:
+    """Return the block among what keeps memory alive, if it is one of ours."""
+    if isinstance(keep, Copy):
+        return keep._block
+    return keep if isinstance(keep, Block) else None
+
+
+def note_done(keep: object) -> None:
+    """Note that the host has waited for whatever filled this memory."""
+    if isinstance(keep, Copy):
+        keep.note_done()

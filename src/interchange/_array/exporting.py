@@ -1,0 +1,89 @@
+"""`Array.__dlpack__`: where memory is wanted, who waits, and only then a capsule.
+
+Source: array API standard 2025.12, ``array.__dlpack__``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange import _core
+from interchange._protocols import dlpack
+from interchange._streams.ordering import order_before
+from interchange._streams.rules import STREAM_RULES, check_stream
+from interchange._streams.work import work_of
+from interchange._terms.devices import CPU, is_index
+from interchange._terms.errors import (
+    ArgumentError,
+    DriverUnavailableError,
+    StreamError,
+    UnsupportedDeviceError,
+    show,
+)
+from interchange.abi.dlpack import DLPACK_VERSION
+
+from . import memory
+
+if TYPE_CHECKING:
+    from interchange._terms.devices import Device
+
+    from .array import Array
+
+CALL: Final = "Array.__dlpack__()"
+_C_INT_END: Final = 2**31
+
+
+def export_array(array: Array, stream: Any, max_version: Any, dl_device: Any, copy: Any) -> Any:
+    """Return a capsule, every argument checked before anything is done."""
+    versioned = dlpack.check_max_version(max_version, CALL)
+    dlpack.check_copy(copy, CALL)
+    target = dlpack.check_dl_device(dl_device, CALL)
+    if stream is not None and not is_index(stream):
+        raise ArgumentError(CALL, f"stream={show(stream)}", "DLP-STREAM-4")
+    target = array.device if target is None else target
+    consumer = _check_consumer(stream, array.device, target)
+    version = DLPACK_VERSION if versioned else None
+    moved = _move(array, target, consumer, copy)
+    if copy or (moved is not array and not _shares(moved, array)):
+        flags = dlpack.IS_COPIED if versioned else 0
+        return _core.lender(moved, flags)(max_version=version)
+    flags = dlpack.export_flags(moved, versioned=versioned, call=CALL)
+    if stream is None and moved.device.is_host_accessible:
+        consumer = None  # libraries of the host take managed memory, too, and name no stream
+    order_before(moved, consumer, CALL)
+    if flags != moved._flags:
+        return _core.lender(moved, flags)(max_version=version)
+    if not hasattr(moved, "_lend"):
+        moved._lend = _core.lender(moved, flags)
+    is_plain = max_version is None or max(map(abs, max_version)) < _C_INT_END
+    if is_plain and work_of(moved) is None and target.type not in STREAM_RULES:
+        moved._asked = max_version  # the same again is answered without a look
+    return moved._lend(max_version=version)
+
+
+def _check_consumer(stream: int | None, source: Device, target: Device) -> int | None:
+    """Return the consumer's stream on the device where it wants the memory."""
+    if target is CPU and source.type in STREAM_RULES and stream is not None:
+        raise StreamError(CALL, f"stream={stream} with dl_device={(1, 0)}", "DLP-STREAM-9")
+    return check_stream(stream, target, CALL)
+
+
+def _shares(moved: Array, array: Array) -> bool:
+    """Whether one is the memory of the other under another device's name."""
+    return moved._keep is array._keep
+
+
+def _move(array: Array, target: Device, consumer: int | None, copy: bool | None) -> Array:
+    """Return the memory where it is wanted, copied if it must be."""
+    try:
+        if target is not array.device:
+            moved = memory.move_array(array, target, consumer, CALL, copy=copy)
+        else:
+            moved = array
+        if copy and (moved is array or _shares(moved, array)):
+            return memory.copy_alike(moved, CALL, consumer)
+    except (UnsupportedDeviceError, DriverUnavailableError) as error:
+        if target is array.device:
+            raise
+        raise UnsupportedDeviceError(CALL, error.what, "DLP-DEV-5") from None
+    return moved

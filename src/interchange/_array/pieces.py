@@ -1,0 +1,168 @@
+"""Cuts a strided copy into the copies that a driver makes: runs, rows of runs, slices of rows.
+
+Source: CUDA driver API, ``CUDA_MEMCPY3D``.  Nothing here touches memory: places are counted from
+the first elements [bytes].
+"""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from math import prod
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from interchange._streams.driver import Pitched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from interchange._terms.layout import Ints
+
+MOST_PIECES: Final = 64
+"""As many copies are made of any array, however small."""
+WORTH_A_PIECE: Final = 2**16
+"""More copies are made as long as each moves so much [bytes]."""
+PITCH_END: Final = 2**31
+"""Rows that lie further apart are beyond a driver's 2-D copy [bytes]."""
+
+
+class Axis(NamedTuple):
+    """One axis of a copy.
+
+    Attributes
+    ----------
+    extent : int
+        Number of steps.
+    source, target : int
+        Step on either side [bytes].
+    """
+
+    extent: int
+    source: int
+    target: int
+
+
+def cut(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[Pitched] | None:
+    """Return the driver's copies that together copy a strided array.
+
+    Parameters
+    ----------
+    shape : tuple[int, ...]
+        Extent of each axis [elements].
+    source : tuple[int, ...]
+        Step along each axis where elements come from [elements]; may be negative or zero.
+    target : tuple[int, ...]
+        Step along each axis where they go [elements]; positive, and no two elements overlap.
+    itemsize : int
+        Size of one element [bytes].
+
+    Returns
+    -------
+    list[Pitched] or None
+        Copies with places in place of addresses, relative to the first elements; none at all for
+        an array without elements.  None where they would be too many.
+
+    Examples
+    --------
+    >>> cut((3, 4), (8, 1), (4, 1), 2)  # half of the columns
+    [Pitched(width=8, height=3, depth=1, target=(0, 8, 3), source=(0, 16, 3))]
+    >>> cut((100, 100), (-100, -1), (100, 1), 1) is None  # reversed
+    True
+    """
+    if 0 in shape:
+        return []
+    width, axes = _split_run(_merge(shape, source, target, itemsize), itemsize)
+    rows, slices, looped = _choose(axes, width)
+    count = prod(axis.extent for axis in looped)
+    size = prod(shape) * itemsize
+    if count > max(MOST_PIECES, size // WORTH_A_PIECE):
+        return None
+    return [_piece(width, rows, slices, *starts) for starts in _starts(looped)]
+
+
+def _merge(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[Axis]:
+    """Return the axes that matter, outermost in the target first, joined where both sides allow."""
+    axes = [
+        Axis(extent, step * itemsize, place * itemsize)
+        for extent, step, place in zip(shape, source, target, strict=True)
+        if extent > 1
+    ]
+    merged: list[Axis] = []
+    for axis in sorted(axes, key=itemgetter(2), reverse=True):
+        outer = merged[-1] if merged else None
+        if outer and (outer.source, outer.target) == (
+            axis.extent * axis.source,
+            axis.extent * axis.target,
+        ):
+            merged[-1] = Axis(outer.extent * axis.extent, axis.source, axis.target)
+        else:
+            merged.append(axis)
+    return merged
+
+
+def _split_run(axes: list[Axis], itemsize: int) -> tuple[int, list[Axis]]:
+    """Return the length of what lies side by side on both sides [bytes], and the other axes."""
+    if axes and axes[-1].source == axes[-1].target == itemsize:
+        return axes[-1].extent * itemsize, axes[:-1]
+    return itemsize, axes
+
+
+_ONE: Final = Axis(1, 0, 0)
+
+
+def _choose(axes: list[Axis], width: int) -> tuple[Axis, Axis, list[Axis]]:
+    """Return the axes that are rows and slices of each copy, the longest that fit, and the rest."""
+    best: tuple[Axis, Axis] = (_ONE, _ONE)
+    rows = [axis for axis in axes if _are_rows(axis, width)]
+    for row in rows:
+        if row.extent > _steps(best):
+            best = (row, _ONE)
+    for row, other in permutations(axes, 2):
+        if row in rows and row.extent * other.extent > _steps(best) and _are_slices(other, row):
+            best = (row, other)
+    return (*best, [axis for axis in axes if axis not in best])
+
+
+def _steps(axes: Iterable[Axis]) -> int:
+    """Return how many runs one copy makes."""
+    return prod(axis.extent for axis in axes)
+
+
+def _are_rows(axis: Axis, width: int) -> bool:
+    """Whether a driver takes an axis for rows: they do not overlap, and are not too far apart."""
+    return all(width <= step < PITCH_END for step in axis[1:])
+
+
+def _are_slices(axis: Axis, row: Axis) -> bool:
+    """Whether a driver takes an axis for slices: each is a whole number of rows after another."""
+    return all(
+        step >= row.extent * pitch and step % pitch == 0
+        for step, pitch in zip(axis[1:], row[1:], strict=True)
+    )
+
+
+def _starts(axes: list[Axis]) -> Iterator[tuple[int, int]]:
+    """Return where each copy starts, in the source and in the target [bytes]."""
+    for place in product(*(range(axis.extent) for axis in axes)):
+        steps = list(zip(place, axes, strict=True))
+        yield (
+            sum(index * axis.source for index, axis in steps),
+            sum(index * axis.target for index, axis in steps),
+        )
+
+
+def _piece(width: int, rows: Axis, slices: Axis, source: int, target: int) -> Pitched:
+    """Return one copy; pitches that are not used are those of what has no gaps."""
+    return Pitched(
+        width,
+        rows.extent,
+        slices.extent,
+        (target, *_pitches(width, rows, slices.target, rows.target)),
+        (source, *_pitches(width, rows, slices.source, rows.source)),
+    )
+
+
+def _pitches(width: int, rows: Axis, slice_step: int, row_step: int) -> tuple[int, int]:
+    """Return the steps from row to row [bytes] and from slice to slice [rows]."""
+    pitch = row_step or width
+    return pitch, slice_step // pitch or rows.extent

@@ -1,0 +1,361 @@
+"""Copies and moves of device memory, by its driver alone: no library computes anything here.
+
+Source: array API standard 2025.12 (``to_device``); CUDA driver API, API synchronization behavior.
+A copy on or to a device runs on a stream, and the host does not wait for it, except where it is
+made from page-locked or managed memory: that could be written next.  A copy to the host is made
+when the call returns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from interchange import _core
+from interchange._protocols.dlpack import READ_ONLY
+from interchange._streams.driver import driver_of
+from interchange._terms.devices import CPU
+from interchange._terms.errors import UnsupportedDeviceError
+from interchange._terms.layout import Layout, c_strides, f_strides
+from interchange._terms.spec import Spec
+from interchange.abi.dlpack import DLDeviceType
+
+from .blocks import (
+    Copy,
+    allocate,
+    allocate_managed,
+    allocate_pinned,
+    block_of,
+    note_done,
+)
+from .lanes import await_producer, check_lane, choose_lane, hand_back, work_on
+from .memory import check_alike, check_named, copy_on_host, fill_host, share_with_host
+from .pieces import cut
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from interchange._core import Tensor
+    from interchange._streams.driver import Driver, Pitched
+    from interchange._terms.devices import Device
+
+    from .blocks import Block
+    from .lanes import Lane
+
+T = TypeVar("T", bound="Tensor")
+
+LOCKED_OF: Final = {
+    DLDeviceType.kDLCUDA: DLDeviceType.kDLCUDAHost,
+    DLDeviceType.kDLROCM: DLDeviceType.kDLROCMHost,
+}
+"""Type of devices whose memory is copied here -> the type of host memory that it page-locks."""
+DEVICE_OF: Final = {
+    DLDeviceType.kDLCUDAManaged: DLDeviceType.kDLCUDA,
+    **{locked: device for device, locked in LOCKED_OF.items()},
+}
+"""Type of host-accessible memory that a driver knows -> the type of that driver's devices."""
+
+
+def find_move(there: Device, target: Device) -> Callable[[Any, Device, str, Any], Any] | None:
+    """Return the function that moves arrays from one device to another, or None."""
+    if target.type in LOCKED_OF:
+        if there.type is target.type:
+            return move_between
+        return move_to_device if there.is_host_accessible else None
+    if target is CPU:
+        return move_to_host if there.type in LOCKED_OF else None
+    if target.type not in LOCKED_OF.values():
+        return None
+    if there.is_host_accessible:
+        return lock_pages
+    return move_to_host if LOCKED_OF.get(there.type) is target.type else None
+
+
+def copy_on_device(array: Tensor, cls: type[T], order: str, call: str, stream: Any) -> T:
+    """Return a copy of device memory on the same device, on a stream.
+
+    Parameters
+    ----------
+    array : Tensor
+        Memory of a device, CUDA or ROCm.
+    cls : type
+        What to return.
+    order : {"C", "F"}
+        Which axis runs fastest.
+    call : str
+        Named in errors.
+    stream : None, int or stream object
+        Where to copy; None for the stream that work on the array is pending on.
+
+    Raises
+    ------
+    StreamError
+        `stream` is none on that device, or -1.
+    UnsupportedDTypeError
+        Packed elements would have to be rearranged (DLP-DTYPE-5).
+    ExchangeError
+        The driver does not know the address (CAI-DATA-3), or refused (IX-DRIVER-2).
+    """
+    device = array._spec.device
+    number = check_lane(stream, device, call)
+    shape = array._spec.shape
+    layout = Layout(shape, c_strides(shape) if order == "C" else f_strides(shape))
+    spec = Spec(array._spec.dtype, device, layout)
+    pieces = _cut(array, layout, call)
+    if not pieces and pieces is not None:
+        return _core.describe(0, spec, 0, None, None, cls)
+    driver = driver_of(device, call)
+    _check_known(driver, array, call)
+    lane = choose_lane(driver, array, device, number, stream, call)
+    block = allocate(driver, spec.nbytes, device.id, call)
+    if pieces is None:
+        with _giving_back(block):
+            rearranged = _copy_through_host(driver, array, cls, order, lane, call)
+        return _upload(driver, rearranged, spec, block, lane._replace(producer=None), call)
+    with _filling(driver, block, lane, call):
+        _enqueue(driver, pieces, block.ptr, array.ptr, lane, call)
+        keep = _keep_source(driver, lane, block, array._keep, call)
+        hand_back(driver, lane, call)
+    return _on_device(spec, block, keep, lane, cls)
+
+
+def move_between(array: T, device: Device, call: str, stream: Any) -> T:
+    """Return a copy of device memory on another device of the same driver, on a stream.
+
+    What does not lie side by side is gathered first, where it is.
+    """
+    number = check_lane(stream, device, call)
+    spec = Spec(array._spec.dtype, device, _keep_order(array._spec.layout))
+    cls = type(array)
+    if not spec.layout.size:
+        return _core.describe(0, spec, 0, None, None, cls)
+    driver = driver_of(device, call)
+    _check_known(driver, array, call)
+    lane = choose_lane(driver, array, device, number, stream, call)
+    block = allocate(driver, spec.nbytes, device.id, call)
+    source = array
+    if not _is_whole(array):
+        with _giving_back(block):
+            source = copy_on_device(array, cls, "C", call, None)
+            lane = choose_lane(driver, source, device, number, stream, call)
+    with _filling(driver, block, lane, call):
+        driver.copy(block.ptr, source.ptr, spec.nbytes, lane.stream, lane.ordinal, call)
+        keep = _keep_source(driver, lane, block, source._keep, call)
+        hand_back(driver, lane, call)
+    if source is not array and keep is block:
+        # Giving back what was gathered would let the host wait: it stays with the copy.
+        keep = Copy(block, source._keep)
+    return _on_device(spec, block, keep, lane, cls)
+
+
+def move_to_device(array: T, device: Device, call: str, stream: Any) -> T:
+    """Return a copy of host-accessible memory on a device, on a stream.
+
+    The array may be written when this returns: the driver sets plain host memory aside at once,
+    and for page-locked and managed memory, which it copies straight from, the host waits.
+    """
+    number = check_lane(stream, device, call)
+    spec = Spec(array._spec.dtype, device, _keep_order(array._spec.layout))
+    if not spec.layout.size:
+        return _core.describe(0, spec, 0, None, None, type(array))
+    driver = driver_of(device, call)
+    if DEVICE_OF.get(array._spec.device.type, device.type) is not device.type:
+        array = share_with_host(array, None, call)  # another vendor's, which this driver knows not
+    if not _is_whole(array):
+        array = copy_on_host(array, type(array), "C", call)
+    is_shared = array._spec.device is not CPU or driver.place_of(array.ptr, call) is not None
+    lane = choose_lane(driver, array, device, number, stream, call)
+    block = allocate(driver, spec.nbytes, device.id, call)
+    moved = _upload(driver, array, spec, block, lane, call)
+    if is_shared:
+        driver.synchronize(lane.stream, lane.ordinal, call)
+    return moved
+
+
+def move_to_host(array: T, device: Device, call: str, stream: Any) -> T:
+    """Return a copy of device memory in page-locked host memory, made when this returns.
+
+    Parameters
+    ----------
+    array : Tensor
+        Memory of a device, CUDA or ROCm.
+    device : Device
+        What to call the result: the CPU, or page-locked memory of the same driver.
+    call : str
+        Named in errors.
+    stream : None, int or stream object
+        Where to copy; None for the stream that work on the array is pending on.
+    """
+    there = array._spec.device
+    number = check_lane(stream, there, call)
+    layout = _keep_order(array._spec.layout)
+    spec = Spec(array._spec.dtype, device, layout)
+    pieces = _cut(array, layout, call)
+    cls = type(array)
+    if not pieces and pieces is not None:
+        return _core.describe(0, spec, 0, None, None, cls)
+    driver = driver_of(there, call)
+    _check_known(driver, array, call)
+    lane = choose_lane(driver, array, there, number, stream, call)
+    if pieces is None:
+        rearranged = _copy_through_host(driver, array, cls, "C", lane, call)
+        return rearranged if device is CPU else lock_pages(rearranged, device, call)
+    block = allocate_pinned(driver, spec.nbytes, there.id, call)
+    with _filling(driver, block, lane, call):
+        _enqueue(driver, pieces, block.ptr, array.ptr, lane, call)
+        driver.synchronize(lane.stream, lane.ordinal, call)
+    note_done(array._keep)
+    return _core.describe(block.ptr, spec, 0, block, block, cls)
+
+
+def lock_pages(array: T, device: Device, call: str, stream: Any = None) -> T:
+    """Return a copy of host-accessible memory in page-locked host memory, made by the host."""
+    check_named(stream, device, call)
+    return _copy_as(array, device, _keep_order(array._spec.layout), call)
+
+
+def copy_in_kind(array: T, call: str) -> T:
+    """Return a copy, in C order, of page-locked or managed memory in memory of the same kind."""
+    shape = array._spec.shape
+    return _copy_as(array, array._spec.device, Layout(shape, c_strides(shape)), call)
+
+
+def _copy_as(array: T, device: Device, layout: Layout, call: str) -> T:
+    """Return a copy by the host, in fresh page-locked or managed memory."""
+    spec = Spec(array._spec.dtype, device, layout)
+    if not layout.size:
+        return _core.describe(0, spec, 0, None, None, type(array))
+    driver = driver_of(device, call)
+    if device.type in LOCKED_OF.values():
+        block = allocate_pinned(driver, spec.nbytes, device.id, call)
+    else:
+        block = allocate_managed(driver, spec.nbytes, driver.current_device(call), call)
+    with _giving_back(block):
+        copied = _core.describe(block.ptr, spec, 0, block, block, type(array))
+        fill_host(array, copied, call)
+    return copied
+
+
+# ---------------------------------------------------------------- what to copy
+
+
+def _keep_order(layout: Layout) -> Layout:
+    """Return the layout of a moved array: without gaps, in F order if it was, else in C order."""
+    by_columns = layout.is_f_contiguous and not layout.is_c_contiguous
+    return Layout(layout.shape, (f_strides if by_columns else c_strides)(layout.shape))
+
+
+def _is_whole(array: Tensor) -> bool:
+    """Whether elements lie side by side, so that their bytes are copied as they are."""
+    layout = array._spec.layout
+    return layout.is_c_contiguous or layout.is_f_contiguous
+
+
+def _cut(array: Tensor, target: Layout, call: str) -> list[Pitched] | None:
+    """Return the driver's copies that fill a layout, or None where the host must rearrange."""
+    spec = array._spec
+    layout = spec.layout
+    if not spec.dtype.is_packed:
+        return cut(spec.shape, layout.strides, target.strides, spec.dtype.itemsize)
+    check_alike(spec, target, call)
+    return cut((spec.nbytes,), (1,), (1,), 1)
+
+
+def _check_known(driver: Driver, array: Tensor, call: str) -> None:
+    """Refuse an address that the driver does not know: it would take it for one of the host's."""
+    if driver.place_of(array.ptr, call) is None:
+        what = f"address {array.ptr:#x} on {array._spec.device} is unknown"
+        raise UnsupportedDeviceError(call, what, "CAI-DATA-3")
+
+
+# ---------------------------------------------------------------- copying
+
+
+@contextlib.contextmanager
+def _giving_back(block: Block) -> Iterator[None]:
+    """Give a block back at once if something fails, though the traceback has it."""
+    try:
+        yield
+    except BaseException:
+        block.release()
+        raise
+
+
+@contextlib.contextmanager
+def _filling(driver: Driver, block: Block, lane: Lane, call: str) -> Iterator[None]:
+    """Fill a block on a stream that waits for the producer; leave nothing running if that fails."""
+    with _giving_back(block):
+        await_producer(driver, lane, call)
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(Exception):
+                driver.synchronize(lane.stream, lane.ordinal, call)
+            raise
+
+
+def _enqueue(
+    driver: Driver, pieces: list[Pitched], target: int, source: int, lane: Lane, call: str
+) -> None:
+    """Enqueue copies between these addresses."""
+    for piece in pieces:
+        to, start = target + piece.target[0], source + piece.source[0]
+        if piece.height == piece.depth == 1:
+            driver.copy(to, start, piece.width, lane.stream, lane.ordinal, call)
+        else:
+            placed = piece._replace(
+                target=(to, *piece.target[1:]), source=(start, *piece.source[1:])
+            )
+            driver.copy_pitched(placed, lane.stream, lane.ordinal, call)
+
+
+def _upload(driver: Driver, array: T, spec: Spec, block: Block, lane: Lane, call: str) -> T:
+    """Return a copy on a device of host-accessible memory that lies side by side."""
+    with _filling(driver, block, lane, call):
+        driver.copy(block.ptr, array.ptr, spec.nbytes, lane.stream, lane.ordinal, call)
+        keep = _keep_source(driver, lane, block, None, call)
+    return _on_device(spec, block, keep, lane, type(array))
+
+
+def _keep_source(
+    driver: Driver, lane: Lane, block: Block, source: object, call: str
+) -> Block | Copy:
+    """Return what keeps fresh memory alive, and what a stream is filling it from.
+
+    Memory of ours is not given back before the work on its device is done, and need not be kept.
+    Where that is the work of another device or context, its own one is made to follow.
+    """
+    theirs = block_of(source)
+    if theirs is not None:
+        driver.follow(lane.stream, lane.ordinal, theirs.ordinal, call, theirs.ptr)
+    is_foreign = source is not None and theirs is None
+    is_seen = is_foreign and gc.is_tracked(source)  # by the collector, perhaps as garbage
+    driver.follow(lane.stream, lane.ordinal, block.ordinal, call, 0 if is_seen else block.ptr)
+    return Copy(block, source, awaited=is_seen) if is_foreign else block
+
+
+def _on_device(spec: Spec, block: Block, keep: Block | Copy, lane: Lane, cls: type[T]) -> T:
+    """Return an array on fresh memory that a stream is filling."""
+    tensor = _core.describe(block.ptr, spec, 0, keep, keep, cls)
+    tensor._work = work_on(lane)
+    return tensor
+
+
+def _copy_through_host(
+    driver: Driver, array: Tensor, cls: type[T], order: str, lane: Lane, call: str
+) -> T:
+    """Return a copy in host memory of what the driver cannot rearrange: its whole span is fetched.
+
+    The host waits, and the elements are put in order there.
+    """
+    spec = array._spec
+    low, high = spec.layout.byte_bounds(spec.dtype.itemsize)
+    block = allocate_pinned(driver, high - low, lane.ordinal, call)
+    with _filling(driver, block, lane, call):
+        driver.copy(block.ptr, array.ptr + low, high - low, lane.stream, lane.ordinal, call)
+        driver.synchronize(lane.stream, lane.ordinal, call)
+    note_done(array._keep)
+    fetched = Spec(spec.dtype, CPU, spec.layout)
+    staged = _core.describe(block.ptr - low, fetched, READ_ONLY, None, block, cls)
+    return copy_on_host(staged, cls, order, call)

@@ -1,0 +1,202 @@
+"""`borrow`: use another library's memory on a stream, and hand it back in order.
+
+Source: CUDA Array Interface, version 3, Synchronization: a consumer that waited for the producer's
+stream sees to it that nothing runs there before its own work is done.  No hand-over in one
+direction can meet that duty: a context manager can.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange._array import Array
+from interchange._protocols import cuda_array_interface as cai
+from interchange._protocols.dlpack import READ_ONLY
+from interchange._streams.handles import stream_handle
+from interchange._streams.ordering import home_of, order_streams, pending_on
+from interchange._streams.rules import NO_SYNC, check_stream, streams_of
+from interchange._streams.work import Lent, Ready, Work, origins_of, work_of
+from interchange._terms.devices import ordinal_of
+from interchange._terms.errors import ArgumentError, InterchangeError, ReadOnlyError, show
+
+from .imports import asarray, import_cai, import_ordered
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+_CALL: Final = "borrow()"
+
+
+class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like a function
+    """Use arrays on a stream: it waits for their producers, and afterwards they wait for it.
+
+    On entry the stream is made to wait for the work pending on each array.  On exit, also when the
+    body raises, the stream that each producer named is made to wait for the work that was enqueued
+    meanwhile; where a producer named none, the host waits until it is done.
+
+    Parameters
+    ----------
+    x : object
+        Anything that `asarray` takes.  ``__cuda_array_interface__`` is asked first where its
+        version is 3, since it names the producer's stream.
+    *more : object
+        Further arrays, for the same stream.
+    stream : None, int or stream object
+        Where the memory will be used; None for host memory alone.  -1 orders nothing in either
+        direction.
+    writable : bool, default False
+        True: the memory is to be written.  False: the Arrays say that they are read-only.
+    back : None, int or stream object, optional
+        The producer's stream, for producers that cannot name it: it waits on exit, and not the
+        host.
+
+    Returns
+    -------
+    context manager
+        It gives the `Array`, or a tuple of them where there are `more`.  It can be entered once.
+
+    Raises
+    ------
+    ReadOnlyError
+        `writable` is true, and the memory is read-only or not known to be writable (DLP-RO-3).
+    ArgumentError
+        `stream` is None on a device (IX-BORROW-1), or `writable` is no bool.
+    StreamError, ExchangeError
+        As `asarray`; what was ordered before the error is handed back.
+
+    Notes
+    -----
+    Source: CUDA Array Interface, version 3, Synchronization.  Host memory has no streams, and is
+    handed through.
+
+    Examples
+    --------
+    >>> with borrow(bytearray(4), stream=7, writable=True) as array:
+    ...     array.shape
+    (4,)
+    """
+
+    def __init__(
+        self, x: Any, *more: Any, stream: Any, writable: bool = False, back: Any = None
+    ) -> None:
+        if not isinstance(writable, bool):
+            raise ArgumentError(_CALL, f"writable={show(writable)}", "IX-ARGUMENT-1")
+        self._given = (x, *more)
+        self._stream = stream
+        self._writable = writable
+        self._back = back
+        self._debts: contextlib.ExitStack | None = None
+
+    def __enter__(self) -> Any:
+        """Order the stream after the producers."""
+        if self._debts is not None:
+            what = "this context was entered before"
+            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "make a new one")
+        with contextlib.ExitStack() as debts:
+            arrays = tuple(self._take(x, debts) for x in self._given)
+            self._debts = debts.pop_all()
+        return arrays if len(arrays) > 1 else arrays[0]
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Order the producers after the stream; only then may they go."""
+        debts = self._debts
+        try:
+            if debts is not None:
+                debts.__exit__(kind, error, trace)
+        finally:
+            self._given = ()
+
+    def _take(self, x: Any, debts: contextlib.ExitStack) -> Array:
+        """Return an Array for the body; note what is owed to its producer."""
+        array = _import(x, self._stream)
+        if self._writable and array.readonly is not False:
+            kind = "read-only memory" if array.readonly else "memory not known to be writable"
+            raise ReadOnlyError(_CALL, f"writable=True of {kind}", "DLP-RO-3")
+        lent = array.__copy__()
+        if not self._writable:
+            lent._flags = (lent._flags or 0) | READ_ONLY
+        streams = streams_of(array.device)
+        if streams is None:
+            return lent
+        if self._stream is None:
+            raise ArgumentError(_CALL, f"stream=None on {array.device}", "IX-BORROW-1")
+        consumer = check_stream(stream_handle(self._stream, _CALL), streams, _CALL)
+        back = None
+        if self._back is not None:
+            back = check_stream(stream_handle(self._back, _CALL), streams, _CALL)
+        if consumer is not None and consumer != NO_SYNC:
+            self._lend(array, lent, consumer, back, debts)
+        else:
+            lent._work = Work(None, ordinal_of(array.device), self._stream)
+        return lent
+
+    def _lend(
+        self,
+        array: Array,
+        lent: Array,
+        consumer: int,
+        back: int | None,
+        debts: contextlib.ExitStack,
+    ) -> None:
+        """Order the stream after the producer, and owe the producer the same."""
+        device, known = array.device, work_of(array)
+        loan = Lent(consumer, home_of(device, consumer, _CALL), self._stream, known)
+        owed, is_named = origins_of(known)
+        if back is not None:
+            owed = [work for work in owed if isinstance(work, Ready)]
+            owed.append(Work(back, home_of(device, back, _CALL), self._back))
+            is_named = True
+        producer, ordinal = pending_on(array, _CALL)
+        if producer is not None:
+            order_streams(device, producer, consumer, ordinal, _CALL, loan.ordinal, fork=True)
+        lent._work = loan
+        debts.callback(_hand_back, array, owed, loan, is_named=is_named)
+
+
+def _import(x: Any, stream: Any) -> Array:
+    """Return an Array that names the producer's stream, if there is a way to learn it."""
+    if isinstance(x, Array):
+        return x
+    if hasattr(type(x), "__interchange__"):
+        return asarray(x)
+    raw = getattr(x, cai.ATTRIBUTE, None)
+    if isinstance(raw, dict) and cai.names_stream(raw):
+        try:
+            return import_cai(raw, x, _CALL)
+        except BufferError:
+            if not hasattr(x, "__dlpack__"):
+                raise
+    return import_ordered(x, stream, _CALL)
+
+
+def _hand_back(array: Array, owed: list[Work], loan: Lent, *, is_named: bool) -> None:
+    """Make whoever used the memory before wait for the consumer's work.
+
+    The host waits where the producer named no stream, and where an order fails: what was enqueued
+    must be done before anybody else touches the memory.
+    """
+    device = array.device
+    consumer = loan.pending(_CALL)
+    loan.has_ended = True
+    if consumer is None:
+        return
+    try:
+        for work in owed:
+            then = work.pending(_CALL)
+            if then is None:
+                is_named = False
+            else:
+                order_streams(device, consumer, then, loan.ordinal, _CALL, work.ordinal)
+    except BaseException:
+        with contextlib.suppress(InterchangeError):
+            order_streams(device, consumer, None, loan.ordinal, _CALL)
+        raise
+    if not is_named:
+        order_streams(device, consumer, None, loan.ordinal, _CALL)

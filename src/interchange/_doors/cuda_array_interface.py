@@ -1,0 +1,323 @@
+"""The CUDA Array Interface at the door: `from_cai` and `to_cai`.
+
+Source: CUDA Array Interface, versions 0 to 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, overload
+
+from interchange._array import Array
+from interchange._protocols import cuda_array_interface as cai
+from interchange._streams.handles import stream_handle
+from interchange._streams.ordering import home_of, note_consumer, order_streams
+from interchange._streams.rules import NO_SYNC, check_stream, streams_of
+from interchange._streams.work import work_of
+from interchange._terms.dtypes import DType
+from interchange._terms.errors import ArgumentError, ExchangeError, StreamError, ViewError, show
+from interchange.abi import PyCapsule
+
+from .imports import asarray, from_dlpack, on_stream
+
+if TYPE_CHECKING:
+    from interchange._terms.typing import SupportsCUDAArrayInterface
+
+_FROM: Final = "from_cai()"
+_TO: Final = "to_cai()"
+_VERSIONS: Final = (2, 3)
+_HANDLES_END: Final = 2**64
+
+
+@overload
+def from_cai(
+    x: SupportsCUDAArrayInterface | Any,
+    /,
+    *,
+    owner: Any = ...,
+    stream: Any = ...,
+    sync: bool = ...,
+    dtype: Any = ...,
+    mask: Literal["refuse"] = ...,
+    unsynced: str = ...,
+) -> Array: ...
+@overload
+def from_cai(
+    x: SupportsCUDAArrayInterface | Any,
+    /,
+    *,
+    owner: Any = ...,
+    stream: Any = ...,
+    sync: bool = ...,
+    dtype: Any = ...,
+    mask: Literal["separate"],
+    unsynced: str = ...,
+) -> tuple[Array, Array | None]: ...
+def from_cai(
+    x: SupportsCUDAArrayInterface | Any,
+    /,
+    *,
+    owner: Any = None,
+    stream: Any = None,
+    sync: bool = True,
+    dtype: Any = None,
+    mask: str = "refuse",
+    unsynced: str = "legacy",
+) -> Array | tuple[Array, Array | None]:
+    """Import an object with ``__cuda_array_interface__``, or the dict itself.
+
+    Parameters
+    ----------
+    x : object or dict
+        Versions 0 to 3; optional keys may be absent or None.
+    owner : object, optional
+        What keeps the memory alive; `x` itself when left out.  Of a dict, which owns nothing, you
+        must name it or see to it.
+    stream : None, int or stream object, optional
+        Order at once: this stream waits for the producer's, and the Array is ready on it.  Left
+        out, the wait is enqueued when somebody takes the Array, on the stream that they name.
+        -1 waits for nothing.
+    sync : bool, default True
+        False: the producer's stream does not count, and you see to the order.  So it is everywhere
+        with ``INTERCHANGE_CAI_SYNC=0`` in the environment when interchange is imported.
+    dtype : dtype-like, optional
+        What the elements are, where the type string does not tell: ``"<V2"``, ``"|V1"``,
+        ``"<f1"``.  Nothing is cast.
+    mask : {"refuse", "separate"}
+        Whether a record with a mask is refused, or handed out as two Arrays.
+    unsynced : {"legacy", "none", "device"}
+        What versions below 3, which say nothing of pending work, are taken to mean: wait for the
+        legacy default stream, for nothing, or let the host wait for the device.
+
+    Returns
+    -------
+    Array, or tuple[Array, Array or None]
+        Sharing the memory; with ``mask="separate"`` the array and its mask.
+
+    Raises
+    ------
+    NoProtocolError
+        `x` has no such attribute (CAI-ATTR-1).
+    ExchangeError
+        The record is malformed (``CAI-*``), describes what DLPack cannot (CAI-MASK-1,
+        CAI-DESCR-1, DLP-DTYPE-3, DLP-STRIDES-3), or memory that is not there (CAI-DATA-2,
+        CAI-DATA-3, CAI-DATA-4).
+    BackendUnavailableError
+        There is no driver to ask about the address (IX-DRIVER-1).
+    StreamError
+        `stream` names no stream.
+
+    Notes
+    -----
+    Source: CUDA Array Interface, version 3.  What the attribute of `x` raises comes through
+    unchanged.  The attribute is read once here, and again whenever the memory is handed on.
+
+    Examples
+    --------
+    An array without elements has no address that anybody could look at:
+
+    >>> record = {"shape": (0, 3), "typestr": "<f4", "data": (0, False), "version": 3}
+    >>> from_cai(record).shape
+    (0, 3)
+    """
+    handle = None if stream is None else stream_handle(stream, _FROM)
+    if stream is not None or mask != "refuse" or unsynced != "legacy":
+        _check_policies(handle, mask, unsynced)
+    if isinstance(x, (Array, CudaArrayView)):
+        x = _own_record(x)
+    wanted = None if dtype is None else DType.of(dtype, _FROM)
+    source, raw = _find_record(x)
+    masked = None
+    if mask == "separate" and hasattr(raw, "keys"):
+        raw = dict(cast("Any", raw))
+        masked = raw.pop("mask", None)
+    array = cai.import_record(
+        raw,
+        source,
+        Array,
+        owner=source if owner is None else (source, owner) if source is not None else owner,
+        dtype=wanted,
+        sync=sync and cai.SYNCS,
+        unsynced=unsynced,
+        call=_FROM,
+    )
+    found = None
+    if masked is not None:
+        keep = x if owner is None else owner
+        found = _import_mask(masked, keep, array, sync=sync, unsynced=unsynced)
+    if stream is not None:
+        _make_ready(array, handle, stream)
+        if found is not None:
+            _make_ready(found, handle, stream)
+    return array if mask == "refuse" else (array, found)
+
+
+def _find_record(x: Any) -> tuple[Any, Any]:
+    """Return the object that can be asked again, or None, and its record."""
+    if isinstance(x, dict):
+        return None, x
+    raw = getattr(x, cai.ATTRIBUTE, None)
+    if raw is not None:
+        return x, raw
+    if isinstance(x, Mapping):
+        return None, x
+    return x, cai.record_of(x, _FROM)
+
+
+def _own_record(x: Array | CudaArrayView) -> Any:
+    """Return an object that asks our own Array for its record, without a chain of such objects."""
+    array = x.array if isinstance(x, CudaArrayView) else x
+    work = work_of(array)
+    if isinstance(work, cai.Published) and work.keep is not None and _is_whole(array, work):
+        return work.keep
+    return array if isinstance(x, Array) else x
+
+
+def _is_whole(array: Array, work: cai.Published) -> bool:
+    """Whether an Array is all of what its producer publishes, and not a view of it."""
+    return array.ptr == work.first.ptr and array.shape == work.first.shape
+
+
+def _make_ready(array: Array, handle: int | None, keep: Any) -> None:
+    """Let a stream wait for the work that a record named a moment ago."""
+    device, work = array.device, work_of(array)
+    consumer = check_stream(handle, streams_of(device) or device, _FROM)
+    producer = work.at_import(_FROM) if work is not None and consumer != NO_SYNC else None
+    if work is not None and producer is not None:
+        where = home_of(device, consumer, _FROM)
+        order_streams(device, producer, consumer, work.ordinal, _FROM, where)
+    note_consumer(array, consumer, keep, _FROM, work)
+
+
+def _check_policies(handle: int | None, mask: object, unsynced: object) -> None:
+    """Refuse words that mean nothing, and a stream that is none of CUDA's or ROCm's."""
+    if handle is not None and not NO_SYNC <= handle < _HANDLES_END:
+        what = f"stream={show(handle)} is not a stream"
+        raise StreamError(_FROM, what, "DLP-STREAM-2")
+    if mask not in {"refuse", "separate"}:
+        what = f"mask={show(mask)}"
+        raise ArgumentError(_FROM, what, "IX-ARGUMENT-1", "pass 'refuse' or 'separate'")
+    if unsynced not in cai.UNSYNCED:
+        what = f"unsynced={show(unsynced)}"
+        choice = " or ".join(map(repr, cai.UNSYNCED))
+        raise ArgumentError(_FROM, what, "IX-ARGUMENT-1", f"pass {choice}")
+
+
+def _import_mask(masked: Any, owner: Any, array: Array, *, sync: bool, unsynced: str) -> Array:
+    """Return the mask of an array, which must have a shape that spreads to the array's."""
+    if getattr(masked, cai.ATTRIBUTE, None) is None:
+        raise ExchangeError(_FROM, f"mask is {show(masked)}", "CAI-MASK-2")
+    found = from_cai(masked, owner=owner, sync=sync, unsynced=unsynced)
+    try:
+        found.broadcast_to(array.shape)
+    except ViewError:
+        what = f"the mask has shape {found.shape} and the data {array.shape}"
+        raise ExchangeError(_FROM, what, "CAI-MASK-2") from None
+    return found
+
+
+class CudaArrayView:
+    """Device memory that speaks the CUDA Array Interface, and keeps it alive.
+
+    `to_cai` makes them.  The record is written afresh whenever it is read.
+
+    Attributes
+    ----------
+    array : Array
+        The memory.
+    version : int
+        The version of the interface: 3, with the stream that work may be pending on, or 2, for
+        which the host waits before the record is handed out.
+    """
+
+    __slots__ = ("__weakref__", "array", "version")
+
+    def __init__(self, array: Array, version: int) -> None:
+        self.array = array
+        self.version = version
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return cai.describe_record(self.array, self.version, "to_cai()")
+
+    @property
+    def dtype(self) -> DType:
+        """Element type, for consumers of type strings that do not tell."""
+        return self.array.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each axis [elements]."""
+        return self.array.shape
+
+    def __repr__(self) -> str:
+        return f"CudaArrayView({self.array!r}, version={self.version})"
+
+
+def to_cai(x: Any, /, *, stream: Any = None, version: int = 3) -> CudaArrayView:
+    """Return an object with ``__cuda_array_interface__`` that owns the memory of `x`.
+
+    Parameters
+    ----------
+    x : Array, DLPack producer, object with the interface, or capsule
+        Memory that a device reaches.  A bare capsule of either name is consumed.
+    stream : None, int or stream object, optional
+        The stream on which the consumer may use the memory at once: it is published.  Left out,
+        an Array publishes the stream that its work is pending on, or none; a producer is asked to
+        be ready on the legacy default stream.  Of a **capsule** it is the stream that the capsule
+        was made for.  -1 says that nothing is pending, and publishes none.
+    version : {3, 2}
+        2 has no stream: the host waits whenever the record is read.
+
+    Returns
+    -------
+    CudaArrayView
+        Keeps memory and stream alive as long as it lives; consumers must hold it (CAI-LIFE-1).
+
+    Raises
+    ------
+    UnsupportedDeviceError
+        The memory is on the host (CAI-DEV-1).
+    UnsupportedDTypeError
+        The interface has no name for the element type (CAI-TYPESTR-2).
+    ExchangeError
+        As `asarray`.
+    StreamError
+        `stream` names no stream.
+
+    Notes
+    -----
+    Source: CUDA Array Interface, version 3, Synchronization and Lifetime management.
+
+    Examples
+    --------
+    >>> import interchange as ix
+    >>> array = ix.from_pointer(0, (0,), "float32", device="cuda:0")
+    >>> record = to_cai(array).__cuda_array_interface__
+    >>> record["typestr"], record["data"], record["stream"], record["version"]
+    ('<f4', (0, False), None, 3)
+    """
+    if isinstance(version, bool) or version not in _VERSIONS:
+        what = f"version={show(version)}"
+        raise ArgumentError(_TO, what, "IX-ARGUMENT-1", "pass 3 or 2")
+    handle = stream_handle(stream, _TO)
+    if isinstance(x, CudaArrayView):
+        x = x.array
+    if type(x) is PyCapsule or (not isinstance(x, Array) and hasattr(x, "__dlpack__")):
+        array = _from_producer(x, stream)
+        cai.check_describable(array, _TO)
+    else:
+        array = asarray(x)
+        cai.check_describable(array, _TO)
+        array = on_stream(array, handle, stream, _TO)
+    return CudaArrayView(array, version)
+
+
+def _from_producer(x: Any, stream: Any) -> Array:
+    """Return an Array of a DLPack producer, ready on a stream; by its own record if it refuses."""
+    try:
+        return from_dlpack(x, stream=stream)
+    except BufferError:
+        if type(x) is PyCapsule or getattr(x, cai.ATTRIBUTE, None) is None:
+            raise
+    return from_cai(x, stream=stream)

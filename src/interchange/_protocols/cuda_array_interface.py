@@ -1,0 +1,397 @@
+"""The CUDA Array Interface, in and out: a record, its memory, and the stream it may be busy on.
+
+Source: CUDA Array Interface, versions 0 to 3; CUDA driver API (pointer attributes).  A record says
+neither which device nor whether memory is managed: the driver is asked.  The wait for a producer's
+stream is enqueued when somebody takes the memory, on the stream that they name.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from interchange import _core
+from interchange._streams.driver import driver_of, drivers
+from interchange._streams.ordering import pending_on
+from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
+from interchange._streams.work import Work, this_thread
+from interchange._terms.devices import Device
+from interchange._terms.errors import (
+    DriverUnavailableError,
+    ExchangeError,
+    InterchangeError,
+    NoProtocolError,
+    UnsupportedDeviceError,
+    UnsupportedDTypeError,
+    error_for,
+    refuse_record,
+    show,
+)
+from interchange._terms.layout import problem
+from interchange._terms.spec import Spec
+from interchange.abi import BrokenRule, InterfaceRecord, TypeStr, format_record, parse_record
+from interchange.abi.dlpack import DLDeviceType
+
+from .deviations import RECORD_GUARDS
+from .dlpack import READ_ONLY
+from .habits import library_of
+from .records import dtype_of, is_plain, layout_of, parse_with_hint
+
+if TYPE_CHECKING:
+    from interchange._core import Tensor
+    from interchange._streams.driver import Driver, Place
+    from interchange._terms.dtypes import DType
+
+T = TypeVar("T", bound="Tensor")
+
+ATTRIBUTE: Final = "__cuda_array_interface__"
+SYNCS: Final = os.environ.get("INTERCHANGE_CAI_SYNC", "1") != "0"
+"""Whether the streams of records are waited for, unless told otherwise per call."""
+FIRST_WITH_STREAM: Final = 3
+UNSYNCED: Final = ("legacy", "none", "device")
+"""What to make of versions below 3, which say nothing of pending work: wait for the legacy default
+stream, for nothing, or for everything on the device."""
+
+_CUDA: Final = Device(DLDeviceType.kDLCUDA)
+_ROCM: Final = frozenset({DLDeviceType.kDLROCM, DLDeviceType.kDLROCMHost})
+_NO_ID: Final = {
+    kind: Device(kind)
+    for kind in (
+        DLDeviceType.kDLCUDAHost,
+        DLDeviceType.kDLCUDAManaged,
+        DLDeviceType.kDLROCMHost,
+    )
+}
+_BFLOAT16: Final = TypeStr("<", "V", 2)  # as torch and ml_dtypes write it
+
+
+class Published(Work):
+    """Work on a stream that an object publishes; it is asked again whenever memory is taken.
+
+    Attributes
+    ----------
+    keep : object
+        What has the attribute; None for a bare record, which cannot be asked again.
+    first : InterfaceRecord
+        What it said at the import.
+    device : Device
+        Where the memory is.
+    unsynced : str
+        What to make of a record below version 3: one of `UNSYNCED`.
+    hint : DType or None
+        What the elements are, if somebody said so.
+    """
+
+    __slots__ = ("device", "first", "hint", "unsynced")
+
+    def __init__(
+        self,
+        keep: Any,
+        first: InterfaceRecord,
+        device: Device,
+        ordinal: int,
+        unsynced: str,
+        hint: DType | None,
+    ) -> None:
+        self.stream = first.stream
+        self.ordinal = ordinal
+        self.keep = keep
+        self.thread = this_thread() if first.stream == PER_THREAD_DEFAULT_STREAM else None
+        self.first = first
+        self.device = device
+        self.unsynced = unsynced
+        self.hint = hint
+
+    def pending(self, call: str) -> int | None:
+        """Return the stream to wait for, as the producer says now."""
+        if self.keep is None:
+            return self.as_said_here(self.at_import(call))
+        hint = self.hint or getattr(self.keep, "dtype", None)
+        raw = _mended(getattr(self.keep, ATTRIBUTE, None), self.keep)
+        now = read_record(raw, hint, call)
+        if now[:_SAID_OF_MEMORY] != self.first[:_SAID_OF_MEMORY]:
+            before, after = _describe(self.first), _describe(now)
+            what = f"{type(self.keep).__name__} said {before}, and now {after}"
+            raise ExchangeError(call, what, "CAI-DATA-5")
+        stream = stream_of(now, self.unsynced, self.device, self.ordinal, call)
+        return self.as_said_here(stream)
+
+    def at_import(self, call: str) -> int | None:
+        """Return the stream to wait for, as the producer said first."""
+        return stream_of(self.first, self.unsynced, self.device, self.ordinal, call)
+
+
+_SAID_OF_MEMORY: Final = 5  # the first fields: address, read-only flag, shape, strides, typestr
+
+
+def _describe(record: InterfaceRecord) -> str:
+    """Return the words for what a record says of memory."""
+    steps = "" if record.strides is None else f", byte strides {record.strides}"
+    readonly = ", read-only" if record.readonly else ""
+    typestr = f"typestr {str(record.typestr)!r}"
+    return f"address {record.ptr:#x}{readonly}, shape {record.shape}{steps}, {typestr}"
+
+
+def stream_of(
+    record: InterfaceRecord, unsynced: str, device: Device, ordinal: int, call: str
+) -> int | None:
+    """Return the stream that a record leaves to be waited for, or None."""
+    stream: int | None = LEGACY_DEFAULT_STREAM
+    if record.version >= FIRST_WITH_STREAM:
+        stream = record.stream
+    elif unsynced == "none":
+        return None
+    elif unsynced == "device":
+        driver_of(device, call).synchronize_device(ordinal, call)
+        return None
+    if stream == LEGACY_DEFAULT_STREAM and device.type in _ROCM:
+        return 0  # the default stream, for which the interface has another number
+    return stream
+
+
+def names_stream(raw: dict[str, Any]) -> bool:
+    """Whether a record is of a version that says where work is pending."""
+    version = raw.get("version")
+    return isinstance(version, int) and version >= FIRST_WITH_STREAM
+
+
+def read_record(raw: Any, hint: Any, call: str) -> InterfaceRecord:
+    """Read a record, and refuse what is malformed."""
+    try:
+        return parse_with_hint(raw, hint)
+    except BrokenRule as broken:
+        refuse_record(call, broken)
+
+
+# ---------------------------------------------------------------- in
+
+# Shape, strides and element type repeat from call to call; what was checked once is found by value.
+_Form = tuple[Spec, int, int]  # on cuda:0; span of the elements from the first one [bytes]
+_forms: Final[dict[Any, _Form]] = {}
+_MOST_FORMS: Final = 1024
+
+
+def import_record(
+    raw: Any,
+    x: Any,
+    cls: type[T],
+    *,
+    owner: Any,
+    dtype: DType | None,
+    sync: bool,
+    unsynced: str,
+    call: str,
+) -> T:
+    """Import what a record describes.
+
+    Parameters
+    ----------
+    raw : object
+        The record, as the producer gave it.
+    x : object or None
+        What gave it, asked again later; None for a bare record.
+    cls : type
+        What to return.
+    owner : object
+        Kept alive with the memory.
+    dtype : DType or None
+        What the elements are, for type strings that do not tell.
+    sync : bool
+        Whether the producer's stream counts.
+    unsynced : str
+        What to make of versions below 3: one of `UNSYNCED`.
+    call : str
+        Named in errors.
+
+    Raises
+    ------
+    ExchangeError
+        The record is malformed, or describes what DLPack cannot (``CAI-*``, DLP-DTYPE-3,
+        DLP-STRIDES-3), or memory that is not there (CAI-DATA-3, CAI-DATA-4).
+    DriverUnavailableError
+        There is no driver to ask (IX-DRIVER-1).
+    """
+    if x is not None and _menders.get(type(x), _mended) is not None:
+        raw = _mended(raw, x)
+    try:
+        record = parse_record(raw)
+        form = _forms[record[2:5]]  # shape, strides, typestr
+        if dtype is not None or record.mask is not None or record.descr is not None:
+            raise KeyError  # noqa: TRY301 - the exception
+    except (KeyError, BrokenRule):
+        record, form = _read_carefully(raw, x, dtype, call)
+    spec, low, high = form
+    ptr = record.ptr
+    if not ptr or not spec.layout.size:
+        return _import_empty(record, spec, owner, cls, call)
+    place = (drivers.get("cuda") or _find_driver(call)).place_of(ptr, call)
+    if place is None:
+        raise UnsupportedDeviceError(call, f"address {ptr:#x} is unknown", "CAI-DATA-3")
+    kind, ordinal, start, end = place
+    if not start <= ptr + low <= ptr + high <= end and end > start:
+        raise _refuse_span(record, place, call)
+    if ordinal or kind is not DLDeviceType.kDLCUDA:  # as the cached form has it
+        device = _NO_ID.get(kind) or Device(kind, ordinal)
+        spec = Spec(spec.dtype, device, spec.layout)
+    tensor = _core.describe(ptr, spec, READ_ONLY if record.readonly else 0, owner, owner, cls)
+    if sync:
+        tensor._work = Published(x, record, spec.device, ordinal, unsynced, dtype)
+    return tensor
+
+
+_menders: Final[dict[type, Any]] = {}  # type -> what mends its records, or None
+
+
+def _mended(raw: Any, x: Any) -> Any:
+    """Return a record without what its library is known to get wrong."""
+    cls = type(x)
+    if cls not in _menders:
+        if len(_menders) >= _MOST_FORMS:
+            _menders.clear()
+        libraries = [library_of(base) for base in cls.__mro__]
+        _menders[cls] = next((RECORD_GUARDS[n] for n in libraries if n in RECORD_GUARDS), None)
+    mend = _menders[cls]
+    return raw if mend is None else mend(raw, x)
+
+
+def _find_driver(call: str) -> Driver:
+    """Return the driver to ask about addresses: CUDA's, or where there is none, ROCm's."""
+    try:
+        return driver_of(_CUDA, call)
+    except DriverUnavailableError as error:
+        try:
+            return driver_of(Device(DLDeviceType.kDLROCM), call)
+        except DriverUnavailableError:
+            raise error from None
+
+
+def _read_carefully(
+    raw: Any, x: Any, dtype: DType | None, call: str
+) -> tuple[InterfaceRecord, _Form]:
+    """Read a record that is new, or that has what is refused."""
+    hint = dtype if dtype is not None else getattr(x, "dtype", None)
+    record = read_record(raw, hint, call)
+    if record.mask is not None:
+        raise ExchangeError(call, f"mask is {show(record.mask)}", "CAI-MASK-1")
+    return record, _form_of(record, dtype, hint, call)
+
+
+def _form_of(record: InterfaceRecord, dtype: DType | None, hint: Any, call: str) -> _Form:
+    """Return what a record says that memory holds, checked."""
+    if not is_plain(record):
+        raise UnsupportedDTypeError(call, f"descr is {show(record.descr)}", "CAI-DESCR-1")
+    element = dtype_of(record, hint, call)
+    if dtype is not None and element is not dtype:
+        what = f"typestr {str(record.typestr)!r} says {element}, wanted {dtype}"
+        raise UnsupportedDTypeError(call, what, "IX-CAST-1")
+    layout = layout_of(record.shape, record.strides, element.itemsize, call)
+    wrong = problem(layout.shape, layout.strides, element.itemsize)
+    if wrong is not None:
+        raise error_for(call, *wrong)
+    form = (Spec(element, _CUDA, layout), *layout.byte_bounds(element.itemsize))
+    if element.typestr == record.typestr:  # which tells without a hint
+        if len(_forms) >= _MOST_FORMS:
+            _forms.clear()
+        _forms[record[2:5]] = form
+    return form
+
+
+def _import_empty(record: InterfaceRecord, spec: Spec, owner: Any, cls: type[T], call: str) -> T:
+    """Return an array without elements, on the current device: nobody looks at its address."""
+    if spec.layout.size:
+        raise ExchangeError(call, f"the address is 0 for shape {spec.shape}", "CAI-DATA-2")
+    try:
+        driver = _find_driver(call)
+        kind = DLDeviceType.kDLROCM if driver.name == "ROCm" else DLDeviceType.kDLCUDA
+        device = Device(kind, driver.current_device(call))
+    except InterchangeError:  # nobody can be asked, and nobody need be
+        device = _CUDA
+    spec = Spec(spec.dtype, device, spec.layout)
+    return _core.describe(0, spec, READ_ONLY if record.readonly else 0, owner, owner, cls)
+
+
+def _refuse_span(record: InterfaceRecord, place: Place, call: str) -> ExchangeError:
+    """Return the error for elements outside their allocation."""
+    what = (
+        f"shape {record.shape} with byte strides {record.strides} at {record.ptr:#x} leaves its"
+        f" allocation of {place.end - place.start} bytes at {place.start:#x}"
+    )
+    return ExchangeError(call, what, "CAI-DATA-4")
+
+
+# ---------------------------------------------------------------- out
+
+
+def describe_record(tensor: Tensor, version: int, call: str) -> dict[str, Any]:
+    """Return the record of device memory, with the stream that work may be pending on.
+
+    Below version 3, which has no word for it, the host waits first.
+
+    Raises
+    ------
+    UnsupportedDeviceError
+        No device reaches the memory (CAI-DEV-1).
+    UnsupportedDTypeError
+        The interface has no name for the element type (CAI-TYPESTR-2).
+    """
+    typestr, spec = check_describable(tensor, call), tensor._spec
+    flags = tensor._flags
+    readonly = flags is None or bool(flags & READ_ONLY)
+    steps = None
+    if not spec.layout.is_c_contiguous:
+        steps = spec.layout.strides_in_bytes(spec.dtype.itemsize)
+    stream, ordinal = pending_on(tensor, call)
+    if stream is not None and version < FIRST_WITH_STREAM:
+        driver_of(spec.device, call).synchronize(stream, ordinal, call)
+    if stream == 0:  # ROCm's default stream, for which the interface has another number
+        stream = LEGACY_DEFAULT_STREAM
+    ptr = tensor.ptr
+    if spec.device.type in _PAGE_LOCKED and ptr:
+        ptr = driver_of(spec.device, call).device_pointer(ptr, call)
+    record = InterfaceRecord(ptr, readonly, spec.shape, steps, typestr, version, stream)
+    return format_record(record)
+
+
+def check_describable(tensor: Tensor, call: str) -> TypeStr:
+    """Return the type string of the elements; refuse what the interface cannot describe."""
+    spec = tensor._spec
+    if spec.device.type not in REACHABLE:
+        raise UnsupportedDeviceError(call, f"the memory is on {spec.device}", "CAI-DEV-1")
+    typestr = typestr_of(spec.dtype)
+    if typestr is None:
+        raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "CAI-TYPESTR-2", _NO_NAME)
+    return typestr
+
+
+_PAGE_LOCKED: Final = frozenset({DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMHost})
+REACHABLE: Final = frozenset(
+    {
+        DLDeviceType.kDLCUDA,
+        DLDeviceType.kDLCUDAHost,
+        DLDeviceType.kDLCUDAManaged,
+        DLDeviceType.kDLROCM,
+        DLDeviceType.kDLROCMHost,
+    }
+)
+"""Types of device whose memory the interface describes."""
+_NO_NAME: Final = "exchange it through DLPack, or view it as unsigned integers of the same size"
+
+
+def typestr_of(dtype: DType) -> TypeStr | None:
+    """Return the type string of an element, that of two bytes for bfloat16, or None."""
+    return _BFLOAT16 if dtype.name == "bfloat16" else dtype.typestr
+
+
+def record_of(x: Any, call: str) -> Any:
+    """Return the record of an object; the attribute is read once.
+
+    Raises
+    ------
+    NoProtocolError
+        `x` has no such attribute (CAI-ATTR-1).
+    """
+    raw = getattr(x, ATTRIBUTE, None)
+    if raw is None:
+        what = f"{type(x).__name__} has no {ATTRIBUTE}"
+        raise NoProtocolError(call, what, "CAI-ATTR-1", "pass device memory, or use asarray()")
+    return raw

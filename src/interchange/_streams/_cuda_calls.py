@@ -1,0 +1,88 @@
+"""The CUDA driver's functions that are called for every array, without making objects of answers.
+
+Source: CUDA driver API; ctypes.  The bindings make objects of every answer, which takes longer than
+the rest of an import.  What they loaded is called directly; they are asked where it is not found
+under its usual name.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LIBRARY: Final = "libcuda.so.1"
+_UINT64: Final = 2**64 - 1
+
+
+def find_quick_calls(api: Any) -> tuple[Callable[..., int], ...]:
+    """Return whether a stream captures, the recording of an event, and the wait for it.
+
+    Parameters
+    ----------
+    api : module
+        ``cuda.bindings.driver``, initialised.
+
+    Returns
+    -------
+    tuple of callables
+        ``capturing(stream, answer)``, ``record(event, stream)`` and ``wait(stream, event, flags)``
+        of ``c_void_p``, each returning the driver's code; 0 is success.
+    """
+    library = _find_library()
+    if library is not None:
+        return library.cuStreamIsCapturing, library.cuEventRecord, library.cuStreamWaitEvent
+
+    def capturing(stream: Any, answer: Any) -> int:
+        error, status = api.cuStreamIsCapturing(stream.value)
+        ctypes.c_int.from_address(answer.value).value = int(status or 0)
+        return int(error)
+
+    def record(event: Any, stream: Any) -> int:
+        return int(api.cuEventRecord(api.CUevent(event.value), stream.value)[0])
+
+    def wait(stream: Any, event: Any, flags: int) -> int:
+        return int(api.cuStreamWaitEvent(stream.value, api.CUevent(event.value), flags)[0])
+
+    return capturing, record, wait
+
+
+def find_ask(api: Any, asked: tuple[int, ...]) -> Callable[..., int]:
+    """Return what answers several questions about an address in one call.
+
+    Parameters
+    ----------
+    api : module
+        ``cuda.bindings.driver``, initialised.
+    asked : tuple[int, ...]
+        The attributes.
+
+    Returns
+    -------
+    callable
+        ``ask(count, attributes, places, address)``, which writes the answers to the places and
+        returns the driver's code.
+    """
+    library = _find_library()
+    if library is not None:
+        found: Callable[..., int] = library.cuPointerGetAttributes
+        return found
+    kinds = [api.CUpointer_attribute(kind) for kind in asked]
+
+    def ask(count: int, _: Any, places: Any, address: Any) -> int:
+        error, answers = api.cuPointerGetAttributes(count, kinds, address.value)
+        for place, answer in zip(places, answers, strict=True):
+            ctypes.c_uint64.from_address(place).value = int(answer) & _UINT64
+        return int(error)
+
+    return ask
+
+
+def _find_library() -> ctypes.CDLL | None:
+    """Return the driver's library, which the bindings have loaded: calls release the GIL."""
+    try:
+        return ctypes.CDLL(_LIBRARY)
+    except OSError:
+        return None

@@ -1,0 +1,200 @@
+"""The driver of a device: what is asked of one, and which one answers.
+
+Source: CUDA driver API; HIP runtime API.  No driver is loaded before it is needed: importing
+interchange, describing memory and handing it on to the stream it is ready on need none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from interchange._terms.errors import DriverUnavailableError, ExchangeError
+from interchange.abi.dlpack import DLDeviceType
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from interchange._terms.devices import Device
+
+
+class Place(NamedTuple):
+    """Where an address is, as its driver says.
+
+    Attributes
+    ----------
+    type : DLDeviceType
+        Device memory, managed memory or page-locked host memory.
+    ordinal : int
+        The device that the memory belongs to.
+    start, end : int
+        The allocation: its first address, and the first after it.
+    """
+
+    type: DLDeviceType
+    ordinal: int
+    start: int
+    end: int
+
+
+class Pitched(NamedTuple):
+    """A copy of rows and slices that lie apart: what a driver's 3-D copy takes.
+
+    Attributes
+    ----------
+    width : int
+        Length of a row [bytes].
+    height, depth : int
+        Number of rows in a slice, and of slices.
+    target, source : tuple[int, int, int]
+        Address of the first row; from row to row [bytes], at least `width`; and from slice to
+        slice [rows], at least `height`.
+    """
+
+    width: int
+    height: int
+    depth: int
+    target: tuple[int, int, int]
+    source: tuple[int, int, int]
+
+
+class Driver(Protocol):
+    """What interchange asks of the driver of one vendor.  Every method may raise `ExchangeError`.
+
+    Streams are handles; the numbers of default streams are the vendor's.
+    """
+
+    name: str
+
+    def order(
+        self,
+        producer: int,
+        consumer: int,
+        ordinal: int,
+        call: str,
+        where: int | None = None,
+        *,
+        fork: bool = False,
+    ) -> None:
+        """Make future work on `consumer` wait for the work on `producer`; the host does not wait.
+
+        Nothing is done where both are the same stream.  `ordinal` is the device of `producer`, and
+        `where` that of `consumer`, if it is another: default streams have the same number on all.
+        With `fork` a consumer may be drawn into a capture that the producer takes part in.
+        """
+
+    def refuse_capture(self, stream: int, ordinal: int, call: str) -> None:
+        """Raise `StreamError` where a stream captures (DLP-STREAM-8)."""
+
+    def synchronize(self, stream: int, ordinal: int, call: str) -> None:
+        """Let the host wait for a stream."""
+
+    def synchronize_device(self, ordinal: int, call: str) -> None:
+        """Let the host wait for everything on a device."""
+
+    def place_of(self, ptr: int, call: str) -> Place | None:
+        """Return where an address is, or None where the driver does not know it."""
+
+    def device_pointer(self, ptr: int, call: str) -> int:
+        """Return the address by which the current device reaches page-locked host memory."""
+
+    def current_device(self, call: str) -> int:
+        """Return the ordinal of the calling thread's device."""
+
+    def count_devices(self, call: str) -> int:
+        """Return the number of devices."""
+
+    def on_device(self, ordinal: int, call: str) -> AbstractContextManager[None]:
+        """Make a device current, and restore what was."""
+
+    def allocate(self, nbytes: int, ordinal: int, call: str) -> int:
+        """Return the address of fresh device memory."""
+
+    def allocate_pinned(self, nbytes: int, ordinal: int, call: str) -> int:
+        """Return the address of fresh page-locked host memory, which every device reaches."""
+
+    def allocate_managed(self, nbytes: int, ordinal: int, call: str) -> int:
+        """Return the address of fresh managed memory."""
+
+    def follow(self, stream: int, ordinal: int, where: int, call: str, ptr: int = 0) -> None:
+        """Let memory of the device `where` be freed only after the work on `stream`.
+
+        Nothing is done where `ptr`, an allocation of ours, is freed after that work anyway.
+        """
+
+    def has_caught_up(self, where: int) -> bool:
+        """Whether all work is done that `follow` was told of.  Never raises."""
+
+    def free(self, ptr: int, ordinal: int, pinned: bool) -> None:
+        """Give memory back when the work on it is done.  Never raises: a finaliser calls it."""
+
+    def copy(
+        self, target: int, source: int, nbytes: int, stream: int, ordinal: int, call: str
+    ) -> None:
+        """Enqueue a copy between any two addresses that the driver or the host knows."""
+
+    def copy_pitched(self, copy: Pitched, stream: int, ordinal: int, call: str) -> None:
+        """Enqueue a copy of rows and slices, between addresses that the driver knows."""
+
+
+_MODULES: Final = {
+    DLDeviceType.kDLCUDA: "cuda",
+    DLDeviceType.kDLCUDAHost: "cuda",
+    DLDeviceType.kDLCUDAManaged: "cuda",
+    DLDeviceType.kDLROCM: "hip",
+    DLDeviceType.kDLROCMHost: "hip",
+}
+"""Device type -> the module here whose ``open_driver(call)`` gives its driver."""
+
+drivers: Final[dict[str, Driver]] = {}
+"""Module -> its driver, once it was needed."""
+_forked: Final[set[str]] = set()
+
+
+def driver_of(device: Device, call: str) -> Driver:
+    """Return the driver of a device, loaded and initialised at the first need.
+
+    Parameters
+    ----------
+    device : Device
+        Device, managed or page-locked memory of CUDA or ROCm.
+    call : str
+        Named in errors.
+
+    Raises
+    ------
+    DriverUnavailableError
+        There is no driver for it here (IX-DRIVER-1).
+    ExchangeError
+        This process was forked after the driver was used (IX-DRIVER-3).
+    """
+    name = _MODULES.get(device.type)
+    found = drivers.get(name) if name else None
+    if found is None:
+        found = _open(name, device, call)
+    return found
+
+
+def _open(name: str | None, device: Device, call: str) -> Driver:
+    """Load and initialise a driver."""
+    if name is None:
+        what = f"{device} has no driver that interchange calls"
+        raise DriverUnavailableError(call, what, "IX-DRIVER-1", "use the device's own library")
+    if name in _forked:
+        what = f"the driver of {device} was initialised before this process was forked"
+        raise ExchangeError(call, what, "IX-DRIVER-3")
+    module = importlib.import_module(f"interchange._streams.{name}")
+    driver: Driver = module.open_driver(call)
+    return drivers.setdefault(name, driver)
+
+
+def _forget() -> None:
+    """Note, in a forked child, that what was initialised is of no use any more."""
+    _forked.update(drivers)
+    drivers.clear()
+
+
+if sys.platform != "win32":  # which cannot fork
+    os.register_at_fork(after_in_child=_forget)

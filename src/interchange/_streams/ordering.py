@@ -1,0 +1,156 @@
+"""Before memory changes hands: whose work it waits for, and whether the host does.
+
+Source: array API standard 2025.12, ``array.__dlpack__`` (stream); CUDA Array Interface, version 3,
+Synchronization.  The stream that a consumer names waits by event; the host waits only where memory
+is to be read by the host.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interchange._terms.devices import ordinal_of
+from interchange._terms.errors import DriverUnavailableError, ExchangeError, InterchangeError
+
+from .driver import driver_of
+from .rules import NO_SYNC, PER_THREAD_DEFAULT_STREAM, STREAM_RULES, check_stream
+from .work import Ready, work_of
+
+if TYPE_CHECKING:
+    from interchange._terms.devices import Device
+
+    from .work import Work
+
+
+def order_before(tensor: Any, consumer: int | None, call: str) -> None:
+    """Make a consumer's stream wait for the work that is pending on the memory of a tensor.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What changes hands.
+    consumer : int or None
+        The stream, checked; -1 for no waiting, None where the device has no streams: then the
+        host waits, which is who will read.
+    call : str
+        Named in errors.
+
+    Raises
+    ------
+    ExchangeError
+        There is no driver to order by (DLP-STREAM-6), or it refused (IX-DRIVER-2).
+    StreamError
+        A stream does not exist (DLP-STREAM-7), or a capture forbids it (DLP-STREAM-8).
+    """
+    if consumer == NO_SYNC:
+        return
+    producer, ordinal = pending_on(tensor, call)
+    if producer is not None:
+        device = tensor._spec.device
+        order_streams(device, producer, consumer, ordinal, call, home_of(device, consumer, call))
+
+
+def pending_on(tensor: Any, call: str) -> tuple[int | None, int]:
+    """Return the stream that work on the memory of a tensor is pending on, and its device."""
+    work = work_of(tensor)
+    if work is None:
+        return None, ordinal_of(tensor._spec.device)
+    return work.pending(call), work.ordinal
+
+
+def home_of(device: Device, stream: int | None, call: str) -> int:
+    """Return the device whose stream a number means, for memory on `device`.
+
+    Managed and page-locked memory are of no device in particular: default streams are those of
+    the device that is current when somebody names them.  A handle says itself whose it is.
+    """
+    ordinal = ordinal_of(device)
+    if ordinal >= 0 or stream is None or stream > PER_THREAD_DEFAULT_STREAM:
+        return ordinal
+    try:
+        return driver_of(device, call).current_device(call)
+    except InterchangeError:  # there is none to ask, nor to order by
+        return ordinal
+
+
+def order_streams(
+    device: Device,
+    producer: int,
+    consumer: int | None,
+    ordinal: int,
+    call: str,
+    where: int | None = None,
+    *,
+    fork: bool = False,
+) -> None:
+    """Make a stream wait for another, if it is another; the host waits where it is None.
+
+    Parameters
+    ----------
+    device : Device
+        Where the memory is.
+    producer, consumer : int or None
+        The streams.
+    ordinal, where : int or None
+        Their devices, which default streams are told apart by; -1 or None for the same.
+    call : str
+        Named in errors.
+    fork : bool
+        Whether a consumer may be drawn into a capture that the producer takes part in.
+    """
+    where = ordinal if where is None or where < 0 else where
+    if producer == consumer and (where == ordinal or producer > PER_THREAD_DEFAULT_STREAM):
+        return
+    try:
+        driver = driver_of(device, call)
+    except DriverUnavailableError as error:
+        after = "the host" if consumer is None else f"stream={consumer}"
+        what = f"{after} is to wait for stream={producer} on {device}, and {error.what}"
+        way_out = f"{error.way_out}, or synchronize on the producer's side and pass stream=-1"
+        raise ExchangeError(call, what, "DLP-STREAM-6", way_out) from error
+    if consumer is None:
+        driver.synchronize(producer, ordinal, call)
+    else:
+        driver.order(producer, consumer, ordinal, call, where, fork=fork)
+
+
+def note_ready(tensor: Any, stream: int | None, keep: Any, call: str) -> None:
+    """Note the stream on which a producer made memory ready: whoever takes it next waits there.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Fresh from a capsule.
+    stream : int or None
+        The stream that the capsule was made for; None for the standard's default.
+    keep : object
+        What the handle was taken from, kept alive with the memory.
+    call : str
+        Named in errors.
+
+    Raises
+    ------
+    StreamError
+        `stream` is none on that device (``DLP-STREAM-*``).
+    """
+    device = tensor._spec.device
+    if device.type not in STREAM_RULES:
+        return  # the producer let the host wait
+    ready = check_stream(stream, device, call)
+    if ready != NO_SYNC:
+        tensor._work = Ready(ready, home_of(device, ready, call), keep)
+
+
+def note_consumer(
+    tensor: Any, consumer: int | None, keep: Any, call: str, origin: Work | None = None
+) -> None:
+    """Note the stream that waits for the work on a tensor: whoever takes it next waits there."""
+    if consumer is not None:
+        device = tensor._spec.device
+        ready = None if consumer == NO_SYNC else consumer
+        tensor._work = Ready(ready, home_of(device, ready, call), keep, origin)
+
+
+def wait_on_host(tensor: Any, call: str) -> None:
+    """Let the host wait for the work that is pending on the memory of a tensor."""
+    order_before(tensor, None, call)

@@ -1,0 +1,215 @@
+"""Array-interface records of strangers: odd values end in rules, and mappings are taken."""
+
+from __future__ import annotations
+
+import weakref
+from collections import ChainMap, UserDict
+from types import MappingProxyType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interchange.abi import BrokenRule, cai
+from interchange.abi.cai import parse_record, parse_typestr
+
+GOOD = {
+    "shape": (2, 3),
+    "typestr": "<f4",
+    "data": (4096, False),
+    "strides": (12, 4),
+    "version": 3,
+    "stream": None,
+}
+
+
+@pytest.fixture(params=["new", "met before"], autouse=True)
+def _met(request):
+    """Know the form of the good record, or nothing: what is learnt changes no verdict."""
+    cai._forms.clear()
+    if request.param == "met before":
+        parse_record(GOOD)
+
+
+def broken(record):
+    """Return the rule that a record breaks; what is said of it is short."""
+    with pytest.raises(BrokenRule) as caught:
+        parse_record(record)
+    assert len(str(caught.value)) < 300
+    return caught.value.rule
+
+
+class Odd:
+    """Whatever is done to it raises, and not what one expects."""
+
+    def __repr__(self):
+        raise RuntimeError("repr")
+
+    def __hash__(self):
+        raise RuntimeError("hash")
+
+    def __eq__(self, other):
+        raise RuntimeError("eq")
+
+    def __bool__(self):
+        raise RuntimeError("bool")
+
+    def __index__(self):
+        raise RuntimeError("index")
+
+    __int__ = __index__
+
+
+class Vector:
+    """Several numbers in one, as an ndarray: without a truth value, and no index."""
+
+    def __bool__(self):
+        raise ValueError("ambiguous")
+
+    def __index__(self):
+        raise TypeError("only scalars")
+
+    __int__ = __index__
+
+
+class Elsewhere(int):
+    """An integer that says another number of itself."""
+
+    def __int__(self):
+        return 4096
+
+    __index__ = __int__
+
+
+def dead():
+    """Return a proxy whose object is gone; even its class cannot be asked for."""
+    return weakref.proxy(Vector())
+
+
+HUGE = 10**5000  # too long to be written in decimals
+NUMBERS = {
+    "huge": lambda: HUGE,
+    "huge and negative": lambda: -HUGE,
+    "class": lambda: int,
+    "odd": Odd,
+    "vector": Vector,
+    "dead": dead,
+}
+every_number = pytest.mark.parametrize("number", NUMBERS)
+RULES = {
+    "shape": "CAI-SHAPE-1",
+    "strides": "CAI-STRIDES-1",
+    "data": "CAI-DATA-1",
+    "typestr": "CAI-TYPESTR-1",
+    "version": "CAI-VER-1",
+    "stream": "CAI-STREAM-1",
+}
+
+
+@every_number
+@pytest.mark.parametrize("key", RULES)
+def test_a_strange_entry_breaks_its_rule(key, number):
+    """What raises when it is asked or shown ends in the rule of its entry."""
+    assert broken({**GOOD, key: NUMBERS[number]()}) == RULES[key]
+
+
+@every_number
+@pytest.mark.parametrize("kind", [tuple, list])
+@pytest.mark.parametrize(("key", "other"), [("shape", 3), ("strides", 4), ("data", False)], ids=str)
+def test_a_strange_number_breaks_its_rule(key, other, kind, number):
+    """The same where it stands beside a good one."""
+    assert broken({**GOOD, key: kind([NUMBERS[number](), other])}) == RULES[key]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("shape", 6), ("strides", (1.5,)), ("data", "xy"), ("typestr", 4), ("version", "3")],
+)
+def test_what_is_wrong_is_shown(key, value):
+    """The entry by its name, as it was."""
+    with pytest.raises(BrokenRule) as caught:
+        parse_record({**GOOD, key: value})
+
+    assert caught.value.what == f"{key} is {value!r}"
+
+
+@pytest.mark.parametrize("flag", [Odd, Vector, dead])
+def test_a_read_only_flag_has_a_truth_value(flag):
+    """An ndarray has none: nobody knows whether the memory may be written."""
+    assert broken({**GOOD, "data": (4096, flag())}) == "CAI-DATA-1"
+
+
+@pytest.mark.parametrize("key", RULES)
+def test_a_long_text_breaks_its_rule(key):
+    """And is not said in full."""
+    assert broken({**GOOD, key: "9" * 10**6}) == RULES[key]
+
+
+def test_many_strides_are_not_said_in_full():
+    """A message is for people."""
+    assert broken({**GOOD, "strides": (4,) * 1000}) == "CAI-STRIDES-2"
+
+
+@pytest.mark.parametrize("digits", [10, 4300, 5000])
+def test_a_size_ends_after_nine_digits(digits):
+    """A longer one is refused, and not written out in full."""
+    with pytest.raises(BrokenRule) as caught:
+        parse_typestr(f"<V{'9' * digits}")
+
+    assert caught.value.rule == "CAI-TYPESTR-1"
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("stream", [0, -1, 2**64, 2**70, HUGE], ids=hex)
+@pytest.mark.parametrize("kind", [int, Elsewhere])
+def test_what_is_no_handle_is_refused(kind, stream):
+    """A handle is an address, and 0 is ambiguous."""
+    assert broken({**GOOD, "stream": kind(stream)}) == "CAI-STREAM-1"
+
+
+@pytest.mark.parametrize("stream", [1, 2, 3, 2**63, 2**64 - 1])
+def test_every_stream_of_64_bits_is_taken(stream):
+    """Handles reach to the end of the address space."""
+    assert parse_record({**GOOD, "stream": stream}).stream == stream
+
+
+@given(st.integers(1, 2**64 - 1))
+def test_a_subclassed_int_counts_by_its_own_value(number):
+    """What it says when it is converted is not what it is."""
+    record = {**GOOD, "data": (Elsewhere(number), 0), "stream": Elsewhere(number)}
+    found = parse_record(record)
+
+    assert (found.ptr, found.stream) == (number, number)
+    assert {type(found.ptr), type(found.stream)} == {int}
+
+
+# ---------------------------------------------------------------- records that are no dict
+
+
+@pytest.mark.parametrize("kind", [UserDict, MappingProxyType, ChainMap])
+@pytest.mark.parametrize("left_out", [(), ("strides", "stream"), ("version", "stream")], ids=str)
+def test_a_mapping_is_as_good_as_a_dict(kind, left_out):
+    """Versions 0 and 1 did not insist on a dict."""
+    record = {key: value for key, value in GOOD.items() if key not in left_out}
+
+    assert parse_record(kind(record)) == parse_record(record)
+
+
+@pytest.mark.parametrize("kind", [UserDict, MappingProxyType, ChainMap])
+def test_an_empty_mapping_lacks_everything(kind):
+    """It is told what is missing, as a dict is."""
+    with pytest.raises(BrokenRule, match="'shape', 'typestr', 'data'"):
+        parse_record(kind({}))
+
+
+class Lazy(UserDict):
+    """A record that is made when it is asked."""
+
+    def __getitem__(self, key):
+        raise RuntimeError("freed")
+
+
+def test_an_error_of_the_records_own_comes_through():
+    """Who makes a record at every access may fail, and says so best."""
+    with pytest.raises(RuntimeError, match="freed"):
+        parse_record(Lazy(GOOD))

@@ -1,0 +1,114 @@
+"""Device memory for tests of copies: allocations, streams and bytes, on whichever driver there is.
+
+Source: CUDA driver API.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Owner:
+    """Owns device memory, and gives it back on its own stream, without waiting, when it dies."""
+
+    def __init__(self, cuda: Machine, nbytes: int, stream: int) -> None:
+        self.cuda = cuda
+        self.stream = stream
+        self.ptr = int(cuda("cuMemAllocAsync", nbytes, stream))
+
+    def __del__(self) -> None:
+        self.cuda("cuMemFreeAsync", self.ptr, self.stream)
+
+
+class Machine:
+    """The driver, with errors raised; what it made is given back at the end."""
+
+    def __init__(self, api: Any) -> None:
+        self.api = api
+        self._undo: list[tuple[str, int]] = []
+        self("cuInit", 0)
+        count = self("cuDeviceGetCount")
+        self.contexts = [int(self("cuDevicePrimaryCtxRetain", i)) for i in range(count)]
+        self("cuCtxSetCurrent", self.contexts[0])
+
+    def __call__(self, name: str, *args: Any) -> Any:
+        """Call the driver; return what it gives."""
+        error, *answer = getattr(self.api, name)(*args)
+        assert not error, f"{name}{args}: {error.name}"
+        return answer[0] if len(answer) == 1 else answer
+
+    def stream(self, device: int = 0) -> int:
+        """Return a fresh stream that no default stream waits for."""
+        with self.current(device):
+            stream = int(self("cuStreamCreate", 1))
+        self._undo.append(("cuStreamDestroy", stream))
+        return stream
+
+    @contextmanager
+    def current(self, device: int) -> Iterator[None]:
+        """Make a device current."""
+        self("cuCtxPushCurrent", self.contexts[device])
+        yield
+        self("cuCtxPopCurrent")
+
+    def memory(self, elements: np.ndarray) -> int:
+        """Return the address of device memory that holds the bytes of an ndarray."""
+        ptr = int(self("cuMemAlloc", max(elements.nbytes, 1)))
+        self._undo.append(("cuMemFree", ptr))
+        if elements.nbytes:
+            self("cuMemcpyHtoD", ptr, elements.ctypes.data, elements.nbytes)
+        return ptr
+
+    def managed(self, nbytes: int) -> int:
+        """Return the address of managed memory."""
+        ptr = int(self("cuMemAllocManaged", nbytes, 1))
+        self._undo.append(("cuMemFree", ptr))
+        return ptr
+
+    def pinned(self, nbytes: int) -> int:
+        """Return the address of page-locked memory."""
+        ptr = int(self("cuMemHostAlloc", nbytes, 0))
+        self._undo.append(("cuMemFreeHost", ptr))
+        return ptr
+
+    def owner(self, nbytes: int, stream: int) -> Owner:
+        """Return an owner of device memory that is freed on `stream` when the owner dies."""
+        return Owner(self, nbytes, stream)
+
+    def read(self, ptr: int, nbytes: int) -> bytes:
+        """Return bytes of device memory, when all work on every device is done."""
+        self.synchronize()
+        block = np.empty(nbytes, np.uint8)
+        if nbytes:
+            self("cuMemcpyDtoH", block.ctypes.data, ptr, nbytes)
+        return block.tobytes()
+
+    def synchronize(self) -> None:
+        """Let the host wait for everything."""
+        for device in range(len(self.contexts)):
+            with self.current(device):
+                self("cuCtxSynchronize")
+
+    def close(self) -> None:
+        """Give everything back."""
+        self("cuCtxSetCurrent", self.contexts[0])
+        self.synchronize()
+        for name, handle in reversed(self._undo):
+            self(name, handle)
+
+
+@pytest.fixture
+def machine(request: pytest.FixtureRequest) -> Any:
+    """Return the driver, the first device current."""
+    request.getfixturevalue("cuda_driver")
+    api = pytest.importorskip("cuda.bindings.driver", reason="cuda-python is not installed")
+    found = Machine(api)
+    yield found
+    found.close()

@@ -1,0 +1,142 @@
+"""Copies in cycles with what they are made from: when the collector may have both."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange._array import blocks
+
+pytestmark = pytest.mark.emulated
+
+SIZE = 4096
+
+
+def sources(machine, *streams, own):
+    """Make copies that are in a cycle with what owns their source, which frees without waiting.
+
+    Nothing is pending on the source, so that no stream of its owner waits for the copies.
+    """
+    owner = machine.owner(SIZE, own)
+    machine.synchronize()
+    array = ix.from_pointer(owner.ptr, (SIZE,), "uint8", device="cuda:0", owner=owner)
+    owner.array, owner.itself = array, owner
+    owner.copies = [array.copy(stream=stream) for stream in streams]
+    return weakref.ref(owner)
+
+
+def test_a_source_in_garbage_outlives_the_copy_that_is_made_of_it(machine, emulator):
+    """Its finaliser frees the memory, and is not called before the stream has read there."""
+    stream = machine.stream()
+
+    with emulator.held(stream):
+        source = sources(machine, stream, own=machine.stream())
+        gc.collect()
+        kept = source() is not None
+    machine.synchronize()
+    gc.collect()
+
+    assert kept
+    assert source() is None
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_copies_that_were_made_are_garbage_like_others(machine, emulator, count):
+    """Round after round, nothing is left."""
+    own, *streams = [machine.stream() for _ in range(count + 1)]
+    for round_ in range(4):
+        source = sources(machine, *streams, own=own)
+        machine.synchronize()
+        gc.collect()
+        assert source() is None
+        if not round_:
+            machine.synchronize()
+            before = emulator.live()
+    machine.synchronize()
+
+    assert emulator.live() == before
+    assert not blocks._unfinished
+
+
+def test_a_copy_keeps_no_source_that_it_was_made_of(machine, emulator):
+    """What was copied may go, though the copy stays."""
+    del emulator
+    owner = machine.owner(SIZE, machine.stream())
+    machine.synchronize()
+    array = ix.from_pointer(owner.ptr, (SIZE,), "uint8", device="cuda:0", owner=owner)
+    copied, source = array.copy(), weakref.ref(owner)
+    del array, owner
+
+    machine.synchronize()
+    gc.collect()
+
+    assert source() is None
+    assert copied.shape == (SIZE,)
+
+
+def test_a_source_stays_while_its_device_has_copies_to_make(machine, emulator):
+    """The collector asks about all copies of a device at once."""
+    slow, quick = machine.stream(), machine.stream()
+    owner = machine.owner(SIZE, machine.stream())
+    machine.synchronize()
+    array = ix.from_pointer(owner.ptr, (SIZE,), "uint8", device="cuda:0", owner=owner)
+    source = weakref.ref(owner)
+    with emulator.held(slow):
+        copies = [array.copy(stream=slow), array.copy(stream=quick)]
+        del array, owner
+        machine("cuStreamSynchronize", quick)
+        gc.collect()
+        assert source() is not None
+
+    machine.synchronize()
+    gc.collect()
+    assert source() is None
+    assert len(copies) == 2
+
+
+def test_collecting_does_not_spoil_a_capture(machine, emulator):
+    """The collector runs anywhere."""
+    stream, captured = machine.stream(), machine.stream()
+    with emulator.held(stream):
+        source = sources(machine, stream, own=machine.stream())
+        machine("cuStreamBeginCapture", captured, machine.api.CUstreamCaptureMode(0))
+        gc.collect()
+        graph = machine("cuStreamEndCapture", captured)
+    machine("cuGraphDestroy", graph)
+    machine.synchronize()
+    gc.collect()
+
+    assert source() is None
+
+
+def test_a_driver_that_fails_keeps_the_source(machine, emulator, monkeypatch):
+    """Not knowing is no reason to free, nor to make noise in the collector."""
+    del emulator
+    source = sources(machine, machine.stream(), own=machine.stream())
+    machine.synchronize()
+    with monkeypatch.context() as patch:
+        patch.setattr(blocks.Block, "is_filled", None)
+        gc.collect()
+        kept = source() is not None
+    gc.collect()
+
+    assert kept
+    assert source() is None
+
+
+def test_a_forked_child_asks_no_driver(machine, emulator):
+    """It has none, and its parent's copies are none of its own."""
+    del emulator
+    array = ix.asarray(np.zeros(SIZE, np.uint8)).to_device("cuda")
+    machine.synchronize()
+    block = blocks.block_of(array._keep)
+
+    block._process += 1
+    filled = block.is_filled()
+    block._process -= 1
+
+    assert filled is False

@@ -1,0 +1,196 @@
+"""Which moves there are, who makes them, and which are refused before any driver is asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange._array import transfers
+from interchange._streams.driver import driver_of, drivers
+
+SIZE = 64
+
+ROUTES = {
+    ("cpu", "cuda:0"): "move_to_device",
+    ("cpu", "rocm:1"): "move_to_device",
+    ("cpu:1", "cuda:0"): "move_to_device",
+    ("cuda_host:0", "cuda:1"): "move_to_device",
+    ("cuda_managed:0", "cuda:1"): "move_to_device",
+    ("cuda_host:0", "rocm:0"): "move_to_device",
+    ("cuda:0", "cuda:1"): "move_between",
+    ("rocm:1", "rocm:0"): "move_between",
+    ("cuda:1", "cpu"): "move_to_host",
+    ("rocm:0", "cpu"): "move_to_host",
+    ("cuda:0", "cuda_host:0"): "move_to_host",
+    ("rocm:0", "rocm_host:0"): "move_to_host",
+    ("cpu", "cuda_host:0"): "lock_pages",
+    ("cuda_managed:0", "cuda_host:0"): "lock_pages",
+    ("rocm_host:0", "cuda_host:0"): "lock_pages",
+}
+REFUSED = [
+    ("cuda:0", "rocm:0"),
+    ("cuda:0", "rocm_host:0"),
+    ("cuda:0", "cuda_managed:0"),
+    ("cpu", "cuda_managed:0"),
+    ("cpu", "cpu:1"),
+    ("cpu", "metal:0"),
+    ("opencl:0", "cpu"),
+    ("vulkan:0", "cuda:0"),
+    ("oneapi:0", "cuda_host:0"),
+]
+
+
+def described(device, ptr=0xDEAD000, dtype="uint8"):
+    """Return an Array over memory that nobody is to touch."""
+    return ix.from_pointer(ptr, (SIZE,), dtype, device=device)
+
+
+def caught(error, function, *arguments, **keywords):
+    """Return what a call is refused with, of exactly that class."""
+    with pytest.raises(error) as found:
+        function(*arguments, **keywords)
+    assert type(found.value) is error
+    return found.value
+
+
+@pytest.mark.parametrize(("there", "target"), ROUTES)
+def test_each_pair_of_devices_has_its_way(there, target):
+    """One function makes each kind of copy."""
+    move = transfers.find_move(ix.Device.of(there), ix.Device.of(target))
+
+    assert move.__name__ == ROUTES[there, target]
+
+
+@pytest.mark.parametrize(("there", "target"), ROUTES)
+def test_a_move_that_needs_a_copy_is_refused_without_one(there, target):
+    """``copy=False`` names both devices, and asks no driver."""
+    capsule = described(there).__dlpack__
+
+    error = caught(
+        ix.CopyNeededError,
+        capsule,
+        dl_device=ix.Device.of(target).__dlpack_device__(),
+        copy=False,
+    )
+
+    assert (error.rule, error.what) == (
+        "DLP-COPY-1",
+        f"moving from {described(there).device} to {target}",
+    )
+
+
+@pytest.mark.parametrize("copy", [None, True, False])
+@pytest.mark.parametrize(("there", "target"), REFUSED)
+def test_other_moves_are_refused(there, target, copy):
+    """Whoever owns the device moves its memory; the error says from where to where."""
+    array = described(there)
+
+    error = caught(ix.UnsupportedDeviceError, ix.from_dlpack, array, device=target, copy=copy)
+
+    assert error.rule == "DLP-DEV-6"
+    assert error.what == f"moving from {there} to {target}"
+    assert "library that owns the device" in error.way_out
+
+
+@pytest.mark.parametrize(("there", "target"), REFUSED)
+def test_a_stream_that_is_none_is_refused_first(there, target):
+    """The argument is looked at whatever the devices."""
+    error = caught(ix.StreamError, described(there).to_device, target, stream="7")
+
+    assert error.rule == "DLP-STREAM-4"
+
+
+@pytest.mark.parametrize(("there", "target"), [pair for pair in ROUTES if "cuda" in "".join(pair)])
+@pytest.mark.parametrize("shape", [(0,), (3, 0, 2)])
+def test_nothing_is_moved_without_a_driver(monkeypatch, there, target, shape):
+    """An array without elements has no memory anywhere."""
+    monkeypatch.setattr(transfers, "driver_of", None)
+    array = ix.from_pointer(0, shape, "float32", device=there)
+
+    moved = array.to_device(target)
+
+    assert (moved.shape, moved.ptr, str(moved.device)) == (shape, 0, target)
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
+def test_nothing_is_copied_without_a_driver(monkeypatch, device):
+    """Likewise on the same device."""
+    monkeypatch.setattr(transfers, "driver_of", None)
+
+    copied = ix.from_pointer(0, (0, 2), "float32", device=device).copy(order="F")
+
+    assert (copied.shape, copied.ptr, str(copied.device)) == ((0, 2), 0, device)
+
+
+@pytest.mark.parametrize(
+    ("there", "target", "stream", "rule"),
+    [
+        ("rocm:0", "cpu", 1, "DLP-STREAM-3"),
+        ("rocm:0", "cpu", -1, "DLP-STREAM-3"),
+        ("cpu", "rocm:0", 2, "DLP-STREAM-3"),
+        ("cpu", "rocm:0", -1, "DLP-STREAM-3"),
+        ("cpu", "cuda:0", 0, "DLP-STREAM-2"),
+        ("cpu", "cuda:0", -1, "DLP-STREAM-2"),
+        ("cuda:0", "cuda_host:0", -1, "DLP-STREAM-2"),
+        ("cuda_managed:0", "cpu", 0, "DLP-STREAM-2"),
+    ],
+)
+def test_streams_are_those_of_the_device(monkeypatch, there, target, stream, rule):
+    """Each vendor has its own numbers; nobody asks the driver about them."""
+    monkeypatch.setattr(transfers, "driver_of", None)
+
+    error = caught(ix.StreamError, described(there).to_device, target, stream=stream)
+
+    assert error.rule == rule
+
+
+# ---------------------------------------------------------------- ROCm, by a driver that stands in
+
+
+@pytest.fixture
+def rocm(machine, monkeypatch):
+    """Let the driver of CUDA stand in for that of ROCm, whose default stream is 0."""
+    found = driver_of(ix.Device(2), "test")
+    monkeypatch.setitem(drivers, "hip", found)
+    return machine
+
+
+@pytest.mark.emulated
+@pytest.mark.usefixtures("rocm")
+def test_memory_goes_to_rocm_and_back():
+    """The same copies, on ROCm's default stream and with its names."""
+    elements = np.arange(60, dtype=np.int16).reshape(3, 4, 5)
+
+    there = ix.asarray(elements).to_device("rocm")
+    copied = there[:, ::2].copy()
+    locked = copied.to_device("rocm_host")
+    here = copied.to_device("cpu")
+
+    assert [str(array.device) for array in (there, copied, locked, here)] == [
+        "rocm:0",
+        "rocm:0",
+        "rocm_host:0",
+        "cpu",
+    ]
+    assert (there._work.stream, copied._work.stream) == (0, 0)
+    assert np.array_equal(np.asarray(here), elements[:, ::2])
+    assert np.array_equal(np.asarray(locked), elements[:, ::2])
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("kind", ["cuda_host:0", "cuda_managed:0"])
+def test_memory_of_another_vendor_goes_by_the_host(rocm, emulator, kind):
+    """One driver does not know the other's streams: the host waits for them first."""
+    ptr = rocm.managed(SIZE) if kind == "cuda_managed:0" else rocm.pinned(SIZE)
+    stream = rocm.stream()
+    emulator.delay(stream, 0.02)
+    emulator.fill(stream, ptr, SIZE, 7)
+    array = described(kind, ptr)
+    array._work = ix.from_pointer(ptr, (SIZE,), "uint8", device="cuda", stream=stream)._work
+
+    with emulator.trace() as trace:
+        moved = array.to_device("rocm:0")
+
+    assert "cuStreamWaitEvent" not in trace.names
+    assert rocm.read(moved.ptr, SIZE) == bytes([7]) * SIZE

@@ -1,0 +1,326 @@
+"""``matrix --device cuda``, and what the command says of the driver: emulated, or none."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from interchange.abi import RULES
+from interchange.cli import cuda_driver, cuda_libraries, matrix, reports
+from interchange.cli.subjects import load, make_sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HERE = "cuda.bindings,interchange,numpy"
+"""What is there wherever the emulated driver is."""
+CLIENTS = ("cuda.core view", "numba-cuda", "interchange")
+PRODUCERS = ("cuda.bindings pointer", "cuda.core Buffer", *CLIENTS)
+
+
+@pytest.fixture
+def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take cuda-python away, and what an earlier test of this process has opened."""
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    monkeypatch.setattr(cuda_driver, "_opened", [])
+
+
+@pytest.fixture
+def broken_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a driver in its place that does not start."""
+
+    class Bindings:
+        class driver:  # noqa: N801 - its name
+            @staticmethod
+            def cuInit(_: int) -> tuple[Any]:  # noqa: N802 - its name
+                return (type("CUresult", (), {"name": "CUDA_ERROR_NO_DEVICE"})(),)
+
+    monkeypatch.setitem(sys.modules, "cuda.bindings", Bindings)
+    monkeypatch.setattr(cuda_driver, "_opened", [])
+
+
+@pytest.fixture
+def opened(emulator: Any) -> Any:  # noqa: ARG001 - it brings the driver
+    """Return the command's own hold on the emulated driver.
+
+    No garbage is collected meanwhile: freeing an earlier test's memory would let the host wait.
+    """
+    pytest.importorskip("cuda.bindings", reason="cuda-bindings is not installed")
+    gc.disable()
+    yield cuda_driver.open_cuda()
+    gc.enable()
+
+
+# ---------------------------------------------------------------- no driver
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_without_a_driver_the_matrix_says_so(run_cli: Callable[..., Any]) -> None:
+    """Code 2, and the reason."""
+    done = run_cli("matrix", "--device", "cuda")
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "interchange: --device cuda: cuda-python is not installed\n"
+
+
+@pytest.mark.usefixtures("broken_driver")
+def test_a_driver_that_does_not_start_is_named(run_cli: Callable[..., Any]) -> None:
+    """With the word that it gave."""
+    done = run_cli("matrix", "--device", "cuda")
+
+    assert done.code == 2
+    assert "the CUDA driver does not start: cuInit gave CUDA_ERROR_NO_DEVICE" in done.err
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_without_a_driver_versions_say_so_and_go_on(run_cli: Callable[..., Any]) -> None:
+    """A line, and in JSON an entry."""
+    done, told = run_cli(), json.loads(run_cli("--json").out)
+
+    assert done.code == 0
+    assert "CUDA         cuda-python is not installed" in done.out
+    assert told["cuda_driver"] == {
+        "version": None,
+        "devices": [],
+        "reason": "cuda-python is not installed",
+    }
+
+
+def test_looking_without_importing_asks_no_driver(run_cli: Callable[..., Any]) -> None:
+    """``--no-import`` loads nothing."""
+    assert "cuda_driver" not in json.loads(run_cli("--no-import", "--json").out)
+    assert "CUDA  " not in run_cli("--no-import").out
+
+
+def test_names_that_are_not_on_devices_are_refused(
+    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``--only`` has other names there."""
+    monkeypatch.setattr(cuda_driver, "why_none", lambda: None)
+
+    done = run_cli("matrix", "--device", "cuda", "--only", "stdlib")
+
+    assert done.code == 2
+    assert "--only: 'stdlib' is none of cuda.bindings, cuda.core, numba," in done.err
+
+
+# ---------------------------------------------------------------- in this process
+
+
+@pytest.mark.emulated
+def test_versions_name_the_driver_and_its_devices(run_cli: Callable[..., Any], opened: Any) -> None:
+    """The CUDA version that it is of, and each device."""
+    line = next(line for line in run_cli().out.splitlines() if line.startswith("CUDA  "))
+
+    assert f"driver of {opened.facts.version}; 0: emucuda device 0" in line
+    assert json.loads(run_cli("--json").out)["cuda_driver"] == {
+        "version": opened.facts.version,
+        "devices": list(opened.facts.devices),
+        "reason": None,
+    }
+
+
+@pytest.mark.emulated
+@pytest.mark.usefixtures("opened")
+@pytest.mark.parametrize("form", ["json", "markdown", "html"])
+def test_every_report_says_that_the_driver_is_emulated(
+    run_cli: Callable[..., Any], form: str
+) -> None:
+    """Learnt from the name of the device, which only that driver has."""
+    done = run_cli("matrix", "--device", "cuda", "--only", HERE, f"--{form}", "-")
+
+    assert done.code == 0
+    if form == "json":
+        assert json.loads(done.out)["cuda_driver"]["is_emulated"] is True
+    else:
+        assert "Run on the emulated CUDA driver, emucuda device 0 (host memory" in done.out
+
+
+@pytest.mark.emulated
+@pytest.mark.usefixtures("opened")
+def test_markdown_says_so_in_a_line_of_its_own(run_cli: Callable[..., Any]) -> None:
+    """Between the table and what is said of it."""
+    text = run_cli("matrix", "--device", "cuda", "--only", HERE, "--markdown", "-").out
+
+    (line,) = [line for line in text.splitlines() if "emulated" in line]
+    assert line.startswith("Run on the emulated CUDA driver, emucuda device 0 (")
+
+
+@pytest.mark.emulated
+@pytest.mark.usefixtures("opened")
+def test_the_terminal_says_so_too(run_cli: Callable[..., Any]) -> None:
+    """Below the table, wrapped as the terminal is wide."""
+    text = " ".join(run_cli("matrix", "--device", "cuda", "--only", HERE).out.split())
+
+    assert "Run on the emulated CUDA driver, emucuda device 0" in text
+
+
+def test_a_real_driver_is_named_by_its_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the word emulated."""
+    facts = cuda_driver.Facts("12.8", ("NVIDIA H200",), is_emulated=False)
+    opened = type("Opened", (), {"facts": facts})()
+    monkeypatch.setattr(reports, "open_cuda", lambda: opened)
+
+    told = reports.place(matrix.Matrix("float32", "cuda"))
+
+    assert told.startswith("Run on NVIDIA H200, with a driver of CUDA 12.8: ")
+    assert reports.place(matrix.Matrix("float32")) == ""
+
+
+@pytest.mark.emulated
+@pytest.mark.usefixtures("opened")
+def test_the_file_names_the_command_that_wrote_it(run_cli: Callable[..., Any]) -> None:
+    """With the device."""
+    text = run_cli("matrix", "--device", "cuda", "--only", HERE, "--markdown", "-").out
+
+    assert text.startswith(
+        "<!-- Written by: python -m interchange matrix --device cuda --markdown FILE -->\n"
+    )
+
+
+def _cuda_subject(name: str) -> Any:
+    return next(subject for subject in cuda_libraries.SUBJECTS if subject.name == name)
+
+
+@pytest.mark.emulated
+@pytest.mark.usefixtures("opened")
+@pytest.mark.parametrize("consumer", ["interchange", "NumPy, on the host"])
+def test_a_matrix_whose_waits_are_lost_is_reported(emulator: Any, consumer: str) -> None:
+    """The same hand-over on a driver that orders nothing: the detector says so."""
+    producer, taker = _cuda_subject("cuda.bindings pointer"), _cuda_subject(consumer)
+    sample = make_sample(producer, load(producer), "float32")
+
+    with emulator.without_waits():
+        matrix.hand_over(sample, taker, cuda_driver.open_cuda().consumer)
+
+    emulator.expect_reports(match=r"\(RAW\)")
+
+
+@pytest.mark.emulated
+def test_what_arrives_changed_fails(opened: Any) -> None:
+    """Elements are compared after a copy to the host, on the consumer's stream."""
+    producer, taker = _cuda_subject("cuda.bindings pointer"), _cuda_subject("interchange")
+    sample = make_sample(producer, load(producer), "uint8")
+    opened.call("cuMemsetD8Async", sample.address + 3, 99, 1, opened.producer)
+
+    cell = matrix.hand_over(sample, taker, opened.consumer)
+
+    assert (cell.verdict, cell.reason) == (
+        "failed",
+        "elements differ from what was sent, the first at [3]: 99, not 3",
+    )
+
+
+@pytest.mark.emulated
+def test_samples_give_their_memory_back(emulator: Any, opened: Any) -> None:
+    """On the device and on the host."""
+    producer = _cuda_subject("cuda.bindings pointer")
+    opened.call("cuStreamSynchronize", opened.producer)  # made, with its context
+    before = emulator.live()
+    sample = make_sample(producer, load(producer), "float32")
+    meanwhile = emulator.live()
+    del sample
+
+    assert (meanwhile.device, meanwhile.pinned) == (before.device + 1, before.pinned + 1)
+    assert emulator.live() == before
+
+
+# ---------------------------------------------------------------- a process of its own
+
+
+@lru_cache
+def _run(dtype: str) -> dict[str, Any]:
+    """Run the matrix once on the emulated driver, as CI does; reports would end it with 86."""
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "interchange_conformance.emucuda", "--"),
+            *(sys.executable, "-m", "interchange", "matrix", "--device", "cuda"),
+            *(() if dtype == "float32" else ("--only", f"{HERE},cuda.core,numba")),
+            *("--dtype", dtype, "--json", "-"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+        env={**os.environ, "PYTHONWARNINGS": "error"},
+    )
+    assert (done.returncode, done.stderr) == (0, ""), f"{done.stdout}\n{done.stderr}"
+    found = json.loads(done.stdout)
+    return {**found, "cells": {(c["producer"], c["consumer"]): c for c in found["cells"]}}
+
+
+@pytest.fixture
+def demand(need: Callable[[str], None]) -> None:
+    """Skip where a client is missing, or fail where it was demanded."""
+    for name in ("cuda.core", "numba_cuda"):
+        need(name)
+
+
+@pytest.mark.clients
+@pytest.mark.emulated
+@pytest.mark.isolated
+@pytest.mark.usefixtures("demand")
+@pytest.mark.parametrize("consumer", CLIENTS)
+@pytest.mark.parametrize("producer", PRODUCERS)
+def test_clients_share_device_memory(producer: str, consumer: str) -> None:
+    """At the address that it was sent from, and nothing was reported on the way."""
+    cell = _run("float32")["cells"][producer, consumer]
+
+    assert (cell["verdict"], cell["rule"]) == ("zero-copy", None)
+    assert cell["sent"] == cell["received"]
+
+
+@pytest.mark.clients
+@pytest.mark.emulated
+@pytest.mark.isolated
+@pytest.mark.usefixtures("demand")
+@pytest.mark.parametrize("dtype", ["float32", "bool", "complex64", "bfloat16"])
+def test_every_refusal_has_a_rule(dtype: str) -> None:
+    """Whatever the element type, nothing fails, and what is not shared has the id of a rule."""
+    told = _run(dtype)
+
+    unshared = [c for c in told["cells"].values() if c["verdict"] != "zero-copy"]
+    assert told["counts"]["failed"] == 0
+    assert {cell["rule"] for cell in unshared} <= set(RULES)
+
+
+@pytest.mark.clients
+@pytest.mark.emulated
+@pytest.mark.isolated
+@pytest.mark.usefixtures("demand")
+def test_what_is_copied_is_read_only_or_for_the_host() -> None:
+    """Nothing else stands between the clients."""
+    cells = _run("float32")["cells"].values()
+
+    rules = {(c["rule"], c["consumer"] == "NumPy, on the host") for c in cells if c["rule"]}
+    assert rules == {("DLP-RO-3", False), ("DLP-DEV-6", True)}
+
+
+@pytest.mark.clients
+@pytest.mark.emulated
+@pytest.mark.isolated
+@pytest.mark.usefixtures("demand")
+@pytest.mark.parametrize(
+    ("library", "name", "reasons"),
+    [
+        ("cupy", "CuPy", {"not installed", "finds no GPU"}),
+        ("torch", "PyTorch", {"not installed", "built without CUDA", "finds no GPU"}),
+        ("jax", "JAX", {"not installed", "finds no GPU"}),
+    ],
+)
+def test_what_finds_no_gpu_is_left_out_with_the_reason(
+    library: str, name: str, reasons: set[str]
+) -> None:
+    """Libraries that bring a runtime of their own need a real device."""
+    reason = _run("float32")["absent"][name]
+
+    assert reason in reasons
+    assert (reason == "not installed") is (find_spec(library) is None)

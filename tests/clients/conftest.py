@@ -1,0 +1,154 @@
+"""What tests of real clients stand on: the driver by cuda.bindings, cuda.core and numba-cuda.
+
+Source: the clients' own documentation.  All three run on the emulated driver, which stands for
+their kernels with `Emulator.fill` and `Emulator.annotate`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import types
+from typing import Any
+
+import pytest
+
+SIZE = 4096  # of a producer's memory [bytes]
+
+
+class Bindings:
+    """The driver as cuda.bindings has it, with errors raised, and everything given back."""
+
+    size = SIZE
+
+    def __init__(self, api: Any) -> None:
+        self.api = api
+        self._undo: list[Any] = []
+        self("cuInit", 0)
+        self.context = self("cuDevicePrimaryCtxRetain", 0)
+        self("cuCtxSetCurrent", self.context)
+
+    def __call__(self, name: str, *args: Any) -> Any:
+        """Call the driver; return what it gives."""
+        error, *answer = getattr(self.api, name)(*args)
+        assert not error, f"{name}{args}: {error.name}"
+        return answer[0] if len(answer) == 1 else answer
+
+    def stream(self) -> Any:
+        """Return a fresh stream that does not wait for the legacy one: a ``CUstream``."""
+        stream = self("cuStreamCreate", 1)
+        self._undo.append(("cuStreamDestroy", stream))
+        return stream
+
+    def memory(self, nbytes: int = SIZE, value: int = 0) -> int:
+        """Return the address of fresh device memory, every byte `value`."""
+        ptr = int(self("cuMemAlloc", nbytes))
+        self._undo.append(("cuMemFree", ptr))
+        self("cuMemsetD8", ptr, value, nbytes)
+        self("cuCtxSynchronize")
+        return ptr
+
+    def upload(self, data: bytes) -> int:
+        """Return the address of fresh device memory that holds some bytes."""
+        ptr = self.memory(len(data))
+        self("cuMemcpyHtoD", ptr, data, len(data))
+        self("cuCtxSynchronize")
+        return ptr
+
+    def pinned(self, nbytes: int = SIZE) -> int:
+        """Return the address of fresh page-locked memory, every byte 0."""
+        ptr = int(self("cuMemHostAlloc", nbytes, 0))
+        self._undo.append(("cuMemFreeHost", ptr))
+        ctypes.memset(ptr, 0, nbytes)
+        return ptr
+
+    def fill(self, ptr: int, value: int, stream: Any, nbytes: int = SIZE) -> None:
+        """Enqueue a write of every byte."""
+        self("cuMemsetD8Async", ptr, value, nbytes, stream)
+
+    def read_on(self, ptr: int, stream: Any, nbytes: int = SIZE) -> bytes:
+        """Return what a copy on a stream finds in memory: it waits for that stream alone."""
+        target = self.pinned(nbytes)
+        self("cuMemcpyAsync", target, ptr, nbytes, stream)
+        self("cuStreamSynchronize", stream)
+        return ctypes.string_at(target, nbytes)
+
+    def synchronize(self) -> None:
+        """Let the host wait for everything on the device."""
+        self("cuCtxSynchronize")
+
+    def close(self) -> None:
+        """Give everything back."""
+        self("cuCtxSetCurrent", self.context)
+        self("cuCtxSynchronize")
+        for name, handle in reversed(self._undo):
+            self(name, handle)
+
+
+@pytest.fixture
+def bindings(emulator: Any, need: Any) -> Any:  # noqa: ARG001 - one brings the driver
+    """Return the driver as cuda.bindings has it; the first device is current.
+
+    No garbage is collected meanwhile: memory of an earlier test would be freed, and the host wait.
+    """
+    need("cuda.bindings")
+    gc.disable()
+    found = Bindings(importlib.import_module("cuda.bindings.driver"))
+    yield found
+    found.close()
+    gc.enable()
+
+
+@pytest.fixture
+def cuda_core(bindings: Bindings, need: Any) -> Any:  # noqa: ARG001 - one makes a device current
+    """Return cuda.core: its names, ``device``, the first one, and ``View``, its view of memory."""
+    need("cuda.core")
+    module = importlib.import_module("cuda.core")
+    utils = importlib.import_module("cuda.core.utils")
+    device = module.Device(0)
+    device.set_current()
+    names = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
+    return types.SimpleNamespace(**names, device=device, View=utils.StridedMemoryView)
+
+
+@pytest.fixture
+def numba(bindings: Bindings, need: Any) -> Any:
+    """Return ``numba.cuda``, of numba-cuda; what it has put off freeing is freed afterwards."""
+    need("numba_cuda")
+    module = importlib.import_module("numba.cuda")
+    yield module
+    bindings.synchronize()
+    context = module.current_context()
+    context.deallocations.clear()
+    context.memory_manager.deallocations.clear()
+
+
+class Owner:
+    """Something that memory belongs to, and that can be seen to go."""
+
+
+@pytest.fixture
+def make_owner() -> type[Owner]:
+    """Return what makes owners."""
+    return Owner
+
+
+class Record:
+    """An object with the interface of version 3, for memory that somebody else owns."""
+
+    def __init__(self, ptr: int, stream: int | None, size: int = SIZE, **entries: Any) -> None:
+        self.__cuda_array_interface__ = {
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (ptr, False),
+            "version": 3,
+            "stream": stream,
+            **entries,
+        }
+
+
+@pytest.fixture
+def make_record() -> type[Record]:
+    """Return what makes objects with the interface."""
+    return Record

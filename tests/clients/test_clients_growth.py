@@ -1,0 +1,51 @@
+"""10,000 round trips from numba-cuda through interchange to cuda.core and back leave nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.clients, pytest.mark.emulated, pytest.mark.isolated]
+
+SCRIPT = Path(__file__).with_name("round_trips.py")
+KINDS = ("one array", "fresh arrays", "fresh streams")
+MOST = 20  # of growth, per trip [bytes]; one lost object of Python is larger
+
+
+@pytest.fixture(scope="module")
+def counts(run_isolated: Any, need: Any) -> Any:
+    """Return what each kind of trip left behind, each in a process of its own."""
+    found: dict[str, Any] = {}
+
+    def count(kind: str) -> Any:
+        need("cuda.core")
+        need("numba_cuda")
+        if kind not in found:
+            # freed device memory is held back, up to so much [bytes], and counts as resident
+            found[kind] = json.loads(
+                run_isolated(str(SCRIPT), kind, env={"EMUCUDA_QUARANTINE": "65536"})
+            )
+        return found[kind]
+
+    return count
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_memory_does_not_grow(counts: Any, kind: str) -> None:
+    """The resident memory after 10,000 trips is that after 2,000."""
+    told = counts(kind)
+
+    assert told["trips"] == 10_000
+    assert told["after"]["resident"] - told["before"]["resident"] < MOST * told["trips"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_of_the_driver_is_left(counts: Any, kind: str) -> None:
+    """As many allocations, events and streams as before, and no report."""
+    told = counts(kind)
+
+    assert told["after"]["live"] == told["before"]["live"]
+    assert told["after"]["reports"] == []

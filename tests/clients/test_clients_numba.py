@@ -1,0 +1,360 @@
+"""numba-cuda and interchange: arrays in and out, their streams, and who lives how long."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import interchange as ix
+
+pytestmark = [pytest.mark.clients, pytest.mark.emulated]
+
+SLOW = 0.005  # before each operation of a stream [seconds]
+NAMED = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+NAMED += ("float16", "float32", "float64", "complex64", "complex128")
+
+LAYOUTS = {
+    "C order": lambda array: array,
+    "F order": lambda array: array.mT,
+    "every other": lambda array: array[:, ::2],
+    "one row": lambda array: array[1],
+    "no axes": lambda array: array[1, 2],
+    "no elements": lambda array: array[:0],
+}
+
+
+@pytest.fixture
+def array(bindings):
+    """Return an Array of 3 x 4 numbers on the first device."""
+    data = np.arange(12, dtype="f4")
+    return ix.from_pointer(bindings.upload(data.tobytes()), (3, 4), "float32", device="cuda:0")
+
+
+def address(x):
+    """Return where an array of Numba is."""
+    return x.__cuda_array_interface__["data"][0]
+
+
+# ---------------------------------------------------------------- as a producer for us
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_what_numba_uploaded_is_read(numba, order):
+    """Shape, strides and elements of ``to_device``."""
+    host = np.arange(12, dtype="f4").reshape(3, 4, order=order)
+
+    array = ix.asarray(numba.to_device(host))
+
+    assert (array.shape, array.strides_in_bytes, str(array.device)) == (
+        host.shape,
+        host.strides,
+        "cuda:0",
+    )
+    assert array.to_device("cpu").tolist() == host.tolist()
+
+
+def test_a_slice_of_numba_keeps_its_strides(numba):
+    """And starts where it starts."""
+    host = np.arange(12, dtype="i4").reshape(3, 4)
+    x = numba.to_device(host)
+
+    array = ix.asarray(x[1:, ::2])
+
+    assert (array.ptr, array.strides) == (address(x) + 16, (4, 2))
+    assert array.to_device("cpu").tolist() == host[1:, ::2].tolist()
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1,), (1, 1, 5)], ids=str)
+def test_odd_shapes_of_numba_are_taken(numba, shape):
+    """No axes, no elements, axes of one."""
+    array = ix.asarray(numba.device_array(shape, "f4"))
+
+    assert (array.shape, array.ptr == 0) == (shape, 0 in shape)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_element_types_of_numba_are_ours(numba, name):
+    """Every type that the interface has a name for."""
+    assert ix.asarray(numba.device_array(4, name)).dtype.name == name
+
+
+def test_bfloat16_of_numba_is_told_by_its_dtype(numba):
+    """The record says two bytes, and the array's dtype what they are."""
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="bfloat16 takes ml_dtypes")
+
+    assert ix.asarray(numba.device_array(4, ml_dtypes.bfloat16)).dtype.name == "bfloat16"
+
+
+@pytest.mark.parametrize("dtype", [">i4", "M8[s]", "S4", [("a", "i4"), ("b", "f4")]], ids=str)
+def test_elements_that_no_one_else_has_are_refused(numba, dtype):
+    """Foreign byte order, times, text, structs."""
+    with pytest.raises(ix.UnsupportedDTypeError):
+        ix.asarray(numba.device_array(4, dtype))
+
+
+@pytest.mark.parametrize(
+    ("make", "number"),
+    [("legacy_default_stream", 1), ("per_thread_default_stream", 2), ("stream", None)],
+)
+def test_the_stream_of_an_array_is_passed_on(numba, make, number):
+    """What ``device_array(stream=)`` was told is what we publish."""
+    stream = getattr(numba, make)()
+    x = numba.device_array(4, "f4", stream=stream)
+
+    published = ix.asarray(x).__cuda_array_interface__["stream"]
+
+    assert published == (int(stream) if number is None else number)
+
+
+def test_an_array_without_a_stream_publishes_none(numba):
+    """Numba says that nothing is pending, and so do we."""
+    assert ix.asarray(numba.device_array(4, "f4")).__cuda_array_interface__["stream"] is None
+
+
+def test_a_stream_that_is_bound_later_counts(numba):
+    """``bind`` makes another array with another stream; the record is read when it is needed."""
+    first, second = numba.stream(), numba.stream()
+    x = numba.device_array(4, "f4", stream=first)
+    array = ix.asarray(x)
+    x.stream = second
+
+    assert array.__cuda_array_interface__["stream"] == int(second)
+    assert ix.asarray(x.bind(first)).__cuda_array_interface__["stream"] == int(first)
+
+
+@pytest.mark.parametrize(
+    ("make", "device"), [("managed_array", "cuda_managed:0"), ("mapped_array", "cuda_host:0")]
+)
+def test_memory_that_the_host_reaches_is_told_apart(numba, make, device):
+    """The record is of managed or page-locked memory, and `from_cai` asks the driver."""
+    x = getattr(numba, make)(4, "f4")
+
+    assert str(ix.from_cai(x).device) == device
+
+
+def test_our_array_keeps_numbas_alive(numba):
+    """Its memory, and the stream that it publishes."""
+    stream = numba.stream()
+    x = numba.device_array(4, "f4", stream=stream)
+    gone, stream_gone = weakref.ref(x), weakref.ref(stream)
+    view = ix.to_cai(ix.asarray(x)[::2])
+
+    del x, stream
+    alive = gone() is not None, stream_gone() is not None
+    del view
+
+    assert (alive, gone(), stream_gone()) == ((True, True), None, None)
+
+
+def test_a_loan_orders_numbas_next_kernel(numba, bindings, emulator):
+    """What the borrower reads is not overwritten: the array's stream waits for it."""
+    stream, ours = numba.stream(), bindings.stream()
+    x = numba.to_device(np.full(bindings.size, 7, "u1"), stream=stream)
+    emulator.delay(ours, SLOW)
+    target = bindings.pinned()
+
+    with ix.borrow(x, stream=ours) as array:
+        bindings("cuMemcpyAsync", target, array.ptr, bindings.size, ours)
+    emulator.fill(stream, address(x), bindings.size, 9, "kernel")
+    bindings.synchronize()
+
+    assert emulator.read(target, bindings.size) == bytes([7]) * bindings.size
+
+
+def test_a_loan_for_writing_is_seen_by_numba(numba, bindings, emulator):
+    """``copy_to_host`` on the array's stream finds what the borrower wrote."""
+    stream, ours = numba.stream(), numba.external_stream(int(bindings.stream()))
+    x = numba.device_array(bindings.size, "u1", stream=stream)
+    emulator.delay(ours, SLOW)
+
+    with ix.borrow(x, stream=ours, writable=True) as array:
+        emulator.fill(ours, array.ptr, array.nbytes, 9, "kernel")
+
+    assert set(x.copy_to_host().tolist()) == {9}
+
+
+def test_the_per_thread_stream_of_numba_is_the_callers(numba, bindings, emulator):
+    """2 is another stream in another thread: the one that reads waits for the one that wrote."""
+    writer = bindings.stream()
+    emulator.delay(writer, SLOW)
+    ptr = bindings.memory()
+    bindings.fill(ptr, 7, writer)
+    made = ix.from_pointer(ptr, (bindings.size,), "uint8", device="cuda:0", stream=writer)
+    found = []
+
+    def consume():
+        bindings("cuCtxSetCurrent", bindings.context)
+        x = ix.convert(made, "numba", stream=numba.per_thread_default_stream())
+        found.append(x.copy_to_host())
+
+    thread = threading.Thread(target=consume)
+    thread.start()
+    thread.join()
+
+    assert set(found[0].tolist()) == {7}
+
+
+# ---------------------------------------------------------------- as a consumer of ours
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_numba_finds_our_elements(array, numba, layout):
+    """Whatever the layout."""
+    ours = LAYOUTS[layout](array)
+
+    x = numba.as_cuda_array(ours)
+
+    assert (x.shape, address(x)) == (ours.shape, ours.ptr)
+    assert x.copy_to_host().tolist() == ours.to_device("cpu").tolist()
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_our_element_types_are_numbas(bindings, numba, name):
+    """Every type that the interface has a name for."""
+    ours = ix.from_pointer(bindings.memory(), (4,), name, device="cuda:0")
+
+    assert numba.as_cuda_array(ours).dtype == np.dtype(name)
+
+
+@pytest.mark.usefixtures("numba")
+def test_our_bfloat16_is_numbas_where_convert_hands_it_over(bindings):
+    """A record has no name for it: `convert` gives the array its dtype."""
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="bfloat16 takes ml_dtypes")
+    ours = ix.from_pointer(bindings.memory(), (4,), "bfloat16", device="cuda:0")
+
+    assert ix.convert(ours, "numba").dtype == np.dtype(ml_dtypes.bfloat16)
+
+
+@pytest.mark.usefixtures("numba")
+def test_read_only_memory_is_not_handed_to_numba(bindings):
+    """Its arrays have no such flag: `convert` refuses, or copies."""
+    ptr = bindings.upload(bytes(range(16)))
+    ours = ix.from_pointer(ptr, (16,), "uint8", device="cuda:0", readonly=True)
+
+    with pytest.raises(ix.ReadOnlyError) as caught:
+        ix.convert(ours, "numba")
+    copied = ix.convert(ours, "numba", copy=True)
+
+    assert caught.value.rule == "DLP-RO-3"
+    assert address(copied) != ptr
+    assert copied.copy_to_host().tolist() == list(range(16))
+
+
+def test_as_cuda_array_keeps_our_memory_alive(bindings, numba, make_owner):
+    """It refers to what gave the record (CAI, Lifetime management in Numba)."""
+    owner = make_owner()
+    gone = weakref.ref(owner)
+    ours = ix.from_pointer(bindings.memory(), (4,), "float32", device="cuda:0", owner=owner)
+    x = numba.as_cuda_array(ix.to_cai(ours))
+
+    del owner, ours
+    alive = gone() is not None
+    del x
+
+    assert (alive, gone()) == (True, None)
+
+
+def test_sync_waits_for_the_stream_that_we_publish(bindings, numba, emulator):
+    """The host does, so that any stream may read; nothing else is waited for."""
+    stream = bindings.stream()
+    emulator.delay(stream, SLOW)
+    ptr = bindings.memory()
+    bindings.fill(ptr, 7, stream)
+    ours = ix.from_pointer(ptr, (bindings.size,), "uint8", device="cuda:0", stream=stream)
+
+    with emulator.trace() as trace:
+        x = numba.as_cuda_array(ours)
+
+    waits = [call.args["stream"] for call in trace.calls if call.name == "cuStreamSynchronize"]
+    assert waits == [int(stream)]
+    assert int(x.stream) == int(stream)
+    assert set(bindings.read_on(address(x), bindings.stream())) == {7}
+
+
+def test_without_sync_another_stream_races(bindings, numba, emulator):
+    """As Numba documents: whoever passes ``sync=False`` orders the streams."""
+    stream = bindings.stream()
+    emulator.delay(stream, SLOW)
+    ptr = bindings.memory()
+    bindings.fill(ptr, 7, stream)
+    ours = ix.from_pointer(ptr, (bindings.size,), "uint8", device="cuda:0", stream=stream)
+
+    x = numba.as_cuda_array(ours, sync=False)
+    bindings.read_on(address(x), bindings.stream())
+
+    emulator.expect_reports(match=r"\(RAW\)")
+
+
+@pytest.mark.usefixtures("numba")
+def test_convert_without_a_stream_lets_the_host_wait(bindings, emulator):
+    """Nobody said where the array will be used: any stream may."""
+    stream = bindings.stream()
+    emulator.delay(stream, SLOW)
+    ptr = bindings.memory()
+    bindings.fill(ptr, 7, stream)
+    ours = ix.from_pointer(ptr, (bindings.size,), "uint8", device="cuda:0", stream=stream)
+
+    with emulator.trace() as trace:
+        x = ix.convert(ours, "numba")
+
+    assert "cuStreamSynchronize" in trace.names
+    assert set(bindings.read_on(address(x), bindings.stream())) == {7}
+
+
+def test_convert_for_a_stream_lets_only_it_wait(bindings, numba, emulator):
+    """One event, and the host goes on; the array's stream is the one that was named."""
+    stream, mine = bindings.stream(), numba.stream()
+    ptr = bindings.memory()
+    ours = ix.from_pointer(ptr, (bindings.size,), "uint8", device="cuda:0", stream=stream)
+
+    with emulator.held(stream), emulator.trace() as trace:
+        bindings.fill(ptr, 7, stream)
+        x = ix.convert(ours, "numba", stream=mine)
+        waiting = emulator.pending(stream)
+
+    assert int(x.stream) == int(mine)
+    assert waiting > 0  # the host came this far while the producer was held
+    assert (trace.names.count("cuStreamWaitEvent"), "cuStreamSynchronize" in trace.names) == (
+        1,
+        False,
+    )
+    assert set(x.copy_to_host().tolist()) == {7}
+
+
+def test_a_copy_is_made_on_the_stream_that_is_named(bindings, numba, emulator):
+    """``copy=True``: other memory, filled after the producer's write."""
+    stream, mine = bindings.stream(), numba.stream()
+    emulator.delay(stream, SLOW)
+    ptr = bindings.memory()
+    bindings.fill(ptr, 7, stream)
+    ours = ix.from_pointer(ptr, (bindings.size,), "uint8", device="cuda:0", stream=stream)
+
+    x = ix.convert(ours, "numba", copy=True, stream=mine)
+
+    assert (int(x.stream), address(x) == ptr) == (int(mine), False)
+    assert set(x.copy_to_host().tolist()) == {7}
+
+
+@pytest.mark.usefixtures("numba")
+def test_host_memory_reaches_numba_as_a_copy():
+    """`convert` says what to pass, and then moves it."""
+    host = np.arange(6, dtype="f4").reshape(2, 3)
+
+    with pytest.raises(ix.UnsupportedDeviceError, match="pass copy=True") as caught:
+        ix.convert(host, "numba")
+
+    assert caught.value.rule == "IX-CONVERT-2"
+    assert ix.convert(host, "numba", copy=True).copy_to_host().tolist() == host.tolist()
+
+
+def test_a_round_trip_is_the_same_memory(numba):
+    """Out and in again."""
+    x = numba.to_device(np.arange(12, dtype="f4").reshape(3, 4))
+
+    back = numba.as_cuda_array(ix.asarray(x)[1:, ::2])
+
+    assert (address(back), back.shape, back.strides) == (address(x) + 16, (2, 2), (16, 8))
+    assert back.copy_to_host().tolist() == [[4.0, 6.0], [8.0, 10.0]]

@@ -1,0 +1,199 @@
+"""A small CUDA for tests: streams, memory, gates and producers, on whichever driver was chosen.
+
+Source: CUDA driver API.  Nothing here calls the emulated driver's own functions, so that the same
+tests run on a GPU (``--cuda=real``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import pytest
+from interchange_conformance.emucuda.gates import Gate
+
+SIZE = 4096  # of a producer's memory [bytes]
+
+
+class Cuda:
+    """The driver, with errors raised, and everything given back at the end."""
+
+    def __init__(self, api: Any) -> None:
+        self.api = api
+        self._undo: list[Any] = []
+        self("cuInit", 0)
+        self.contexts = [
+            int(self("cuDevicePrimaryCtxRetain", i)) for i in range(self("cuDeviceGetCount"))
+        ]
+        self("cuCtxSetCurrent", self.contexts[0])
+
+    def __call__(self, name: str, *args: Any) -> Any:
+        """Call the driver; return what it gives."""
+        error, *answer = getattr(self.api, name)(*args)
+        assert not error, f"{name}{args}: {error.name}"
+        return answer[0] if len(answer) == 1 else answer
+
+    def stream(self, *, blocking: bool = False) -> int:
+        """Return a fresh stream."""
+        stream = int(self("cuStreamCreate", 0 if blocking else 1))
+        self._undo.append(("cuStreamDestroy", stream))
+        return stream
+
+    def memory(self, nbytes: int = SIZE, value: int = 0) -> int:
+        """Return the address of fresh device memory, every byte `value`."""
+        ptr = int(self("cuMemAlloc", nbytes))
+        self._undo.append(("cuMemFree", ptr))
+        self("cuMemsetD8", ptr, value, nbytes)
+        self("cuCtxSynchronize")
+        return ptr
+
+    def managed(self, nbytes: int = SIZE) -> int:
+        """Return the address of fresh managed memory."""
+        ptr = int(self("cuMemAllocManaged", nbytes, 1))
+        self._undo.append(("cuMemFree", ptr))
+        return ptr
+
+    def pinned(self, nbytes: int = SIZE) -> int:
+        """Return the address of fresh page-locked memory, every byte 0."""
+        ptr = int(self("cuMemHostAlloc", nbytes, 0))
+        self._undo.append(("cuMemFreeHost", ptr))
+        ctypes.memset(ptr, 0, nbytes)
+        return ptr
+
+    def fill(self, ptr: int, value: int, stream: int, nbytes: int = SIZE) -> None:
+        """Enqueue a write of every byte."""
+        self("cuMemsetD8Async", ptr, value, nbytes, stream)
+
+    def copy(self, target: int, source: int, stream: int, nbytes: int = SIZE) -> None:
+        """Enqueue a copy."""
+        self("cuMemcpyAsync", target, source, nbytes, stream)
+
+    def synchronize(self) -> None:
+        """Let the host wait for everything on the first device."""
+        self("cuCtxSynchronize")
+
+    def read(self, ptr: int, nbytes: int = SIZE) -> set[int]:
+        """Return the values of the bytes, when all is done."""
+        self.synchronize()
+        block = bytearray(nbytes)
+        self(
+            "cuMemcpyDtoH",
+            ctypes.addressof((ctypes.c_char * nbytes).from_buffer(block)),
+            ptr,
+            nbytes,
+        )
+        return set(block)
+
+    def close(self) -> None:
+        """Give everything back."""
+        self("cuCtxSetCurrent", self.contexts[0])
+        for context in self.contexts:
+            self("cuCtxPushCurrent", context)
+            self("cuCtxSynchronize")
+            self("cuCtxPopCurrent")
+        for name, handle in reversed(self._undo):
+            self(name, handle)
+
+
+class Producer:
+    """Device memory with the interface of version 3: busy on some streams, publishing one.
+
+    As the specification asks, the published stream is made to wait for the others when the
+    attribute is read.
+    """
+
+    def __init__(self, cuda: Cuda, streams: list[int], published: int | None = None) -> None:
+        self.cuda = cuda
+        self.streams = streams
+        self.published = published if published is not None else (streams[0] if streams else None)
+        self.size = SIZE
+        self.ptr = cuda.memory()
+        self.reads = 0
+
+    def write(self, value: int) -> None:
+        """Enqueue the value in parts: one part per stream."""
+        part = self.size // max(len(self.streams), 1)
+        for i, stream in enumerate(self.streams):
+            self.cuda.fill(self.ptr + i * part, value, stream, part)
+        rest = self.size - part * len(self.streams)
+        if self.streams and rest:
+            self.cuda.fill(self.ptr + self.size - rest, value, self.streams[-1], rest)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        self.reads += 1
+        for stream in self.streams:
+            if stream != self.published:
+                event = self.cuda("cuEventCreate", 2)
+                self.cuda("cuEventRecord", event, stream)
+                self.cuda("cuStreamWaitEvent", self.published, event, 0)
+                self.cuda("cuEventDestroy", event)
+        return {
+            "shape": (self.size,),
+            "typestr": "|u1",
+            "data": (self.ptr, False),
+            "strides": None,
+            "version": 3,
+            "stream": self.published,
+        }
+
+
+@pytest.fixture
+def cuda(cuda_driver: str) -> Any:  # noqa: ARG001 - it loads the driver
+    """Return the driver, the first device current; everything is given back afterwards."""
+    api = pytest.importorskip("cuda.bindings.driver", reason="cuda-python is not installed")
+    found = Cuda(api)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def produce(cuda: Cuda) -> Any:
+    """Return what makes a producer that is busy on given streams."""
+
+    def make(*streams: int, published: int | None = None) -> Producer:
+        return Producer(cuda, list(streams), published)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def gate() -> type[Gate]:
+    """Return what holds a stream until it is opened, on any driver."""
+    return Gate
+
+
+class Exporter:
+    """An object with a record of any kind."""
+
+    def __init__(self, **record: Any) -> None:
+        self.record = record
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        return self.record
+
+
+@pytest.fixture(scope="session")
+def exporter() -> type[Exporter]:
+    """Return what makes an object of a record."""
+    return Exporter
+
+
+@pytest.fixture
+def record(cuda: Cuda) -> Any:
+    """Return what makes a record over fresh memory; keys with Ellipsis are left out."""
+
+    def make(**changes: Any) -> dict[str, Any]:
+        entries = {
+            "shape": (4, 8),
+            "typestr": "<f4",
+            "data": (cuda.memory(), False),
+            "strides": None,
+            "version": 3,
+            "stream": None,
+        }
+        entries.update(changes)
+        return {key: entry for key, entry in entries.items() if entry is not ...}
+
+    return make

@@ -1,0 +1,192 @@
+"""What comes in by DLPack: which stream it is ready on, whoever says what about it."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+
+import interchange as ix
+
+pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
+
+SIZE = 4096
+
+
+@pytest.fixture
+def memory(cuda):
+    """Return the address of memory that is busy on its own stream, which is returned too."""
+    return cuda.memory(), cuda.stream()
+
+
+def export(memory, device="cuda:0", **keywords):
+    """Return a capsule of busy memory."""
+    ptr, stream = memory
+    array = ix.from_pointer(ptr, (SIZE,), "uint8", device=device, stream=stream)
+    return array.__dlpack__(**keywords)
+
+
+def test_a_producer_without_the_keyword_is_ready_on_the_default_stream(cuda, memory, gate):
+    """It was told of no stream: ours waits for the standard's default."""
+
+    class NoStream:
+        def __dlpack_device__(self):
+            return (2, 0)
+
+        def __dlpack__(self, *, max_version=None):
+            return export(memory, max_version=max_version)
+
+    ptr, own = memory
+    stream, target = cuda.stream(), cuda.pinned()
+    shut = gate(own)
+    cuda.fill(ptr, 1, own)
+    array = ix.from_dlpack(NoStream(), stream=stream)
+    cuda.copy(target, ptr, stream)
+    before = set(ctypes.string_at(target, SIZE))
+    shut.open()
+    cuda.synchronize()
+
+    assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {1})
+    assert array.__cuda_array_interface__["stream"] == stream
+
+
+def test_a_capsule_is_believed_about_its_device(cuda, memory, gate):
+    """Said to be page-locked, and on the device: a stream was not sent, and is ordered here."""
+
+    class SaysPinned:
+        def __dlpack_device__(self):
+            return (3, 0)
+
+        def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+            return export(memory, stream=stream, max_version=max_version)
+
+    ptr, own = memory
+    stream, target = cuda.stream(), cuda.pinned()
+    shut = gate(own)
+    cuda.fill(ptr, 1, own)
+    array = ix.from_dlpack(SaysPinned(), stream=stream)
+    cuda.copy(target, ptr, stream)
+    shut.open()
+    cuda.synchronize()
+
+    assert (str(array.device), set(ctypes.string_at(target, SIZE))) == ("cuda:0", {1})
+
+
+@pytest.mark.parametrize("keywords", ["named", "any"])
+def test_a_producer_that_does_not_move_is_moved_after_its_work(cuda, memory, keywords):
+    """Asked for the host it shares device memory: the copy waits for what it was not told."""
+
+    def share(_, *, stream=None, max_version=None):
+        return export(memory, stream=stream, max_version=max_version)
+
+    def refuse(_, **keywords):
+        if keywords.pop("dl_device", None):
+            raise BufferError("not here")
+        keywords.pop("copy", None)
+        return export(memory, **keywords)
+
+    methods = {"__dlpack__": share if keywords == "named" else refuse}
+    methods["__dlpack_device__"] = lambda _: (2, 0)
+    producer = type("Producer", (), methods)()
+    ptr, own = memory
+    cuda.fill(ptr, 1, own)
+
+    assert set(ix.from_dlpack(producer, device="cpu", stream=cuda.stream()).tolist()) == {1}
+
+
+@pytest.mark.parametrize("stream", [0, -2, 2**64, 10**30])
+def test_a_capsule_is_not_consumed_by_a_wrong_argument(cuda, memory, stream):
+    """It can be imported afterwards."""
+    capsule = export(memory, stream=-1, max_version=(1, 1))
+    with pytest.raises(ix.StreamError):
+        ix.from_dlpack(capsule, stream=stream)
+
+    assert ix.from_dlpack(capsule, stream=1).shape == (SIZE,)
+    assert cuda is not None
+
+
+def test_numpy_reads_managed_memory_after_the_work(cuda, produce, gate):
+    """It takes such memory as the host's, and names no stream (P66)."""
+    import threading
+
+    import numpy as np
+
+    producer = produce(cuda.stream())
+    producer.ptr = cuda.managed()
+    ctypes.memset(producer.ptr, 0, SIZE)
+    shut = gate(producer.published)
+    producer.write(7)
+    timer = threading.Timer(0.05, shut.open)
+    timer.start()
+    values = set(np.from_dlpack(ix.from_cai(producer)).tolist())
+    timer.join()
+
+    assert values == {7}
+
+
+@pytest.mark.parametrize("way", ["__dlpack__", "from_cai", "borrow"])
+def test_default_streams_of_managed_memory_are_the_current_devices(cuda, produce, way):
+    """The number 1 means another stream while another device is current."""
+    if len(cuda.contexts) < 2:
+        pytest.skip("there is one device")
+    producer = produce(cuda.stream())
+    producer.ptr = cuda.managed()
+    array = ix.from_cai(producer)
+    producer.write(1)
+    cuda("cuCtxSetCurrent", cuda.contexts[1])
+    loan = ix.borrow(producer, stream=1, writable=True)
+    taken = {
+        "__dlpack__": lambda: array.__dlpack__(stream=1, max_version=(1, 1)),
+        "from_cai": lambda: ix.from_cai(producer, stream=1),
+        "borrow": loan.__enter__,
+    }[way]()
+    cuda.fill(producer.ptr, 2, 1)
+    if way == "borrow":
+        loan.__exit__(None, None, None)
+    cuda("cuCtxSynchronize")
+    cuda("cuCtxSetCurrent", cuda.contexts[0])
+
+    assert set(ctypes.string_at(producer.ptr, SIZE)) == {2}
+    assert taken is not None
+
+
+def test_viewable_orders_page_locked_memory_too(cuda, produce, gate):
+    """Streams work on it, though DLPack sends none."""
+    producer, stream, target = produce(cuda.stream()), cuda.stream(), cuda.pinned()
+    producer.ptr = cuda.pinned()
+
+    @ix.viewable("x", stream="stream")
+    def read(x, stream):
+        cuda.copy(target, x.ptr, stream)
+
+    shut = gate(producer.published)
+    producer.write(5)
+    read(producer, stream)
+    shut.open()
+    cuda.synchronize()
+
+    assert set(ctypes.string_at(target, SIZE)) == {5}
+
+
+def test_viewable_orders_the_per_thread_stream_of_another_thread(cuda):
+    """2 here is not 2 there."""
+    import threading
+
+    ptr, target = cuda.memory(), cuda.pinned()
+    array = ix.from_pointer(ptr, (SIZE,), "uint8", device="cuda:0", stream=2)
+    cuda.fill(ptr, 8, 2)
+
+    @ix.viewable("x", stream="stream")
+    def read(x, stream):
+        cuda.copy(target, x.ptr, stream)
+        cuda("cuStreamSynchronize", stream)
+
+    def work():
+        cuda("cuCtxSetCurrent", cuda.contexts[0])
+        read(array, 2)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+    assert set(ctypes.string_at(target, SIZE)) == {8}

@@ -1,0 +1,195 @@
+"""`borrow`: the way in and the way back, also when the body raises."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+
+import interchange as ix
+
+pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
+
+STREAMS = ("same", "another", "legacy", "per-thread")
+
+
+def pick(cuda, producer, consumer):
+    """Return the consumer's stream."""
+    if consumer == "same":
+        return producer.published
+    return {"another": cuda.stream(), "legacy": 1, "per-thread": 2}[consumer]
+
+
+@pytest.mark.parametrize("consumer", STREAMS)
+@pytest.mark.parametrize("busy_on", [1, 3])
+def test_the_body_sees_what_the_producer_wrote(cuda, produce, gate, consumer, busy_on):
+    """On entry the stream waits for the producer's, which was held."""
+    producer = produce(*(cuda.stream() for _ in range(busy_on)), published=cuda.stream())
+    stream, target = pick(cuda, producer, consumer), cuda.pinned()
+    shut = gate(producer.streams[0])
+    producer.write(7)
+
+    with ix.borrow(producer, stream=stream) as array:
+        cuda.copy(target, array.ptr, stream)
+        before = set(ctypes.string_at(target, producer.size))
+    shut.open()
+    cuda.synchronize()
+
+    assert (before, set(ctypes.string_at(target, producer.size))) == ({0}, {7})
+
+
+@pytest.mark.parametrize("consumer", STREAMS)
+@pytest.mark.parametrize("raises", [False, True], ids=["returns", "raises"])
+def test_the_producer_sees_what_the_body_wrote(cuda, produce, gate, consumer, raises):
+    """On exit the producer's stream waits for ours, also when the body raises."""
+    producer = produce(cuda.stream())
+    stream, target = pick(cuda, producer, consumer), cuda.pinned()
+    shut = []
+
+    def body():
+        with ix.borrow(producer, stream=stream, writable=True) as array:
+            shut.append(gate(stream))
+            cuda.fill(array.ptr, 9, stream)
+            if raises:
+                raise RuntimeError("the body's own")
+
+    if raises:
+        with pytest.raises(RuntimeError, match="the body's own"):
+            body()
+    else:
+        body()
+    cuda.copy(target, producer.ptr, producer.published)
+    before = set(ctypes.string_at(target, producer.size))
+    shut[0].open()
+    cuda.synchronize()
+
+    assert (before, set(ctypes.string_at(target, producer.size))) == ({0}, {9})
+
+
+def test_where_no_stream_is_named_the_host_waits(cuda, produce):
+    """An idle producer may use any stream afterwards, so nothing may be pending then."""
+    producer, stream = produce(), cuda.stream()
+
+    with ix.borrow(producer, stream=stream, writable=True) as array:
+        cuda.fill(array.ptr, 9, stream)
+
+    assert cuda("cuStreamQuery", stream) == []
+    assert cuda.read(producer.ptr) == {9}
+
+
+def test_back_names_the_stream_that_waits(cuda, produce, gate):
+    """With `back` the host does not wait for an idle producer."""
+    producer, stream, own = produce(), cuda.stream(), cuda.stream()
+    target = cuda.pinned()
+
+    with ix.borrow(producer, stream=stream, writable=True, back=own) as array:
+        shut = gate(stream)
+        cuda.fill(array.ptr, 9, stream)
+    cuda.copy(target, producer.ptr, own)
+    before = set(ctypes.string_at(target, producer.size))
+    shut.open()
+    cuda.synchronize()
+
+    assert (before, set(ctypes.string_at(target, producer.size))) == ({0}, {9})
+
+
+def test_several_arrays_are_borrowed_at_once(cuda, produce):
+    """One call gives a tuple, and every producer is served."""
+    producers = [produce(cuda.stream()) for _ in range(3)]
+    stream = cuda.stream()
+    for value, producer in enumerate(producers):
+        producer.write(value + 1)
+
+    with ix.borrow(*producers, stream=stream) as arrays:
+        targets = [cuda.pinned() for _ in arrays]
+        for array, target in zip(arrays, targets, strict=True):
+            cuda.copy(target, array.ptr, stream)
+    for producer in producers:
+        producer.write(9)
+    cuda.synchronize()
+
+    assert [ctypes.string_at(target, 1) for target in targets] == [b"\1", b"\2", b"\3"]
+
+
+def test_loans_nest(cuda, produce):
+    """What is borrowed can be lent on: the inner stream goes between."""
+    producer, outer, inner = produce(cuda.stream()), cuda.stream(), cuda.stream()
+    target = cuda.pinned()
+    producer.write(1)
+
+    with ix.borrow(producer, stream=outer, writable=True) as array:
+        cuda.fill(array.ptr, 2, outer)
+        with ix.borrow(array, stream=inner, writable=True) as again:
+            cuda.fill(again.ptr, 3, inner)
+        cuda.copy(target, array.ptr, outer)
+    producer.write(4)
+
+    assert cuda.read(producer.ptr) == {4}
+    assert set(ctypes.string_at(target, producer.size)) == {3}
+
+
+def test_what_was_taken_is_handed_back_when_the_next_cannot_be(cuda, produce):
+    """An error on entry leaves no producer without its wait."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+
+    with (
+        pytest.raises(ix.NoProtocolError),
+        ix.borrow(producer, object(), stream=stream),
+    ):
+        pytest.fail("the body ran")
+    producer.write(5)
+
+    assert cuda.read(producer.ptr) == {5}
+
+
+def test_the_array_is_ready_on_the_stream(cuda, produce):
+    """In the body it is handed on to the same stream without another wait."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+
+    with ix.borrow(producer, stream=stream) as array:
+        assert array.__cuda_array_interface__["stream"] == stream
+
+
+def test_a_loan_is_read_only_unless_told(cuda, produce):
+    """`writable=False` says so to whoever gets the Array."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+
+    with ix.borrow(producer, stream=stream) as array:
+        reading = array.readonly
+    with ix.borrow(producer, stream=stream, writable=True) as array:
+        writing = array.readonly
+
+    assert (reading, writing) == (True, False)
+
+
+def test_no_sync_orders_nothing(cuda, produce, gate):
+    """-1 means that the caller sees to it, in both directions."""
+    producer = produce(cuda.stream())
+    shut = gate(producer.published)
+
+    with ix.borrow(producer, stream=ix.NO_SYNC) as array:
+        shape = array.shape
+    shut.open()
+
+    assert shape == (producer.size,)
+
+
+def test_viewable_borrows(cuda, produce, gate):
+    """The decorator hands arguments back when the function returns."""
+    producer, out = produce(cuda.stream()), produce(cuda.stream())
+    stream, target = cuda.stream(), cuda.pinned()
+
+    @ix.viewable("x", "out", stream="stream", borrow=True, writable=["out"])
+    def twice(x, out, stream):
+        cuda.copy(out.ptr, x.ptr, stream)
+        return x.readonly, out.readonly
+
+    shut = gate(producer.published)
+    producer.write(6)
+    flags = twice(producer, out=out, stream=stream)
+    cuda.copy(target, out.ptr, out.published)
+    shut.open()
+    cuda.synchronize()
+
+    assert flags == (True, False)
+    assert set(ctypes.string_at(target, out.size)) == {6}

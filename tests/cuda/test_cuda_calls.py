@@ -1,0 +1,188 @@
+"""What the driver is asked: nothing that is not needed, seen from its call log."""
+
+from __future__ import annotations
+
+import pytest
+
+import interchange as ix
+
+pytestmark = pytest.mark.emulated
+
+QUERY = "cuPointerGetAttributes"
+WAITING = {"cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize"}
+ORDERING = ["cuEventRecord", "cuStreamWaitEvent"]
+
+
+@pytest.fixture
+def warm(cuda, produce):
+    """Return a producer and a consumer's stream that were ordered before: an event is at rest."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    ix.from_cai(producer, stream=stream)
+    return producer, stream
+
+
+def test_an_import_asks_about_the_pointer_once(emulator, warm):
+    """Nothing is recorded or waited for until somebody takes the memory."""
+    producer, _ = warm
+    with emulator.trace() as trace:
+        array = ix.from_cai(producer)
+
+    assert trace.names == [QUERY]
+    assert array.device == ix.Device(2, 0)
+
+
+def test_equal_streams_need_no_call_but_the_query(emulator, warm):
+    """An import, and an export to the stream that the producer published."""
+    producer, _ = warm
+    with emulator.trace() as trace:
+        array = ix.from_cai(producer)
+        capsule = array.__dlpack__(stream=producer.published, max_version=(1, 1))
+
+    assert trace.names == [QUERY]
+    del capsule
+
+
+def test_no_sync_makes_no_call(emulator, warm):
+    """-1 must not disturb a capture."""
+    array = ix.from_cai(warm[0])
+    with emulator.trace() as trace:
+        capsule = array.__dlpack__(stream=-1, max_version=(1, 1))
+
+    assert trace.names == []
+    del capsule
+
+
+def test_different_streams_need_one_record_and_one_wait(emulator, warm):
+    """Of the producer's stream, and by the consumer's."""
+    producer, stream = warm
+    with emulator.trace() as trace:
+        capsule = ix.from_cai(producer).__dlpack__(stream=stream, max_version=(1, 1))
+
+    ordering = [call for call in trace.calls if call.name in ORDERING]
+    assert [call.name for call in ordering] == ORDERING
+    assert [call.args["stream"] for call in ordering] == [producer.published, stream]
+    assert ordering[0].args["event"] == ordering[1].args["event"]
+    del capsule
+
+
+@pytest.mark.parametrize("way", ["from_cai", "to_cai", "borrow", "capsule", "viewable"])
+def test_the_host_never_waits(emulator, warm, way):
+    """Every way in and out, on other streams, leaves the host alone."""
+    producer, stream = warm
+    ways = {
+        "from_cai": lambda: ix.from_cai(producer, stream=stream),
+        "to_cai": lambda: ix.to_cai(ix.from_cai(producer), stream=stream),
+        "borrow": lambda: ix.borrow(producer, stream=stream).__enter__().ptr,
+        "capsule": lambda: ix.from_dlpack(ix.to_capsule(producer, stream=stream), stream=stream),
+        "viewable": lambda: ix.viewable("x", stream="s", borrow=True)(lambda x, s: (x.ptr, s))(
+            producer, stream
+        ),
+    }
+    with emulator.trace() as trace:
+        ways[way]()
+
+    assert not WAITING & set(trace.names)
+
+
+def test_a_second_order_makes_no_event(emulator, warm):
+    """Events are used again."""
+    producer, stream = warm
+    with emulator.trace() as trace:
+        for _ in range(10):
+            ix.from_cai(producer, stream=stream)
+
+    assert trace.names.count("cuEventRecord") == 10
+    assert not {"cuEventCreate", "cuEventDestroy"} & set(trace.names)
+
+
+def test_events_keep_no_time(emulator, cuda, produce):
+    """What measures time is slower to record."""
+    producer = produce(cuda.stream(), cuda.stream())
+    del producer
+    from interchange._streams.driver import drivers
+
+    drivers.get("cuda", None) and drivers["cuda"]._events.clear()
+    with emulator.trace() as trace:
+        ix.from_cai(produce(cuda.stream()), stream=cuda.stream())
+
+    created = [call for call in trace.calls if call.name == "cuEventCreate"]
+    assert [call.args["flags"] for call in created] == [2]
+
+
+def test_the_device_is_restored(emulator, cuda, produce):
+    """The producer's device is current while its stream is recorded, and ours afterwards."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    cuda("cuCtxSetCurrent", cuda.contexts[1])
+    with emulator.trace() as trace:
+        ix.from_cai(producer, stream=stream)
+    current = int(cuda("cuCtxGetCurrent"))
+    cuda("cuCtxSetCurrent", cuda.contexts[0])
+
+    assert current == cuda.contexts[1]
+    steps = {"cuCtxPushCurrent": 1, "cuCtxPopCurrent": -1}
+    before = trace.names[: trace.names.index("cuEventRecord")]
+    assert sum(steps.get(name, 0) for name in before) == 1
+    assert sum(steps.get(name, 0) for name in trace.names) == 0
+
+
+def test_default_streams_of_two_devices_are_two_streams(emulator, cuda):
+    """They have one number, and are ordered by event: the host does not wait."""
+    ptr = cuda.memory()
+    cuda.fill(ptr, 7, 1)
+    array = ix.from_pointer(ptr, (4096,), "uint8", device="cuda:0", stream=1)
+    with emulator.trace() as trace:
+        moved = array.to_device("cuda:1", stream=1)
+
+    assert not WAITING & set(trace.names)
+    assert set(moved.to_device("cpu").tolist()) == {7}
+
+
+@pytest.mark.parametrize("way", ["mask", "dtype", "read-only"])
+def test_what_is_refused_leaves_no_wait_behind(emulator, cuda, produce, way):
+    """It is checked before anything is ordered."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    record = producer.__cuda_array_interface__
+    packed = ix.from_pointer(producer.ptr, (8,), "int4", device="cuda:0", stream=producer.published)
+    reading = ix.from_pointer(
+        producer.ptr, (8,), "int8", device="cuda:0", stream=producer.published, readonly=True
+    )
+    calls = {
+        "mask": lambda: ix.from_cai({**record, "mask": 7}, stream=stream, mask="separate"),
+        "dtype": lambda: ix.to_cai(packed, stream=stream),
+        "read-only": lambda: ix.from_dlpack(reading, stream=stream, assume_writable=True),
+    }
+    with emulator.trace() as trace, pytest.raises(ix.ExchangeError):
+        calls[way]()
+
+    assert not set(ORDERING) & set(trace.names)
+
+
+@pytest.mark.parametrize("name", ["cuCtxPushCurrent", "cuEventRecord", "cuStreamWaitEvent"])
+def test_an_interrupt_within_a_call_leaves_nothing_pushed(cuda, produce, monkeypatch, name):
+    """A signal handler may raise right after the driver did its work."""
+    from interchange._streams.driver import driver_of
+
+    driver = driver_of(ix.Device(2), "f()")
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    cuda("cuCtxSetCurrent", cuda.contexts[1])
+
+    class Interrupting:
+        def __getattr__(self, wanted):
+            function = getattr(cuda.api, wanted)
+            if wanted != name:
+                return function
+
+            def call(*args):
+                function(*args)
+                raise KeyboardInterrupt
+
+            return call
+
+    monkeypatch.setattr(driver, "api", Interrupting())
+    with pytest.raises(KeyboardInterrupt):
+        ix.from_cai(producer, stream=stream)
+    monkeypatch.undo()
+    current = int(cuda("cuCtxGetCurrent"))
+    cuda("cuCtxSetCurrent", cuda.contexts[0])
+
+    assert current == cuda.contexts[1]

@@ -1,0 +1,163 @@
+"""CUDA graphs: a capture is never disturbed, and what it forbids is refused before the call."""
+
+from __future__ import annotations
+
+import pytest
+
+import interchange as ix
+
+pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
+
+GLOBAL = 0
+
+
+class Capture:
+    """A capture on a stream; its graph is destroyed."""
+
+    def __init__(self, cuda, stream, mode=GLOBAL):
+        self.cuda, self.stream, self.mode = cuda, stream, mode
+
+    def __enter__(self):
+        modes = self.cuda.api.CUstreamCaptureMode
+        self.cuda("cuStreamBeginCapture", self.stream, modes(self.mode))
+        return self
+
+    def __exit__(self, kind, error, trace):
+        result, graph = self.cuda.api.cuStreamEndCapture(self.stream)
+        if kind is None:
+            assert not result, f"the capture was spoilt: {result.name}"
+        if not result:
+            self.cuda("cuGraphDestroy", graph)
+
+
+@pytest.fixture
+def capture(cuda):
+    """Return what captures a stream."""
+    return lambda stream, mode=GLOBAL: Capture(cuda, stream, mode)
+
+
+def refusal(call):
+    """Return the rule of the StreamError that a call raises."""
+    with pytest.raises(ix.StreamError) as caught:
+        call()
+    return caught.value.rule
+
+
+def export(array, stream):
+    """Hand an Array to a stream."""
+    return array.__dlpack__(stream=stream, max_version=(1, 1))
+
+
+def test_the_capturing_stream_takes_its_own_memory(cuda, produce, capture):
+    """Equal streams need no event."""
+    producer = produce(cuda.stream())
+    with capture(producer.published):
+        array = ix.from_cai(producer)
+        assert export(array, producer.published) is not None
+
+
+def test_no_sync_is_legal_under_capture(cuda, produce, capture):
+    """-1 makes no call, whatever the producer's stream is (P69)."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    with capture(stream):
+        array = ix.from_cai(producer)
+        assert export(array, -1) is not None
+
+
+def test_idle_memory_is_taken_under_capture(cuda, produce, capture):
+    """Nothing is pending, so nothing is waited for."""
+    producer, stream = produce(), cuda.stream()
+    with capture(stream):
+        assert export(ix.from_cai(producer), stream) is not None
+
+
+def test_a_capture_does_not_wait_for_what_is_outside_it(cuda, produce, capture):
+    """It is refused before the driver is asked, which would spoil the capture."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    with capture(stream):
+        array = ix.from_cai(producer)
+        rule = refusal(lambda: export(array, stream))
+
+    assert rule == "DLP-STREAM-8"
+
+
+@pytest.mark.parametrize("how", ["producer", "consumer"])
+def test_the_legacy_stream_is_left_alone_while_a_blocking_stream_captures(
+    cuda, produce, capture, how
+):
+    """Neither recorded nor made to wait."""
+    blocking, other = cuda.stream(blocking=True), cuda.stream()
+    producer = produce(published=1) if how == "producer" else produce(other)
+    with capture(blocking):
+        array = ix.from_cai(producer)
+        rule = refusal(lambda: export(array, other if how == "producer" else 1))
+
+    assert rule == "DLP-STREAM-8"
+
+
+def test_the_host_does_not_wait_for_a_capturing_stream(cuda, produce, capture):
+    """Version 2 would have to."""
+    producer = produce(cuda.stream())
+    view = ix.to_cai(ix.from_cai(producer), version=2)
+    with capture(producer.published):
+        rule = refusal(lambda: view.__cuda_array_interface__)
+
+    assert rule == "DLP-STREAM-8"
+
+
+def test_streams_of_one_capture_are_ordered(cuda, produce, capture):
+    """A fork and a join within a graph are events like others."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    with capture(producer.published):
+        with ix.borrow(producer, stream=stream, writable=True) as array:
+            cuda.fill(array.ptr, 3, stream)
+        cuda.fill(producer.ptr, 4, producer.published)
+
+
+@pytest.mark.parametrize("consumer", ["legacy", "per-thread", "another"])
+def test_a_stream_is_not_drawn_into_a_capture_unasked(cuda, produce, capture, consumer):
+    """What a capture will write is not there yet, and who is drawn in must join again."""
+    producer = produce(cuda.stream())
+    stream = {"legacy": 1, "per-thread": 2, "another": cuda.stream()}[consumer]
+    export(ix.from_cai(producer), stream)
+    with capture(producer.published):
+        array = ix.from_cai(producer)
+        rule = refusal(lambda: export(array, stream))
+
+    assert rule == "DLP-STREAM-8"
+
+
+def test_an_order_before_the_capture_serves_it(cuda, produce, capture):
+    """Order first, capture then, and say -1."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    producer.write(7)
+    array = ix.from_cai(producer, stream=stream)
+    with capture(stream):
+        assert export(array, stream) is not None
+
+    assert cuda.read(producer.ptr) == {7}
+
+
+@pytest.mark.parametrize("way", ["copy", "to_device", "dlpack"])
+def test_a_copy_is_refused_while_its_stream_captures(cuda, produce, capture, way):
+    """It would need fresh memory, which captures forbid: nothing is called that could spoil it."""
+    producer = produce(cuda.stream())
+    array = ix.from_cai(producer)
+    ways = {
+        "copy": array.copy,
+        "to_device": lambda: array.to_device("cpu"),
+        "dlpack": lambda: array.__dlpack__(stream=producer.published, copy=True),
+    }
+    with capture(producer.published):
+        rule = refusal(ways[way])
+
+    assert rule == "DLP-STREAM-8"
+
+
+def test_memory_of_ours_may_die_during_a_capture(cuda, capture):
+    """Freeing is a call that captures forbid: it is made so that they do not notice."""
+    stream = cuda.stream()
+    array = ix.asarray(bytes(64)).to_device("cuda:0", stream=stream)
+    cuda.synchronize()
+    with capture(stream):
+        del array

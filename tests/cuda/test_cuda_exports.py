@@ -1,0 +1,272 @@
+"""`to_cai` and ``Array.__cuda_array_interface__``: version 3 with a truthful stream, or 2."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import weakref
+
+import pytest
+
+import interchange as ix
+
+pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
+
+
+@pytest.fixture
+def array(cuda):
+    """Return an Array on the first device, with nothing pending."""
+    return ix.from_pointer(cuda.memory(), (4, 8), "float32", device="cuda:0")
+
+
+def stream_of(x):
+    """Return the stream that an object publishes."""
+    return x.__cuda_array_interface__["stream"]
+
+
+# ---------------------------------------------------------------- the record
+
+
+def test_the_record_describes_the_memory(array):
+    """Every key, and no other."""
+    assert array.__cuda_array_interface__ == {
+        "shape": (4, 8),
+        "typestr": "<f4",
+        "data": (array.ptr, False),
+        "strides": None,
+        "version": 3,
+        "stream": None,
+    }
+
+
+def test_strides_are_told_in_bytes(array):
+    """Where they are not C order."""
+    assert array[:, ::-2].__cuda_array_interface__["strides"] == (32, -8)
+    assert array[:, ::-2].__cuda_array_interface__["data"][0] == array.ptr + 28
+
+
+def test_an_empty_array_has_address_0(array):
+    """CAI: for zero-size arrays, use 0."""
+    assert array[:0].__cuda_array_interface__["data"] == (0, False)
+
+
+@pytest.mark.parametrize("x", [b"abc", bytearray(3)], ids=["read-only", "writable"])
+def test_host_arrays_do_not_have_the_attribute(x):
+    """``hasattr`` works (P92)."""
+    assert not hasattr(ix.asarray(x), "__cuda_array_interface__")
+
+
+def test_element_types_without_a_name_have_no_record(cuda):
+    """``hasattr`` again; `to_cai` says why."""
+    array = ix.from_pointer(cuda.memory(), (4,), "float8_e4m3fn", device="cuda:0")
+
+    assert not hasattr(array, "__cuda_array_interface__")
+    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+        ix.to_cai(array)
+    assert caught.value.rule == "CAI-TYPESTR-2"
+
+
+def test_bfloat16_is_two_bytes_and_comes_back(cuda):
+    """As torch writes it; the view's dtype tells what they are."""
+    array = ix.from_pointer(cuda.memory(), (4,), "bfloat16", device="cuda:0")
+    view = ix.to_cai(array)
+
+    assert view.__cuda_array_interface__["typestr"] == "<V2"
+    assert ix.from_cai(view).dtype.name == "bfloat16"
+
+
+def test_unknown_writability_is_told_as_read_only(cuda):
+    """It becomes writable only where somebody says so."""
+    made = ix.from_pointer(cuda.memory(), (4,), "float32", device="cuda:0")
+    legacy = made.__dlpack__(stream=-1)
+    array = ix.from_dlpack(legacy, stream=-1)
+
+    assert array.readonly is None
+    assert array.__cuda_array_interface__["data"][1] is True
+
+
+# ---------------------------------------------------------------- which stream
+
+
+def test_an_array_publishes_where_its_work_is_pending(cuda, produce):
+    """The producer's stream, not one of ours."""
+    producer = produce(cuda.stream())
+
+    assert stream_of(ix.from_cai(producer)) == producer.published
+
+
+def test_an_idle_array_publishes_none(array):
+    """Nothing is pending."""
+    assert stream_of(array) is None
+    assert stream_of(ix.to_cai(array)) is None
+
+
+def test_a_named_stream_is_published_and_waits(cuda, produce, gate):
+    """The consumer may enqueue on it at once."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    target = cuda.pinned()
+    shut = gate(producer.published)
+    producer.write(7)
+
+    view = ix.to_cai(ix.from_cai(producer), stream=stream)
+    published = stream_of(view)
+    cuda.copy(target, producer.ptr, published)
+    shut.open()
+    cuda.synchronize()
+
+    assert published == stream
+    assert set(ctypes.string_at(target, producer.size)) == {7}
+
+
+@pytest.mark.parametrize("generation", [None, (1, 1)], ids=["dltensor", "dltensor_versioned"])
+@pytest.mark.parametrize("stream", [None, 1, 2, "own"])
+def test_a_capsule_of_either_name_is_taken(cuda, array, generation, stream):
+    """The stream is the one it was made for, the legacy default unless told."""
+    stream = cuda.stream() if stream == "own" else stream
+    capsule = ix.to_capsule(array, stream=-1, max_version=generation)
+    view = ix.to_cai(capsule, stream=stream)
+
+    assert stream_of(view) == (1 if stream is None else stream)
+    assert view.__cuda_array_interface__["data"][0] == array.ptr
+
+
+def test_a_capsule_made_without_order_needs_a_word(array):
+    """-1: the caller vouches that nothing is pending."""
+    view = ix.to_cai(ix.to_capsule(array, stream=-1, max_version=(1, 1)), stream=-1)
+
+    assert stream_of(view) is None
+
+
+def test_a_consumed_capsule_is_refused(array):
+    """Once is once."""
+    capsule = ix.to_capsule(array, stream=-1, max_version=(1, 1))
+    ix.to_cai(capsule)
+    with pytest.raises(ix.ConsumedCapsuleError):
+        ix.to_cai(capsule)
+
+
+def test_a_dlpack_producer_is_asked_for_the_published_stream(cuda):
+    """``__dlpack__(stream=s)``, and s is published."""
+    asked = []
+    made = ix.from_pointer(cuda.memory(), (4,), "float32", device="cuda:0")
+
+    class Theirs:
+        def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+            asked.append(stream)
+            return made.__dlpack__(stream=-1, max_version=max_version)
+
+        def __dlpack_device__(self):
+            return (2, 0)
+
+    stream = cuda.stream()
+    views = [ix.to_cai(Theirs()), ix.to_cai(Theirs(), stream=stream)]
+
+    assert asked == [1, stream]
+    assert [stream_of(view) for view in views] == [1, stream]
+
+
+def test_version_2_is_synchronised_first(cuda, produce):
+    """It has no word for pending work; the host waits when the record is read."""
+    producer = produce(cuda.stream())
+    producer.write(7)
+    record = ix.to_cai(ix.from_cai(producer), version=2).__cuda_array_interface__
+
+    assert (record["version"], "stream" in record) == (2, False)
+    assert cuda("cuStreamQuery", producer.published) == []
+
+
+@pytest.mark.parametrize("version", [0, 1, 4, True, "3", None], ids=repr)
+def test_other_versions_are_refused(array, version):
+    """0 and 1 say less than 2, and 4 is not there."""
+    with pytest.raises(ix.ArgumentError):
+        ix.to_cai(array, version=version)
+
+
+@pytest.mark.parametrize("stream", [0, -2, True, "7", 2.0], ids=repr)
+def test_no_stream_is_refused(array, stream):
+    """The same words everywhere."""
+    with pytest.raises(ix.StreamError):
+        ix.to_cai(array, stream=stream)
+
+
+@pytest.mark.parametrize("x", [b"abc", [1, 2]], ids=["host", "list"])
+def test_what_is_not_on_a_device_is_refused(x):
+    """CAI-DEV-1, or no protocol at all."""
+    with pytest.raises((ix.UnsupportedDeviceError, ix.NoProtocolError)):
+        ix.to_cai(x)
+
+
+# ---------------------------------------------------------------- who lives how long
+
+
+def test_the_view_owns_the_memory(cuda):
+    """The deleter runs when the view dies, and not before."""
+
+    class Owner:
+        pass
+
+    owner = Owner()
+    gone = weakref.ref(owner)
+    made = ix.from_pointer(cuda.memory(), (4,), "float32", device="cuda:0", owner=owner)
+    view = ix.to_cai(made.__dlpack__(stream=-1, max_version=(1, 1)))
+    del owner, made
+    gc.collect()
+    alive = gone() is not None
+    del view
+    gc.collect()
+
+    assert (alive, gone()) == (True, None)
+
+
+# ---------------------------------------------------------------- other memory
+
+
+def test_managed_memory_has_a_record(cuda):
+    """A device reaches it."""
+    array = ix.from_pointer(cuda.managed(), (4,), "float32", device="cuda_managed")
+
+    assert array.__cuda_array_interface__["data"] == (array.ptr, False)
+
+
+def test_page_locked_memory_has_the_devices_address(cuda):
+    """Which is the host's own under unified addressing."""
+    array = ix.from_pointer(cuda.pinned(), (4,), "float32", device="cuda_host")
+
+    assert array.__cuda_array_interface__["data"] == (array.ptr, False)
+
+
+def test_managed_memory_is_read_by_the_host_after_a_wait(cuda, produce):
+    """P66: what a device still writes is not read."""
+    producer = produce(cuda.stream())
+    producer.ptr = cuda.managed()
+    producer.write(7)
+
+    assert set(ix.from_cai(producer).tolist()) == {7}
+
+
+def test_a_managed_array_on_the_host_shares_the_memory(cuda, produce):
+    """``dl_device`` of the host waits and shares."""
+    producer = produce(cuda.stream())
+    producer.ptr = cuda.managed()
+    producer.write(7)
+    array = ix.from_dlpack(ix.from_cai(producer).__dlpack__(max_version=(1, 1), dl_device=(1, 0)))
+
+    assert (str(array.device), array.ptr, set(array.tolist())) == ("cpu", producer.ptr, {7})
+
+
+@pytest.mark.parametrize("kind", ["pinned", "managed"])
+def test_memory_that_both_reach_can_be_ordered_too(cuda, produce, gate, kind):
+    """Page-locked memory has no streams in DLPack, and streams work on it all the same."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    producer.ptr, target = getattr(cuda, kind)(), cuda.pinned()
+    shut = gate(producer.published)
+    producer.write(7)
+
+    array = ix.from_cai(producer, stream=stream)
+    cuda.copy(target, array.ptr, stream)
+    shut.open()
+    values = set(array.tolist())
+    cuda.synchronize()
+
+    assert (values, set(ctypes.string_at(target, producer.size))) == ({7}, {7})
+    assert stream_of(array) == stream

@@ -1,0 +1,159 @@
+"""Whom a loan goes back to: whoever used the memory before, named or not."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+import interchange as ix
+
+pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
+
+
+class Dlpack:
+    """A producer that is busy on a stream which DLPack has no word for."""
+
+    def __init__(self, cuda, stream):
+        self.cuda, self.stream, self.ptr, self.size = cuda, stream, cuda.memory(), 4096
+
+    def write(self, value):
+        """Enqueue a write."""
+        self.cuda.fill(self.ptr, value, self.stream)
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        array = ix.from_pointer(
+            self.ptr, (self.size,), "uint8", device="cuda:0", stream=self.stream, owner=self
+        )
+        return array.__dlpack__(stream=stream, max_version=max_version)
+
+
+WAYS = {
+    "itself": lambda x, _: x,
+    "from_dlpack": lambda x, _: ix.from_dlpack(x),
+    "from_dlpack(stream)": lambda x, s: ix.from_dlpack(x, stream=s),
+    "asarray": lambda x, _: ix.asarray(x),
+    "a view": lambda x, _: ix.from_dlpack(x)[10:],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_dlpack_producer_finds_its_memory_done(cuda, way):
+    """It named no stream, so the host waits, however the memory came to `borrow`."""
+    producer, stream = Dlpack(cuda, cuda.stream()), cuda.stream()
+    with ix.borrow(WAYS[way](producer, cuda.stream()), stream=stream, writable=True) as array:
+        cuda.fill(array.ptr, 1, stream, array.size)
+    producer.write(2)
+
+    assert cuda.read(producer.ptr) == {2}
+
+
+@pytest.mark.parametrize("way", ["from_cai", "from_cai(stream)", "from_dlpack of it"])
+def test_a_producer_that_names_its_stream_waits_itself(cuda, produce, gate, way):
+    """Also where the memory was made ready on another stream in between, which waits too."""
+    producer, stream, between = produce(cuda.stream()), cuda.stream(), cuda.stream()
+    array = {
+        "from_cai": lambda: ix.from_cai(producer),
+        "from_cai(stream)": lambda: ix.from_cai(producer, stream=between),
+        "from_dlpack of it": lambda: ix.from_dlpack(ix.from_cai(producer), stream=between),
+    }[way]()
+    with ix.borrow(array, stream=stream, writable=True) as lent:
+        shut = gate(stream)
+        cuda.fill(lent.ptr, 1, stream)
+    cuda.fill(producer.ptr, 2, between if "stream" in way or "dlpack" in way else stream, 2048)
+    cuda.fill(producer.ptr + 2048, 3, producer.published, 2048)
+    shut.open()
+
+    assert cuda.read(producer.ptr) == {2, 3}
+
+
+def test_a_producer_lives_until_it_was_served(cuda):
+    """One that only the loan holds frees its memory in its own stream, after our work."""
+
+    class Temporary:
+        def __init__(self):
+            self.stream = int(cuda("cuStreamCreate", 1))
+            self.ptr = int(cuda("cuMemAllocAsync", 4096, self.stream))
+
+        @property
+        def __cuda_array_interface__(self):
+            return {
+                "shape": (4096,),
+                "typestr": "|u1",
+                "data": (self.ptr, False),
+                "version": 3,
+                "stream": self.stream,
+            }
+
+        def __del__(self):
+            cuda.api.cuMemFreeAsync(self.ptr, self.stream)
+            cuda.api.cuStreamDestroy(self.stream)
+
+    stream = cuda.stream()
+    with ix.borrow(Temporary(), stream=stream, writable=True) as array:
+        cuda.fill(array.ptr, 2, stream)
+        del array
+        gc.collect()
+
+    cuda.synchronize()
+
+
+def test_where_an_order_fails_the_host_waits(emulator, cuda, produce):
+    """The producer's stream is gone: what was enqueued is done when the error is raised."""
+    own = int(cuda("cuStreamCreate", 1))
+    producer, stream = produce(own), cuda.stream()
+    loan = ix.borrow(producer, stream=stream, writable=True)
+    array = loan.__enter__()
+    emulator.delay(stream, 0.02)
+    cuda.fill(array.ptr, 1, stream)
+    cuda("cuStreamDestroy", own)
+    with pytest.raises(ix.StreamError) as caught:
+        loan.__exit__(None, None, None)
+
+    assert (caught.value.rule, emulator.pending(stream)) == ("DLP-STREAM-7", 0)
+
+
+def test_what_was_lent_counts_as_before_afterwards(cuda, produce):
+    """A view that outlives its loan is ordered after the producer's later work."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    with ix.borrow(producer, stream=stream) as array:
+        during = array.__cuda_array_interface__["stream"]
+    producer.write(3)
+
+    assert during == stream
+    assert array.__cuda_array_interface__["stream"] == producer.published
+    assert set(array.to_device("cpu").tolist()) == {3}
+
+
+@pytest.mark.parametrize("kind", ["coroutine", "generator", "asynchronous generator"])
+def test_what_runs_later_is_not_lent_to(kind):
+    """The loan would have ended before the body begins."""
+
+    async def coroutine(x, s):
+        return x, s
+
+    def generator(x, s):
+        yield x, s
+
+    async def asynchronous(x, s):
+        yield x, s
+
+    function = {"coroutine": coroutine, "generator": generator}.get(kind, asynchronous)
+    with pytest.raises(ix.ArgumentError, match="after it returned"):
+        ix.viewable("x", stream="s", borrow=True)(function)
+
+
+def test_a_record_that_cannot_be_read_leaves_dlpack(cuda):
+    """`borrow` takes whatever `asarray` takes."""
+
+    class Both(Dlpack):
+        @property
+        def __cuda_array_interface__(self):
+            return {"shape": (4096,), "typestr": "|V1", "data": (self.ptr, False), "version": 3}
+
+    producer, stream = Both(cuda, cuda.stream()), cuda.stream()
+    with ix.borrow(producer, stream=stream) as array:
+        assert array.dtype.name == "uint8"

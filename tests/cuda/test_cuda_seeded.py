@@ -1,0 +1,101 @@
+"""The same hand-overs with their waits taken away: the detector reports every one."""
+
+from __future__ import annotations
+
+import pytest
+
+import interchange as ix
+
+pytestmark = pytest.mark.emulated
+
+TAKE = {
+    "from_cai, __dlpack__(stream)": lambda x, s: ix.from_cai(x).__dlpack__(stream=s),
+    "from_cai(stream)": lambda x, s: ix.from_cai(x, stream=s),
+    "asarray, __dlpack__(stream)": lambda x, s: ix.asarray(x).__dlpack__(stream=s),
+    "to_cai(stream)": lambda x, s: ix.to_cai(x, stream=s),
+}
+
+
+def pick(cuda, consumer):
+    """Return the consumer's stream."""
+    return {"another": cuda.stream(), "legacy": 1, "per-thread": 2}[consumer]
+
+
+@pytest.mark.parametrize("way", TAKE)
+@pytest.mark.parametrize("consumer", ["another", "legacy", "per-thread"])
+@pytest.mark.parametrize("busy_on", [1, 3])
+def test_a_read_without_the_wait_is_a_race(emulator, cuda, produce, way, consumer, busy_on):
+    """The detector reports the read, whatever the timing was."""
+    streams = [cuda.stream() for _ in range(busy_on)]
+    producer = produce(*streams, published=streams[0])
+    stream, target = pick(cuda, consumer), cuda.pinned()
+
+    producer.write(7)
+    with emulator.without_waits():
+        taken = TAKE[way](producer, stream)
+    cuda.copy(target, producer.ptr, stream)
+    cuda.synchronize()
+
+    emulator.expect_reports()
+    del taken
+
+
+def test_a_loan_without_the_wait_on_entry_is_a_race(emulator, cuda, produce):
+    """The body's read is not ordered after the producer's write."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    target = cuda.pinned()
+
+    producer.write(7)
+    with emulator.without_waits(), ix.borrow(producer, stream=stream):
+        cuda.copy(target, producer.ptr, stream)
+    cuda.synchronize()
+
+    emulator.expect_reports()
+
+
+def test_a_loan_without_the_wait_on_exit_is_a_race(emulator, cuda, produce):
+    """The producer's next write is not ordered after the body's read."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    target = cuda.pinned()
+
+    loan = ix.borrow(producer, stream=stream)
+    with loan:
+        cuda.copy(target, producer.ptr, stream)
+        emulator_seam = emulator.without_waits()
+        emulator_seam.__enter__()
+    emulator_seam.__exit__(None, None, None)
+    producer.write(9)
+    cuda.synchronize()
+
+    emulator.expect_reports()
+
+
+def test_a_one_way_hand_over_leaves_the_way_back_open(emulator, cuda, produce):
+    """Why `borrow` exists: DLPack has no word for the consumer being done."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    target = cuda.pinned()
+
+    capsule = ix.from_cai(producer).__dlpack__(stream=stream)
+    cuda.copy(target, producer.ptr, stream)
+    del capsule
+    producer.write(9)
+    cuda.synchronize()
+
+    emulator.expect_reports()
+
+
+def test_a_producer_that_forgets_its_other_streams_is_a_race(emulator, cuda, produce):
+    """CAI-STREAM-2: no consumer can mend what is published wrongly."""
+    producer, stream = produce(cuda.stream(), cuda.stream()), cuda.stream()
+    target = cuda.pinned()
+
+    producer.write(7)
+    with emulator.without_waits():
+        producer.__cuda_array_interface__  # noqa: B018 - its own ordering, lost
+    producer.streams = producer.streams[:1]
+    capsule = ix.from_cai(producer).__dlpack__(stream=stream)
+    cuda.copy(target, producer.ptr, stream)
+    cuda.synchronize()
+
+    emulator.expect_reports()
+    del capsule

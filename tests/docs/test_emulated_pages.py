@@ -1,0 +1,86 @@
+"""The examples in the group ``emulated`` run on the emulated driver, and cause no race."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from interchange_conformance import emucuda
+
+_BLOCK = re.compile(r"^```\{(\w+)\}( emulated)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_RUN = """
+import doctest
+import sys
+
+sys.path.insert(0, {folder!r})
+flags = doctest.ELLIPSIS | doctest.DONT_ACCEPT_TRUE_FOR_1
+names = {{}}
+exec({setup!r}, names)
+example = doctest.DocTestParser().get_doctest({examples!r}, names, {page!r}, {page!r}, 0)
+failed, tried = doctest.DocTestRunner(optionflags=flags).run(example, clear_globs=False)
+exec({cleanup!r}, names)
+print("tried", tried)
+sys.exit(failed > 0)
+"""
+
+
+def _pages() -> list[Path]:
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(docs.rglob("*.md"))}
+    return [path for path, text in texts.items() if "```{doctest} emulated\n" in text]
+
+
+def _text(page: Path, kind: str) -> str:
+    """Return what stands in the blocks of a kind, one after the other."""
+    found = _BLOCK.findall(page.read_text(encoding="utf-8"))
+    return "".join(body for name, group, body in found if name == kind and group)
+
+
+def test_there_are_such_pages() -> None:
+    """The guides that need a device have examples."""
+    names = {page.name for page in _pages()}
+
+    assert {"gpu-arrays.md", "cai-only-libraries.md", "testing-without-a-gpu.md"} <= names
+
+
+@pytest.mark.parametrize("name", emucuda.__all__)
+def test_every_public_name_of_the_emulated_driver_is_documented(
+    documented: set[str], name: str
+) -> None:
+    """What the package exports has an entry under the name that people import it by."""
+    assert f"interchange_conformance.emucuda.{name}" in documented
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("guide", _pages(), ids=lambda guide: guide.name)
+def test_examples_on_the_emulated_driver_run(guide: Path, run_child, root: Path) -> None:
+    """Every example gives the output that stands below it, and the detector has nothing to add."""
+    script = _RUN.format(
+        folder=str(root / "docs" / "_ext"),
+        setup=_text(guide, "testsetup"),
+        examples=_text(guide, "doctest"),
+        cleanup=_text(guide, "testcleanup"),
+        page=guide.name,
+    )
+
+    done = run_child(script)
+
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert re.search(r"^tried [1-9]", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("guide", _pages(), ids=lambda guide: guide.name)
+def test_the_detector_is_asked_at_the_end(guide: Path) -> None:
+    """No page leaves the last word to its examples."""
+    assert _text(guide, "testsetup").startswith("from emulated import *\n")
+    assert _text(guide, "testcleanup") == "finish()\n"
+
+
+@pytest.mark.parametrize("guide", _pages(), ids=lambda guide: guide.name)
+def test_variables_of_the_emulated_driver_are_read(guide: Path, root: Path) -> None:
+    """Every ``EMUCUDA_NAME`` on a page is one that the driver reads."""
+    source = (root / "conformance" / "emucuda" / "driver.c").read_text(encoding="utf-8")
+    named = set(re.findall(r"EMUCUDA_[A-Z_]+", guide.read_text(encoding="utf-8")))
+
+    assert named <= set(re.findall(r'"(EMUCUDA_[A-Z_]+)"', source))

@@ -1,0 +1,261 @@
+"""`convert` on devices: what goes to which library, on which stream, and what is copied."""
+
+from __future__ import annotations
+
+import sys
+import types
+import weakref
+
+import pytest
+
+import interchange as ix
+from interchange._doors import exports
+
+MINE = "library_of_this_test"
+
+
+def refusal(error, *arguments, **keywords):
+    """Return the error that a call is refused with, exactly of that class."""
+    with pytest.raises(error) as caught:
+        ix.convert(*arguments, **keywords)
+    assert type(caught.value) is error
+    assert str(caught.value).startswith("convert(): ")
+    return caught.value
+
+
+@pytest.fixture
+def library(monkeypatch):
+    """A library of our own, which forgets read-only, and what it was given."""
+    module = types.ModuleType(MINE)
+    module.given = []
+    module.answer = module.given.append
+    monkeypatch.setitem(sys.modules, MINE, module)
+    row = exports.Target(MINE, lambda m, array: m.answer(array), keeps_readonly=False)
+    monkeypatch.setitem(exports.TARGETS, MINE, row)
+    return module
+
+
+@pytest.fixture
+def change(monkeypatch):
+    """Return what changes the row of that library."""
+
+    def change_row(**options):
+        row = exports.TARGETS[MINE]._replace(**options)
+        monkeypatch.setitem(exports.TARGETS, MINE, row)
+
+    return change_row
+
+
+class Emulated:
+    """The first device of the driver, current."""
+
+    def __init__(self):
+        self.api = pytest.importorskip("cuda.bindings.driver", reason="no cuda-bindings")
+        self.undo = []
+        self("cuInit", 0)
+        self("cuCtxSetCurrent", self("cuDevicePrimaryCtxRetain", 0))
+
+    def __call__(self, name, *args):
+        error, *answer = getattr(self.api, name)(*args)
+        assert not error, f"{name}{args}: {error.name}"
+        return answer[0] if answer else None
+
+    def stream(self):
+        stream = int(self("cuStreamCreate", 1))
+        self.undo.append(("cuStreamDestroy", stream))
+        return stream
+
+    def memory(self, nbytes):
+        ptr = int(self("cuMemAlloc", nbytes))
+        self.undo.append(("cuMemFree", ptr))
+        return ptr
+
+    def close(self):
+        self("cuCtxSynchronize")
+        for name, handle in reversed(self.undo):
+            self(name, handle)
+
+
+@pytest.fixture
+def device(emulator):  # noqa: ARG001 - it brings the driver
+    """The first device of the emulated driver; what is made on it is given back."""
+    found = Emulated()
+    yield found
+    found.close()
+
+
+def on_device(ptr=4096, **options):
+    """Return an Array of 6 numbers in device memory that is not there; nobody follows it."""
+    return ix.from_pointer(ptr, (2, 3), "float32", device="cuda:0", **options)
+
+
+# ---------------------------------------------------------------- where libraries have arrays
+
+
+@pytest.mark.parametrize("name", [name for name, row in ix.TARGETS.items() if row.memory == "host"])
+def test_device_memory_is_not_handed_to_a_library_of_the_host(name):
+    """The error says how it gets there."""
+    error = refusal(ix.UnsupportedDeviceError, on_device(), name)
+
+    assert error.rule == "DLP-DEV-6"
+    assert error.what == f"{name} has arrays on the host alone, and the memory is on cuda:0"
+    assert "pass copy=True" in error.way_out
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, row in ix.TARGETS.items() if row.memory == "device"]
+)
+def test_host_memory_is_not_handed_to_a_library_of_devices(name):
+    """The other way round."""
+    error = refusal(ix.UnsupportedDeviceError, bytearray(3), name)
+
+    assert error.rule == "IX-CONVERT-2"
+    assert error.what == f"{name} has arrays on devices alone, and the memory is on cpu"
+    assert "pass copy=True" in error.way_out
+
+
+def test_every_target_says_where_its_arrays_are():
+    """On the host, on devices, or on any."""
+    assert {row.memory for row in ix.TARGETS.values()} == {"host", "device", "any"}
+
+
+def test_memory_that_the_host_reaches_is_shared_as_the_hosts(library, change):
+    """A library of the host gets the CPU's name of page-locked memory."""
+    change(memory="host")
+    block = bytearray(24)
+    source = ix.from_buffer(block)
+    locked = ix.from_pointer(source.ptr, (24,), "uint8", device="cuda_host", owner=block)
+
+    ix.convert(locked, MINE)
+
+    (array,) = library.given
+    assert (str(array.device), array.ptr, array.readonly) == ("cpu", source.ptr, False)
+
+
+@pytest.mark.parametrize("stream", [7, 1, -1])
+def test_a_library_gets_memory_that_is_ready_on_the_stream_that_is_named(library, stream):
+    """Where nothing is pending there is nothing to wait for; -1 vouches for it."""
+    ix.convert(on_device(), MINE, stream=stream)
+
+    (array,) = library.given
+    published = array.__cuda_array_interface__["stream"]
+    assert published == (None if stream == -1 else stream)
+
+
+def test_a_library_that_wants_to_know_the_stream_is_told(library, change):
+    """Its number, whatever object named it; a library that was named none decides for itself."""
+
+    class Stream:
+        def __cuda_stream__(self):
+            return (0, 7)
+
+    told = []
+    change(take_on_stream=lambda _, array, stream: told.append((array.ptr, stream)))
+
+    ix.convert(on_device(), MINE, stream=Stream())
+    ix.convert(on_device(), MINE)
+
+    assert told == [(4096, 7)]
+    assert [array.ptr for array in library.given] == [4096]
+
+
+def test_the_stream_lives_as_long_as_the_array(library):
+    """CAI-LIFE-1: whoever names a stream by a handle holds it."""
+
+    class Stream:
+        def __cuda_stream__(self):
+            return (0, 7)
+
+    stream = Stream()
+    gone = weakref.ref(stream)
+    ix.convert(on_device(), MINE, stream=stream)
+
+    del stream
+    alive = gone() is not None
+    library.given.clear()
+
+    assert (alive, gone()) == (True, None)
+
+
+@pytest.mark.parametrize("stream", [0, -2, 2**64, True, "7", 7.0], ids=repr)
+def test_what_is_no_stream_is_refused(library, stream):
+    """Before the library is asked."""
+    error = refusal(ix.StreamError, on_device(), MINE, stream=stream)
+
+    assert error.rule in {"DLP-STREAM-2", "DLP-STREAM-4"}
+    assert library.given == []
+
+
+@pytest.mark.parametrize("stream", [1, -1])
+def test_host_memory_has_no_stream(library, stream):
+    """Not even -1."""
+    assert refusal(ix.StreamError, bytearray(3), MINE, stream=stream).rule == "DLP-STREAM-1"
+    assert library.given == []
+
+
+def test_a_producer_is_asked_for_the_stream(library):
+    """It orders its own work, and no other stream waits."""
+    asked = []
+    made = on_device()
+
+    class Theirs:
+        def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+            asked.append(stream)
+            return made.__dlpack__(stream=-1, max_version=max_version)
+
+        def __dlpack_device__(self):
+            return (2, 0)
+
+    ix.convert(Theirs(), MINE, stream=7)
+    ix.convert(Theirs(), MINE)
+
+    assert asked == [7, 1]
+    assert len(library.given) == 2
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("name", ["numpy", "memoryview"])
+@pytest.mark.parametrize("named", [False, True], ids=["no stream", "a stream"])
+def test_device_memory_reaches_the_host_as_a_copy(emulator, device, name, named):
+    """When all work on it is done, whichever stream it was copied on."""
+    producer, consumer = device.stream(), device.stream()
+    ptr = device.memory(24)
+    emulator.delay(producer, 0.005)
+    emulator.fill(producer, ptr, 24, 7)
+    array = ix.from_pointer(ptr, (24,), "uint8", device="cuda:0", stream=producer)
+
+    found = ix.convert(array, name, copy=True, stream=consumer if named else None)
+
+    assert found.tolist() == [7] * 24
+
+
+@pytest.mark.emulated
+@pytest.mark.usefixtures("device")
+def test_host_memory_reaches_a_device_as_a_copy(library, change):
+    """The current one."""
+    change(memory="device")
+
+    ix.convert(b"abc", MINE, copy=True)
+
+    (array,) = library.given
+    assert (str(array.device), array.readonly) == ("cuda:0", False)
+    assert array.to_device("cpu").tolist() == [97, 98, 99]
+
+
+@pytest.mark.emulated
+def test_a_copy_of_device_memory_stays_on_its_device(library, emulator, device):
+    """It is made on the stream that is named, and the host does not wait."""
+    producer, consumer = device.stream(), device.stream()
+    ptr = device.memory(24)
+    emulator.delay(producer, 0.005)
+    emulator.fill(producer, ptr, 24, 7)
+    array = ix.from_pointer(ptr, (24,), "uint8", device="cuda:0", stream=producer)
+
+    with emulator.trace() as trace:
+        ix.convert(array, MINE, copy=True, stream=consumer)
+
+    (copied,) = library.given
+    assert (str(copied.device), copied.ptr == ptr) == ("cuda:0", False)
+    assert copied.__cuda_array_interface__["stream"] == consumer
+    assert "cuStreamSynchronize" not in trace.names
+    assert copied.to_device("cpu").tolist() == [7] * 24

@@ -1,0 +1,235 @@
+"""CuPy, PyTorch, JAX and numba-cuda on a GPU: both directions, on streams that are not the default.
+
+These need the libraries' own kernels, so they run with ``--cuda=real`` alone, and each library that
+is not installed, or finds no device, is skipped with the reason.  A gate holds the producer's
+stream, so that a missing wait shows whatever the timing is.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import interchange as ix
+
+pytestmark = pytest.mark.gpu
+
+COUNT = 1 << 20
+
+
+class Torch:
+    """PyTorch: a tensor is busy on the current stream."""
+
+    def __init__(self):
+        self.torch = pytest.importorskip("torch")
+        if not self.torch.cuda.is_available():
+            pytest.skip("this PyTorch finds no CUDA device")
+
+    def stream(self):
+        """Return a stream and its handle."""
+        stream = self.torch.cuda.Stream()
+        return stream, stream.cuda_stream
+
+    def on(self, stream):
+        """Make a stream current."""
+        return self.torch.cuda.stream(stream)
+
+    def zeros(self):
+        """Return an array of zeros, finished."""
+        x = self.torch.zeros(COUNT, dtype=self.torch.float32, device="cuda")
+        self.torch.cuda.synchronize()
+        return x
+
+    def fill(self, x, value):
+        """Enqueue a write."""
+        x.fill_(value)
+
+    def take(self, array):
+        """Import an Array on the current stream."""
+        return self.torch.from_dlpack(array)
+
+    def copy(self, x):
+        """Enqueue a read."""
+        return x.clone()
+
+    def values(self, x):
+        """Return the values there are, when all is done."""
+        self.torch.cuda.synchronize()
+        return set(x.unique().tolist())
+
+
+class Cupy:
+    """CuPy: the same words for the current stream."""
+
+    def __init__(self):
+        self.cupy = pytest.importorskip("cupy")
+        try:
+            self.cupy.cuda.runtime.getDeviceCount()
+        except Exception as error:  # noqa: BLE001 - whatever it says is the reason
+            pytest.skip(f"CuPy finds no CUDA device: {error}")
+
+    def stream(self):
+        """Return a stream and its handle."""
+        stream = self.cupy.cuda.Stream(non_blocking=True)
+        return stream, stream.ptr
+
+    def on(self, stream):
+        """Make a stream current."""
+        return stream
+
+    def zeros(self):
+        """Return an array of zeros, finished."""
+        x = self.cupy.zeros(COUNT, "float32")
+        self.cupy.cuda.Device().synchronize()
+        return x
+
+    def fill(self, x, value):
+        """Enqueue a write."""
+        x.fill(value)
+
+    def take(self, array):
+        """Import an Array on the current stream."""
+        return self.cupy.from_dlpack(array)
+
+    def copy(self, x):
+        """Enqueue a read."""
+        return x.copy()
+
+    def values(self, x):
+        """Return the values there are, when all is done."""
+        self.cupy.cuda.Device().synchronize()
+        return set(self.cupy.unique(x).tolist())
+
+
+LIBRARIES = {"torch": Torch, "cupy": Cupy}
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request, cuda_driver):
+    """Return a library, or skip with the reason."""
+    assert cuda_driver == "real"
+    return LIBRARIES[request.param]()
+
+
+@pytest.fixture
+def hold():
+    """Return what keeps a stream from running."""
+    from interchange_conformance.emucuda.gates import Gate
+
+    return Gate
+
+
+def test_a_library_hands_over_on_another_stream(library, hold):
+    """Its write on its stream is seen on ours."""
+    (producer, handle), (consumer, theirs) = library.stream(), library.stream()
+    x = library.zeros()
+    shut = hold(handle)
+    with library.on(producer):
+        library.fill(x, 7)
+        array = ix.from_dlpack(x, stream=theirs)
+    with library.on(consumer):
+        copied = library.copy(library.take(array))
+    shut.open()
+
+    assert library.values(copied) == {7.0}
+
+
+def test_a_library_is_handed_an_array_that_is_busy_elsewhere(library, hold):
+    """Our Array, ready on one stream, is taken on another: the library's stream waits."""
+    (producer, handle), (consumer, _) = library.stream(), library.stream()
+    x = library.zeros()
+    shut = hold(handle)
+    with library.on(producer):
+        library.fill(x, 7)
+        array = ix.from_dlpack(x, stream=handle)
+    with library.on(consumer):
+        copied = library.copy(library.take(array))
+    shut.open()
+
+    assert library.values(copied) == {7.0}
+
+
+def test_a_loan_hands_back(library, hold):
+    """What is written on our stream is seen by the library afterwards."""
+    (producer, handle), (consumer, theirs) = library.stream(), library.stream()
+    x = library.zeros()
+    shut = hold(theirs)
+    with library.on(producer):
+        loan = ix.borrow(x, stream=theirs, writable=True, back=handle)
+    with loan as array, library.on(consumer):
+        library.fill(library.take(array), 9)
+    with library.on(producer):
+        copied = library.copy(x)
+    shut.open()
+
+    assert library.values(copied) == {9.0}
+
+
+def test_the_cuda_array_interface_is_taken_too(library, hold):
+    """What the library publishes of its own memory."""
+    (producer, handle), (consumer, theirs) = library.stream(), library.stream()
+    x = library.zeros()
+    shut = hold(handle)
+    with library.on(producer):
+        library.fill(x, 7)
+        array = ix.from_cai(x, stream=theirs, unsynced="legacy")
+        if x.__cuda_array_interface__["version"] < 3:  # it names no stream: ours is ordered by hand
+            array = ix.from_dlpack(x, stream=theirs)
+    with library.on(consumer):
+        copied = library.copy(library.take(array))
+    shut.open()
+
+    assert library.values(copied) == {7.0}
+
+
+def test_a_round_trip_keeps_the_memory(library):
+    """The address, the shape and the values are the same."""
+    x = library.zeros()
+    library.fill(x, 3)
+    stream, _ = library.stream()
+    with library.on(stream):
+        again = library.take(ix.from_dlpack(x))
+
+    assert ix.from_dlpack(again).ptr == ix.from_dlpack(x).ptr
+    assert library.values(again) == {3.0}
+
+
+def test_jax_hands_over_and_takes():
+    """JAX orders its own streams; what it is told is where we will read."""
+    jax = pytest.importorskip("jax")
+    try:
+        device = jax.devices("gpu")[0]
+    except RuntimeError as error:
+        pytest.skip(f"JAX finds no CUDA device: {str(error).splitlines()[0]}")
+    x = jax.device_put(jax.numpy.full((COUNT,), 7.0, "float32"), device)
+
+    array = ix.from_dlpack(x, stream=1)
+    host = array.to_device("cpu")
+    again = jax.dlpack.from_dlpack(ix.from_dlpack(x, stream=1))
+
+    assert set(host.tolist()) == {7.0}
+    assert float(again.sum()) == 7.0 * COUNT
+
+
+def test_numba_kernels_run_on_borrowed_memory():
+    """A kernel on our stream, and the producer's next one after it."""
+    pytest.importorskip("numba")
+    from numba import cuda
+
+    if not cuda.is_available():
+        pytest.skip("numba-cuda finds no CUDA device")
+
+    @cuda.jit
+    def add(x, amount):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] += amount
+
+    producer, consumer = cuda.stream(), cuda.stream()
+    x = cuda.device_array(COUNT, "float32", stream=producer)
+    x.copy_to_device([1.0] * COUNT, stream=producer)
+    with ix.borrow(x, stream=consumer, writable=True) as array:
+        view = cuda.as_cuda_array(ix.to_cai(array), sync=False)
+        add[COUNT // 256, 256, consumer](view, 2.0)
+    add[COUNT // 256, 256, producer](x, 4.0)
+
+    assert set(x.copy_to_host(stream=producer).tolist()) == {7.0}

@@ -1,0 +1,130 @@
+"""ROCm, the library: which file is loaded, and what is said where there is none."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+import interchange as ix
+from interchange._streams import _hip_library as library
+from interchange._streams import driver as drivers
+from interchange._streams.hip import HipDriver, open_driver
+
+CALL = "f()"
+
+
+def refusal():
+    """Return why there is no driver."""
+    with pytest.raises(ix.BackendUnavailableError) as caught:
+        open_driver(CALL)
+    assert str(caught.value).startswith(f"{CALL}: ")
+    assert caught.value.rule == "IX-DRIVER-1"
+    return caught.value
+
+
+@pytest.fixture
+def nothing_named(monkeypatch):
+    """Name no file, and let no file be found under the usual names."""
+    monkeypatch.delenv(library.VARIABLE, raising=False)
+    monkeypatch.setattr(library, "NAMES", tuple(f"no-{name}" for name in library.NAMES))
+
+
+@pytest.mark.usefixtures("nothing_named")
+def test_where_nothing_is_found_the_names_are_told():
+    """And what to install, or to set."""
+    error = refusal()
+
+    assert all(name in error.what for name in library.NAMES)
+    assert library.VARIABLE in error.way_out
+
+
+def test_what_is_named_is_loaded_or_nothing(monkeypatch, tmp_path):
+    """A file that is named and cannot be loaded is not passed over."""
+    monkeypatch.setenv(library.VARIABLE, str(tmp_path / "libamdhip64.so"))
+
+    assert f"{library.VARIABLE}={tmp_path}" in refusal().what
+
+
+@pytest.mark.usefixtures("nothing_named")
+def test_a_broken_runtime_is_not_passed_over(monkeypatch, tmp_path):
+    """The first file that is found is meant; why it does not load is told."""
+    broken = tmp_path / "libamdhip64.so"
+    broken.write_text("no library")
+    monkeypatch.setattr(library, "NAMES", (*library.NAMES, str(broken)))
+
+    assert refusal().what.startswith(f"the HIP runtime {broken} cannot be loaded (")
+
+
+def test_a_library_of_something_else_is_refused(monkeypatch):
+    """By the first function that it lacks."""
+    monkeypatch.setenv(library.VARIABLE, "libc.so.6")
+
+    assert "has no function hip" in refusal().what
+
+
+@pytest.mark.usefixtures("nothing_named")
+def test_a_driver_that_is_missing_is_asked_for_again(monkeypatch):
+    """Nothing is remembered: it may be installed, or named, meanwhile."""
+    monkeypatch.delitem(drivers.drivers, "hip", raising=False)
+    with pytest.raises(ix.BackendUnavailableError):
+        drivers.driver_of(ix.Device.of("rocm"), CALL)
+
+    assert "hip" not in drivers.drivers
+
+
+# ---------------------------------------------------------------- with a runtime
+
+LOADED_BEFORE = """
+import ctypes, sys
+from interchange_conformance.emucuda import load
+load()
+ctypes.CDLL(sys.argv[1])
+from interchange._streams.hip import open_driver
+print(open_driver("f()").count_devices("f()"))
+"""
+
+NO_DEVICE = """
+from interchange_conformance.emucuda import load
+load()
+import interchange as ix
+from interchange._streams.hip import open_driver
+try:
+    open_driver("f()")
+except ix.BackendUnavailableError as error:
+    print(error.rule, error.what)
+"""
+
+
+@pytest.mark.emulated
+@pytest.mark.usefixtures("rocm")
+def test_the_driver_of_rocm_devices_is_this_one(monkeypatch):
+    """Of device memory and of page-locked host memory, loaded once."""
+    monkeypatch.delitem(drivers.drivers, "hip", raising=False)
+    found = [drivers.driver_of(ix.Device.of(name), CALL) for name in ("rocm:1", "rocm_host")]
+    monkeypatch.delitem(drivers.drivers, "hip")
+
+    assert isinstance(found[0], HipDriver)
+    assert found[0] is found[1]
+
+
+@pytest.mark.emulated
+@pytest.mark.usefixtures("rocm")
+@pytest.mark.isolated
+def test_the_runtime_that_is_loaded_is_taken(run_isolated, build_runtime, tmp_path):
+    """By its SONAME, before any that is found: a second one would know none of its streams."""
+    (tmp_path / library.NAMES[0]).write_text("no library")
+    folders = [str(tmp_path), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+    env = {library.VARIABLE: "", "LD_LIBRARY_PATH": os.pathsep.join(folders)}
+
+    assert run_isolated(LOADED_BEFORE, build_runtime(library.NAMES[1]), env=env) == "2\n"
+
+
+@pytest.mark.emulated
+@pytest.mark.usefixtures("rocm")
+@pytest.mark.isolated
+def test_without_a_device_there_is_no_driver(run_isolated):
+    """What the runtime says is told."""
+    said = run_isolated(NO_DEVICE, env={"EMUCUDA_DEVICES": "0"})
+
+    assert said.startswith("IX-DRIVER-1 ROCm has no device here (hipGetDeviceCount ")

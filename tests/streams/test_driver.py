@@ -1,0 +1,170 @@
+"""Which driver is asked, when it is loaded, and what is said where there is none."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+import interchange as ix
+from interchange._streams.driver import driver_of
+
+RECORD = {"shape": (4,), "typestr": "<f4", "data": (4096, False), "version": 3, "stream": None}
+
+ABSENT = """
+import sys
+import interchange as ix
+{setup}
+for call in (
+    lambda: ix.from_cai({record}),
+    lambda: ix.from_pointer(4096, (4,), "float32", device="cuda:0").copy(),
+    lambda: ix.asarray(bytes(4)).to_device("cuda:0"),
+    lambda: ix.from_pointer(4096, (4,), "float32", device="cuda:0", stream=7).__dlpack__(stream=9),
+    lambda: ix.borrow(ix.from_pointer(4096, (4,), "uint8", device="cuda:0"), stream=7).__enter__(),
+):
+    try:
+        call()
+        print("did not raise")
+    except ix.InterchangeError as error:
+        print(type(error).__name__, error.rule, isinstance(error, BufferError))
+"""
+
+
+def absent(setup):
+    """Return the script with what takes the driver away."""
+    return ABSENT.format(setup=setup, record=RECORD)
+
+
+@pytest.mark.isolated
+def test_without_cuda_python_everything_says_what_is_missing(run_isolated):
+    """Who has to be asked cannot be; every refusal is a BufferError too."""
+    said = run_isolated(absent('sys.modules["cuda"] = sys.modules["cuda.bindings"] = None'))
+
+    assert said.split("\n")[:5] == [
+        "DriverUnavailableError IX-DRIVER-1 True",
+        "DriverUnavailableError IX-DRIVER-1 True",
+        "DriverUnavailableError IX-DRIVER-1 True",
+        "ExchangeError DLP-STREAM-6 True",
+        "did not raise",
+    ]
+
+
+def test_importing_interchange_imports_no_driver(run_isolated):
+    """Nothing is initialised before it is needed (P26)."""
+    said = run_isolated("""
+import sys
+import interchange as ix
+array = ix.from_pointer(4096, (4,), "float32", device="cuda:0", stream=7)
+capsule = array.__dlpack__(stream=7, max_version=(1, 1))
+ix.from_dlpack(capsule, stream=7).__cuda_array_interface__
+print([name for name in sys.modules if name.startswith(("cuda", "numba"))])
+""")
+
+    assert said.strip() == "[]"
+
+
+@pytest.mark.parametrize("device", ["cpu", "opencl:0", "metal:0", "cuda:0"])
+@pytest.mark.usefixtures("no_driver")
+def test_a_device_without_a_driver_is_refused(device):
+    """Ours are CUDA's and ROCm's, where they are installed."""
+    with pytest.raises(ix.DriverUnavailableError) as caught:
+        driver_of(ix.Device.of(device), "f()")
+
+    assert caught.value.rule == "IX-DRIVER-1"
+
+
+@pytest.mark.emulated
+def test_a_driver_is_opened_once(emulator):
+    """Device, managed and page-locked memory have the same."""
+    kinds = ["cuda:0", "cuda:1", "cuda_managed", "cuda_host"]
+
+    assert len({id(driver_of(ix.Device.of(kind), "f()")) for kind in kinds}) == 1
+    assert emulator is not None
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_a_driver_that_is_not_there_leaves_nothing_behind(monkeypatch):
+    """What is registered for a fork stays registered, so that it is registered once."""
+    registered = []
+    monkeypatch.setattr(os, "register_at_fork", lambda **hooks: registered.append(hooks))
+    for _ in range(3):
+        with pytest.raises(ix.DriverUnavailableError):
+            driver_of(ix.Device.of("cuda:0"), "f()")
+
+    assert registered == []
+
+
+@pytest.mark.isolated
+def test_forks_are_watched_once(run_isolated):
+    """By whoever imports the module, before there is any driver."""
+    said = run_isolated("""
+import os
+registered = []
+os.register_at_fork = lambda **hooks: registered.append(hooks)
+import interchange as ix
+from interchange._streams import driver
+for device in ("cuda:0", "rocm:0", "cuda:0"):
+    try:
+        driver.driver_of(ix.Device.of(device), "f()")
+    except ix.DriverUnavailableError:
+        pass
+print(sum(hooks == {"after_in_child": driver._forget} for hooks in registered))
+""")
+
+    assert said.strip() == "1"
+
+
+FORKED = """
+import os, sys
+from interchange_conformance.emucuda.control import load
+load()
+import interchange as ix
+
+array = ix.asarray(bytes(range(8))).to_device("cuda:0")
+pid = os.fork()
+if pid == 0:
+    try:
+        ix.asarray(b"abc").to_device("cuda:0")
+        said = "did not raise"
+    except ix.ExchangeError as error:
+        said = f"{error.rule} {'spawn' in str(error)}"
+    del array  # memory of the parent's: not freed here
+    print(said, flush=True)
+    os._exit(0)
+_, status = os.waitpid(pid, 0)
+print(status, list(array.to_device("cpu").tolist()))
+"""
+
+
+@pytest.mark.emulated
+@pytest.mark.isolated
+def test_after_a_fork_the_child_is_told(emulator, run_isolated):
+    """P26: and the parent goes on."""
+    said = run_isolated(FORKED).split("\n")
+
+    assert said[0] == "IX-DRIVER-3 True"
+    assert said[1] == f"0 {list(range(8))}"
+    assert emulator is not None
+
+
+EXITS = """
+from interchange_conformance.emucuda.control import load
+load()
+import interchange as ix
+kept = ix.asarray(bytes(64)).to_device("cuda:0")
+pinned = kept.to_device("cpu")
+capsule = kept.__dlpack__(stream=1, max_version=(1, 1))
+class Forever:
+    pass
+cycle = Forever()
+cycle.me, cycle.kept = cycle, kept[1:]
+print("done")
+"""
+
+
+@pytest.mark.emulated
+@pytest.mark.isolated
+def test_memory_that_lives_at_exit_does_no_harm(emulator, run_isolated):
+    """Finalisers may run when modules are gone (P23)."""
+    assert run_isolated(EXITS).strip() == "done"
+    assert emulator is not None
