@@ -190,3 +190,29 @@ def test_viewable_orders_the_per_thread_stream_of_another_thread(cuda):
     thread.join()
 
     assert set(ctypes.string_at(target, SIZE)) == {8}
+
+
+def test_a_producer_that_wants_its_device_current_is_asked_there(cuda):
+    """P84: it refuses while another is, and ours is restored afterwards."""
+    if len(cuda.contexts) < 2:
+        pytest.skip("there is one device")
+    ptr, asked = cuda.memory(), []
+
+    class Particular:
+        def __dlpack_device__(self):
+            return (2, 0)
+
+        def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+            asked.append(int(cuda("cuCtxGetCurrent")))
+            if asked[-1] != cuda.contexts[0]:
+                raise BufferError("another device is current")
+            array = ix.from_pointer(ptr, (SIZE,), "uint8", device="cuda:0")
+            return array.__dlpack__(stream=stream, max_version=max_version)
+
+    stream = cuda.stream()
+    cuda("cuCtxSetCurrent", cuda.contexts[1])
+    array = ix.from_dlpack(Particular(), stream=stream)
+    current = int(cuda("cuCtxGetCurrent"))
+    cuda("cuCtxSetCurrent", cuda.contexts[0])
+
+    assert (array.ptr, asked, current) == (ptr, [*reversed(cuda.contexts[:2])], cuda.contexts[1])

@@ -296,6 +296,10 @@ class Array(_core.Tensor):
         Notes
         -----
         On the host the copy is aligned to 64 bytes, and all work on the memory is waited for.
+        Work that is known to be pending on the memory is waited for, and its stream waits for the
+        copy in turn.  Where no stream is known (the producer published none, or memory was taken
+        with ``stream=-1``) nobody waits: before the memory is written again, let the writer's
+        stream wait for the copy, or name the writer's stream as `stream`.
         """
         call = "Array.copy()"
         return memory.copy_array(self, Array, memory.check_order(order), call, stream)
@@ -328,6 +332,15 @@ class Array(_core.Tensor):
             No driver copies between these devices (DLP-DEV-6).
         DriverUnavailableError
             The driver of the device is not installed (IX-DRIVER-1).
+        OutOfDeviceMemoryError
+            The device has no room (IX-DRIVER-4).
+
+        Notes
+        -----
+        Work that is known to be pending on the memory is waited for, and its stream waits for the
+        copy in turn.  Where no stream is known (the producer published none, or memory was taken
+        with ``stream=-1``) nobody waits: before the memory is written again, let the writer's
+        stream wait for the copy, or name the writer's stream as `stream`.
         """
         return memory.move_array(self, device, stream, "Array.to_device()")
 

@@ -87,7 +87,8 @@ def from_cai(
         Whether a record with a mask is refused, or handed out as two Arrays.
     unsynced : {"legacy", "none", "device"}
         What versions below 3, which say nothing of pending work, are taken to mean: wait for the
-        legacy default stream, for nothing, or let the host wait for the device.
+        legacy default stream, for nothing, or let the host wait for the device, which spoils a
+        capture that is under way there.
 
     Returns
     -------

@@ -56,7 +56,6 @@ class CudaDriver(CudaMemory):
         self._events: dict[int, list[_Event]] = {}  # those at rest, by context
         self._ready: dict[int, tuple[list[_Event], ctypes.c_void_p]] = {}  # the same, by stream
         self._targets: dict[int, ctypes.c_void_p] = {}  # consumers
-        self._primaries: dict[int, Any] = {}  # ordinal -> its primary context, retained
         self._capturing, self._record, self._wait = find_quick_calls(api)
 
     # ------------------------------------------------------------ who waits
@@ -252,15 +251,7 @@ class CudaDriver(CudaMemory):
             error, current = self.api.cuCtxGetCurrent()
             self.check(error, "cuCtxGetCurrent", call)
             return int(current)
-        ordinal = max(ordinal, 0)
-        found = self._primaries.get(ordinal)
-        if found is None:
-            error, device = self.api.cuDeviceGet(ordinal)
-            self.check(error, f"cuDeviceGet({ordinal})", call)
-            error, primary = self.api.cuDevicePrimaryCtxRetain(device)
-            self.check(error, "cuDevicePrimaryCtxRetain", call)
-            found = self._primaries.setdefault(ordinal, int(primary))
-        return int(found)
+        return self._primary_of(max(ordinal, 0), call)
 
     @contextlib.contextmanager
     def _in_context(self, context: int, call: str) -> Iterator[int]:

@@ -198,6 +198,11 @@ API hipError_t hipStreamDestroy(hipStream_t stream)
     ON_STREAM(stream, cuStreamDestroy_v2(stream));
 }
 
+API hipError_t hipStreamQuery(hipStream_t stream)
+{
+    ON_STREAM(stream, cuStreamQuery(stream));
+}
+
 API hipError_t hipStreamSynchronize(hipStream_t stream)
 {
     ON_STREAM(stream, cuStreamSynchronize(stream));
