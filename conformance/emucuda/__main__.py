@@ -14,7 +14,7 @@ from .building import CannotBuildError, build
 from .settings import RACES, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 REPORTED: Final = 86
 """The exit code of a program that ended with 0, and had reports."""
@@ -23,6 +23,8 @@ _USAGE_CODE: Final = 2
 _NOT_EXECUTABLE: Final = 126  # as shells have it
 _NOT_FOUND: Final = 127
 _SIGNALLED: Final = 128
+_MOST_DEVICES: Final = 16  # MAX_DEVICES of emucuda.h
+_LONGEST_US: Final = 10**15  # as long as `Emulator.delay` takes [microseconds]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -71,14 +73,19 @@ def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
         description=sys.modules[__name__].__doc__,
         epilog=f"Exit code: the command's own; {REPORTED} if it is 0 and there are reports.",
     )
-    parser.add_argument("--devices", type=_count, metavar="N", help="how many devices (2)")
+    parser.add_argument(
+        "--devices", type=_up_to(_MOST_DEVICES), metavar="N", help="how many devices (2)"
+    )
     parser.add_argument("--races", choices=RACES, help="what to do about a report (collect)")
     parser.add_argument(
         "--protect", action="store_true", help="a host access to device memory is a crash"
     )
     parser.add_argument("--trace", type=Path, metavar="FILE", help="gets the driver calls")
     parser.add_argument(
-        "--delay-us", type=_count, metavar="N", help="before each operation [microseconds]"
+        "--delay-us",
+        type=_up_to(_LONGEST_US),
+        metavar="N",
+        help="before each operation [microseconds]",
     )
     end = argv.index("--") if "--" in argv else len(argv)
     options = parser.parse_args(argv[:end])
@@ -98,11 +105,16 @@ def _check_writable(parser: argparse.ArgumentParser, path: Path) -> None:
         parser.error(f"--trace: {path} cannot be written: {error.strerror}")
 
 
-def _count(text: str) -> int:
-    """Read a number that is not negative."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
-    return int(text)
+def _up_to(largest: int) -> Callable[[str], int]:
+    """Return what reads a number from 0 to `largest`."""
+
+    def read(text: str) -> int:
+        # the length first: int() refuses thousands of digits in words of its own
+        if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= largest):
+            raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to {largest}")
+        return int(text)
+
+    return read
 
 
 def _run(command: list[str], environment: dict[str, str]) -> int:
@@ -125,7 +137,11 @@ def _conclude(code: int, report: Path, races: str | None) -> int:
         return code
     if not report.is_file():
         # the file is written at the end of a process that used the driver, reports or not
-        return _say("no process ended that had loaded the driver: nothing was looked at", code)
+        return _say(
+            "there is nothing from the detector: no process loaded the driver and then ended by "
+            "itself (os._exit, execve and a signal leave no reports behind)",
+            code,
+        )
     lines = report.read_text(encoding="utf-8", errors="replace").splitlines()
     if not lines:
         return code

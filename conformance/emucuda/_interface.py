@@ -28,6 +28,7 @@ _PROTOTYPES: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
     "emu_call": (c_size_t, (c_uint64, _BUFFER, c_size_t)),
     "emu_live": (c_uint64, (c_int,)),
     "emu_alias": (c_void_p, (_ADDRESS,)),
+    "emu_room": (c_uint64, (_ADDRESS,)),
     "emu_annotate": (c_int, (_STREAM, _ADDRESS, c_size_t, c_int, c_char_p)),
     "emu_fill": (c_int, (_STREAM, _ADDRESS, c_size_t, c_int, c_char_p)),
     "emu_host_access": (None, (_ADDRESS, c_size_t, c_int, c_char_p)),

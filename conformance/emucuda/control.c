@@ -68,6 +68,15 @@ CONTROL void *emu_alias(CUdeviceptr address)
     return arena_alias(address);
 }
 
+/* How much memory there is from an address to the end of its allocation; also of one that was freed
+ * and is held back, whose bytes tests look at. */
+CONTROL uint64_t emu_room(CUdeviceptr address)
+{
+    LOCKED();
+    const struct allocation *a = allocation_at(address);
+    return a ? a->start + a->size - address : 0;
+}
+
 /* ---- accesses that the driver cannot see by itself ---- */
 
 static int stand_in(enum op_kind kind, CUstream handle, CUdeviceptr start, size_t size, bool write,

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ._interface import bind, texts
 from .building import build
 from .calls import Trace
-from .streams import handle_of
+from .streams import handle_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 EVERY_STREAM: Final = 2**64 - 1
 """For `Emulator.delay`: every stream, and those that are made later."""
+_LONGEST: Final = 1e9  # delay: far below what overflows 64 bits of microseconds [seconds]
 _UNKNOWN: Final = 2**64 - 1  # what emu_pending says of no stream
 
 
@@ -87,6 +88,10 @@ class Emulator:
         self._held.discard(handle)
         self._check(self._c.emu_hold(handle, 0), "release()", handle)
 
+    def release_all(self) -> None:
+        """Open every gate that was shut from here."""
+        self._open(self._held)
+
     @contextlib.contextmanager
     def held(self, *streams: Any) -> Iterator[None]:
         """Keep the gates of streams shut while the block runs."""
@@ -111,6 +116,8 @@ class Emulator:
         handle = handle_of(stream)
         if seconds < 0:
             raise ValueError(f"delay(): {seconds} seconds are less than none")
+        if not seconds <= _LONGEST:  # so that it is false of nan, too
+            raise ValueError(f"delay(): {seconds} seconds are no delay: at most {_LONGEST:g}")
         self._check(self._c.emu_delay(handle, round(seconds * 1e6)), "delay()", handle)
         (self._delayed.add if seconds else self._delayed.discard)(handle)
 
@@ -193,7 +200,8 @@ class Emulator:
             Its name in reports.
         """
         handle = handle_of(stream)
-        done = self._c.emu_annotate(handle, int(ptr), nbytes, int(write), what.encode())
+        start, size = _range("annotate()", ptr, nbytes)
+        done = self._c.emu_annotate(handle, start, size, int(write), what.encode())
         self._check(done, "annotate()", handle)
 
     def fill(self, stream: Any, ptr: Any, nbytes: int, value: int, what: str = "fill") -> None:
@@ -208,12 +216,14 @@ class Emulator:
         nbytes : int
             Length [bytes].
         value : int
-            Of each byte.
+            Of each byte, 0 to 255.
         what : str, optional
             Its name in reports.
         """
         handle = handle_of(stream)
-        done = self._c.emu_fill(handle, int(ptr), nbytes, value, what.encode())
+        start, size = _range("fill()", ptr, nbytes)
+        byte = whole(value, "fill(): value", 0xFF)
+        done = self._c.emu_fill(handle, start, size, byte, what.encode())
         self._check(done, "fill()", handle)
 
     def host_access(self, ptr: Any, nbytes: int, *, write: bool, what: str = "host access") -> None:
@@ -230,7 +240,8 @@ class Emulator:
         what : str, optional
             Its name in reports.
         """
-        self._c.emu_host_access(int(ptr), nbytes, int(write), what.encode())
+        start, size = _range("host_access()", ptr, nbytes)
+        self._c.emu_host_access(start, size, int(write), what.encode())
 
     # ------------------------------------------------------------ looking
 
@@ -261,7 +272,7 @@ class Emulator:
 
     def alias(self, ptr: Any) -> int:
         """Return an address at which the host can touch device memory, in protect mode too."""
-        return int(self._c.emu_alias(int(ptr)) or 0)
+        return int(self._c.emu_alias(whole(ptr, "alias(): address")) or 0)
 
     def read(self, ptr: Any, nbytes: int) -> bytes:
         """Return what is in memory now: no operation, no wait, and nothing the detector sees.
@@ -272,8 +283,19 @@ class Emulator:
             First address.
         nbytes : int
             Length [bytes].
+
+        Raises
+        ------
+        ValueError
+            The bytes are not all in one allocation; it may be freed, as long as the driver holds
+            it back.
         """
-        return ctypes.string_at(self.alias(ptr), nbytes)
+        start, size = _range("read()", ptr, nbytes)
+        room = int(self._c.emu_room(start))
+        if size > room or not room:
+            there = f"{room} bytes of an allocation are there" if room else "no allocation is there"
+            raise ValueError(f"read(): {size} bytes from {start:#x}: {there}")
+        return ctypes.string_at(self.alias(start), size)
 
     # ------------------------------------------------------------ order
 
@@ -282,7 +304,7 @@ class Emulator:
 
         Allocations, streams and events stay: they are the program's.
         """
-        self._open(self._held)
+        self.release_all()
         usual = int(os.environ.get("EMUCUDA_DELAY_US") or 0)
         for handle in self._delayed:
             self._c.emu_delay(handle, usual)
@@ -351,6 +373,11 @@ def mapped_drivers(maps: str) -> list[str]:
     rows = (line.split(maxsplit=5) for line in maps.splitlines())
     paths = dict.fromkeys(row[5] for row in rows if len(row) > 5)
     return [path for path in paths if re.match(r"libcuda\.so(\.|$)", Path(path).name)]
+
+
+def _range(call: str, ptr: Any, nbytes: Any) -> tuple[int, int]:
+    """Return an address and a length as C takes them."""
+    return whole(ptr, f"{call}: address"), whole(nbytes, f"{call}: length")
 
 
 def _list(reports: list[str]) -> str:

@@ -9,7 +9,9 @@ struct exec {
     size_t references; /* its handle, and launches that are under way */
     struct holding *holdings;
     size_t count;
-    struct op **op; /* in an order that the graph allows */
+    struct op **op;     /* in an order that the graph allows */
+    struct op *last;    /* the end of the latest launch, or NULL */
+    struct clock clock; /* of that end */
 };
 
 /* ---- nodes ---- */
@@ -174,6 +176,7 @@ void exec_release(struct exec *exec)
     for (size_t i = 0; i < exec->count; i++)
         op_release(exec->op[i]);
     holdings_drop(&exec->holdings);
+    clock_drop(&exec->clock);
     free(exec->op);
     free(exec);
 }
@@ -185,6 +188,8 @@ API cuGraphExecDestroy(CUgraphExec handle)
     ENTRY("cuGraphExecDestroy exec=%p", (void *)handle);
     EXEC(exec, handle);
     handle_remove(&exec->handle);
+    op_release(exec->last); /* which refers to the graph: nothing can be launched after it now */
+    exec->last = NULL;
     exec_release(exec);
     return CUDA_SUCCESS;
 }
@@ -199,6 +204,18 @@ static CUresult upload(CUgraphExec handle, CUstream stream_handle)
 
 BOTH(cuGraphUpload, (CUgraphExec exec, CUstream stream), upload(exec, stream))
 
+/* "Each launch is ordered behind both any previous work in hStream and any previous launches of
+ * hGraphExec", whichever stream those are in. */
+static void follow(struct stream *stream, const struct exec *exec)
+{
+    if (!exec->last)
+        return;
+    struct op *start = op_new(OP_MARK, "cuGraphLaunch");
+    op_await(start, exec->last);
+    clock_join(&stream->clock, &exec->clock);
+    stream_enqueue(stream, start);
+}
+
 /* Choice: the nodes run one after the other in the stream, in the order of capture, which respects
  * all edges. */
 static CUresult launch(CUgraphExec handle, CUstream stream_handle)
@@ -207,12 +224,21 @@ static CUresult launch(CUgraphExec handle, CUstream stream_handle)
     EXEC(exec, handle);
     STREAM(stream, stream_handle);
     CHECK(capture_check_use(stream));
+    bool captured = stream->capture != NULL; /* then it is no launch, and orders none */
+    if (!captured)
+        follow(stream, exec);
     for (size_t i = 0; i < exec->count; i++)
         CHECK(submit(stream, op_clone(exec->op[i])));
     struct op *end = op_new(OP_MARK, "cuGraphLaunch");
     end->exec = exec;
     exec->references++;
-    return submit(stream, end);
+    if (captured)
+        return submit(stream, end);
+    op_release(exec->last);
+    exec->last = op_hold(end);
+    stream_enqueue(stream, end);
+    clock_copy(&exec->clock, &stream->clock);
+    return CUDA_SUCCESS;
 }
 
 BOTH(cuGraphLaunch, (CUgraphExec exec, CUstream stream), launch(exec, stream))

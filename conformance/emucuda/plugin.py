@@ -2,8 +2,9 @@
 
 Source: pytest's reference on hooks.  ``--cuda=emulated``, the default, builds the emulated driver;
 ``--cuda=real`` loads nothing and leaves the machine its own.  A test that is marked `emulated` runs
-on the first, one that is marked `gpu` on the second, one with both marks on either.  What is
-skipped says why; where ``INTERCHANGE_TEST_REQUIRE`` names a mark, a missing driver is a failure.
+on the first, and uses the fixture `emulator` whether it names it or not; one that is marked `gpu`
+runs on the second, one with both marks on either.  What is skipped says why; where
+``INTERCHANGE_TEST_REQUIRE`` names a mark, a missing driver is a failure.
 """
 
 from __future__ import annotations
@@ -102,6 +103,14 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Open the gates that a test left shut, before a fixture waits for what they hold."""
+    emulator = item.stash.get(_EMULATOR, None)
+    if emulator is not None:
+        emulator.release_all()
+
+
 # ---------------------------------------------------------------- fixtures
 
 
@@ -122,6 +131,14 @@ def emulator(request: pytest.FixtureRequest) -> Iterator[Emulator]:
     found.reset()
     if left:  # made after the test's own end, by what gave its resources back
         _fail(left)
+
+
+@pytest.fixture(autouse=True)
+def _emulator_of_marked(request: pytest.FixtureRequest) -> None:
+    """Give every marked test the fixture `emulator`, which alone looks for its reports."""
+    marked = request.node.get_closest_marker("emulated") is not None
+    if marked and _chosen(request.config) == "emulated":
+        request.getfixturevalue("emulator")
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import weakref
 
-import numpy as np
 import pytest
 
 import interchange as ix
 from interchange._array import blocks
+from interchange._streams.driver import driver_of
 
 pytestmark = pytest.mark.emulated
 
@@ -59,7 +59,7 @@ def test_copies_that_were_made_are_garbage_like_others(machine, emulator, count)
     machine.synchronize()
 
     assert emulator.live() == before
-    assert not blocks._unfinished
+    assert not any(blocks._unfinished.values())
 
 
 def test_a_copy_keeps_no_source_that_it_was_made_of(machine, emulator):
@@ -119,7 +119,7 @@ def test_a_driver_that_fails_keeps_the_source(machine, emulator, monkeypatch):
     source = sources(machine, machine.stream(), own=machine.stream())
     machine.synchronize()
     with monkeypatch.context() as patch:
-        patch.setattr(blocks.Block, "is_filled", None)
+        patch.setattr(driver_of(ix.Device(2), "test"), "has_caught_up", None)
         gc.collect()
         kept = source() is not None
     gc.collect()
@@ -131,12 +131,52 @@ def test_a_driver_that_fails_keeps_the_source(machine, emulator, monkeypatch):
 def test_a_forked_child_asks_no_driver(machine, emulator):
     """It has none, and its parent's copies are none of its own."""
     del emulator
-    array = ix.asarray(np.zeros(SIZE, np.uint8)).to_device("cuda")
+    source = sources(machine, machine.stream(), own=machine.stream())
     machine.synchronize()
-    block = blocks.block_of(array._keep)
+    gc.disable()
+    try:
+        blocks._let_go(_process=lambda: -1)
+        kept = source() is not None
+    finally:
+        gc.enable()
+    gc.collect()
 
-    block._process += 1
-    filled = block.is_filled()
-    block._process -= 1
+    assert kept
+    assert source() is None
 
-    assert filled is False
+
+def test_a_source_that_the_collector_does_not_see_goes_too(machine, emulator):
+    """That of a DLPack import: copying a frame lets go of it, while the copy stays."""
+    stream = machine.stream()
+    copies = []
+    for _ in range(5):
+        owner = machine.owner(SIZE, stream)
+        machine.synchronize()
+        array = ix.from_pointer(owner.ptr, (SIZE,), "uint8", device="cuda:0", owner=owner)
+        capsule = array.__dlpack__(stream=stream, max_version=(1, 1))
+        copies.append(ix.from_dlpack(capsule, stream=stream).copy())
+        source = weakref.ref(owner)
+        del owner, array, capsule
+        machine.synchronize()
+        gc.collect()
+        assert source() is None
+
+    assert len(copies) == 5
+    assert emulator.reports() == []
+
+
+def test_copies_under_way_do_not_slow_the_collector_down(machine, emulator):
+    """One question per device, however many there are."""
+    stream = machine.stream()
+    owner = machine.owner(SIZE, machine.stream())
+    source = ix.from_pointer(owner.ptr, (8,), "uint8", device="cuda:0", owner=owner)
+    machine.synchronize()
+    with emulator.held(stream):
+        copies = [source.copy(stream=stream) for _ in range(50)]
+        with emulator.trace() as trace:
+            gc.collect(0)
+        asked = trace.names.count("cuStreamQuery")
+    machine.synchronize()
+
+    assert asked == 1
+    assert len(copies) == 50

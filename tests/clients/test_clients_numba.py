@@ -358,3 +358,29 @@ def test_a_round_trip_is_the_same_memory(numba):
 
     assert (address(back), back.shape, back.strides) == (address(x) + 16, (2, 2), (16, 8))
     assert back.copy_to_host().tolist() == [[4.0, 6.0], [8.0, 10.0]]
+
+
+# ---------------------------------------------------------------- host memory, by convert()
+
+
+def test_host_memory_is_uploaded_on_the_stream_that_is_named(numba, bindings, emulator):
+    """And is ready there: Numba's array says so."""
+    host, stream = np.arange(12, dtype="f4"), bindings.stream()
+
+    with emulator.trace() as trace:
+        x = ix.convert(host, "numba", copy=True, stream=stream)
+
+    copies = [call for call in trace.calls if call.name.startswith("cuMemcpy")]
+    assert [call.args["stream"] for call in copies] == [int(stream)]
+    own = numba.external_stream(int(stream))
+    assert x.copy_to_host(stream=own).tolist() == host.tolist()
+
+
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_a_copy_runs_on_a_stream(array, where):
+    """-1 names none (DLP-STREAM-2): whoever uses the copy could not know when it is made."""
+    x = np.arange(3, dtype="f4") if where == "host" else array
+
+    with pytest.raises(ix.StreamError) as caught:
+        ix.convert(x, "numba", copy=True, stream=-1)
+    assert caught.value.rule == "DLP-STREAM-2"

@@ -157,3 +157,30 @@ def test_a_record_that_cannot_be_read_leaves_dlpack(cuda):
     producer, stream = Both(cuda, cuda.stream()), cuda.stream()
     with ix.borrow(producer, stream=stream) as array:
         assert array.dtype.name == "uint8"
+
+
+def test_every_stream_in_between_is_served(cuda, produce):
+    """What was made ready on one stream, and then on another, goes back to both."""
+    producer, first, second, stream = produce(cuda.stream()), *(cuda.stream() for _ in range(3))
+    one = ix.from_cai(producer, stream=first)
+    two = ix.from_dlpack(one, stream=second)
+    with ix.borrow(two, stream=stream, writable=True) as array:
+        cuda.fill(array.ptr, 1, stream)
+    cuda.fill(producer.ptr, 2, first, 1024)
+    cuda.fill(producer.ptr + 1024, 2, second, 1024)
+    cuda.fill(producer.ptr + 2048, 2, producer.published, 2048)
+
+    assert cuda.read(producer.ptr) == {2}
+
+
+def test_a_loan_that_is_lent_on_by_its_record_goes_back_to_both(cuda, produce):
+    """Through `to_cai`, on another stream than it was lent on."""
+    producer, outer, between, inner = produce(cuda.stream()), *(cuda.stream() for _ in range(3))
+    with ix.borrow(producer, stream=outer, writable=True) as array:
+        view = ix.to_cai(array, stream=between)
+        with ix.borrow(view, stream=inner, writable=True) as again:
+            cuda.fill(again.ptr, 1, inner)
+        cuda.fill(array.ptr, 2, outer)
+    producer.write(3)
+
+    assert cuda.read(producer.ptr) == {3}

@@ -91,9 +91,9 @@ class Calls:
         assert launch(ctypes.c_void_p(int(stream)), function, ctypes.c_void_p(argument)) == 0
 
     @staticmethod
-    def soon(condition):
+    def soon(condition, seconds=20):
         """Wait, but not for ever, until something holds, and say whether it does."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + seconds
         while not condition() and time.monotonic() < end:
             time.sleep(0.001)
         return condition()

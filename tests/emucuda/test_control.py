@@ -54,6 +54,37 @@ def test_an_unknown_stream_is_refused_by_every_method(emulator, call):
         call(emulator)
 
 
+SLIPS = [(2**64, ValueError), (-1, ValueError), (1.5, TypeError), (True, TypeError)]
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize(("slip", "error"), SLIPS)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda emulator, slip: emulator.hold(slip),
+        lambda emulator, slip: emulator.delay(slip, 1),
+        lambda emulator, slip: emulator.annotate(2, slip, 1, write=True),
+        lambda emulator, slip: emulator.annotate(2, 0, slip, write=True),
+        lambda emulator, slip: emulator.fill(2, slip, 1, 7),
+        lambda emulator, slip: emulator.fill(2, 0, slip, 7),
+        lambda emulator, slip: emulator.fill(2, 0, 1, slip),
+        lambda emulator, slip: emulator.host_access(slip, 1, write=True),
+        lambda emulator, slip: emulator.host_access(0, slip, write=True),
+        lambda emulator, slip: emulator.alias(slip),
+        lambda emulator, slip: emulator.read(slip, 1),
+        lambda emulator, slip: emulator.read(0, slip),
+    ],
+)
+@pytest.mark.usefixtures("cuda")
+def test_a_number_that_c_would_cut_off_is_refused_by_every_method(emulator, call, slip, error):
+    """A slip in a test never acts on stream 0 or address 0, nor leaves a report."""
+    with pytest.raises(error):
+        call(emulator, slip)
+
+    assert emulator.reports() == []
+
+
 # ---------------------------------------------------------------- gates and delays
 
 
@@ -168,6 +199,14 @@ def test_a_delay_is_not_negative(emulator):
     """A mistake in a test's arithmetic is found there."""
     with pytest.raises(ValueError, match="less than none"):
         emulator.delay(EVERY_STREAM, -0.1)
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("seconds", [float("inf"), float("nan"), 1e300])
+def test_a_delay_has_an_end(emulator, seconds):
+    """And fits into C's number of microseconds."""
+    with pytest.raises(ValueError, match="no delay"):
+        emulator.delay(EVERY_STREAM, seconds)
 
 
 # ---------------------------------------------------------------- the detector
@@ -397,3 +436,32 @@ def test_an_address_within_an_allocation_has_its_own_alias(emulator, memory):
     """Reading from the middle gives the middle."""
     assert emulator.alias(memory + 100) - emulator.alias(memory) == 100
     assert emulator.read(memory, 0) == b""
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize(
+    ("offset", "nbytes"),
+    [(0, SIZE + 1), (SIZE - 1, 2), (SIZE, 0), (SIZE, 1), (-1, 1), (-1, SIZE), (0, 2**63)],
+)
+def test_bytes_that_are_not_all_in_one_allocation_are_not_read(emulator, memory, offset, nbytes):
+    """They are another's, or nobody's: a crash."""
+    with pytest.raises(ValueError, match="allocation"):
+        emulator.read(memory + offset, nbytes)
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("address", [0, 1, 2**40, 2**64 - 1])
+@pytest.mark.usefixtures("cuda")
+def test_an_address_of_nobody_is_not_read(emulator, address):
+    """An error, and no crash."""
+    with pytest.raises(ValueError, match="no allocation is there"):
+        emulator.read(address, 4)
+
+
+@pytest.mark.emulated
+def test_an_allocation_is_read_to_its_last_byte(emulator, cuda, memory):
+    """From anywhere in it, and of host memory too."""
+    pinned = int(cuda.cuMemHostAlloc(SIZE, 0))
+    ends = [(memory, SIZE), (memory + SIZE - 1, 1), (memory + 5, 0), (pinned, SIZE)]
+
+    assert [len(emulator.read(*end)) for end in ends] == [SIZE, 1, 0, SIZE]

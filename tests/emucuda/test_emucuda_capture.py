@@ -133,6 +133,58 @@ def test_a_graph_can_be_captured_into_another(cuda, begin, streams, memory):
     assert (before, cuda.emulator.read(memory, 1)) == (b"\0", b"\7")
 
 
+def test_a_launch_waits_for_the_launch_before_it(cuda, begin, streams, memory):
+    """In whichever stream that is: one instance of an executable graph runs at a time."""
+    first, second = streams
+    begin(first)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, first)
+    executable = cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(first), 0)
+    with cuda.emulator.held(first):
+        cuda.cuGraphLaunch(executable, first)
+        cuda.cuGraphLaunch(executable, second)
+        cuda.cuGraphExecDestroy(executable)
+        waited = not cuda.soon(lambda: cuda.emulator.pending(second) == 0, seconds=0.05)
+        before = cuda.emulator.read(memory, 1)
+    cuda.cuStreamSynchronize(second)
+
+    assert (waited, before) == (True, b"\0")
+    assert cuda.emulator.pending(first) == 0
+    assert cuda.emulator.read(memory, 1) == b"\7"
+
+
+def test_launches_of_two_executable_graphs_do_not_wait(cuda, begin, streams, memory):
+    """Though they come from one graph; and the detector says so."""
+    first, second = streams
+    begin(first)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, first)
+    graph = cuda.cuStreamEndCapture(first)
+    one, other = cuda.cuGraphInstantiate(graph, 0), cuda.cuGraphInstantiate(graph, 0)
+    with cuda.emulator.held(first):
+        cuda.cuGraphLaunch(one, first)
+        cuda.cuGraphLaunch(other, second)
+        cuda.cuStreamSynchronize(second)
+
+        assert cuda.emulator.read(memory, 1) == b"\7"
+    cuda.emulator.expect_reports(1, match="WAW")
+
+
+def test_a_captured_launch_does_not_wait(cuda, begin, streams, memory):
+    """It only puts nodes into another graph."""
+    first, second = streams
+    begin(first)
+    cuda.cuMemsetD8Async(memory, 7, SIZE, first)
+    executable = cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(first), 0)
+    with cuda.emulator.held(first):
+        cuda.cuGraphLaunch(executable, first)
+        begin(second)
+        cuda.cuGraphLaunch(executable, second)
+        graph = cuda.cuStreamEndCapture(second)
+        launch(cuda, second, graph)
+
+        assert cuda.emulator.read(memory, 1) == b"\7"
+    cuda.emulator.expect_reports(1, match="WAW")
+
+
 def test_a_pageable_source_is_read_when_the_graph_runs(cuda, begin, streams, memory):
     """There is nothing to stage at the call."""
     stream, _ = streams

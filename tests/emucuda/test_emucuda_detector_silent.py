@@ -266,6 +266,23 @@ def joined_branches_of_a_graph(cuda, a, _b, memory):
     cuda.cuGraphLaunch(graph, a)
 
 
+def one_graph_launched_in_two_streams(cuda, a, b, memory):
+    """A launch comes after every earlier launch of the same executable graph."""
+    graph = capture(cuda, lambda origin, branch: halves(cuda, origin, branch, memory))
+    cuda.cuGraphLaunch(graph, a)
+    cuda.cuGraphLaunch(graph, b)
+    cuda.cuGraphLaunch(graph, a)
+
+
+def work_after_a_launch_that_followed_another(cuda, a, b, memory):
+    """What follows the second launch follows the first as well."""
+    graph = capture(cuda, lambda origin, branch: halves(cuda, origin, branch, memory))
+    cuda.cuGraphLaunch(graph, a)
+    cuda.cuGraphLaunch(graph, b)
+    cuda.cuGraphExecDestroy(graph)
+    cuda.cuMemsetD8Async(memory, 9, SIZE, b)
+
+
 CORRECT = [
     ordered_by_event,
     ordered_both_ways,
@@ -291,6 +308,8 @@ CORRECT = [
     freed_after_its_readers,
     freed_by_a_call_that_waits,
     joined_branches_of_a_graph,
+    one_graph_launched_in_two_streams,
+    work_after_a_launch_that_followed_another,
 ]
 
 

@@ -98,7 +98,16 @@ def test_a_program_that_uses_no_driver_is_told_from_one_without_faults():
     done = launch("--", PYTHON, "-c", "pass")
 
     assert done.returncode == 0
-    assert "nothing was looked at" in done.stderr
+    assert "there is nothing from the detector: no process loaded the driver" in done.stderr
+
+
+@pytest.mark.emulated
+def test_a_program_that_skips_its_end_is_not_said_to_have_used_no_driver():
+    """os._exit leaves no reports behind, and that is said."""
+    done = launch("--", PYTHON, "-c", RACE + "os._exit(0)")
+
+    assert done.returncode == 0
+    assert "os._exit, execve and a signal leave no reports behind" in done.stderr
 
 
 @pytest.mark.emulated
@@ -269,8 +278,11 @@ def test_a_driver_that_cannot_be_built_is_said_without_a_traceback():
         ((), "write the command after --"),
         (("--",), "write the command after --"),
         (("python", "program.py"), "unrecognized arguments: python program.py"),
-        (("--devices", "-1", "--", "true"), "'-1' is no number from 0 on"),
-        (("--devices", "two", "--", "true"), "'two' is no number from 0 on"),
+        (("--devices", "-1", "--", "true"), "'-1' is no number from 0 to 16"),
+        (("--devices", "two", "--", "true"), "'two' is no number from 0 to 16"),
+        (("--devices", "17", "--", "true"), "'17' is no number from 0 to 16"),
+        (("--delay-us", "1" + "0" * 5000, "--", "true"), "is no number from 0 to 1000000000000000"),
+        (("--delay-us", "1000000000000001", "--", "true"), "is no number from 0 to 10000000000000"),
         (("--races", "maybe", "--", "true"), "invalid choice: 'maybe'"),
         (("--trace", "/no/such/folder/file", "--", "true"), "/no/such/folder/file cannot be writ"),
     ],

@@ -46,6 +46,7 @@ def race(emulator):
     for stream in streams:
         assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
         emulator.annotate(stream.value, ptr.value, 64, write=True, what="the seeded kernel")
+    return ptr.value
 """
 
 
@@ -280,3 +281,102 @@ def test_what_a_failed_test_held_is_released(run_pytest):
     )
 
     assert "1 failed, 1 passed" in done.stdout
+
+
+CLEANUP = """
+import pytest
+
+@pytest.fixture
+def before():
+    yield
+    assert ctypes.CDLL("libcuda.so.1").cuCtxSynchronize() == 0
+
+@pytest.fixture
+def resource(emulator):
+    yield
+    assert ctypes.CDLL("libcuda.so.1").cuCtxSynchronize() == 0
+
+"""
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("names", ["resource, emulator", "emulator, resource", "before, emulator"])
+@pytest.mark.parametrize("ending", ["raise ValueError(7)", "pass"])
+def test_gates_left_shut_do_not_hang_the_teardown_of_other_fixtures(run_pytest, names, ending):
+    """They are open before any fixture gives something back."""
+    done = run_pytest(
+        RACE + CLEANUP + f"def test_a({names}):\n"
+        "    ptr = race(emulator); emulator.expect_reports(); emulator.hold(1)\n"
+        f"    emulator.annotate(1, ptr, 64, write=False); emulator.expect_reports(); {ending}\n",
+        "-o",
+        "faulthandler_timeout=20",
+        "-o",
+        "faulthandler_exit_on_timeout=true",
+    )
+
+    assert ("1 failed in" if "raise" in ending else "1 passed in") in done.stdout
+
+
+# ---------------------------------------------------------------- the mark alone
+
+MARKED_RACE = """
+import ctypes
+
+def race():
+    cu = ctypes.CDLL("libcuda.so.1")
+    context, ptr = ctypes.c_void_p(), ctypes.c_uint64()
+    assert cu.cuInit(0) == 0
+    assert cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+    assert cu.cuCtxSetCurrent(context) == 0
+    assert cu.cuMemAlloc_v2(ctypes.byref(ptr), ctypes.c_size_t(64)) == 0
+    for _ in range(2):
+        stream = ctypes.c_void_p()
+        assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+        assert cu.cuMemsetD8Async(ptr, 7, ctypes.c_size_t(64), stream) == 0
+
+"""
+
+
+@pytest.mark.emulated
+def test_the_mark_brings_the_reports(run_pytest):
+    """A marked test that does not name the fixture fails for its reports all the same."""
+    done = run_pytest(
+        "import pytest\n" + MARKED_RACE + "@pytest.mark.emulated\ndef test(): race()\n"
+    )
+
+    assert "1 failed in" in done.stdout
+    assert "cuMemsetD8Async" in done.stdout
+
+
+@pytest.mark.emulated
+def test_the_mark_may_be_of_a_class_or_a_module(run_pytest):
+    """Wherever it comes from, unittest included."""
+    done = run_pytest(
+        "import pytest, unittest\npytestmark = pytest.mark.emulated\n"
+        + MARKED_RACE
+        + "class TestIt:\n    def test(self): race()\n"
+        "class TestCase(unittest.TestCase):\n    def test(self): race()\n"
+    )
+
+    assert "2 failed in" in done.stdout
+
+
+def test_with_a_real_driver_the_mark_brings_nothing(run_pytest, tmp_path):
+    """A test with both marks runs there, and the emulated driver is not loaded."""
+    done = run_pytest(
+        "import pytest\n@pytest.mark.gpu\n@pytest.mark.emulated\n"
+        "def test(request):\n    assert 'emulator' not in request.fixturenames\n"
+        "    assert 'emucuda' not in open('/proc/self/maps').read()\n",
+        "--cuda=real",
+        **driver_with(tmp_path, ONE_DEVICE),
+    )
+
+    assert "1 passed in" in done.stdout
+
+
+@pytest.mark.emulated
+def test_a_test_without_the_mark_loads_nothing(run_pytest):
+    """The plugin alone brings no driver into the process."""
+    done = run_pytest("def test(): assert 'libcuda' not in open('/proc/self/maps').read()\n")
+
+    assert "1 passed in" in done.stdout

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from interchange_conformance.emucuda import Call, handle_of
+from interchange_conformance.emucuda.streams import whole
 
 # ---------------------------------------------------------------- streams by any name
 
@@ -39,11 +42,43 @@ def test_a_stream_may_come_in_any_form(stream, handle):
     assert handle_of(stream) == handle
 
 
-@pytest.mark.parametrize("stream", [None, "1", b"1", 1.0, object()])
+@pytest.mark.parametrize(
+    "stream", [None, "1", b"1", 1.0, True, object(), Speaks(1.5), Speaks(None)]
+)
 def test_what_is_no_stream_is_refused(stream):
     """The text of a number is no handle."""
     with pytest.raises(TypeError, match="is no stream"):
         handle_of(stream)
+
+
+@pytest.mark.parametrize("stream", [-1, 2**64, 2**70, Speaks(-1), Carries(), Counts()])
+def test_what_no_handle_can_be_is_refused(monkeypatch, stream):
+    """C would cut it off, and take stream 0 for it."""
+    monkeypatch.setattr(Carries, "__cuda_stream__", (0, 2**64))
+    monkeypatch.setattr(Counts, "__int__", lambda _: -7)
+
+    with pytest.raises(ValueError, match="out of range"):
+        handle_of(stream)
+
+
+# ---------------------------------------------------------------- numbers for C
+
+
+@given(st.integers(-(2**70), 2**70), st.integers(0, 2**64))
+def test_a_number_in_range_is_itself_and_another_one_is_refused(value, largest):
+    """Nothing is cut off."""
+    if 0 <= value <= largest:
+        assert whole(value, "length", largest) == value
+    else:
+        with pytest.raises(ValueError, match=r"length -?0x[0-9a-f]+ is out of range"):
+            whole(value, "length", largest)
+
+
+@pytest.mark.parametrize("value", [None, "1", 1.5, True, [], 1j])
+def test_what_is_no_number_is_refused(value):
+    """A truth value is a slip, not a length."""
+    with pytest.raises(TypeError, match="length is "):
+        whole(value, "length")
 
 
 # ---------------------------------------------------------------- the log's lines

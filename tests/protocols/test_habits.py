@@ -237,3 +237,24 @@ def test_trusted_libraries_are_trusted():
     found = [habit_of(x).native_release for x in (np.ones(2), ix.from_buffer(b"a"))]
 
     assert found == [True, True]
+
+
+def test_a_class_that_is_gone_is_forgotten():
+    """Its methods may hold arrays."""
+    import gc
+    import weakref
+
+    class Local:
+        def __dlpack__(self, **keywords):
+            raise BufferError("not today")
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    with pytest.raises(BufferError):
+        ix.from_dlpack(Local())
+    gone = weakref.ref(Local)
+    del Local
+    gc.collect()
+
+    assert gone() is None

@@ -9,8 +9,8 @@ import contextlib
 import ctypes
 import gc
 import os
+import weakref
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakValueDictionary
 
 from interchange.abi import capsules
 
@@ -54,13 +54,6 @@ class Block:
 
     release = __del__
 
-    def is_filled(self) -> bool:
-        """Whether everything is done that the driver was told to wait for before it frees memory.
-
-        What was told about other memory of the device counts, too, so that False means little.
-        """
-        return self._process == os.getpid() and self._driver.has_caught_up(self.ordinal)
-
 
 def _own(
     driver: Driver,
@@ -74,6 +67,7 @@ def _own(
     _hide: Any = capsules.fast_hide_from_collector,
 ) -> Block:
     """Return a fresh allocation; the block is there first, so that nothing can come between."""
+    _let_go()
     block = object.__new__(Block)
     block.ptr = 0
     block.ordinal = ordinal
@@ -120,7 +114,7 @@ class Copy:
 
     The collector must not see a copy.  It would call the finaliser of a source in garbage, which
     frees the memory, while the stream still reads there.  So the source is no garbage before the
-    copy was made, which is asked about whenever garbage is collected.
+    copy was made, which is asked about whenever garbage is collected or memory is allocated.
 
     Parameters
     ----------
@@ -129,7 +123,7 @@ class Copy:
     source : object
         What keeps the memory alive that the copy is made from.
     awaited : bool, default False
-        Let the source go when `Block.is_filled` says so: it may be in a cycle with this copy.
+        Let the source go when the driver has caught up: it may be in a cycle with this copy.
     """
 
     __slots__ = ("__weakref__", "_block", "_source")  # cleared in this order, that of their names
@@ -147,37 +141,50 @@ class Copy:
         self._source = source
         _hide(_cell(self))
         if awaited:
-            _unfinished[id(self)] = self
-            if _let_go not in gc.callbacks:
-                gc.callbacks.append(_let_go)
+            _await_source(self, block)
 
     def note_done(self) -> None:
         """Note that the copy was made: its source may go."""
         self._source = None
 
 
-_unfinished: Final[WeakValueDictionary[int, Copy]] = WeakValueDictionary()
-"""Copies whose sources are awaited, by their ids."""
+_unfinished: Final[dict[tuple[Driver, int, int], list[Any]]] = {}
+"""Driver, device and process -> weak references to copies whose sources are awaited."""
+
+
+def _await_source(copy: Copy, block: Block) -> None:
+    """Let the source of a copy go once all is done that its device was told to wait for."""
+    key = (block._driver, block.ordinal, block._process)
+    _unfinished.setdefault(key, []).append(weakref.ref(copy))
+    if _let_go not in gc.callbacks:
+        gc.callbacks.append(_let_go)
 
 
 def _let_go(
-    phase: str,
-    info: object,  # noqa: ARG001 - so are callbacks of the collector called
+    phase: str = "start",
+    info: object = None,  # noqa: ARG001 - so are callbacks of the collector called
     _unfinished: Any = _unfinished,  # defaults, since globals may be gone
     _suppress: Any = contextlib.suppress,
+    _process: Any = os.getpid,
 ) -> None:
-    """Let sources go from which nothing is copied any more, before garbage is looked for."""
+    """Let sources go from which nothing is copied any more, before garbage is looked for.
+
+    One question per device: copies that are under way cost nothing.
+    """
     if phase != "start" or not _unfinished:
         return
     with _suppress(Exception):
-        copies = [copy for copy in (found() for found in _unfinished.valuerefs()) if copy]
-        # in this order: whatever is enqueued after the question was asked is in no list yet
-        blocks = {(id(copy._block._driver), copy._block.ordinal): copy._block for copy in copies}
-        is_filled = {key: block.is_filled() for key, block in blocks.items()}
-        for copy in copies:
-            if is_filled[id(copy._block._driver), copy._block.ordinal]:
-                _unfinished.pop(id(copy), None)
-                copy.note_done()
+        for key, copies in tuple(_unfinished.items()):
+            driver, ordinal, process = key
+            count = len(copies)  # whatever is enqueued after the question is not among these
+            if not count or process != _process() or not driver.has_caught_up(ordinal):
+                continue
+            done = copies[:count]
+            del copies[:count]
+            for reference in done:
+                copy = reference()
+                if copy is not None:
+                    copy.note_done()
 
 
 def block_of(keep: object) -> Block | None:

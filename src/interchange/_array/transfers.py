@@ -9,7 +9,6 @@ when the call returns.
 from __future__ import annotations
 
 import contextlib
-import gc
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
@@ -330,9 +329,8 @@ def _keep_source(
     if theirs is not None:
         driver.follow(lane.stream, lane.ordinal, theirs.ordinal, call, theirs.ptr)
     is_foreign = source is not None and theirs is None
-    is_seen = is_foreign and gc.is_tracked(source)  # by the collector, perhaps as garbage
-    driver.follow(lane.stream, lane.ordinal, block.ordinal, call, 0 if is_seen else block.ptr)
-    return Copy(block, source, awaited=is_seen) if is_foreign else block
+    driver.follow(lane.stream, lane.ordinal, block.ordinal, call, 0 if is_foreign else block.ptr)
+    return Copy(block, source, awaited=True) if is_foreign else block
 
 
 def _on_device(spec: Spec, block: Block, keep: Block | Copy, lane: Lane, cls: type[T]) -> T:

@@ -20,6 +20,7 @@ from interchange._streams.work import Lent, Ready, Work, origins_of, work_of
 from interchange._terms.devices import ordinal_of
 from interchange._terms.errors import ArgumentError, InterchangeError, ReadOnlyError, show
 
+from .cuda_array_interface import CudaArrayView
 from .imports import asarray, import_cai, import_ordered
 
 if TYPE_CHECKING:
@@ -162,6 +163,8 @@ class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like 
 
 def _import(x: Any, stream: Any) -> Array:
     """Return an Array that names the producer's stream, if there is a way to learn it."""
+    if isinstance(x, CudaArrayView):
+        x = x.array
     if isinstance(x, Array):
         return x
     if hasattr(type(x), "__interchange__"):

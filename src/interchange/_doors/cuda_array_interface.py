@@ -15,7 +15,16 @@ from interchange._streams.ordering import home_of, note_consumer, order_streams
 from interchange._streams.rules import NO_SYNC, check_stream, streams_of
 from interchange._streams.work import work_of
 from interchange._terms.dtypes import DType
-from interchange._terms.errors import ArgumentError, ExchangeError, StreamError, ViewError, show
+from interchange._terms.errors import (
+    ArgumentError,
+    ExchangeError,
+    NoProtocolError,
+    StreamError,
+    UnsupportedDeviceError,
+    UnsupportedDTypeError,
+    ViewError,
+    show,
+)
 from interchange.abi import PyCapsule
 
 from .imports import asarray, from_dlpack, on_stream
@@ -124,9 +133,10 @@ def from_cai(
     handle = None if stream is None else stream_handle(stream, _FROM)
     if stream is not None or mask != "refuse" or unsynced != "legacy":
         _check_policies(handle, mask, unsynced)
-    if isinstance(x, (Array, CudaArrayView)):
-        x = _own_record(x)
     wanted = None if dtype is None else DType.of(dtype, _FROM)
+    if isinstance(x, (Array, CudaArrayView)):
+        own = _own_array(x, wanted, owner, handle, stream, sync=sync)
+        return own if mask == "refuse" else (own, None)
     source, raw = _find_record(x)
     masked = None
     if mask == "separate" and hasattr(raw, "keys"):
@@ -165,18 +175,32 @@ def _find_record(x: Any) -> tuple[Any, Any]:
     return x, cai.record_of(x, _FROM)
 
 
-def _own_record(x: Array | CudaArrayView) -> Any:
-    """Return an object that asks our own Array for its record, without a chain of such objects."""
+def _own_array(
+    x: Array | CudaArrayView,
+    wanted: DType | None,
+    owner: Any,
+    handle: int | None,
+    stream: Any,
+    *,
+    sync: bool,
+) -> Array:
+    """Return an alias of an Array of ours, which need not describe itself by a record."""
     array = x.array if isinstance(x, CudaArrayView) else x
-    work = work_of(array)
-    if isinstance(work, cai.Published) and work.keep is not None and _is_whole(array, work):
-        return work.keep
-    return array if isinstance(x, Array) else x
-
-
-def _is_whole(array: Array, work: cai.Published) -> bool:
-    """Whether an Array is all of what its producer publishes, and not a view of it."""
-    return array.ptr == work.first.ptr and array.shape == work.first.shape
+    try:
+        cai.check_describable(array, _FROM)
+    except UnsupportedDeviceError as error:
+        what = f"{type(x).__name__} has no {cai.ATTRIBUTE}, {error.what}"
+        raise NoProtocolError(_FROM, what, "CAI-ATTR-1") from None
+    if wanted is not None and array.dtype is not wanted:
+        what = f"the elements are {array.dtype}, wanted {wanted}"
+        raise UnsupportedDTypeError(_FROM, what, "IX-CAST-1")
+    ordered = sync and cai.SYNCS
+    alias = on_stream(array, handle, stream if ordered else None, _FROM)
+    if owner is not None:
+        alias._keep = (alias._keep, owner)
+    if not ordered:
+        note_consumer(alias, NO_SYNC, stream, _FROM, work_of(array))
+    return alias
 
 
 def _make_ready(array: Array, handle: int | None, keep: Any) -> None:

@@ -14,7 +14,7 @@ from interchange._core._numpy import require_numpy_dtype
 from interchange._protocols import dlpack
 from interchange._streams.driver import driver_of
 from interchange._streams.handles import stream_handle
-from interchange._streams.rules import NO_SYNC, check_stream
+from interchange._streams.rules import NO_SYNC, check_stream, streams_of
 from interchange._terms.devices import CPU, Device
 from interchange._terms.errors import (
     ArgumentError,
@@ -345,13 +345,14 @@ def convert(
     take, shares = target.take, True
     if copy and target.take_copy is not None:
         take, shares, copy = target.take_copy, False, None
-    array = _import(x, copy=copy, assume_writable=assume_writable, stream=stream)
+    uploads = bool(copy) and target.memory == "device"
+    array = _import(x, copy=copy, assume_writable=assume_writable, stream=stream, uploads=uploads)
     if shares and not copy and array.readonly is not False and not target.keeps_readonly:
         kind = "read-only memory" if array.readonly else "memory not known to be writable"
         way_out = "pass copy=True" + ("" if array.readonly else " or assume_writable=True")
         what = f"{kind}, of which {library} would not know"
         raise ReadOnlyError(_CALL, what, "DLP-RO-3", way_out)
-    array = _place(array, x, target, library, copy=copy)
+    array = _place(array, x, target, library, copy=copy, stream=stream)
     module = _import_target(library, target)
     try:
         if stream is None or target.take_on_stream is None:
@@ -371,15 +372,21 @@ def convert(
     return result
 
 
-def _import(x: Any, *, copy: bool | None, assume_writable: bool, stream: Any) -> Array:
-    """Return `x` as an Array where it is; no copy is made here, but perhaps by the producer."""
+def _import(
+    x: Any, *, copy: bool | None, assume_writable: bool, stream: Any, uploads: bool
+) -> Array:
+    """Return `x` as an Array where it is; no copy is made here, but perhaps by the producer.
+
+    `stream` is one of the device that memory is on, or will be copied to where it `uploads`.
+    """
     only_shared = False if copy is False else None
     try:
         if stream is None:
             array = asarray(x, copy=only_shared)
         else:
             array = import_ordered(x, stream, _CALL)
-            check_stream(stream_handle(stream, _CALL), array.device, _CALL)
+            if not (uploads and streams_of(array.device) is None):
+                check_stream(stream_handle(stream, _CALL), array.device, _CALL)
     except InterchangeError:
         raise
     except BufferError as error:  # how a producer refuses, by the standard
@@ -391,7 +398,9 @@ def _import(x: Any, *, copy: bool | None, assume_writable: bool, stream: Any) ->
     return array
 
 
-def _place(array: Array, x: Any, target: Target, library: str, *, copy: bool | None) -> Array:
+def _place(
+    array: Array, x: Any, target: Target, library: str, *, copy: bool | None, stream: Any
+) -> Array:
     """Return the memory where the library can have it, copied if that was asked for."""
     there = array.device
     if target.memory == "host" and not there.is_host_accessible:
@@ -405,12 +414,14 @@ def _place(array: Array, x: Any, target: Target, library: str, *, copy: bool | N
             what = f"{library} has arrays on devices alone, and the memory is on {there}"
             way_out = "pass copy=True, and it is copied to the current device"
             raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", way_out)
-        return memory.move_array(array, _current_device(), None, _CALL)
+        return memory.move_array(array, _current_device(), stream, _CALL)
     if target.memory == "host" and there is not CPU:
         array = memory.share_with_host(array, None, _CALL)
     if not copy:
         return array
-    if there.is_host_accessible or there.type in memory.COPIED_BY_DRIVERS or type(x) is PyCapsule:
+    if there.type in memory.COPIED_BY_DRIVERS:
+        return memory.copy_array(array, type(array), "C", _CALL, stream)
+    if there.is_host_accessible or type(x) is PyCapsule:
         return memory.copy_array(array, type(array), "C", _CALL)
     return asarray(x, copy=True)  # nobody here can: its producer may
 

@@ -21,7 +21,7 @@ from interchange._streams.rules import (
     check_stream,
     streams_of,
 )
-from interchange._streams.work import Work, producer_of, work_of
+from interchange._streams.work import Work, work_of
 from interchange._terms.devices import NAMES, Device, is_index
 from interchange._terms.dtypes import DType
 from interchange._terms.errors import (
@@ -163,7 +163,7 @@ def on_stream(array: Array, handle: int | None, keep: Any, call: str) -> Array:
     if keep is not None and streams is not None:
         consumer = check_stream(handle, streams, call)
         order_before(array, consumer, call)
-        note_consumer(alias, consumer, keep, call, producer_of(work_of(array)))
+        note_consumer(alias, consumer, keep, call, work_of(array))
     return alias
 
 

@@ -211,7 +211,7 @@ def import_record(
     DriverUnavailableError
         There is no driver to ask (IX-DRIVER-1).
     """
-    if x is not None and _menders.get(type(x), _mended) is not None:
+    if x is not None and type(x).__module__ not in _plain:
         raw = _mended(raw, x)
     try:
         record = parse_record(raw)
@@ -239,19 +239,18 @@ def import_record(
     return tensor
 
 
-_menders: Final[dict[type, Any]] = {}  # type -> what mends its records, or None
+_plain: Final[set[str]] = set()  # modules whose objects' records need no mending
 
 
 def _mended(raw: Any, x: Any) -> Any:
     """Return a record without what its library is known to get wrong."""
-    cls = type(x)
-    if cls not in _menders:
-        if len(_menders) >= _MOST_FORMS:
-            _menders.clear()
-        libraries = [library_of(base) for base in cls.__mro__]
-        _menders[cls] = next((RECORD_GUARDS[n] for n in libraries if n in RECORD_GUARDS), None)
-    mend = _menders[cls]
-    return raw if mend is None else mend(raw, x)
+    mend = RECORD_GUARDS.get(library_of(type(x)))
+    if mend is not None:
+        return mend(raw, x)
+    if len(_plain) >= _MOST_FORMS:
+        _plain.clear()
+    _plain.add(str(type(x).__module__))
+    return raw
 
 
 def _find_driver(call: str) -> Driver:

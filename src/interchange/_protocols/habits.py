@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 from interchange.abi import exchange_table
 from interchange.abi.exchange import ATTRIBUTES
@@ -132,7 +133,7 @@ def _find_table(cls: type, library: str) -> ExchangeTable | None:
     return exchange_table(cls)
 
 
-_habits: Final[dict[type, Habit]] = {}
+_habits: Final[WeakKeyDictionary[type, Habit]] = WeakKeyDictionary()  # classes come and go
 _MOST_HABITS: Final = 512
 straight: Final[set[type]] = set()
 """Types met that need no negotiation (`STRAIGHT`)."""

@@ -82,7 +82,8 @@ class Ready(Work):
     stream, ordinal, keep
         As in `Work`.
     origin : Work or None
-        What the producer named; None where it could not.
+        What was known of the memory before: what its producer named, or a stream on which it was
+        made ready in between; None where nobody named any.
     """
 
     __slots__ = ("origin",)
@@ -121,18 +122,13 @@ class Lent(Work):
 
 def origins_of(work: Work | None) -> tuple[list[Work], bool]:
     """Return whose streams are to wait for a borrower, and whether the producer's is among them."""
+    owed: list[Work] = []
+    while isinstance(work, Ready):
+        owed.append(work)
+        work = work.origin
     if work is None:
-        return [], False
-    if not isinstance(work, Ready):
-        return [work], True
-    if work.origin is None:
-        return [work], False
-    return [work, work.origin], True
-
-
-def producer_of(work: Work | None) -> Work | None:
-    """Return what the producer itself named, if anybody knows it."""
-    return work.origin if isinstance(work, Ready) else work
+        return owed, False
+    return [*owed, work], True
 
 
 def work_of(tensor: Any) -> Work | None:
