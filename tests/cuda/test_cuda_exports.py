@@ -270,3 +270,26 @@ def test_memory_that_both_reach_can_be_ordered_too(cuda, produce, gate, kind):
 
     assert (values, set(ctypes.string_at(target, producer.size))) == ({7}, {7})
     assert stream_of(array) == stream
+
+
+def test_one_method_makes_a_class_speak_every_protocol(cuda):
+    """`Producer` on a device: the record names its stream, and `borrow` gives memory back to it."""
+
+    class Samples(ix.Producer):
+        def __init__(self, stream):
+            self.stream, self.ptr = stream, cuda.memory()
+
+        def __interchange__(self):
+            return ix.from_pointer(
+                self.ptr, (4096,), "uint8", device="cuda:0", stream=self.stream, owner=self
+            )
+
+    samples, stream = Samples(cuda.stream()), cuda.stream()
+    cuda.fill(samples.ptr, 1, samples.stream)
+    with ix.borrow(samples, stream=stream, writable=True) as array:
+        cuda.fill(array.ptr, 2, stream)
+    cuda.fill(samples.ptr, 3, samples.stream, 2048)
+
+    assert stream_of(samples) == samples.stream
+    assert cuda.read(samples.ptr) == {2, 3}
+    assert samples.__dlpack_device__() == (2, 0)

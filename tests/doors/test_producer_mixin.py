@@ -186,3 +186,14 @@ def test_another_method_is_enough_without_the_mixin():
 def test_copies_of_a_producer_are_its_own_affair():
     """The mixin defines no copying."""
     assert copy.copy(Answering(5)).answer == 5
+
+
+def test_a_producer_on_the_host_has_no_cuda_record():
+    """``hasattr`` tells consumers where the memory is."""
+
+    class Samples(ix.Producer):
+        def __interchange__(self):
+            return ix.asarray(bytearray(4))
+
+    assert not hasattr(Samples(), "__cuda_array_interface__")
+    assert hasattr(Samples(), "__array_interface__")
