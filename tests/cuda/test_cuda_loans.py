@@ -184,3 +184,41 @@ def test_a_loan_that_is_lent_on_by_its_record_goes_back_to_both(cuda, produce):
     producer.write(3)
 
     assert cuda.read(producer.ptr) == {3}
+
+
+def test_whoever_may_still_use_the_memory_is_waited_for(cuda, produce):
+    """Also work that was enqueued after the Array was made ready elsewhere."""
+    producer, first, second, stream = produce(cuda.stream()), *(cuda.stream() for _ in range(3))
+    one = ix.from_cai(producer, stream=first)
+    two = ix.from_dlpack(one, stream=second)
+    cuda.fill(one.ptr, 1, first, 2048)
+    cuda.fill(producer.ptr + 2048, 1, producer.published, 2048)
+    with ix.borrow(two, stream=stream, writable=True) as array:
+        cuda.fill(array.ptr, 2, stream)
+
+    assert cuda.read(producer.ptr) == {2}
+
+
+def test_a_stream_that_is_named_for_the_way_back_is_waited_for_first(cuda, produce):
+    """It is the producer's own."""
+    producer, own, stream = produce(), cuda.stream(), cuda.stream()
+    cuda.fill(producer.ptr, 1, own)
+    with ix.borrow(producer, stream=stream, writable=True, back=own) as array:
+        cuda.fill(array.ptr, 2, stream)
+    cuda.fill(producer.ptr, 3, own)
+
+    assert cuda.read(producer.ptr) == {3}
+
+
+def test_both_streams_are_served_where_the_producer_names_one_and_the_borrower_another(
+    cuda, produce
+):
+    """`back` adds to what is published."""
+    producer, own, stream = produce(cuda.stream()), cuda.stream(), cuda.stream()
+    producer.write(1)
+    with ix.borrow(producer, stream=stream, writable=True, back=own) as array:
+        cuda.fill(array.ptr, 2, stream)
+    cuda.fill(producer.ptr, 3, own, 2048)
+    cuda.fill(producer.ptr + 2048, 3, producer.published, 2048)
+
+    assert cuda.read(producer.ptr) == {3}

@@ -14,9 +14,9 @@ from interchange._array import Array
 from interchange._protocols import cuda_array_interface as cai
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._streams.handles import stream_handle
-from interchange._streams.ordering import home_of, order_streams, pending_on
+from interchange._streams.ordering import home_of, order_streams
 from interchange._streams.rules import NO_SYNC, check_stream, streams_of
-from interchange._streams.work import Lent, Ready, Work, origins_of, work_of
+from interchange._streams.work import Lent, Work, origins_of, work_of
 from interchange._terms.devices import ordinal_of
 from interchange._terms.errors import ArgumentError, InterchangeError, ReadOnlyError, show
 
@@ -50,8 +50,8 @@ class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like 
     writable : bool, default False
         True: the memory is to be written.  False: the Arrays say that they are read-only.
     back : None, int or stream object, optional
-        The producer's stream, for producers that cannot name it: it waits on exit, and not the
-        host.
+        The producer's stream, for producers that cannot name it: it is waited for on entry, and
+        waits on exit in place of the host.
 
     Returns
     -------
@@ -151,14 +151,15 @@ class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like 
         loan = Lent(consumer, home_of(device, consumer, _CALL), self._stream, known)
         owed, is_named = origins_of(known)
         if back is not None:
-            owed = [work for work in owed if isinstance(work, Ready)]
             owed.append(Work(back, home_of(device, back, _CALL), self._back))
-            is_named = True
-        producer, ordinal = pending_on(array, _CALL)
-        if producer is not None:
-            order_streams(device, producer, consumer, ordinal, _CALL, loan.ordinal, fork=True)
+        for work in owed:  # whoever used the memory before may still do so
+            first = work.pending(_CALL)
+            if first is not None:
+                where = loan.ordinal
+                order_streams(device, first, consumer, work.ordinal, _CALL, where, fork=True)
         lent._work = loan
-        debts.callback(_hand_back, array, owed, loan, is_named=is_named)
+        way = None if back is not None else is_named
+        debts.callback(_hand_back, array, owed, loan, is_named=way)
 
 
 def _import(x: Any, stream: Any) -> Array:
@@ -179,12 +180,14 @@ def _import(x: Any, stream: Any) -> Array:
     return import_ordered(x, stream, _CALL)
 
 
-def _hand_back(array: Array, owed: list[Work], loan: Lent, *, is_named: bool) -> None:
+def _hand_back(array: Array, owed: list[Work], loan: Lent, *, is_named: bool | None) -> None:
     """Make whoever used the memory before wait for the consumer's work.
 
-    The host waits where the producer named no stream, and where an order fails: what was enqueued
-    must be done before anybody else touches the memory.
+    The host waits where the producer named no stream (`is_named`; None where the borrower named it
+    instead), and where an order fails: what was enqueued must be done before anybody else touches
+    the memory.
     """
+    host_waits = is_named is False
     device = array.device
     consumer = loan.pending(_CALL)
     loan.has_ended = True
@@ -194,12 +197,12 @@ def _hand_back(array: Array, owed: list[Work], loan: Lent, *, is_named: bool) ->
         for work in owed:
             then = work.pending(_CALL)
             if then is None:
-                is_named = False
+                host_waits = is_named is not None
             else:
                 order_streams(device, consumer, then, loan.ordinal, _CALL, work.ordinal)
     except BaseException:
         with contextlib.suppress(InterchangeError):
             order_streams(device, consumer, None, loan.ordinal, _CALL)
         raise
-    if not is_named:
+    if host_waits:
         order_streams(device, consumer, None, loan.ordinal, _CALL)
