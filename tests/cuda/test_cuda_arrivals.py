@@ -216,3 +216,26 @@ def test_a_producer_that_wants_its_device_current_is_asked_there(cuda):
     cuda("cuCtxSetCurrent", cuda.contexts[0])
 
     assert (array.ptr, asked, current) == (ptr, [*reversed(cuda.contexts[:2])], cuda.contexts[1])
+
+
+def test_a_copy_names_the_stream_object_that_it_was_made_on(cuda):
+    """And keeps it alive (CAI: a stream lives at least as long as what names it)."""
+    import gc
+    import weakref
+
+    class Stream:
+        def __init__(self, handle):
+            self.handle = handle
+
+        def __cuda_stream__(self):
+            return 0, self.handle
+
+    array = ix.from_pointer(cuda.memory(), (SIZE,), "uint8", device="cuda:0")
+    stream = Stream(cuda.stream())
+    gone, handle = weakref.ref(stream), stream.handle
+    copied = ix.from_dlpack(array, stream=stream, copy=True)
+    del stream
+    gc.collect()
+
+    assert copied.__cuda_array_interface__["stream"] == handle
+    assert gone() is not None

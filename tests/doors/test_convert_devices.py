@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import types
 import weakref
 
 import pytest
@@ -21,18 +19,6 @@ def refusal(error, *arguments, **keywords):
     assert type(caught.value) is error
     assert str(caught.value).startswith("convert(): ")
     return caught.value
-
-
-@pytest.fixture
-def library(monkeypatch):
-    """A library of our own, which forgets read-only, and what it was given."""
-    module = types.ModuleType(MINE)
-    module.given = []
-    module.answer = module.given.append
-    monkeypatch.setitem(sys.modules, MINE, module)
-    row = exports.Target(MINE, lambda m, array: m.answer(array), keeps_readonly=False)
-    monkeypatch.setitem(exports.TARGETS, MINE, row)
-    return module
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import threading
 import time
 
 import pytest
@@ -71,6 +72,70 @@ class Calls:
         self.cuEventRecord(event, earlier)
         self.cuStreamWaitEvent(later, event, 0)
         self.cuEventDestroy(event)
+
+    def host_buffer(self, nbytes=4096):
+        """Return the address of pinned memory."""
+        return int(self.cuMemHostAlloc(nbytes, 0))
+
+    def columns(self, target, source, *, first, width=8, pitch=64, rows=64, stream):
+        """Copy `width` bytes of each row, `first` bytes from its beginning, on the device."""
+        copy = self.driver.CUDA_MEMCPY2D()
+        device = self.driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
+        copy.srcMemoryType = copy.dstMemoryType = device
+        copy.srcDevice, copy.dstDevice = source, target
+        copy.srcPitch = copy.dstPitch = pitch
+        copy.srcXInBytes = copy.dstXInBytes = first
+        copy.WidthInBytes, copy.Height = width, rows
+        self.cuMemcpy2DAsync(copy, stream)
+
+    def planes(self, target, source, *, plane, rows=(0, 8), stream):
+        """Copy some rows of one of eight planes (8 rows of 64 bytes each), on the device."""
+        copy = self.driver.CUDA_MEMCPY3D()
+        device = self.driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
+        copy.srcMemoryType = copy.dstMemoryType = device
+        copy.srcDevice, copy.dstDevice = source, target
+        copy.srcPitch = copy.dstPitch = 64
+        copy.srcHeight = copy.dstHeight = 8
+        copy.srcZ = copy.dstZ = plane
+        copy.srcY = copy.dstY = rows[0]
+        copy.WidthInBytes, copy.Height, copy.Depth = 32, rows[1] - rows[0], 2
+        self.cuMemcpy3DAsync(copy, stream)
+
+    def in_thread(self, work):
+        """Return what something gives in another host thread, the same context current there."""
+        results = []
+
+        def run():
+            self.cuCtxSetCurrent(self.context)
+            results.append(work())
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        return results[0]
+
+    def begin(self, stream, mode=0):
+        """Begin a capture, of the mode global unless told."""
+        self.cuStreamBeginCapture(stream, self.driver.CUstreamCaptureMode(mode))
+
+    def status(self, stream):
+        """Return a stream's capture status as a number."""
+        return int(self.cuStreamIsCapturing(stream))
+
+    def end(self, stream):
+        """Return how the end of a capture went, and whether there is a graph."""
+        code, graph = self.driver.cuStreamEndCapture(stream)
+        name = code.name.removeprefix(PREFIX).removeprefix("CUDA_")
+        return name, bool(int(graph or 0))
+
+    def captured(self, work):
+        """Capture what `work` puts into two streams, forked and joined, and instantiate it."""
+        origin, branch = self.stream(), self.stream()
+        self.begin(origin, 2)
+        self.order(origin, branch)
+        work(origin, branch)
+        self.order(branch, origin)
+        return self.cuGraphInstantiate(self.cuStreamEndCapture(origin), 0)
 
     @contextlib.contextmanager
     def device(self, number):

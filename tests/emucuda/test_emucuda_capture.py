@@ -9,30 +9,8 @@ import pytest
 pytestmark = pytest.mark.emulated
 
 SIZE = 4096  # [bytes]
-LEGACY, PER_THREAD = 1, 2
 GLOBAL, THREAD_LOCAL, RELAXED = range(3)
-NONE, ACTIVE, INVALIDATED = range(3)
-
-
-@pytest.fixture
-def begin(cuda):
-    """Return a function that begins a capture."""
-
-    def begin_capture(stream, mode=GLOBAL):
-        cuda.cuStreamBeginCapture(stream, cuda.driver.CUstreamCaptureMode(mode))
-
-    return begin_capture
-
-
-def status(cuda, stream):
-    """Return a stream's capture status as a number."""
-    return int(cuda.cuStreamIsCapturing(stream))
-
-
-def end(cuda, stream):
-    """Return how the end of a capture went, and whether there is a graph."""
-    code, graph = cuda.driver.cuStreamEndCapture(stream)
-    return code.name.removeprefix("CUDA_ERROR_").removeprefix("CUDA_"), bool(int(graph or 0))
+NONE, ACTIVE = range(2)
 
 
 def launch(cuda, stream, graph):
@@ -44,10 +22,10 @@ def launch(cuda, stream, graph):
 # ---------------------------------------------------------------- capturing
 
 
-def test_captured_work_does_not_run(cuda, begin, streams, memory):
+def test_captured_work_does_not_run(cuda, streams, memory):
     """Until its graph is launched, and then as often as it is."""
     stream, other = streams
-    begin(stream)
+    cuda.begin(stream)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
     during = cuda.emulator.read(memory, 1), cuda.emulator.pending(stream)
     graph = cuda.cuStreamEndCapture(stream)
@@ -62,10 +40,10 @@ def test_captured_work_does_not_run(cuda, begin, streams, memory):
     assert (first, cuda.emulator.read(memory, 1)) == (b"\7", b"\7")
 
 
-def test_a_graph_holds_what_was_captured(cuda, begin, streams, memory):
+def test_a_graph_holds_what_was_captured(cuda, streams, memory):
     """Node by node, in order; marks of events are none."""
     stream, _ = streams
-    begin(stream)
+    cuda.begin(stream)
     cuda.cuMemsetD8Async(memory, 7, 64, stream)
     cuda.cuEventRecord(cuda.event(), stream)
     cuda.cuMemcpyDtoDAsync(memory + 64, memory, 64, stream)
@@ -77,33 +55,33 @@ def test_a_graph_holds_what_was_captured(cuda, begin, streams, memory):
 
 
 @pytest.mark.parametrize("mode", [GLOBAL, THREAD_LOCAL, RELAXED])
-def test_status_before_during_and_after(cuda, begin, streams, mode):
+def test_status_before_during_and_after(cuda, streams, mode):
     """None, active, none."""
     stream, other = streams
-    before = status(cuda, stream)
-    begin(stream, mode)
-    during = status(cuda, stream), status(cuda, other)
+    before = cuda.status(stream)
+    cuda.begin(stream, mode)
+    during = cuda.status(stream), cuda.status(other)
     cuda.cuStreamEndCapture(stream)
 
-    assert (before, during, status(cuda, stream)) == (NONE, (ACTIVE, NONE), NONE)
+    assert (before, during, cuda.status(stream)) == (NONE, (ACTIVE, NONE), NONE)
 
 
-def test_events_may_be_made_and_destroyed_during_capture(cuda, begin, streams, memory):
+def test_events_may_be_made_and_destroyed_during_capture(cuda, streams, memory):
     """It touches nothing that a graph could depend on."""
     stream, _ = streams
-    begin(stream)
+    cuda.begin(stream)
     event = cuda.event()
     cuda.cuEventRecord(event, stream)
     cuda.cuEventDestroy(event)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
 
-    assert end(cuda, stream) == ("SUCCESS", True)
+    assert cuda.end(stream) == ("SUCCESS", True)
 
 
-def test_a_graph_outlives_nothing_it_needs(cuda, begin, streams, memory):
+def test_a_graph_outlives_nothing_it_needs(cuda, streams, memory):
     """An executable graph runs when graph and stream are gone."""
     stream, other = streams
-    begin(stream)
+    cuda.begin(stream)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
     graph = cuda.cuStreamEndCapture(stream)
     executable = cuda.cuGraphInstantiate(graph, 0)
@@ -119,13 +97,13 @@ def test_a_graph_outlives_nothing_it_needs(cuda, begin, streams, memory):
     assert cuda.code("cuGraphInstantiate", graph, 0) == "INVALID_VALUE"
 
 
-def test_a_graph_can_be_captured_into_another(cuda, begin, streams, memory):
+def test_a_graph_can_be_captured_into_another(cuda, streams, memory):
     """Its nodes become nodes of that one."""
     stream, other = streams
-    begin(stream)
+    cuda.begin(stream)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
     inner = cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(stream), 0)
-    begin(stream)
+    cuda.begin(stream)
     cuda.cuGraphLaunch(inner, stream)
     before = cuda.emulator.read(memory, 1)
     launch(cuda, other, cuda.cuStreamEndCapture(stream))
@@ -133,10 +111,10 @@ def test_a_graph_can_be_captured_into_another(cuda, begin, streams, memory):
     assert (before, cuda.emulator.read(memory, 1)) == (b"\0", b"\7")
 
 
-def test_a_launch_waits_for_the_launch_before_it(cuda, begin, streams, memory):
+def test_a_launch_waits_for_the_launch_before_it(cuda, streams, memory):
     """In whichever stream that is: one instance of an executable graph runs at a time."""
     first, second = streams
-    begin(first)
+    cuda.begin(first)
     cuda.cuMemsetD8Async(memory, 7, SIZE, first)
     executable = cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(first), 0)
     with cuda.emulator.held(first):
@@ -152,10 +130,10 @@ def test_a_launch_waits_for_the_launch_before_it(cuda, begin, streams, memory):
     assert cuda.emulator.read(memory, 1) == b"\7"
 
 
-def test_launches_of_two_executable_graphs_do_not_wait(cuda, begin, streams, memory):
+def test_launches_of_two_executable_graphs_do_not_wait(cuda, streams, memory):
     """Though they come from one graph; and the detector says so."""
     first, second = streams
-    begin(first)
+    cuda.begin(first)
     cuda.cuMemsetD8Async(memory, 7, SIZE, first)
     graph = cuda.cuStreamEndCapture(first)
     one, other = cuda.cuGraphInstantiate(graph, 0), cuda.cuGraphInstantiate(graph, 0)
@@ -168,15 +146,15 @@ def test_launches_of_two_executable_graphs_do_not_wait(cuda, begin, streams, mem
     cuda.emulator.expect_reports(1, match="WAW")
 
 
-def test_a_captured_launch_does_not_wait(cuda, begin, streams, memory):
+def test_a_captured_launch_does_not_wait(cuda, streams, memory):
     """It only puts nodes into another graph."""
     first, second = streams
-    begin(first)
+    cuda.begin(first)
     cuda.cuMemsetD8Async(memory, 7, SIZE, first)
     executable = cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(first), 0)
     with cuda.emulator.held(first):
         cuda.cuGraphLaunch(executable, first)
-        begin(second)
+        cuda.begin(second)
         cuda.cuGraphLaunch(executable, second)
         graph = cuda.cuStreamEndCapture(second)
         launch(cuda, second, graph)
@@ -185,11 +163,11 @@ def test_a_captured_launch_does_not_wait(cuda, begin, streams, memory):
     cuda.emulator.expect_reports(1, match="WAW")
 
 
-def test_a_pageable_source_is_read_when_the_graph_runs(cuda, begin, streams, memory):
+def test_a_pageable_source_is_read_when_the_graph_runs(cuda, streams, memory):
     """There is nothing to stage at the call."""
     stream, _ = streams
     source = ctypes.create_string_buffer(b"\7" * 16)
-    begin(stream)
+    cuda.begin(stream)
     cuda.cuMemcpyHtoDAsync(memory, ctypes.addressof(source), 16, stream)
     graph = cuda.cuStreamEndCapture(stream)
     source[0] = b"\x08"
@@ -198,13 +176,13 @@ def test_a_pageable_source_is_read_when_the_graph_runs(cuda, begin, streams, mem
     assert cuda.emulator.read(memory, 2) == b"\x08\7"
 
 
-def test_host_functions_are_captured(cuda, begin, streams):
+def test_host_functions_are_captured(cuda, streams):
     """And called at every launch."""
     libc = ctypes.CDLL(None)
     semaphore, value = ctypes.create_string_buffer(64), ctypes.c_int()
     libc.sem_init(semaphore, 0, 0)
     stream, _ = streams
-    begin(stream)
+    cuda.begin(stream)
     cuda.host_function(stream, libc.sem_post, ctypes.addressof(semaphore))
     graph = cuda.cuStreamEndCapture(stream)
     libc.sem_getvalue(semaphore, ctypes.byref(value))
@@ -216,17 +194,17 @@ def test_host_functions_are_captured(cuda, begin, streams):
     assert (before, value.value) == (0, 2)
 
 
-def test_capture_information(cuda, begin, streams, memory):
+def test_capture_information(cuda, streams, memory):
     """Status, a number that is never used again, the graph, and what comes next depends on."""
     stream, other = streams
     idle = cuda.cuStreamGetCaptureInfo(stream)
-    begin(stream)
+    cuda.begin(stream)
     early = cuda.cuStreamGetCaptureInfo(stream)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
     cuda.order(stream, other)
     info, joined = cuda.cuStreamGetCaptureInfo(stream), cuda.cuStreamGetCaptureInfo(other)
     graph = cuda.cuStreamEndCapture(stream)
-    begin(stream)
+    cuda.begin(stream)
     again = cuda.cuStreamGetCaptureInfo(stream)
     cuda.cuStreamEndCapture(stream)
 
@@ -240,71 +218,71 @@ def test_capture_information(cuda, begin, streams, memory):
 # ---------------------------------------------------------------- forks and joins
 
 
-def test_a_wait_for_a_captured_event_pulls_a_stream_in(cuda, begin, streams, memory):
+def test_a_wait_for_a_captured_event_pulls_a_stream_in(cuda, streams, memory):
     """Its work is captured until the capture ends, and runs after what it waited for."""
     origin, branch = streams
-    begin(origin)
+    cuda.begin(origin)
     cuda.cuMemsetD8Async(memory, 7, 64, origin)
     cuda.order(origin, branch)
-    inside = status(cuda, branch)
+    inside = cuda.status(branch)
     cuda.cuMemcpyDtoDAsync(memory + 64, memory, 64, branch)
     cuda.order(branch, origin)
     cuda.cuMemcpyDtoDAsync(memory + 128, memory + 64, 64, origin)
     graph = cuda.cuStreamEndCapture(origin)
     launch(cuda, origin, graph)
 
-    assert (inside, status(cuda, branch)) == (ACTIVE, NONE)
+    assert (inside, cuda.status(branch)) == (ACTIVE, NONE)
     assert cuda.emulator.read(memory, 192) == b"\7" * 192
 
 
-def test_a_branch_without_a_way_back_is_unjoined(cuda, begin, streams, memory):
+def test_a_branch_without_a_way_back_is_unjoined(cuda, streams, memory):
     """The capture ends without a graph."""
     origin, branch = streams
-    begin(origin)
+    cuda.begin(origin)
     cuda.order(origin, branch)
     cuda.cuMemsetD8Async(memory, 7, SIZE, branch)
 
-    assert end(cuda, origin) == ("STREAM_CAPTURE_UNJOINED", False)
-    assert (status(cuda, origin), status(cuda, branch)) == (NONE, NONE)
+    assert cuda.end(origin) == ("STREAM_CAPTURE_UNJOINED", False)
+    assert (cuda.status(origin), cuda.status(branch)) == (NONE, NONE)
 
 
-def test_a_branch_without_work_needs_no_way_back(cuda, begin, streams, memory):
+def test_a_branch_without_work_needs_no_way_back(cuda, streams, memory):
     """There is nothing to join."""
     origin, branch = streams
-    begin(origin)
+    cuda.begin(origin)
     cuda.cuMemsetD8Async(memory, 7, SIZE, origin)
     cuda.order(origin, branch)
 
-    assert end(cuda, origin) == ("SUCCESS", True)
+    assert cuda.end(origin) == ("SUCCESS", True)
 
 
-def test_a_capture_ends_where_it_began(cuda, begin, streams):
+def test_a_capture_ends_where_it_began(cuda, streams):
     """On a branch it cannot be ended, and is spoilt by the attempt."""
     origin, branch = streams
-    begin(origin)
+    cuda.begin(origin)
     cuda.order(origin, branch)
 
-    assert end(cuda, branch) == ("STREAM_CAPTURE_UNMATCHED", False)
-    assert end(cuda, origin) == ("STREAM_CAPTURE_INVALIDATED", False)
+    assert cuda.end(branch) == ("STREAM_CAPTURE_UNMATCHED", False)
+    assert cuda.end(origin) == ("STREAM_CAPTURE_INVALIDATED", False)
 
 
-def test_two_captures_cannot_merge(cuda, begin, streams):
+def test_two_captures_cannot_merge(cuda, streams):
     """A wait for the other's event spoils both."""
     first, second = streams
     event = cuda.event()
-    begin(first)
-    begin(second)
+    cuda.begin(first)
+    cuda.begin(second)
     cuda.cuEventRecord(event, first)
 
     assert cuda.code("cuStreamWaitEvent", second, event, 0) == "STREAM_CAPTURE_MERGE"
-    assert end(cuda, first) == end(cuda, second) == ("STREAM_CAPTURE_INVALIDATED", False)
+    assert cuda.end(first) == cuda.end(second) == ("STREAM_CAPTURE_INVALIDATED", False)
 
 
-def test_a_captured_event_is_forgotten_by_a_plain_record(cuda, begin, streams):
+def test_a_captured_event_is_forgotten_by_a_plain_record(cuda, streams):
     """Recorded outside of a capture it is an event like any other."""
     stream, other = streams
     event = cuda.event()
-    begin(stream)
+    cuda.begin(stream)
     cuda.cuEventRecord(event, stream)
     cuda.cuEventRecord(event, other)
     cuda.cuStreamEndCapture(stream)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 
 import pytest
 
@@ -13,41 +12,6 @@ SIZE = 4096  # [bytes]
 LEGACY, PER_THREAD = 1, 2
 GLOBAL, THREAD_LOCAL, RELAXED = range(3)
 NONE, ACTIVE, INVALIDATED = range(3)
-
-
-@pytest.fixture
-def begin(cuda):
-    """Return a function that begins a capture."""
-
-    def begin_capture(stream, mode=GLOBAL):
-        cuda.cuStreamBeginCapture(stream, cuda.driver.CUstreamCaptureMode(mode))
-
-    return begin_capture
-
-
-def status(cuda, stream):
-    """Return a stream's capture status as a number."""
-    return int(cuda.cuStreamIsCapturing(stream))
-
-
-def end(cuda, stream):
-    """Return how the end of a capture went, and whether there is a graph."""
-    code, graph = cuda.driver.cuStreamEndCapture(stream)
-    return code.name.removeprefix("CUDA_ERROR_").removeprefix("CUDA_"), bool(int(graph or 0))
-
-
-def elsewhere(cuda, work):
-    """Return what `work` gives in another thread, with the same context current there."""
-    results = []
-
-    def run():
-        cuda.cuCtxSetCurrent(cuda.context)
-        results.append(work())
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    return results[0]
 
 
 # ---------------------------------------------------------------- what breaks a capture
@@ -98,29 +62,29 @@ BREAKS = {
 
 
 @pytest.mark.parametrize("name", BREAKS)
-def test_what_breaks_a_capture(cuda, begin, streams, memory, name):
+def test_what_breaks_a_capture(cuda, streams, memory, name):
     """The call fails; so does all that follows, until the capture is ended without a graph."""
     stream, _ = streams
     action, error = BREAKS[name]
-    begin(stream)
+    cuda.begin(stream)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
     code = action(cuda, stream)
-    after = status(cuda, stream), cuda.code("cuMemsetD8Async", memory, 7, SIZE, stream)
+    after = cuda.status(stream), cuda.code("cuMemsetD8Async", memory, 7, SIZE, stream)
 
     assert code == error
     assert after == (INVALIDATED, "STREAM_CAPTURE_INVALIDATED")
-    assert end(cuda, stream) == ("STREAM_CAPTURE_INVALIDATED", False)
+    assert cuda.end(stream) == ("STREAM_CAPTURE_INVALIDATED", False)
     assert cuda.code("cuMemsetD8Async", memory, 7, SIZE, stream) == "SUCCESS"
 
 
-def test_freeing_is_unsafe_too(cuda, begin, streams, memory):
+def test_freeing_is_unsafe_too(cuda, streams, memory):
     """And frees nothing."""
     stream, _ = streams
-    begin(stream)
+    cuda.begin(stream)
     code = cuda.code("cuMemFree", memory)
 
     assert code == "STREAM_CAPTURE_UNSUPPORTED"
-    assert end(cuda, stream) == ("STREAM_CAPTURE_INVALIDATED", False)
+    assert cuda.end(stream) == ("STREAM_CAPTURE_INVALIDATED", False)
     assert cuda.code("cuMemFree", memory) == "SUCCESS"
 
 
@@ -136,75 +100,75 @@ LEGACY_USES = {
 
 
 @pytest.mark.parametrize("name", LEGACY_USES)
-def test_the_legacy_stream_is_unusable_while_a_blocking_stream_captures(cuda, begin, memory, name):
+def test_the_legacy_stream_is_unusable_while_a_blocking_stream_captures(cuda, memory, name):
     """Each use would depend on the capture, and spoils it."""
     stream = cuda.stream(blocking=True)
-    begin(stream, RELAXED)
+    cuda.begin(stream, RELAXED)
     code = LEGACY_USES[name](cuda, memory)
 
     assert code == "STREAM_CAPTURE_IMPLICIT"
-    assert end(cuda, stream) == ("STREAM_CAPTURE_INVALIDATED", False)
+    assert cuda.end(stream) == ("STREAM_CAPTURE_INVALIDATED", False)
 
 
 @pytest.mark.parametrize("call", ["cuStreamIsCapturing", "cuStreamGetCaptureInfo"])
-def test_asking_the_legacy_stream_spoils_nothing(cuda, begin, call):
+def test_asking_the_legacy_stream_spoils_nothing(cuda, call):
     """It says that there is a capture that it would depend on."""
     stream = cuda.stream(blocking=True)
-    begin(stream)
+    cuda.begin(stream)
     code = cuda.code(call, LEGACY)
 
     assert code == "STREAM_CAPTURE_IMPLICIT"
-    assert end(cuda, stream) == ("SUCCESS", True)
+    assert cuda.end(stream) == ("SUCCESS", True)
 
 
 @pytest.mark.parametrize("name", LEGACY_USES)
 def test_the_legacy_stream_is_usable_while_a_non_blocking_stream_captures(
-    cuda, begin, streams, memory, name
+    cuda, streams, memory, name
 ):
     """They do not depend on each other."""
-    begin(streams[0], RELAXED)
+    cuda.begin(streams[0], RELAXED)
     code = LEGACY_USES[name](cuda, memory)
 
     assert code in {"SUCCESS", "NOT_READY"}
-    assert end(cuda, streams[0]) == ("SUCCESS", True)
+    assert cuda.end(streams[0]) == ("SUCCESS", True)
 
 
-def test_the_legacy_stream_of_another_context_is_usable(cuda, begin):
+def test_the_legacy_stream_of_another_context_is_usable(cuda):
     """Blocking streams depend on that of their own."""
     stream = cuda.stream(blocking=True)
-    begin(stream, RELAXED)
+    cuda.begin(stream, RELAXED)
     with cuda.device(1):
         code = cuda.code("cuStreamSynchronize", LEGACY)
 
     assert code == "SUCCESS"
-    assert end(cuda, stream) == ("SUCCESS", True)
+    assert cuda.end(stream) == ("SUCCESS", True)
 
 
-def test_the_per_thread_stream_can_capture_and_the_legacy_stream_cannot(cuda, begin):
+def test_the_per_thread_stream_can_capture_and_the_legacy_stream_cannot(cuda):
     """The documents say so."""
     code = cuda.code("cuStreamBeginCapture", LEGACY, cuda.driver.CUstreamCaptureMode(GLOBAL))
-    begin(PER_THREAD)
+    cuda.begin(PER_THREAD)
 
     assert code == "STREAM_CAPTURE_UNSUPPORTED"
-    assert end(cuda, PER_THREAD) == ("SUCCESS", True)
+    assert cuda.end(PER_THREAD) == ("SUCCESS", True)
 
 
-def test_a_capture_cannot_begin_twice_nor_end_without_beginning(cuda, begin, streams):
+def test_a_capture_cannot_begin_twice_nor_end_without_beginning(cuda, streams):
     """CUDA_ERROR_ILLEGAL_STATE; the capture goes on."""
     stream, _ = streams
     mode = cuda.driver.CUstreamCaptureMode(GLOBAL)
-    ended = end(cuda, stream)
-    begin(stream)
+    ended = cuda.end(stream)
+    cuda.begin(stream)
     begun = cuda.code("cuStreamBeginCapture", stream, mode)
 
     assert (ended, begun) == (("ILLEGAL_STATE", False), "ILLEGAL_STATE")
-    assert end(cuda, stream) == ("SUCCESS", True)
+    assert cuda.end(stream) == ("SUCCESS", True)
 
 
-def test_a_stream_that_is_destroyed_ends_its_capture(cuda, begin, streams, memory):
+def test_a_stream_that_is_destroyed_ends_its_capture(cuda, streams, memory):
     """Nothing of it is left to hinder others."""
     stream, _ = streams
-    begin(stream)
+    cuda.begin(stream)
     cuda.cuMemsetD8Async(memory, 7, SIZE, stream)
     cuda.cuStreamDestroy(stream)
 
@@ -248,17 +212,17 @@ MODES = {  # of the capture and of the thread: whether the capturing thread may,
 
 @pytest.mark.parametrize("modes", MODES, ids=str)
 @pytest.mark.parametrize("another", [False, True], ids=["capturing thread", "another"])
-def test_modes_say_who_may_make_unsafe_calls(cuda, begin, streams, modes, another):
+def test_modes_say_who_may_make_unsafe_calls(cuda, streams, modes, another):
     """The table of cuThreadExchangeStreamCaptureMode; a forbidden call spoils the capture."""
     stream, _ = streams
     of_capture, of_thread = modes
     expected = MODES[modes][another]
-    begin(stream, of_capture)
+    cuda.begin(stream, of_capture)
     if another:
-        found = elsewhere(cuda, lambda: allocation(cuda, of_thread))
+        found = cuda.in_thread(lambda: allocation(cuda, of_thread))
     else:
         found = allocation(cuda, of_thread)
-    spoilt = end(cuda, stream)[0] != "SUCCESS"
+    spoilt = cuda.end(stream)[0] != "SUCCESS"
 
     assert (found, spoilt) == (expected, expected == UNSAFE)
 
@@ -271,13 +235,13 @@ def test_modes_say_who_may_make_unsafe_calls(cuda, begin, streams, modes, anothe
         (RELAXED, "SUCCESS"),
     ],
 )
-def test_another_thread_ends_relaxed_captures_only(cuda, begin, streams, mode, code):
+def test_another_thread_ends_relaxed_captures_only(cuda, streams, mode, code):
     """The others are ended by the thread that began them."""
     stream, _ = streams
-    begin(stream, mode)
-    found = elsewhere(cuda, lambda: end(cuda, stream)[0])
-    status_after = status(cuda, stream)
-    end(cuda, stream)
+    cuda.begin(stream, mode)
+    found = cuda.in_thread(lambda: cuda.end(stream)[0])
+    status_after = cuda.status(stream)
+    cuda.end(stream)
 
     assert (found, status_after) == (code, NONE if code == "SUCCESS" else ACTIVE)
 

@@ -6,8 +6,6 @@ program must not be, or nobody would believe the reports.
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 
 pytestmark = pytest.mark.emulated
@@ -16,71 +14,18 @@ SIZE = 4096  # [bytes]
 LEGACY, PER_THREAD = 1, 2
 
 
-def host_buffer(cuda):
-    """Return the address of pinned memory."""
-    return int(cuda.cuMemHostAlloc(SIZE, 0))
-
-
-def columns(cuda, target, source, *, first, width=8, pitch=64, rows=64, stream):
-    """Copy `width` bytes of each row, `first` bytes from its beginning, between device memories."""
-    copy = cuda.driver.CUDA_MEMCPY2D()
-    device = cuda.driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
-    copy.srcMemoryType = copy.dstMemoryType = device
-    copy.srcDevice, copy.dstDevice = source, target
-    copy.srcPitch = copy.dstPitch = pitch
-    copy.srcXInBytes = copy.dstXInBytes = first
-    copy.WidthInBytes, copy.Height = width, rows
-    cuda.cuMemcpy2DAsync(copy, stream)
-
-
-def planes(cuda, target, source, *, plane, rows=(0, 8), stream):
-    """Copy some rows of one of eight planes (8 rows of 64 bytes each) between device memories."""
-    copy = cuda.driver.CUDA_MEMCPY3D()
-    device = cuda.driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
-    copy.srcMemoryType = copy.dstMemoryType = device
-    copy.srcDevice, copy.dstDevice = source, target
-    copy.srcPitch = copy.dstPitch = 64
-    copy.srcHeight = copy.dstHeight = 8
-    copy.srcZ = copy.dstZ = plane
-    copy.srcY = copy.dstY = rows[0]
-    copy.WidthInBytes, copy.Height, copy.Depth = 32, rows[1] - rows[0], 2
-    cuda.cuMemcpy3DAsync(copy, stream)
-
-
-def in_thread(cuda, work):
-    """Run something in another host thread, with the same context current there."""
-
-    def run():
-        cuda.cuCtxSetCurrent(cuda.context)
-        work()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-
-
-def capture(cuda, work):
-    """Capture what `work` puts into two streams that are forked and joined, and instantiate it."""
-    origin, branch = cuda.stream(), cuda.stream()
-    cuda.cuStreamBeginCapture(origin, cuda.driver.CUstreamCaptureMode(2))
-    cuda.order(origin, branch)
-    work(origin, branch)
-    cuda.order(branch, origin)
-    return cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(origin), 0)
-
-
 # ---------------------------------------------------------------- bugs that have to be reported
 
 
 def read_without_wait(cuda, a, b, memory):
     """A consumer reads what a producer may not have written."""
     cuda.cuMemsetD8Async(memory, 7, SIZE, a)
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, b)
 
 
 def write_without_wait_for_the_reader(cuda, a, b, memory):
     """A producer goes on writing while a consumer may still read."""
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, a)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, a)
     cuda.cuMemsetD8Async(memory, 7, SIZE, b)
 
 
@@ -102,14 +47,14 @@ def event_recorded_too_early(cuda, a, b, memory):
     cuda.cuEventRecord(event, a)
     cuda.cuMemsetD8Async(memory, 7, SIZE, a)
     cuda.cuStreamWaitEvent(b, event, 0)
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, b)
 
 
 def wait_in_the_wrong_stream(cuda, a, b, memory):
     """The producer waits for the consumer."""
     cuda.cuMemsetD8Async(memory, 7, SIZE, a)
     cuda.order(b, a)
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, b)
 
 
 def event_recorded_again_elsewhere(cuda, a, b, memory):
@@ -119,7 +64,7 @@ def event_recorded_again_elsewhere(cuda, a, b, memory):
     cuda.cuEventRecord(event, a)
     cuda.cuEventRecord(event, cuda.stream())
     cuda.cuStreamWaitEvent(b, event, 0)
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, b)
 
 
 def non_blocking_and_legacy(cuda, a, _b, memory):
@@ -137,7 +82,7 @@ def blocking_and_per_thread(cuda, _a, _b, memory):
 def per_thread_streams_of_two_threads(cuda, _a, _b, memory):
     """Handle 2 is another stream in every thread."""
     cuda.cuMemsetD8Async(memory, 7, SIZE, PER_THREAD)
-    in_thread(cuda, lambda: cuda.cuMemsetD8Async(memory, 8, SIZE, PER_THREAD))
+    cuda.in_thread(lambda: cuda.cuMemsetD8Async(memory, 8, SIZE, PER_THREAD))
 
 
 def write_of_a_destroyed_stream(cuda, _a, b, memory):
@@ -161,21 +106,21 @@ def query_of_the_wrong_stream(cuda, a, b, memory):
     """What the host knows of one stream says nothing of another."""
     cuda.cuMemsetD8Async(memory, 7, SIZE, a)
     cuda.cuStreamQuery(b)
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, b)
 
 
 def columns_that_share_one(cuda, a, b, memory):
     """Strided copies whose columns overlap by one byte."""
     source = cuda.memory()
-    columns(cuda, memory, source, first=0, width=9, stream=a)
-    columns(cuda, memory, source, first=8, width=8, stream=b)
+    cuda.columns(memory, source, first=0, width=9, stream=a)
+    cuda.columns(memory, source, first=8, width=8, stream=b)
 
 
 def planes_that_share_a_row(cuda, a, b, memory):
     """Three-dimensional copies that share one row."""
     source = cuda.memory()
-    planes(cuda, memory, source, plane=0, rows=(0, 5), stream=a)
-    planes(cuda, memory, source, plane=0, rows=(4, 8), stream=b)
+    cuda.planes(memory, source, plane=0, rows=(0, 5), stream=a)
+    cuda.planes(memory, source, plane=0, rows=(4, 8), stream=b)
 
 
 def peer_copy_without_wait(cuda, a, _b, memory):
@@ -190,19 +135,19 @@ def peer_copy_without_wait(cuda, a, _b, memory):
 def kernel_without_wait(cuda, a, b, memory):
     """An annotated kernel counts as any other operation."""
     cuda.emulator.annotate(a, memory, SIZE, write=True, what="axpy")
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, b)
 
 
 def host_reads_too_early(cuda, a, _b, memory):
     """The host looks into pinned memory before the copy has ended."""
-    pinned = host_buffer(cuda)
+    pinned = cuda.host_buffer()
     cuda.cuMemcpyDtoHAsync(pinned, memory, SIZE, a)
     cuda.emulator.host_access(pinned, SIZE, write=False)
 
 
 def host_overwrites_a_source(cuda, a, _b, memory):
     """The host changes pinned memory while it is being copied."""
-    pinned = host_buffer(cuda)
+    pinned = cuda.host_buffer()
     cuda.cuMemcpyHtoDAsync(memory, pinned, SIZE, a)
     cuda.emulator.host_access(pinned, SIZE, write=True)
 
@@ -214,21 +159,21 @@ def branches_of_a_graph(cuda, _a, _b, memory):
         cuda.cuMemsetD8Async(memory, 7, SIZE, origin)
         cuda.cuMemsetD8Async(memory, 8, SIZE, branch)
 
-    capture(cuda, work)
+    cuda.captured(work)
 
 
 def graph_against_a_stream(cuda, a, b, memory):
     """A launched graph counts as the operations in it."""
-    graph = capture(cuda, lambda origin, _: cuda.cuMemsetD8Async(memory, 7, SIZE, origin))
+    graph = cuda.captured(lambda origin, _: cuda.cuMemsetD8Async(memory, 7, SIZE, origin))
     cuda.cuGraphLaunch(graph, a)
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, b)
 
 
 def freed_while_it_is_read(cuda, a, b, _memory):
     """A stream-ordered free that does not wait for a reader in another stream."""
     pool = int(cuda.cuMemAllocAsync(SIZE, a))
     cuda.order(a, b)
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), pool, SIZE, b)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), pool, SIZE, b)
     cuda.cuMemFreeAsync(pool, a)
 
 
@@ -323,7 +268,7 @@ def test_a_report_names_all_there_is(cuda, emulator, streams, memory):
     """The hazard, both operations, both streams, both ranges, and the allocation."""
     writer, reader = streams
     cuda.cuMemsetD8Async(memory, 7, 100, writer)
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory + 8, 8, reader)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory + 8, 8, reader)
 
     (report,) = emulator.expect_reports(1)
     assert report == (

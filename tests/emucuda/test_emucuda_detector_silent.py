@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 
 import pytest
 
@@ -13,59 +12,6 @@ SIZE = 4096  # [bytes]
 LEGACY, PER_THREAD = 1, 2
 
 
-def host_buffer(cuda):
-    """Return the address of pinned memory."""
-    return int(cuda.cuMemHostAlloc(SIZE, 0))
-
-
-def columns(cuda, target, source, *, first, width=8, pitch=64, rows=64, stream):
-    """Copy `width` bytes of each row, `first` bytes from its beginning, between device memories."""
-    copy = cuda.driver.CUDA_MEMCPY2D()
-    device = cuda.driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
-    copy.srcMemoryType = copy.dstMemoryType = device
-    copy.srcDevice, copy.dstDevice = source, target
-    copy.srcPitch = copy.dstPitch = pitch
-    copy.srcXInBytes = copy.dstXInBytes = first
-    copy.WidthInBytes, copy.Height = width, rows
-    cuda.cuMemcpy2DAsync(copy, stream)
-
-
-def planes(cuda, target, source, *, plane, rows=(0, 8), stream):
-    """Copy some rows of one of eight planes (8 rows of 64 bytes each) between device memories."""
-    copy = cuda.driver.CUDA_MEMCPY3D()
-    device = cuda.driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
-    copy.srcMemoryType = copy.dstMemoryType = device
-    copy.srcDevice, copy.dstDevice = source, target
-    copy.srcPitch = copy.dstPitch = 64
-    copy.srcHeight = copy.dstHeight = 8
-    copy.srcZ = copy.dstZ = plane
-    copy.srcY = copy.dstY = rows[0]
-    copy.WidthInBytes, copy.Height, copy.Depth = 32, rows[1] - rows[0], 2
-    cuda.cuMemcpy3DAsync(copy, stream)
-
-
-def in_thread(cuda, work):
-    """Run something in another host thread, with the same context current there."""
-
-    def run():
-        cuda.cuCtxSetCurrent(cuda.context)
-        work()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-
-
-def capture(cuda, work):
-    """Capture what `work` puts into two streams that are forked and joined, and instantiate it."""
-    origin, branch = cuda.stream(), cuda.stream()
-    cuda.cuStreamBeginCapture(origin, cuda.driver.CUstreamCaptureMode(2))
-    cuda.order(origin, branch)
-    work(origin, branch)
-    cuda.order(branch, origin)
-    return cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(origin), 0)
-
-
 # ---------------------------------------------------------------- programs that are right
 
 
@@ -73,7 +19,7 @@ def ordered_by_event(cuda, a, b, memory):
     """A consumer waits for the producer's event."""
     cuda.cuMemsetD8Async(memory, 7, SIZE, a)
     cuda.order(a, b)
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, b)
 
 
 def ordered_both_ways(cuda, a, b, memory):
@@ -89,7 +35,7 @@ def ordered_through_a_third(cuda, a, b, memory):
     cuda.cuMemsetD8Async(memory, 7, SIZE, a)
     cuda.order(a, third)
     cuda.order(third, b)
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, b)
 
 
 def one_event_many_times(cuda, a, b, memory):
@@ -99,7 +45,7 @@ def one_event_many_times(cuda, a, b, memory):
         cuda.cuMemsetD8Async(memory, value, SIZE, a)
         cuda.cuEventRecord(event, a)
         cuda.cuStreamWaitEvent(b, event, 0)
-        cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+        cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, b)
         cuda.cuEventRecord(event, b)
         cuda.cuStreamWaitEvent(a, event, 0)
 
@@ -111,7 +57,7 @@ def wait_kept_after_the_event_is_recorded_again(cuda, a, b, memory):
     cuda.cuEventRecord(event, a)
     cuda.cuStreamWaitEvent(b, event, 0)
     cuda.cuEventRecord(event, cuda.stream())
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, b)
 
 
 def event_destroyed_after_the_wait(cuda, a, b, memory):
@@ -131,37 +77,37 @@ def halves(cuda, a, b, memory):
 def two_readers(cuda, a, b, memory):
     """Two streams read the same bytes."""
     for stream in (a, b):
-        cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, stream)
+        cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, stream)
 
 
 def interleaved_columns(cuda, a, b, memory):
     """Strided copies whose columns alternate in every row."""
     source = cuda.memory()
     for first in range(0, 64, 16):
-        columns(cuda, memory, source, first=first, stream=a)
-        columns(cuda, memory, source, first=first + 8, stream=b)
+        cuda.columns(memory, source, first=first, stream=a)
+        cuda.columns(memory, source, first=first + 8, stream=b)
 
 
 def columns_of_other_pitch(cuda, a, b, memory):
     """Columns of rows of 64 bytes, and columns of rows of 128 that fall between them."""
     source = cuda.memory()
-    columns(cuda, memory, source, first=0, stream=a)
-    columns(cuda, memory, source, first=72, pitch=128, rows=32, stream=b)
+    cuda.columns(memory, source, first=0, stream=a)
+    cuda.columns(memory, source, first=72, pitch=128, rows=32, stream=b)
 
 
 def a_line_between_columns(cuda, a, b, memory):
     """A contiguous write of what the strided one leaves out."""
     source = cuda.memory()
-    columns(cuda, memory, source, first=0, stream=a)
+    cuda.columns(memory, source, first=0, stream=a)
     cuda.cuMemsetD8Async(memory + 64 + 8, 7, 56, b)
 
 
 def interleaved_planes(cuda, a, b, memory):
     """Three-dimensional copies of alternating rows, and of other planes."""
     source = cuda.memory()
-    planes(cuda, memory, source, plane=0, rows=(0, 4), stream=a)
-    planes(cuda, memory, source, plane=0, rows=(4, 8), stream=b)
-    planes(cuda, memory, source, plane=2, rows=(0, 8), stream=b)
+    cuda.planes(memory, source, plane=0, rows=(0, 4), stream=a)
+    cuda.planes(memory, source, plane=0, rows=(4, 8), stream=b)
+    cuda.planes(memory, source, plane=2, rows=(0, 8), stream=b)
 
 
 def blocking_and_legacy(cuda, _a, _b, memory):
@@ -175,7 +121,7 @@ def per_thread_streams_through_legacy(cuda, _a, _b, memory):
     """A synchronous call works in the legacy stream, between two threads' own streams."""
     cuda.cuMemsetD8Async(memory, 7, SIZE, PER_THREAD)
     cuda.cuMemsetD8(memory, 8, SIZE)
-    in_thread(cuda, lambda: cuda.cuMemsetD8Async(memory, 9, SIZE, PER_THREAD))
+    cuda.in_thread(lambda: cuda.cuMemsetD8Async(memory, 9, SIZE, PER_THREAD))
 
 
 def destroyed_blocking_stream_and_legacy(cuda, _a, _b, memory):
@@ -211,7 +157,7 @@ def host_polls(cuda, a, b, memory):
 
 def host_reads_after_the_copy(cuda, a, _b, memory):
     """The host looks into pinned memory when the copy has ended, and then changes it."""
-    pinned = host_buffer(cuda)
+    pinned = cuda.host_buffer()
     cuda.cuMemcpyDtoHAsync(pinned, memory, SIZE, a)
     cuda.cuStreamSynchronize(a)
     cuda.emulator.host_access(pinned, SIZE, write=False)
@@ -225,7 +171,7 @@ def pageable_source_changed_at_once(cuda, a, b, memory):
     cuda.cuMemcpyHtoDAsync(memory, ctypes.addressof(source), SIZE, a)
     source.raw = bytes(range(256)) * (SIZE // 256)
     cuda.order(a, b)
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), memory, SIZE, b)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), memory, SIZE, b)
 
 
 def peer_copy_with_wait(cuda, a, _b, memory):
@@ -243,7 +189,7 @@ def freed_after_its_readers(cuda, a, b, _memory):
     """A stream-ordered free that waits for the reader in another stream."""
     pool = int(cuda.cuMemAllocAsync(SIZE, a))
     cuda.order(a, b)
-    cuda.cuMemcpyDtoHAsync(host_buffer(cuda), pool, SIZE, b)
+    cuda.cuMemcpyDtoHAsync(cuda.host_buffer(), pool, SIZE, b)
     cuda.order(b, a)
     cuda.cuMemFreeAsync(pool, a)
 
@@ -261,14 +207,14 @@ def joined_branches_of_a_graph(cuda, a, _b, memory):
     def work(origin, branch):
         halves(cuda, origin, branch, memory)
 
-    graph = capture(cuda, work)
+    graph = cuda.captured(work)
     cuda.cuGraphLaunch(graph, a)
     cuda.cuGraphLaunch(graph, a)
 
 
 def one_graph_launched_in_two_streams(cuda, a, b, memory):
     """A launch comes after every earlier launch of the same executable graph."""
-    graph = capture(cuda, lambda origin, branch: halves(cuda, origin, branch, memory))
+    graph = cuda.captured(lambda origin, branch: halves(cuda, origin, branch, memory))
     cuda.cuGraphLaunch(graph, a)
     cuda.cuGraphLaunch(graph, b)
     cuda.cuGraphLaunch(graph, a)
@@ -276,7 +222,7 @@ def one_graph_launched_in_two_streams(cuda, a, b, memory):
 
 def work_after_a_launch_that_followed_another(cuda, a, b, memory):
     """What follows the second launch follows the first as well."""
-    graph = capture(cuda, lambda origin, branch: halves(cuda, origin, branch, memory))
+    graph = cuda.captured(lambda origin, branch: halves(cuda, origin, branch, memory))
     cuda.cuGraphLaunch(graph, a)
     cuda.cuGraphLaunch(graph, b)
     cuda.cuGraphExecDestroy(graph)

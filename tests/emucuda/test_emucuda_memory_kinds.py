@@ -9,7 +9,7 @@ import pytest
 pytestmark = pytest.mark.emulated
 
 SIZE = 4096  # [bytes]
-FRESH, POISON = 0xCB, 0xDD
+POISON = 0xDD
 HOST, DEVICE = 1, 2
 
 

@@ -14,7 +14,7 @@ from interchange import _core
 from interchange._protocols import host
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import wait_on_host
-from interchange._streams.rules import NO_SYNC, check_stream, streams_of
+from interchange._streams.rules import NO_SYNC, check_stream, may_be_stream, streams_of
 from interchange._terms.devices import CPU, Device
 from interchange._terms.errors import (
     ArgumentError,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="Tensor")
 
 ALIGNMENT: Final = 64  # [bytes]
-HANDLES_END: Final = 2**64
 HOST_KINDS: Final = frozenset(
     {DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMHost, DLDeviceType.kDLCUDAManaged}
 )
@@ -212,7 +211,7 @@ def _check_unused(stream: Any, device: Device, call: str) -> None:
         check_named(stream, device, call)
         return
     handle = stream_handle(stream, call)
-    if handle is not None and not NO_SYNC <= handle < HANDLES_END:
+    if handle is not None and not may_be_stream(handle):
         raise StreamError(call, f"stream={handle} on {device}", "DLP-STREAM-1")
 
 

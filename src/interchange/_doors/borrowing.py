@@ -155,8 +155,7 @@ class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like 
         for work in owed:  # whoever used the memory before may still do so
             first = work.pending(_CALL)
             if first is not None:
-                where = loan.ordinal
-                order_streams(device, first, consumer, work.ordinal, _CALL, where, fork=True)
+                order_streams(device, first, consumer, work.ordinal, _CALL, loan.ordinal, fork=True)
         lent._work = loan
         way = None if back is not None else is_named
         debts.callback(_hand_back, array, owed, loan, is_named=way)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast, overload
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface as cai
 from interchange._streams.handles import stream_handle
-from interchange._streams.ordering import home_of, note_consumer, order_streams
-from interchange._streams.rules import NO_SYNC, check_stream, streams_of
+from interchange._streams.ordering import make_ready, note_consumer
+from interchange._streams.rules import NO_SYNC, may_be_stream
 from interchange._streams.work import work_of
 from interchange._terms.dtypes import DType
 from interchange._terms.errors import (
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _FROM: Final = "from_cai()"
 _TO: Final = "to_cai()"
 _VERSIONS: Final = (2, 3)
-_HANDLES_END: Final = 2**64
 
 
 @overload
@@ -112,7 +111,7 @@ def from_cai(
         The record is malformed (``CAI-*``), describes what DLPack cannot (CAI-MASK-1,
         CAI-DESCR-1, DLP-DTYPE-3, DLP-STRIDES-3), or memory that is not there (CAI-DATA-2,
         CAI-DATA-3, CAI-DATA-4).
-    BackendUnavailableError
+    DriverUnavailableError
         There is no driver to ask about the address (IX-DRIVER-1).
     StreamError
         `stream` names no stream.
@@ -157,9 +156,9 @@ def from_cai(
         keep = x if owner is None else owner
         found = _import_mask(masked, keep, array, sync=sync, unsynced=unsynced)
     if stream is not None:
-        _make_ready(array, handle, stream)
+        make_ready(array, handle, stream, _FROM, fresh=True)
         if found is not None:
-            _make_ready(found, handle, stream)
+            make_ready(found, handle, stream, _FROM, fresh=True)
     return array if mask == "refuse" else (array, found)
 
 
@@ -172,7 +171,8 @@ def _find_record(x: Any) -> tuple[Any, Any]:
         return x, raw
     if isinstance(x, Mapping):
         return None, x
-    return x, cai.record_of(x, _FROM)
+    what = f"{type(x).__name__} has no {cai.ATTRIBUTE}"
+    raise NoProtocolError(_FROM, what, "CAI-ATTR-1", "pass device memory, or use asarray()")
 
 
 def _own_array(
@@ -203,20 +203,9 @@ def _own_array(
     return alias
 
 
-def _make_ready(array: Array, handle: int | None, keep: Any) -> None:
-    """Let a stream wait for the work that a record named a moment ago."""
-    device, work = array.device, work_of(array)
-    consumer = check_stream(handle, streams_of(device) or device, _FROM)
-    producer = work.at_import(_FROM) if work is not None and consumer != NO_SYNC else None
-    if work is not None and producer is not None:
-        where = home_of(device, consumer, _FROM)
-        order_streams(device, producer, consumer, work.ordinal, _FROM, where)
-    note_consumer(array, consumer, keep, _FROM, work)
-
-
 def _check_policies(handle: int | None, mask: object, unsynced: object) -> None:
     """Refuse words that mean nothing, and a stream that is none of CUDA's or ROCm's."""
-    if handle is not None and not NO_SYNC <= handle < _HANDLES_END:
+    if handle is not None and not may_be_stream(handle):
         what = f"stream={show(handle)} is not a stream"
         raise StreamError(_FROM, what, "DLP-STREAM-2")
     if mask not in {"refuse", "separate"}:

@@ -13,15 +13,16 @@ from interchange._array.memory import check_ints
 from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._protocols.habits import straight
 from interchange._streams.handles import stream_handle
-from interchange._streams.ordering import home_of, note_consumer, note_ready, order_before
+from interchange._streams.ordering import home_of, make_ready, note_ready
 from interchange._streams.rules import (
     NO_SYNC,
     PER_THREAD_DEFAULT_STREAM,
     STREAM_RULES,
     check_stream,
+    may_be_stream,
     streams_of,
 )
-from interchange._streams.work import Work, work_of
+from interchange._streams.work import Work
 from interchange._terms.devices import NAMES, Device, is_index
 from interchange._terms.dtypes import DType
 from interchange._terms.errors import (
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from interchange._terms.typing import SupportsDLPack
 
 _DLPACK = "from_dlpack()"
-_HANDLES_END = 2**64
 _ASARRAY = "asarray()"
 
 
@@ -105,12 +105,10 @@ def from_dlpack(
     target = None if device is None else Device.of(device, _DLPACK)
     handle = stream_handle(stream, _DLPACK)
     if type(x) is Array:
-        dlpack.settle(x.__copy__(), copy=None, assume_writable=assume_writable, call=_DLPACK)
-        moves = copy is True or target not in {None, x.device}
-        array = x.__copy__() if moves else on_stream(x, handle, stream, _DLPACK)
+        array = x.__copy__()
     elif type(x) is PyCapsule:
         if handle is not None:
-            check_stream_of_capsule(x, handle)
+            _check_stream_of_capsule(x, handle)
         array = _core.take(x, None, Array, _DLPACK)
         note_ready(array, handle, stream, _DLPACK)
     else:
@@ -118,15 +116,18 @@ def from_dlpack(
             x, Array, device=target, copy=copy, stream=handle, keep=stream, call=_DLPACK
         )
     needs_copy = dlpack.settle(array, copy=copy, assume_writable=assume_writable, call=_DLPACK)
-    return place(array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=_DLPACK)
+    moves = needs_copy or target not in {None, array.device}
+    if type(x) is Array and stream is not None and not moves:  # who moves memory orders it
+        make_ready(array, handle, stream, _DLPACK)
+    return _place(array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=_DLPACK)
 
 
-def check_stream_of_capsule(capsule: Any, handle: int) -> None:
+def _check_stream_of_capsule(capsule: Any, handle: int) -> None:
     """Refuse a stream that is none on the device of a capsule, before the capsule is consumed.
 
     Handles are the same everywhere; 0, 1 and 2 are what devices differ about.
     """
-    if not NO_SYNC <= handle < _HANDLES_END:
+    if not may_be_stream(handle):
         what = f"stream={show(handle)} is not a stream on any device"
         raise StreamError(_DLPACK, what, "DLP-STREAM-2")
     if not 0 <= handle <= PER_THREAD_DEFAULT_STREAM:
@@ -136,7 +137,7 @@ def check_stream_of_capsule(capsule: Any, handle: int) -> None:
         check_stream(handle, Device(where), _DLPACK)
 
 
-def place(
+def _place(
     array: Array,
     target: Device | None,
     *,
@@ -152,18 +153,15 @@ def place(
         array = moved
     if not needs_copy:
         return array
-    handle = stream_handle(stream, call) if array.device.type in STREAM_RULES else None
-    return memory.copy_array(array, Array, "C", call, handle)
+    named = stream if array.device.type in STREAM_RULES else None
+    return memory.copy_array(array, Array, "C", call, named)
 
 
 def on_stream(array: Array, handle: int | None, keep: Any, call: str) -> Array:
     """Return an alias of an Array that is ready on a stream, or where it was if none is named."""
     alias = array.__copy__()
-    streams = streams_of(array.device)
-    if keep is not None and streams is not None:
-        consumer = check_stream(handle, streams, call)
-        order_before(array, consumer, call)
-        note_consumer(alias, consumer, keep, call, work_of(array))
+    if keep is not None:
+        make_ready(alias, handle, keep, call)
     return alias
 
 
@@ -296,7 +294,7 @@ def asarray(
         what = f"{type(x).__name__} has elements of {array.dtype}, wanted {wanted}"
         raise UnsupportedDTypeError(_ASARRAY, what, "IX-CAST-1")
     needs_copy = copy is True and not copied
-    return place(array, target, copy=copy, needs_copy=needs_copy, call=_ASARRAY)
+    return _place(array, target, copy=copy, needs_copy=needs_copy, call=_ASARRAY)
 
 
 def import_ordered(x: Any, stream: Any, call: str) -> Array:

@@ -20,7 +20,6 @@ from interchange._terms.errors import (
     DriverUnavailableError,
     ExchangeError,
     InterchangeError,
-    NoProtocolError,
     UnsupportedDeviceError,
     UnsupportedDTypeError,
     error_for,
@@ -78,8 +77,8 @@ class Published(Work):
         Where the memory is.
     unsynced : str
         What to make of a record below version 3: one of `UNSYNCED`.
-    hint : DType or None
-        What the elements are, if somebody said so.
+    hint : object
+        What the elements are, where the type string alone did not tell: a dtype, or None.
     """
 
     __slots__ = ("device", "first", "hint", "unsynced")
@@ -91,7 +90,7 @@ class Published(Work):
         device: Device,
         ordinal: int,
         unsynced: str,
-        hint: DType | None,
+        hint: Any,
     ) -> None:
         self.stream = first.stream
         self.ordinal = ordinal
@@ -106,9 +105,8 @@ class Published(Work):
         """Return the stream to wait for, as the producer says now."""
         if self.keep is None:
             return self.as_said_here(self.at_import(call))
-        hint = self.hint or getattr(self.keep, "dtype", None)
         raw = _mended(getattr(self.keep, ATTRIBUTE, None), self.keep)
-        now = read_record(raw, hint, call)
+        now = read_record(raw, self.hint, call)
         if now[:_SAID_OF_MEMORY] != self.first[:_SAID_OF_MEMORY]:
             before, after = _describe(self.first), _describe(now)
             what = f"{type(self.keep).__name__} said {before}, and now {after}"
@@ -213,13 +211,15 @@ def import_record(
     """
     if x is not None and type(x).__module__ not in _plain:
         raw = _mended(raw, x)
+    hint: Any = dtype
     try:
         record = parse_record(raw)
         form = _forms[record[2:5]]  # shape, strides, typestr
         if dtype is not None or record.mask is not None or record.descr is not None:
             raise KeyError  # noqa: TRY301 - the exception
     except (KeyError, BrokenRule):
-        record, form = _read_carefully(raw, x, dtype, call)
+        hint = getattr(x, "dtype", None) if dtype is None else dtype
+        record, form = _read_carefully(raw, dtype, hint, call)
     spec, low, high = form
     ptr = record.ptr
     if not ptr or not spec.layout.size:
@@ -235,7 +235,7 @@ def import_record(
         spec = Spec(spec.dtype, device, spec.layout)
     tensor = _core.describe(ptr, spec, READ_ONLY if record.readonly else 0, owner, owner, cls)
     if sync:
-        tensor._work = Published(x, record, spec.device, ordinal, unsynced, dtype)
+        tensor._work = Published(x, record, spec.device, ordinal, unsynced, hint)
     return tensor
 
 
@@ -265,10 +265,9 @@ def _find_driver(call: str) -> Driver:
 
 
 def _read_carefully(
-    raw: Any, x: Any, dtype: DType | None, call: str
+    raw: Any, dtype: DType | None, hint: Any, call: str
 ) -> tuple[InterfaceRecord, _Form]:
     """Read a record that is new, or that has what is refused."""
-    hint = dtype if dtype is not None else getattr(x, "dtype", None)
     record = read_record(raw, hint, call)
     if record.mask is not None:
         raise ExchangeError(call, f"mask is {show(record.mask)}", "CAI-MASK-1")
@@ -379,18 +378,3 @@ _NO_NAME: Final = "exchange it through DLPack, or view it as unsigned integers o
 def typestr_of(dtype: DType) -> TypeStr | None:
     """Return the type string of an element, that of two bytes for bfloat16, or None."""
     return _BFLOAT16 if dtype.name == "bfloat16" else dtype.typestr
-
-
-def record_of(x: Any, call: str) -> Any:
-    """Return the record of an object; the attribute is read once.
-
-    Raises
-    ------
-    NoProtocolError
-        `x` has no such attribute (CAI-ATTR-1).
-    """
-    raw = getattr(x, ATTRIBUTE, None)
-    if raw is None:
-        what = f"{type(x).__name__} has no {ATTRIBUTE}"
-        raise NoProtocolError(call, what, "CAI-ATTR-1", "pass device memory, or use asarray()")
-    return raw

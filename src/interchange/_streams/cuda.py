@@ -276,14 +276,9 @@ class CudaDriver(CudaMemory):
         with self._in_context(self._context_on(ordinal, call), call):
             yield
 
-    def on_stream(
-        self, stream: int, ordinal: int, call: str
-    ) -> contextlib.AbstractContextManager[int]:
-        """Make the context of a stream current, and restore what was."""
-        return self._on_stream(stream, ordinal, call)
-
     @contextlib.contextmanager
-    def _on_stream(self, stream: int, ordinal: int, call: str) -> Iterator[int]:
+    def on_stream(self, stream: int, ordinal: int, call: str) -> Iterator[int]:
+        """Make the context of a stream current, and restore what was."""
         with self.on_device(ordinal, call):
             context = self._find_context(stream, ordinal, call)
             with self._in_context(context, call):

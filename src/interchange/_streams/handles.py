@@ -13,6 +13,8 @@ from typing import Any, Final
 from interchange._terms.devices import is_index, is_pair
 from interchange._terms.errors import StreamError, show
 
+from .rules import HANDLES_END
+
 ATTRIBUTES: Final = {
     "cuda_stream": "PyTorch, Warp",
     "ptr": "CuPy",
@@ -21,7 +23,6 @@ ATTRIBUTES: Final = {
 """Attribute with a stream's handle -> whose streams have it; asked in this order."""
 
 _HANDLE_TYPES: Final = frozenset({"CUstream", "cudaStream_t", "hipStream_t", "ihipStream_t"})
-_HANDLES_END: Final = 2**64
 _VERSION: Final = 0  # of the protocol
 
 
@@ -70,7 +71,7 @@ def stream_handle(stream: Any, call: str) -> int | None:
             handle = _by_attribute(stream)
     if handle is None:
         raise _refuse(call, stream, "is no int")
-    if not 0 <= handle < _HANDLES_END:
+    if not 0 <= handle < HANDLES_END:
         raise _refuse(call, stream, f"has the handle {show(handle)}")
     return handle or None  # the null handle is the device's default stream
 

@@ -13,7 +13,7 @@ from interchange._terms.devices import ordinal_of
 from interchange._terms.errors import DriverUnavailableError, ExchangeError, InterchangeError
 
 from .driver import driver_of
-from .rules import NO_SYNC, PER_THREAD_DEFAULT_STREAM, STREAM_RULES, check_stream
+from .rules import NO_SYNC, PER_THREAD_DEFAULT_STREAM, STREAM_RULES, check_stream, streams_of
 from .work import Ready, work_of
 
 if TYPE_CHECKING:
@@ -139,6 +139,39 @@ def note_ready(tensor: Any, stream: int | None, keep: Any, call: str) -> None:
     ready = check_stream(stream, device, call)
     if ready != NO_SYNC:
         tensor._work = Ready(ready, home_of(device, ready, call), keep)
+
+
+def make_ready(
+    tensor: Any, stream: int | None, keep: Any, call: str, *, fresh: bool = False
+) -> None:
+    """Make a stream wait for the work on a tensor, and note that it does.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Changed in place; nothing is done where its device has no streams.
+    stream : int or None
+        The consumer's stream; None for the standard's default.
+    keep : object
+        What the handle was taken from, kept alive with the memory.
+    call : str
+        Named in errors.
+    fresh : bool
+        Whether the producer said where work is pending a moment ago, and need not be asked again.
+    """
+    device, work = tensor._spec.device, work_of(tensor)
+    streams = streams_of(device)
+    if streams is None:
+        return
+    consumer = check_stream(stream, streams, call)
+    if fresh and work is not None and consumer != NO_SYNC:
+        producer = work.at_import(call)
+        if producer is not None:
+            where = home_of(device, consumer, call)
+            order_streams(device, producer, consumer, work.ordinal, call, where)
+    else:
+        order_before(tensor, consumer, call)
+    note_consumer(tensor, consumer, keep, call, work)
 
 
 def note_consumer(

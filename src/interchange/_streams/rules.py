@@ -21,7 +21,18 @@ PER_THREAD_DEFAULT_STREAM: Final = 2
 NO_SYNC: Final = -1
 
 
-_HANDLES_END: Final = 2**64
+HANDLES_END: Final = 2**64
+
+
+def may_be_stream(number: int) -> bool:
+    """Whether a number is within the range of streams, on whatever device.
+
+    Examples
+    --------
+    >>> may_be_stream(-1), may_be_stream(-2)
+    (True, False)
+    """
+    return NO_SYNC <= number < HANDLES_END
 
 
 class StreamRule(NamedTuple):
@@ -113,7 +124,7 @@ def check_stream(stream: object, device: Device, call: str) -> int | None:
     if rule is None:
         what = f"stream={number} on {device}, which has no streams"
         raise StreamError(call, what, "DLP-STREAM-1")
-    if not NO_SYNC <= number < _HANDLES_END or number in rule.forbidden:
+    if not may_be_stream(number) or number in rule.forbidden:
         what = f"stream={number} is not a stream on {device}"
         raise StreamError(call, what, rule.rule)
     return int(number)
@@ -173,7 +184,7 @@ class Duties(NamedTuple):
     rows: tuple[Duty, ...]
 
 
-_LONGEST: Final = _HANDLES_END - 1
+_LONGEST: Final = HANDLES_END - 1
 _CONSUMERS: Final = "the consumer's, on which it will work"
 
 # Words that recur below.
@@ -207,7 +218,7 @@ _CUDA_DUTIES: Final = (
     Duty("2", (PER_THREAD_DEFAULT_STREAM,), _PER_THREAD, _WAITS, _SAME_THREAD, "DLP-STREAM-6"),
     Duty("> 2", (3, _LONGEST), _HANDLE, _WAITS, _WORKS, "DLP-STREAM-7"),
     Duty("< -1", (-2, -_LONGEST), _NOTHING, _REFUSES, _NEVER, "DLP-STREAM-2", is_legal=False),
-    Duty(">= 2**64", (_HANDLES_END,), _TOO_LONG, _REFUSES, _NEVER, "DLP-STREAM-2", is_legal=False),
+    Duty(">= 2**64", (HANDLES_END,), _TOO_LONG, _REFUSES, _NEVER, "DLP-STREAM-2", is_legal=False),
 )
 
 _ROCM_DUTIES: Final = (
@@ -218,7 +229,7 @@ _ROCM_DUTIES: Final = (
     Duty("2", (2,), _OF_CUDA, _REFUSES, _NEVER, "DLP-STREAM-3", is_legal=False),
     Duty("> 2", (3, _LONGEST), _HANDLE, _WAITS, _WORKS, "DLP-STREAM-7"),
     Duty("< -1", (-2, -_LONGEST), _NOTHING, _REFUSES, _NEVER, "DLP-STREAM-3", is_legal=False),
-    Duty(">= 2**64", (_HANDLES_END,), _TOO_LONG, _REFUSES, _NEVER, "DLP-STREAM-3", is_legal=False),
+    Duty(">= 2**64", (HANDLES_END,), _TOO_LONG, _REFUSES, _NEVER, "DLP-STREAM-3", is_legal=False),
 )
 
 _HOST_DUTIES: Final = (
@@ -232,7 +243,7 @@ _HOST_DUTIES: Final = (
     ),
     Duty(
         "any int",
-        (-_HANDLES_END, -1, 0, 1, 2, 3, _HANDLES_END),
+        (-HANDLES_END, -1, 0, 1, 2, 3, HANDLES_END),
         "nothing, for it is meant for a device",
         _REFUSES,
         "never sends it, not even -1",
@@ -278,7 +289,7 @@ _CAI_DUTIES: Final = (
     Duty("< 0", (-1, -2), _NOTHING, "never publishes it", _REFUSES, "CAI-STREAM-1", is_legal=False),
     Duty(
         ">= 2**64",
-        (_HANDLES_END,),
+        (HANDLES_END,),
         _NOTHING,
         "never publishes it",
         _REFUSES,

@@ -1,0 +1,24 @@
+"""What the tests of `convert` stand on: a library of their own."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import pytest
+
+from interchange._doors import exports
+
+MINE = "library_of_this_test"
+
+
+@pytest.fixture
+def library(monkeypatch):
+    """A library of our own, which forgets read-only, and what it was given."""
+    module = types.ModuleType(MINE)
+    module.given = []
+    module.answer = module.given.append
+    monkeypatch.setitem(sys.modules, MINE, module)
+    row = exports.Target(MINE, lambda m, array: m.answer(array), keeps_readonly=False)
+    monkeypatch.setitem(exports.TARGETS, MINE, row)
+    return module
