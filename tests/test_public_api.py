@@ -87,7 +87,7 @@ def _members(cls):
 
 def _is_ours(cls):
     """Return whether a class is defined here."""
-    return cls.__module__.partition(".")[0] == "interchange"
+    return cls.__module__.partition(".")[0] in {"interchange", "interchange_conformance"}
 
 
 def _lines_of_class(where, cls):

@@ -121,7 +121,7 @@ def test_a_foreign_major_is_not_read_past_its_head(run_isolated):
 import ctypes, mmap, struct
 import interchange as ix
 from interchange.abi import capsules
-from interchange.testing._structs import COUNTING_DELETER
+from interchange_conformance.zoo.structs import COUNTING_DELETER
 PAGE = mmap.PAGESIZE
 pages = mmap.mmap(-1, 2 * PAGE)
 start = ctypes.addressof(ctypes.c_char.from_buffer(pages))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import find, given
 
 from interchange.testing import strategies
-from interchange.testing._memory import c_strides, itemsize
+from interchange_conformance.zoo.memory import c_strides, itemsize
 
 np = pytest.importorskip("numpy")
 

@@ -29,22 +29,30 @@ Examples
 'DLP-SHAPE-2'
 """
 
-from ._cases import Case, legal, zoo
-from ._kinds import (
+from interchange_conformance.zoo import (
+    AS_IS,
+    ELEMENTS,
     SIGNATURES,
     AnyKeyword,
     Bare,
+    Call,
+    Case,
+    Claim,
+    Description,
     Deviceless,
+    Loan,
+    Manners,
+    Memory,
     Opaque,
     Producer,
+    Source,
     Speechless,
     StreamOnly,
     claiming,
     host,
+    legal,
+    zoo,
 )
-from ._memory import ELEMENTS, Memory
-from ._source import AS_IS, Call, Manners, Source
-from ._structs import Claim, Description, Loan
 
 __all__ = [
     "AS_IS",

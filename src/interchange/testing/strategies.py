@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from hypothesis import strategies as st
-
-from ._kinds import Producer, host
-from ._memory import ELEMENTS, itemsize
+from interchange_conformance.zoo.kinds import Producer, host
+from interchange_conformance.zoo.memory import ELEMENTS, itemsize
 
 if TYPE_CHECKING:
-    from ._memory import Ints
-    from ._source import Source
+    from interchange_conformance.zoo.memory import Ints
+    from interchange_conformance.zoo.source import Source
 
 MOST_AXES: Final = 6
 _MOST_EXTENT: Final = 4

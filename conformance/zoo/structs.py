@@ -32,7 +32,7 @@ from interchange.abi.dlpack import (
 )
 
 if TYPE_CHECKING:
-    from ._memory import Element, Ints, Memory
+    from .memory import Element, Ints, Memory
 
 Destructor = Literal["held", "numpy"] | None
 

@@ -14,14 +14,14 @@ from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_READ_ONLY,
 )
 
-from ._memory import c_strides
-from ._structs import Description, Loan
+from .memory import c_strides
+from .structs import Description, Loan
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ._memory import Memory
-    from ._structs import Destructor
+    from .memory import Memory
+    from .structs import Destructor
 
 AS_IS: Final[Any] = type("AsIs", (), {"__repr__": lambda _: "AS_IS"})()
 """What an honest producer would say there."""

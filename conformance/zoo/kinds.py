@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
-from ._memory import ELEMENTS, Memory, c_strides, itemsize, reach
-from ._source import Source
-from ._structs import Description
+from .memory import ELEMENTS, Memory, c_strides, itemsize, reach
+from .source import Source
+from .structs import Description
 
 if TYPE_CHECKING:
-    from ._memory import Element, Ints
+    from .memory import Element, Ints
 
 S = TypeVar("S", bound=Source)
 

@@ -16,13 +16,13 @@ from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_READ_ONLY,
 )
 
-from ._kinds import SIGNATURES, Deviceless, Speechless, claiming, host
-from ._structs import Claim
+from .kinds import SIGNATURES, Deviceless, Speechless, claiming, host
+from .structs import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._source import Source
+    from .source import Source
 
 
 class Case(NamedTuple):
