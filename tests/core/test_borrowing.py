@@ -7,11 +7,11 @@ import sys
 
 import numpy as np
 import pytest
+from interchange_conformance.zoo.structs import COUNTING_DELETER
 
 import interchange as ix
 from interchange._core import _borrow
 from interchange.testing import producers
-from interchange_conformance.zoo.structs import COUNTING_DELETER
 
 NEWEST = {"max_version": (1, 3)}
 BLOCK = np.zeros(64, np.uint8)

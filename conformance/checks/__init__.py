@@ -1,0 +1,4 @@
+"""The checks: one module per area, each check a function of a door.
+
+Source: `interchange.abi.RULES`; every check names its clause.
+"""

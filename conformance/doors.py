@@ -1,0 +1,156 @@
+"""The two doors through which checks see a subject, and a third for functions.
+
+Source: interchange.  A door adds to the subject's own functions what every check would otherwise
+have to do: to tell what the library lacks from what it does wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .findings import BrokenSubjectError, CannotMakeError, Found, NotApplicable
+from .opening import Opened
+
+if TYPE_CHECKING:
+    from .subject import Subject
+
+    Shape = tuple[int, ...]
+
+SHAPE = (2, 3)
+"""Shape of an array of which nothing special is asked [elements]."""
+
+
+def collect() -> None:
+    """Let go of what nobody refers to, cycles included."""
+    for _ in range(2):
+        gc.collect()
+
+
+class _Door:
+    """What the doors share.
+
+    Attributes
+    ----------
+    subject : Subject
+        What is judged.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+
+    def _need(self, name: str) -> Any:
+        """Return a function of the subject, or say that it has none."""
+        function = getattr(self.subject, name)
+        if function is None:
+            raise NotApplicable(f"the subject describes no {name}()")
+        return function
+
+
+class ProducerDoor(_Door):
+    """A library that makes arrays."""
+
+    def make(
+        self,
+        shape: Shape = SHAPE,
+        dtype: str = "float32",
+        *,
+        device: str = "cpu",
+        readonly: bool = False,
+    ) -> Any:
+        """Return an array of the library.
+
+        Raises
+        ------
+        NotApplicable
+            The library has no such arrays.
+        BrokenSubjectError
+            The subject's ``make`` raised something else.
+        """
+        make = self._need("make")
+        try:
+            return make(shape, dtype, device, readonly)
+        except CannotMakeError as error:
+            raise NotApplicable(f"no {dtype} of shape {shape} on {device}: {error}") from error
+        except Exception as error:
+            words = f"make({shape}, {dtype!r}, {device!r}, {readonly})"
+            raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
+
+    def export(self, x: Any, **keywords: Any) -> Any:
+        """Return what ``x.__dlpack__(**keywords)`` returns.
+
+        Raises
+        ------
+        NotApplicable
+            The library's arrays have no ``__dlpack__``.
+        """
+        method = getattr(x, "__dlpack__", None)
+        if method is None:
+            raise NotApplicable(f"{type(x).__name__} has no __dlpack__")
+        return method(**keywords)
+
+    def open(self, x: Any, **keywords: Any) -> Opened:
+        """Export an array and open the capsule."""
+        return Opened(self.export(x, **keywords))
+
+    def open_newest(self, x: Any, **keywords: Any) -> Opened:
+        """Export an array as the newest struct that it has: with ``max_version``, else without."""
+        try:
+            return self.open(x, max_version=(1, 3), **keywords)
+        except TypeError:
+            return self.open(x, **keywords)
+
+    def generations(self, x: Any) -> list[Opened]:
+        """Return the array's capsules of each generation that it exports without refusing."""
+        found: list[Opened] = []
+        for keywords in ({}, {"max_version": (1, 3)}):
+            with contextlib.suppress(BufferError, TypeError):
+                found.append(self.open(x, **keywords))
+        return found
+
+
+class ConsumerDoor(_Door):
+    """A library that takes arrays of others."""
+
+    def take(self, x: Any) -> Any:
+        """Return the library's array on the memory of `x`; what it raises comes through."""
+        return self._need("take")(x)
+
+    def take_cai(self, x: Any) -> Any:
+        """Return the library's array on the memory of an object with the CUDA interface."""
+        return self._need("take_cai")(x)
+
+    def values(self, y: Any) -> list[Any]:
+        """Return the elements of a taken array as the library reads them, in C order."""
+        return list(self._need("read")(y))
+
+    def refusal(self, x: Any, *, by: str = "take") -> Exception:
+        """Return the error with which the library refuses `x`.
+
+        Raises
+        ------
+        Found
+            It took it.
+        """
+        try:
+            y = self._need(by)(x)
+        except NotApplicable:
+            raise
+        except Exception as error:  # noqa: BLE001 - which class it is, the checks look at
+            return error
+        raise Found(f"{x!r:.300} was taken, as {type(y).__name__}")
+
+
+class FunctionsDoor(_Door):
+    """A library that offers the functions of interchange."""
+
+    @property
+    def namespace(self) -> Any:
+        """The module that has them."""
+        return importlib.import_module(self._need("functions"))
+
+
+DOORS = {"producer": ProducerDoor, "consumer": ConsumerDoor, "functions": FunctionsDoor}
+"""Role -> its door."""

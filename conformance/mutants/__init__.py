@@ -1,0 +1,9 @@
+"""Mutants: subjects that break one rule on purpose, each with an honest twin.
+
+Source: the rule book.  They show that a check can fail, and that it fails for its rule: every check
+has a mutant that it catches, and passes the mutant's twin.
+"""
+
+from .model import MUTANTS, Mutant, load_mutants, mutant
+
+__all__ = ["MUTANTS", "Mutant", "load_mutants", "mutant"]

@@ -1,0 +1,207 @@
+"""The registry of checks: what each one is about, where its rule comes from, how it is run.
+
+Source: `interchange.abi.RULES` for the rules; each check names the clause that it reads.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeVar, get_args
+
+from interchange.abi import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+F = TypeVar("F")
+
+Severity = Literal["MUST", "SHOULD", "QUIRK"]
+"""MUST: breaking it loses data or crashes; SHOULD: it surprises; QUIRK: allowed, peers differ."""
+Role = Literal["producer", "consumer", "functions"]
+Where = Literal["host", "cuda"]
+
+
+class Decorator(Protocol):
+    """What `area` returns: the decorator of the checks of one area."""
+
+    def __call__(
+        self,
+        rule: str,
+        *,
+        source: str,
+        severity: Severity | None = None,
+        cases: Mapping[str, Any] | None = None,
+        on: Where = "host",
+        fresh: bool = False,
+        seconds: float = 10.0,
+    ) -> Callable[[F], F]:
+        """Register a function as a check of a rule."""
+
+
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
+
+AREAS: Final[Mapping[str, str]] = {
+    "capsule": "Capsule form",
+    "negotiation": "Negotiation",
+    "lifetime": "Lifetime",
+    "readonly": "Read-only memory",
+    "copies": "Copies",
+    "streams": "Streams",
+    "devices": "Devices",
+    "cai": "CUDA Array Interface",
+    "host": "Buffers and array interface",
+    "exchange-api": "C exchange API",
+    "errors": "Errors",
+    "functions": "Functions of the namespace",
+}
+"""Key of an area -> its heading."""
+
+CHECKS: Final[dict[str, Check]] = {}
+"""Name of a check -> the check, in the order of their modules."""
+
+
+class Check(NamedTuple):
+    """One thing that is looked at.
+
+    Attributes
+    ----------
+    name : str
+        Name of its function, unique.
+    rule : str
+        Id of the rule.
+    role : {"producer", "consumer", "functions"}
+        What kind of subject it judges: the name of the function's first parameter.
+    area : str
+        A key of `AREAS`.
+    severity : {"MUST", "SHOULD", "QUIRK"}
+        That of the rule, unless the clause that the check reads is weaker.
+    source : str
+        The document and the clause.
+    claim : str
+        What ought to hold: the first line of the docstring.
+    advice : str
+        What somebody can do who fails it: the rest of the docstring.
+    function : callable
+        ``function(door)`` or ``function(door, case)``; raises `Found` or `NotApplicable`.
+    cases : mapping
+        Name of a case -> its value; empty where there are none.
+    on : {"host", "cuda"}
+        What it needs: nothing, or a CUDA driver, which may be the emulated one.
+    fresh : bool
+        Whether it is run in an interpreter of its own, whose end is part of the check.
+    seconds : float
+        After how long it is cut [seconds].
+    """
+
+    name: str
+    rule: str
+    role: Role
+    area: str
+    severity: Severity
+    source: str
+    claim: str
+    advice: str
+    function: Callable[..., None]
+    cases: Mapping[str, Any]
+    on: Where
+    fresh: bool
+    seconds: float
+
+    def items(self) -> Iterator[str]:
+        """Yield what is run: the check's name, or that with each case in brackets."""
+        if not self.cases:
+            yield self.name
+        for case in self.cases:
+            yield f"{self.name}[{case}]"
+
+
+def area(key: str) -> Decorator:
+    """Return the decorator `check` for one area.
+
+    Parameters
+    ----------
+    key : str
+        A key of `AREAS`.
+
+    Examples
+    --------
+    >>> check = area("capsule")
+    """
+    AREAS[key]  # an unknown area is a mistake of ours: KeyError
+
+    def check(
+        rule: str,
+        *,
+        source: str,
+        severity: Severity | None = None,
+        cases: Mapping[str, Any] | None = None,
+        on: Where = "host",
+        fresh: bool = False,
+        seconds: float = 10.0,
+    ) -> Callable[[F], F]:
+        """Register a function as a check of a rule."""
+
+        def register(function: Any) -> Any:
+            claim, _, advice = inspect.cleandoc(function.__doc__ or "").partition("\n")
+            role: Any = next(iter(inspect.signature(function).parameters))
+            _add(
+                Check(
+                    function.__name__, rule, role, key, severity or RULES[rule].severity, source,
+                    claim, " ".join(advice.split()), function, dict(cases or {}), on, fresh, seconds
+                )
+            )  # fmt: skip
+            return function
+
+        return register
+
+    return check
+
+
+def _add(check: Check) -> None:
+    """Add a check, unless something is wrong with how it is described."""
+    if check.name in CHECKS:
+        raise ValueError(f"there are two checks named {check.name}")
+    if check.role not in ROLES:
+        raise ValueError(f"{check.name}: the first parameter is one of {', '.join(ROLES)}")
+    if not (check.claim and check.advice):
+        raise ValueError(f"{check.name}: the docstring has a claim, a blank line and an advice")
+    CHECKS[check.name] = check
+
+
+def load_checks() -> Mapping[str, Check]:
+    """Import every module of checks, and return the registry.
+
+    Examples
+    --------
+    >>> all(check.rule in RULES for check in load_checks().values())
+    True
+    """
+    from . import checks
+
+    for module in sorted(found.name for found in pkgutil.iter_modules(checks.__path__)):
+        importlib.import_module(f"{checks.__name__}.{module}")
+    return CHECKS
+
+
+def find_item(item: str) -> tuple[Check, str | None]:
+    """Return the check and the case of an item.
+
+    Parameters
+    ----------
+    item : str
+        As `Check.items` gives it.
+
+    Raises
+    ------
+    KeyError
+        There is no such item.
+    """
+    name, bracket, rest = item.partition("[")
+    check = CHECKS[name]
+    case = rest[:-1] if bracket else None
+    if (case is None) == bool(check.cases) or (case is not None and case not in check.cases):
+        raise KeyError(item)
+    return check, case
