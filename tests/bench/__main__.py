@@ -1,7 +1,8 @@
 """Time every case in several processes and print the table: ``python tests/bench``.
 
 ``--check`` exits with 1 when a case is over its budget; ``--quick`` only sees that all cases run.
-``--cuda`` times device memory on the emulated CUDA driver, which needs the extra ``interop``.
+``--cuda`` times device memory on the emulated CUDA driver, ``--cuda=real`` on this machine's; both
+need the extra ``interop``.
 The verdict of a case is the median over processes of the median ratio over rounds.
 """
 
@@ -26,19 +27,19 @@ from paired import compare  # noqa: E402 - as above
 CUDA_CASES = tuple(Case(*row) for row in CUDA_ROWS)
 
 
-def measure(cuda: bool, rounds: int, count: int) -> dict[str, tuple[float, float, float]]:
+def measure(cuda: str | None, rounds: int, count: int) -> dict[str, tuple[float, float, float]]:
     """Return ratio, subject [ns] and yardstick [ns] of every case, in this process."""
-    names = make_cuda_names() if cuda else make_names()
+    names = make_cuda_names(cuda) if cuda else make_names()
     return {
         case.name: tuple(compare(case.subject, case.yardstick, names, rounds=rounds, count=count))
         for case in (CUDA_CASES if cuda else CASES)
     }
 
 
-def measure_in_child(cuda: bool, rounds: int, count: int) -> dict[str, list[float]]:
+def measure_in_child(cuda: str | None, rounds: int, count: int) -> dict[str, list[float]]:
     """Return the same, from a process of its own."""
     command = [sys.executable, str(HERE), "--child", f"--rounds={rounds}", f"--count={count}"]
-    command += ["--cuda"] if cuda else []
+    command += [f"--cuda={cuda}"] if cuda else []
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -74,7 +75,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--cuda", action="store_true")
+    parser.add_argument("--cuda", nargs="?", const="emulated", choices=("emulated", "real"))
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:

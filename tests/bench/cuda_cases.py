@@ -1,4 +1,4 @@
-"""What is timed of device memory, on the emulated driver: data, one row each.
+"""What is timed of device memory, on a CUDA driver: data, one row each.
 
 Source of the budgets: the project's performance targets for the ctypes core.  The emulated driver's
 calls are cheap, so that what is compared is what both sides add to them.
@@ -62,11 +62,12 @@ class Exporter:
         }
 
 
-def make_cuda_names() -> dict[str, Any]:
-    """Return the names that the statements use; the emulated driver is loaded first."""
-    from interchange_conformance.emucuda.control import load
+def make_cuda_names(which: str = "emulated") -> dict[str, Any]:
+    """Return the names that the statements use, on the emulated driver or the ``"real"`` one."""
+    if which == "emulated":
+        from interchange_conformance.emucuda.control import load
 
-    load()
+        load()
     from cuda.bindings import driver
     from cuda.core import Device
     from cuda.core.utils import StridedMemoryView

@@ -153,14 +153,14 @@ def test_default_streams_of_managed_memory_are_the_current_devices(cuda, produce
 def test_viewable_orders_page_locked_memory_too(cuda, produce, gate):
     """Streams work on it, though DLPack sends none."""
     producer, stream, target = produce(cuda.stream()), cuda.stream(), cuda.pinned()
-    producer.ptr = cuda.pinned()
+    producer.ptr, fives = cuda.pinned(), cuda.memory(value=5)
 
     @ix.viewable("x", stream="stream")
     def read(x, stream):
         cuda.copy(target, x.ptr, stream)
 
     shut = gate(producer.published)
-    producer.write(5)
+    cuda.copy(producer.ptr, fives, producer.published)  # setting it would make the host wait
     read(producer, stream)
     shut.open()
     cuda.synchronize()

@@ -259,8 +259,9 @@ def test_memory_that_both_reach_can_be_ordered_too(cuda, produce, gate, kind):
     """Page-locked memory has no streams in DLPack, and streams work on it all the same."""
     producer, stream = produce(cuda.stream()), cuda.stream()
     producer.ptr, target = getattr(cuda, kind)(), cuda.pinned()
+    sevens = cuda.memory(value=7)
     shut = gate(producer.published)
-    producer.write(7)
+    cuda.copy(producer.ptr, sevens, producer.published)  # setting it would make the host wait
 
     array = ix.from_cai(producer, stream=stream)
     cuda.copy(target, array.ptr, stream)
