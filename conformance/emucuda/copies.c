@@ -4,7 +4,9 @@
  * does not know:
  * - asynchronous, from pageable memory: staged at the call, so that the source may be changed;
  * - asynchronous, to pageable memory: the call returns when the copy has completed;
- * - asynchronous, pinned or device memory only: fully asynchronous;
+ * - asynchronous, from host memory to host memory, of any kind: the call returns when the copy has
+ *   completed (seen on an H200 with driver 580 too: pinned to pinned behind a busy stream);
+ * - asynchronous, other copies of pinned or device memory: fully asynchronous;
  * - synchronous, to or from the host: the call returns when the copy has completed;
  * - synchronous, between device memories: the host does not wait.
  *
@@ -79,7 +81,8 @@ CUresult transfer_submit(const struct transfer *t, CUstream handle)
     if (source == PAGEABLE && !stream->capture)
         op->staged = stage(&t->source);
     CHECK(submit(stream, op));
-    bool waits = target == PAGEABLE || (t->synchronous && !(source == DEVICE && target == DEVICE));
+    bool on_host = source != DEVICE && target != DEVICE, on_device = source == DEVICE && target == DEVICE;
+    bool waits = target == PAGEABLE || on_host || (t->synchronous && !on_device);
     if (waits && !stream->capture)
         stream_synchronize(stream);
     return CUDA_SUCCESS;

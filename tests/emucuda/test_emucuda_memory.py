@@ -190,6 +190,17 @@ def test_pinned_memory_is_copied_asynchronously(cuda, streams, memory):
     assert (before, ctypes.string_at(target, SIZE)) == (b"\0", b"\7" * SIZE)
 
 
+def test_a_copy_from_host_to_host_is_done_at_return(cuda, streams):
+    """Though both are pinned, and the call is an asynchronous one."""
+    stream, _ = streams
+    source, target = pinned(cuda), pinned(cuda)
+    ctypes.memset(source, 7, SIZE)
+    cuda.emulator.delay(stream, 0.02)
+    cuda.cuMemcpyAsync(target, source, SIZE, stream)
+
+    assert ctypes.string_at(target, SIZE) == b"\7" * SIZE
+
+
 def test_a_synchronous_copy_to_the_host_waits_for_blocking_streams(cuda, memory):
     """It works in the legacy stream."""
     stream = cuda.stream(blocking=True)

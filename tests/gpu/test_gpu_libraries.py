@@ -226,6 +226,7 @@ def test_jax_hands_over_and_takes():
 def test_numba_kernels_run_on_borrowed_memory():
     """A kernel on our stream, and the producer's next one after it."""
     pytest.importorskip("numba")
+    np = pytest.importorskip("numpy")
     from numba import cuda
 
     if not cuda.is_available():
@@ -239,7 +240,7 @@ def test_numba_kernels_run_on_borrowed_memory():
 
     producer, consumer = cuda.stream(), cuda.stream()
     x = cuda.device_array(COUNT, "float32", stream=producer)
-    x.copy_to_device([1.0] * COUNT, stream=producer)
+    x.copy_to_device(np.ones(COUNT, "float32"), stream=producer)
     with ix.borrow(x, stream=consumer, writable=True) as array:
         view = cuda.as_cuda_array(ix.to_cai(array), sync=False)
         add[COUNT // 256, 256, consumer](view, 2.0)
