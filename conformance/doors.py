@@ -78,6 +78,25 @@ class ProducerDoor(_Door):
             words = f"make({shape}, {dtype!r}, {device!r}, {readonly})"
             raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
 
+    def make_on(self, stream: int, shape: Shape = SHAPE, dtype: str = "float32") -> Any:
+        """Return an array of CUDA memory on which work may be pending on a stream, a handle.
+
+        Raises
+        ------
+        NotApplicable
+            The library has no such arrays.
+        BrokenSubjectError
+            The subject's ``make_on`` raised something else.
+        """
+        make_on = self._need("make_on")
+        try:
+            return make_on(stream, shape, dtype)
+        except CannotMakeError as error:
+            raise NotApplicable(f"no {dtype} of shape {shape} on a stream: {error}") from error
+        except Exception as error:
+            words = f"make_on({stream:#x}, {shape}, {dtype!r})"
+            raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
+
     def export(self, x: Any, **keywords: Any) -> Any:
         """Return what ``x.__dlpack__(**keywords)`` returns.
 
@@ -118,13 +137,26 @@ class ConsumerDoor(_Door):
         """Return the library's array on the memory of `x`; what it raises comes through."""
         return self._need("take")(x)
 
+    def take_on(self, stream: int, x: Any) -> Any:
+        """Return the library's array on the memory of `x`, for use on a stream, a handle."""
+        return self._need("take_on")(stream, x)
+
     def take_cai(self, x: Any) -> Any:
         """Return the library's array on the memory of an object with the CUDA interface."""
         return self._need("take_cai")(x)
 
     def values(self, y: Any) -> list[Any]:
-        """Return the elements of a taken array as the library reads them, in C order."""
-        return list(self._need("read")(y))
+        """Return the elements of a taken array as the library reads them, in C order.
+
+        Raises
+        ------
+        NotApplicable
+            The subject raised `CannotMakeError`: the library has no way to read such memory.
+        """
+        try:
+            return list(self._need("read")(y))
+        except CannotMakeError as error:
+            raise NotApplicable(f"the elements cannot be read: {error}") from error
 
     def refusal(self, x: Any, *, by: str = "take") -> Exception:
         """Return the error with which the library refuses `x`.

@@ -44,6 +44,7 @@ ROLES: Final[tuple[Role, ...]] = get_args(Role)
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 
 AREAS: Final[Mapping[str, str]] = {
+    "subject": "The subject itself",
     "capsule": "Capsule form",
     "negotiation": "Negotiation",
     "lifetime": "Lifetime",

@@ -10,12 +10,23 @@ import inspect
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from .findings import CannotMakeError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     Shape = tuple[int, ...]
 
 HOST: Final = "cpu"
+DEVICES: Final = {
+    HOST: "host memory",
+    "cuda": "memory of the first CUDA device",
+    "cuda:1": "memory of the second CUDA device",
+    "managed": "CUDA managed memory",
+    "pinned": "page-locked memory of CUDA",
+    "rocm": "memory that says it is of the first ROCm device, with nothing pending; it need not be",
+}
+"""Name of a device, for ``make`` -> what it stands for."""
 
 
 @dataclass(frozen=True)
@@ -28,17 +39,23 @@ class Subject:
         What reports call it.
     make : callable or None
         ``make(shape, dtype, device, readonly)`` -> an array.  `shape` is a tuple of extents
-        [elements], `dtype` a name such as ``"float32"``, `device` ``"cpu"`` or ``"cuda"``,
+        [elements], `dtype` a name such as ``"float32"``, `device` a name in `DEVICES`,
         `readonly` whether its memory must refuse writes.  What the elements are does not matter.
-        Raises `CannotMakeError` for what the library has not.
+        Raises `CannotMakeError` for what the library has not, devices that are no ``"cpu"`` first
+        of all.  On a device the driver is asked for nothing before the first call, and the device
+        that was current stays it.
     take : callable or None
         ``take(x)`` -> an array of the library on the memory of `x`, an object with
         ``__dlpack__``.
     read : callable or None
         ``read(y)`` -> the elements of what `take` returned, as a flat list of numbers in C order.
+        Raises `CannotMakeError` where the library cannot read such memory here.
     write : callable or None
         ``write(y)`` tries to set the first element of what `take` returned to 1, and raises where
         that is refused.
+    take_with : callable or None
+        ``take_with(x, copy=...)`` -> as `take`, for libraries whose ``from_dlpack`` has the
+        standard's ``copy``.
     take_cai : callable or None
         ``take_cai(x)``, for objects with ``__cuda_array_interface__``.
     take_capsule : callable or None
@@ -48,10 +65,16 @@ class Subject:
     take_array_interface : callable or None
         ``take_array_interface(x)``, for objects with ``__array_interface__``.
     make_on : callable or None
-        ``make_on(stream, shape, dtype)`` -> an array of CUDA memory whose library counts `stream`,
-        a handle, as the one on which work on the array is pending.
+        ``make_on(stream, shape, dtype)`` -> an array of CUDA memory of the current device, whose
+        library counts `stream` as the one on which work on the array is pending, however it learns
+        that: from the stream that it is allocated on or used on, or that is current meanwhile.
+        `stream` is a handle, 1 for the legacy or 2 for the per-thread default stream; raises
+        `CannotMakeError` for streams that the library cannot be given.  The check then enqueues
+        writes of its own there.
     take_on : callable or None
-        ``take_on(stream, x)`` -> as `take`, for use on `stream`, a handle.
+        ``take_on(stream, x)`` -> as `take`, for use on `stream`, a handle, 1 or 2: the library is
+        told of that stream in the way that its users tell it, and nothing waits for the host.
+        `read` of the result waits for whatever it has to.
     release : callable
         ``release()`` lets the library free what it holds back, such as cached memory.
     array_type : str or None
@@ -74,6 +97,7 @@ class Subject:
     take: Callable[[Any], Any] | None = None
     read: Callable[[Any], list[Any]] | None = None
     write: Callable[[Any], object] | None = None
+    take_with: Callable[..., Any] | None = None
     take_cai: Callable[[Any], Any] | None = None
     take_capsule: Callable[[Any], Any] | None = None
     take_buffer: Callable[[Any], Any] | None = None
@@ -99,7 +123,10 @@ class Subject:
             return "unknown"
 
 
-_PARAMETERS: Final = ("shape", "dtype", "device", "readonly")
+_USUAL: Final[Mapping[str, Any]] = {
+    "shape": (2, 3), "dtype": "float32", "device": HOST, "readonly": False
+}  # fmt: skip
+"""Parameter of a raw function -> what is asked of every one; the rest it may refuse as it likes."""
 
 
 def subject_of_function(make: Callable[..., Any], name: str) -> Subject:
@@ -108,7 +135,9 @@ def subject_of_function(make: Callable[..., Any], name: str) -> Subject:
     Parameters
     ----------
     make : callable
-        Takes any of ``shape``, ``dtype``, ``device`` and ``readonly``, by these names, or nothing.
+        Takes any of ``shape``, ``dtype``, ``device`` and ``readonly``, by these names, or nothing,
+        and makes a writable float32 array of shape (2, 3) in host memory, at least.  What it raises
+        for anything else counts as `CannotMakeError`.
     name : str
         What reports call it.
 
@@ -120,12 +149,20 @@ def subject_of_function(make: Callable[..., Any], name: str) -> Subject:
     """
     parameters = inspect.signature(make).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        known: tuple[str, ...] = _PARAMETERS
+        known: Collection[str] = _USUAL
     else:
-        known = tuple(parameter for parameter in _PARAMETERS if parameter in parameters)
+        known = [parameter for parameter in _USUAL if parameter in parameters]
 
     def call(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
         given = {"shape": shape, "dtype": dtype, "device": device, "readonly": readonly}
-        return make(**{parameter: given[parameter] for parameter in known})
+        unusual = {word for word, value in given.items() if value != _USUAL[word]}
+        if unusual.difference(known):
+            raise CannotMakeError(f"the function takes no {min(unusual.difference(known))}")
+        try:
+            return make(**{word: given[word] for word in known})
+        except Exception as error:
+            if not unusual:
+                raise
+            raise CannotMakeError(f"{type(error).__name__}: {error}") from error
 
     return Subject(name, make=call)

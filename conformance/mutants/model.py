@@ -22,7 +22,8 @@ class Mutant(NamedTuple):
     Attributes
     ----------
     name : str
-        Name of its function, unique.
+        Those of its module and its function, such as ``"copies.always_copies"``; of a mutant that
+        several checks are to catch, with the check behind a slash.
     check : str
         Name of the check that is to catch it; of all its cases, at least one.
     breaks : str
@@ -60,7 +61,8 @@ def mutant(
     def register(make: Callable[[], Subject]) -> Callable[[], Subject]:
         breaks = inspect.cleandoc(make.__doc__ or "").partition("\n")[0]
         for check in checks:
-            name = make.__name__ if len(checks) == 1 else f"{make.__name__}/{check}"
+            name = f"{make.__module__.rpartition('.')[2]}.{make.__name__}"
+            name += "" if len(checks) == 1 else f"/{check}"
             if name in MUTANTS or not breaks:
                 raise ValueError(f"{name}: a mutant has a name of its own, and a docstring")
             MUTANTS[name] = Mutant(name, check, breaks, make, twin)

@@ -29,12 +29,15 @@ class Judged(NamedTuple):
         Why a failure is known; empty for every other item.
     link : str
         Where it is discussed, if anywhere.
+    releases : str
+        Releases of the library that are known to do it, such as ``">=2.1,<2.5"``.
     """
 
     verdict: Verdict
     standing: Standing
     reason: str = ""
     link: str = ""
+    releases: str = ""
 
 
 class SubjectReport(NamedTuple):

@@ -6,17 +6,18 @@ Source: interchange.
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ..doors import DOORS
 from ..findings import BrokenSubjectError, Found, NotApplicable
 from ..registry import find_item
+from .wording import shortened, words_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..findings import Status
     from ..subject import Subject
-
-_MOST: Final = 2000  # of an evidence [characters]
 
 
 def execute(item: str, subject: Subject) -> tuple[Status, str]:
@@ -32,14 +33,28 @@ def execute(item: str, subject: Subject) -> tuple[Status, str]:
     check, case = find_item(item)
     door = DOORS[check.role](subject)
     arguments = () if case is None else (check.cases[case],)
+    return settle(lambda: check.function(door, *arguments))
+
+
+def settle(work: Callable[[], object]) -> tuple[Status, str]:
+    """Return how a piece of work ended, and the evidence.
+
+    Parameters
+    ----------
+    work : callable
+        Raises what a check raises; whatever else comes out of it is a verdict, too, also what is
+        meant to end the process: the process is the work's own.
+    """
     try:
-        check.function(door, *arguments)
+        work()
     except Found as found:
-        return "fail", str(found)[:_MOST]
+        return "fail", shortened(words_of(found))
     except NotApplicable as reason:
-        return "not-applicable", str(reason)[:_MOST]
+        return "not-applicable", shortened(words_of(reason))
     except BrokenSubjectError as error:
-        return "broken-subject", str(error)[:_MOST]
-    except Exception:  # noqa: BLE001 - whatever a library raises is a verdict
-        return "raised", traceback.format_exc()[-_MOST:]
+        return "broken-subject", shortened(words_of(error))
+    except SystemExit as end:
+        return "exit", f"SystemExit({end.code!r:.200}) was raised, which ends a process"
+    except BaseException:  # noqa: BLE001 - whatever a library raises is a verdict
+        return "raised", shortened(traceback.format_exc())
     return "pass", ""

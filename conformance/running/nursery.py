@@ -1,197 +1,177 @@
-"""The nursery: a process that imports a library once, and forks a child for each check of it.
+"""The nursery: a process that imports libraries once, and forks a child for each piece of work.
 
 Source: interchange.  Requests and answers are lines of JSON on two inherited pipes, so that what a
-library prints gets in nobody's way.  A library that starts Python threads when it is imported
-cannot be forked safely: the first answer says so, and its checks are each run in a new interpreter.
+library prints gets in nobody's way.  The first request names the subjects to load, and its answer
+says what they are; one that names none makes a *cradle*, whose children load what they are asked
+about: for work that needs an interpreter of its own, and for libraries that start Python threads
+when they are imported, whose process cannot be forked safely.
 """
 
 from __future__ import annotations
 
-import contextlib
-import faulthandler
+import gc
+import importlib
 import json
 import os
-import select
-import signal
 import sys
-import tempfile
 import threading
-import time
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final
 
-from ..findings import BrokenSubjectError, on_note
+from ..exchanging import exchange
+from ..findings import BrokenSubjectError, note
 from ..registry import load_checks
-from .execution import execute
+from . import kernel
+from .children import run_in_child
+from .execution import execute, settle
+from .following import ParentGoneError
 from .loading import load_subject, roles_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from ..subject import Subject
 
-_OUTPUT: Final = 4000  # kept of what is printed [bytes]
-_GRACE: Final = 2.0  # from an answer to the end of the process [seconds]
-_TICK: Final = 0.02  # [seconds]
+    Loaded = dict[str, Subject | BrokenSubjectError]
+
+_CHUNK: Final = 65536  # read at a time [bytes]
 
 
 def main(arguments: list[str]) -> None:
-    """Serve requests until there are no more.
+    """Serve requests until there are no more, or nobody waits for the answer.
 
     Parameters
     ----------
     arguments : list of str
-        Where requests come from and answers go to (file descriptors), and the subject's spec.
+        Where requests come from and answers go to [file descriptors].
     """
-    requests = os.fdopen(int(arguments[0]), encoding="utf-8")
-    answers = os.fdopen(int(arguments[1]), "w", encoding="utf-8")
-    for line in requests:
-        request = json.loads(line)
-        sys.path[:] = request["path"]
-        break
-    load_checks()
-    subject = _introduce(arguments[2], answers)
-    if subject is None:
+    coming, going = map(int, arguments)
+    kernel.adopt_orphans()
+    kernel.leave_no_core()
+    requests = _requests(coming)
+    start = next(requests, None)
+    if start is None:
         return
-    for line in requests:
-        request = json.loads(line)
-        _say(answers, _run(request["item"], subject, request["seconds"]))
+    subjects = _begin(start, going)
+    ours = coming, going
+    for request in requests:
+        fresh = bool(request.get("ends"))
+        try:
+            answer = run_in_child(
+                _work_of(request, subjects),
+                request["seconds"],
+                before=_preparation_of(request, subjects),
+                seconds_before=request.get("loading", 0.0),
+                ends=fresh,
+                lifeline=coming,
+                private=ours,
+            )
+        except ParentGoneError:
+            return
+        _answer(going, answer)
 
 
-def _say(answers: TextIO, answer: dict[str, Any]) -> None:
+def _requests(coming: int) -> Iterator[dict[str, Any]]:
+    """Yield requests as they come."""
+    rest = b""
+    while chunk := os.read(coming, _CHUNK):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from map(json.loads, lines)
+
+
+def _answer(going: int, answer: dict[str, Any]) -> None:
     """Send one answer."""
-    answers.write(json.dumps(answer) + "\n")
-    answers.flush()
+    rest = json.dumps(answer).encode() + b"\n"
+    while rest:
+        rest = rest[os.write(going, rest) :]
 
 
-def _introduce(spec: str, answers: TextIO) -> Subject | None:
-    """Load the subject and send what it is, or why there is none."""
+def _begin(start: dict[str, Any], going: int) -> Loaded:
+    """Load what the first request names, and say what it is."""
+    sys.path[:] = start["path"]
+    load_checks()
+    subjects: Loaded = {spec: _loaded(spec) for spec in start["specs"]}
+    answers = [_described(spec, found) for spec, found in subjects.items()]
+    for module in start.get("preload", ()):
+        importlib.import_module(module)
+    forks = threading.active_count() == 1
+    gc.collect()
+    gc.freeze()  # so that children need not look through it, nor copy it, when they collect
+    _answer(going, {"subjects": answers, "forks": forks})
+    return subjects
+
+
+def _loaded(spec: str) -> Subject | BrokenSubjectError:
+    """Return a subject, or why there is none."""
     try:
-        subject = load_subject(spec)
+        return load_subject(spec)
     except BrokenSubjectError as error:
-        _say(answers, {"broken": str(error)})
-        return None
-    _say(
-        answers,
-        {
-            "name": subject.name,
-            "version": subject.version,
-            "roles": roles_of(subject),
-            "forks": threading.active_count() == 1,
-        },
-    )
-    return subject
+        return error
 
 
-# ---------------------------------------------------------------- one child
+def _described(spec: str, found: Subject | BrokenSubjectError) -> dict[str, Any]:
+    """Return what a subject is."""
+    if isinstance(found, BrokenSubjectError):
+        return {"name": spec, "broken": str(found)}
+    return {"name": found.name, "version": found.version, "roles": roles_of(found)}
 
 
-def _run(item: str, subject: Subject, seconds: float) -> dict[str, Any]:
-    """Run an item in a child of this process, and return the verdict."""
-    began = time.monotonic()
-    reading, writing = os.pipe()
-    with tempfile.TemporaryFile() as output:
-        child = os.fork()
-        if not child:
-            os.close(reading)
-            run_here(item, subject, writing, output.fileno())
-            os._exit(0)
-        os.close(writing)
-        with contextlib.suppress(OSError):
-            os.setpgid(child, child)  # both sides do, so that neither needs to wait
-        verdict = _follow(child, reading, began + seconds)
-        os.close(reading)
-        verdict["output"] = _tail(output.fileno())
-    verdict["seconds"] = round(time.monotonic() - began, 4)
-    return verdict
+# ---------------------------------------------------------------- what children do
 
 
-def run_here(item: str, subject: Subject, writing: int, output: int) -> None:
-    """Run an item in this process, which is its own, and write notes and verdict to a pipe."""
-    with contextlib.suppress(OSError):
-        os.setpgid(0, 0)
-    sys.stdout.flush()
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    faulthandler.enable(2)
+def _preparation_of(request: dict[str, Any], subjects: Loaded) -> Callable[[], object]:
+    """Return what a child does before the time of its work begins: it loads what is not there."""
 
-    def tell(line: dict[str, str]) -> None:
-        os.write(writing, json.dumps(line).encode() + b"\n")
+    def load() -> None:
+        for spec in request["specs"]:
+            if spec not in subjects:
+                note(f"importing {spec}")
+                subjects[spec] = _loaded(spec)
 
-    on_note(lambda doing: tell({"note": doing}))
-    status, evidence = execute(item, subject)
-    with contextlib.suppress(Exception):
-        sys.stdout.flush()
-        sys.stderr.flush()
-    tell({"status": status, "evidence": evidence})
+    return load
 
 
-def _follow(child: int, reading: int, deadline: float) -> dict[str, Any]:
-    """Wait for a child's verdict and its end; cut it at the deadline."""
-    received, ended = b"", None  # `ended` is 0 after a good end
-    while time.monotonic() < deadline:
-        ready, _, _ = select.select([reading], [], [], _TICK)
-        if ready:
-            chunk = os.read(reading, 65536)
-            received += chunk
-            if not chunk:
-                break
-        if _verdict_in(received):
-            deadline = min(deadline, time.monotonic() + _GRACE)
-            break
-        ended = _ended(child) if ended is None else ended
-        if ended is not None and not ready:
-            break
-    status = _wait(child, deadline) if ended is None else ended
-    return _conclude(received, status)
+def _work_of(request: dict[str, Any], subjects: Loaded) -> Callable[[], tuple[str, str]]:
+    """Return the work that is asked for, to be done in a child."""
+
+    def work() -> tuple[str, str]:
+        found = [subjects[spec] for spec in request["specs"]]
+        sound = [one for one in found if not isinstance(one, BrokenSubjectError)]
+        for one in found:
+            if isinstance(one, BrokenSubjectError):
+                return "broken-subject", str(one)
+        return _KINDS[request["kind"]](request, sound)
+
+    return work
 
 
-def _wait(child: int, deadline: float) -> int | None:
-    """Return the exit status of a child, or None if it had to be killed."""
-    while time.monotonic() < deadline:
-        if (status := _ended(child)) is not None:
-            return status
-        time.sleep(0.001)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child, signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
+def _judge(request: dict[str, Any], subjects: list[Subject]) -> tuple[str, str]:
+    """Run one item of one subject."""
+    return execute(request["item"], *subjects)
 
 
-def _ended(child: int) -> int | None:
-    """Return the wait status of a child that has ended, else None."""
-    found, status = os.waitpid(child, os.WNOHANG)
-    return status if found else None
+def _judge_many(request: dict[str, Any], _: list[Subject]) -> tuple[str, str]:
+    """Run several items in one process, each on a subject of its own; how each ended, as JSON."""
+    (spec,) = request["specs"]
+    return "pass", json.dumps([execute(item, load_subject(spec)) for item in request["items"]])
 
 
-def _verdict_in(received: bytes) -> bool:
-    """Whether the verdict is among complete lines."""
-    return b'{"status"' in received and received.endswith(b"\n")
+def _exchange(request: dict[str, Any], subjects: list[Subject]) -> tuple[str, str]:
+    """Hand an array of one subject to another."""
+    ended = "refused", ""
+
+    def work() -> None:
+        nonlocal ended
+        producer, consumer = subjects
+        ended = exchange(producer, consumer, tuple(request["devices"]))
+
+    failed = settle(work)
+    return ended if failed[0] == "pass" else failed
 
 
-def _conclude(received: bytes, status: int | None) -> dict[str, Any]:
-    """Return the verdict that a child sent, or that its end amounts to."""
-    lines = [json.loads(line) for line in received.split(b"\n")[:-1] if line]
-    verdicts = [line for line in lines if "status" in line]
-    notes = [line["note"] for line in lines if "note" in line]
-    doing = f" while {notes[-1]}" if notes else ""
-    if verdicts and (status is None or not os.WIFSIGNALED(status)):
-        return dict(verdicts[0])
-    if status is None:
-        return {"status": "hang", "evidence": f"it was still running after its time{doing}"}
-    if os.WIFSIGNALED(status):
-        name = signal.Signals(os.WTERMSIG(status)).name
-        return {"status": "crash", "evidence": f"{name} ended the process{doing}"}
-    code = os.waitstatus_to_exitcode(status)
-    return {"status": "exit", "evidence": f"the process was ended with exit code {code}{doing}"}
-
-
-def _tail(output: int) -> str:
-    """Return the end of what was printed."""
-    size = os.lseek(output, 0, os.SEEK_END)
-    os.lseek(output, max(0, size - _OUTPUT), os.SEEK_SET)
-    return os.read(output, _OUTPUT).decode("utf-8", "replace")
+_KINDS: Final = {"item": _judge, "batch": _judge_many, "exchange": _exchange}
+"""Kind of a request -> what a child does about it."""
 
 
 if __name__ == "__main__":
     main(sys.argv[1:])
+    os._exit(0)  # how a library's process ends is for checks to see, and they run in children

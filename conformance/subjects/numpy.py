@@ -1,4 +1,4 @@
-"""NumPy: host memory, both generations of DLPack.
+"""NumPy: host memory, both generations of DLPack, the buffer protocol and the array interface.
 
 Source: https://numpy.org/doc/stable/reference/arrays.interface.html
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..findings import CannotMakeError
 from ..subject import Subject
+from ._common import PLAIN, need_dtype, numpy_array
+from ._devices import need_device
 
 if TYPE_CHECKING:
     Shape = tuple[int, ...]
@@ -16,16 +17,9 @@ if TYPE_CHECKING:
 
 def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
     """Return an array."""
-    import numpy as np
-
-    if device != "cpu":
-        raise CannotMakeError("NumPy has host memory only")
-    try:
-        x = np.zeros(shape, dtype)
-    except TypeError as error:
-        raise CannotMakeError(str(error)) from error
-    x.flags.writeable = not readonly
-    return x
+    need_device(device, ("cpu",), "NumPy")
+    need_dtype(dtype, PLAIN, "NumPy")
+    return numpy_array(shape, dtype, readonly=readonly)
 
 
 def take(x: Any) -> Any:
@@ -33,6 +27,13 @@ def take(x: Any) -> Any:
     import numpy as np
 
     return np.from_dlpack(x)
+
+
+def take_interface(x: Any) -> Any:
+    """Import by the buffer protocol or, failing that, by the array interface."""
+    import numpy as np
+
+    return np.asarray(x)
 
 
 def read(y: Any) -> list[Any]:
@@ -46,5 +47,13 @@ def write(y: Any) -> None:
 
 
 subject = Subject(
-    "NumPy", make=make, take=take, read=read, write=write, distribution="numpy", preload=("numpy",)
+    "NumPy",
+    make=make,
+    take=take,
+    read=read,
+    write=write,
+    take_buffer=take_interface,
+    take_array_interface=take_interface,
+    distribution="numpy",
+    preload=("numpy",),
 )

@@ -1,4 +1,4 @@
-"""The ``interchange`` command: versions, ``inspect`` and ``matrix``.
+"""The ``interchange`` command: versions, ``inspect``, ``matrix`` and ``check``.
 
 Source: interchange.  Exit codes: 0, all is well; 1, something was found wrong; 2, what was asked
 cannot be done; 130, interrupted.
@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from . import (
+    checking,
     cuda_driver,
     cuda_libraries,
     inspecting,
@@ -109,6 +110,8 @@ def _parser() -> argparse.ArgumentParser:
     table_of.add_argument(
         "--dtype", choices=libraries.DTYPES, default="float32", help="element type (float32)"
     )
+
+    checking.add_parser(commands)
     return parser
 
 
@@ -118,6 +121,8 @@ def _run(options: argparse.Namespace) -> int:
         return inspecting.show(options.target, as_json=options.json)
     if options.command == "matrix":
         return _run_matrix(options)
+    if options.command == "check":
+        return checking.run(options)
     if not options.json:
         output.require_rich()
     return versions.show(libraries.SUBJECTS, as_json=options.json, imports=not options.no_import)

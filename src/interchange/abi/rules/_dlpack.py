@@ -153,6 +153,13 @@ _DEVICES: Final = (
         "use to_device('cpu') for memory of such a device, else the library that owns the device",
         "interchange",
     ),
+    Rule(
+        "DLP-DEV-7",
+        "an exchange leaves the device and context current that were current before",
+        "push the context that a call needs, and pop it on every path",
+        "CUDA driver API, Context Management",
+        "SHOULD",
+    ),
 )
 
 _DTYPES: Final = (

@@ -112,5 +112,18 @@ OURS: Final = (
         "see the signature",
         "interchange",
     ),
+    Rule(
+        "IX-API-1",
+        "what the array API standard names has the standard's parameters",
+        "compare the signature with the standard's",
+        "array API standard 2025.12",
+    ),
+    Rule(
+        "IX-SUBJECT-1",
+        "a subject of the conformance kit makes what it is asked for, and leaves its process as it"
+        " was",
+        "mend the description, or raise CannotMakeError for what the library has not",
+        "interchange",
+    ),
 )
 """Rules of the doors and of Array."""

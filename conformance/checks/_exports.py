@@ -1,0 +1,183 @@
+"""What the checks of producers share: how capsules are asked for, and what is a refusal.
+
+Source: array API standard 2025.12, ``array.__dlpack__``.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi.dlpack import DLDeviceType
+
+from ..findings import Found, NotApplicable
+from ..opening import Opened
+from ..zoo import ELEMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..doors import ProducerDoor
+
+NEWEST: Final = (1, 3)
+HOST: Final = (1, 0)
+HOST_KINDS: Final = frozenset(
+    {DLDeviceType.kDLCPU, DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMHost}
+)
+"""Types of devices whose memory the host reads."""
+SOMETHING: Final[Any] = type("Something", (), {"__repr__": lambda _: "<something>"})()
+"""An argument of no use to anybody."""
+REFUSALS: Final = (TypeError, ValueError, BufferError)
+"""What malformed arguments may raise: the standard names no class for them."""
+GENERATIONS: Final = {"legacy": "legacy", "versioned": "versioned"}
+"""Cases of checks that look at both structs."""
+
+_PENDING: Final = 0.01  # until a new array is there [seconds]
+_SHAPES: Final = ((2, 3), (6,))
+
+
+def asking(generation: str, **more: Any) -> dict[str, Any]:
+    """Return the keywords that ask for a struct of a generation."""
+    return {**({"max_version": NEWEST} if generation == "versioned" else {}), **more}
+
+
+def call(keywords: Mapping[str, Any]) -> str:
+    """Return a call of ``__dlpack__`` as it is written."""
+    return f"__dlpack__({', '.join(f'{name}={value!r:.60}' for name, value in keywords.items())})"
+
+
+def words(error: BaseException) -> str:
+    """Return an error as it is printed, cut to a line."""
+    return f"{type(error).__name__}: {error!s:.200}"
+
+
+def told(keywords: Mapping[str, Any], found: Opened | Exception) -> str:
+    """Return a call of ``__dlpack__`` and what came of it, as a sentence."""
+    if isinstance(found, Exception):
+        return f"{call(keywords)} raised {words(found)}"
+    return f"{call(keywords)} returned a capsule named {found.name!r}, on device {found.device}"
+
+
+def some_array(producer: ProducerDoor, dtype: str = "float32", *, readonly: bool = False) -> Any:
+    """Return an array of six elements: with two axes, or with one where there is no other."""
+    with_two_axes, with_one = _SHAPES
+    try:
+        return producer.make(with_two_axes, dtype, readonly=readonly)
+    except NotApplicable as first:
+        try:
+            return producer.make(with_one, dtype, readonly=readonly)
+        except NotApplicable:
+            raise first from None
+
+
+def knows(producer: ProducerDoor, x: Any, keyword: str) -> bool:
+    """Whether ``__dlpack__`` takes a keyword; None is a value of all four."""
+    try:
+        producer.export(x, **{keyword: None})
+    except TypeError:
+        pass
+    except Exception:  # noqa: BLE001 - it was not the keyword
+        return True
+    else:
+        return True
+    try:
+        producer.export(x)
+    except TypeError:
+        return True  # as without it: it was not the keyword
+    except Exception:  # noqa: BLE001 - neither was this
+        return False
+    return False
+
+
+def answer(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened | Exception:
+    """Return the opened capsule, or the error that came in its place.
+
+    Raises
+    ------
+    NotApplicable
+        ``__dlpack__`` does not know one of the keywords, or what it returned is no capsule: other
+        checks are about that.
+    """
+    try:
+        capsule = producer.export(x, **keywords)
+    except NotApplicable:
+        raise
+    except Exception as error:
+        if isinstance(error, TypeError):
+            unknown = [keyword for keyword in keywords if not knows(producer, x, keyword)]
+            if unknown:
+                raise NotApplicable(f"__dlpack__() takes no {' nor '.join(unknown)}") from error
+        return error.with_traceback(None)  # frames would keep arrays alive
+    try:
+        return Opened(capsule)
+    except Found as found:
+        raise NotApplicable(str(found)) from found
+
+
+def answer_at_rest(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened | Exception:
+    """Return the answer when nothing is pending: some look at streams only while something is."""
+    found = answer(producer, x, **keywords)
+    if isinstance(found, Exception):
+        time.sleep(_PENDING)
+        return answer(producer, x, **keywords)
+    return found
+
+
+def granted(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened:
+    """Return the opened capsule; a refusal makes the check not applicable.
+
+    It is one if it is a BufferError, or if a copy was asked for: with which error copies are to be
+    refused is for another check.
+    """
+    found = answer(producer, x, **keywords)
+    if isinstance(found, BufferError) or (isinstance(found, Exception) and "copy" in keywords):
+        raise NotApplicable(told(keywords, found))
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def opened(producer: ProducerDoor, x: Any, generation: str, **more: Any) -> Opened:
+    """Return a capsule of one generation; where the library has none, the check does not apply."""
+    keywords = asking(generation, **more)
+    found = granted(producer, x, **keywords)
+    if found.versioned != (generation == "versioned"):
+        raise NotApplicable(told(keywords, found))
+    return found
+
+
+def newest(producer: ProducerDoor, x: Any, **more: Any) -> Opened:
+    """Return a capsule of the newest generation that the library has."""
+    if knows(producer, x, "max_version"):
+        return granted(producer, x, max_version=NEWEST, **more)
+    return granted(producer, x, **more)
+
+
+def require_host(found: Opened) -> Opened:
+    """Return what was opened, if its memory may be read here."""
+    if found.device[0] not in HOST_KINDS:
+        raise NotApplicable(f"the memory is on device {found.device}")
+    return found
+
+
+def numbered(producer: ProducerDoor, x: Any) -> list[bytes]:
+    """Write 0, 1, 2... into an array through its capsule, and return the bytes of each element.
+
+    Raises
+    ------
+    NotApplicable
+        The array must not be written, or is not changed by that.
+    """
+    _, bits, lanes = ELEMENTS["int32"]
+    if producer.subject.immutable:
+        raise NotApplicable("the arrays cannot be written, so what they hold is not known")
+    found = require_host(newest(producer, x))
+    if found.readonly or found.dtype != ELEMENTS["int32"]:
+        raise NotApplicable("the array is no writable one of int32, so what it holds is not known")
+    count = len(found.addresses())
+    elements = [n.to_bytes(bits * lanes // 8, sys.byteorder) for n in range(count)]
+    found.write(elements)
+    if newest(producer, x).read() != elements:
+        raise NotApplicable("what is written through a capsule does not reach the array")
+    return elements

@@ -1,0 +1,107 @@
+"""Meters of memory: how much the process holds, as the allocator or the kernel counts it.
+
+Source: glibc manual, ``mallinfo2``; Linux, ``proc_pid_smaps``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ..doors import collect
+from ..findings import NotApplicable
+from ._exports import newest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..doors import ProducerDoor
+
+    Meter = Callable[[], int]
+
+BLOCK: Final = (2**22,)
+"""Shape of an array that is large enough to be seen: 4 MiB of uint8."""
+_ROUNDS: Final = 16
+
+
+class _MallocInfo(ctypes.Structure):
+    """struct mallinfo2."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks",
+                     "uordblks", "fordblks", "keepcost")
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _mallinfo() -> Callable[[], _MallocInfo] | None:
+    """Return glibc's ``mallinfo2``, where there is one."""
+    function = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if function is not None:
+        function.restype = _MallocInfo
+    return function
+
+
+def allocated() -> int:
+    """Return how much is allocated by malloc [bytes]; 0 where that is not counted."""
+    ask = _mallinfo()
+    if ask is None:
+        return 0
+    info = ask()
+    return int(info.uordblks + info.hblkhd)
+
+
+def resident() -> int:
+    """Return how much physical memory the process has [bytes]; 0 where that is not known."""
+    try:
+        lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Rss:"))
+
+
+METERS: Final[tuple[Meter, ...]] = (allocated, resident)
+
+
+def touch(producer: ProducerDoor, x: object) -> None:
+    """Write to all memory of an array, so that the kernel has to provide it."""
+    found = newest(producer, x)
+    if not (found.readonly or producer.subject.immutable) and found.data:
+        ctypes.memset(found.first, 1, found.nbytes)
+
+
+def meter_for(producer: ProducerDoor) -> Meter:
+    """Return a meter that sees the arrays of a library.
+
+    Raises
+    ------
+    NotApplicable
+        None does: the library takes its memory from an allocator of its own, for example.
+    """
+    size = BLOCK[0]
+    touch(producer, producer.make(BLOCK, "uint8"))  # whatever is made once is made now
+    collect()
+    before = [meter() for meter in METERS]
+    x = producer.make(BLOCK, "uint8")
+    touch(producer, x)
+    for meter, start in zip(METERS, before, strict=True):
+        if size // 2 < meter() - start < size * 2:
+            return meter
+    raise NotApplicable("an array of 4 MiB more is seen neither by malloc nor by the kernel")
+
+
+def kept(producer: ProducerDoor, meter: Meter, act: Callable[[], object]) -> int:
+    """Return how much memory is kept per call of `act` [bytes], on average."""
+    for _ in range(3):
+        act()
+    collect()
+    producer.subject.release()
+    before = meter()
+    for _ in range(_ROUNDS):
+        act()
+    collect()
+    producer.subject.release()
+    return (meter() - before) // _ROUNDS

@@ -1,0 +1,200 @@
+"""Consumers and devices, on host memory that says it is elsewhere.
+
+Source: dlpack.h 1.3, DLDevice; array API standard 2025.12, ``from_dlpack`` and
+``array.__dlpack_device__``.  Nothing here needs a driver: the memory is the host's, and what is
+looked at is whether a consumer believes what it is told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from interchange.abi.dlpack import DLDeviceType
+
+from ..attempts import (
+    Attempt,
+    attempts,
+    by_object,
+    elements_of,
+    expect_released,
+    expect_right,
+    of_rule,
+    paired,
+    show,
+    ways,
+)
+from ..findings import NotApplicable, expect
+from ..registry import area
+from ..zoo import host, zoo
+
+if TYPE_CHECKING:
+    from ..attempts import Pair, Way
+    from ..doors import ConsumerDoor
+
+check = area("devices")
+
+_ZOO: Final = paired(zoo())
+_TYPES: Final = "dlpack.h 1.3, DLDeviceType"
+_HOST: Final = frozenset({
+    DLDeviceType.kDLCPU, DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMHost,
+    DLDeviceType.kDLCUDAManaged,
+})  # fmt: skip
+"""What the host reaches."""
+_ELSEWHERE: Final = {
+    kind.name.removeprefix("kDL").lower(): (int(kind), 0)
+    for kind in DLDeviceType
+    if kind not in _HOST and not kind.name.endswith("Host")
+}
+_UNKNOWN: Final = {"0": (0, 0), "5": (5, 0), "99": (99, 0), "negative": (-1, 0)}
+
+
+def _expect_elsewhere(consumer: ConsumerDoor, way: Way, device: tuple[int, int]) -> None:
+    """Raise if an array on a device is taken for host memory."""
+    source = host(way.shape).but(generation=way.generation, device=device)
+    attempt = Attempt(way.take, source)
+    if not attempt.taken:
+        return
+    _expect_said(consumer, attempt, device, f"{way}: {show(source)} {attempt}")
+
+
+def _expect_said(
+    consumer: ConsumerDoor, attempt: Attempt, device: tuple[int, int], words: str
+) -> None:
+    """Raise if an array that was taken says that it is on the host, or is read as if it were."""
+    method = getattr(attempt.array, "__dlpack_device__", None)
+    if method is None:
+        found = attempt.values(consumer)
+        expect(found is None, f"{words}, and read as {found!s:.100}")
+        return
+    try:
+        said = tuple(method())
+    except Exception:  # noqa: BLE001 - it refuses to say, which is no lie
+        return
+    expect(said[0] == device[0], f"{words}, and says that it is on device {said}")
+
+
+@check("DLP-DEV-6", source=_TYPES, cases=_ELSEWHERE)
+def memory_of_a_device_is_not_taken_for_host_memory(
+    consumer: ConsumerDoor, case: tuple[int, int]
+) -> None:
+    """Memory of a device is refused, or stays on that device.
+
+    Look at the device type of the struct. An address of a device means something else on the
+    host, or nothing.
+    """
+    for way in ways(consumer):
+        _expect_elsewhere(consumer, way, case)
+
+
+@check("DLP-DEV-1", source=_TYPES, cases=_UNKNOWN)
+def memory_of_unknown_devices_is_not_taken_for_host_memory(
+    consumer: ConsumerDoor, case: tuple[int, int]
+) -> None:
+    """Memory of a device type that has no name is refused, or keeps the type.
+
+    Refuse the types that you do not know: they are devices of tomorrow, or mistakes.
+    """
+    for way in ways(consumer):
+        _expect_elsewhere(consumer, way, case)
+
+
+_LIES: Final = {
+    "says-host-ships-cuda": (2, 0),
+    "says-host-ships-opencl": (4, 0),
+    "says-host-ships-unknown": (99, 0),
+}
+
+
+@check(
+    "DLP-DEV-3",
+    source="DLPack Python specification, Semantics; dlpack.h 1.3, DLTensor.device",
+    severity="SHOULD",
+    cases=_LIES,
+)
+def the_device_in_the_capsule_counts(consumer: ConsumerDoor, case: tuple[int, int]) -> None:
+    """What the struct says of its device is believed, whatever __dlpack_device__() said.
+
+    Compare the two once you have the capsule. Producers do disagree with themselves, and the host
+    crashes on an address that is none of its own.
+    """
+    for way in ways(consumer):
+        source = host(way.shape).but(
+            generation=way.generation, device=case, advertises=(1, 0), deaf=True
+        )
+        attempt = Attempt(way.take, source)
+        if attempt.taken:
+            words = f"{way}: an array that said device (1, 0) and came as {case} {attempt}"
+            _expect_said(consumer, attempt, case, words)
+
+
+@check(
+    "DLP-DEV-3",
+    source="practice: PyTorch says 3 of page-locked tensors, and ships 1",
+    severity="QUIRK",
+)
+def page_locked_memory_may_come_as_host_memory(consumer: ConsumerDoor) -> None:
+    """An array that says it is in page-locked memory, and comes as host memory, is taken.
+
+    Accept device types that are akin: the host reaches both.
+    """
+    for way in ways(consumer):
+        if way.name != "take":
+            continue
+        source = host(way.shape).but(generation=way.generation, advertises=(3, 0), deaf=True)
+        attempt = Attempt(way.take, source)
+
+        if consumer.subject.read is not None:
+            expect_right(consumer, way, attempt, elements_of(source))
+        expect(attempt.taken, f"{way}: an array that said device (3, 0), came as (1, 0), {attempt}")
+
+
+_NEAR: Final = {"page-locked": (3, 0), "rocm-page-locked": (11, 0), "managed": (13, 0)}
+
+
+@check("DLP-DEV-6", source=_TYPES, cases=_NEAR)
+def memory_that_the_host_reaches_too_is_read_right(
+    consumer: ConsumerDoor, case: tuple[int, int]
+) -> None:
+    """Page-locked and managed memory is read right, or refused, and is released once.
+
+    Treat types 3, 11 and 13 as host memory, or refuse them before you have the capsule.
+    """
+    for way in ways(consumer):
+        attempt = Attempt(way.take, host(way.shape).but(generation=way.generation, device=case))
+
+        if consumer.subject.read is not None:
+            expect_right(consumer, way, attempt, elements_of(attempt.source))
+        expect_released(consumer, way, attempt)
+
+
+@check("DLP-DEV-1", source="dlpack.h 1.3, DLDevice.device_id", severity="QUIRK")
+def negative_device_ids_are_refused(consumer: ConsumerDoor) -> None:
+    """A device with a negative id is refused.
+
+    Nobody counts devices from below 0: the struct was not filled.
+    """
+    for way, attempt in attempts(consumer, _ZOO["device-id-negative"]):
+        expect(not attempt.taken, f"{way}: {show(attempt.source)} {attempt}")
+
+
+@check(
+    "DLP-DEV-2",
+    source="array API standard 2025.12, array.__dlpack_device__, Returns",
+    cases=of_rule(_ZOO, "DLP-DEV-2"),
+)
+def odd_answers_about_the_device_do_no_harm(consumer: ConsumerDoor, case: Pair) -> None:
+    """When __dlpack_device__() returns no tuple of two ints, the array is refused or read right.
+
+    Ask for the device before you ask for the capsule, and check the answer before you use it. Once
+    there is a capsule, its tensor is to be released on every path.
+    """
+    take = by_object(consumer)
+    way = next(way for way in ways(consumer) if way.take == take)
+    source = way.fit(case.versions["versioned"].make())
+    if source is None:
+        raise NotApplicable("the case has two axes")
+    attempt = Attempt(take, source)
+
+    if consumer.subject.read is not None:
+        expect_right(consumer, way, attempt, elements_of(source))
+    expect_released(consumer, way, attempt)

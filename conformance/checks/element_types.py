@@ -1,0 +1,251 @@
+"""Element types: codes, bits and lanes, and what must not leave because DLPack cannot say it.
+
+Source: dlpack.h 1.3, DLDataType and DLDataTypeCode; array API standard 2025.12.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import struct
+import sys
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ..findings import BrokenSubjectError, NotApplicable, expect
+from ..registry import area
+from ._exports import answer, call, newest, require_host, some_array, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..doors import ProducerDoor
+    from ..opening import Opened
+
+check = area("capsule")
+
+Element = tuple[int, int, int]
+
+ELEMENT_TYPES: Final[dict[str, Element]] = {
+    "bool": (6, 8, 1),
+    "int8": (0, 8, 1),
+    "int16": (0, 16, 1),
+    "int32": (0, 32, 1),
+    "int64": (0, 64, 1),
+    "uint8": (1, 8, 1),
+    "uint16": (1, 16, 1),
+    "uint32": (1, 32, 1),
+    "uint64": (1, 64, 1),
+    "float16": (2, 16, 1),
+    "float32": (2, 32, 1),
+    "float64": (2, 64, 1),
+    "complex64": (5, 64, 1),
+    "complex128": (5, 128, 1),
+    "bfloat16": (4, 16, 1),
+    "float8_e3m4": (7, 8, 1),
+    "float8_e4m3": (8, 8, 1),
+    "float8_e4m3b11fnuz": (9, 8, 1),
+    "float8_e4m3fn": (10, 8, 1),
+    "float8_e4m3fnuz": (11, 8, 1),
+    "float8_e5m2": (12, 8, 1),
+    "float8_e5m2fnuz": (13, 8, 1),
+    "float8_e8m0fnu": (14, 8, 1),
+}
+"""Name -> code, bits and lanes, for the types that fill whole bytes."""
+_NAMES: Final = {name.replace("_", "-"): name for name in ELEMENT_TYPES}
+_SOME: Final = {
+    name: name
+    for name in ("bool", "int8", "uint64", "float16", "complex64", "complex128", "bfloat16")
+}
+
+FOREIGN_ORDER: Final = ">" if sys.byteorder == "little" else "<"
+"""The byte order that this machine has not, as NumPy writes it."""
+
+_SWAPPED: Final = {
+    name: FOREIGN_ORDER + code for name, code in (("int32", "i4"), ("float64", "f8"))
+}
+UNSPEAKABLE: Final[dict[str, Any]] = {
+    "objects": "object",
+    "text": "U4",
+    "bytes": "S4",
+    "times": "datetime64[s]",
+    "spans": "timedelta64[s]",
+    "records": [("a", "float32"), ("b", "int32")],
+}
+"""Case -> what to ask ``make`` for; NumPy's names, which other libraries may not know."""
+_PADDED: Final = {"longdouble": "longdouble", "clongdouble": "clongdouble"}
+_X86: Final = frozenset({"x86_64", "AMD64", "i386", "i686"})
+
+
+def array_of(producer: ProducerDoor, dtype: Any) -> Any:
+    """Return an array of a type that few libraries have; whatever `make` raises, others lack it.
+
+    Raises
+    ------
+    NotApplicable
+        There is none, or the array says itself that it is of another type.
+    """
+    try:
+        x = some_array(producer, dtype)
+    except BrokenSubjectError as error:
+        raise NotApplicable(str(error)) from error
+    name = _type_said(x)
+    if name in ELEMENT_TYPES and name != dtype:
+        raise NotApplicable(f"make() was asked for {dtype!r}, and made {name}")
+    return x
+
+
+def _type_said(x: Any) -> str:
+    """Return what an array says of its elements, such as ``"float32"``; empty for nothing."""
+    try:
+        return f"{getattr(x, 'dtype', None) or getattr(x, 'type', None)}".rpartition(".")[2]
+    except Exception:  # noqa: BLE001 - some have no words for what they hold
+        return ""
+
+
+@check("DLP-DTYPE-1", source="dlpack.h 1.3, DLDataTypeCode", cases=_NAMES)
+def element_types_have_their_codes_and_bits(producer: ProducerDoor, case: str) -> None:
+    """An element type is exported under the code and the bits that dlpack.h gives it.
+
+    Look the code up in DLDataTypeCode: bool is (6, 8) and not an integer, a complex number has
+    code 5 and the bits of both its parts. A type that has no code is refused with BufferError.
+    """
+    found = answer(producer, array_of(producer, case))
+    if isinstance(found, Exception):
+        raise NotApplicable(f"{case}: {words(found)}")
+
+    due = ELEMENT_TYPES[case][:2]
+    expect(
+        found.dtype[:2] == due,
+        f"{case} is exported with (code, bits) = {found.dtype[:2]}; {due} is due",
+    )
+
+
+@check("DLP-DTYPE-2", source="dlpack.h 1.3, DLDataType.lanes", cases=_SOME)
+def plain_elements_have_one_lane(producer: ProducerDoor, case: str) -> None:
+    """Elements that are numbers have bits, and lanes = 1.
+
+    Write lanes = 1, for complex numbers too: lanes count the numbers of a short vector such as
+    float4, and most consumers refuse what has not exactly one.
+    """
+    found = answer(producer, array_of(producer, case))
+    if isinstance(found, Exception):
+        raise NotApplicable(f"{case}: {words(found)}")
+
+    _, bits, lanes = found.dtype
+    expect(bits > 0 and lanes == 1, f"{case} is exported with bits = {bits} and lanes = {lanes}")
+
+
+@check("DLP-DTYPE-3", source="dlpack.h 1.3, DLDataType: native endian-ness", cases=_SWAPPED)
+def elements_in_foreign_byte_order_stay(producer: ProducerDoor, case: str) -> None:
+    """Elements in another byte order than the machine's are not exported as if they were native.
+
+    Raise BufferError: the struct has no place for the byte order, and every consumer would read
+    other numbers than you have.
+    """
+    x = array_of(producer, case)
+    if not _type_said(x).startswith(FOREIGN_ORDER):
+        raise NotApplicable(f"make() was asked for {case!r}, and made native elements")
+
+    found = answer(producer, x)
+
+    expect(isinstance(found, Exception), f"{case!r} was exported as {_type_of(found)}")
+
+
+@check(
+    "DLP-DTYPE-3",
+    source="dlpack.h 1.3, DLDataTypeCode: none of the codes is for these",
+    cases=UNSPEAKABLE,
+)
+def elements_that_are_no_numbers_stay(producer: ProducerDoor, case: Any) -> None:
+    """Objects, text, times and records are not exported as numbers.
+
+    Raise BufferError, and let users view or cast the array themselves: addresses and ticks lose
+    their meaning on the way.
+    """
+    found = answer(producer, array_of(producer, case))
+
+    expect(isinstance(found, Exception), f"{case!r} was exported as {_type_of(found)}")
+
+
+@check(
+    "DLP-DTYPE-4",
+    source="dlpack.h 1.3, DLDataTypeCode.kDLFloat: IEEE floating point",
+    cases=_PADDED,
+)
+def extended_floats_stay(producer: ProducerDoor, case: str) -> None:
+    """The long doubles of x86, 10 bytes of number in 16, are not exported as 128-bit floats.
+
+    Raise BufferError: code 2 means IEEE floating point, and this is none of its formats.
+    """
+    size = ctypes.sizeof(ctypes.c_longdouble)
+    if platform.machine() not in _X86 or size not in {12, 16}:
+        raise NotApplicable(f"long doubles of {size} bytes on {platform.machine()}")
+    x = array_of(producer, case)
+
+    found = answer(producer, x)
+
+    expect(isinstance(found, Exception), f"{case} was exported as {_type_of(found)}")
+
+
+def _type_of(found: Opened | Exception) -> str:
+    """Return what a capsule says of its elements."""
+    return f"(code, bits, lanes) = {getattr(found, 'dtype', None)}"
+
+
+# ------------------------------------------------------------------ lazy values
+
+
+class _Lazy(NamedTuple):
+    """Something that a library may do later, and what its elements then are."""
+
+    apply: Callable[[Any], Any]
+    due: bytes
+
+
+_LAZY: Final = {
+    "conjugated": _Lazy(lambda x: x.conj(), struct.pack("=ff", 1, -2)),
+    "imaginary-part": _Lazy(lambda x: x.imag, struct.pack("=f", 2)),
+    "imaginary-part-of-conjugated": _Lazy(lambda x: x.conj().imag, struct.pack("=f", -2)),
+    "real-part-of-conjugated": _Lazy(lambda x: x.conj().real, struct.pack("=f", 1)),
+    "negated": _Lazy(lambda x: -x, struct.pack("=ff", -1, -2)),
+}
+
+
+@check("DLP-DTYPE-6", source="array API standard 2025.12, array.__dlpack__, Raises", cases=_LAZY)
+def lazy_values_are_applied_or_refused(producer: ProducerDoor, case: _Lazy) -> None:
+    """What an array still has to do to its elements is done before it is exported, or it stays.
+
+    Materialise conjugation and negation, or raise BufferError: the consumer sees memory only, and
+    takes the numbers there for the values of the array.
+    """
+    if producer.subject.immutable:
+        raise NotApplicable("the arrays cannot be written, so what they hold is not known")
+    x = some_array(producer, "complex64")
+    base = require_host(newest(producer, x))
+    if base.readonly:
+        raise NotApplicable("the array cannot be written, so what it holds is not known")
+    given = [struct.pack("=ff", 1, 2)] * len(base.addresses())
+    base.write(given)
+    if newest(producer, x).read() != given:
+        raise NotApplicable("what is written through a capsule does not reach the array")
+    try:
+        y = case.apply(x)
+    except Exception as error:
+        raise NotApplicable(f"{type(x).__name__}: {words(error)}") from error
+
+    found = answer(producer, y)
+    if isinstance(found, BufferError):
+        return
+    if isinstance(found, Exception):
+        raise NotApplicable(words(found)) from found
+    elements = set(require_host(found).read())
+    expect(
+        elements == {case.due},
+        f"all elements were set to 1+2j; in memory that {call({})} then exported there are "
+        f"{sorted(map(_numbers, elements))}, and {_numbers(case.due)} is due",
+    )
+
+
+def _numbers(element: bytes) -> tuple[float, ...]:
+    """Return the floats in an element."""
+    return struct.unpack(f"={len(element) // 4}f", element)

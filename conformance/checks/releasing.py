@@ -1,0 +1,251 @@
+"""Releasing: deleters and destructors on any thread, during an exception, and at the very end.
+
+Source: DLPack Python specification, Implementation; the CPython manual, Thread State and the GIL.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+from ..doors import collect
+from ..findings import Found, NotApplicable, expect, note
+from ..registry import area
+from ._exports import GENERATIONS, answer, asking, opened, some_array, words
+from .lifetime import WAYS
+
+if TYPE_CHECKING:
+    from ..doors import ProducerDoor
+    from ..opening import Owned
+
+check = area("lifetime")
+
+_ANY_THREAD: Final = "DLPack Python specification, Implementation: the GIL must be acquired"
+_AFTER_PYTHON: Final = "DLPack Python specification, Implementation: leak without a Python runtime"
+_IN_FLIGHT: Final = "DLPack Python specification, Implementation: an exception may be in-flight"
+_THREADS: Final = 4
+_EXPORTS: Final = 25
+
+keep: Final[list[Any]] = []
+"""What is alive when the interpreter ends."""
+
+
+class _Flying(Exception):  # noqa: N818 - it is no error, but what must arrive
+    """An exception that is on its way while something dies."""
+
+
+def _fly() -> object:
+    """Set out."""
+    raise _Flying
+
+
+# ------------------------------------------------------------------ threads
+
+
+@check("DLP-LIFE-3", source=_ANY_THREAD, cases=GENERATIONS)
+def deleters_run_without_the_gil(producer: ProducerDoor, case: str) -> None:
+    """A deleter may be called on a thread that does not hold the GIL, and that Python never saw.
+
+    Call PyGILState_Ensure() in the deleter before anything of Python, and PyGILState_Release()
+    after. Consumers in C++ release tensors wherever they happen to be.
+    """
+    owned = opened(producer, some_array(producer), case).consume()
+    if not owned.deleter:
+        raise NotApplicable("the deleter is NULL: there is nothing to release")
+    collect()
+
+    note("a deleter runs on a native thread, without the GIL")
+    _on_native_thread(owned)
+
+    found = opened(producer, some_array(producer), case)
+    expect(found.ndim > 0, "after that, the next export is broken")
+
+
+def _on_native_thread(owned: Owned) -> None:
+    """Call a deleter on a new thread of the C library, and wait for it with the GIL released."""
+    library = ctypes.CDLL(None)
+    thread = ctypes.c_ulong()
+    error = library.pthread_create(
+        ctypes.byref(thread), None, ctypes.c_void_p(owned.deleter), ctypes.c_void_p(owned.address)
+    )
+    if error:
+        raise NotApplicable(f"pthread_create() returned {error}")
+    library.pthread_join(thread, None)
+
+
+@check("DLP-LIFE-3", source=_ANY_THREAD,
+       cases={f"{generation}-{way}": (generation, way) for generation in GENERATIONS
+              for way in WAYS})  # fmt: skip
+def exports_end_on_other_threads(producer: ProducerDoor, case: tuple[str, str]) -> None:
+    """A capsule that was made on one thread dies on another, and so does what it was made of.
+
+    Keep nothing of an export in thread-local storage.
+    """
+    generation, way = case
+    found = [opened(producer, some_array(producer), generation) for _ in range(_EXPORTS)]
+    collect()
+
+    note("capsules die on another thread of Python")
+    thread = threading.Thread(target=lambda: [WAYS[way](one) for one in found])
+    thread.start()
+    thread.join()
+
+
+@check("DLP-CAP-6", source="DLPack Python specification, Implementation", cases=GENERATIONS)
+def threads_export_one_array_at_once(producer: ProducerDoor, case: str) -> None:
+    """One array is exported by several threads at once, and each gets structs of its own.
+
+    Keep no struct, and no half-made one, where another thread can find it.
+    """
+    x = some_array(producer)
+    first = opened(producer, x, case)
+    begin = threading.Barrier(_THREADS)
+    found: list[Any] = []
+
+    def export() -> None:
+        begin.wait()
+        for _ in range(_EXPORTS):
+            found.append(answer(producer, x, **asking(case)))  # noqa: PERF401 - in steps
+
+    note("several threads export one array")
+    threads = [threading.Thread(target=export) for _ in range(_THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    errors = [one for one in found if isinstance(one, Exception)]
+    expect(not errors, f"one of the threads got {words(errors[0]) if errors else ''}")
+    due = _THREADS * _EXPORTS
+    expect(len({one.address for one in found}) == due, f"{due} capsules, and fewer structs")
+    shapes = {one.shape for one in found}
+    expect(shapes == {first.shape}, f"an array of shape {first.shape} was exported as {shapes}")
+
+
+# ------------------------------------------------------------------ exceptions
+
+
+@check("DLP-LIFE-4", source=_IN_FLIGHT, cases=GENERATIONS)
+def capsules_die_while_an_exception_flies(producer: ProducerDoor, case: str) -> None:
+    """A capsule that dies while an exception is on its way leaves that exception alone.
+
+    Write the destructor in C or C++, test the name with PyCapsule_IsValid, and save and restore
+    the error around whatever may set one. A callback of ctypes crashes here.
+    """
+    x = some_array(producer)
+    opened(producer, x, case)
+
+    note("a capsule dies while an exception is on its way")
+    keywords = asking(case)
+    try:
+        keep_nothing(producer.export(x, **keywords), _fly())
+    except _Flying:
+        pass
+    except Exception as error:  # noqa: BLE001 - whatever arrives is the evidence
+        raise Found(f"an exception was on its way; what arrived is {words(error)}") from None
+    note("the next capsule is made")
+    opened(producer, x, case)
+
+
+def keep_nothing(*_: object) -> None:
+    """Take anything."""
+
+
+@check("DLP-LIFE-4", source=_IN_FLIGHT, cases=GENERATIONS)
+def deleters_run_while_an_exception_flies(producer: ProducerDoor, case: str) -> None:
+    """A consumer's array that dies while an exception is on its way leaves that exception alone.
+
+    Write the deleter in C or C++, and save and restore the error around whatever may set one. A
+    callback of ctypes crashes here, in the middle of the user's `except`.
+    """
+    x = some_array(producer)
+    opened(producer, x, case)
+    held = _held_by_numpy(producer, x, case)
+
+    note("an array of NumPy that holds a tensor dies while an exception is on its way")
+    try:
+        keep_nothing(held.pop(), _fly())
+    except _Flying:
+        pass
+    except Exception as error:  # noqa: BLE001 - whatever arrives is the evidence
+        raise Found(f"an exception was on its way; what arrived is {words(error)}") from None
+    note("the next capsule is made")
+    opened(producer, x, case)
+
+
+def _held_by_numpy(producer: ProducerDoor, x: Any, generation: str) -> list[Any]:
+    """Return a list of the only reference to an array of NumPy, which holds a tensor.
+
+    NumPy calls the deleter as it is: it saves no error around it.
+    """
+    try:
+        import numpy as np
+    except ImportError as error:
+        raise NotApplicable("NumPy is not installed") from error
+
+    class Exporter:
+        """Hands out one capsule."""
+
+        def __dlpack__(self, **_: object) -> Any:
+            return producer.export(x, **asking(generation))
+
+        def __dlpack_device__(self) -> Any:
+            return x.__dlpack_device__()
+
+    try:
+        return [np.from_dlpack(Exporter())]
+    except Exception as error:
+        raise NotApplicable(f"NumPy does not take it: {words(error)}") from error
+
+
+# ------------------------------------------------------------------ the end
+
+
+@check("DLP-LIFE-3", source=_AFTER_PYTHON, fresh=True, seconds=30)
+def capsules_live_to_the_end_of_python(producer: ProducerDoor) -> None:
+    """A capsule that nobody consumed, and that is alive when Python ends, does no harm.
+
+    Do not rely on module globals in the destructor, nor on callbacks that die before it: what is
+    left at exit is freed in no particular order.
+    """
+    x = some_array(producer)
+    for generation in GENERATIONS:
+        with_it = _each(producer, x, generation)
+        keep.extend(with_it)
+        cycle: list[Any] = [*_each(producer, x, generation)]
+        cycle.append(cycle)
+    if not keep:
+        raise NotApplicable("the array is not exported")
+    gc.disable()
+    note("Python ends, with capsules alive")
+
+
+@check("DLP-LIFE-3", source=_AFTER_PYTHON, fresh=True, seconds=30)
+def deleters_run_after_python(producer: ProducerDoor) -> None:
+    """A deleter that is called after the interpreter is gone leaks, and does nothing else.
+
+    Return from the deleter if Py_IsInitialized() is false. A consumer in C++ may hold a tensor in
+    a static variable, which is destroyed when the process ends.
+    """
+    x = some_array(producer)
+    tensors = [one.consume() for name in GENERATIONS for one in _each(producer, x, name)]
+    if not tensors:
+        raise NotApplicable("the array is not exported")
+    at_exit = getattr(ctypes.CDLL(None), "__cxa_atexit", None)
+    if at_exit is None:
+        raise NotApplicable("the C library has no __cxa_atexit()")
+
+    for owned in tensors:
+        if owned.deleter:
+            at_exit(ctypes.c_void_p(owned.deleter), ctypes.c_void_p(owned.address), None)
+    note("Python ends; after that, deleters run")
+
+
+def _each(producer: ProducerDoor, x: Any, generation: str) -> list[Any]:
+    """Return an open capsule of a generation, or nothing."""
+    try:
+        return [opened(producer, x, generation)]
+    except NotApplicable:
+        return []

@@ -1,0 +1,301 @@
+"""The ``check`` command: verdicts on libraries, and reports of them.
+
+Source: interchange.  Exit codes: 0, everything is as expected; 1, something is not; 2, what was
+asked cannot be done; 130, interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+from . import judging
+from .emucuda.building import CannotBuildError
+from .expectations import ExpectationsError
+from .grid import exchange
+from .progress import progress
+from .registry import AREAS, ROLES, load_checks
+from .reports import writing
+from .running.pool import Pool
+from .selecting import UnknownWordError, select
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .progress import Silent
+    from .reports.model import Exchange, Judged, Report
+    from .selecting import Selection
+
+_UNEXPECTED: Final = 1
+_BAD_INPUT: Final = 2
+_INTERRUPTED: Final = 130
+
+REPORTS: Final = {
+    "json": ("as_json", "everything that was found, for programs"),
+    "markdown": ("markdown", "tables for a page or a comment"),
+    "junit": ("junit", "for the test view of a CI service"),
+    "html": ("html", "one page to look things up in, with everything in it"),
+    "badge": ("badge", "a picture of two words (SVG)"),
+}
+"""Option -> module of ``reports`` that has ``as_<option>()``, and what for."""
+
+
+class UsageError(Exception):
+    """What was asked cannot be done: the command ends with code 2, and the text."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command on its own.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What stands after the command's name; that of this process when left out.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m interchange_conformance",
+        description="Verdicts on array libraries, with rule ids.",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    add_arguments(commands.add_parser("check", help="judge libraries by the rule book"))
+    return run(parser.parse_args(arguments))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``check`` to a parser.
+
+    Parameters
+    ----------
+    parser : ArgumentParser
+        Of the command.
+    """
+    parser.add_argument(
+        "subjects",
+        nargs="*",
+        metavar="SUBJECT",
+        help="a library that the kit knows, such as 'numpy'; 'module:name', a Subject or a function"
+        " that makes arrays; 'all', every library that the kit knows and that is installed",
+    )
+    what = parser.add_argument_group("what is run")
+    what.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="WORD,WORD",
+        help="a severity, an area, a rule ('DLP-LIFE-*') or a check ('*_copies*'); words of one"
+        " kind add up, kinds narrow each other",
+    )
+    what.add_argument("--role", action="append", default=[], choices=ROLES, help="judge as this")
+    what.add_argument("--fail-fast", action="store_true", help="end at the first that is not as"
+                      " expected")  # fmt: skip
+    what.add_argument("--grid", action="store_true", help="hand arrays from each subject to each")
+    what.add_argument("--list", action="store_true", help="list the items, and run none")
+    how = parser.add_argument_group("how it is run")
+    how.add_argument("-j", "--jobs", type=_positive, metavar="N", help="at a time (one per core)")
+    how.add_argument(
+        "--cuda",
+        choices=("none", "emulated", "real"),
+        default="none",
+        help="the CUDA driver: none, the emulated one, or this machine's (none)",
+    )
+    how.add_argument(
+        "--patience", type=_factor, default=1.0, metavar="X", help="multiply time limits by X (1)"
+    )
+    known = parser.add_argument_group("known failures").add_mutually_exclusive_group()
+    known.add_argument("--expected", metavar="FILE", help="known failures of the subject (TOML)")
+    known.add_argument("--no-expected", action="store_true", help="know of none")
+    reports = parser.add_argument_group("reports")
+    for name, (_, purpose) in REPORTS.items():
+        reports.add_argument(f"--{name}", metavar="FILE", help=f"{purpose} ('-': to stdout)")
+
+
+def _positive(text: str) -> int:
+    """Return a number of jobs."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("it is at least 1")
+    return number
+
+
+def _factor(text: str) -> float:
+    """Return what times are multiplied by."""
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError("it is more than 0")
+    return number
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    options : Namespace
+        As a parser with `add_arguments` gives them.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    try:
+        code = _list(options) if options.list else _check(options)
+        sys.stdout.flush()
+    except (
+        UsageError,
+        UnknownWordError,
+        judging.UnknownSubjectError,
+        ExpectationsError,
+        CannotBuildError,
+        writing.ReportError,
+    ) as error:
+        if isinstance(error.__cause__, BrokenPipeError):
+            return 1
+        print(f"interchange check: {error}", file=sys.stderr)
+        return _BAD_INPUT
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+# ---------------------------------------------------------------- listing
+
+
+def _list(options: argparse.Namespace) -> int:
+    """Print the items that would be run."""
+    checks = load_checks()
+    selection = select(options.only, options.role)
+    rows = []
+    for item in selection.items(_roles(options)):
+        check = checks[item.partition("[")[0]]
+        rows.append((item, check.role, check.rule, check.severity, AREAS[check.area]))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        words = [word.ljust(width) for word, width in zip(row, widths, strict=True)]
+        print("  ".join(words).rstrip())
+    return 0
+
+
+def _roles(options: argparse.Namespace) -> Sequence[str]:
+    """Return what the subjects that were asked for are; everything where there is none."""
+    found: set[str] = set()
+    for spec in judging.subjects_named(options.subjects):
+        with Pool(spec, environment=judging.environment(options.cuda)) as pool:
+            if pool.about.broken:
+                raise UsageError(pool.about.broken)
+            found.update(pool.about.roles)
+    return [role for role in ROLES if role in found or not options.subjects]
+
+
+# ---------------------------------------------------------------- running
+
+
+def _check(options: argparse.Namespace) -> int:
+    """Judge the subjects, and write what was asked for."""
+    files = _files(options)
+    specs = _specs(options)
+    settings = judging.Settings(
+        selection=select(options.only, options.role),
+        jobs=options.jobs or _cores(),
+        driver=options.cuda,
+        fail_fast=options.fail_fast,
+        expected="" if options.no_expected else options.expected,
+        patience=options.patience,
+    )
+    judging.environment(settings.driver)  # what is wrong with it, is so before the run
+    for spec in specs:
+        judging.known_failures(spec, settings.expected)
+    report = _judge(specs, settings, grid=options.grid)
+    _refuse_nothing(report, settings.selection)
+    _report(report, files)
+    return _UNEXPECTED if report.unexpected else 0
+
+
+def _files(options: argparse.Namespace) -> dict[str, str]:
+    """Return the reports that were asked for, and where they go."""
+    files = {name: getattr(options, name) for name in REPORTS if getattr(options, name)}
+    places = [os.path.realpath(file) if file != writing.STDOUT else file for file in files.values()]
+    for file, place in zip(files.values(), places, strict=True):
+        if places.count(place) > 1:
+            raise UsageError(f"only one report can go to {file}")
+        writing.check_writable(file)
+    return files
+
+
+def _specs(options: argparse.Namespace) -> list[str]:
+    """Return the subjects that were asked for, each once."""
+    specs = judging.subjects_named(options.subjects)
+    if not specs:
+        raise UsageError("name a subject, such as 'numpy' or 'mylib.testing:subject', or 'all'")
+    if options.expected and len(specs) > 1:
+        raise UsageError("--expected is the file of one subject: name one")
+    return specs
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _judge(specs: Sequence[str], settings: judging.Settings, *, grid: bool) -> Report:
+    """Judge each subject, and hand arrays from each to each if that was asked for."""
+    found = []
+    with progress() as shown:
+
+        def tell(judged: Judged) -> None:
+            shown.step(judged.verdict.item, is_bad=judged.standing != "as-expected")
+
+        for spec in specs:
+            found.append(judging.judge(spec, settings, shown.begin, tell))
+            if settings.fail_fast and judging.report(settings.driver, found).unexpected:
+                break
+        exchanges: Sequence[Exchange] = ()
+        if grid:
+            sound = [one for one in found if not one.broken]
+            exchanges = exchange(sound, settings, shown.begin, _tell_exchange(shown))
+    return judging.report(settings.driver, found, exchanges)
+
+
+def _tell_exchange(shown: Silent) -> Callable[[Exchange], None]:
+    """Return what shows how far the grid is."""
+
+    def tell(one: Exchange) -> None:
+        is_bad = one.status in {"wrong", "crash", "hang"}
+        shown.step(f"{one.producer} to {one.consumer}: {one.status}", is_bad=is_bad)
+
+    return tell
+
+
+def _refuse_nothing(report: Report, selection: Selection) -> None:
+    """Refuse to say that all is well where nothing was looked at."""
+    if not any(one.judged or one.broken for one in report.subjects) and not report.grid:
+        words = " that --only and --role leave" if not selection.is_whole else ""
+        raise UsageError(f"there is nothing{words} to judge the subjects by")
+
+
+def _report(report: Report, files: dict[str, str]) -> None:
+    """Show the report, and write it to every file; what could not be written is told at the end."""
+    if writing.STDOUT not in files.values():
+        from .reports import terminal
+
+        terminal.show(report)
+    errors = []
+    for name, file in files.items():
+        module = importlib.import_module(f"{__package__}.reports.{REPORTS[name][0]}")
+        try:
+            writing.write(file, getattr(module, f"as_{name}")(report))
+        except writing.ReportError as error:
+            errors.append(str(error))
+    if errors:
+        raise UsageError("; ".join(errors))

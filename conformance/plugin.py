@@ -1,0 +1,205 @@
+"""A pytest plugin: one test for each item by which a subject is judged.
+
+Source: pytest's reference on hooks.  ``--interchange-subject=mylib.testing:subject`` adds the tests
+to those that are collected, under ids such as ``mylib.testing:subject::check_name[case]``.  Known
+failures are strict xfails, what is not applicable is skipped, and the items run in processes of
+their own, whatever they do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .expectations import Expected
+    from .judging import Settings
+    from .reports.model import Judged
+    from .running.pool import Pool
+
+_POOLS: Final = pytest.StashKey[list["Pool"]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("interchange", "conformance of array libraries")
+    group.addoption(
+        "--interchange-subject",
+        action="append",
+        default=[],
+        metavar="SUBJECT",
+        help="judge it, one test per item: 'numpy', 'module:name' or 'all'; may be repeated",
+    )
+    group.addoption(
+        "--interchange-only",
+        action="append",
+        default=[],
+        metavar="WORD,WORD",
+        help="of these severities, areas, rules and checks only",
+    )
+    group.addoption(
+        "--interchange-expected", metavar="FILE", help="known failures of the subject (TOML)"
+    )
+    group.addoption(
+        "--interchange-cuda",
+        choices=("none", "emulated", "real"),
+        default="none",
+        help="the CUDA driver: none, the emulated one, or this machine's",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)  # before the tests are chosen from by -k and -m
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Add the tests of each subject."""
+    words: list[str] = config.getoption("--interchange-subject")
+    if not words:
+        return
+    from .emucuda.building import CannotBuildError
+    from .expectations import ExpectationsError
+    from .judging import UnknownSubjectError, subjects_named
+    from .selecting import UnknownWordError
+
+    try:
+        settings, specs = _settings(config), subjects_named(words)
+        if len(specs) > 1 and settings.expected:
+            raise pytest.UsageError("--interchange-expected is the file of one subject: name one")
+        for spec in specs:
+            subject = _Subject.from_parent(session, name=spec, settings=settings)
+            report = session.ihook.pytest_make_collect_report(collector=subject)
+            session.ihook.pytest_collectreport(report=report)  # which counts them
+            items += report.result
+    except (UnknownSubjectError, UnknownWordError, ExpectationsError, CannotBuildError) as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the processes."""
+    for pool in config.stash.get(_POOLS, []):
+        pool.close()
+
+
+def _settings(config: pytest.Config) -> Settings:
+    """Return how subjects are judged."""
+    from .judging import Settings
+    from .selecting import select
+
+    return Settings(
+        selection=select(config.getoption("--interchange-only")),
+        driver=config.getoption("--interchange-cuda"),
+        expected=config.getoption("--interchange-expected"),
+    )
+
+
+class CheckFailedError(Exception):
+    """An item is not as expected."""
+
+
+class KnownFailureError(Exception):
+    """An item failed as it is known to."""
+
+
+class _Subject(pytest.Collector):
+    """A subject, which has a test for each item."""
+
+    def __init__(self, *, name: str, settings: Settings, **options: Any) -> None:
+        super().__init__(name, nodeid=name, **options)
+        self._tests: list[pytest.Item | pytest.Collector] = list(self._load(settings))
+
+    def collect(self) -> list[pytest.Item | pytest.Collector]:
+        """Return the tests."""
+        return self._tests
+
+    def _load(self, settings: Settings) -> Iterator[pytest.Item]:
+        """Load the subject in a process of its own, and yield the tests."""
+        from .expectations import Expected
+        from .judging import environment, known_failures
+        from .running.pool import Pool
+
+        known = known_failures(self.name, settings.expected)
+        pool = Pool(self.name, environment=environment(settings.driver))
+        self.config.stash.setdefault(_POOLS, []).append(pool)
+        if pool.about.broken:
+            yield _Broken.from_parent(self, name="subject", reason=pool.about.broken)
+            return
+        expected = Expected(known, pool.about.version, settings.driver)
+        names = settings.selection.items(pool.about.roles)
+        if settings.selection.is_whole:
+            expected.refuse_stale(names)
+        for name in names:
+            yield _Item.from_parent(self, name=name, pool=pool, expected=expected)
+
+
+class _Test(pytest.Item):
+    """What the tests of a subject share."""
+
+    def reportinfo(self) -> tuple[str, int | None, str]:
+        """Return where the test is: at its subject, which need not be a file."""
+        subject = self.nodeid.partition("::")[0]
+        return subject, None, self.nodeid
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Return the evidence, for a failure of the library, and the traceback for one of ours."""
+        if isinstance(excinfo.value, (CheckFailedError, KnownFailureError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+
+class _Broken(_Test):
+    """The one test of a subject that cannot be judged."""
+
+    def __init__(self, *, name: str, reason: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        self.reason = reason
+
+    def runtest(self) -> None:
+        """Fail."""
+        raise CheckFailedError(f"the subject cannot be judged\n{self.reason}")
+
+
+class _Item(_Test):
+    """The test of one item."""
+
+    def __init__(self, *, name: str, pool: Pool, expected: Expected, **options: Any) -> None:
+        super().__init__(name, **options)
+        self.pool, self.expected = pool, expected
+        known = expected.of(name)
+        if known is not None:
+            reason = " ".join(filter(None, (known.reason, known.link)))
+            self.add_marker(pytest.mark.xfail(reason=reason, strict=True, raises=KnownFailureError))
+
+    def runtest(self) -> None:
+        """Run the item in a process of the pool."""
+        verdict = self.pool.run_one(self.name)
+        judged = self.expected.judge(verdict)
+        if verdict.output:
+            self.add_report_section("call", "output", verdict.output)
+        if verdict.status == "not-applicable":
+            pytest.skip(verdict.evidence)
+        if verdict.status != "pass":
+            known = judged.standing == "as-expected"
+            raise (KnownFailureError if known else CheckFailedError)(self._told(judged))
+
+    def _told(self, judged: Judged) -> str:
+        """Return what a failed test says."""
+        from interchange.abi import RULES
+
+        from .registry import find_item
+        from .reports.texts import again
+
+        check, _ = find_item(self.name)
+        subject, verdict = self.pool.about, judged.verdict
+        parts = (
+            (verdict.status.upper(), f"{subject.name} {subject.version}: {self.name}"),
+            ("due", check.claim),
+            ("found", verdict.evidence),
+            ("do", check.advice),
+            ("rule", f"{RULES[check.rule].text} [{check.rule}, {check.severity}]"),
+            ("source", check.source),
+            ("again", again(self.pool.spec, self.name)),
+        )
+        return "\n".join(f"{label:8}{text}" for label, text in parts)

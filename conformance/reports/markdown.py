@@ -1,0 +1,268 @@
+"""A report as Markdown, for docs: verdict tables, the grid, and what is known to fail.
+
+Source: interchange; CommonMark 0.31 and the tables of GitHub's dialect.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from .catalogue import catalogue_of
+from .states import GROUPS, STATES, count, state_of
+from .tabulating import HEADINGS, OUTCOMES, grid_of, known_failures_of, tables, unexpected_of
+from .texts import again, cases, one_line, safe_link, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .catalogue import Catalogue
+    from .model import Judged, Report, SubjectReport
+    from .tabulating import Cell, Row, Table
+
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>|$#~&])")
+_RULE_ID: Final = re.compile(r"[A-Z0-9]+(?:-[A-Z0-9]+)+")
+
+
+def as_markdown(report: Report, catalogue: Catalogue | None = None) -> str:
+    """Return a report as a piece of Markdown, its headings of the second and third level.
+
+    Parameters
+    ----------
+    report : Report
+        What was found.
+    catalogue : Catalogue, optional
+        What was looked for; out of the registry when left out.
+    """
+    known = catalogue or catalogue_of(report)
+    command = " ".join(["interchange check", *(one_line(one.spec) for one in report.subjects)])
+    parts = [
+        f"<!-- Written by: {_comment(command)} --markdown FILE -->",
+        summary(report),
+        _list(_unexpected(report, known), "## Unexpected"),
+        *(rules_table(table) for table in tables(report, known)),
+        grid_table(report),
+        known_failures(report, known),
+        _place(report),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def summary(report: Report) -> str:
+    """Return the table of subjects, with how many items ended how.
+
+    Parameters
+    ----------
+    report : Report
+        What was found.
+    """
+    rows = [
+        [
+            f"**{plain(subject.name)}**",
+            plain(subject.version),
+            *(
+                [str(number) for number in count(subject.judged).values()]
+                if not subject.broken
+                else [f"could not be judged: {plain(subject.broken)}", "", "", ""]
+            ),
+        ]
+        for subject in report.subjects
+    ]
+    return _table(["Library", "Release", *(name.capitalize() for name in GROUPS.values())], rows)
+
+
+def _place(report: Report) -> str:
+    """Return what was run on what."""
+    where = f"Python {plain(report.python)} on {plain(report.platform)}"
+    return f"interchange {plain(report.kit)}; {where}; CUDA driver: {report.driver}."
+
+
+# ---------------------------------------------------------------- by rule
+
+
+def rules_table(table: Table) -> str:
+    """Return the verdicts of one role, a table per area, under a heading.
+
+    Parameters
+    ----------
+    table : Table
+        As `tables` returns it.
+    """
+    head = ["Rule", "Severity", *(plain(subject.name) for subject in table.subjects)]
+    parts = [f"## {HEADINGS[table.role]}", _legend(table)]
+    for block in table.blocks:
+        parts += [f"### {plain(block.heading)}", _table(head, map(_row, block.rows))]
+    return "\n\n".join(parts)
+
+
+def _legend(table: Table) -> str:
+    """Return what the words of a table mean, those that it has."""
+    cells = [cell for block in table.blocks for row in block.rows for cell in row.cells]
+    used = {cell.state.key for cell in cells if cell.state}
+    return "\n".join(
+        f"- {state.symbol} {state.word}: {state.meaning}" for state in STATES if state.key in used
+    )
+
+
+def _row(row: Row) -> list[str]:
+    """Return one rule."""
+    words = f"{_rule(row.rule.id)}: {plain(sentence(row.rule.text))}"
+    return [words, row.severity, *map(_cell, row.cells)]
+
+
+def _rule(rule: str) -> str:
+    """Return a rule's id, bare where it looks like one, so that the docs can link it."""
+    return rule if _RULE_ID.fullmatch(rule) else plain(rule)
+
+
+def _cell(cell: Cell) -> str:
+    """Return how a rule is kept."""
+    return f"{cell.state.symbol} {cell.state.word}" if cell.state else ""
+
+
+# ---------------------------------------------------------------- producers by consumers
+
+
+def grid_table(report: Report) -> str:
+    """Return producers by consumers, or nothing where nobody asked for it.
+
+    Parameters
+    ----------
+    report : Report
+        What was found.
+    """
+    grid = grid_of(report)
+    if not grid.cells:
+        return ""
+    rows = []
+    for producer in grid.producers:
+        found = [grid.cells.get((producer, consumer)) for consumer in grid.consumers]
+        told = [f"{OUTCOMES[one.status].symbol} {one.status}" if one else "" for one in found]
+        rows.append([f"**{plain(producer)}**", *told])
+    used = {one.status for one in report.grid}
+    legend = "\n".join(
+        f"- {outcome.symbol} {status}: {outcome.meaning}"
+        for status, outcome in OUTCOMES.items()
+        if status in used
+    )
+    head = ["from ↓ to →", *map(plain, grid.consumers)]
+    return f"## Producers by consumers\n\n{legend}\n\n{_table(head, rows)}"
+
+
+# ---------------------------------------------------------------- findings
+
+
+def known_failures(report: Report, catalogue: Catalogue) -> str:
+    """Return what each library is known to do wrong, a table per library, under a heading.
+
+    Checks that are known to fail for the same reason share a line.
+
+    Parameters
+    ----------
+    report : Report
+        What was found.
+    catalogue : Catalogue
+        What was looked for.
+    """
+    parts = []
+    for subject in report.subjects:
+        rows = [
+            [
+                _rule(one.rule),
+                one.severity,
+                _reason(one.reason, one.link),
+                plain(one.releases) or "all",
+                ", ".join(f"{_code(name)}{cases(number)}" for name, number in one.checks),
+            ]
+            for one in known_failures_of(subject, catalogue)
+        ]
+        if rows:
+            head = ["Rule", "Severity", "What it does", "Releases", "Checks"]
+            parts += [f"### {plain(subject.name)}", _table(head, rows)]
+    return "\n\n".join(["## Known failures", *parts]) if parts else ""
+
+
+def _reason(reason: str, link: str) -> str:
+    """Return why a failure is known, with a link where there is one to the web."""
+    if not safe_link(link):
+        return plain(" ".join(filter(None, (reason, link))))
+    return f"{plain(reason)} ([discussion](<{_address(link)}>))"
+
+
+def _address(link: str) -> str:
+    """Return an address as it may stand between angle brackets."""
+    for mark, code in {"<": "%3C", ">": "%3E", "|": "%7C", "\\": "%5C", "\n": ""}.items():
+        link = link.replace(mark, code)
+    return one_line(link)
+
+
+def _unexpected(report: Report, catalogue: Catalogue) -> list[str]:
+    """Return the entries of the list of what nobody expected."""
+    entries = [
+        f"**{plain(subject.name)}** could not be judged: {plain(subject.broken)}"
+        for subject in report.subjects
+        if subject.broken
+    ]
+    for subject in report.subjects:
+        entries += [
+            _entry(subject, alike, catalogue) for alike in unexpected_of(subject, catalogue)
+        ]
+    return entries
+
+
+def _entry(subject: SubjectReport, alike: tuple[Judged, ...], catalogue: Catalogue) -> str:
+    """Return what ended alike, and was not expected."""
+    judged = alike[0]
+    check, state = catalogue.check_of(judged), state_of(judged)
+    evidence = plain(judged.verdict.evidence) or plain(judged.reason)
+    command = _code(again(subject.spec, judged.verdict.item))
+    return (
+        f"{state.symbol} {state.word}: **{plain(subject.name)}**, {_rule(check.rule)} "
+        f"({check.severity}). {plain(check.claim)} {evidence} {command}{_more(len(alike) - 1)}"
+    )
+
+
+def _more(count: int) -> str:
+    """Return how many cases more ended alike, in words."""
+    return f" and {count} more case{'s' if count > 1 else ''}" if count else ""
+
+
+def _list(entries: list[str], heading: str) -> str:
+    """Return a list under a heading, or nothing."""
+    return f"{heading}\n\n" + "\n".join(f"- {entry}" for entry in entries) if entries else ""
+
+
+# ---------------------------------------------------------------- Markdown
+
+
+def plain(text: str) -> str:
+    r"""Return text that Markdown shows as it stands, on one line.
+
+    Parameters
+    ----------
+    text : str
+        Whatever a library said.
+
+    Examples
+    --------
+    >>> print(plain("*a* | <b>"))
+    \*a\* \| \<b\>
+    """
+    return _SPECIAL.sub(r"\\\1", one_line(text))
+
+
+def _code(text: str) -> str:
+    """Return text as a code span for a table's cell."""
+    return f"`{one_line(text)}`".replace("|", "\\|") if "`" not in text else plain(text)
+
+
+def _comment(text: str) -> str:
+    """Return text that a comment may hold."""
+    return text.replace("--", "- -").replace("<", "").replace(">", "")
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table."""
+    titles = list(head)
+    lines = [titles, ["---"] * len(titles), *map(list, rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

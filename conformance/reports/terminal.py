@@ -1,0 +1,210 @@
+"""A report on a terminal: one line per subject, then all that somebody has to look at.
+
+Source: interchange.  Colours take rich; without it, and where standard output is no terminal, the
+same lines are plain.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from .catalogue import catalogue_of
+from .states import STATES, count, in_words, state_of
+from .tabulating import unexpected_of
+from .texts import again, one_line, printable
+from .writing import STDOUT, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .catalogue import Catalogue
+    from .model import Judged, Report, SubjectReport
+    from .states import Group
+
+_STYLES: Final[dict[Group, str]] = {
+    "unexpected": "bold red",
+    "known": "yellow",
+    "pass": "green",
+    "not-applicable": "dim",
+}
+_WIDTH: Final = 100  # where nobody says how wide the terminal is [columns]
+_NARROWEST: Final = 40  # that texts are wrapped to [columns]
+_LABEL: Final = 9  # from the left edge of a finding to its text [columns]
+_WORD: Final = max(len(state.word) for state in STATES)
+
+
+class Line(NamedTuple):
+    """A line, and the style of it.
+
+    Attributes
+    ----------
+    text : str
+        Without a line break.
+    style : str
+        As rich names them, or nothing.
+    """
+
+    text: str
+    style: str = ""
+
+
+def show(report: Report, catalogue: Catalogue | None = None) -> None:
+    """Print a report on standard output.
+
+    Parameters
+    ----------
+    report : Report
+        What was found.
+    catalogue : Catalogue, optional
+        What was looked for; out of the registry when left out.
+
+    Raises
+    ------
+    ReportError
+        Standard output is full, or closed.
+    """
+    lines = list(as_lines(report, catalogue or catalogue_of(report), _width()))
+    if not (sys.stdout.isatty() and _show_in_colours(lines)):
+        write(STDOUT, "".join(f"{line.text}\n" for line in lines))
+
+
+def as_text(report: Report, catalogue: Catalogue | None = None, *, width: int = _WIDTH) -> str:
+    """Return what `show` prints, without colours.
+
+    Parameters
+    ----------
+    report : Report
+        What was found.
+    catalogue : Catalogue, optional
+        What was looked for; out of the registry when left out.
+    width : int
+        Where texts are wrapped [columns]; commands to copy are never.
+    """
+    lines = as_lines(report, catalogue or catalogue_of(report), width)
+    return "".join(f"{line.text}\n" for line in lines)
+
+
+def as_lines(report: Report, catalogue: Catalogue, width: int) -> Iterator[Line]:
+    """Yield the lines of a report.
+
+    Parameters
+    ----------
+    report : Report
+        What was found.
+    catalogue : Catalogue
+        What was looked for.
+    width : int
+        Where texts are wrapped [columns].
+    """
+    names = [_name(subject) for subject in report.subjects]
+    broad = max(map(len, names), default=0)
+    for subject, name in zip(report.subjects, names, strict=True):
+        yield _summary(subject, name.ljust(broad))
+    for subject in report.subjects:
+        for alike in unexpected_of(subject, catalogue):
+            yield Line("")
+            yield from _finding(subject, alike, catalogue, max(width, _NARROWEST))
+    yield Line("")
+    yield _total(report)
+
+
+def _name(subject: SubjectReport) -> str:
+    """Return what a subject is called, with its release."""
+    version = "" if subject.version == "unknown" else f" {one_line(subject.version)}"
+    return f"{one_line(subject.name)}{version}"
+
+
+def _summary(subject: SubjectReport, name: str) -> Line:
+    """Return the line of a subject."""
+    if subject.broken:
+        return Line(
+            f"{name}  could not be judged: {one_line(subject.broken)}", _STYLES["unexpected"]
+        )
+    counts = count(subject.judged)
+    told = ", ".join(in_words(counts)) or "nothing to judge"
+    style = _STYLES["unexpected" if counts["unexpected"] else "pass" if counts["pass"] else "known"]
+    return Line(f"{name}  {told} ({subject.seconds:.1f} s)", style)
+
+
+def _finding(
+    subject: SubjectReport, alike: tuple[Judged, ...], catalogue: Catalogue, width: int
+) -> Iterator[Line]:
+    """Yield what there is to say of the cases of a check that ended alike."""
+    judged = alike[0]
+    check, state, verdict = catalogue.check_of(judged), state_of(judged), judged.verdict
+    rule = catalogue.rules[check.rule]
+    yield Line(
+        f"{state.word.upper():{_WORD}}  {_name(subject)}: {verdict.item}"
+        f" [{check.rule}, {check.severity}]",
+        _STYLES[state.group],
+    )
+    others = ", ".join(one.verdict.item[len(check.name) :] for one in alike[1:])
+    yield from _labelled("and", others, width)
+    yield from _labelled("due", check.claim, width)
+    if state.key == "now-passes":
+        yield from _labelled("found", "it passes, and was known to fail", width)
+        yield from _labelled("known", f"{judged.reason} {judged.link}", width)
+        yield from _labelled("do", "take it out of the list of known failures", width)
+    else:
+        yield from _labelled("found", verdict.evidence, width)
+        yield from _labelled("printed", verdict.output, width)
+        yield from _labelled("do", check.advice, width)
+    yield from _labelled("rule", f"{rule.text} ({check.source})", width)
+    yield Line(f"  {'again':{_LABEL - 2}} {again(subject.spec, verdict.item)}", "bold")
+
+
+def _labelled(label: str, text: str, width: int) -> Iterator[Line]:
+    """Yield a text beside its label, the line breaks of the text kept."""
+    head = f"  {label}".ljust(_LABEL) + " "
+    for paragraph in printable(text).strip().splitlines():
+        for wrapped in textwrap.wrap(
+            paragraph.expandtabs(4),
+            width - len(head),
+            replace_whitespace=False,
+            drop_whitespace=True,
+            break_on_hyphens=False,
+        ) or [""]:
+            yield Line(f"{head}{wrapped}".rstrip())
+            head = " " * len(head)
+
+
+def _total(report: Report) -> Line:
+    """Return the last line."""
+    items = sum(len(subject.judged) for subject in report.subjects)
+    found = f"{report.unexpected} unexpected" if report.unexpected else "all as expected"
+    ran = f"{items} item{'s' if items != 1 else ''}, {found}"
+    where = f"Python {report.python} on {report.platform}, CUDA driver: {report.driver}"
+    style = _STYLES["unexpected" if report.unexpected else "pass"]
+    return Line(f"{ran}; interchange {report.kit}, {where}", style)
+
+
+# ---------------------------------------------------------------- where it goes
+
+
+def _width() -> int:
+    """Return how wide the terminal is [columns]."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or _WIDTH
+    except (OSError, ValueError):
+        return _WIDTH
+
+
+def _show_in_colours(lines: list[Line]) -> bool:
+    """Print lines by way of rich, and return whether that is there."""
+    try:
+        from rich.console import Console
+        from rich.text import Text
+    except ModuleNotFoundError:
+        return False
+    console = Console(highlight=False, soft_wrap=True)
+    encoding = console.encoding
+    for line in lines:
+        text = line.text.encode(encoding, "backslashreplace").decode(encoding)
+        console.print(Text(text, style=line.style))
+    return True

@@ -1,0 +1,168 @@
+"""Producers with a C exchange table, without a library that has one.
+
+Source: dlpack.h 1.3, DLPackExchangeAPI.  The table's functions are C, since Python cannot return to
+C with an error set: they are compiled on the spot from ``exchange_table.c``, and call back into
+methods of the object that they are given.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi import capsules
+from interchange.abi.dlpack import (
+    DLPACK_VERSION,
+    DLManagedTensorVersioned,
+    DLPackExchangeAPI,
+    DLPackExchangeAPIHeader,
+    DLPackVersion,
+)
+from interchange.abi.exchange import ATTRIBUTES
+
+from ..emucuda.building import CannotBuildError, cache_folder, find_compiler
+from .kinds import Producer
+from .source import Call
+from .structs import Loan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .source import Source
+
+HONEST: Final = {
+    "managed_tensor_allocator": "allocate",
+    "managed_tensor_from_py_object_no_sync": "from_object",
+    "managed_tensor_to_py_object_no_sync": "to_object",
+    "dltensor_from_py_object_no_sync": "lend_object",
+    "current_work_stream": "no_stream",
+}
+"""Member of a table -> the function in ``exchange_table.c`` that keeps what it promises."""
+
+_SOURCE: Final = Path(__file__).with_name("exchange_table.c")
+_OPTIONS: Final = ("-std=gnu11", "-O1", "-shared", "-fPIC")
+_kept: Final[list[Any]] = []  # tables are there for the whole process
+
+
+@functools.cache
+def _library() -> Any:
+    """Return the compiled functions, loaded.
+
+    Raises
+    ------
+    CannotBuildError
+        There is no C compiler, or it refuses the source.
+    """
+    compiler = find_compiler()
+    made_of = repr((compiler, _OPTIONS)).encode() + _SOURCE.read_bytes()
+    library = cache_folder() / f"exchange-{hashlib.sha256(made_of).hexdigest()[:16]}.so"
+    if not library.is_file():
+        handle, name = tempfile.mkstemp(dir=library.parent, prefix=".exchange.")
+        os.close(handle)
+        done = subprocess.run(  # noqa: S603 - the compiler that this user named
+            [*compiler, *_OPTIONS, "-o", name, str(_SOURCE)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            Path(name).unlink()
+            raise CannotBuildError(f"no exchange table can be built: {done.stderr[:1000]}")
+        Path(name).replace(library)
+    return ctypes.CDLL(str(library))
+
+
+def function_address(name: str) -> int:
+    """Return the address of a function of ``exchange_table.c``."""
+    return ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0
+
+
+def make_table(
+    *, version: tuple[int, int] = DLPACK_VERSION, prev: int | None = None, **members: str | None
+) -> int:
+    """Return the address of an exchange table, which is never freed.
+
+    Parameters
+    ----------
+    version : tuple[int, int], optional
+        What its header says.
+    prev : int, optional
+        Address of an older table.
+    **members : str or None
+        By member: the function of ``exchange_table.c`` to use in place of the honest one, or None
+        for NULL.
+
+    Raises
+    ------
+    CannotBuildError
+        There is no C compiler.
+    """
+    header = DLPackExchangeAPIHeader(DLPackVersion(*version), prev)
+    chosen = HONEST | members
+    addresses = {
+        member: None if name is None else function_address(name) for member, name in chosen.items()
+    }
+    table = DLPackExchangeAPI(header, **addresses)
+    _kept.append(table)
+    return ctypes.addressof(table)
+
+
+def table_capsule(address: int, name: bytes = capsules.EXCHANGE_API) -> Any:
+    """Return a capsule of a table; its name must be static."""
+    return capsules.new_capsule(address, name, None)
+
+
+def use_taker(take: Callable[[Any], Any]) -> None:
+    """Let ``to_object`` make objects of capsules by `take`, from now on and in every table."""
+    call = capsules.Prototype(None, ctypes.py_object)(function_address("set_taker"))
+    call(take)
+
+
+class _Carrying(Producer):
+    """A producer with what the functions of a table need."""
+
+    def _for_table(self) -> Any:
+        """Answer the table."""
+        self.log.append(Call("_for_table", {}))
+        return self._answer({"max_version": DLPACK_VERSION})
+
+    @property
+    def _dltensor(self) -> int:
+        """Address of a struct to lend, which is never freed."""
+        loan = Loan(self.said, self.memory, versioned=True)
+        return loan.address + DLManagedTensorVersioned.dl_tensor.offset
+
+
+def carrying(source: Source, table: int, *, on_instance: bool = False) -> Producer:
+    """Return a producer like `source`, with an exchange table on a type of its own.
+
+    Parameters
+    ----------
+    source : Source
+        What it says and holds.
+    table : int
+        Address of the table.
+    on_instance : bool, default False
+        Whether the table hangs on the object in place of its type, where it ought not to be found.
+
+    Examples
+    --------
+    >>> from interchange_conformance.zoo import host
+    >>> from interchange.abi import exchange_table
+    >>> x = carrying(host(), make_table())
+    >>> exchange_table(type(x)).managed_from(x) == x.loans[0].address
+    True
+    """
+    attribute = {ATTRIBUTES[0]: table_capsule(table)}
+    cls = type("Carrier", (_Carrying,), {} if on_instance else attribute)
+    cls.__module__ = "stranger"
+    made: Producer = cls(source.said, source.memory, source.manners)
+    if on_instance:
+        vars(made).update(attribute)
+    return made

@@ -1,0 +1,188 @@
+"""Directives that print what the conformance kit knows of libraries, so that no page can drift.
+
+Source: Sphinx, "Developing extensions"; the kit's files of known failures, and its descriptions of
+libraries.  Without Sphinx the functions can be called all the same.  In a MyST page::
+
+    ```{known-failures} numpy
+    ```
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange_conformance import expectations, subjects
+from interchange_conformance.registry import SEVERITIES, load_checks
+from tables import code, sentence, table
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from interchange_conformance.expectations import Expectation
+    from interchange_conformance.registry import Check
+    from sphinx.application import Sphinx
+
+_MARKS: Final = {True: "yes", False: ""}
+_ASK: Final = """
+import json
+from interchange_conformance import subjects
+found = subjects.described()
+print(json.dumps({name: [one.name, subjects.hooks_of(one)] for name, one in found.items()}))
+"""
+
+
+class Row(NamedTuple):
+    """What a library is known to do, with all checks that find it."""
+
+    reason: str
+    link: str
+    releases: str
+    checks: tuple[str, ...]
+
+
+# ---------------------------------------------------------------- known failures
+
+
+def known_failures(name: str) -> str:
+    """Return the known failures of a library, the gravest first.
+
+    Parameters
+    ----------
+    name : str
+        What a command line calls it.
+    """
+    rows = rows_of(name)
+    if not rows:
+        return "Nothing is known that any check would find."
+    return table(
+        ("What it does", "Releases", "Severity and rule", "Found by"),
+        (
+            (
+                _told(row),
+                _releases(row.releases),
+                ", ".join(dict.fromkeys(_rule(check) for check in row.checks)),
+                ", ".join(map(code, row.checks)),
+            )
+            for row in sorted(rows, key=_gravity)
+        ),
+    )
+
+
+@cache
+def rows_of(name: str) -> tuple[Row, ...]:
+    """Return the known failures of a library, those with one reason together."""
+    file = expectations.shipped_file(name.replace("-", "_"))
+    if file is None:
+        return ()
+    groups: dict[tuple[str, str, str], dict[str, None]] = {}
+    for one in expectations.read(file):
+        about = one.reason, one.link, _range(one)
+        groups.setdefault(about, {}).update(dict.fromkeys(_names(one)))
+    return tuple(Row(*about, tuple(checks)) for about, checks in groups.items())
+
+
+def _names(one: Expectation) -> list[str]:
+    """Return the checks that an entry speaks of, without their cases."""
+    pattern = one.check.partition("[")[0]
+    found = [name for name in load_checks() if expectations.matches(pattern, name)]
+    if not found:
+        raise ValueError(f"{one.where}: there is no check {one.check}")
+    return found
+
+
+def _range(one: Expectation) -> str:
+    """Return for which releases an entry is, of Python too where it says so."""
+    python = f"Python {one.python}" if one.python else ""
+    return ", ".join(filter(None, (one.releases, python)))
+
+
+def _check(name: str) -> Check:
+    """Return a check."""
+    return load_checks()[name]
+
+
+def _rule(name: str) -> str:
+    """Return severity and rule of a check."""
+    check = _check(name)
+    return f"{check.severity} {check.rule}"
+
+
+def _gravity(row: Row) -> int:
+    """Return the place of a row: that of its gravest check."""
+    return min(SEVERITIES.index(_check(name).severity) for name in row.checks)
+
+
+def _told(row: Row) -> str:
+    """Return what a row says, with a link where there is a discussion."""
+    said = sentence(row.reason)
+    return f"{said} ([discussion]({row.link}))" if row.link else said
+
+
+def _releases(text: str) -> str:
+    """Return a range of releases in words."""
+    return code(text) if text else "all that were seen"
+
+
+# ---------------------------------------------------------------- descriptions
+
+
+@cache
+def _described() -> dict[str, tuple[str, list[str]]]:
+    """Return the name and the hooks of every subject, as they are where there is a GPU."""
+    environment = {**os.environ, "INTERCHANGE_CONFORMANCE_CUDA": "real"}
+    done = subprocess.run(  # noqa: S603 - a script of ours
+        [sys.executable, "-c", _ASK], env=environment, check=True, capture_output=True, text=True
+    )
+    return {name: (title, hooks) for name, (title, hooks) in json.loads(done.stdout).items()}
+
+
+def described_subjects() -> str:
+    """Return every subject that ships with the kit, and what its description has."""
+    found = _described()
+    hooks = [hook for hook in subjects.HOOKS if any(hook in own for _, own in found.values())]
+    return table(
+        ("On the command line", "Library", *map(code, hooks)),
+        (
+            (code(name), title, *(_MARKS[hook in own] for hook in hooks))
+            for name, (title, own) in found.items()
+        ),
+    )
+
+
+def hooks_in_words(name: str) -> str:
+    """Return what is judged of a library, as a sentence."""
+    _, own = _described()[name]
+    return f"Its description has {', '.join(map(code, own))}."
+
+
+# ---------------------------------------------------------------- directives
+
+
+DIRECTIVES: Final[dict[str, Any]] = {
+    "known-failures": known_failures,
+    "described-subjects": described_subjects,
+    "described-hooks": hooks_in_words,
+}
+"""Name of a directive -> the function that writes it."""
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives."""
+    from sphinx.util.docutils import SphinxDirective
+
+    class Printed(SphinxDirective):
+        optional_arguments = 1
+
+        def run(self) -> list[nodes.Node]:
+            for argument in self.arguments:
+                if file := expectations.shipped_file(argument.replace("-", "_")):
+                    self.env.note_dependency(str(file))
+            return list(self.parse_text_to_nodes(DIRECTIVES[self.name](*self.arguments)))
+
+    for name in DIRECTIVES:
+        app.add_directive(name, Printed)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,83 @@
+"""Writes the verdicts, the mutants and the picture of the page on conformance: all of a real run.
+
+Source: interchange.  ``python docs/_ext/verdicts.py`` takes some minutes.  Each file begins with a
+fingerprint of what it was made from, by which a test sees when it is stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from interchange_conformance import expectations
+from interchange_conformance.mutants import load_mutants
+from interchange_conformance.registry import load_checks
+from interchange_conformance.running.loading import shipped
+
+DOCS: Final = Path(__file__).parents[1]
+VERDICTS: Final = DOCS / "_generated" / "conformance.md"
+MUTANTS: Final = DOCS / "_generated" / "mutants.md"
+PICTURE: Final = DOCS / "_static" / "conformance.png"
+JUDGED: Final = (
+    "numpy", "array-api-strict", "torch", "jax", "pyarrow", "tvm-ffi", "cuda-core",
+    "cuda-core-buffer", "numba-cuda", "warp", "interchange",
+)  # fmt: skip
+"""The libraries of the page, in its order."""
+
+
+def _digest(value: object) -> str:
+    """Return a short digest of what JSON can say."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def fingerprint_of_verdicts() -> str:
+    """Return a digest of all checks and of what is known to fail."""
+    checks = [
+        [list(check.items()), check.rule, check.severity, check.claim]
+        for check in load_checks().values()
+    ]
+    known = [
+        file.read_text(encoding="utf-8")
+        for name in sorted(shipped())
+        if (file := expectations.shipped_file(name.replace("-", "_"))) is not None
+    ]
+    return _digest([checks, known])
+
+
+def fingerprint_of_mutants() -> str:
+    """Return a digest of all checks and mutants, by name."""
+    mutants = [[one.name, one.check, one.breaks] for one in load_mutants().values()]
+    return _digest([sorted(load_checks()), mutants])
+
+
+def _stamp(path: Path, fingerprint: str) -> None:
+    """Put a fingerprint at the head of a file."""
+    text = path.read_text(encoding="utf-8")
+    path.write_text(f"<!-- Fingerprint: {fingerprint} -->\n{text}", encoding="utf-8")
+
+
+def _run(*command: str) -> None:
+    """Run one of the kit's commands; what is unexpected ends this, too."""
+    subprocess.run([sys.executable, *command], check=True)  # noqa: S603 - our own modules
+
+
+def main() -> None:
+    """Write all three."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = str(Path(folder) / "report.json")
+        kit = ("-m", "interchange_conformance")
+        options = ("--cuda", "emulated", "--grid", "--json", report, "--markdown", str(VERDICTS))
+        _run(*kit, "check", *JUDGED, *options)
+        _stamp(VERDICTS, fingerprint_of_verdicts())
+        _run(str(Path(__file__).with_name("picture.py")), report, str(PICTURE))
+    _run("-m", "interchange_conformance.mutants", "--markdown", str(MUTANTS))
+    _stamp(MUTANTS, fingerprint_of_mutants())
+
+
+if __name__ == "__main__":
+    main()

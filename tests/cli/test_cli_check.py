@@ -1,0 +1,20 @@
+"""``interchange check`` is the command of the conformance kit."""
+
+from __future__ import annotations
+
+
+def test_it_judges(run_cli):
+    """A library that the kit knows."""
+    done = run_cli("check", "numpy", "--only", "make_returns_an_array")
+
+    assert (done.code, done.err) == (0, "")
+    assert "NumPy" in done.out
+    assert "1 pass" in done.out
+
+
+def test_it_says_what_cannot_be_done(run_cli):
+    """With the exit code of the other commands."""
+    done = run_cli("check", "no-such-library")
+
+    assert done.code == 2
+    assert done.err.startswith("interchange check: there is no subject 'no-such-library'")

@@ -1,0 +1,206 @@
+"""How checks ask producers: what counts as a refusal, and what as a keyword nobody knows."""
+
+from __future__ import annotations
+
+import pytest
+from interchange_conformance.checks import _exports
+from interchange_conformance.checks._memory import BLOCK, allocated, kept, meter_for, resident
+from interchange_conformance.doors import ProducerDoor
+from interchange_conformance.findings import CannotMakeError, NotApplicable
+from interchange_conformance.mutants._honest_producer import honest_constants, honest_producer
+from interchange_conformance.subject import Subject
+
+
+class Answering:
+    """Something whose ``__dlpack__`` does what a function does."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __dlpack__(self, **keywords):
+        return self.answer(**keywords)
+
+
+@pytest.fixture
+def door():
+    """Return a door to the honest producer."""
+    return ProducerDoor(honest_producer())
+
+
+def raising(error):
+    """Return a function that raises, whatever it is given."""
+
+    def raise_it(**_):
+        raise error
+
+    return raise_it
+
+
+# ------------------------------------------------------------------ keywords
+
+
+def test_a_keyword_in_the_signature_is_known(door):
+    """It is one that None can be given to."""
+    assert _exports.knows(door, door.make(), "copy")
+
+
+def test_a_keyword_that_raises_type_error_is_not_known(door):
+    """That is what Python raises for it."""
+    x = Answering(lambda *, stream=None: stream)
+
+    assert not _exports.knows(door, x, "copy")
+
+
+def test_an_array_that_always_raises_type_error_says_nothing_of_its_keywords(door):
+    """Not the keyword was the cause."""
+    x = Answering(raising(TypeError("no such elements")))
+
+    assert _exports.knows(door, x, "copy")
+
+
+def test_a_keyword_is_unknown_of_an_array_that_is_refused_without_it(door):
+    """The TypeError came first, and so from the binding of arguments."""
+
+    def refuse(*, stream=None):
+        raise BufferError(stream)
+
+    assert not _exports.knows(door, Answering(refuse), "copy")
+
+
+# ------------------------------------------------------------------ answers
+
+
+def test_an_unknown_keyword_makes_a_check_not_applicable(door):
+    """Another check is about keywords."""
+    x = Answering(lambda *, stream=None: stream)
+
+    with pytest.raises(NotApplicable, match="takes no copy"):
+        _exports.answer(door, x, copy=True)
+
+
+def test_what_is_no_capsule_makes_a_check_not_applicable(door):
+    """Another check is about capsules."""
+    x = Answering(lambda **_: 4096)
+
+    with pytest.raises(NotApplicable, match="4096"):
+        _exports.answer(door, x)
+
+
+def test_an_error_is_an_answer_and_holds_no_frames(door):
+    """Frames would keep alive what is counted."""
+    x = Answering(raising(OverflowError("too far")))
+
+    found = _exports.answer(door, x)
+
+    assert type(found) is OverflowError
+    assert found.__traceback__ is None
+
+
+def test_a_refusal_by_buffer_error_makes_a_check_not_applicable(door):
+    """A library may refuse what it cannot export."""
+    x = Answering(raising(BufferError("too odd")))
+
+    with pytest.raises(NotApplicable, match="too odd"):
+        _exports.granted(door, x)
+
+
+def test_another_error_is_not_taken_for_a_refusal(door):
+    """It comes through, and the check ends as one that raised."""
+    x = Answering(raising(OverflowError("too far")))
+
+    with pytest.raises(OverflowError):
+        _exports.granted(door, x)
+
+
+def test_a_copy_may_be_refused_with_any_error(door):
+    """Which one it ought to be is for another check."""
+    x = Answering(raising(ValueError("no copies")))
+
+    with pytest.raises(NotApplicable, match="no copies"):
+        _exports.granted(door, x, copy=True)
+
+
+def test_the_legacy_struct_is_not_the_versioned_one(door):
+    """A check of one generation does not apply to a library that has the other."""
+    x = door.make()
+    old = Answering(lambda *, max_version=None: x.__dlpack__(max_version=max_version and None))
+
+    with pytest.raises(NotApplicable, match="dltensor"):
+        _exports.opened(door, old, "versioned")
+
+
+def test_the_newest_struct_of_an_old_library_is_the_legacy_one(door):
+    """It is asked for without the keyword."""
+    x = door.make()
+    old = Answering(lambda *, stream=None: x.__dlpack__(stream=stream))
+
+    assert _exports.newest(door, old).name == b"dltensor"
+
+
+# ------------------------------------------------------------------ arrays
+
+
+def test_an_array_of_one_axis_does_where_there_are_no_others():
+    """Some libraries have columns only."""
+
+    def make(shape, *_):
+        if len(shape) != 1:
+            raise CannotMakeError("columns only")
+        return shape
+
+    assert _exports.some_array(ProducerDoor(Subject("columns", make=make))) == (6,)
+
+
+def test_what_is_missing_is_said_of_the_first_shape_that_was_asked_for():
+    """It is the one that others have."""
+
+    def make(shape, *_):
+        raise CannotMakeError(f"{shape}?")
+
+    with pytest.raises(NotApplicable, match=r"\(2, 3\)\?"):
+        _exports.some_array(ProducerDoor(Subject("nothing", make=make)))
+
+
+def test_elements_are_numbered_through_a_capsule(door):
+    """From 0 on, in C order, in the bytes of int32."""
+    x = door.make((2, 2), "int32")
+
+    elements = _exports.numbered(door, x)
+
+    assert x.array.tolist() == [[0, 1], [2, 3]]
+    assert b"".join(elements) == x.array.tobytes()
+
+
+def test_constants_are_not_numbered():
+    """A check that needs to know elements does not apply to what it must not write."""
+    door = ProducerDoor(honest_constants())
+
+    with pytest.raises(NotApplicable, match="cannot be written"):
+        _exports.numbered(door, door.make((2, 2), "int32"))
+
+
+# ------------------------------------------------------------------ memory
+
+
+def test_a_meter_sees_the_arrays_of_a_library(door):
+    """One of them does, on Linux."""
+    assert meter_for(door) in {allocated, resident}
+
+
+def test_a_library_whose_memory_nobody_sees_is_not_measured(door):
+    """Its arrays are views of one block, for example."""
+    block = door.make(BLOCK, "uint8")
+    subject = Subject("views", make=lambda *_: block[:])
+
+    with pytest.raises(NotApplicable, match="neither"):
+        meter_for(ProducerDoor(subject))
+
+
+@pytest.mark.parametrize("size", [0, 2**18])
+def test_what_is_kept_is_measured(door, size):
+    """Per call, and to a few per cent."""
+    keeping = []
+
+    found = kept(door, allocated, lambda: keeping.append(bytearray(size)))
+
+    assert size <= found < size + 2**12

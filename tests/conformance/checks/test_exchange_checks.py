@@ -1,0 +1,133 @@
+"""The checks of the exchange table: what they read, and what they leave alone."""
+
+from __future__ import annotations
+
+import pytest
+from interchange_conformance.checks import _exchange
+from interchange_conformance.doors import ProducerDoor
+from interchange_conformance.emucuda.building import CannotBuildError
+from interchange_conformance.findings import BrokenSubjectError, NotApplicable
+from interchange_conformance.registry import load_checks
+from interchange_conformance.running.execution import execute
+from interchange_conformance.subject import Subject
+from interchange_conformance.zoo import host
+from interchange_conformance.zoo.carriers import carrying, make_table
+
+from interchange.abi.exchange import ATTRIBUTES, ExchangeTable
+
+pytestmark = pytest.mark.isolated
+
+load_checks()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built():
+    """Skip where no compiler is."""
+    try:
+        make_table()
+    except CannotBuildError as error:
+        pytest.skip(str(error))
+
+
+def door(make=None, **described):
+    """Return the door of a producer."""
+    return ProducerDoor(Subject("a subject", make=make or (lambda *_: host()), **described))
+
+
+class Described:
+    """A type with a table under the name of DLPack 1.2."""
+
+    __c_dlpack_exchange_api__ = 4096
+
+
+def test_the_type_with_the_table_is_that_of_the_arrays():
+    """Unless the subject names another."""
+    named = f"{__name__}:Described"
+    module = type("Module", (), {"Described": Described})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(__import__("sys").modules, __name__, module)
+        assert _exchange.carrier_of(door(array_type=named)) is Described
+    assert _exchange.carrier_of(door(lambda *_: Described())) is Described
+
+
+@pytest.mark.parametrize("spec", ["no_such_module:Array", "ctypes:NoSuchType"])
+def test_a_type_that_cannot_be_found_is_the_subjects_fault(spec):
+    """And not the library's."""
+    with pytest.raises(BrokenSubjectError, match="array_type"):
+        _exchange.carrier_of(door(array_type=spec))
+
+
+def test_an_int_of_dlpack_1_2_is_followed():
+    """Under the name that it had."""
+    assert _exchange.address_of_table(Described) == 4096
+
+
+@pytest.mark.parametrize("value", [0, 1.5, "table"])
+def test_what_leads_nowhere_is_not_followed(value):
+    """It is another check's to judge."""
+    cls = type("Odd", (), {ATTRIBUTES[0]: value})
+
+    with pytest.raises(NotApplicable):
+        _exchange.address_of_table(cls)
+
+
+def test_a_library_without_a_table_is_not_judged():
+    """Whatever the check is."""
+    checks = [check for check in load_checks().values() if check.area == "exchange-api"]
+    items = [item for check in checks if check.role == "producer" for item in check.items()]
+    subject = Subject("NumPy", make=lambda *_: host())
+
+    assert {execute(item, subject)[0] for item in items} == {"not-applicable"}
+
+
+@pytest.mark.parametrize(
+    ("allocator", "element", "found"),
+    [
+        ("allocate", (2, 32, 1), (0, "")),
+        ("allocate", (200, 32, 1), (-1, "BufferError")),
+        ("allocate_in_silence", (200, 32, 1), (-1, "")),
+        ("allocate_complaining", (2, 32, 1), (0, "UserWarning")),
+    ],
+)
+def test_what_an_allocator_says_is_heard(allocator, element, found):
+    """Its code, and the kind that it calls SetError with."""
+    table = ExchangeTable(make_table(managed_tensor_allocator=allocator))
+
+    made = _exchange.allocate(table, (2, 3), element, (1, 0))
+
+    assert (made.code, made.kind) == found
+
+
+def test_no_allocator_is_not_called():
+    """NULL is another check's to find."""
+    with pytest.raises(NotApplicable, match="NULL"):
+        _exchange.allocate(
+            ExchangeTable(make_table(managed_tensor_allocator=None)), (2,), (2, 32, 1), (1, 0)
+        )
+
+
+def test_a_failure_without_an_error_is_told_from_one_with():
+    """As the words of `ExchangeTable` are."""
+    silent = make_table(managed_tensor_to_py_object_no_sync="to_object_in_silence")
+    producer = carrying(host(), make_table(managed_tensor_from_py_object_no_sync=None))
+
+    with pytest.raises(BufferError) as null:
+        _exchange.exchange_table(type(producer)).managed_from(producer)
+    with pytest.raises(BufferError) as without:
+        ExchangeTable(silent).managed_to(host_address())
+    assert not _exchange.silent(null.value)
+    assert _exchange.silent(without.value)
+
+
+def host_address():
+    """Return the address of a struct that the taker refuses."""
+    from interchange_conformance.zoo import Loan
+    from interchange_conformance.zoo.carriers import use_taker
+
+    def refuse(_):
+        raise BufferError("no")
+
+    use_taker(refuse)
+    source = host()
+    return Loan(source.said, source.memory, versioned=True).address

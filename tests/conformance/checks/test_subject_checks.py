@@ -1,0 +1,160 @@
+"""Checks of the subject itself: what no mutant shows of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+from interchange_conformance.checks.subject import _changed, _handled_signals, _printed
+from interchange_conformance.registry import load_checks
+from interchange_conformance.running.execution import execute
+from interchange_conformance.subject import Subject
+from interchange_conformance.zoo import host
+
+load_checks()
+SHAPE = "make_gives_the_shape_that_it_was_asked_for"
+DTYPE = "make_gives_the_dtype_that_it_was_asked_for"
+DEVICE = "make_gives_the_device_that_it_was_asked_for"
+
+
+class Contradictory:
+    """An array that says two things of its shape and element type."""
+
+    shape = (2, 3)
+    dtype = "float32"
+
+    def __init__(self):
+        self.__array_interface__ = {"shape": (6,), "typestr": "<f8"}
+
+    def __dlpack_device__(self):
+        raise RuntimeError("no driver")
+
+
+def maker(x):
+    """Return the subject that always makes `x`."""
+    return Subject("mine", make=lambda *_: x)
+
+
+@pytest.mark.parametrize("item", [f"{SHAPE}[two-axes]", f"{DTYPE}[float32]"])
+def test_one_voice_that_agrees_is_enough(item):
+    """Which of the others lies is for the checks of that protocol to say."""
+    assert execute(item, maker(Contradictory()))[0] == "pass"
+
+
+@pytest.mark.parametrize("item", [f"{SHAPE}[one-axis]", f"{DTYPE}[int64]"])
+def test_all_voices_are_evidence(item):
+    """Of a description that lies."""
+    status, evidence = execute(item, maker(Contradictory()))
+
+    assert status == "broken-subject"
+    assert "__array_interface__ says float64 of shape (6,); the array says float32" in evidence
+
+
+@pytest.mark.parametrize("item", [f"{SHAPE}[none]", f"{DTYPE}[bool]", f"{DEVICE}[cpu]"])
+def test_an_array_that_says_nothing_is_not_judged(item):
+    """By these; that it has no protocol is another check's business."""
+    assert execute(item, maker(object()))[0] == "not-applicable"
+
+
+def test_a_device_that_cannot_be_told_is_not_judged():
+    """Its error is for the checks of devices."""
+    assert execute(f"{DEVICE}[cpu]", maker(Contradictory()))[0] == "not-applicable"
+
+
+def test_reading_that_raises_is_a_broken_description():
+    """What take() returned, read() ought to read."""
+    subject = Subject("mine", take=lambda x: x, read=lambda _: 1 / 0)
+
+    status, evidence = execute("read_returns_a_flat_list_of_numbers", subject)
+
+    assert (status, evidence) == (
+        "broken-subject",
+        "read() raised ZeroDivisionError: division by zero",
+    )
+
+
+@pytest.mark.parametrize("found", [None, (1, 2, 3, 4, 5, 6), [1, 2, 3], ["1"] * 6, [[1] * 6]])
+def test_what_read_returns_is_a_flat_list_of_numbers(found):
+    """Six of them."""
+    subject = Subject("mine", take=lambda x: x, read=lambda _: found)
+
+    status, evidence = execute("read_returns_a_flat_list_of_numbers", subject)
+
+    assert status == "broken-subject"
+    assert f"read() returned {found!r}" in evidence
+
+
+def test_a_library_that_takes_no_host_memory_is_not_judged():
+    """Its refusals are for other checks."""
+
+    def refuse(_):
+        raise BufferError("on a device only")
+
+    subject = Subject("mine", take=refuse, read=list)
+
+    assert execute("take_prints_nothing", subject)[0] == "not-applicable"
+
+
+# ---------------------------------------------------------------- looking at the process
+
+
+def test_what_is_printed_is_seen_below_python(capfd):
+    """And let through to nobody; what comes later goes where it went before."""
+
+    def act():
+        os.write(1, b"to one\n")
+        os.write(2, b"to the other\n")
+
+    found = _printed(act)
+    os.write(1, b"later\n")
+
+    assert found == "to one\nto the other"
+    assert capfd.readouterr() == ("later\n", "")
+
+
+def test_an_error_gives_the_streams_back(capfd):
+    """It comes out."""
+    with pytest.raises(ZeroDivisionError):
+        _printed(lambda: 1 / 0)
+
+    os.write(1, b"later\n")
+    assert capfd.readouterr().out == "later\n"
+
+
+def test_a_change_is_told():
+    """What is new, what is other, and what is gone."""
+    state = {"kept": 1, "other": 2, "gone": 3}
+
+    def act():
+        state.pop("gone")
+        state.update(other=4, new=5)
+
+    found = _changed(lambda: dict(state), act)
+
+    assert found == "other was 2, is 4; gone was 3, is None; new was None, is 5"
+
+
+def test_nothing_changed_is_nothing_told():
+    """The same state, twice."""
+    assert _changed(lambda: {"kept": 1}, lambda: None) == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_handlers_below_python_are_seen():
+    """As masks of signals, without those that threads of the C library have."""
+    handled = _handled_signals()
+
+    assert {"SIGINT", "SigCgt", "SigIgn"} <= set(handled)
+    assert int(handled["SigCgt"], 16) & (0b11 << 31) == 0
+
+
+def test_a_sound_subject_passes_everything():
+    """A producer of the zoo, in this very process."""
+    subject = Subject("mine", make=lambda shape, dtype, *_: host(shape, dtype))
+    names = [check for check in load_checks().values() if check.area == "subject"]
+    items = [item for check in names if check.role == "producer" for item in check.items()]
+
+    ended = {item: execute(item, subject) for item in items if "device" not in item}
+
+    assert {item: how for item, how in ended.items() if how[0] != "pass"} == {}

@@ -1,0 +1,73 @@
+"""What tests of the kit stand on: subjects that misbehave, written for one test, pools of them."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from interchange_conformance.running.pool import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NUMBERS = itertools.count()
+_TEXT = """
+import ctypes, os, signal, subprocess, sys, threading, time
+from pathlib import Path
+from interchange_conformance.subject import Subject
+from interchange_conformance.zoo import host
+
+HERE = Path(__file__).parent
+{at_import}
+
+def make(shape, dtype, device, readonly):
+{in_make}
+    return host(shape, dtype)
+
+subject = Subject("hostile", make=make)
+"""
+
+
+@pytest.fixture
+def write_subject(tmp_path, monkeypatch) -> Callable[..., str]:
+    """Return a function that writes a module with a subject, and returns its spec."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(in_make: str = "", at_import: str = "") -> str:
+        name = f"hostile_{next(_NUMBERS)}"
+        body = textwrap.indent(textwrap.dedent(in_make).strip() or "pass", "    ")
+        text = _TEXT.format(at_import=textwrap.dedent(at_import), in_make=body)
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+        return f"{name}:subject"
+
+    return write
+
+
+@pytest.fixture
+def pool_of(write_subject) -> Callable[..., Pool]:
+    """Return a function that writes a subject, and returns a pool of it, closed afterwards."""
+    with contextlib.ExitStack() as closing:
+
+        def pool(in_make: str = "", at_import: str = "", **options: object) -> Pool:
+            made = Pool(write_subject(in_make, at_import), **options)
+            return closing.enter_context(made)
+
+        yield pool
+
+
+@pytest.fixture
+def is_gone() -> Callable[[int], bool]:
+    """Return a function that says whether a process runs no longer."""
+
+    def gone(process: int) -> bool:
+        try:
+            status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        return "State:\tZ" in status  # nobody waits for it, which is not ours to mend
+
+    return gone

@@ -1,0 +1,74 @@
+"""The checks find what they are made for, and nothing else: each mutant is caught, no twin is."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from interchange_conformance import cuda
+from interchange_conformance.mutants import load_mutants
+from interchange_conformance.mutants.trying import (
+    Trials,
+    complaints,
+    complaints_of_twin,
+    items_of,
+    twins,
+)
+from interchange_conformance.registry import load_checks
+
+from interchange.abi import RULES
+
+CHECKS = load_checks()
+MUTANTS = load_mutants()
+TWINS = twins(MUTANTS.values())
+
+
+@pytest.fixture(scope="module")
+def trials():
+    """Return a process that tries checks, with the emulated driver where that can be built."""
+    with Trials({**os.environ, **cuda.environment()}) as tried:
+        yield tried
+
+
+@pytest.fixture(scope="module")
+def is_emulated():
+    """Return whether there is an emulated driver."""
+    return cuda.environment()[cuda.VARIABLE] == "emulated"
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_is_caught(trials, is_emulated, name):
+    """By the check that it is made for, and its twin passes what catches it."""
+    mutant = MUTANTS[name]
+    if CHECKS[mutant.check].on == "cuda" and not is_emulated:
+        pytest.skip("needs a CUDA driver, and the emulated one cannot be built here")
+
+    assert complaints(mutant, trials) == []
+
+
+@pytest.mark.parametrize(("twin", "role"), TWINS)
+def test_nothing_is_found_in_an_honest_subject(trials, twin, role):
+    """By no check of its role, at any severity."""
+    assert complaints_of_twin(TWINS[twin, role], role, trials) == []
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_can_fail(name):
+    """Somebody breaks the rule on purpose: a check that finds nothing is none."""
+    assert [mutant for mutant in MUTANTS.values() if mutant.check == name]
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if RULES[rule].severity == "MUST"])
+def test_every_rule_that_must_be_kept_is_checked(rule):
+    """By one check at least."""
+    assert [check for check in CHECKS.values() if check.rule == rule]
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_says_what_it_breaks(name):
+    """In a sentence, for the page that lists them; its check is one that there is."""
+    mutant = MUTANTS[name]
+
+    assert mutant.breaks.endswith(".")
+    assert mutant.check in CHECKS
+    assert items_of(mutant)

@@ -1,0 +1,396 @@
+"""What tests of the reports stand on: a report as of nine libraries, small ones, and a browser.
+
+Source: interchange.  The checks are made up from the rule book, so that these tests do not hang on
+which checks there are; their results are drawn with a fixed seed, but for findings that are real.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import random
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from interchange_conformance.findings import Verdict
+from interchange_conformance.registry import AREAS, ROLES
+from interchange_conformance.reports.catalogue import Catalogue, CheckFacts
+from interchange_conformance.reports.model import Exchange, Judged, Report, SubjectReport
+
+from interchange.abi import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from interchange.abi import Rule
+
+PREFIXES = {
+    "DLP-CAP": "capsule", "DLP-DTYPE": "capsule", "DLP-SHAPE": "capsule",
+    "DLP-STRIDES": "capsule", "DLP-DATA": "capsule", "DLP-VER": "negotiation",
+    "DLP-NEG": "negotiation", "DLP-LIFE": "lifetime", "DLP-RO": "readonly",
+    "DLP-COPY": "copies", "DLP-STREAM": "streams", "DLP-DEV": "devices", "CAI": "cai",
+    "BUF": "host", "AI": "host", "HOST": "host", "DLP-API": "exchange-api", "IX": "functions",
+}  # fmt: skip
+"""Beginning of a rule's id -> area of its checks."""
+LIBRARIES = (
+    ("numpy", "NumPy", "2.4.6", ("producer", "consumer")),
+    ("array-api-strict", "array-api-strict", "2.6.1", ("producer", "consumer")),
+    ("torch", "PyTorch", "2.13.0", ("producer", "consumer")),
+    ("jax", "JAX", "0.10.2", ("producer", "consumer")),
+    ("pyarrow", "pyarrow", "26.0.1", ("producer", "consumer")),
+    ("tvm-ffi", "tvm-ffi", "0.1.15.post2", ("producer", "consumer")),
+    ("cuda-core", "cuda.core", "1.2.2", ("producer", "consumer")),
+    ("numba-cuda", "numba-cuda", "0.30.4", ("producer", "consumer")),
+    ("interchange", "interchange", "0.1.0", ("producer", "consumer", "functions")),
+)
+"""Spec, name, release and roles."""
+CUDA_AREAS = {"streams", "devices", "cai", "exchange-api"}
+ON_CUDA = {"cuda-core", "numba-cuda", "torch", "tvm-ffi", "interchange"}
+KNOWN = (
+    ("NumPy", "DLP-RO-1", "It raises RuntimeError where BufferError is due.", ">=2.1,<2.5"),
+    ("tvm-ffi", "DLP-VER-3", "It accepts capsules of major version 2.", "<0.2"),
+    ("tvm-ffi", "DLP-COPY-2", "It ignores copy=True without max_version.", "<0.2"),
+    ("cuda.core", "DLP-VER-3", "It accepts capsules of major version 2.", "<1.3"),
+    ("cuda.core", "DLP-RO-2", "Its legacy export drops read-only.", "<1.3"),
+    ("cuda.core", "DLP-STREAM-3", "Buffer.__dlpack__(stream=) inserts no wait.", ""),
+    ("pyarrow", "DLP-COPY-1", "It knows no copy keyword.", ""),
+)
+"""Name, rule, what is known, and of which releases."""
+UNEXPECTED = (
+    ("JAX", "DLP-LIFE-2", "fail", "The deleter ran 0 times in 2 collections; once was due."),
+    (
+        "PyTorch",
+        "DLP-STREAM-1",
+        "crash",
+        "signal 11 (SIGSEGV) while reading the elements on the consumer's stream",
+    ),
+    ("array-api-strict", "DLP-VER-2", "raised", "Traceback: TypeError: unexpected keyword"),
+)
+"""Name, rule, status and evidence."""
+EVIDENCE = "__dlpack__(max_version=(1, 3)) gave {}; {} was due."
+
+
+def area_of(rule: Rule) -> str:
+    """Return the area of a rule."""
+    parts = rule.id.split("-")
+    return PREFIXES.get("-".join(parts[:2])) or PREFIXES[parts[0]]
+
+
+def checks_of(rule: Rule) -> Iterator[CheckFacts]:
+    """Yield made-up checks of a rule: by role, and a second and weaker one now and then."""
+    area, stem = area_of(rule), rule.id.lower().replace("-", "_")
+    roles = ("functions",) if area == "functions" else ROLES[:2]
+    claim = rule.text[0].upper() + rule.text[1:] + "."
+    advice = rule.way_out[0].upper() + rule.way_out[1:] + "."
+    for role in roles:
+        name = f"{role}_keeps_{stem}"
+        yield CheckFacts(name, rule.id, role, area, rule.severity, rule.source, claim, advice)
+        if rule.id.endswith("-1"):
+            weaker = f"{role}_says_why_of_{stem}"
+            text = "The message of the error says what was due."
+            yield CheckFacts(
+                weaker, rule.id, role, area, "SHOULD", rule.source, text, "Name the rule."
+            )
+
+
+def items_of(check: CheckFacts) -> list[str]:
+    """Return the items of a check: some have cases."""
+    if sum(check.name.encode()) % 3:
+        return [check.name]
+    return [f"{check.name}[{case}]" for case in ("0-d", "empty", "sliced", "transposed")]
+
+
+def judge(draw: random.Random, spec: str, name: str, check: CheckFacts, item: str) -> Judged:
+    """Return how an item ended."""
+    seconds = round(draw.uniform(0.002, 0.04), 4)
+    for library, rule, status, evidence in UNEXPECTED:
+        if (library, rule) == (name, check.rule) and check.severity == "MUST":
+            verdict = Verdict(name, item, status, evidence, "warming up\n", seconds)
+            return Judged(verdict, "unexpected-failure")
+    for library, rule, reason, releases in KNOWN:
+        if (library, rule) == (name, check.rule) and check.severity == "MUST":
+            came = EVIDENCE.format("a capsule", "BufferError")
+            link = f"https://github.com/example/{spec}/issues/{sum(rule.encode())}"
+            verdict = Verdict(name, item, "fail", came, "", seconds)
+            return Judged(verdict, "as-expected", reason, link, releases)
+    if check.area in CUDA_AREAS and spec not in ON_CUDA:
+        verdict = Verdict(name, item, "not-applicable", "it has host memory only", "", seconds)
+    elif name == "interchange" or draw.random() > 0.03:
+        verdict = Verdict(name, item, "pass", "", "", seconds)
+    else:
+        lacks = "it makes no read-only arrays"
+        verdict = Verdict(name, item, "not-applicable", lacks, "", seconds)
+    return Judged(verdict, "as-expected")
+
+
+def grid_of_libraries() -> Iterator[Exchange]:
+    """Yield what became of each library's array in each other library."""
+    names = [name for _, name, _, _ in LIBRARIES]
+    for producer in names:
+        for consumer in names:
+            if {producer, consumer} == {"numba-cuda", "pyarrow"}:
+                yield Exchange(producer, consumer, "refused", "BufferError: only host memory")
+            elif producer == "JAX" and consumer == "numba-cuda":
+                yield Exchange(producer, consumer, "copied", "")
+            else:
+                yield Exchange(producer, consumer, "shared", "")
+
+
+def make_catalogue() -> Catalogue:
+    """Return what was looked for: every rule."""
+    checks = {check.name: check for rule in RULES.values() for check in checks_of(rule)}
+    used = {check.area for check in checks.values()}
+    areas = {key: heading for key, heading in AREAS.items() if key in used}
+    return Catalogue(checks, dict(RULES), areas)
+
+
+def make_report(catalogue: Catalogue) -> Report:
+    """Return what was found."""
+    draw = random.Random(20)  # noqa: S311 - a sample, and no secret
+    subjects = []
+    for spec, name, version, roles in LIBRARIES:
+        judged = tuple(
+            judge(draw, spec, name, check, item)
+            for check in catalogue.checks.values()
+            if check.role in roles
+            for item in items_of(check)
+        )
+        seconds = round(sum(one.verdict.seconds for one in judged), 3)
+        subjects.append(SubjectReport(spec, name, version, roles, "", judged, seconds))
+    return Report(
+        "0.1.0", "3.11.9", "Linux x86_64", "emulated", tuple(subjects), tuple(grid_of_libraries())
+    )
+
+
+@pytest.fixture(scope="session")
+def catalogue() -> Catalogue:
+    """What was looked for."""
+    return make_catalogue()
+
+
+@pytest.fixture(scope="session")
+def report(catalogue: Catalogue) -> Report:
+    """A run of nine libraries, with known failures and three that nobody expected."""
+    return make_report(catalogue)
+
+
+SMALL = (
+    CheckFacts(
+        "capsules_are_named", "DLP-CAP-1", "producer", "capsule", "MUST", "spec, PyCapsule names",
+        "A capsule is named 'dltensor' or 'dltensor_versioned'.", "Name it.",
+    ),
+    CheckFacts(
+        "copies_are_copies", "DLP-COPY-1", "producer", "copies", "MUST", "standard, from_dlpack",
+        "copy=True copies.", "Copy.",
+    ),
+    CheckFacts(
+        "errors_are_kind", "DLP-NEG-3", "consumer", "errors", "SHOULD", "standard, from_dlpack",
+        "An error says what was due.", "Say it.",
+    ),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def small_catalogue() -> Catalogue:
+    """Three checks, of three rules."""
+    rules = {check.rule: RULES[check.rule] for check in SMALL}
+    areas = {check.area: AREAS[check.area] for check in SMALL}
+    return Catalogue({check.name: check for check in SMALL}, rules, areas)
+
+
+@pytest.fixture(scope="session")
+def make_small() -> Callable[..., Report]:
+    """Return a function that makes a report of one subject, of the items that it is given."""
+
+    def make(*judged: Judged, **options: Any) -> Report:
+        subject = SubjectReport(
+            options.pop("spec", "mylib.testing:subject"),
+            options.pop("name", "mylib"),
+            options.pop("version", "1.0"),
+            ("producer", "consumer"),
+            options.pop("broken", ""),
+            judged,
+            0.5,
+        )
+        return Report("0.1.0", "3.11.9", "Linux", "none", (subject,), **options)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def judged() -> Callable[..., Judged]:
+    """Return a function that makes an item: its name, how it ended, and whether that was due."""
+
+    def make(
+        item: str, status: Any = "pass", standing: Any = "as-expected", **options: Any
+    ) -> Judged:
+        evidence, output = options.pop("evidence", ""), options.pop("output", "")
+        return Judged(Verdict("mylib", item, status, evidence, output, 0.25), standing, **options)
+
+    return make
+
+
+# ---------------------------------------------------------------- a browser
+
+OPTIONS = (
+    "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic",
+    "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync",
+)  # fmt: skip
+DESKTOP = (1280, 900)  # [pixels]
+
+
+def lacking() -> str:
+    """Return what there is not, for tests in a browser."""
+    programs = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
+    modules = [
+        name
+        for name in ("selenium", "axe_playwright_python")
+        if importlib.util.find_spec(name) is None
+    ]
+    return ", ".join(programs + modules)
+
+
+class Browser:
+    """Chromium, and one page in it.
+
+    Attributes
+    ----------
+    driver : selenium.webdriver.Chrome
+        What it is driven by.
+    """
+
+    def __init__(self, profile: Path) -> None:
+        from selenium import webdriver
+        from selenium.webdriver.chrome.service import Service
+
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which("chromium")
+        user = f"--user-data-dir={profile}"
+        for option in (*OPTIONS, user, *(["--no-sandbox"] if os.geteuid() == 0 else [])):
+            options.add_argument(option)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        service = Service(executable_path=shutil.which("chromedriver"))
+        self.driver = webdriver.Chrome(options, service)
+
+    def tell(self, command: str, **arguments: object) -> Any:
+        """Send a command of the DevTools protocol."""
+        return self.driver.execute_cdp_cmd(command, arguments)
+
+    def show(
+        self,
+        page: Path,
+        fragment: str = "",
+        *,
+        size: tuple[int, int] = DESKTOP,
+        media: Mapping[str, str] | None = None,
+        script: bool = True,
+    ) -> None:
+        """Load a page afresh."""
+        self.driver.get("about:blank")
+        self.logs()
+        width, height = size
+        self.tell(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=height, deviceScaleFactor=1, mobile=width < 600,
+        )  # fmt: skip
+        wanted = {"prefers-color-scheme": "light", "prefers-reduced-motion": "reduce"}
+        wanted.update(media or {})
+        features = [{"name": name, "value": value} for name, value in wanted.items()]
+        self.tell("Emulation.setEmulatedMedia", features=features)
+        self.tell("Emulation.setScriptExecutionDisabled", value=not script)
+        self.driver.get(page.as_uri() + (f"#{fragment}" if fragment else ""))
+
+    def run(self, script: str, *arguments: object) -> Any:
+        """Run the body of a function in the page, and return what it returns."""
+        return self.driver.execute_script(script, *arguments)
+
+    def press(self, *keys: str, control: bool = False) -> None:
+        """Press keys, one after the other, wherever the focus is."""
+        from selenium.webdriver import ActionChains, Keys
+
+        chain = ActionChains(self.driver)
+        if control:
+            chain.key_down(Keys.CONTROL)
+        for key in keys:
+            chain.send_keys(getattr(Keys, key, key))
+        if control:
+            chain.key_up(Keys.CONTROL)
+        chain.perform()
+
+    def logs(self) -> tuple[list[str], list[str]]:
+        """Return what was logged since the last call: messages, and addresses asked for."""
+        messages = [entry["message"] for entry in self.driver.get_log("browser")]
+        events = [
+            json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
+        ]
+        asked = [
+            event["params"]["request"]["url"]
+            for event in events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
+        return messages, asked
+
+    def texts(self, selector: str, what: str = "textContent") -> list[str]:
+        """Return the texts, or something else, of the elements that are seen."""
+        script = (
+            "return [...document.querySelectorAll(arguments[0])]"
+            f".filter((element) => element.checkVisibility()).map((element) => element.{what})"
+        )
+        found: list[str] = self.run(script, selector)
+        return found
+
+    def count(self, selector: str) -> int:
+        """Return how many elements are seen."""
+        return len(self.texts(selector))
+
+    def choose(self, *values: str) -> None:
+        """Click on boxes of the filters."""
+        for value in values:
+            self.run("document.querySelector(`#filters [value='${arguments[0]}']`).click()", value)
+
+    def fragment(self) -> str:
+        """Return what the address has after its page."""
+        found: str = self.run("return decodeURIComponent(location.hash)")
+        return found
+
+    def wait(self) -> None:
+        """Let the page do what it was about to do."""
+        self.run("return new Promise((done) => setTimeout(done, 50))")
+
+    def axe(self) -> list[str]:
+        """Return what axe finds wrong with the page as it stands."""
+        found = importlib.util.find_spec("axe_playwright_python")
+        folder = Path(next(iter(found.submodule_search_locations)))
+        self.run((folder / "axe.min.js").read_text(encoding="utf-8"))
+        self.driver.set_script_timeout(100)
+        violations = self.driver.execute_async_script(
+            "axe.run(document, {resultTypes: ['violations']})"
+            ".then((found) => arguments[0](found.violations))"
+        )
+        return [f"{one['id']}: {node['html'][:200]}" for one in violations for node in one["nodes"]]
+
+
+@pytest.fixture(scope="session")
+def page(report: Report, catalogue: Catalogue, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the run of nine libraries."""
+    from interchange_conformance.reports.html import as_html
+
+    path: Path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(as_html(report, catalogue), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Chromium; skipped where it is not installed, failed where it was demanded."""
+    if missing := lacking():
+        if "browser" in os.environ.get("INTERCHANGE_TEST_REQUIRE", "").split(","):
+            pytest.fail(f"a browser is required here, and there is no {missing}")
+        pytest.skip(f"there is no {missing}: see the extra named browser")
+    found = Browser(tmp_path_factory.mktemp("chromium"))
+    yield found
+    found.driver.quit()

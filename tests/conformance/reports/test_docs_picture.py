@@ -1,0 +1,62 @@
+"""The picture of a report that the docs show can be taken anew."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from interchange_conformance.reports.as_json import as_json
+from interchange_conformance.reports.html import as_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.reports.catalogue import Catalogue
+    from interchange_conformance.reports.model import Report
+
+PROGRAM = Path(__file__).parents[3] / "docs" / "_ext" / "picture.py"
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the program."""
+    command = [sys.executable, str(PROGRAM), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.usefixtures("browser")
+@pytest.mark.parametrize(("name", "write"), [("r.json", as_json), ("r.html", as_html)])
+def test_a_report_becomes_a_picture(
+    tmp_path: Path, report: Report, catalogue: Catalogue, name: str, write: Callable[..., str]
+) -> None:
+    """Of the size that was asked for, and small enough for the repository."""
+    source, picture = tmp_path / name, tmp_path / "taken.png"
+    source.write_text(write(report, catalogue), encoding="utf-8")
+
+    done = run(source, picture, "--width", 1000, "--height", 600)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    data = picture.read_bytes()
+    assert data.startswith(b"\x89PNG\r\n")
+    assert struct.unpack(">II", data[16:24]) == (1000, 600)
+    assert len(data) < 200_000
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [(None, "No such file"), ("{}", "the text is no report")]
+)
+def test_what_is_no_report_becomes_no_picture(tmp_path: Path, text: str | None, words: str) -> None:
+    """The program says what is wrong, and writes nothing."""
+    if text is not None:
+        (tmp_path / "r.json").write_text(text, encoding="utf-8")
+
+    done = run(tmp_path / "r.json", tmp_path / "taken.png")
+
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert not (tmp_path / "taken.png").exists()

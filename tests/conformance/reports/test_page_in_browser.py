@@ -1,0 +1,269 @@
+"""The page in Chromium: what it shows, its filters, its addresses and the details of a cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from interchange_conformance.reports.catalogue import Catalogue
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+KNOWN_CELL = "producer/negotiation/DLP-VER-3/MUST/cuda.core"
+DETAILS = "return document.getElementById('details').textContent"
+BODY_ROWS = "#producers tr.rule"
+
+
+# ---------------------------------------------------------------- loading
+
+
+def test_it_shows_every_section(browser: Any, page: Path) -> None:
+    """Libraries, findings, a table per role, the grid and the known failures are there."""
+    browser.show(page)
+
+    assert browser.texts("main h2") == [
+        "Libraries",
+        "Producers by rule",
+        "Consumers by rule",
+        "Functions by rule",
+        "Producers by consumers",
+        "Not as expected",
+        "Known failures",
+    ]
+
+
+def test_it_asks_for_nothing_and_says_nothing(browser: Any, page: Path) -> None:
+    """The page alone is read, and the console stays empty, through all that it can do."""
+    browser.show(page)
+    browser.choose("known", "MUST", "NumPy")
+    browser.run("document.querySelector('#producers td button').click()")
+
+    messages, asked = browser.logs()
+    assert messages == []
+    assert {address.partition("#")[0] for address in asked} <= {page.as_uri(), "data:,"}
+
+
+def test_its_policy_forbids_the_network(browser: Any, page: Path) -> None:
+    """Even a script in the page could fetch nothing."""
+    browser.show(page)
+
+    blocked = browser.driver.execute_async_script(
+        "document.addEventListener('securitypolicyviolation', "
+        "(event) => arguments[0](event.effectiveDirective));"
+        "fetch('http://127.0.0.1:9/').catch(() => {});"
+    )
+    assert blocked == "connect-src"
+
+
+def test_areas_are_closed_at_first(browser: Any, page: Path) -> None:
+    """The first look is one row per area."""
+    browser.show(page)
+
+    assert browser.count("#producers tr.area") == 10
+    assert browser.count(BODY_ROWS) == 0
+
+
+def test_an_area_opens_and_closes(browser: Any, page: Path) -> None:
+    """Its head shows its rules, says so to screen readers, and hides them again."""
+    browser.show(page)
+    click = "document.querySelector('#producers [data-area=copies] th button').click()"
+    expanded = (
+        "return document.querySelector('#producers [data-area=copies] th button').ariaExpanded"
+    )
+
+    before = browser.run(expanded)
+    browser.run(click)
+    opened = browser.run(expanded), browser.count(BODY_ROWS), browser.fragment()
+    browser.run(click)
+
+    assert before == "false"
+    assert opened == ("true", 4, "#expand=copies")
+    assert browser.count(BODY_ROWS) == 0
+
+
+def test_every_rule_can_be_shown_at_once(browser: Any, page: Path, catalogue: Catalogue) -> None:
+    """A button opens all areas."""
+    browser.show(page)
+
+    browser.run("document.getElementById('expand').click()")
+
+    rules = {one.rule for one in catalogue.checks.values() if one.role == "producer"}
+    assert browser.count(BODY_ROWS) >= len(rules)
+
+
+# ---------------------------------------------------------------- filters
+
+
+def test_libraries_are_columns_and_rows(browser: Any, page: Path) -> None:
+    """A library that is chosen stays, in every table, and no other does."""
+    browser.show(page)
+
+    browser.choose("NumPy", "JAX")
+
+    heads = browser.texts("#producers thead th[data-library]")
+    rows = browser.texts("#libraries tbody th")
+    grid = browser.count("#grid tbody td")
+    assert [head.split()[0] for head in heads] == ["NumPy", "JAX"]
+    assert [row.split()[0] for row in rows] == ["NumPy", "JAX"]
+    assert grid == 4
+    assert browser.fragment() == "#library=NumPy&library=JAX"
+
+
+def test_an_area_that_is_chosen_is_the_only_one(browser: Any, page: Path) -> None:
+    """It opens, too."""
+    browser.show(page)
+
+    browser.choose("copies")
+
+    assert browser.texts("#producers tr.area .name") == ["Copies"]
+    assert browser.count(BODY_ROWS) == 4
+
+
+def test_severities_are_rows(browser: Any, page: Path) -> None:
+    """What remains is of the severity that was chosen, and areas are summed up anew."""
+    browser.show(page)
+    sums = "#producers [data-area=capsule] tr.area td"
+    before = browser.texts(sums)
+
+    browser.choose("SHOULD")
+    browser.run("document.getElementById('expand').click()")
+
+    severities = set(browser.texts(f"{BODY_ROWS} .severity"))
+    assert severities == {"SHOULD"}
+    assert browser.texts(sums) != before
+
+
+def test_a_status_leaves_the_rows_that_have_it(browser: Any, page: Path) -> None:
+    """Rows with an unexpected result stay, their other cells are dimmed."""
+    browser.show(page)
+
+    browser.choose("unexpected")
+
+    rows = browser.texts("main tr.rule[data-rule]", "dataset.rule")
+    bright = browser.texts("tr.rule[data-rule] td[data-state]:not(.dim)", "className")
+    assert set(rows) == {"DLP-VER-2", "DLP-LIFE-2", "DLP-STREAM-1"}
+    assert set(bright) == {"unexpected"}
+
+
+def test_what_filters_leave_is_announced(browser: Any, page: Path) -> None:
+    """A status line, which screen readers speak, says how much is shown."""
+    browser.show(page)
+    line = "return document.querySelector('#showing[role=status]').textContent"
+    before = browser.run(line)
+
+    browser.choose("NumPy", "copies")
+
+    assert before.startswith("All 9 libraries and ")
+    assert browser.run(line).startswith("1 of 9 libraries, 8 of ")
+
+
+def test_filters_that_leave_nothing_say_so(browser: Any, page: Path) -> None:
+    """A table without rows is replaced by a sentence."""
+    browser.show(page)
+
+    browser.choose("functions", "NumPy")
+
+    assert browser.texts("#producers .nothing") == ["Nothing here matches the filters."]
+    assert browser.count("#producers .scroll") == 0
+
+
+def test_filters_are_cleared(browser: Any, page: Path) -> None:
+    """One button takes them all away, out of the address too."""
+    browser.show(page, "library=NumPy&status=known&severity=MUST")
+
+    browser.run("document.getElementById('clear').click()")
+    browser.wait()
+
+    assert browser.count("#libraries tbody tr") == 9
+    assert browser.fragment() == ""
+
+
+def test_an_address_brings_its_filters(browser: Any, page: Path) -> None:
+    """What was copied out of the address bar shows the same elsewhere."""
+    browser.show(page, "library=cuda.core&area=negotiation&severity=MUST&status=known")
+
+    chosen = "return [...document.querySelectorAll('#filters :checked')].map((e) => e.value)"
+    assert browser.run(chosen) == ["cuda.core", "negotiation", "MUST", "known"]
+    assert browser.count("#producers thead th[data-library]") == 1
+
+
+def test_an_address_that_changes_is_followed(browser: Any, page: Path) -> None:
+    """Going back in the history brings the filters of then."""
+    browser.show(page, "library=NumPy")
+
+    browser.run("location.hash = 'library=JAX&library=PyTorch'")
+    browser.wait()
+
+    assert browser.count("#libraries tbody tr") == 2
+
+
+def test_an_address_of_nonsense_is_harmless(browser: Any, page: Path) -> None:
+    """Names that nothing has are passed over."""
+    browser.show(page, "library=&area=%00&open=../../x&expand=__proto__&%%%=1")
+
+    assert browser.count("#libraries tbody tr") == 9
+    assert browser.logs()[0] == []
+
+
+# ---------------------------------------------------------------- details
+
+
+def test_a_cell_opens_what_is_behind_it(browser: Any, page: Path) -> None:
+    """Rule, way out, source, claim, evidence, reason, link, releases, advice and command."""
+    browser.show(page, f"open={KNOWN_CELL}")
+
+    told = browser.run(DETAILS)
+    links = browser.texts("#details a", "href")
+    for words in (
+        "cuda.core: DLP-VER-3",
+        "Way out",
+        "Source",
+        "gave a capsule; BufferError was due.",
+        "It accepts capsules of major version 2.",
+        "<1.3",
+        "If it fails",
+        "interchange check cuda-core --only",
+    ):
+        assert words in told
+    assert links == ["https://github.com/example/cuda-core/issues/602"]
+
+
+def test_a_rule_opens_what_every_library_does(browser: Any, page: Path) -> None:
+    """The head of a row shows all libraries side by side."""
+    browser.show(page, "open=producer/negotiation/DLP-VER-3/MUST")
+
+    heads = browser.texts("#details h3")
+    assert heads[:3] == ["NumPy", "array-api-strict", "PyTorch"]
+    assert len(heads) == 9
+
+
+def test_an_area_opens_its_rules_the_worst_first(browser: Any, page: Path) -> None:
+    """A cell of an area shows all that it sums up."""
+    browser.show(page, "open=producer/streams//cuda.core")
+
+    heads = browser.texts("#details .rule > h3")
+    assert heads[0] == "DLP-STREAM-3"
+    assert len(heads) == 10
+
+
+def test_an_exchange_opens_its_evidence(browser: Any, page: Path) -> None:
+    """A cell of the grid shows the error."""
+    browser.show(page, "open=grid/pyarrow/numba-cuda")
+
+    assert "BufferError: only host memory" in browser.run(DETAILS)
+
+
+def test_the_address_names_what_is_open(browser: Any, page: Path) -> None:
+    """A link to a cell can be sent to somebody, and closing takes it away."""
+    browser.show(page, f"open={KNOWN_CELL}")
+    opened = browser.fragment()
+
+    browser.run("document.getElementById('close').click()")
+    browser.wait()
+
+    assert opened == f"#expand=negotiation&open={KNOWN_CELL}"
+    assert browser.fragment() == "#expand=negotiation"

@@ -1,0 +1,205 @@
+"""A report as JUnit XML, as systems that run tests read it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from interchange_conformance.findings import Verdict
+from interchange_conformance.reports.junit import as_junit
+from interchange_conformance.reports.model import Judged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.reports.catalogue import Catalogue
+    from interchange_conformance.reports.model import Report
+
+ITEM = "capsules_are_named"
+COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+ALLOWED = {
+    "testsuites": ({"name", "tests", "failures", "errors", "skipped", "time"}, ["testsuite"]),
+    "testsuite": (
+        {"name", "tests", "failures", "errors", "skipped", "time"},
+        ["properties", "testcase"],
+    ),
+    "properties": (set(), ["property"]),
+    "property": ({"name", "value"}, []),
+    "testcase": (
+        {"classname", "name", "time"},
+        ["skipped", "error", "failure", "system-out", "system-err"],
+    ),
+    "skipped": ({"message"}, []),
+    "failure": ({"message", "type"}, []),
+    "error": ({"message", "type"}, []),
+    "system-out": (set(), []),
+}
+"""Element -> its attributes, and what may be in it in which order: the part of junit-10.xsd."""
+
+
+def parse(text: str) -> ET.Element:
+    """Return the root of what a reader sees."""
+    return ET.fromstring(text.encode("utf-8"))  # noqa: S314 - our own text
+
+
+@pytest.fixture(scope="module")
+def root(report: Report, catalogue: Catalogue) -> ET.Element:
+    """The XML of the nine libraries."""
+    return parse(as_junit(report, catalogue))
+
+
+def one_test(make_small: Callable[..., Report], catalogue: Catalogue, judged: Judged) -> ET.Element:
+    """Return the test of one item."""
+    found = parse(as_junit(make_small(judged), catalogue)).find("testsuite/testcase")
+    assert found is not None
+    return found
+
+
+# ---------------------------------------------------------------- form
+
+
+def test_elements_are_those_of_the_schema(root: ET.Element) -> None:
+    """With the attributes and in the order that readers know."""
+    for element in root.iter():
+        attributes, order = ALLOWED[element.tag]
+        places = [order.index(child.tag) for child in element]
+        assert set(element.attrib) <= attributes, element.tag
+        assert places == sorted(places), element.tag
+
+
+def test_there_is_a_suite_per_subject_and_a_test_per_item(root: ET.Element, report: Report) -> None:
+    """In the order of the report."""
+    suites = {suite.get("name"): len(suite.findall("testcase")) for suite in root}
+
+    assert suites == {subject.name: len(subject.judged) for subject in report.subjects}
+
+
+def test_counts_are_those_of_the_tests(root: ET.Element) -> None:
+    """In every suite, and over all."""
+    for element in [root, *root]:
+        tests = list(element.iter("testcase"))
+        assert int(element.attrib["tests"]) == len(tests)
+        for attribute, tag in COUNTS.items():
+            counted = sum(test.find(tag) is not None for test in tests)
+            assert int(element.attrib[attribute]) == counted
+
+
+def test_failures_and_errors_are_what_nobody_expected(root: ET.Element, report: Report) -> None:
+    """So that a system calls a run broken just when the kit does."""
+    assert int(root.attrib["failures"]) + int(root.attrib["errors"]) == report.unexpected
+
+
+def test_times_are_seconds(root: ET.Element) -> None:
+    """With a point, and three digits after it."""
+    times = [element.attrib["time"] for element in root.iter() if "time" in element.attrib]
+
+    assert all(re.fullmatch(r"\d+\.\d{3}", time) for time in times)
+
+
+def test_names_are_unique(root: ET.Element) -> None:
+    """Systems follow a test through time by class and name."""
+    names = [(test.get("classname"), test.get("name")) for test in root.iter("testcase")]
+
+    assert len(set(names)) == len(names)
+
+
+# ---------------------------------------------------------------- how a test ends
+
+
+@pytest.mark.parametrize(
+    ("status", "standing", "ends"),
+    [
+        ("pass", "as-expected", []),
+        ("not-applicable", "as-expected", [("skipped", None)]),
+        ("fail", "as-expected", [("skipped", None)]),
+        ("crash", "as-expected", [("skipped", None)]),
+        ("fail", "unexpected-failure", [("failure", "fail")]),
+        ("raised", "unexpected-failure", [("error", "raised")]),
+        ("crash", "unexpected-failure", [("error", "crash")]),
+        ("hang", "unexpected-failure", [("error", "hang")]),
+        ("exit", "unexpected-failure", [("error", "exit")]),
+        ("broken-subject", "unexpected-failure", [("error", "broken-subject")]),
+        ("pass", "unexpected-pass", [("failure", "unexpected-pass")]),
+    ],
+)
+def test_a_test_ends_as_its_item(
+    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue,
+    status: str, standing: str, ends: Any,
+) -> None:  # fmt: skip
+    """Failures are what a check found, errors what came out of the library."""
+    test = one_test(make_small, small_catalogue, judged(ITEM, status, standing))
+
+    assert [(child.tag, child.get("type")) for child in test] == ends
+
+
+def test_a_failure_says_all(
+    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
+) -> None:
+    """Who sees only the XML knows what to do."""
+    item = judged(ITEM, "fail", "unexpected-failure", evidence="named\nx", output="said")
+
+    test = one_test(make_small, small_catalogue, item)
+
+    failure = test.find("failure")
+    assert failure is not None
+    assert failure.get("message") == "DLP-CAP-1 MUST: named x"
+    for words in ("due: A capsule is", "found: named\nx", "do: Name it.", "again: interchange che"):
+        assert words in (failure.text or "")
+    assert test.findtext("system-out") == "said"
+
+
+def test_a_known_failure_says_why(
+    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
+) -> None:
+    """In the message of what is skipped."""
+    item = judged(ITEM, "fail", reason="it is old", link="https://a")
+
+    skipped = one_test(make_small, small_catalogue, item).find("skipped")
+
+    assert skipped is not None
+    assert skipped.get("message") == "known: it is old https://a"
+
+
+def test_a_subject_that_could_not_be_judged_is_an_error(
+    make_small: Callable[..., Report], small_catalogue: Catalogue
+) -> None:
+    """Else a suite without tests would pass."""
+    root = parse(as_junit(make_small(broken="no module"), small_catalogue))
+
+    assert (root.get("tests"), root.get("errors")) == ("1", "1")
+    assert root.find("testsuite/testcase/error[@message='no module']") is not None
+
+
+# ---------------------------------------------------------------- characters
+
+
+@given(text=st.text(st.characters(codec=None), max_size=40))
+def test_any_text_is_xml(
+    make_small: Callable[..., Report], small_catalogue: Catalogue, text: str
+) -> None:
+    """Whatever a library said, a parser reads it."""
+    standing: Any = "unexpected-failure"
+    verdict = Verdict("mylib", f"{ITEM}[{text}]", "fail", text, text or "x")
+    report = make_small(Judged(verdict, standing, text, text), name=text, spec=text, version=text)
+
+    root = parse(as_junit(report, small_catalogue))
+
+    assert root.find("testsuite/testcase/failure") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("\x00\x1b[0m", "\\x00\\x1b[0m"), ("\ufffe", "\\ufffe"), ("\ud800", "\\ud800")],
+)
+def test_what_xml_cannot_hold_is_written_out(
+    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue,
+    text: str, shown: str,
+) -> None:  # fmt: skip
+    """It is evidence, and not left out."""
+    item = judged(ITEM, "pass", output=text)
+
+    assert one_test(make_small, small_catalogue, item).findtext("system-out") == shown

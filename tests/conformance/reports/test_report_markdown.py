@@ -1,0 +1,157 @@
+"""A report as Markdown: tables that render, text that stays text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from interchange_conformance.reports.markdown import as_markdown, plain
+from interchange_conformance.reports.model import Exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.reports.catalogue import Catalogue
+    from interchange_conformance.reports.model import Judged, Report
+
+ITEM = "capsules_are_named"
+UNEXPECTED: Any = "unexpected-failure"
+HOSTILE = "a | b\n# c <script>x</script> **d** [e](f) `g` {h} $i$"
+
+
+def tables_of(text: str) -> list[list[list[str]]]:
+    """Return the cells of every table."""
+    found: list[list[list[str]]] = [[]]
+    for line in text.splitlines():
+        if line.startswith("| "):
+            found[-1].append(re.split(r" (?<!\\)\| ", f"{line[2:-2]} "[:-1]))
+        elif found[-1]:
+            found.append([])
+    return [table for table in found if table]
+
+
+@pytest.fixture(scope="module")
+def text(report: Report, catalogue: Catalogue) -> str:
+    """The Markdown of the nine libraries."""
+    return as_markdown(report, catalogue)
+
+
+def test_every_table_has_as_many_cells_in_each_row(text: str) -> None:
+    """Else it is no table."""
+    widths = [{len(row) for row in table} for table in tables_of(text)]
+
+    assert len(widths) > 20
+    assert [width for width in widths if len(width) != 1] == []
+
+
+def test_it_has_every_part(text: str) -> None:
+    """Each under a heading of the second level."""
+    assert re.findall("^## (.*)$", text, re.MULTILINE) == [
+        "Unexpected",
+        "Producers by rule",
+        "Consumers by rule",
+        "Functions by rule",
+        "Producers by consumers",
+        "Known failures",
+    ]
+
+
+def test_it_says_how_it_was_made(text: str) -> None:
+    """First of all, so that nobody edits it."""
+    assert text.startswith("<!-- Written by: interchange check numpy array-api-strict torch")
+
+
+def test_the_summary_counts(text: str) -> None:
+    """A row per library."""
+    assert tables_of(text)[0][2] == ["**NumPy**", "2.4.6", "0", "2", "248", "221"]
+
+
+def test_every_rule_has_its_row(text: str, catalogue: Catalogue) -> None:
+    """Its id bare, so that the docs can link it."""
+    rules = set(re.findall(r"^\| ([A-Z]+(?:-[A-Z0-9]+)+): ", text, re.MULTILINE))
+
+    assert rules == {check.rule for check in catalogue.checks.values()}
+
+
+def test_a_known_failure_has_reason_link_releases_and_checks(text: str) -> None:
+    """In the table of its library."""
+    known = text[text.index("## Known failures") :]
+
+    assert "### cuda.core" in known
+    assert (
+        "| DLP-VER-3 | MUST | It accepts capsules of major version 2. "
+        "([discussion](<https://github.com/example/cuda-core/issues/602>)) | \\<1.3 | "
+        "`producer_keeps_dlp_ver_3`, `consumer_keeps_dlp_ver_3` (4 cases) |"
+    ) in known
+
+
+def test_what_nobody_expected_is_a_list(text: str) -> None:
+    """With evidence, command and the number of cases."""
+    assert (
+        "- ✗ crash: **PyTorch**, DLP-STREAM-1 (MUST). A producer without streams takes stream=None"
+        " only, and is sent nothing else. signal 11 (SIGSEGV) while reading the elements on the "
+        "consumer's stream `interchange check torch --only 'producer_keeps_dlp_stream_1[0-d]'`"
+        " and 3 more cases"
+    ) in text
+
+
+def test_the_grid_has_words(text: str) -> None:
+    """Beside every symbol."""
+    part = text[text.index("## Producers by consumers") : text.index("## Known failures")]
+    cells = [cell for row in tables_of(part)[0][2:] for cell in row[1:]]
+
+    assert set(cells) == {"● shared", "○ copied", "— refused"}
+
+
+def test_what_there_is_not_has_no_heading(
+    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
+) -> None:
+    """A run without surprises, grid and known failures is short."""
+    told = as_markdown(make_small(judged(ITEM)), small_catalogue)
+
+    assert re.findall("^##.*$", told, re.MULTILINE) == ["## Producers by rule", "### Capsule form"]
+
+
+def test_a_subject_that_could_not_be_judged_says_why(
+    make_small: Callable[..., Report], small_catalogue: Catalogue
+) -> None:
+    """In the summary, and among what nobody expected."""
+    told = as_markdown(make_small(broken="it is gone"), small_catalogue)
+
+    assert told.count("could not be judged: it is gone") == 2
+
+
+def test_hostile_text_stays_text(
+    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
+) -> None:
+    """It is on one line, and nothing in it is markup."""
+    told = as_markdown(
+        make_small(
+            judged(ITEM, "fail", UNEXPECTED, evidence=HOSTILE),
+            judged("copies_are_copies", "fail", reason=HOSTILE, link="https://a/|<>\n"),
+            name=HOSTILE, version=HOSTILE, spec=HOSTILE,
+            grid=(Exchange(HOSTILE, HOSTILE, "shared"),),
+        ),
+        small_catalogue,
+    )  # fmt: skip
+
+    assert not re.search(r"(?<!\\)<script", told)
+    assert re.findall(r"^# ", told, re.MULTILINE) == []
+    assert all(len({len(row) for row in table}) == 1 for table in tables_of(told))
+
+
+def test_a_link_that_is_none_is_text(
+    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
+) -> None:
+    """Only the web is linked."""
+    judged_item = judged(ITEM, "fail", reason="old", link="javascript:x()")
+
+    told = as_markdown(make_small(judged_item), small_catalogue)
+
+    assert "| old javascript:x() |" in told
+
+
+def test_backticks_do_not_end_code() -> None:
+    """They are escaped."""
+    assert plain("a `b` c") == "a \\`b\\` c"

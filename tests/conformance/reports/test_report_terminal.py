@@ -1,0 +1,200 @@
+"""A report on a terminal: the summary, what to look at, how to run it again."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from interchange_conformance.reports import terminal
+from interchange_conformance.reports.terminal import as_text, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.reports.catalogue import Catalogue
+    from interchange_conformance.reports.model import Judged, Report
+
+ITEM = "capsules_are_named"
+UNEXPECTED: Any = "unexpected-failure"
+
+
+def test_a_line_per_subject(report: Report, catalogue: Catalogue) -> None:
+    """With its release and its counts, what is unexpected first."""
+    lines = as_text(report, catalogue).split("\n\n")[0].splitlines()
+
+    assert len(lines) == 9
+    assert lines[0] == (
+        "NumPy 2.4.6             2 known failures, 248 pass, 221 not applicable (9.5 s)"
+    )
+    assert lines[1].startswith("array-api-strict 2.6.1  5 unexpected, 246 pass, ")
+
+
+def test_the_last_line_sums_up(report: Report, catalogue: Catalogue) -> None:
+    """How many there were, and on what."""
+    assert as_text(report, catalogue).splitlines()[-1] == (
+        "4306 items, 12 unexpected; interchange 0.1.0, Python 3.11.9 on Linux x86_64, "
+        "CUDA driver: emulated"
+    )
+
+
+def test_a_finding_has_all_that_is_needed(
+    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
+) -> None:
+    """Status, subject, item, rule, claim, evidence, output, advice, source and command."""
+    told = {"evidence": "it is named x\nin two lines", "output": "y"}
+    report = make_small(
+        judged(f"{ITEM}[a]", "fail", UNEXPECTED, **told),
+        judged(f"{ITEM}[b]", "fail", UNEXPECTED, **told),
+    )
+
+    finding = as_text(report, small_catalogue).split("\n\n")[1]
+    assert (
+        finding
+        == """\
+FAIL        mylib 1.0: capsules_are_named[a] [DLP-CAP-1, MUST]
+  and     [b]
+  due     A capsule is named 'dltensor' or 'dltensor_versioned'.
+  found   it is named x
+          in two lines
+  printed y
+  do      Name it.
+  rule    a capsule to consume is named 'dltensor' or 'dltensor_versioned' (spec, PyCapsule names)
+  again   interchange check mylib.testing:subject --only 'capsules_are_named[a]'"""
+    )
+
+
+def test_a_failure_that_happens_no_more_says_what_to_do(
+    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
+) -> None:
+    """It is good news, and still has to be written down."""
+    reason = "it was old"
+    report = make_small(judged(ITEM, "pass", "unexpected-pass", reason=reason, link="http://a"))
+
+    told = as_text(report, small_catalogue)
+    assert "NOW PASSES  mylib 1.0: capsules_are_named" in told
+    assert "it was old http://a" in told
+    assert "take it out of the list of known failures" in told
+
+
+def test_a_known_failure_is_counted_only(
+    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
+) -> None:
+    """Nobody has to look at it."""
+    told = as_text(make_small(judged(ITEM, "fail", reason="old")), small_catalogue)
+
+    assert told.splitlines() == [
+        "mylib 1.0  1 known failure (0.5 s)",
+        "",
+        "1 item, all as expected; interchange 0.1.0, Python 3.11.9 on Linux, CUDA driver: none",
+    ]
+
+
+def test_a_subject_that_could_not_be_judged_says_why(
+    make_small: Callable[..., Report], small_catalogue: Catalogue
+) -> None:
+    """On its line."""
+    told = as_text(make_small(broken="no module\nnamed mylib"), small_catalogue)
+
+    assert told.startswith("mylib 1.0  could not be judged: no module named mylib\n")
+    assert "0 items, 1 unexpected" in told
+
+
+def test_nothing_to_judge_is_said(
+    make_small: Callable[..., Report], small_catalogue: Catalogue
+) -> None:
+    """An empty run is none that passed."""
+    assert as_text(make_small(), small_catalogue).startswith("mylib 1.0  nothing to judge")
+
+
+def test_a_release_that_nobody_knows_is_left_out(
+    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
+) -> None:
+    """The name stands alone."""
+    told = as_text(make_small(judged(ITEM), version="unknown"), small_catalogue)
+
+    assert told.startswith("mylib  1 pass")
+
+
+@pytest.mark.parametrize("width", [50, 80, 200])
+def test_texts_keep_to_the_width(report: Report, catalogue: Catalogue, width: int) -> None:
+    """But for what is to be copied, and the line of a subject or an item."""
+    told = as_text(report, catalogue, width=width)
+    wrapped = [line for line in told.splitlines() if re.match(r"  (?!again)\S* +", line)]
+
+    assert wrapped
+    assert max(map(len, wrapped)) <= width
+
+
+def test_evidence_cannot_move_the_cursor(
+    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
+) -> None:
+    """Escape sequences of a library are written out."""
+    report = make_small(judged(ITEM, "fail", UNEXPECTED, evidence="\x1b[2J\x1b]0;title\x07"))
+
+    assert "\\x1b[2J\\x1b]0;title\\x07" in as_text(report, small_catalogue)
+
+
+# ---------------------------------------------------------------- where it goes
+
+
+def test_it_is_plain_where_there_is_no_terminal(
+    report: Report,
+    catalogue: Catalogue,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A file has no colours, and the width of COLUMNS."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+    show(report, catalogue)
+
+    assert capsys.readouterr().out == as_text(report, catalogue, width=120)
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let standard output say that it is a terminal, of 100 columns with colours."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+def test_a_terminal_has_colours(
+    report: Report,
+    catalogue: Catalogue,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The words are the same."""
+    pretend(monkeypatch)
+
+    show(report, catalogue)
+
+    told = capsys.readouterr().out
+    assert "\x1b[" in told
+    assert re.sub(r"\x1b\[[\d;]*m", "", told) == as_text(report, catalogue, width=100)
+
+
+def test_it_needs_no_rich(
+    report: Report,
+    catalogue: Catalogue,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without it a terminal has no colours."""
+    pretend(monkeypatch)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+
+    show(report, catalogue)
+
+    assert capsys.readouterr().out == as_text(report, catalogue, width=100)
+
+
+@pytest.mark.parametrize("columns", ["", "0", "wide"])
+def test_a_width_of_nonsense_is_none(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    """There is a width for those who do not know theirs."""
+    monkeypatch.setenv("COLUMNS", columns)
+
+    assert terminal._width() >= 40

@@ -1,0 +1,86 @@
+"""What every format does to text: nothing hidden, sentences, commands that a shell takes."""
+
+from __future__ import annotations
+
+import shlex
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from interchange_conformance.reports import texts
+
+
+@given(st.text())
+def test_nothing_is_hidden(text: str) -> None:
+    """What is printed has no control, format or unassigned character but breaks and tabs."""
+    shown = texts.printable(text)
+
+    hidden = {one for one in shown if unicodedata.category(one)[0] == "C"} - {"\n", "\t"}
+    assert hidden == set()
+
+
+@given(st.text())
+def test_what_is_printed_has_an_encoding(text: str) -> None:
+    """Half a surrogate pair is written out."""
+    assert texts.printable(text).encode("utf-8") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("größer → ∞", "größer → ∞"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("a\r\nb\rc", "a\nb\\x0dc"),
+        ("\u202eabc", "\\u202eabc"),
+        ("\ud800", "\\ud800"),
+        ("\U000e0001", "\\U000e0001"),
+        ("two\nlines\tand a tab", "two\nlines\tand a tab"),
+    ],
+)
+def test_hidden_characters_are_written_out_as_in_python(text: str, shown: str) -> None:
+    """And all others stay."""
+    assert texts.printable(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("a capsule is consumed once", "A capsule is consumed once."),
+        ("__dlpack__() returns a PyCapsule", "__dlpack__() returns a PyCapsule."),
+        ("max_version is a tuple", "max_version is a tuple."),
+        ("Done!", "Done!"),
+        ("", ""),
+    ],
+)
+def test_rules_become_sentences(words: str, sentence: str) -> None:
+    """Names keep their first letter."""
+    assert texts.sentence(words) == sentence
+
+
+@pytest.mark.parametrize("item", ["plain", "check[0-d]", "check[a b]", "check['$(x)`]"])
+def test_a_shell_gives_the_item_back(item: str) -> None:
+    """Whatever stands in the brackets."""
+    assert shlex.split(texts.again("my lib:x", item)) == [
+        "interchange", "check", "my lib:x", "--only", item,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "link", ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "x", "", "http:// a"]
+)
+def test_only_the_web_is_linked(link: str) -> None:
+    """Anything else is no link."""
+    assert texts.safe_link(link) == ""
+
+
+def test_the_web_is_linked() -> None:
+    """As it was written down."""
+    assert texts.safe_link("https://example.org/1?a=b#c") == "https://example.org/1?a=b#c"
+
+
+@pytest.mark.parametrize(("number", "words"), [(0, ""), (1, " (1 case)"), (3, " (3 cases)")])
+def test_cases_are_counted(number: int, words: str) -> None:
+    """A check without cases has none to count."""
+    assert texts.cases(number) == words

@@ -1,0 +1,158 @@
+"""From a text to a subject: what cannot be one is refused in words that say what to write."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import ModuleType
+
+import pytest
+from interchange_conformance.findings import BrokenSubjectError, CannotMakeError
+from interchange_conformance.running.loading import load_subject, roles_of, shipped
+from interchange_conformance.subject import Subject
+
+
+@pytest.fixture
+def module(monkeypatch):
+    """Return a module that can be imported as ``mylib``."""
+    made = ModuleType("mylib")
+    monkeypatch.setitem(sys.modules, "mylib", made)
+    return made
+
+
+USUAL = (2, 3), "float32", "cpu", False
+
+
+def make(shape, dtype, device, readonly):
+    """Make nothing."""
+
+
+def needs(size):
+    """Make nothing of that size."""
+
+
+def needs_in_its_place(shape, /):
+    """Make nothing of that shape, which cannot be named."""
+
+
+def test_a_subject_is_found(module):
+    """By the name of its module and its own."""
+    module.subject = Subject("mine", make=make)
+
+    assert load_subject("mylib:subject") is module.subject
+
+
+def test_a_name_may_have_dots(module):
+    """An attribute of a class, say."""
+    module.Testing = type("Testing", (), {"subject": Subject("mine", make=make)})
+
+    assert load_subject("mylib:Testing.subject").name == "mine"
+
+
+def test_a_function_is_a_subject(module):
+    """One that makes arrays."""
+    module.make_array = lambda shape, dtype: (shape, dtype)
+
+    subject = load_subject("mylib:make_array")
+
+    assert subject.name == "mylib:make_array"
+    assert roles_of(subject) == ["producer"]
+    assert subject.make((2,), "int8", *USUAL[2:]) == ((2,), "int8")
+
+
+def test_what_a_function_takes_not_it_cannot_make(module):
+    """It is asked for the usual array only, and refuses nothing of that."""
+    module.make_array = lambda: 5
+    subject = load_subject("mylib:make_array")
+
+    assert subject.make(*USUAL) == 5
+    for place, unusual in enumerate([(2,), "int8", "cuda", True]):
+        with pytest.raises(CannotMakeError, match="the function takes no "):
+            subject.make(*USUAL[:place], unusual, *USUAL[place + 1 :])
+
+
+def test_what_a_function_refuses_it_cannot_make(module):
+    """Whatever it raises, unless it was asked for the usual array."""
+    module.make_array = lambda dtype: 1 / (dtype == "int8")
+    subject = load_subject("mylib:make_array")
+
+    with pytest.raises(CannotMakeError, match="ZeroDivisionError"):
+        subject.make((2, 3), "bool", *USUAL[2:])
+    with pytest.raises(ZeroDivisionError):
+        subject.make(*USUAL)
+
+
+def test_variables_are_set_unless_they_are(module, monkeypatch):
+    """A user's own setting wins."""
+    monkeypatch.setenv("MYLIB_ONE", "theirs")
+    monkeypatch.delenv("MYLIB_TWO", raising=False)
+    wanted = {"MYLIB_ONE": "ours", "MYLIB_TWO": "ours"}
+    module.subject = Subject("mine", make=make, environment=wanted)
+
+    load_subject("mylib:subject")
+
+    assert (os.environ["MYLIB_ONE"], os.environ["MYLIB_TWO"]) == ("theirs", "ours")
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (5, "mylib:subject is int: name a Subject, or a function that makes arrays"),
+        (Subject("mine"), "it has no make(), no take() and no functions"),
+        (Subject(""), "its name is '', and no text"),
+        (Subject(None), "its name is None, and no text"),
+        (Subject("mine", make=5), "make is int, and no function"),
+        (Subject("mine", take=make), "it has take(), and no read() to look at the result"),
+        (Subject("mine", take_cai=make), "it has take_cai(), and no read() to look at"),
+        (needs, "it needs 'size'; given are shape, dtype, device, readonly, by name"),
+        (needs_in_its_place, "it needs 'shape'; given are"),
+        (dict.fromkeys, "describe it as a Subject"),
+    ],
+)
+def test_what_is_no_subject_is_refused(module, found, words):
+    """With what is wrong, and the spec."""
+    module.subject = found
+
+    with pytest.raises(BrokenSubjectError) as raised:
+        load_subject("mylib:subject")
+
+    assert words in str(raised.value)
+    assert "mylib:subject" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("nothing", "there is no subject 'nothing'; write module:name, or one of "),
+        ("no_such_module_here:x", "no_such_module_here does not import: ModuleNotFoundError"),
+        ("mylib:nothing", "AttributeError"),
+        ("mylib:", "AttributeError"),
+        (":x", "does not import: ValueError"),
+        ("mutant:nothing", "there is no mutant 'nothing'"),
+        ("", "there is no subject ''"),
+    ],
+)
+@pytest.mark.usefixtures("module")
+def test_what_is_not_there_is_refused(spec, words):
+    """With what was looked for."""
+    with pytest.raises(BrokenSubjectError) as raised:
+        load_subject(spec)
+
+    assert words in str(raised.value)
+
+
+def test_a_module_may_refuse_in_any_way(module):
+    """An attribute that raises, even what would end the process, is told."""
+    module.__getattr__ = sys.exit
+
+    with pytest.raises(BrokenSubjectError, match="SystemExit: subject"):
+        load_subject("mylib:subject")
+
+
+def test_shipped_subjects_have_names_of_their_own():
+    """A dash may be written as an underscore."""
+    names = shipped()
+
+    assert "numpy" in names
+    assert "array-api-strict" in names
+    assert not any("_" in name for name in names)

@@ -1,0 +1,173 @@
+"""The descriptions of libraries that ship with the kit do what they promise."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+from interchange_conformance import subjects
+from interchange_conformance.findings import CannotMakeError
+from interchange_conformance.running.loading import load_subject, roles_of, shipped
+from interchange_conformance.zoo import ELEMENTS, host
+
+DESCRIBED = subjects.described()
+HERE = ("array-api-strict", "interchange", "numpy")  # installed wherever tests run
+ELSEWHERE = sorted(set(DESCRIBED) - set(HERE))
+DEVICES = ("cuda", "cuda:1", "managed", "pinned", "rocm")
+
+every_name = pytest.mark.parametrize("name", DESCRIBED)
+every_library = pytest.mark.parametrize(
+    "name", [*HERE, *(pytest.param(name, marks=pytest.mark.interop) for name in ELSEWHERE)]
+)
+
+LOADING = """
+import sys
+from interchange_conformance import subjects
+
+subjects.described()
+heavy = {"array_api_strict", "cupy", "jax", "mlx", "numba", "pyarrow", "torch", "tvm_ffi", "warp"}
+print(sorted(heavy & set(sys.modules)), [name for name in sys.modules if name.startswith("cuda")])
+"""
+
+PROMISES = '''
+import math, sys
+from interchange_conformance.findings import CannotMakeError, NotApplicable
+from interchange_conformance.running.loading import load_subject
+from interchange_conformance.saying import said_of
+from interchange_conformance.zoo import ELEMENTS, host
+
+subject = load_subject(sys.argv[1])
+
+
+def made(*asked):
+    """Return an array, or None where the library has none."""
+    try:
+        return subject.make(*asked)
+    except CannotMakeError:
+        return None
+
+
+for shape in ((2, 3), (5,), (), (0,), (2, 0, 3), (1,) * 64, (1,) * 65):
+    x = made(shape, "float32", "cpu", False)
+    said = [] if x is None else said_of(x)
+    if said and all(one.shape != shape for one in said):
+        print(shape, said)
+for dtype in ELEMENTS:
+    for readonly in (False, True):
+        made((2, 3), dtype, "cpu", readonly)
+for dtype in ("float32", "int64", "uint8"):
+    for shape in ((2, 3), (6,)):
+        source = host(shape, dtype)
+        try:
+            y = subject.take(source) if subject.take else None
+            found = source.values() if y is None else subject.read(y)
+        except (NotApplicable, ValueError) as error:  # such as a library of one axis
+            continue
+        if found != source.values():
+            print(dtype, shape, found)
+        try:
+            subject.write and y is not None and subject.write(y)
+        except Exception as error:
+            print(dtype, "is not written:", type(error).__name__)
+print("done")
+'''
+UNWRITTEN = {"jax": "TypeError", "pyarrow-array": "TypeError"}  # whose arrays never change
+
+
+# ---------------------------------------------------------------- every description
+
+
+def test_the_descriptions_are_those_that_a_command_line_finds():
+    """Each module has one, and none is left out."""
+    assert set(DESCRIBED) == set(shipped())
+
+
+def test_reading_them_imports_no_library(run_isolated):
+    """Not until an array is asked for."""
+    assert run_isolated(LOADING) == "[] []\n"
+
+
+@every_name
+def test_a_description_can_be_judged(name):
+    """It has a role, a name of its own, and says what its release is found under."""
+    subject = DESCRIBED[name]
+
+    assert roles_of(subject)
+    assert subject.distribution
+    assert [one.name for one in DESCRIBED.values()].count(subject.name) == 1
+
+
+@every_name
+def test_a_description_says_where_it_is_from(name):
+    """Its module names the library's own documentation."""
+    module = importlib.import_module(shipped()[name])
+
+    assert "\nSource: https://" in module.__doc__
+
+
+@every_name
+def test_devices_are_refused_first(name):
+    """Where there is no driver, before the library is asked for anything."""
+    subject = DESCRIBED[name]
+
+    for device in ("nowhere", *(one for one in DEVICES if one != "rocm")):
+        with pytest.raises(CannotMakeError):
+            subject.make((2, 3), "no element", device, readonly=False)
+
+
+@every_name
+def test_hooks_are_listed_in_order(name):
+    """As the documentation has them."""
+    hooks = subjects.hooks_of(DESCRIBED[name])
+
+    assert sorted(hooks, key=subjects.HOOKS.index) == list(hooks)
+    assert hooks[0] == "make"
+
+
+# ---------------------------------------------------------------- and what they promise
+
+
+@every_library
+def test_arrays_are_what_was_asked_for(name, need, run_isolated):
+    """Shapes and elements, and what is taken is read and written as it is."""
+    for module in DESCRIBED[name].preload:
+        need(module)
+    if name == "mlx":  # whose wheel for Linux imports only beside another that has its library
+        pytest.importorskip("mlx.core", exc_type=ImportError)
+
+    lines = run_isolated(PROMISES, name, warnings="ignore").splitlines()
+
+    refused = UNWRITTEN.get(name)
+    assert lines[-1] == "done"
+    assert [line for line in lines[:-1] if not line.endswith(f": {refused}")] == []
+
+
+@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("dtype", ["float32", "bool", "complex64"])
+def test_read_only_memory_refuses_writes(name, dtype):
+    """Where a library can have such memory."""
+    subject = load_subject(name)
+    x = subject.make((2, 3), dtype, "cpu", readonly=True)
+
+    with pytest.raises((ValueError, BufferError)):
+        subject.write(x)
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_writing_sets_the_first_element_to_1(name):
+    """In the memory of whoever made the array."""
+    subject = load_subject(name)
+    source = host((2, 3), "int32")
+    y = subject.take(source)
+
+    subject.write(y)
+
+    assert source.memory.view()[:4].tolist() == [1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", ELEMENTS)
+def test_interchange_makes_every_element_type(dtype):
+    """That the zoo has."""
+    x = load_subject("interchange").make((2, 3), dtype, "cpu", readonly=False)
+
+    assert (x.shape, x.dtype.name) == ((2, 3), dtype)

@@ -1,0 +1,217 @@
+"""The pytest plugin: a test for each item, with the verdict as its outcome."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+SUBJECT = """
+import os, time
+from interchange_conformance.subject import Subject
+from interchange_conformance.zoo import host
+
+def make(shape, dtype, device, readonly):
+    if dtype == "int64": print("made one")
+    if dtype == "bool": os.abort()
+    if dtype == "uint8": raise SystemExit
+    return host(shape, dtype if dtype != "float64" else "float32")
+
+subject = Subject("mine", make=make)
+"""
+CHECK = "make_gives_the_dtype_that_it_was_asked_for"
+ONLY = f"--interchange-only={CHECK}"
+KNOWN = f"""
+[[failure]]
+check = "{CHECK}[bool]"
+reason = "it aborts"
+link = "https://example.org/1"
+"""
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Return a function that runs pytest in a process of its own, in an empty directory."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(mylib=SUBJECT)
+
+    def run_pytest(*arguments, subject="mylib:subject"):
+        given = [f"--interchange-subject={subject}"] if subject else []
+        ours = ["-p", "interchange_conformance.plugin", "-p", "no:cacheprovider", *given]
+        return pytester.runpytest_subprocess(*ours, *arguments)
+
+    return run_pytest
+
+
+def test_each_item_is_a_test(run):
+    """Its id is the subject's and the item's."""
+    done = run(ONLY, "-v")
+
+    done.stdout.fnmatch_lines_random(
+        [
+            f"mylib:subject::{CHECK}[[]float32] PASSED*",
+            f"mylib:subject::{CHECK}[[]float64] FAILED*",
+            f"mylib:subject::{CHECK}[[]bool] FAILED*",
+        ]
+    )
+    done.assert_outcomes(passed=3, failed=3)
+    done.stdout.fnmatch_lines(["*collected 6 items"])
+
+
+def test_a_failure_tells_all(run):
+    """What was found and printed, what is due, what to do, and how to see it again."""
+    done = run(ONLY, "-k", "float64 or bool")
+
+    done.stdout.fnmatch_lines_random(
+        [
+            "BROKEN-SUBJECT*mine unknown: *float64*",
+            "due     An array that make() returns has the element type that was asked for.",
+            "found   make() was asked for float64: __dlpack__ says float32*",
+            "do      Make the array of the element type*",
+            "rule    *IX-SUBJECT-1, MUST*",
+            f"again   interchange check mylib:subject --only '{CHECK}[[]float64]'",
+            "found   SIGABRT ended the process*",
+            "Fatal Python error: Aborted",
+        ]
+    )
+    assert "plugin.py" not in done.stdout.str()
+
+
+def test_what_is_not_applicable_is_skipped(run, pytester):
+    """With the reason."""
+    text = SUBJECT.replace('print("made one")', "raise CannotMakeError('no integers')")
+    text += "\nfrom interchange_conformance.findings import CannotMakeError"
+    pytester.makepyfile(mylib=text)
+
+    done = run(ONLY, "-k", "int64", "-rs")
+
+    done.assert_outcomes(skipped=1, deselected=5)
+    done.stdout.fnmatch_lines(["SKIPPED*: no int64 of shape (2, 3) on cpu: no integers"])
+
+
+def test_a_known_failure_is_an_expected_one(run, pytester):
+    """And has its reason and link."""
+    pytester.path.joinpath("known.toml").write_text(KNOWN, encoding="utf-8")
+
+    done = run(ONLY, "-rx", "--interchange-expected=known.toml")
+
+    done.assert_outcomes(passed=3, failed=2, xfailed=1)
+    done.stdout.fnmatch_lines(["XFAIL *bool* - it aborts https://example.org/1"])
+
+
+def test_a_known_failure_that_passes_fails(run, pytester):
+    """So that somebody takes it out."""
+    text = KNOWN.replace("bool", "float32")
+    pytester.path.joinpath("known.toml").write_text(text, encoding="utf-8")
+
+    done = run(ONLY, "-k", "float32", "--interchange-expected=known.toml")
+
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*XPASS(strict)* it aborts https://example.org/1"])
+
+
+def test_another_failure_than_the_known_one_fails(run, pytester):
+    """Where the entry says which one is known."""
+    text = f"{KNOWN}status = 'hang'"
+    pytester.path.joinpath("known.toml").write_text(text, encoding="utf-8")
+
+    run(ONLY, "-k", "bool", "--interchange-expected=known.toml").assert_outcomes(failed=1)
+
+
+def test_the_tests_of_a_project_run_too(run, pytester):
+    """And are chosen from with the same options."""
+    pytester.makepyfile("def test_float32(): pass\ndef test_other(): pass")
+
+    run(ONLY, "-k", "float32").assert_outcomes(passed=2, deselected=6)
+
+
+def test_the_first_failure_may_be_the_last(run):
+    """With -x."""
+    run(ONLY, "-x").assert_outcomes(passed=1, failed=1)
+
+
+def test_a_report_of_junit_has_each_item(run, pytester):
+    """With the evidence of those that failed."""
+    run(ONLY, "--junitxml=report.xml")
+
+    cases = ET.parse(pytester.path / "report.xml").getroot().findall(".//testcase")  # noqa: S314
+    assert [case.get("name") for case in cases][:2] == [f"{CHECK}[float32]", f"{CHECK}[float64]"]
+    assert "asked for float64" in cases[1].find("failure").text
+
+
+def test_items_are_spread_over_processes(run):
+    """With pytest-xdist, each with a pool of its own."""
+    pytest.importorskip("xdist")
+
+    done = run(ONLY, "-p", "xdist", "-n", "2")
+
+    done.assert_outcomes(passed=3, failed=3)
+
+
+def test_a_subject_that_cannot_be_judged_fails_one_test(run, pytester):
+    """And the others run."""
+    pytester.makepyfile(broken="import no_such_module_here")
+
+    done = run(ONLY, "--interchange-subject=broken:subject")
+
+    done.assert_outcomes(passed=3, failed=4)
+    done.stdout.fnmatch_lines(["*No module named 'no_such_module_here'*"])
+
+
+def test_items_can_be_listed(run):
+    """Without being run."""
+    done = run(ONLY, "--collect-only", "-q")
+
+    done.stdout.fnmatch_lines([f"mylib:subject::{CHECK}[[]float32]"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--interchange-only=nothing"], "'nothing' is no severity"),
+        (["--interchange-expected=missing.toml"], "missing.toml"),
+        (["--interchange-subject=numpy", "--interchange-expected=x"], "the file of one subject"),
+        (["--interchange-subject=nothing"], "there is no subject 'nothing'"),
+    ],
+)
+def test_what_cannot_be_done_is_told(run, arguments, words):
+    """As a mistake in the command line, and without a traceback."""
+    done = run(*arguments)
+
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines([f"ERROR: *{words}*"])
+
+
+def test_a_stale_entry_is_told(run, pytester):
+    """In a whole run."""
+    text = KNOWN.replace(CHECK, "no_such_check")
+    pytester.path.joinpath("known.toml").write_text(text, encoding="utf-8")
+
+    done = run("--interchange-expected=known.toml")
+
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["ERROR: *'no_such_check[[]bool]' is no check or case*"])
+
+
+def test_without_a_subject_nothing_is_added(run, pytester):
+    """The plugin is loaded by every run where it is installed."""
+    pytester.makepyfile("def test_one(): pass")
+
+    run(subject=None).assert_outcomes(passed=1)
+
+
+def test_to_load_the_plugin_costs_little():
+    """It imports pytest, and none of the checks nor NumPy."""
+    text = "import sys, interchange_conformance.plugin; print(*sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+
+    loaded = done.stdout.split()
+    assert [name for name in loaded if name == "numpy" or name.startswith("interchange.")] == []
+    assert [name for name in loaded if name.startswith("interchange_conformance.")] == [
+        "interchange_conformance.plugin"
+    ]

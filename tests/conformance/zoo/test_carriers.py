@@ -1,0 +1,157 @@
+"""Producers with an exchange table: honest where nothing is changed, and found by the letter."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from interchange_conformance.emucuda.building import CannotBuildError
+from interchange_conformance.zoo import host
+from interchange_conformance.zoo.carriers import (
+    HONEST,
+    carrying,
+    function_address,
+    make_table,
+    table_capsule,
+    use_taker,
+)
+
+from interchange.abi import capsules
+from interchange.abi.dlpack import DLPackExchangeAPI
+from interchange.abi.exchange import exchange_table
+
+pytestmark = pytest.mark.isolated
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built():
+    """Skip where no compiler is."""
+    try:
+        make_table()
+    except CannotBuildError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def producer():
+    """Return an honest producer with a table."""
+    return carrying(host((2, 3)), make_table())
+
+
+def test_the_table_of_a_carrier_is_found_on_its_type(producer):
+    """By the exact type, which nobody else has."""
+    table = exchange_table(type(producer))
+
+    assert table.version == (1, 3)
+    assert type(producer) is not type(carrying(host(), make_table()))
+
+
+def test_a_table_on_an_object_is_not_found_on_its_type():
+    """It hangs where it ought not to."""
+    producer = carrying(host(), make_table(), on_instance=True)
+
+    assert exchange_table(type(producer)) is None
+    assert exchange_table(producer) is not None
+
+
+def test_the_table_exports_what_the_producer_does(producer):
+    """The struct of the capsule, consumed."""
+    address = exchange_table(type(producer)).managed_from(producer)
+
+    assert address == producer.loans[0].address
+    assert producer.deleter_calls == 0
+    assert [call.method for call in producer.log] == ["_for_table"]
+
+
+def test_the_table_lends_a_description(producer):
+    """Its fields are the producer's, and no struct is owed."""
+    tensor = exchange_table(type(producer)).tensor_from(producer)
+
+    assert (tensor.ndim, tensor.shape[0], tensor.shape[1]) == (2, 2, 3)
+    assert tensor.data == producer.said.data
+    assert producer.counts == ()
+
+
+def test_the_table_takes_a_tensor_over(producer):
+    """By the taker, which may consume the capsule, or let it go."""
+    source = host()
+    source.__dlpack__(max_version=(1, 3))
+    loan = source.loans[0]
+    capsules.set_capsule_destructor(loan._capsule, None)
+    loan._capsule = None
+    taken = []
+    use_taker(taken.append)
+    table = exchange_table(type(producer))
+
+    table.managed_to(loan.address)
+    assert loan.deleter_calls == 0
+    taken.clear()
+    assert loan.deleter_calls == 1
+
+
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [("from_object_refusing", BufferError), ("from_object_breaking", ValueError)],
+)
+def test_a_table_can_fail_with_an_error(function, error):
+    """The error comes through ctypes, as it was set in C."""
+    broken = make_table(managed_tensor_from_py_object_no_sync=function)
+    producer = carrying(host(), broken)
+
+    with pytest.raises(error, match="this"):
+        exchange_table(type(producer)).managed_from(producer)
+
+
+def test_an_error_of_the_producer_comes_through():
+    """What the method that gives capsules raises is set when the function returns -1."""
+    producer = carrying(host().but(raises=BufferError("not now")), make_table())
+
+    with pytest.raises(BufferError, match="not now"):
+        exchange_table(type(producer)).managed_from(producer)
+
+
+def test_members_can_be_null_and_versions_anything():
+    """None stands for NULL."""
+    older = make_table(version=(1, 2))
+    table = DLPackExchangeAPI.from_address(
+        make_table(version=(7, 1), prev=older, current_work_stream=None)
+    )
+
+    assert (table.header.version.major, table.header.version.minor) == (7, 1)
+    assert table.header.prev_api == older
+    assert table.current_work_stream is None
+
+
+def test_every_honest_function_is_there():
+    """Under its name, in the compiled source."""
+    assert all(map(function_address, HONEST.values()))
+
+
+def test_the_capsule_of_a_table_has_its_name():
+    """And another where that is asked for."""
+    address = make_table()
+
+    assert capsules.capsule_name(table_capsule(address)) == capsules.EXCHANGE_API
+    assert capsules.capsule_name(table_capsule(address, capsules.LEGACY)) == capsules.LEGACY
+
+
+def test_without_a_compiler_it_is_said_how_to_get_one():
+    """And nothing is guessed."""
+    child = (
+        "from interchange_conformance.zoo.carriers import make_table\n"
+        "from interchange_conformance.emucuda.building import CannotBuildError\n"
+        "try:\n    make_table()\n"
+        "except CannotBuildError as error:\n    print(error)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", child],
+        env={**os.environ, "CC": "no-such-compiler"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "no-such-compiler is no command" in done.stdout

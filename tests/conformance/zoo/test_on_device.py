@@ -1,0 +1,173 @@
+"""The zoo's producer of device memory: its table of streams, its waits, its copies."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from interchange_conformance.cuda import environment
+from interchange_conformance.opening import Opened
+from interchange_conformance.zoo import ELEMENTS, Memory
+from interchange_conformance.zoo.on_device import Block, OnDevice
+
+CUDA, PINNED, ROCM, MANAGED = 2, 3, 10, 13
+
+
+@pytest.fixture
+def somewhere():
+    """Return what makes a producer of host memory that says it is elsewhere; nothing is ordered."""
+
+    def make(kind):
+        memory = Memory(6, ELEMENTS["float32"])
+        return OnDevice(Block((kind, 0), memory.address, memory), (2, 3), "float32")
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("kind", "streams"),
+    [
+        (CUDA, (None, -1, 1, 2, 3, 2**64 - 1)),
+        (MANAGED, (None, -1, 1, 2, 3)),
+        (ROCM, (None, -1, 0, 3)),
+        (PINNED, (None,)),
+    ],
+)
+def test_legal_streams_are_taken(somewhere, kind, streams):
+    """Each device type has its own."""
+    x = somewhere(kind)
+
+    opened = [Opened(x.__dlpack__(stream=stream, max_version=(1, 3))) for stream in streams]
+
+    assert {one.device for one in opened} == {(kind, 0)}
+    assert {one.first for one in opened} == {x.block.address}
+
+
+@pytest.mark.parametrize(
+    ("kind", "stream"),
+    [(kind, stream) for kind in (CUDA, MANAGED) for stream in (0, -2, 2**64)]
+    + [(ROCM, stream) for stream in (1, 2, -2, 2**64)]
+    + [(PINNED, stream) for stream in (-1, 0, 1)],
+)
+def test_other_numbers_are_value_errors(somewhere, kind, stream):
+    """None of them names a stream there."""
+    with pytest.raises(ValueError, match=f"stream={stream}"):
+        somewhere(kind).__dlpack__(stream=stream)
+
+
+@pytest.mark.parametrize("stream", ["1", 1.0, True, (1,)])
+def test_what_is_no_int_is_a_type_error(somewhere, stream):
+    """Truth values too."""
+    with pytest.raises(TypeError, match="is no int"):
+        somewhere(CUDA).__dlpack__(stream=stream)
+
+
+def test_another_device_is_a_buffer_error(somewhere):
+    """It names both."""
+    with pytest.raises(BufferError, match=r"\(8, 0\).*\(2, 0\)"):
+        somewhere(CUDA).__dlpack__(dl_device=(8, 0))
+
+
+def test_requests_are_logged(somewhere):
+    """In order, with the keywords that came."""
+    x = somewhere(CUDA)
+    x.__dlpack_device__()
+    x.__dlpack__(stream=1)
+
+    assert [(call.method, call.keywords) for call in x.log] == [
+        ("__dlpack_device__", {}),
+        ("__dlpack__", {"stream": 1}),
+    ]
+
+
+@pytest.mark.parametrize("asked", [None, (0, 8), (1, 0), (1, 3)])
+def test_the_struct_is_as_new_as_was_asked(somewhere, asked):
+    """Versioned from 1.0 on."""
+    opened = Opened(somewhere(CUDA).__dlpack__(max_version=asked))
+
+    assert opened.versioned == (asked is not None and asked >= (1, 0))
+
+
+BEGIN = """
+from interchange_conformance import cuda as door
+from interchange_conformance.opening import Opened
+from interchange_conformance.pending import Pending
+from interchange_conformance.zoo.on_device import OnDevice, place
+cuda = door.driver()
+
+def make(kind="cuda", stream=None):
+    block, numbers = place(cuda, kind, (2, 3), "float32")
+    return OnDevice(block, (2, 3), "float32", stream=stream, cuda=cuda)
+"""
+
+
+@pytest.fixture
+def on_device(run_isolated, cuda_driver):
+    """Return what runs a program on the chosen driver."""
+
+    def run(program):
+        return run_isolated(BEGIN + textwrap.dedent(program), env=environment(cuda_driver)).split()
+
+    return run
+
+
+@pytest.mark.emulated
+@pytest.mark.gpu
+def test_the_host_gets_a_copy_of_device_memory_and_the_rest_as_it_is(on_device):
+    """Flagged where it is one; the numbers are those that were put there."""
+    printed = on_device(
+        """
+        import struct
+        for kind in ("cuda", "managed", "pinned"):
+            x = make(kind)
+            opened = Opened(x.__dlpack__(dl_device=(1, 0), max_version=(1, 3)))
+            numbers = [int(struct.unpack("f", one)[0]) for one in opened.read()]
+            print(opened.device[0], opened.copied, opened.first == x.block.address, *numbers)
+        """
+    )
+
+    numbers = ["0", "1", "2", "3", "4", "5"]
+    assert printed == [
+        *("1", "True", "False", *numbers),
+        *("1", "False", "True", *numbers),
+        *("1", "False", "True", *numbers),
+    ]
+
+
+@pytest.mark.emulated
+@pytest.mark.gpu
+@pytest.mark.parametrize("copy", [None, True])
+def test_a_consumer_waits_for_the_work(on_device, copy):
+    """For a copy, too, which is made on its stream."""
+    printed = on_device(
+        f"""
+        own, consumer = cuda.stream(), cuda.stream()
+        x = make(stream=own)
+        pending = Pending(cuda, x.block.address, x.nbytes, own)
+        opened = Opened(x.__dlpack__(stream=consumer, copy={copy}, max_version=(1, 3)))
+        print(pending.seen_on(consumer, opened.first).is_ordered(), opened.copied)
+        """
+    )
+
+    assert printed == ["True", str(copy is True)]
+
+
+@pytest.mark.emulated
+@pytest.mark.gpu
+def test_a_stream_that_captures_is_refused(on_device):
+    """Before it is made to wait, so that the capture is whole."""
+    printed = on_device(
+        """
+        own, consumer = cuda.stream(), cuda.stream()
+        x = make(stream=own)
+        with cuda.capture(consumer) as capture:
+            for stream in (consumer, -1):
+                try:
+                    x.__dlpack__(stream=stream)
+                except BufferError:
+                    print("refused")
+        print(repr(capture.spoilt))
+        """
+    )
+
+    assert printed == ["refused", "''"]

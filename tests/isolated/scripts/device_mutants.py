@@ -1,0 +1,62 @@
+"""Runs the mutants of streams and devices on a driver, and their twins, each item in a child.
+
+Prints, as JSON, for each mutant how the items of its check ended, and for the twins what every item
+of their role did.  The environment names the driver.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import signal
+import sys
+from importlib import import_module
+
+from interchange_conformance.mutants.model import MUTANTS
+from interchange_conformance.registry import CHECKS
+from interchange_conformance.running.execution import execute
+
+MODULES = ("stream_values", "streams", "streams_consumed", "devices", "devices_consumed")
+
+
+def ending(item, make):
+    """Return how an item ended, in a child, and the evidence."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        faulthandler.disable()  # a crash is an ending like others, and says nothing
+        os.write(writing, json.dumps(execute(item, make())).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        said = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return ["crash", signal.Signals(os.WTERMSIG(status)).name]
+    return json.loads(said)
+
+
+def main():
+    """Run everything, and print it."""
+    for module in MODULES:
+        import_module(f"interchange_conformance.checks.{module}")
+    own = list(CHECKS.values())
+    for module in MODULES:
+        import_module(f"interchange_conformance.mutants.{module}")
+    mutants = {
+        mutant.name: {item: ending(item, mutant.make) for item in CHECKS[mutant.check].items()}
+        for mutant in MUTANTS.values()
+    }
+    twins = {CHECKS[mutant.check].role: mutant.twin for mutant in MUTANTS.values()}
+    passed = {
+        item: ending(item, twins[check.role])
+        for check in own
+        if check.role in twins
+        for item in check.items()
+    }
+    json.dump({"mutants": mutants, "twins": passed}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
