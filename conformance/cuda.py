@@ -48,6 +48,7 @@ _NON_BLOCKING: Final = 1  # CU_STREAM_NON_BLOCKING
 _NO_TIMING: Final = 2  # CU_EVENT_DISABLE_TIMING
 _ATTACH_GLOBAL: Final = 1  # CU_MEM_ATTACH_GLOBAL
 _CAPTURE_GLOBAL: Final = 0  # CU_STREAM_CAPTURE_MODE_GLOBAL
+_PAGEABLE_MEMORY_ACCESS: Final = 88  # CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS
 _IS_MANAGED: Final = 8  # CU_POINTER_ATTRIBUTE_IS_MANAGED
 _ORDINAL: Final = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 _MEMORY_TYPE: Final = 2  # CU_POINTER_ATTRIBUTE_MEMORY_TYPE
@@ -58,6 +59,7 @@ _PROTOTYPES: Final[dict[str, tuple[Any, ...]]] = {
     "cuInit": (c_uint,),
     "cuGetErrorName": (c_int, POINTER(c_char_p)),
     "cuDeviceGetCount": (POINTER(c_int),),
+    "cuDeviceGetAttribute": (POINTER(c_int), c_int, c_int),
     "cuDevicePrimaryCtxRetain": (POINTER(c_void_p), c_int),
     "cuCtxSetCurrent": (_HANDLE,),
     "cuCtxGetCurrent": (POINTER(c_void_p),),
@@ -252,6 +254,11 @@ class Cuda:
     def is_emulated(self) -> bool:
         """Whether it is the emulated driver."""
         return self.emulator is not None
+
+    @property
+    def reaches_the_host(self) -> bool:
+        """Whether the first device reaches all memory of the host, also what nobody registered."""
+        return bool(self._made("cuDeviceGetAttribute", c_int, _PAGEABLE_MEMORY_ACCESS, 0))
 
     def context(self, device: int) -> int:
         """Return the handle of the primary context of a device."""

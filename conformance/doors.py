@@ -9,24 +9,49 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import time
 from typing import TYPE_CHECKING, Any
 
 from .findings import BrokenSubjectError, CannotMakeError, Found, NotApplicable
 from .opening import Opened
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .subject import Subject
 
     Shape = tuple[int, ...]
 
 SHAPE = (2, 3)
 """Shape of an array of which nothing special is asked [elements]."""
+_PATIENCE = 1.0  # with a library that frees on a thread of its own [seconds]
+_PAUSE = 0.005  # between two looks [seconds]
 
 
 def collect() -> None:
     """Let go of what nobody refers to, cycles included."""
     for _ in range(2):
         gc.collect()
+
+
+def settled(subject: Subject, is_settled: Callable[[], bool]) -> bool:
+    """Let a library free what it holds back, and return whether something happened by then.
+
+    Parameters
+    ----------
+    subject : Subject
+        The library, which may free on a thread of its own.
+    is_settled : callable
+        Whether it has happened; asked for a second at most.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        collect()
+        subject.release()
+        collect()  # of what only a cache had kept
+        if is_settled() or time.monotonic() > deadline:
+            return is_settled()
+        time.sleep(_PAUSE)
 
 
 class _Door:

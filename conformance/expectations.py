@@ -14,7 +14,8 @@ tables::
     link = "https://..."
 
 ``check`` is the name of a check, which stands for all of its cases, or of one case of it; ``*`` and
-``?`` stand for any letters and any one.
+``?`` stand for any letters and any one.  ``sometimes = true`` says that the failure does not happen
+every time: then a pass is as expected, too.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 
     from .findings import Verdict
 
-_KEYS: Final = {"check", "status", "releases", "python", "driver", "reason", "link"}
+_KEYS: Final = {
+    "check", "status", "releases", "python", "driver", "sometimes", "reason", "link"
+}  # fmt: skip
 _NEEDED: Final = ("check", "reason")
 _DRIVERS: Final = ("none", "emulated", "real")
 _WAY_OUT: Final = 'install it with: pip install "array-interchange[conformance]"'
@@ -63,6 +66,8 @@ class Expectation(NamedTuple):
         Why, and where it is discussed; a link may be missing.
     where : str
         File and number of the entry, for errors.
+    sometimes : bool
+        Whether it does not happen every time.
     """
 
     check: str
@@ -73,6 +78,7 @@ class Expectation(NamedTuple):
     reason: str
     link: str
     where: str
+    sometimes: bool = False
 
     def is_of(self, item: str) -> bool:
         """Whether it speaks of an item.
@@ -202,10 +208,14 @@ def _read_entry(entry: dict[str, Any], where: str) -> Expectation:
         raise ExpectationsError(f"{where}: link is {texts['link']!r}, and no https:// address")
     for key in ("releases", "python"):
         _check_specifier(texts[key], f"{where}: {key}")
+    sometimes = entry.get("sometimes", False)
+    if not isinstance(sometimes, bool):
+        raise ExpectationsError(f"{where}: sometimes is {sometimes!r}, and neither true nor false")
     return Expectation(
         statuses=_some(entry, "status", BAD, where),
         drivers=_some(entry, "driver", _DRIVERS, where),
         where=where,
+        sometimes=sometimes,
         **texts,
     )
 
@@ -322,6 +332,8 @@ class Expected:
             return Judged(verdict, "unexpected-failure" if is_bad else "as-expected")
         about = known.reason, known.link, known.releases
         if not is_bad:
+            if known.sometimes:
+                return Judged(verdict, "as-expected")
             return Judged(verdict, "unexpected-pass", *about)
         if verdict.status in known.statuses:
             return Judged(verdict, "as-expected", *about)

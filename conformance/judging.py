@@ -33,6 +33,13 @@ if TYPE_CHECKING:
 
 _ALL: Final = "all"
 
+_FIRST: Final = (
+    "make_returns_an_array",
+    "make_gives_the_shape_that_it_was_asked_for[two-axes]",
+)
+"""What ``make`` has to do before anything else can be learnt of its library."""
+_USELESS: Final = frozenset({"broken-subject", "crash", "exit", "hang"})
+
 
 class Settings(NamedTuple):
     """How subjects are judged.
@@ -174,14 +181,27 @@ def judge(
     known = known_failures(spec, settings.expected)
     place = environment(settings.driver)
     with Pool(spec, settings.jobs, place, patience=settings.patience) as pool:
-        about = pool.about
-        items = settings.selection.items(about.roles)
+        about = _tried(pool)
+        items = [] if about.broken else settings.selection.items(about.roles)
         expected = Expected(known, about.version, settings.driver)
         if settings.selection.is_whole and not about.broken:
             expected.refuse_stale(items)
         begin(about.name, len(items))
         judged = _run(pool, items, expected, settings, tell)
     return _reported(spec, about, judged, time.monotonic() - began)
+
+
+def _tried(pool: Pool) -> About:
+    """Return what a pool says of its subject, broken too where ``make`` is of no use at all."""
+    about = pool.about
+    if about.broken or "producer" not in about.roles:
+        return about
+    for item in _FIRST:
+        verdict = pool.run_one(item)
+        if verdict.status in _USELESS:
+            words = f"{about.name}: make(): {verdict.evidence}"
+            return about._replace(broken=f"{words}\n{verdict.output}".strip())
+    return about
 
 
 def _run(

@@ -6,8 +6,10 @@ without a destructor, so that it is read like any other.
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import importlib
+import re
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -17,6 +19,7 @@ from interchange.abi.dlpack import (
     DLDevice,
     DLManagedTensorVersioned,
     DLPackExchangeAPI,
+    DLPackVersion,
     DLTensor,
 )
 from interchange.abi.exchange import ATTRIBUTES, exchange_table
@@ -158,7 +161,8 @@ class Lent(NamedTuple):
 
 def borrowed(table: ExchangeTable, x: Any) -> Lent:
     """Return the description that a table lends of an array."""
-    struct = DLManagedTensorVersioned(dl_tensor=table.tensor_from(x))
+    version = DLPackVersion(*table.version)
+    struct = DLManagedTensorVersioned(version=version, dl_tensor=table.tensor_from(x))
     return Lent(opened_at(ctypes.addressof(struct)), struct)
 
 
@@ -176,6 +180,33 @@ _SET_ERROR: Final = ctypes.cast(ctypes.CDLL(None).strcat, ctypes.c_void_p).value
 context, which is a buffer, and looks at no third argument.  Native code, since no Python function
 becomes a C function pointer (DLP-LIFE-4)."""
 _KIND: Final = 4096  # room for what is added [bytes]
+
+
+_KINDS: Final = "|".join(
+    sorted(
+        (name for name, kind in vars(builtins).items() if isinstance(kind, type)
+         and issubclass(kind, BaseException)),
+        key=len,
+        reverse=True,
+    )
+)  # fmt: skip
+
+
+def calls_in(kinds: str) -> int:
+    """Return how many calls of ``SetError`` added up to a text: one, if it is no list of errors.
+
+    Parameters
+    ----------
+    kinds : str
+        Kinds, one after the other.
+
+    Examples
+    --------
+    >>> calls_in("MemoryError"), calls_in("MemoryErrorValueErrorMemoryError")
+    (1, 3)
+    """
+    found = re.findall(_KINDS, kinds)
+    return len(found) if "".join(found) == kinds else 1
 
 
 class Allocated(NamedTuple):

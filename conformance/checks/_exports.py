@@ -42,6 +42,15 @@ def asking(generation: str, **more: Any) -> dict[str, Any]:
     return {**({"max_version": NEWEST} if generation == "versioned" else {}), **more}
 
 
+def in_each(cases: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
+    """Return the cases of a check that looks at both structs: a generation, and one of `cases`."""
+    return {
+        f"{generation}-{name}": (generation, value)
+        for generation in GENERATIONS
+        for name, value in cases.items()
+    }
+
+
 def call(keywords: Mapping[str, Any]) -> str:
     """Return a call of ``__dlpack__`` as it is written."""
     return f"__dlpack__({', '.join(f'{name}={value!r:.60}' for name, value in keywords.items())})"
@@ -122,6 +131,58 @@ def answer_at_rest(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened | 
         time.sleep(_PENDING)
         return answer(producer, x, **keywords)
     return found
+
+
+def ways_out(producer: ProducerDoor, x: Any, *, kind: int | None = None) -> list[dict[str, Any]]:
+    """Return the keywords, for each generation, with which an array is exported.
+
+    Parameters
+    ----------
+    producer : ProducerDoor
+        What is judged.
+    x : object
+        An array of its library, of which nothing special is asked.
+    kind : int, optional
+        Type of the device that the memory must be on.
+
+    Raises
+    ------
+    NotApplicable
+        There are none, so that a refusal says nothing of what else was asked; or the memory is
+        elsewhere.
+    """
+    found = []
+    for generation in GENERATIONS:
+        keywords = asking(generation)
+        there = _if_it_leaves(producer, x, keywords)
+        if there is None:
+            continue
+        if kind is not None and there.device[0] != kind:
+            raise NotApplicable(f"the memory is on device {there.device}")
+        found.append(keywords)
+    if not found:
+        raise NotApplicable("a plain array is refused, whatever is asked")
+    return found
+
+
+def _if_it_leaves(producer: ProducerDoor, x: Any, keywords: Mapping[str, Any]) -> Opened | None:
+    """Return the opened capsule, or None where there is none for these keywords."""
+    try:
+        found = answer(producer, x, **keywords)
+    except NotApplicable:
+        return None
+    return None if isinstance(found, Exception) else found
+
+
+def require_way(producer: ProducerDoor, generation: str) -> None:
+    """Make a check not applicable if not even plain arrays leave as a generation.
+
+    Whoever refuses all of them does not refuse what the check asks for because of what is odd in
+    it.
+    """
+    keywords = asking(generation)
+    if _if_it_leaves(producer, some_array(producer), keywords) is None:
+        raise NotApplicable(f"{call(keywords)} is refused for plain arrays, too")
 
 
 def granted(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened:

@@ -74,6 +74,11 @@ def _first_of(make: Callable[[tuple[int, ...], str], Any]) -> Any:
     return make(*_FORMS[0])
 
 
+def fresh(producer: ProducerDoor, device: str) -> Any:
+    """Return an array of `NBYTES` that was asked for on a device, and never exported."""
+    return _first_of(lambda shape, dtype: producer.make(shape, dtype, device=device))
+
+
 def make_there(producer: ProducerDoor, device: str) -> tuple[Cuda, Any, int]:
     """Return the driver, an array on a device and its address, all work on it done.
 
@@ -93,7 +98,7 @@ def make_there(producer: ProducerDoor, device: str) -> tuple[Cuda, Any, int]:
     kind, number = KINDS[device]
     if number:
         cuda.need_second_device()
-    x = _first_of(lambda shape, dtype: producer.make(shape, dtype, device=device))
+    x = fresh(producer, device)
     if not hasattr(x, "__dlpack_device__"):
         raise NotApplicable(f"{type(x).__name__} has no __dlpack_device__")
     cuda.make_current(0)

@@ -250,8 +250,16 @@ def expect_values(consumer: ConsumerDoor, x: Any, due: list[Any], what: str) -> 
     expect(found == due, f"{what} was read as {found}, due: {due}")
 
 
-def expect_values_or_refusal(consumer: ConsumerDoor, x: Any, due: list[Any], what: str) -> None:
-    """Raise `Found` unless a record is refused, at once or when it is read, or read as it says."""
+def expect_values_or_refusal(
+    consumer: ConsumerDoor, x: Any, due: list[Any], what: str
+) -> list[Any] | None:
+    """Raise `Found` unless a record is refused, at once or when it is read, or read as it says.
+
+    Returns
+    -------
+    list or None
+        What was read; None where it was refused.
+    """
     need_plain_records(consumer)
     note(f"taking {what}")
     try:
@@ -259,9 +267,10 @@ def expect_values_or_refusal(consumer: ConsumerDoor, x: Any, due: list[Any], wha
     except NotApplicable:
         raise
     except Exception:  # noqa: BLE001 - in which way it refuses is not looked at here
-        return
+        return None
 
     expect(found == due, f"{what} was read as {found}, due: {due}, or to refuse it")
+    return found
 
 
 def need_plain_records(consumer: ConsumerDoor) -> None:

@@ -89,7 +89,10 @@ def _expect_elements(
     record = Floats(cuda).record(shape=(2,), typestr=typestr, data=(address, False))
 
     what = f"elements of typestr {typestr!r}"
-    expect_values_or_refusal(consumer, Exporter(record), list(numbers), what)
+    found = expect_values_or_refusal(consumer, Exporter(record), list(numbers), what)
+    if found is not None and type(numbers[0]) is bool:
+        are_bools = all(str(one) in {"True", "False"} for one in found)  # NumPy has its own type
+        expect(are_bools, f"{what} were read as {found!r:.200}, which are no truth values")
 
 
 AMBIGUOUS: Final = {"V2": "<V2", "V1": "|V1", "f1": "<f1"}

@@ -12,7 +12,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..cuda import driver
-from ..doors import collect
+from ..doors import settled
 from ..findings import NotApplicable, expect, note
 from ..registry import area
 from ._records import (
@@ -42,7 +42,6 @@ CURRENT: Final = {
     "all": {},
     "no-optionals": {"strides": ..., "stream": ...},
     "nones": {"strides": None, "stream": None, "mask": None, "descr": None},
-    "unknown-key": {"flavour": "vanilla"},
     "descr": {"descr": [("", "<f4")]},
 }
 
@@ -54,6 +53,17 @@ def records_of_version_3_are_taken(consumer: ConsumerDoor, case: dict[str, Any])
     Use record.get() for strides, descr, mask and stream: None means the same as to be absent.
     """
     record = Floats(driver()).record(**case)
+
+    expect_values(consumer, Exporter(record), _PLAIN, f"a record with {sorted(record)}")
+
+
+@check("CAI-VER-1", source="interchange; the interface is silent", severity="QUIRK", on="cuda")
+def unknown_keys_of_records_are_ignored(consumer: ConsumerDoor) -> None:
+    """A record of version 3 with an entry that the interface does not name is taken without it.
+
+    Read the entries that you know, and leave the others alone.
+    """
+    record = Floats(driver()).record(flavour="vanilla")
 
     expect_values(consumer, Exporter(record), _PLAIN, f"a record with {sorted(record)}")
 
@@ -94,6 +104,7 @@ def records_are_read_once(consumer: ConsumerDoor) -> None:
 
     Keep the dict: the attribute may be a property that enqueues waits (hasattr() reads it, too).
     """
+    need_plain_records(consumer)
     x = Exporter(Floats(driver()).record())
     y = consumer.take_cai(x)
     reads = x.reads
@@ -102,7 +113,7 @@ def records_are_read_once(consumer: ConsumerDoor) -> None:
     expect(reads == 1, f"{ATTRIBUTE} was read {reads} times, due: once")
 
 
-@check("CAI-DATA-5", source="interchange", on="cuda")
+@check("CAI-DATA-5", source="interchange", severity="QUIRK", on="cuda")
 def records_that_change_are_not_mixed(consumer: ConsumerDoor) -> None:
     """What a library takes of an object is what one record said, not a bit of each.
 
@@ -205,6 +216,24 @@ EMPTY: Final = {"flat": (0,), "rows": (0, 3), "columns": (2, 0)}
 
 
 @check("CAI-DATA-2", source=f"{SPEC}, data: zero-size arrays", cases=EMPTY, on="cuda")
+def empty_records_are_not_followed(consumer: ConsumerDoor, case: tuple[int, ...]) -> None:
+    """A record of an array without elements, whose address is 0, has none, or is refused.
+
+    Look at the size first: there is nothing at that address.
+    """
+    record = Floats(driver()).record(shape=case, data=(0, False))
+
+    what = f"an empty record of shape {case}"
+    expect_values_or_refusal(consumer, Exporter(record), [], what)
+
+
+@check(
+    "CAI-DATA-2",
+    source=f"{SPEC}, data: zero-size arrays",
+    severity="SHOULD",
+    cases=EMPTY,
+    on="cuda",
+)
 def empty_records_are_taken(consumer: ConsumerDoor, case: tuple[int, ...]) -> None:
     """A record of an array without elements, whose address is 0, is taken.
 
@@ -251,6 +280,42 @@ def memory_of_other_devices_is_read_there(consumer: ConsumerDoor) -> None:
     expect_values_or_refusal(consumer, Exporter(memory.record()), due, what)
 
 
+ELSEWHERE: Final[dict[str, dict[str, Any]]] = {
+    "taken": {},
+    "of-no-type": {"typestr": "|V4"},
+}
+
+
+@check("DLP-DEV-7", source="CUDA driver API, Context Management", cases=ELSEWHERE, on="cuda")
+def taking_a_record_leaves_the_current_device_alone(
+    consumer: ConsumerDoor, case: dict[str, Any]
+) -> None:
+    """After a record of another device was taken or refused, the device is current that was before.
+
+    Push the context of the memory and pop it again, on every path.
+    """
+    cuda = driver()
+    cuda.need_second_device()
+    need_plain_records(consumer)
+    with cuda.on_device(1):
+        memory = Floats(cuda)
+    cuda.make_current(0)
+    before, became = cuda.current_context, "was taken"
+    try:
+        y = consumer.take_cai(Exporter(memory.record(**case)))
+    except Exception as error:  # noqa: BLE001 - to refuse is one of two ways
+        y, became = None, f"raised {type(error).__name__}"
+
+    after = cuda.current_context
+    where = f"device {cuda.current_device}" if after else "no device"
+    expect(
+        before == after,
+        f"device 0 was current, a record of memory of device 1 {became}, and then {where} was "
+        f"current, with context {after:#x}",
+    )
+    del y
+
+
 @check("CAI-DATA-1", source=f"{SPEC}, data: the read-only flag", severity="SHOULD", on="cuda")
 def read_only_records_are_not_written(consumer: ConsumerDoor) -> None:
     """A record that says read-only is refused, or gives an array that refuses to be written.
@@ -283,6 +348,7 @@ def taken_arrays_keep_their_exporter(consumer: ConsumerDoor) -> None:
 
     Hold a reference to it: the record owns nothing.
     """
+    need_plain_records(consumer)
     x = Exporter(Floats(driver()).record())
     alive = weakref.ref(x)
     y = consumer.take_cai(x)
@@ -294,17 +360,17 @@ def taken_arrays_keep_their_exporter(consumer: ConsumerDoor) -> None:
     expect(kept, "the object that gave the record died while the array was there")
 
 
-@check("CAI-LIFE-1", source=_LIFE, on="cuda")
+@check("CAI-LIFE-1", source=_LIFE, severity="SHOULD", on="cuda")
 def dropped_arrays_let_their_exporter_go(consumer: ConsumerDoor) -> None:
     """When an array that was taken dies, so does the object that gave the record.
 
     Drop the reference with the array.
     """
+    need_plain_records(consumer)
     x = Exporter(Floats(driver()).record())
     alive = weakref.ref(x)
     y = consumer.take_cai(x)
     del x, y
-    collect()
-    consumer.subject.release()
 
-    expect(alive() is None, "the array died, and the object that gave the record lives on")
+    gone = settled(consumer.subject, lambda: alive() is None)
+    expect(gone, "the array died, and the object that gave the record lives on")

@@ -6,7 +6,7 @@ Source: CUDA Array Interface, version 3.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import BrokenRule, parse_typestr
 
@@ -14,6 +14,8 @@ from ..cuda import driver
 from ..doors import collect
 from ..findings import Found, NotApplicable, expect
 from ..registry import area
+from ..zoo.memory import c_strides
+from ._on_devices import handed_over
 from ._records import (
     ATTRIBUTE,
     SPEC,
@@ -31,6 +33,7 @@ from ._records import (
 
 if TYPE_CHECKING:
     from ..doors import ProducerDoor
+    from ..opening import Opened
 
     Shape = tuple[int, ...]
 
@@ -321,28 +324,47 @@ def records_are_the_same_when_read_again(producer: ProducerDoor) -> None:
     expect(not differs, f"{', '.join(differs)} changed: {first!r:.300}, then {again!r:.300}")
 
 
-@check("CAI-DATA-5", source="interchange; array API standard 2025.12, __dlpack__", on="cuda")
-def records_agree_with_capsules(producer: ProducerDoor) -> None:
+@check(
+    "CAI-DATA-5",
+    source="interchange; array API standard 2025.12, __dlpack__",
+    cases={"writable": False, "read-only": True},
+    on="cuda",
+)
+def records_agree_with_capsules(producer: ProducerDoor, case: bool) -> None:
     """The record of an array describes the memory that its __dlpack__ does.
 
-    Let one description serve both: address and shape, strides times the size of an element, and
-    the device that the driver says the address is on.
+    Let one description serve both: address, shape and read-only flag, strides times the size of an
+    element, and the device that the driver says the address is on.
     """
-    x = device_array(producer, (4, 6), "float64")
+    x = device_array(producer, (4, 6), "float64", readonly=case)
     record = record_of(x)
-    opened = producer.open_newest(x, stream=1)
-    size = size_of("float64")
-    strides = opened.strides and tuple(step * size for step in opened.strides)
-    said = (address_of_elements(record), tuple(entry(record, "shape")))
-    due = (opened.first, opened.shape)
-    kind, device = driver().kind(address_of_elements(record))
+    opened = handed_over(producer, x)
+    if opened.copied:
+        raise NotApplicable("the capsule is one of a copy")
+    address = address_of_elements(record)
+    said = (address, tuple(entry(record, "shape")), _steps(record.get("strides"), (4, 6)))
+    due = (opened.first, opened.shape, _steps_of(opened))
+    kind, device = driver().kind(address)
 
-    expect(said == due, f"address and shape are {said}, those of the capsule {due}")
-    steps = record.get("strides")
-    if steps is not None:
-        expect(tuple(steps) == strides, f"byte strides are {steps}, those of the capsule {strides}")
+    expect(said == due, f"address, shape and byte strides are {said}, those of the capsule {due}")
     if kind == "cuda":
         expect(device == opened.device[1], f"on device {device}, the capsule says {opened.device}")
+    flag = bool(entry(record, "data")[1])
+    if opened.versioned:
+        expect(flag == opened.readonly, f"read-only is {flag}, the capsule says {opened.readonly}")
+
+
+def _steps(strides: Any, shape: Shape) -> list[int]:
+    """Return byte strides of float64, without those of axes of length 1, which mean nothing."""
+    if strides is None:
+        strides = [step * size_of("float64") for step in c_strides(shape)]
+    return [step for step, extent in zip(strides, shape, strict=False) if extent > 1]
+
+
+def _steps_of(opened: Opened) -> list[int]:
+    """Return the same of a capsule, whose strides count elements, or are NULL."""
+    strides = opened.strides and [step * size_of("float64") for step in opened.strides]
+    return _steps(strides, opened.shape or ())
 
 
 @check("CAI-LIFE-1", source="CUDA Array Interface 3, Lifetime management", on="cuda")

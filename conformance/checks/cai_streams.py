@@ -171,6 +171,7 @@ def records_without_a_stream_are_taken_at_once(consumer: ConsumerDoor) -> None:
     order.
     """
     cuda = driver()
+    _need_reading(consumer, _Bytes(cuda.memory(_COUNT), None))
     stream, address = cuda.stream(), cuda.memory(_COUNT)
     consumer.take_cai(_Bytes(cuda.memory(_COUNT), None))
     pending = Pending(cuda, address, _COUNT, stream, LONG_PATIENCE)

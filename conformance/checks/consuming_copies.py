@@ -5,11 +5,9 @@ Source: array API standard 2025.12, ``from_dlpack``, copy.
 
 from __future__ import annotations
 
-import ctypes
-import struct
 from typing import TYPE_CHECKING, Any, Final
 
-from ..attempts import Attempt, show, ways
+from ..attempts import Attempt, shares, show, ways
 from ..findings import NotApplicable, expect
 from ..registry import area
 from ..zoo import Producer, StreamOnly, host
@@ -17,23 +15,13 @@ from ..zoo import Producer, StreamOnly, host
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..attempts import Way
+    from ..attempts import Shape, Way
     from ..doors import ConsumerDoor
     from ..zoo import Source
 
 check = area("copies")
 
 _COPY: Final = "array API standard 2025.12, from_dlpack, copy"
-_MARK: Final = 77.0
-"""What is written into the producer's memory after an import."""
-
-
-def _sees_writes(consumer: ConsumerDoor, source: Source, y: Any) -> bool:
-    """Whether what is written into the producer's memory now is read in an array."""
-    if source.memory is None:
-        raise NotApplicable("there is no memory")
-    ctypes.memmove(source.memory.address, struct.pack("=f", _MARK), 4)
-    return bool(consumer.values(y)[0] == _MARK)
 
 
 @check("DLP-COPY-1", source=f"{_COPY}=None: must reuse memory if possible", severity="SHOULD")
@@ -48,7 +36,7 @@ def memory_is_shared_by_default(consumer: ConsumerDoor) -> None:
         y = way.take(source)
 
         expect(
-            _sees_writes(consumer, source, y),
+            shares(consumer, source, y),
             f"{way}: what the producer wrote after the import is not in the array",
         )
 
@@ -58,7 +46,17 @@ def _asking(consumer: ConsumerDoor, copy: bool | None) -> Callable[[Source], Any
     take_with = consumer.subject.take_with
     if take_with is None:
         raise NotApplicable("the subject describes no take_with()")
-    return lambda source: take_with(source, copy=copy)
+    take = lambda source: take_with(source, copy=copy)  # noqa: E731 - it has no name of its own
+    if copy is not None:
+        _need_keyword(consumer)
+    return take
+
+
+def _need_keyword(consumer: ConsumerDoor) -> None:
+    """Leave those out whose take_with() takes no plain array, whatever ``copy`` is."""
+    plain = Attempt(_asking(consumer, copy=None), host(_way(consumer).shape))
+    if not plain.taken:
+        raise NotApplicable(f"take_with(copy=None): a plain array {plain}")
 
 
 def _way(consumer: ConsumerDoor) -> Way:
@@ -69,21 +67,60 @@ def _way(consumer: ConsumerDoor) -> Way:
     raise NotApplicable("take() takes no plain array")
 
 
-@check("DLP-COPY-1", source=f"{_COPY}=False: must never copy")
-def copy_false_shares_or_refuses(consumer: ConsumerDoor) -> None:
+def _by_columns(shape: Shape) -> Source:
+    """Return a producer in Fortran order."""
+    if len(shape) == 1:
+        raise NotApplicable("arrays of one axis have one order")
+    return host(shape, strides=(1, shape[0]))
+
+
+def _off_by_4(shape: Shape) -> Source:
+    """Return a producer whose data is aligned to its elements, and to no more."""
+    source = host(shape, byte_offset=4)
+    return source.but(data=(source.said.data or 0) + 4, byte_offset=0)
+
+
+_LAYOUTS: Final[dict[str, Callable[[Shape], Source]]] = {
+    "plain": host,
+    "f-order": _by_columns,
+    "gaps": lambda shape: host(shape, strides=(32, 5)[-len(shape) :]),
+    "data-at-4-bytes": _off_by_4,
+}
+"""What some libraries cannot have without a copy."""
+
+
+@check("DLP-COPY-1", source=f"{_COPY}=False: must never copy", cases=_LAYOUTS)
+def copy_false_shares_or_refuses(consumer: ConsumerDoor, case: Callable[[Shape], Source]) -> None:
     """With copy=False an array shares the producer's memory, or is refused.
 
     Send copy=False to the producer, and copy nothing yourself, for alignment or strides either.
     """
     shape = _way(consumer).shape
     take = _asking(consumer, copy=False)
-    attempt = Attempt(take, host(shape))
+    attempt = Attempt(take, case(shape))
     if not attempt.taken:
         return
 
-    shared = _sees_writes(consumer, attempt.source, attempt.array)
+    shared = shares(consumer, attempt.source, attempt.array)
 
     expect(shared, f"copy=False: {show(attempt.source)} {attempt}, and is a copy")
+
+
+@check("DLP-COPY-1", source=f"{_COPY}=False: raises if a copy is necessary", severity="SHOULD")
+def copy_false_takes_what_is_shared_anyway(consumer: ConsumerDoor) -> None:
+    """With copy=False an array is taken whose memory is shared by default.
+
+    Refuse copy=False only where you would have to copy.
+    """
+    shape = _way(consumer).shape
+    take = _asking(consumer, copy=False)
+    default = Attempt(_asking(consumer, copy=None), host(shape))
+    if not shares(consumer, default.source, default.array):
+        raise NotApplicable("a plain array is copied by default")
+
+    attempt = Attempt(take, host(shape))
+
+    expect(attempt.taken, f"copy=False: {show(attempt.source)} {attempt}, and copy=None shares it")
 
 
 _COPIED: Final = {"by-the-producer": Producer, "by-the-consumer": StreamOnly}
@@ -103,7 +140,7 @@ def copy_true_copies_or_refuses(consumer: ConsumerDoor, case: type[Source]) -> N
     if not attempt.taken:
         return
 
-    shared = _sees_writes(consumer, attempt.source, attempt.array)
+    shared = shares(consumer, attempt.source, attempt.array)
 
     expect(not shared, f"copy=True: {show(attempt.source)} {attempt}, and shares the memory")
 
@@ -129,6 +166,6 @@ def copy_false_reaches_the_producer(consumer: ConsumerDoor) -> None:
     if not attempt.taken:
         return
 
-    shared = _sees_writes(consumer, attempt.source, attempt.array)
+    shared = shares(consumer, attempt.source, attempt.array)
 
     expect(shared, "copy=False: the producer was not told, and copied")

@@ -7,7 +7,8 @@ looked at is whether a consumer believes what it is told.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLDeviceType
 
@@ -40,11 +41,15 @@ _HOST: Final = frozenset({
     DLDeviceType.kDLCUDAManaged,
 })  # fmt: skip
 """What the host reaches."""
+_NAMED: Final = frozenset(map(int, DLDeviceType))
 _ELSEWHERE: Final = {
     kind.name.removeprefix("kDL").lower(): (int(kind), 0)
     for kind in DLDeviceType
     if kind not in _HOST and not kind.name.endswith("Host")
 }
+_ELSEWHERE["second-cuda"] = (2, 1)
+_DRIVERS: Final = {DLDeviceType.kDLCUDA: "libcuda.", DLDeviceType.kDLROCM: "libamdhip64."}
+"""Device type -> library through which such memory is read, with the host's addresses too."""
 _UNKNOWN: Final = {"0": (0, 0), "5": (5, 0), "99": (99, 0), "negative": (-1, 0)}
 
 
@@ -60,17 +65,43 @@ def _expect_elsewhere(consumer: ConsumerDoor, way: Way, device: tuple[int, int])
 def _expect_said(
     consumer: ConsumerDoor, attempt: Attempt, device: tuple[int, int], words: str
 ) -> None:
-    """Raise if an array that was taken says that it is on the host, or is read as if it were."""
-    method = getattr(attempt.array, "__dlpack_device__", None)
-    if method is None:
-        found = attempt.values(consumer)
+    """Raise if an array that was taken says that it is elsewhere, or is read as host memory."""
+    if any(loan.said.device[0] in _HOST for loan in attempt.source.loans):
+        return  # it asked the producer for host memory, and got a copy
+    said = _device_of(attempt.array)
+    whole = device[0] in _DRIVERS
+    same = said is None or (said == device if whole else said[:1] == device[:1])
+    expect(same, f"{words}, and says that it is on device {said}")
+    if not _has_driver(device[0]):
+        found = _values(consumer, attempt)
         expect(found is None, f"{words}, and read as {found!s:.100}")
-        return
+
+
+def _device_of(y: Any) -> tuple[int, ...] | None:
+    """Return what an array says of its device; None where it says nothing."""
     try:
-        said = tuple(method())
+        return tuple(map(int, y.__dlpack_device__()))
     except Exception:  # noqa: BLE001 - it refuses to say, which is no lie
-        return
-    expect(said[0] == device[0], f"{words}, and says that it is on device {said}")
+        return None
+
+
+def _values(consumer: ConsumerDoor, attempt: Attempt) -> list[Any] | None:
+    """Return the elements; None where they are refused, or nobody can read them."""
+    try:
+        return attempt.values(consumer)
+    except NotApplicable:
+        return None
+
+
+def _has_driver(device_type: int) -> bool:
+    """Whether this process has a driver that may read what is said to be on such a device."""
+    library = _DRIVERS.get(DLDeviceType(device_type)) if device_type in _NAMED else None
+    if library is None:
+        return False
+    try:
+        return library in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:  # no Linux: it may have
+        return True
 
 
 @check("DLP-DEV-6", source=_TYPES, cases=_ELSEWHERE)
@@ -79,8 +110,8 @@ def memory_of_a_device_is_not_taken_for_host_memory(
 ) -> None:
     """Memory of a device is refused, or stays on that device.
 
-    Look at the device type of the struct. An address of a device means something else on the
-    host, or nothing.
+    Look at the device type of the struct, and keep it with the number of the device. An address of
+    a device means something else on the host, or nothing: refuse to read it there.
     """
     for way in ways(consumer):
         _expect_elsewhere(consumer, way, case)
@@ -137,9 +168,10 @@ def page_locked_memory_may_come_as_host_memory(consumer: ConsumerDoor) -> None:
 
     Accept device types that are akin: the host reaches both.
     """
-    for way in ways(consumer):
-        if way.name != "take":
-            continue
+    objects = [way for way in ways(consumer) if way.name == "take"]
+    if not objects:
+        raise NotApplicable("take() takes no plain array")
+    for way in objects:
         source = host(way.shape).but(generation=way.generation, advertises=(3, 0), deaf=True)
         attempt = Attempt(way.take, source)
 

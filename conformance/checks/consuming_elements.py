@@ -23,10 +23,10 @@ from ..attempts import (
 from ..findings import NotApplicable, expect
 from ..opening import Opened
 from ..registry import area
-from ..zoo import host, zoo
+from ..zoo import ELEMENTS, host, zoo
 
 if TYPE_CHECKING:
-    from ..attempts import Pair, Way
+    from ..attempts import Generation, Pair, Way
     from ..doors import ConsumerDoor
     from ..zoo import Source
 
@@ -126,7 +126,24 @@ def elements_are_read_as_their_type_says(consumer: ConsumerDoor, case: str) -> N
     """
     for way in ways(consumer):
         attempt = Attempt(way.take, _holding(case, way))
-        expect_right(consumer, way, attempt, _SAMPLES[case].values)
+        read = expect_right(consumer, way, attempt, _SAMPLES[case].values)
+        if read and case == "bool":
+            _expect_bools(consumer, way, attempt)
+
+
+def _expect_bools(consumer: ConsumerDoor, way: Way, attempt: Attempt) -> None:
+    """Raise if bools have become numbers: 1 is True in Python, and no bool where it is written."""
+    found = attempt.values(consumer) or []
+    if all(type(value) is bool or repr(value) in _BOOLS for value in found):
+        return
+    said = _handed_on(attempt.array)
+    words = f"{way}: bools are read as {found!s:.100}, and handed on as {said}"
+    expect(said in (None, _BOOL), f"{words}, due was {_BOOL}")
+
+
+_BOOL: Final = ELEMENTS["bool"]
+_BOOLS: Final = frozenset({"True", "False", "np.True_", "np.False_"})
+"""How scalars of libraries show themselves."""
 
 
 # ------------------------------------------------------------------ unknown types
@@ -257,22 +274,39 @@ _SMALL: Final = {
 }
 
 
-@check(
-    "DLP-DTYPE-5",
-    source="dlpack.h 1.3, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED",
-    cases=_SMALL,
-)
+_SUBBYTE: Final = "dlpack.h 1.3, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED"
+
+
+@check("DLP-DTYPE-5", source=_SUBBYTE, cases=_SMALL)
 def elements_below_8_bits_are_read_as_the_flag_says(consumer: ConsumerDoor, case: _Small) -> None:
     """Elements below 8 bits are packed unless the flag says that each has a byte, or are refused.
 
     Without the flag two elements of 4 bits share a byte, the first in its low half. Refuse what
     you cannot read: one element per byte reads past the end of the memory.
     """
-    for way in ways(consumer):
-        if way.generation == "legacy" and case.flags:
-            continue  # the legacy struct has no flags
-        flags = {"flags": case.flags} if way.generation == "versioned" else {}
-        source = host(LINE, case.dtype).but(generation=way.generation, **flags)
+    _expect_small(consumer, case, "versioned")
+
+
+@check(
+    "DLP-DTYPE-5",
+    source=f"{_SUBBYTE}: packed by default; the legacy struct has no flags",
+    severity="QUIRK",
+    cases={name: small for name, small in _SMALL.items() if not small.flags},
+)
+def elements_below_8_bits_of_the_legacy_struct_are_packed(
+    consumer: ConsumerDoor, case: _Small
+) -> None:
+    """Elements below 8 bits in a legacy struct are read as packed ones, or refused.
+
+    Refuse them: the struct cannot say which of the two they are, and is older than the question.
+    """
+    _expect_small(consumer, case, "legacy")
+
+
+def _expect_small(consumer: ConsumerDoor, case: _Small, generation: Generation) -> None:
+    """Raise if elements below 8 bits are read as others."""
+    for way in ways(consumer, generation):
+        source = host(LINE, case.dtype).but(generation=generation, flags=case.flags)
         if source.memory is not None:
             source.memory.view()[:] = case.data
         attempt = Attempt(way.take, source)

@@ -21,6 +21,7 @@ check = area("errors")
 _ZOO: Final = paired(zoo())
 _LEGAL: Final = paired(legal())
 _RAISES: Final = "array API standard 2025.12, from_dlpack, Raises"
+_PRACTICE: Final = "practice of NumPy and CuPy"
 _USED: Final = {
     "other-name": _ZOO["name-unknown"],
     "used": _ZOO["consumed-by-another"],
@@ -52,12 +53,13 @@ _ELEMENTS: Final = {
 }
 
 
-@check("DLP-DTYPE-1", source=f"{_RAISES}: BufferError", severity="SHOULD", cases=_ELEMENTS)
+@check("DLP-DTYPE-1", source=_PRACTICE, severity="QUIRK", cases=_ELEMENTS)
 def unsupported_elements_raise_buffer_error(consumer: ConsumerDoor, case: tuple[Pair, str]) -> None:
     """An element type that the library has not is refused with BufferError.
 
-    Raise BufferError for whatever a legal tensor says that you have no arrays for: by it callers
-    know that another protocol, or a copy, may work.
+    Raise BufferError for whatever a tensor says that you have no arrays for: by it callers know
+    that another protocol, or a conversion, may work. The standard names it for devices, and for
+    producers.
     """
     _expect_each(consumer, case[0], (BufferError,), case[1])
 
@@ -83,7 +85,7 @@ def unsupported_devices_raise_buffer_error(consumer: ConsumerDoor, case: tuple[i
         raise NotApplicable(f"memory of device {case} is taken")
 
 
-@check("DLP-VER-1", source="practice of NumPy and CuPy", severity="QUIRK")
+@check("DLP-VER-1", source=_PRACTICE, severity="QUIRK")
 def newer_majors_raise_buffer_error(consumer: ConsumerDoor) -> None:
     """A struct of a newer major version is refused with BufferError.
 
@@ -92,7 +94,7 @@ def newer_majors_raise_buffer_error(consumer: ConsumerDoor) -> None:
     _expect_each(consumer, _ZOO["major-2"], (BufferError,), "version 2.0")
 
 
-@check("DLP-CAP-2", source="practice of NumPy and CuPy", severity="QUIRK", cases=_USED)
+@check("DLP-CAP-2", source=_PRACTICE, severity="QUIRK", cases=_USED)
 def capsules_not_to_be_taken_raise_value_error(consumer: ConsumerDoor, case: Pair) -> None:
     """A capsule of another name, or one that was used, is refused with ValueError or BufferError.
 

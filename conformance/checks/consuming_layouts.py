@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..attempts import Attempt, attempts, elements_of, expect_right, paired, show, ways
+from ..attempts import Attempt, Pair, attempts, elements_of, expect_right, paired, show, ways
 from ..findings import expect
 from ..registry import area
-from ..zoo import host, legal, zoo
+from ..zoo import Case, host, legal, zoo
 
 if TYPE_CHECKING:
-    from ..attempts import Pair
     from ..doors import ConsumerDoor
 
 check = area("capsule")
@@ -70,6 +69,21 @@ def strides_that_are_null_mean_c_order(consumer: ConsumerDoor, case: Pair) -> No
     Test the pointer. Producers older than DLPack 1.2 leave it NULL for every compact array.
     """
     _expect_right(consumer, case)
+
+
+_LATE: Final = Case(
+    "strides-null-in-1-3", "DLP-STRIDES-1", lambda: host().but(generation="versioned", strides=None)
+)
+
+
+@check("DLP-STRIDES-1", source=f"{_STRIDES}: not NULL from 1.2 on", severity="QUIRK")
+def strides_that_may_not_be_null_do_no_harm(consumer: ConsumerDoor) -> None:
+    """An array of version 1.3 whose strides are NULL is read in C order, or refused.
+
+    Test the pointer, whatever the version says: who made the struct may know less of the header
+    than its version.
+    """
+    _expect_right_or_refused(consumer, Pair(_LATE.name, {"versioned": _LATE}))
 
 
 @check(

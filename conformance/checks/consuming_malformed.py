@@ -39,7 +39,9 @@ def _little_room() -> Iterator[None]:
     except OSError:  # no Linux
         yield
         return
-    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + _ROOM, hard))
+    wanted = pages * resource.getpagesize() + _ROOM
+    finite = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min([wanted, *finite]), hard))
     try:
         yield
     finally:

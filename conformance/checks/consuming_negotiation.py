@@ -76,6 +76,8 @@ def max_version_is_sent_first(consumer: ConsumerDoor) -> None:
     know the keyword: without it producers answer with the legacy struct, or refuse, as they do for
     read-only arrays.
     """
+    if not any(way.name == "take" for way in ways(consumer, "versioned")):
+        raise NotApplicable("take() takes no versioned struct")
     first = _requests(consumer)[0]
     sent = first.get("max_version")
 

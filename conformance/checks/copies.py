@@ -24,6 +24,7 @@ from ._exports import (
     require_host,
     some_array,
     told,
+    ways_out,
 )
 from ._views import LINE, TABLE, VIEWS, View, view_of
 
@@ -88,7 +89,7 @@ def memory_is_shared_if_it_can_be(producer: ProducerDoor, case: str) -> None:
     plain = _shared(producer, x, case)
     again = _shared(producer, x, case)
     never = answer(producer, x, **asking(case, copy=False))
-    if isinstance(never, BufferError):
+    if isinstance(never, Exception):  # of which class is for another check
         raise NotApplicable(told(asking(case, copy=False), never))
 
     expect(
@@ -180,17 +181,21 @@ def copies_are_flagged(producer: ProducerDoor) -> None:
 @check(
     "DLP-COPY-2",
     source="dlpack.h 1.3, DLPACK_FLAG_BITMASK_IS_COPIED: solely owned by the consumer",
+    cases={"of-writable": False, "of-read-only": True},
 )
-def copies_may_be_written(producer: ProducerDoor) -> None:
+def copies_may_be_written(producer: ProducerDoor, case: bool) -> None:
     """A copy is not flagged read-only, and is not, be it made of memory that is.
 
     Clear the read-only flag of a copy. Its memory belongs to the consumer alone.
     """
-    x = some_array(producer, readonly=not producer.subject.immutable)
+    if producer.subject.immutable and not case:
+        raise NotApplicable("the library's arrays are all constant")
+    x = some_array(producer, readonly=case and not producer.subject.immutable)
+    kind = "read-only" if case else "writable"
 
     copied = _copied(producer, x, "versioned")
-    expect(not copied.readonly, f"the flags of a copy of read-only memory are {copied.flags:#x}")
-    note("writing to a copy of read-only memory")
+    expect(not copied.readonly, f"the flags of a copy of {kind} memory are {copied.flags:#x}")
+    note(f"writing to a copy of {kind} memory")
     copied.write([b"\1" * copied.itemsize for _ in copied.addresses()])
 
 
@@ -241,6 +246,8 @@ def malformed_copy_arguments_are_refused(producer: ProducerDoor, case: Any) -> N
     """
     keywords = asking("versioned" if _newer(producer) else "legacy", copy=case)
     x = some_array(producer)
+
+    ways_out(producer, x)
 
     found = answer(producer, x, **keywords)
 

@@ -38,7 +38,8 @@ _EACH_KIND: Final = {name.replace(":", "-"): name for name in KINDS}
 _ORDINALS: Final = {"first": "cuda", "second": "cuda:1"}
 _HOST_TYPES: Final = {1, PINNED, 11, MANAGED}
 _CUDA_TYPES: Final = {CUDA, PINNED, MANAGED}
-_NOWHERE: Final = {"metal": (8, 0), "device-99": (CUDA, 99), "vulkan": (7, 0)}
+_NOWHERE: Final = {"metal": (8, 0), "vulkan": (7, 0)}
+_NO_DEVICE: Final = (CUDA, 99)
 
 
 def _open(producer: ProducerDoor, x: Any) -> Opened:
@@ -162,6 +163,31 @@ def a_device_that_cannot_be_reached_is_a_buffer_error(
     if not isinstance(found, Exception):
         raise Found(f"{call(asked)} returned a capsule on {found.device}")
     expect(isinstance(found, BufferError), f"{call(asked)} raised {words(found)}")
+
+
+@check(
+    "DLP-DEV-5",
+    source="array API standard 2025.12, array.__dlpack__, dl_device",
+    severity="SHOULD",
+    on="cuda",
+)
+def a_device_number_that_is_not_there_is_refused(producer: ProducerDoor) -> None:
+    """A dl_device whose number no device has is refused with BufferError or ValueError.
+
+    Raise BufferError as for any device out of reach, or ValueError as for an argument that is wrong
+    in itself.
+    """
+    _, x, _ = make_there(producer, "cuda")
+
+    asked = {"dl_device": _NO_DEVICE, "max_version": NEWEST}
+    found = answer(producer, x, **asked)
+
+    if not isinstance(found, Exception):
+        raise Found(f"{call(asked)} returned a capsule on {found.device}")
+    expect(
+        isinstance(found, (BufferError, ValueError)),
+        f"there is no such device, and {call(asked)} raised {words(found)}",
+    )
 
 
 @check(

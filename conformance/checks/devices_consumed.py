@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..cuda import driver
 from ..findings import NotApplicable, expect, note
+from ..opening import Opened
 from ..registry import area
 from ..zoo.on_device import OnDevice, place
 from ._exports import words
@@ -19,6 +20,7 @@ from ._on_devices import CUDA, KINDS, taken
 if TYPE_CHECKING:
     from ..cuda import Cuda
     from ..doors import ConsumerDoor
+    from ..zoo.on_device import Block
 
 check = area("devices")
 
@@ -26,6 +28,7 @@ _SHAPE: Final = (2, 3)
 _EACH_KIND: Final = {name.replace(":", "-"): name for name in KINDS}
 _FAMILY: Final = {1, 2, 3, 13}
 _HOST_TOO: Final = {1, 3, 13}
+_NO_CODE: Final = 200
 
 
 class _Particular(OnDevice):
@@ -131,6 +134,33 @@ def what_is_taken_is_on_the_producers_device(consumer: ConsumerDoor, case: str) 
     expect(same, f"an array on {due} was taken, and says that it is on {found}")
 
 
+class _Elsewhere(OnDevice):
+    """A producer that says its memory is of the first device, and ships what it is."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CUDA, 0
+
+
+@check("DLP-DEV-3", source="array API standard 2025.12, from_dlpack", on="cuda")
+def the_number_of_the_capsules_device_counts(consumer: ConsumerDoor) -> None:
+    """Where __dlpack_device__() names device 0 and the capsule device 1, the memory is of 1.
+
+    Refuse it, for the stream was chosen for another device, or go by the struct.
+    """
+    cuda = driver()
+    x, numbers = _producer(cuda, "cuda:1", _Elsewhere)
+
+    note("taking memory of device 1 that was said to be of device 0")
+    y = taken(lambda: consumer.take(x))
+    found = tuple(y.__dlpack_device__()) if hasattr(y, "__dlpack_device__") else None
+
+    if found is not None and found[0] == CUDA:
+        expect(found == (CUDA, 1), f"the capsule is on {(CUDA, 1)}, the taken array on {found}")
+    note("reading memory of device 1 that was said to be of device 0")
+    values = consumer.values(y)
+    expect(values == numbers, f"memory with {numbers} was read as {values}")
+
+
 @check(
     "DLP-DEV-7",
     source="CUDA driver API, Context Management",
@@ -156,6 +186,52 @@ def an_import_leaves_the_current_device_alone(consumer: ConsumerDoor, case: str)
         f"{after:#x}, was current",
     )
     del y
+
+
+class _Refusing(OnDevice):
+    """A producer that refuses every export."""
+
+    def answer(self, **_: Any) -> Any:
+        """Refuse."""
+        raise BufferError("this memory is not handed out")
+
+
+class _Unknown(OnDevice):
+    """A producer of elements of a type that nobody knows."""
+
+    def capsule(self, block: Block, copied: bool, max_version: tuple[int, int] | None) -> Any:
+        """Return a capsule whose struct has a type code that there is not."""
+        capsule = super().capsule(block, copied, max_version)
+        Opened(capsule).tensor.dtype.code = _NO_CODE
+        return capsule
+
+
+@check(
+    "DLP-DEV-7",
+    source="CUDA driver API, Context Management",
+    cases={"by-the-producer": _Refusing, "for-its-element-type": _Unknown},
+    on="cuda",
+)
+def a_refused_import_leaves_the_current_device_alone(
+    consumer: ConsumerDoor, case: type[OnDevice]
+) -> None:
+    """Where an import fails, the device and context are current afterwards that were before.
+
+    Pop the producer's context in a finally clause, or by the destructor of a guard.
+    """
+    cuda = driver()
+    x, _ = _producer(cuda, "cuda:1", case)
+    before = cuda.current_context
+
+    reason = _refusal(consumer, x)
+
+    after = cuda.current_context
+    where = f"device {cuda.current_device}" if after else "no device"
+    expect(
+        before == after,
+        f"device 0 was current, an array of device 1 was {'refused: ' if reason else 'taken'}"
+        f"{reason}, and then {where} was current, with context {after:#x}",
+    )
 
 
 @check(

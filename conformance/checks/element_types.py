@@ -13,13 +13,22 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..findings import BrokenSubjectError, NotApplicable, expect
 from ..registry import area
-from ._exports import answer, call, newest, require_host, some_array, words
+from ._exports import (
+    answer,
+    asking,
+    call,
+    in_each,
+    newest,
+    require_host,
+    require_way,
+    some_array,
+    words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..doors import ProducerDoor
-    from ..opening import Opened
 
 check = area("capsule")
 
@@ -102,77 +111,78 @@ def _type_said(x: Any) -> str:
         return ""
 
 
-@check("DLP-DTYPE-1", source="dlpack.h 1.3, DLDataTypeCode", cases=_NAMES)
-def element_types_have_their_codes_and_bits(producer: ProducerDoor, case: str) -> None:
+@check("DLP-DTYPE-1", source="dlpack.h 1.3, DLDataTypeCode", cases=in_each(_NAMES))
+def element_types_have_their_codes_and_bits(producer: ProducerDoor, case: tuple[str, str]) -> None:
     """An element type is exported under the code and the bits that dlpack.h gives it.
 
     Look the code up in DLDataTypeCode: bool is (6, 8) and not an integer, a complex number has
     code 5 and the bits of both its parts. A type that has no code is refused with BufferError.
     """
-    found = answer(producer, array_of(producer, case))
+    generation, name = case
+    found = answer(producer, array_of(producer, name), **asking(generation))
     if isinstance(found, Exception):
-        raise NotApplicable(f"{case}: {words(found)}")
+        raise NotApplicable(f"{name}: {words(found)}")
 
-    due = ELEMENT_TYPES[case][:2]
+    due = ELEMENT_TYPES[name][:2]
     expect(
         found.dtype[:2] == due,
-        f"{case} is exported with (code, bits) = {found.dtype[:2]}; {due} is due",
+        f"{name} is exported with (code, bits) = {found.dtype[:2]}; {due} is due",
     )
 
 
-@check("DLP-DTYPE-2", source="dlpack.h 1.3, DLDataType.lanes", cases=_SOME)
-def plain_elements_have_one_lane(producer: ProducerDoor, case: str) -> None:
+@check("DLP-DTYPE-2", source="dlpack.h 1.3, DLDataType.lanes", cases=in_each(_SOME))
+def plain_elements_have_one_lane(producer: ProducerDoor, case: tuple[str, str]) -> None:
     """Elements that are numbers have bits, and lanes = 1.
 
     Write lanes = 1, for complex numbers too: lanes count the numbers of a short vector such as
     float4, and most consumers refuse what has not exactly one.
     """
-    found = answer(producer, array_of(producer, case))
+    generation, name = case
+    found = answer(producer, array_of(producer, name), **asking(generation))
     if isinstance(found, Exception):
-        raise NotApplicable(f"{case}: {words(found)}")
+        raise NotApplicable(f"{name}: {words(found)}")
 
     _, bits, lanes = found.dtype
-    expect(bits > 0 and lanes == 1, f"{case} is exported with bits = {bits} and lanes = {lanes}")
+    expect(bits > 0 and lanes == 1, f"{name} is exported with bits = {bits} and lanes = {lanes}")
 
 
-@check("DLP-DTYPE-3", source="dlpack.h 1.3, DLDataType: native endian-ness", cases=_SWAPPED)
-def elements_in_foreign_byte_order_stay(producer: ProducerDoor, case: str) -> None:
+@check("DLP-DTYPE-3", source="dlpack.h 1.3, DLDataType: native endian-ness",
+       cases=in_each(_SWAPPED))  # fmt: skip
+def elements_in_foreign_byte_order_stay(producer: ProducerDoor, case: tuple[str, str]) -> None:
     """Elements in another byte order than the machine's are not exported as if they were native.
 
     Raise BufferError: the struct has no place for the byte order, and every consumer would read
     other numbers than you have.
     """
-    x = array_of(producer, case)
+    generation, order = case
+    x = array_of(producer, order)
     if not _type_said(x).startswith(FOREIGN_ORDER):
-        raise NotApplicable(f"make() was asked for {case!r}, and made native elements")
+        raise NotApplicable(f"make() was asked for {order!r}, and made native elements")
 
-    found = answer(producer, x)
-
-    expect(isinstance(found, Exception), f"{case!r} was exported as {_type_of(found)}")
+    _expect_it_stays(producer, x, generation, repr(order))
 
 
 @check(
     "DLP-DTYPE-3",
     source="dlpack.h 1.3, DLDataTypeCode: none of the codes is for these",
-    cases=UNSPEAKABLE,
+    cases=in_each(UNSPEAKABLE),
 )
-def elements_that_are_no_numbers_stay(producer: ProducerDoor, case: Any) -> None:
+def elements_that_are_no_numbers_stay(producer: ProducerDoor, case: tuple[str, Any]) -> None:
     """Objects, text, times and records are not exported as numbers.
 
     Raise BufferError, and let users view or cast the array themselves: addresses and ticks lose
     their meaning on the way.
     """
-    found = answer(producer, array_of(producer, case))
-
-    expect(isinstance(found, Exception), f"{case!r} was exported as {_type_of(found)}")
+    generation, dtype = case
+    _expect_it_stays(producer, array_of(producer, dtype), generation, repr(dtype))
 
 
 @check(
     "DLP-DTYPE-4",
     source="dlpack.h 1.3, DLDataTypeCode.kDLFloat: IEEE floating point",
-    cases=_PADDED,
+    cases=in_each(_PADDED),
 )
-def extended_floats_stay(producer: ProducerDoor, case: str) -> None:
+def extended_floats_stay(producer: ProducerDoor, case: tuple[str, str]) -> None:
     """The long doubles of x86, 10 bytes of number in 16, are not exported as 128-bit floats.
 
     Raise BufferError: code 2 means IEEE floating point, and this is none of its formats.
@@ -180,16 +190,21 @@ def extended_floats_stay(producer: ProducerDoor, case: str) -> None:
     size = ctypes.sizeof(ctypes.c_longdouble)
     if platform.machine() not in _X86 or size not in {12, 16}:
         raise NotApplicable(f"long doubles of {size} bytes on {platform.machine()}")
-    x = array_of(producer, case)
-
-    found = answer(producer, x)
-
-    expect(isinstance(found, Exception), f"{case} was exported as {_type_of(found)}")
+    generation, name = case
+    _expect_it_stays(producer, array_of(producer, name), generation, name)
 
 
-def _type_of(found: Opened | Exception) -> str:
-    """Return what a capsule says of its elements."""
-    return f"(code, bits, lanes) = {getattr(found, 'dtype', None)}"
+def _expect_it_stays(producer: ProducerDoor, x: Any, generation: str, what: str) -> None:
+    """Expect that an array is refused to who gets plain ones."""
+    require_way(producer, generation)
+
+    found = answer(producer, x, **asking(generation))
+
+    said = getattr(found, "dtype", None)
+    expect(
+        isinstance(found, Exception),
+        f"{what} was exported by {call(asking(generation))} as (code, bits, lanes) = {said}",
+    )
 
 
 # ------------------------------------------------------------------ lazy values
@@ -211,15 +226,19 @@ _LAZY: Final = {
 }
 
 
-@check("DLP-DTYPE-6", source="array API standard 2025.12, array.__dlpack__, Raises", cases=_LAZY)
-def lazy_values_are_applied_or_refused(producer: ProducerDoor, case: _Lazy) -> None:
+@check("DLP-DTYPE-6", source="array API standard 2025.12, array.__dlpack__, Raises",
+       cases=in_each(_LAZY))  # fmt: skip
+def lazy_values_are_applied_or_refused(producer: ProducerDoor, case: tuple[str, _Lazy]) -> None:
     """What an array still has to do to its elements is done before it is exported, or it stays.
 
     Materialise conjugation and negation, or raise BufferError: the consumer sees memory only, and
     takes the numbers there for the values of the array.
     """
+    generation, lazy = case
+    keywords = asking(generation)
     if producer.subject.immutable:
         raise NotApplicable("the arrays cannot be written, so what they hold is not known")
+    require_way(producer, generation)
     x = some_array(producer, "complex64")
     base = require_host(newest(producer, x))
     if base.readonly:
@@ -229,20 +248,20 @@ def lazy_values_are_applied_or_refused(producer: ProducerDoor, case: _Lazy) -> N
     if newest(producer, x).read() != given:
         raise NotApplicable("what is written through a capsule does not reach the array")
     try:
-        y = case.apply(x)
+        y = lazy.apply(x)
     except Exception as error:
         raise NotApplicable(f"{type(x).__name__}: {words(error)}") from error
 
-    found = answer(producer, y)
+    found = answer(producer, y, **keywords)
     if isinstance(found, BufferError):
         return
     if isinstance(found, Exception):
         raise NotApplicable(words(found)) from found
     elements = set(require_host(found).read())
     expect(
-        elements == {case.due},
-        f"all elements were set to 1+2j; in memory that {call({})} then exported there are "
-        f"{sorted(map(_numbers, elements))}, and {_numbers(case.due)} is due",
+        elements == {lazy.due},
+        f"all elements were set to 1+2j; in memory that {call(keywords)} then exported there are "
+        f"{sorted(map(_numbers, elements))}, and {_numbers(lazy.due)} is due",
     )
 
 

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..findings import Found, NotApplicable, expect
 from ..registry import area
-from ._exports import SOMETHING, answer, answer_at_rest, asking, call, some_array, told
+from ._exports import (
+    HOST,
+    SOMETHING,
+    answer,
+    answer_at_rest,
+    asking,
+    call,
+    in_each,
+    require_way,
+    some_array,
+    told,
+    ways_out,
+)
 from .element_types import FOREIGN_ORDER, UNSPEAKABLE, array_of
 from .layouts import uneven
 
@@ -33,25 +45,31 @@ def _refused(keywords: dict[str, Any], found: Opened | Exception) -> Exception:
     "DLP-DTYPE-4",
     source=f"{_SOURCE}: BufferError for an incompatible dtype",
     severity="SHOULD",
-    cases={
+    cases=in_each({
         **UNSPEAKABLE,
         "foreign-order": f"{FOREIGN_ORDER}f8",
         "longdouble": "longdouble",
         "bits": "bool",
         "bfloat16": "bfloat16",
         "int4": "int4",
-    },
-)
-def element_types_are_refused_with_buffer_error(producer: ProducerDoor, case: Any) -> None:
+    }),
+)  # fmt: skip
+def element_types_are_refused_with_buffer_error(
+    producer: ProducerDoor, case: tuple[str, Any]
+) -> None:
     """An element type that cannot be exported is refused with BufferError.
 
     Raise BufferError when DLPack has no name for the elements. TypeError is what a consumer gets
     for an unknown keyword: it would ask again with fewer, and report the wrong cause.
     """
-    x = array_of(producer, case)
-    for keywords in ({}, asking("versioned")):
-        error = _refused(keywords, answer(producer, x, **keywords))
-        expect(isinstance(error, BufferError), told(keywords, error))
+    generation, dtype = case
+    x = array_of(producer, dtype)
+    require_way(producer, generation)
+    keywords = asking(generation)
+
+    error = _refused(keywords, answer(producer, x, **keywords))
+
+    expect(isinstance(error, BufferError), told(keywords, error))
 
 
 @check(
@@ -91,27 +109,49 @@ def legacy_of_readonly_memory_raises_buffer_error(producer: ProducerDoor) -> Non
     cases={
         "false": {"copy": False},
         "false-elsewhere": {"copy": False, "dl_device": (2, 0)},
-        "true": {"copy": True},
     },
 )
 def copies_are_refused_with_buffer_error(producer: ProducerDoor, case: dict[str, Any]) -> None:
-    """A value of copy that cannot be had is refused with BufferError.
+    """copy=False that cannot be had is refused with BufferError.
 
     Raise BufferError, not ValueError: that is the class for what cannot be exported as asked.
     """
+    _expect_buffer_errors(producer, case)
+
+
+@check(
+    "DLP-COPY-1",
+    source=f"{_SOURCE}: BufferError when the data cannot be exported as requested",
+    severity="SHOULD",
+    cases={"here": {"copy": True}, "elsewhere": {"copy": True, "dl_device": (2, 0)}},
+)
+def requested_copies_are_refused_with_buffer_error(
+    producer: ProducerDoor, case: dict[str, Any]
+) -> None:
+    """copy=True that cannot be had is refused with BufferError.
+
+    Raise BufferError, not NotImplementedError or ValueError: a consumer that catches it copies by
+    itself.
+    """
+    _expect_buffer_errors(producer, case)
+
+
+def _expect_buffer_errors(producer: ProducerDoor, case: dict[str, Any]) -> None:
+    """Expect that a value of copy is refused with BufferError, or not at all."""
     x = some_array(producer)
-    found = [(asked, answer(producer, x, **asked)) for asked in (case, asking("versioned", **case))]
-    refused = [(asked, one) for asked, one in found if isinstance(one, Exception)]
+    asked = [{**way, **case} for way in ways_out(producer, x)]
+    found = [(keywords, answer(producer, x, **keywords)) for keywords in asked]
+    refused = [(keywords, one) for keywords, one in found if isinstance(one, Exception)]
 
     if not refused:
         raise NotApplicable(f"{call(case)} is never refused")
-    for asked, error in refused:
+    for keywords, error in refused:
         if isinstance(error, BufferError):
             continue
-        rest = {name: value for name, value in asked.items() if name != "copy"}
+        rest = {name: value for name, value in keywords.items() if name != "copy"}
         if type(answer(producer, x, **rest)) is type(error):
             raise NotApplicable(f"it is not because of copy: {told(rest, error)}")
-        raise Found(told(asked, error))
+        raise Found(told(keywords, error))
 
 
 @check(
@@ -126,12 +166,7 @@ def streams_are_refused_with_value_error(producer: ProducerDoor, case: int) -> N
     Raise ValueError: the argument has a wrong value. TypeError looks like a keyword that you do not
     know, RuntimeError like something broken, and an assertion vanishes under python -O.
     """
-    keywords = {"stream": case}
-    x = some_array(producer)
-
-    error = _refused(keywords, answer_at_rest(producer, x, **keywords))
-
-    expect(isinstance(error, (ValueError, BufferError)), told(keywords, error))
+    _expect_classes(producer, case, (ValueError, BufferError))
 
 
 @check("DLP-STREAM-4", source=f"{_SOURCE}: other errors for incorrect arguments",
@@ -141,9 +176,19 @@ def streams_of_no_kind_are_refused_with_type_error(producer: ProducerDoor, case:
 
     Raise TypeError: the argument has a wrong type.
     """
-    keywords = {"stream": case}
+    _expect_classes(producer, case, (TypeError, ValueError, BufferError))
+
+
+def _expect_classes(
+    producer: ProducerDoor, stream: Any, classes: tuple[type[Exception], ...]
+) -> None:
+    """Expect that a stream for memory of the host, where it is refused, is so with a class."""
     x = some_array(producer)
+    asked = [{**way, "stream": stream} for way in ways_out(producer, x, kind=HOST[0])]
+    found = [(keywords, answer_at_rest(producer, x, **keywords)) for keywords in asked]
+    refused = [(keywords, one) for keywords, one in found if isinstance(one, Exception)]
 
-    error = _refused(keywords, answer_at_rest(producer, x, **keywords))
-
-    expect(isinstance(error, (TypeError, ValueError, BufferError)), told(keywords, error))
+    if not refused:
+        raise NotApplicable(told(*found[0]))
+    for keywords, error in refused:
+        expect(isinstance(error, classes), told(keywords, error))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import struct
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +25,7 @@ from interchange.abi.exchange import ATTRIBUTES
 from ..doors import collect
 from ..findings import Found, NotApplicable, expect, note
 from ..registry import area
+from ..zoo.memory import c_strides
 from ._exchange import (
     address_of_table,
     attributes_of,
@@ -34,6 +36,7 @@ from ._exchange import (
     owned,
     table_of,
 )
+from ._on_devices import handed_over
 
 if TYPE_CHECKING:
     from ..doors import ProducerDoor
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 check = area("exchange-api")
 
 _API: Final = "dlpack.h 1.3, DLPackExchangeAPI"
+_STRIDES_SINCE: Final = (1, 2)  # are strides not NULL
 _MOST_TABLES: Final = 16  # in a chain of majors
 _MAY_BE_NULL: Final = "dltensor_from_py_object_no_sync"
 _PATTERN: Final = b"\xa5\x5a\xc3\x3c"
@@ -153,7 +157,7 @@ def exchanged_tensors_agree_with_capsules(producer: ProducerDoor, case: tuple[An
     """
     table = table_of(producer)
     x = of_the_carrier(producer, producer.make(*case))
-    capsule = producer.open_newest(x)
+    capsule = handed_over(producer, x)
     tensor = owned(table, x)
     differences = _differences(tensor, capsule)
     tensor.consume().release()
@@ -171,6 +175,8 @@ def _differences(one: Opened, other: Opened) -> str:
 def _description(opened: Opened) -> dict[str, Any]:
     """Return what a struct says, without what does not matter."""
     shape, strides = opened.shape or (), opened.strides
+    if strides is None and (opened.version or (0, 0)) < _STRIDES_SINCE:
+        strides = c_strides(shape)
     empty = 0 in shape
     steps: Any = []
     if not empty:  # along an axis of length 1 a stride means nothing
@@ -197,6 +203,33 @@ def exchanged_tensors_are_of_the_version_of_the_table(producer: ProducerDoor) ->
 
     due = table.version
     expect(version[0] == due[0], f"the table is of version {due}, and its tensor of {version}")
+
+
+@check("DLP-DTYPE-6", source="array API standard 2025.12, array.__dlpack__, Raises")
+def exchanged_tensors_hold_the_values_of_the_array(producer: ProducerDoor) -> None:
+    """What is still to be conjugated is conjugated before the table exports it, or refused.
+
+    Look at such bits in the table's functions as in __dlpack__: the consumer sees memory only.
+    """
+    table = table_of(producer)
+    x = of_the_carrier(producer, producer.make((2,), "complex64"))
+    base = owned(table, x)
+    if base.readonly or producer.subject.immutable or base.device[0] != DLDeviceType.kDLCPU:
+        raise NotApplicable("needs writable host memory")
+    base.write([struct.pack("=ff", 1, 2)] * 2)
+    try:
+        y = of_the_carrier(producer, x.conj())
+    except Exception as error:
+        raise NotApplicable(f"it has no conj() of its arrays: {error!r:.200}") from error
+    try:
+        tensor = opened_at(table.managed_from(y))
+    except Exception:  # noqa: BLE001 - to refuse is right
+        return
+    found = [struct.unpack("=ff", element) for element in tensor.read()]
+    tensor.consume().release()
+    base.consume().release()
+
+    expect(found == [(1, -2)] * 2, f"conjugates of 1+2j, due: 1-2j, were exported as {found}")
 
 
 @check("DLP-RO-2", source="dlpack.h 1.3, DLPACK_FLAG_BITMASK_READ_ONLY")
@@ -269,7 +302,8 @@ def borrowed_tensors_agree_with_owned_ones(producer: ProducerDoor) -> None:
     table = _lending_table(producer)
     x = of_the_carrier(producer, producer.make())
     tensor = owned(table, x)
-    differences = _differences(borrowed(table, x).opened, tensor)
+    lent = borrowed(table, x)  # whose struct is to be there while it is read
+    differences = _differences(lent.opened, tensor)
     tensor.consume().release()
 
     expect(not differences, f"the borrowed and the owned tensor differ: {differences}")

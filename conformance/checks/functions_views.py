@@ -86,25 +86,36 @@ def views_that_cannot_be_are_refused(functions: FunctionsDoor, case: Wrong) -> N
     expect_refusal(functions, "IX-VIEW-1", case)
 
 
-SHARED: Final[dict[str, Any]] = {
-    "broadcast": lambda array: array.broadcast_to((4, 2, 3)),
-    "reshape": lambda array: array.reshape((3, 2)),
-    "permute": lambda array: array.permute_dims((1, 0)),
-    "transpose": lambda array: array.T,
-    "matrix-transpose": lambda array: array.mT,
-}
+_COLUMNS: Final = [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+_ROWS: Final = [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+SHARED: Final[dict[str, tuple[Any, tuple[int, ...], Any]]] = {
+    "broadcast": (lambda array: array.broadcast_to((4, 2, 3)), (4, 2, 3), [_ROWS] * 4),
+    "reshape": (
+        lambda array: array.reshape((3, 2)), (3, 2), [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    ),
+    "permute": (lambda array: array.permute_dims((1, 0)), (3, 2), _COLUMNS),
+    "transpose": (lambda array: array.T, (3, 2), _COLUMNS),
+    "matrix-transpose": (lambda array: array.mT, (3, 2), _COLUMNS),
+}  # fmt: skip
+"""Name -> what makes a view of two rows and three columns, its shape, and its elements."""
 
 
-@check("IX-VIEW-1", source=_SOURCE, cases=SHARED)
-def views_share_the_memory(functions: FunctionsDoor, case: Any) -> None:
-    """A view is on the memory of its array.
+@check("IX-VIEW-1", source=f"{_SOURCE}; array API standard 2025.12", cases=SHARED)
+def views_share_the_memory(
+    functions: FunctionsDoor, case: tuple[Any, tuple[int, ...], Any]
+) -> None:
+    """A view is on the memory of its array, with the shape and the elements that it is to have.
 
     Change shape and strides only.
     """
+    make, shape, due = case
     array = floats(functions.namespace)
-    view = case(array)
+    view = make(array)
 
     expect(view.ptr == array.ptr, f"the view is at {view.ptr:#x}, the array at {array.ptr:#x}")
+    expect(view.shape == shape, f"the view has shape {view.shape}, due: {shape}")
+    expect(view.tolist() == due, f"the view holds {view.tolist()}, due: {due}")
 
 
 AXES: Final[dict[str, Wrong]] = {

@@ -16,7 +16,7 @@ from ..doors import collect
 from ..findings import NotApplicable, expect, note
 from ..registry import area
 from ._exports import GENERATIONS, answer, asking, opened, require_host, some_array
-from ._memory import BLOCK, allocated, kept, meter_for, touch
+from ._memory import BLOCK, allocated, blocks, kept, least_kept, meter_for, touch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,8 +40,11 @@ _EACH: Final = {
 _HELD: Final = (2**20,)
 """Shape of an array whose memory, once it is freed, is soon another's: 1 MiB of uint8."""
 _MANY_AXES: Final = (1,) * 40  # so that a struct is too large for Python's own small blocks
-_CALLS: Final = 60
+_CALLS: Final = 40
 _REFUSALS: Final = 8
+_LEAK: Final = 32, 0.9
+"""From what on something is kept by every call: malloc's smallest block [bytes]; blocks of CPython.
+"""
 
 
 def filled(producer: ProducerDoor, x: Any, generation: str) -> Opened:
@@ -212,24 +215,34 @@ def structs_are_freed(producer: ProducerDoor, case: tuple[str, str]) -> None:
     the consumer must not.
     """
     generation, way = case
-    x, struct = _with_a_large_struct(producer)
+    x = _with_a_large_struct(producer)
 
     def export() -> None:
         for _ in range(_CALLS):
             WAYS[way](opened(producer, x, generation))
 
-    size = kept(producer, allocated, export) // _CALLS
-    expect(size < struct // 4, f"every export that is {way} keeps {size} bytes")
+    _expect_nothing_kept(producer, export, _CALLS, f"every export that is {way}")
 
 
-def _with_a_large_struct(producer: ProducerDoor) -> tuple[Any, int]:
-    """Return an array of many axes, or of few, and what its struct takes at least [bytes]."""
+def _expect_nothing_kept(
+    producer: ProducerDoor, act: Callable[[], object], calls: int, what: str
+) -> None:
+    """Expect that neither malloc nor CPython has given out more after `act` than before."""
+    found = [rest / calls for rest in least_kept(producer, (allocated, blocks), act)]
+    expect(
+        all(rest < leak for rest, leak in zip(found, _LEAK, strict=True)),
+        f"{what} keeps {found[0]:.0f} bytes of malloc, and {found[1]:.1f} small blocks of Python",
+    )
+
+
+def _with_a_large_struct(producer: ProducerDoor) -> Any:
+    """Return an array of many axes, or of few."""
     if not allocated():
         raise NotApplicable("this C library does not count what is allocated")
     try:
-        return producer.make(_MANY_AXES), 64 + 2 * 8 * len(_MANY_AXES)
+        return producer.make(_MANY_AXES)
     except NotApplicable:
-        return some_array(producer), 64
+        return some_array(producer)
 
 
 _REFUSED: Final[tuple[dict[str, Any], ...]] = (
@@ -251,7 +264,7 @@ def refused_exports_keep_nothing(producer: ProducerDoor, case: str) -> None:
     Look at all arguments before you allocate the struct and take references, or give both back
     where you raise.
     """
-    x, struct = _with_a_large_struct(producer)
+    x = _with_a_large_struct(producer)
     requests = [
         asked
         for more in _REFUSED
@@ -267,7 +280,7 @@ def refused_exports_keep_nothing(producer: ProducerDoor, case: str) -> None:
                 with contextlib.suppress(Exception):
                     producer.export(x, **request)
 
-    size = kept(producer, allocated, refuse) // _REFUSALS
+    what = f"a round of {len(requests)} exports that are refused"
+    _expect_nothing_kept(producer, refuse, _REFUSALS, what)
     more = sys.getrefcount(x) - before
     expect(not more, f"refused exports changed the array's reference count by {more}")
-    expect(size < struct // 4, f"{len(requests)} refused exports keep {size} bytes")

@@ -117,7 +117,8 @@ def readonly_arrays_are_flagged_every_time(producer: ProducerDoor) -> None:
 
 @check(
     "DLP-RO-3",
-    source=f"{_FLAG}: the legacy struct has no flags; interchange: refuse rather than forget",
+    source="interchange: the legacy struct has no flags; refuse rather than forget",
+    severity="SHOULD",
     cases=_KINDS,
 )
 def readonly_memory_is_not_handed_out_as_legacy(producer: ProducerDoor, case: str) -> None:

@@ -5,9 +5,12 @@ Source: DLPack Python specification, Implementation; the CPython manual, Thread 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
+import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from ..doors import collect
@@ -17,6 +20,8 @@ from ._exports import GENERATIONS, answer, asking, opened, some_array, words
 from .lifetime import WAYS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from ..doors import ProducerDoor
     from ..opening import Owned
 
@@ -25,7 +30,10 @@ check = area("lifetime")
 _ANY_THREAD: Final = "DLPack Python specification, Implementation: the GIL must be acquired"
 _AFTER_PYTHON: Final = "DLPack Python specification, Implementation: leak without a Python runtime"
 _IN_FLIGHT: Final = "DLPack Python specification, Implementation: an exception may be in-flight"
+_BY_NUMPY: Final = "interchange; NumPy calls deleters with an error set"
 _THREADS: Final = 4
+_HEAD_START: Final = 0.05  # in which a deleter that waits for nothing is through [seconds]
+_NEVER: Final = 1e6  # until the interpreter asks for the GIL [seconds]
 _EXPORTS: Final = 25
 
 keep: Final[list[Any]] = []
@@ -48,31 +56,77 @@ def _fly() -> object:
 def deleters_run_without_the_gil(producer: ProducerDoor, case: str) -> None:
     """A deleter may be called on a thread that does not hold the GIL, and that Python never saw.
 
-    Call PyGILState_Ensure() in the deleter before anything of Python, and PyGILState_Release()
-    after. Consumers in C++ release tensors wherever they happen to be.
+    Call PyGILState_Ensure() in the deleter, after `if (!Py_IsInitialized()) return;` and before
+    anything else of Python, and PyGILState_Release() at its end. Consumers in C++ release tensors
+    wherever they happen to be.
     """
-    owned = opened(producer, some_array(producer), case).consume()
+    x = some_array(producer)
+    owned = opened(producer, x, case).consume()
     if not owned.deleter:
         raise NotApplicable("the deleter is NULL: there is nothing to release")
     collect()
 
     note("a deleter runs on a native thread, without the GIL")
-    _on_native_thread(owned)
+    changed = _on_native_thread(owned, _parts(x))
 
+    expect(
+        not changed,
+        f"while this thread held the GIL, a deleter on another changed reference counts of an "
+        f"array and of what it is made of, and ended: {changed}",
+    )
     found = opened(producer, some_array(producer), case)
     expect(found.ndim > 0, "after that, the next export is broken")
 
 
-def _on_native_thread(owned: Owned) -> None:
-    """Call a deleter on a new thread of the C library, and wait for it with the GIL released."""
-    library = ctypes.CDLL(None)
-    thread = ctypes.c_ulong()
-    error = library.pthread_create(
-        ctypes.byref(thread), None, ctypes.c_void_p(owned.deleter), ctypes.c_void_p(owned.address)
-    )
-    if error:
-        raise NotApplicable(f"pthread_create() returned {error}")
-    library.pthread_join(thread, None)
+def _parts(x: Any) -> list[Any]:
+    """Return an array and what it refers to, but for what everybody refers to."""
+    shared = (type(None), bool, int, float, str, bytes, tuple, type)
+    beneath = [getattr(x, "base", None), *getattr(x, "__dict__", {}).values()]
+    return [x, *(part for part in beneath if not isinstance(part, shared))]
+
+
+def _on_native_thread(owned: Owned, parts: list[Any]) -> list[str]:
+    """Call a deleter on a new thread of the C library, and wait for it with the GIL released.
+
+    Before, give it some time with the GIL held, in which it must not touch what is Python's.
+
+    Returns
+    -------
+    list of str
+        Of which type the parts are whose reference counts it changed in that time, if it ended.
+    """
+    keeping, thread = ctypes.PyDLL(None), ctypes.c_ulong()
+    before = [sys.getrefcount(part) for part in parts]
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(_NEVER)
+    try:
+        error = keeping.pthread_create(
+            ctypes.byref(thread), None,
+            ctypes.c_void_p(owned.deleter), ctypes.c_void_p(owned.address),
+        )  # fmt: skip
+        if error:
+            raise NotApplicable(f"pthread_create() returned {error}")
+        ended = _ended(keeping, thread)
+        after = [sys.getrefcount(part) for part in parts]
+    finally:
+        sys.setswitchinterval(usual)
+    if not ended:
+        ctypes.CDLL(None).pthread_join(thread, None)
+        return []
+    there_is_none = not getattr(sys, "_is_gil_enabled", lambda: True)()
+    pairs = zip(parts, before, after, strict=True)
+    return [] if there_is_none else [type(part).__name__ for part, old, new in pairs if old != new]
+
+
+def _ended(keeping: Any, thread: Any) -> bool:
+    """Whether a thread ends soon, though this one never lets the GIL go."""
+    join = getattr(keeping, "pthread_tryjoin_np", None)
+    until = time.perf_counter() + _HEAD_START
+    while join is not None and time.perf_counter() < until:
+        if not join(thread, None):
+            return True
+        keeping.usleep(100)
+    return False
 
 
 @check("DLP-LIFE-3", source=_ANY_THREAD,
@@ -88,9 +142,37 @@ def exports_end_on_other_threads(producer: ProducerDoor, case: tuple[str, str]) 
     collect()
 
     note("capsules die on another thread of Python")
-    thread = threading.Thread(target=lambda: [WAYS[way](one) for one in found])
-    thread.start()
-    thread.join()
+    with _complaints() as complaints:
+        _run([threading.Thread(target=lambda: [WAYS[way](one) for one in found])])
+        collect()
+    expect(not complaints, f"on that thread: {'; '.join(complaints[:3])}")
+
+
+def _run(threads: list[threading.Thread]) -> None:
+    """Start threads, and wait for them."""
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@contextlib.contextmanager
+def _complaints() -> Iterator[list[str]]:
+    """Collect what threads end with, and what is raised where nobody can catch it."""
+    found: list[str] = []
+
+    def unraisable(event: Any) -> None:
+        found.append(f"where nobody can catch it, {words(event.exc_value)}")
+
+    def uncaught(event: Any) -> None:
+        found.append(words(event.exc_value))
+
+    before: tuple[Callable[..., object], ...] = sys.unraisablehook, threading.excepthook
+    sys.unraisablehook, threading.excepthook = unraisable, uncaught
+    try:
+        yield found
+    finally:
+        sys.unraisablehook, threading.excepthook = before
 
 
 @check("DLP-CAP-6", source="DLPack Python specification, Implementation", cases=GENERATIONS)
@@ -110,12 +192,10 @@ def threads_export_one_array_at_once(producer: ProducerDoor, case: str) -> None:
             found.append(answer(producer, x, **asking(case)))  # noqa: PERF401 - in steps
 
     note("several threads export one array")
-    threads = [threading.Thread(target=export) for _ in range(_THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with _complaints() as complaints:
+        _run([threading.Thread(target=export) for _ in range(_THREADS)])
 
+    expect(not complaints, f"on one of the threads: {'; '.join(complaints[:3])}")
     errors = [one for one in found if isinstance(one, Exception)]
     expect(not errors, f"one of the threads got {words(errors[0]) if errors else ''}")
     due = _THREADS * _EXPORTS
@@ -153,26 +233,44 @@ def keep_nothing(*_: object) -> None:
     """Take anything."""
 
 
-@check("DLP-LIFE-4", source=_IN_FLIGHT, cases=GENERATIONS)
+@check("DLP-LIFE-4", source=_BY_NUMPY, cases=GENERATIONS)
 def deleters_run_while_an_exception_flies(producer: ProducerDoor, case: str) -> None:
-    """A consumer's array that dies while an exception is on its way leaves that exception alone.
+    """A consumer's array that dies while an exception is on its way does not end the process.
 
     Write the deleter in C or C++, and save and restore the error around whatever may set one. A
     callback of ctypes crashes here, in the middle of the user's `except`.
     """
     x = some_array(producer)
+    _what_arrives(producer, x, case)
+
+    note("the next capsule is made")
     opened(producer, x, case)
-    held = _held_by_numpy(producer, x, case)
+
+
+@check("DLP-LIFE-4", source=_BY_NUMPY, severity="SHOULD", cases=GENERATIONS)
+def exceptions_outlive_deleters(producer: ProducerDoor, case: str) -> None:
+    """A consumer's array that dies while an exception is on its way leaves that exception alone.
+
+    Save the error with PyErr_Fetch() before the deleter calls what may set or clear one, and
+    restore it after: the user's `except` waits for the exception that was raised.
+    """
+    arrived = _what_arrives(producer, some_array(producer), case)
+
+    flying = isinstance(arrived, _Flying)
+    expect(flying, f"an exception was on its way; what arrived is {words(arrived)}")
+
+
+def _what_arrives(producer: ProducerDoor, x: Any, generation: str) -> Exception:
+    """Return what arrives in place of an exception that was on its way when an array died."""
+    opened(producer, x, generation)
+    held = _held_by_numpy(producer, x, generation)
 
     note("an array of NumPy that holds a tensor dies while an exception is on its way")
     try:
         keep_nothing(held.pop(), _fly())
-    except _Flying:
-        pass
     except Exception as error:  # noqa: BLE001 - whatever arrives is the evidence
-        raise Found(f"an exception was on its way; what arrived is {words(error)}") from None
-    note("the next capsule is made")
-    opened(producer, x, case)
+        return error
+    return RuntimeError("nothing")
 
 
 def _held_by_numpy(producer: ProducerDoor, x: Any, generation: str) -> list[Any]:

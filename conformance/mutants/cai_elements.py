@@ -38,6 +38,12 @@ def reads_unsigned_as_signed() -> Subject:
 
 
 @mutant("elements_are_read_as_the_typestr_says", twin=honest_taker)
+def reads_truth_values_as_bytes() -> Subject:
+    """Reads truth values as unsigned bytes, which are equal to them."""
+    return _reading("|b1", "|u1")
+
+
+@mutant("elements_are_read_as_the_typestr_says", twin=honest_taker)
 def reads_halves_as_integers() -> Subject:
     """Reads float16 as integers of that size."""
     return _reading("<f2", "<u2")

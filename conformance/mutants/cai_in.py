@@ -34,7 +34,7 @@ def needs_strides() -> Subject:
     return taker_of(parse=parse)
 
 
-@mutant("records_of_version_3_are_taken", twin=honest_taker)
+@mutant("unknown_keys_of_records_are_ignored", twin=honest_taker)
 def refuses_unknown_keys() -> Subject:
     """Refuses records with keys that it does not know."""
 
@@ -158,7 +158,42 @@ def asks_about_nothing() -> Subject:
     return taker_of(take=take)
 
 
+@mutant("empty_records_are_not_followed", twin=honest_taker)
+def reads_an_element_of_nothing() -> Subject:
+    """Reads one element of arrays that have none."""
+
+    def read(taker: Taker, taken: Taken) -> list[Any]:
+        return Taker.read(taker, taken) or [0.0]
+
+    return taker_of(read=read)
+
+
 # ---------------------------------------------------------------- memory and life
+
+
+@mutant("taking_a_record_leaves_the_current_device_alone", twin=honest_taker)
+def leaves_the_device_of_the_memory_current() -> Subject:
+    """Makes the device of the memory current, and never puts the other back."""
+
+    def check_kind(taker: Taker, taken: Taken, kind: str) -> None:
+        taker.cuda.make_current(taker.cuda.kind(taken.record.ptr)[1])
+        Taker.check_kind(taker, taken, kind)
+
+    return taker_of(check_kind=check_kind)
+
+
+@mutant("taking_a_record_leaves_the_current_device_alone", twin=honest_taker)
+def leaves_the_device_current_of_what_it_refuses() -> Subject:
+    """Puts the other device back where it takes a record, but not where it refuses one."""
+
+    def layout_of(taker: Taker, record: InterfaceRecord) -> str:
+        before = taker.cuda.current_device
+        taker.cuda.make_current(taker.cuda.kind(record.ptr)[1])
+        layout = Taker.layout_of(taker, record)
+        taker.cuda.make_current(before)
+        return layout
+
+    return taker_of(layout_of=layout_of)
 
 
 @mutant("memory_that_a_device_reaches_is_taken", twin=honest_taker)

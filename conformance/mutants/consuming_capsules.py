@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+import weakref
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import capsules
@@ -114,6 +115,33 @@ def takes_a_capsule_again() -> Subject:
     return subject_of(_Generous())
 
 
+class _Harming(Consumer):
+    """A consumer that releases what it took last when it finds a capsule used."""
+
+    last: Any = None
+
+    def name_of(self, capsule: Any) -> bytes:
+        """Return the name of a capsule, and give up the tensor of one that is used."""
+        try:
+            return super().name_of(capsule)
+        except ValueError:
+            owner = None if self.last is None else self.last()
+            if owner is not None:
+                owner.release()
+            raise
+
+    def array(self, said: Description, owner: Any) -> Any:
+        """Return an array, and remember its owner."""
+        self.last = weakref.ref(owner)
+        return super().array(said, owner)
+
+
+@mutant("a_capsule_is_taken_once", twin=honest)
+def releases_the_first_when_it_refuses_the_second() -> Subject:
+    """It refuses a capsule that it has taken, and releases the tensor under the first array."""
+    return subject_of(_Harming())
+
+
 def _forget(_: Consumer, owner: Any) -> None:
     """Give a tensor up and do not release it."""
     owner.deleter = None
@@ -123,6 +151,25 @@ def _forget(_: Consumer, owner: Any) -> None:
 def leaks_what_it_refuses() -> Subject:
     """It renames a capsule and does not release the tensor that it then refuses."""
     return changed(give_up=_forget)
+
+
+def _release_and_leave(consumer: Consumer, capsule: Any) -> Any:
+    """Return an array; release the tensor of a refused capsule, and leave that as it was."""
+    name = consumer.name_of(capsule)
+    owner = consumer.own(consumer.pointer_of(capsule), name)
+    try:
+        y = consumer.understand(owner, name)
+    except Exception:
+        owner.release()
+        raise
+    consumer.mark(capsule, name)
+    return y
+
+
+@mutant("a_refused_capsule_is_either_used_or_not", twin=honest)
+def releases_what_it_leaves() -> Subject:
+    """It releases the tensor of a capsule that it refuses, and does not rename the capsule."""
+    return changed(take_capsule=_release_and_leave, claiming=contextlib.nullcontext())
 
 
 @mutant("the_destructor_of_a_taken_capsule_is_cleared", twin=honest)
@@ -156,3 +203,9 @@ def _slow_pointer(consumer: Consumer, capsule: Any) -> int:
 def checks_and_then_claims() -> Subject:
     """It lets other threads run between looking at a capsule's name and renaming it."""
     return changed(claiming=contextlib.nullcontext(), pointer_of=_slow_pointer)
+
+
+@mutant("of_two_threads_one_takes_a_capsule", twin=honest)
+def claims_without_a_lock() -> Subject:
+    """It has no lock between looking at a capsule's name and renaming it."""
+    return changed(claiming=contextlib.nullcontext())

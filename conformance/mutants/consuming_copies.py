@@ -64,6 +64,37 @@ def copies_with_copy_false() -> Subject:
     return subject_of(_Copying(False))  # noqa: FBT003 - as above
 
 
+class _CopyingOdd(_Copying):
+    """A consumer that copies with copy=False what is not in C order, or not aligned to 8 bytes."""
+
+    def array(self, said: Description, owner: Any) -> Array:
+        """Return an array, on memory of its own where the producer's is odd."""
+        odd = isinstance(said.shape, tuple) and said.strides != c_strides(said.shape)
+        self.when = False if odd or (said.data or 0) % 8 else None
+        if self.wanted is None:
+            self.when = False
+        return super().array(said, owner)
+
+
+@mutant("copy_false_shares_or_refuses", twin=honest)
+def copies_odd_layouts_with_copy_false() -> Subject:
+    """It copies with copy=False what is not in C order, or not aligned."""
+    return subject_of(_CopyingOdd(None))
+
+
+def _refuse_copy_false(consumer: Consumer, x: Any, *, copy: bool | None = None) -> Array:
+    """Return an array, unless there must be no copy."""
+    if copy is False:
+        raise BufferError("nobody knows whether there will be a copy")
+    return Consumer.take(consumer, x, copy=copy)
+
+
+@mutant("copy_false_takes_what_is_shared_anyway", twin=honest)
+def refuses_copy_false() -> Subject:
+    """It refuses copy=False, whatever it is given."""
+    return changed(take=_refuse_copy_false)
+
+
 def _without(value: bool) -> Subject:
     """Return a consumer that does not pass on a value of ``copy``."""
 

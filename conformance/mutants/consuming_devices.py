@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import capsules
 
-from ._honest_consumer import EVERY_TYPE, HOST_TYPES, Consumer, changed, honest, subject_of
+from ._honest_consumer import (
+    EVERY_TYPE,
+    HOST_TYPES,
+    Array,
+    Consumer,
+    changed,
+    honest,
+    subject_of,
+)
 from .model import mutant
 
 if TYPE_CHECKING:
     from ..subject import Subject
     from ..zoo import Description
-    from ._honest_consumer import Array
 
 Device = tuple[int, int]
 _HOST: Final = (1, 0)
@@ -49,6 +56,61 @@ class _Presuming(Consumer):
 def takes_device_memory_for_host_memory() -> Subject:
     """It takes memory of every device for host memory."""
     return subject_of(_Presuming(known=True))
+
+
+def _read_everything(consumer: Consumer, y: Array) -> list[Any]:
+    """Return the elements, wherever they are said to be."""
+    there = y.consumer.array(replace(y.said, device=_HOST), y.owner)
+    return Consumer.read(consumer, there)
+
+
+@mutant(
+    "memory_of_a_device_is_not_taken_for_host_memory",
+    "memory_of_unknown_devices_is_not_taken_for_host_memory",
+    "the_device_in_the_capsule_counts",
+    twin=honest,
+)
+def reads_device_memory_as_the_host() -> Subject:
+    """It keeps the device of memory, and reads it as if it were the host's."""
+    return changed(read=_read_everything, check_device=lambda *_: None)
+
+
+class _Silent(Array):
+    """An array that cannot say where it is."""
+
+    def __dlpack_device__(self) -> Device:
+        raise RuntimeError("somewhere")
+
+
+def _silent(consumer: Consumer, said: Description, owner: Any) -> Array:
+    """Return an array that cannot say where it is."""
+    return _Silent(consumer, said, owner)
+
+
+@mutant("memory_of_a_device_is_not_taken_for_host_memory", twin=honest)
+def reads_device_memory_and_does_not_say_where_it_is() -> Subject:
+    """It reads memory of devices as the host's, and refuses to say where its arrays are."""
+    return changed(
+        read=_read_everything,
+        check_device=lambda *_: None,
+        array=_silent,
+    )
+
+
+def _first_of_its_kind(consumer: Consumer, said: Description, owner: Any) -> Array:
+    """Return an array on the first device of its type."""
+    return Consumer.array(consumer, replace(said, device=(said.device[0], 0)), owner)
+
+
+@mutant("memory_of_a_device_is_not_taken_for_host_memory", twin=honest)
+def forgets_the_number_of_the_device() -> Subject:
+    """It takes memory of every CUDA device for that of the first."""
+    return changed(__init__=_with_every_type, array=_first_of_its_kind)
+
+
+def _with_every_type(consumer: Consumer) -> None:
+    """Take memory of every device."""
+    Consumer.__init__(consumer, EVERY_TYPE)
 
 
 @mutant("memory_of_unknown_devices_is_not_taken_for_host_memory", twin=honest)

@@ -38,6 +38,12 @@ def reads_signed_numbers_as_unsigned_ones() -> Subject:
     return _reading({(0, 8, 1): (1, 8, 1)})
 
 
+@mutant("elements_are_read_as_their_type_says", twin=honest)
+def reads_bools_as_bytes() -> Subject:
+    """It reads bool as uint8."""
+    return _reading({(6, 8, 1): (1, 8, 1)})
+
+
 @mutant("unknown_element_types_are_not_read_as_others", twin=honest)
 def reads_unknown_codes_as_floats() -> Subject:
     """It reads element types whose code it does not know as float32."""
@@ -66,3 +72,17 @@ def drops_lanes() -> Subject:
 def reads_one_element_per_byte() -> Subject:
     """It reads packed elements of 4 bits as if each had a byte."""
     return _reading({(1, 4, 1): (1, 8, 1)})
+
+
+def _legacy_apart(consumer: Consumer, dtype: Any, managed: Any) -> Element:
+    """Return the element type; 4 bits in a legacy struct have a byte each."""
+    element = (dtype.code, dtype.bits, dtype.lanes)
+    if element == (1, 4, 1) and not hasattr(managed, "flags"):
+        return (1, 8, 1)
+    return Consumer.element_of(consumer, dtype, managed)
+
+
+@mutant("elements_below_8_bits_of_the_legacy_struct_are_packed", twin=honest)
+def reads_one_element_per_byte_of_the_legacy_struct() -> Subject:
+    """It reads elements of 4 bits in a legacy struct as if each had a byte."""
+    return changed(element_of=_legacy_apart)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ._honest_consumer import Consumer, changed, honest
+from ._honest_consumer import Consumer, changed, honest, subject_of
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -40,6 +40,29 @@ def _given_strides(consumer: Consumer, tensor: Any, shape: Ints) -> Ints:
 def refuses_strides_that_are_null() -> Subject:
     """It refuses arrays whose strides are NULL."""
     return changed(strides_of=_given_strides)
+
+
+class _Trusting(Consumer):
+    """A consumer that follows strides which are never NULL from version 1.2 on."""
+
+    since = (0, 0)
+
+    def check_version(self, version: tuple[int, int]) -> None:
+        """Remember the version."""
+        self.since = version
+        super().check_version(version)
+
+    def strides_of(self, tensor: Any, shape: Ints) -> Ints:
+        """Return the strides, which are whatever lies at NULL."""
+        if self.since >= (1, 2) and shape and not tensor.strides:
+            return (0,) * len(shape)
+        return super().strides_of(tensor, shape)
+
+
+@mutant("strides_that_may_not_be_null_do_no_harm", twin=honest)
+def follows_strides_that_may_not_be_null() -> Subject:
+    """It follows the strides of version 1.3 where they are NULL."""
+    return subject_of(_Trusting())
 
 
 @mutant("the_byte_offset_is_added", twin=honest)

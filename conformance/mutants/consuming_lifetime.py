@@ -76,6 +76,24 @@ def releases_twice() -> Subject:
     return _owning(_Twice)
 
 
+class _TwiceLate(Owner):
+    """An owner whose second release comes with the next collection."""
+
+    def release(self, _call: Callable[[int], Any] = capsules.deleter_at) -> None:
+        """Call the deleter, and leave a cycle behind that does so again."""
+        address, deleter = self.address, self.deleter
+        super().release()
+        if deleter:
+            cycle: list[Any] = [Owner(address, deleter)]
+            cycle.append(cycle)
+
+
+@mutant("the_deleter_runs_once_when_the_array_dies", twin=honest)
+def releases_again_when_it_is_collected() -> Subject:
+    """It releases every tensor, and once more when cycles are collected."""
+    return _owning(_TwiceLate)
+
+
 def _copy_struct(_: Description, owner: Owner) -> None:
     """Own a copy of the struct."""
     copy = ctypes.create_string_buffer(ctypes.string_at(owner.address, 80), 80)
@@ -133,6 +151,20 @@ def calls_deleters_that_are_null() -> Subject:
     return _owning(_Reckless)
 
 
+def _need_deleter(consumer: Consumer, address: int, name: bytes) -> Owner:
+    """Return what releases a struct, which must be possible."""
+    owner = Consumer.own(consumer, address, name)
+    if not owner.deleter:
+        raise BufferError("nobody can release it")
+    return owner
+
+
+@mutant("arrays_without_a_deleter_are_taken", twin=honest)
+def refuses_deleters_that_are_null() -> Subject:
+    """It refuses arrays whose deleter is NULL."""
+    return changed(own=_need_deleter)
+
+
 def _scaled(consumer: Consumer, tensor: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the strides, and count them in bytes where the producer keeps them."""
     strides = Consumer.strides_of(consumer, tensor, shape)
@@ -146,6 +178,48 @@ def _scaled(consumer: Consumer, tensor: Any, shape: tuple[int, ...]) -> tuple[in
 def counts_strides_in_bytes_in_place() -> Subject:
     """It turns the producer's strides into bytes, where they are."""
     return changed(strides_of=_scaled)
+
+
+def _filled(consumer: Consumer, tensor: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the strides, and put them where the producer has none."""
+    strides = Consumer.strides_of(consumer, tensor, shape)
+    if strides and not tensor.strides:
+        vector = (ctypes.c_int64 * len(strides))(*strides)
+        _kept.append(vector)
+        tensor.strides = ctypes.cast(vector, type(tensor.strides))
+    return strides
+
+
+@mutant("the_struct_stays_as_the_producer_made_it", twin=honest)
+def fills_strides_that_are_null() -> Subject:
+    """It points the producer's strides at a vector of its own where they are NULL."""
+    return changed(strides_of=_filled)
+
+
+def _moved(consumer: Consumer, tensor: Any) -> int:
+    """Return the address of the first element, which is where data then points."""
+    address = Consumer.address_of(consumer, tensor)
+    tensor.data, tensor.byte_offset = address, 0
+    return address
+
+
+@mutant("the_struct_stays_as_the_producer_made_it", twin=honest)
+def adds_the_offset_in_place() -> Subject:
+    """It adds byte_offset to data where the producer keeps them."""
+    return changed(address_of=_moved)
+
+
+def _emptied(consumer: Consumer, address: int, name: bytes) -> Owner:
+    """Return what releases a struct, which then has no deleter."""
+    owner = Consumer.own(consumer, address, name)
+    consumer.struct_at(address, name).deleter = None
+    return owner
+
+
+@mutant("the_struct_stays_as_the_producer_made_it", twin=honest)
+def clears_the_deleter() -> Subject:
+    """It sets the deleter of the producer's struct to NULL once it has it."""
+    return changed(own=_emptied)
 
 
 class _Remembering(Array):

@@ -9,15 +9,18 @@ import ctypes
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import capsules
-from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_READ_ONLY, DLManagedTensorVersioned
+from interchange.abi.dlpack import (
+    DLPACK_FLAG_BITMASK_IS_COPIED,
+    DLPACK_FLAG_BITMASK_READ_ONLY,
+    DLManagedTensorVersioned,
+)
 
-from ._honest_consumer import Array, Consumer, changed, honest, subject_of
+from ._honest_consumer import Array, Consumer, Owner, changed, honest, subject_of
 from .model import mutant
 
 if TYPE_CHECKING:
     from ..subject import Subject
     from ..zoo import Description
-    from ._honest_consumer import Owner
 
 Version = tuple[int, int]
 _PLAIN: Final = ((2, 3), (3, 1), (2, 32, 1), 0)
@@ -48,6 +51,23 @@ class _Refusing(Consumer):
         if self.newer:
             owner.deleter = None
         super().give_up(owner)
+
+
+class _ReleasingTwice(_Refusing):
+    """A consumer that releases the structs of newer versions twice."""
+
+    def give_up(self, owner: Owner) -> None:
+        """Release a tensor, and once more if its version was to blame."""
+        again = Owner(owner.address, owner.deleter if self.newer else None)
+        self.newer = False
+        super().give_up(owner)
+        again.release()
+
+
+@mutant("newer_majors_are_released", twin=honest)
+def releases_newer_majors_twice() -> Subject:
+    """It refuses structs of newer versions and releases them twice."""
+    return subject_of(_ReleasingTwice())
 
 
 @mutant("newer_majors_are_released", twin=honest)
@@ -88,7 +108,19 @@ def _known_flags(_: Consumer, managed: Any) -> int:
     return flags & DLPACK_FLAG_BITMASK_READ_ONLY
 
 
+def _no_copies(consumer: Consumer, managed: Any) -> int:
+    """Return the flags, if the memory is no copy."""
+    _refuse_if(bool(getattr(managed, "flags", 0) & DLPACK_FLAG_BITMASK_IS_COPIED))
+    return Consumer.flags_of(consumer, managed)
+
+
 @mutant("flags_of_no_concern_are_ignored", twin=honest)
+def refuses_copies() -> Subject:
+    """It refuses structs that say that the memory is a copy."""
+    return changed(flags_of=_no_copies)
+
+
+@mutant("unknown_flags_are_ignored", twin=honest)
 def refuses_unknown_flags() -> Subject:
     """It refuses structs with flags that it does not know."""
     return changed(flags_of=_known_flags)

@@ -132,6 +132,17 @@ def copies_flagged_readonly() -> Subject:
     return patched(patch, when=_asks_for_a_copy)
 
 
+@mutant("copies_may_be_written", twin=honest_producer)
+def all_copies_flagged_readonly() -> Subject:
+    """Copies of memory that may be written are flagged read-only."""
+
+    def patch(opened: Opened, x: Honest) -> None:
+        if x.array.flags.writeable:
+            opened.managed.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
+
+    return patched(patch, when=_asks_for_a_copy)
+
+
 @mutant("copies_hold_the_elements", twin=honest_producer)
 def copies_in_memory_order() -> Subject:
     """The elements are copied in the order in which they lie in memory."""

@@ -87,6 +87,19 @@ def ignores_the_device_that_it_is_asked_for() -> Subject:
     return producer_with(answer=answer)
 
 
+@mutant("a_device_number_that_is_not_there_is_refused", twin=honest_device_producer)
+def looks_at_the_type_of_the_device_only() -> Subject:
+    """Takes every number of a device whose type is its own."""
+
+    def answer(self: OnDevice, **keywords: Any) -> Any:
+        asked = keywords.get("dl_device")
+        if asked is not None and asked[0] == self.device()[0]:
+            keywords["dl_device"] = self.device()
+        return OnDevice.answer(self, **keywords)
+
+    return producer_with(answer=answer)
+
+
 @mutant("the_arrays_own_device_is_no_other", twin=honest_device_producer)
 def refuses_its_own_device() -> Subject:
     """Refuses dl_device where it names the device that the array is on."""

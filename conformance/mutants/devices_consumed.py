@@ -57,6 +57,40 @@ def counts_every_taken_array_to_the_first_device() -> Subject:
     return consumer_with(array=array)
 
 
+@mutant("the_number_of_the_capsules_device_counts", twin=honest_device_consumer)
+def believes_the_device_that_was_said() -> Subject:
+    """Takes the number of a device from __dlpack_device__(), and not from the struct."""
+    named = [(2, 0)]
+
+    def device_of(self: DeviceConsumer, x: Any) -> tuple[int, int]:
+        named[0] = DeviceConsumer.device_of(self, x)
+        return named[0]
+
+    def array(self: DeviceConsumer, said: Description, owner: Any) -> Array:
+        if said.device[0] == CUDA == named[0][0]:
+            said = replace(said, device=named[0])
+        return DeviceConsumer.array(self, said, owner)
+
+    return consumer_with(device_of=device_of, array=array)
+
+
+@mutant("a_refused_import_leaves_the_current_device_alone", twin=honest_device_consumer)
+def leaves_the_device_current_of_what_it_refuses() -> Subject:
+    """Puts the other device back after an import, but not after an error."""
+
+    def take(self: DeviceConsumer, x: Any, **wanted: Any) -> Array:
+        try:
+            return DeviceConsumer.take(self, x, **wanted)
+        except Exception:
+            with self.there(self.device) as cuda:
+                is_there = cuda is not None
+            if is_there:
+                opened().make_current(self.device[1])
+            raise
+
+    return consumer_with(take=take)
+
+
 @mutant("an_import_leaves_the_current_device_alone", twin=honest_device_consumer)
 def leaves_the_producers_device_current() -> Subject:
     """Makes the producer's device current, and never puts the other back."""

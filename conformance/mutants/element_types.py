@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._honest_producer import Honest, honest_producer, patched, producer_of
+from ._honest_producer import Honest, asks_version, honest_producer, patched, producer_of
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -50,6 +50,52 @@ def complex_numbers_as_floats() -> Subject:
             opened.tensor.dtype.code = 2
 
     return patched(patch)
+
+
+@mutant("element_types_have_their_codes_and_bits", twin=honest_producer)
+def bools_as_bytes_with_a_version() -> Subject:
+    """Bools are exported as uint8 to those who ask for the versioned struct."""
+
+    def patch(opened: Opened, x: Honest) -> None:
+        if x.array.dtype.kind == "b":
+            opened.tensor.dtype.code = 1
+
+    return patched(patch, when=asks_version)
+
+
+@mutant(
+    "elements_in_foreign_byte_order_stay",
+    "elements_that_are_no_numbers_stay",
+    "extended_floats_stay",
+    "lazy_values_are_applied_or_refused",
+    twin=honest_producer,
+)
+def everything_as_bytes_without_legacy() -> Subject:
+    """There is no legacy struct, and in the versioned one every element is a row of bytes."""
+
+    class Bytes(Honest):
+        """An array that forgets what its bytes mean, and that it is conjugated."""
+
+        def conj(self) -> Any:
+            """Return an array of the same memory, to be conjugated later."""
+            return self._like(self.array)
+
+        def capsule(self, *, versioned: bool, copy: bool) -> Any:
+            """Return a capsule."""
+            if not versioned:
+                raise BufferError("ask with max_version")
+            array, plain = (
+                self.array,
+                self.array.dtype.isnative and self.array.dtype.kind in "biufc",
+            )
+            if plain and array.dtype.char not in "gG":
+                return super().capsule(versioned=versioned, copy=copy)
+            import numpy as np
+
+            bytes_of = np.zeros(array.shape, "uint8")
+            return Honest(bytes_of).capsule(versioned=versioned, copy=copy)
+
+    return producer_of(Bytes)
 
 
 @mutant("plain_elements_have_one_lane", twin=honest_producer)

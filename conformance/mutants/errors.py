@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._honest_producer import Honest, honest_producer, producer_of
+from ._honest_producer import Honest, asks_version, honest_producer, producer_of
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -71,6 +71,20 @@ def readonly_refused_with_not_implemented() -> Subject:
 def copies_refused_with_value_error() -> Subject:
     """A device that copy=False keeps out of reach is refused with ValueError."""
     return _raising(ValueError, lambda _, asked: asked.get("copy") is False)
+
+
+@mutant("element_types_are_refused_with_buffer_error", twin=honest_producer)
+def element_types_refused_with_type_error_for_a_version() -> Subject:
+    """Element types that cannot be exported as the versioned struct are refused with TypeError."""
+    return _raising(
+        TypeError, lambda x, asked: asks_version(asked) and x.array.dtype.kind not in "biufc"
+    )
+
+
+@mutant("requested_copies_are_refused_with_buffer_error", twin=honest_producer)
+def copies_not_implemented() -> Subject:
+    """A copy that cannot be had on a device is refused with NotImplementedError."""
+    return _raising(NotImplementedError, lambda _, asked: asked.get("copy") is True)
 
 
 @mutant("streams_are_refused_with_value_error", twin=honest_producer)

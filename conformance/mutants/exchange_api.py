@@ -146,6 +146,32 @@ def leaves_the_version_of_the_tensor_out() -> Subject:
     return _exporting(change)
 
 
+@mutant("exchanged_tensors_hold_the_values_of_the_array", twin=honest_carrier)
+def exports_what_is_still_to_be_conjugated() -> Subject:
+    """Exports by the table what conj() has marked only, which __dlpack__ refuses."""
+
+    class Marked(Carrier):
+        """An array that conjugates when it is computed with."""
+
+        marked = False
+
+        def conj(self) -> Any:
+            """Return an array of the same memory, to be conjugated later."""
+            found = self._like(self.array)
+            found.marked = True
+            return found
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            if self.marked:
+                raise BufferError("this array is still to be conjugated")
+            return super().__dlpack__(**keywords)
+
+        def _for_table(self) -> Any:
+            return Carrier.__dlpack__(self._like(self.array), max_version=DLPACK_VERSION)
+
+    return carrier_of(Marked)
+
+
 @mutant("exchanged_read_only_arrays_say_so", twin=honest_carrier)
 def exports_no_flags() -> Subject:
     """Exports every array by the table without flags."""

@@ -75,6 +75,30 @@ def allocates_one_axis() -> Subject:
     return carrier_of(managed_tensor_allocator="allocate_flat")
 
 
+@mutant("allocated_tensors_are_as_asked", twin=honest_carrier)
+def allocates_without_strides() -> Subject:
+    """Leaves the strides of new tensors NULL, as it was allowed before DLPack 1.2."""
+    return carrier_of(managed_tensor_allocator="allocate_without_strides")
+
+
+@mutant("allocated_tensors_are_as_asked", twin=honest_carrier)
+def allocates_rows_that_overlap() -> Subject:
+    """Writes a stride of 1 along the first axis of new tensors, however long the rows are."""
+    return carrier_of(managed_tensor_allocator="allocate_overlapping")
+
+
+@mutant("allocated_tensors_are_as_asked", twin=honest_carrier)
+def leaves_the_version_of_new_tensors_out() -> Subject:
+    """Leaves the version of new tensors 0.0."""
+    return carrier_of(managed_tensor_allocator="allocate_of_version_0")
+
+
+@mutant("refused_allocations_leave_an_error", twin=honest_carrier)
+def says_three_times_that_it_failed() -> Subject:
+    """Calls SetError three times before it returns -1."""
+    return carrier_of(managed_tensor_allocator="allocate_shouting")
+
+
 @mutant("refused_allocations_leave_an_error", twin=honest_carrier)
 def fails_to_allocate_in_silence() -> Subject:
     """Returns -1 from the allocator without SetError."""

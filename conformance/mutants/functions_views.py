@@ -84,6 +84,28 @@ def copies_what_is_permuted() -> Subject:
     return arrays_of(permute_dims=permute_dims)
 
 
+@mutant("views_share_the_memory", twin=honest_functions)
+def leaves_the_axes_as_they_are() -> Subject:
+    """Gives the array itself for its transpose."""
+
+    def permute_dims(array: Any, axes: Any) -> Any:
+        array_method("permute_dims")(array, axes)  # which refuses what is no permutation
+        return array
+
+    return arrays_of(permute_dims=permute_dims)
+
+
+@mutant("views_share_the_memory", twin=honest_functions)
+def reshapes_backwards() -> Subject:
+    """Gives a reshaped array its axes in the other order."""
+
+    def reshape(array: Any, shape: Any, **keywords: Any) -> Any:
+        found = array_method("reshape")(array, shape, **keywords)
+        return found.permute_dims((1, 0)) if found.ndim > 1 else found
+
+    return arrays_of(reshape=reshape)
+
+
 @mutant("axes_that_are_no_permutation_are_refused", twin=honest_functions)
 def takes_an_axis_twice() -> Subject:
     """Takes axes that are named twice for those in order."""

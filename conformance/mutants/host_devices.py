@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._honest_producer import HOST, Honest, honest_producer, producer_of
+from ._honest_producer import HOST, Honest, asks_version, honest_producer, producer_of
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -157,6 +157,21 @@ def malformed_devices_ignored() -> Subject:
                 return super().__dlpack__(**keywords)
 
     return producer_of(Lenient)
+
+
+@mutant("malformed_devices_are_refused", "devices_in_a_list_are_refused", twin=honest_producer)
+def every_device_ignored_without_legacy() -> Subject:
+    """There is no legacy struct, and with a version every dl_device is ignored."""
+
+    class Modern(Honest):
+        """An array that wants to be asked for a version, and for nothing else."""
+
+        def __dlpack__(self, *, dl_device: Any = None, **keywords: Any) -> Any:
+            if not asks_version(keywords):
+                raise BufferError("ask with max_version")
+            return super().__dlpack__(dl_device=None if dl_device else dl_device, **keywords)
+
+    return producer_of(Modern)
 
 
 @mutant("devices_in_a_list_are_refused", twin=honest_producer)

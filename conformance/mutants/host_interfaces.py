@@ -44,6 +44,17 @@ def says_a_foreign_order() -> Subject:
     return buffers(change)
 
 
+@mutant("formats_name_the_element_type", twin=buffers)
+def says_standard_sizes_of_native_letters() -> Subject:
+    """It writes the letter of C's long behind the order, where it means 4 bytes and not 8."""
+
+    def change(fields: dict[str, Any]) -> dict[str, Any]:
+        named = fields["dtype"] == "int64"
+        return {**fields, "letters": f"{NATIVE}l" if named else fields["letters"]}
+
+    return buffers(change)
+
+
 @mutant("elements_without_a_format_are_no_other_numbers", twin=buffers)
 def says_that_bfloat16_is_float16() -> Subject:
     """It gives bfloat16 the format of float16."""
@@ -110,6 +121,12 @@ def says_a_mask_that_covers_nothing() -> Subject:
         return {**record, "mask": mask}
 
     return records(change)
+
+
+@mutant("buffer_and_record_agree", twin=arrays)
+def says_read_only_of_a_writable_buffer() -> Subject:
+    """It says in its record that memory is read-only, of which it gives a writable buffer."""
+    return arrays(lambda record: {**record, "data": (record["data"][0], True)})
 
 
 @mutant("descr_says_what_typestr_says", twin=records)

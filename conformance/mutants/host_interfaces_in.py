@@ -29,7 +29,18 @@ def _one_axis(consumer: HostConsumer, x: Any) -> Array:
     return HostConsumer.take_buffer(consumer, x)
 
 
+def _no_buffer(_: HostConsumer, __: Any) -> Array:
+    """Refuse every buffer."""
+    raise BufferError("no buffers")
+
+
 @mutant("plain_buffers_are_taken", twin=honest_host_consumer)
+def refuses_buffers() -> Subject:
+    """It refuses every buffer."""
+    return host_consumer(take_buffer=_no_buffer)
+
+
+@mutant("every_plain_buffer_is_taken", twin=honest_host_consumer)
 def takes_buffers_of_one_axis() -> Subject:
     """It refuses buffers of more axes than one."""
     return host_consumer(take_buffer=_one_axis)

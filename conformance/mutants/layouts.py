@@ -73,15 +73,22 @@ def negative_extents() -> Subject:
     return producer_of(Slicing)
 
 
+def _cut_extents(opened: Opened, x: Honest) -> None:
+    """Cut extents to 32 bits."""
+    if max(x.shape, default=0) >= 2**32:
+        opened.tensor.shape = vector(tuple(extent % 2**32 for extent in x.shape))
+
+
 @mutant("sizes_of_repeated_elements_fit", twin=honest_producer)
 def extents_of_32_bits() -> Subject:
     """Extents are cut to 32 bits."""
+    return patched(_cut_extents)
 
-    def patch(opened: Opened, x: Honest) -> None:
-        if max(x.shape, default=0) >= 2**32:
-            opened.tensor.shape = vector(tuple(extent % 2**32 for extent in x.shape))
 
-    return patched(patch)
+@mutant("sizes_of_repeated_elements_fit", twin=honest_producer)
+def extents_of_32_bits_with_a_version() -> Subject:
+    """Extents are cut to 32 bits in the versioned struct."""
+    return patched(_cut_extents, when=asks_version)
 
 
 # ------------------------------------------------------------------ strides

@@ -169,6 +169,39 @@ def vectors_that_are_kept() -> Subject:
     return patched(patch)
 
 
+@mutant("structs_are_freed", twin=honest_producer)
+def structs_that_are_kept() -> Subject:
+    """A block of malloc as large as the struct is never freed."""
+
+    def patch(*_: object) -> None:
+        ctypes.CDLL(None).malloc(ctypes.c_size_t(ctypes.sizeof(DLManagedTensorVersioned)))
+
+    return patched(patch)
+
+
+@mutant("structs_are_freed", twin=honest_producer)
+def small_blocks_that_are_kept() -> Subject:
+    """A block of CPython's own allocator, which malloc does not see, is never freed."""
+    return patched(lambda *_: _immortal.append(bytes(bytearray(64))))
+
+
+@mutant("refused_exports_keep_nothing", twin=honest_producer)
+def refusals_that_keep_a_small_block() -> Subject:
+    """The message of a refused stream is never freed."""
+
+    class Noting(Honest):
+        """An array that keeps what it says."""
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            try:
+                return super().__dlpack__(**keywords)
+            except ValueError as error:
+                _immortal.append(f"{error}, and this is told to nobody")
+                raise
+
+    return producer_of(Noting)
+
+
 @mutant("refused_exports_keep_nothing", twin=honest_producer)
 def refusals_that_keep_a_reference() -> Subject:
     """A reference to the array is taken before the arguments are looked at."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from ._honest_producer import Honest, honest_producer, producer_of
+from ._honest_producer import Honest, asks_version, honest_producer, producer_of
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -223,6 +223,22 @@ def _taking_streams(takes: Any) -> Subject:
 def streams_ignored() -> Subject:
     """A stream is ignored."""
     return _taking_streams(lambda stream: isinstance(stream, int) and stream != -1)
+
+
+@mutant("host_memory_takes_no_stream", "host_memory_takes_no_stream_minus_1", "streams_are_ints",
+        twin=honest_producer)  # fmt: skip
+def streams_ignored_without_legacy() -> Subject:
+    """There is no legacy struct, and with a version every stream is ignored."""
+
+    class Modern(Honest):
+        """An array that wants to be asked for a version."""
+
+        def __dlpack__(self, *, stream: Any = None, **keywords: Any) -> Any:
+            if not asks_version(keywords):
+                raise BufferError("ask with max_version")
+            return super().__dlpack__(stream=stream and None, **keywords)
+
+    return producer_of(Modern)
 
 
 @mutant("host_memory_takes_no_stream_minus_1", twin=honest_producer)

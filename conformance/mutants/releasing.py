@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensorVersioned
 
-from ._honest_producer import Honest, asks_version, honest_producer, patched, producer_of
+from ._honest_producer import (
+    Honest,
+    asks_version,
+    honest_producer,
+    patched,
+    producer_of,
+    vector,
+)
 from .lifetime import address_of, standing_on, with_destructor
 from .model import mutant
 
@@ -78,9 +85,26 @@ def deleters_that_take_no_gil() -> Subject:
     return _owned_by(_owner)
 
 
-@mutant("exports_end_on_other_threads", twin=honest_producer)
-def tensors_tied_to_their_thread() -> Subject:
-    """A tensor aborts the process when it is released on another thread than it was made on."""
+@mutant("deleters_run_without_the_gil", twin=honest_producer)
+def references_given_back_without_the_gil() -> Subject:
+    """The deleter takes no GIL, and gives back one of several references: nothing dies of it."""
+    release = address_of(capsules.python_function("PyBuffer_Release", None, ctypes.c_void_p))
+
+    def patch(opened: Opened, x: Honest) -> Any:
+        destructor = capsules.capsule_destructor(opened.capsule)
+        struct = DLManagedTensorVersioned.from_buffer_copy(opened.managed)
+        struct.dl_tensor.shape = vector(opened.shape or ())
+        struct.dl_tensor.strides = vector(opened.strides or ())
+        capsules.increase_reference(x.array)
+        struct.manager_ctx, struct.deleter = id(x.array), release
+        _immortal.append(struct)
+        return capsules.new_capsule(ctypes.addressof(struct), capsules.VERSIONED, destructor)
+
+    return patched(patch, when=asks_version)
+
+
+def _tied(on_another: Callable[[], object]) -> Subject:
+    """Return a producer whose tensors do something when another thread releases them."""
 
     class Tied(Honest):
         """An array that insists on its thread."""
@@ -91,12 +115,45 @@ def tensors_tied_to_their_thread() -> Subject:
 
             def leave() -> None:
                 if threading.get_ident() != home:
-                    os.abort()
+                    on_another()
 
             tied = Honest(standing_on(self.array, leave), self.element)
             return tied.capsule(versioned=versioned, copy=copy)
 
     return producer_of(Tied)
+
+
+@mutant("exports_end_on_other_threads", twin=honest_producer)
+def tensors_tied_to_their_thread() -> Subject:
+    """A tensor aborts the process when it is released on another thread than it was made on."""
+    return _tied(os.abort)
+
+
+@mutant("exports_end_on_other_threads", twin=honest_producer)
+def tensors_that_complain_on_other_threads() -> Subject:
+    """A tensor raises, where nobody catches it, when another thread releases it."""
+
+    def complain() -> None:
+        raise RuntimeError("this is not the thread that made me")
+
+    return _tied(complain)
+
+
+@mutant("threads_export_one_array_at_once", twin=honest_producer)
+def exports_that_complain_on_other_threads() -> Subject:
+    """What an export leaves on another thread than the main one raises where nobody catches it."""
+
+    class Complaining:
+        """Something temporary."""
+
+        def __del__(self) -> None:
+            if threading.current_thread() is not threading.main_thread():
+                raise RuntimeError("this is not the main thread")
+
+    def patch(*_: object) -> None:
+        Complaining()
+
+    return patched(patch)
 
 
 @mutant("threads_export_one_array_at_once", twin=honest_producer)
@@ -135,6 +192,18 @@ def deleters_in_python() -> Subject:
         opened.managed.deleter = callback(opened.deleter or 0)
 
     return patched(patch)
+
+
+@mutant("exceptions_outlive_deleters", twin=honest_producer)
+def deleters_that_set_an_error() -> Subject:
+    """The deleter sets a MemoryError, whether or not there is another error already."""
+    deleter = address_of(capsules.python_function("PyErr_NoMemory", ctypes.c_void_p))
+
+    def patch(opened: Opened, _: Honest) -> None:
+        capsules.set_capsule_destructor(opened.capsule, None)  # nobody but a consumer calls it
+        opened.managed.deleter = deleter
+
+    return patched(patch, when=asks_version)
 
 
 # ------------------------------------------------------------------ the end

@@ -14,6 +14,7 @@ from ._honest_device_producer import honest_device_producer, producer_with
 from .model import mutant
 
 if TYPE_CHECKING:
+    from ..cuda import Cuda
     from ..subject import Subject
     from ..zoo.on_device import Block
 
@@ -136,6 +137,26 @@ def takes_minus_1_for_the_legacy_default() -> Subject:
         OnDevice.order(self, _LEGACY if consumer == NO_SYNC else consumer)
 
     return producer_with(order=order)
+
+
+@mutant("stream_minus_1_records_no_event", twin=honest_device_producer)
+def records_an_event_for_nobody() -> Subject:
+    """Records an event in every export, also where nobody is to wait for it."""
+
+    def order(self: OnDevice, consumer: int) -> None:
+        if consumer == NO_SYNC and self.cuda is not None and self.stream is not None:
+            _record(self.cuda, self.stream)
+        OnDevice.order(self, consumer)
+
+    return producer_with(order=order)
+
+
+def _record(cuda: Cuda, stream: int) -> None:
+    """Record an event on a stream, unless that captures."""
+    event = ctypes.c_void_p()
+    if not cuda.is_capturing(stream):
+        cuda("cuEventCreate", ctypes.byref(event), 0)
+        cuda("cuEventRecord", event, stream)
 
 
 @mutant("an_export_to_the_arrays_own_stream_needs_no_wait", twin=honest_device_producer)

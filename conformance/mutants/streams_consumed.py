@@ -6,11 +6,14 @@ Source: array API standard 2025.12, ``array.__dlpack__`` (stream); `checks.strea
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLDeviceType
 
 from ..cuda import opened
+from ._honest_consumer import decode, itemsize
 from ._honest_device_consumer import DeviceConsumer, consumer_with, honest_device_consumer
 from .model import mutant
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 _CUDA, _ROCM = DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM
 _NO_SYNC: Final = -1
+_SLOW: Final = 0.15  # [seconds]
 
 
 @mutant("producers_with_streams_are_sent_a_stream", twin=honest_device_consumer)
@@ -35,6 +39,20 @@ def leaves_out_its_default_stream() -> Subject:
         return keywords
 
     return consumer_with(keywords=keywords)
+
+
+@mutant("producers_with_streams_are_sent_a_stream", twin=honest_device_consumer)
+def loses_the_stream_of_older_producers() -> Subject:
+    """Asks without any keyword where a producer does not know all of them."""
+
+    def ask(self: DeviceConsumer, method: Any, keywords: dict[str, Any]) -> Any:
+        with self.there(self.device):
+            try:
+                return method(**keywords)
+            except TypeError:
+                return method()
+
+    return consumer_with(ask=ask)
 
 
 @mutant("stream_0_is_never_sent_to_cuda", twin=honest_device_consumer)
@@ -117,6 +135,30 @@ def asks_for_no_wait_and_reads_on_its_own() -> Subject:
         return _NO_SYNC if self.stream is None else DeviceConsumer.sent(self, device, default)
 
     return consumer_with(sent=sent)
+
+
+@mutant("elements_are_read_when_the_work_is_done", twin=honest_device_consumer)
+def asks_for_no_wait_and_is_slow_to_read() -> Subject:
+    """Orders nothing, and takes longer to read than work usually takes."""
+
+    def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
+        return _NO_SYNC if self.stream is None else DeviceConsumer.sent(self, device, default)
+
+    def read(self: DeviceConsumer, y: Array) -> list[Any]:
+        if y.said.device[0] != _CUDA:
+            return DeviceConsumer.read(self, y)
+        time.sleep(_SLOW)
+        with self.there(y.said.device):
+            cuda, size = opened(), itemsize(y.said.dtype)
+            addresses = self.addresses(y)
+            stream, target = cuda.stream(), cuda.pinned(size * len(addresses))
+            for i, address in enumerate(addresses):
+                cuda.copy(target + i * size, address, size, stream)
+            cuda.synchronize(stream)
+        data = ctypes.string_at(target, size * len(addresses))
+        return [decode(data[at : at + size], y.said.dtype) for at in range(0, len(data), size)]
+
+    return consumer_with(sent=sent, read=read)
 
 
 @mutant("an_import_does_not_block_the_host", twin=honest_device_consumer)

@@ -144,6 +144,12 @@ def a_consumer_that_moves() -> Subject:
     return _taking(lambda: os.chdir("/"))
 
 
+@mutant("take_leaves_the_process_as_it_was", twin=honest_consumer)
+def a_consumer_with_threads() -> Subject:
+    """take() starts a thread of Python each time."""
+    return _taking(lambda: threading.Thread(target=time.sleep, args=(60,), daemon=True).start())
+
+
 @mutant("take_prints_nothing", twin=honest_consumer)
 def a_consumer_that_speaks() -> Subject:
     """take() prints."""

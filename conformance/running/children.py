@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import json
 import os
 import signal
@@ -126,6 +127,7 @@ def _ending(parent: int, *, ends: bool) -> Iterator[None]:
         _flush()
     if not ends or os.getpid() != me:
         os._exit(code)
+    gc.unfreeze()  # what the nursery froze would not be let go at the end
     raise SystemExit(code)
 
 

@@ -5,21 +5,36 @@ Source: https://numpy.org/doc/stable/reference/arrays.interface.html
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 from typing import TYPE_CHECKING, Any
 
+from ..findings import CannotMakeError
 from ..subject import Subject
-from ._common import PLAIN, need_dtype, numpy_array
+from ._common import numpy_array
 from ._devices import need_device
 
 if TYPE_CHECKING:
     Shape = tuple[int, ...]
 
 
-def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
-    """Return an array."""
+def make(shape: Shape, dtype: Any, device: str, readonly: bool) -> Any:
+    """Return an array, of elements that DLPack has no words for too."""
     need_device(device, ("cpu",), "NumPy")
-    need_dtype(dtype, PLAIN, "NumPy")
-    return numpy_array(shape, dtype, readonly=readonly)
+    return numpy_array(shape, _dtype(dtype), readonly=readonly)
+
+
+def _dtype(dtype: Any) -> Any:
+    """Return an element type of NumPy's, or of ml_dtypes where that is installed."""
+    import numpy as np
+
+    try:
+        return np.dtype(dtype)
+    except TypeError as error:
+        unknown = error
+    with contextlib.suppress(ImportError, AttributeError, TypeError):
+        return np.dtype(getattr(importlib.import_module("ml_dtypes"), dtype))
+    raise CannotMakeError(f"NumPy has no {dtype}: {unknown}")
 
 
 def take(x: Any) -> Any:

@@ -100,6 +100,7 @@ def take_on(stream: int, x: Any) -> Any:
 
 def read(y: Any) -> list[Any]:
     """Return the elements."""
+    need_gpu("cpu" if y.device.is_cpu else "cuda", "Warp")
     return list(y.numpy().ravel().tolist())
 
 

@@ -53,6 +53,8 @@ Row = tuple[str, str, dict[str, Any]]
 _HUGE: Final = 2**62
 _LEAST: Final = -(2**63)
 _END: Final = 2**64
+_BEFORE_STRIDES: Final = (1, 1)
+"""The last version in which strides may be NULL; the legacy struct has no place for it."""
 
 _STRUCT_LIES: Final[tuple[Row, ...]] = (
     ("device-0", "DLP-DEV-1", {"device": (0, 0)}),
@@ -81,7 +83,11 @@ _STRUCT_LIES: Final[tuple[Row, ...]] = (
     ("elements-overflow", "DLP-SHAPE-4", {"shape": (2**32, 2**32), "strides": (0, 0)}),
     ("elements-overflow-to-6", "DLP-SHAPE-4", {"shape": (2**63 - 1, 6), "strides": (0, 0)}),
     ("bytes-overflow", "DLP-SHAPE-4", {"shape": (2**31, 2**30), "strides": (0, 0)}),
-    ("bytes-overflow-null-strides", "DLP-SHAPE-4", {"shape": (_HUGE, 1), "strides": None}),
+    (
+        "bytes-overflow-null-strides",
+        "DLP-SHAPE-4",
+        {"shape": (_HUGE, 1), "strides": None, "version": _BEFORE_STRIDES},
+    ),
     ("stride-huge", "DLP-STRIDES-2", {"strides": (_HUGE, 1)}),
     ("stride-hugely-negative", "DLP-STRIDES-2", {"strides": (-_HUGE, 1)}),
     ("stride-least", "DLP-STRIDES-2", {"strides": (_LEAST, 1)}),
@@ -263,7 +269,7 @@ _HOST_LAYOUTS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 """Arguments of `host`."""
 
 _LEGAL_LIES: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
-    ("strides-null", {"strides": None}),
+    ("strides-null", {"strides": None, "version": _BEFORE_STRIDES}),
     ("scalar-null-pointers", {"shape": None, "strides": None, "ndim": 0}),
     ("scalar-dangling-pointers", {"shape": 8, "strides": 16, "ndim": 0}),
     ("scalar-strides-null", {**_SCALAR, "strides": None}),

@@ -296,3 +296,41 @@ int allocate_complaining(
         error(context, "UserWarning", "that was a lot of memory");
     return done;
 }
+
+int allocate_without_strides(
+    const struct tensor *prototype, struct managed **out, void *context, set_error error)
+{
+    int done = allocate(prototype, out, context, error);
+    if (!done)
+        (*out)->tensor.strides = NULL;
+    return done;
+}
+
+int allocate_overlapping(
+    const struct tensor *prototype, struct managed **out, void *context, set_error error)
+{
+    int done = allocate(prototype, out, context, error);
+    if (!done && (*out)->tensor.ndim)
+        (*out)->tensor.strides[0] = 1;
+    return done;
+}
+
+int allocate_of_version_0(
+    const struct tensor *prototype, struct managed **out, void *context, set_error error)
+{
+    int done = allocate(prototype, out, context, error);
+    if (!done)
+        (*out)->version.major = (*out)->version.minor = 0;
+    return done;
+}
+
+int allocate_shouting(
+    const struct tensor *prototype, struct managed **out, void *context, set_error error)
+{
+    int done = allocate(prototype, out, context, error);
+    if (done) {
+        error(context, "BufferError", "no, really");
+        error(context, "BufferError", "not at all");
+    }
+    return done;
+}

@@ -38,6 +38,8 @@ Destructor = Literal["held", "numpy"] | None
 
 _WORD: Final = ctypes.c_uint64
 _COUNT_MASK: Final = 2**32 - 1
+_COUNTED: Final = slice(4, 8) if sys.byteorder == "little" else slice(0, 4)
+"""Bytes of the first word that are not counted in."""
 _ROOM: Final = 8  # calls that must fit before the first word carries over
 _INT64_POINTER: Final = ctypes.POINTER(ctypes.c_int64)
 
@@ -48,14 +50,28 @@ COUNTING_DELETER: Final[int] = (
 """Address of the native function that counts its calls in the first word of what it is given."""
 
 
+_STARTS: Final = (
+    0,
+    1,
+    DLPACK_VERSION[0] | DLPACK_VERSION[1] << 32,
+    0x7FFF_8000_0000,
+    0x7FFF_C000_0000,  # from here on CPython 3.14 takes an object for an immortal one
+    0x7FFF_FFFF_0000,
+)
+"""First words that structs may have, addresses among them."""
+
+
 def _check_counter() -> None:
     """Refuse an interpreter whose reference counts are not where this module looks for them."""
-    for start in (0, 1, DLPACK_VERSION[0] | DLPACK_VERSION[1] << 32, 0x7FFF_8000_0000):
+    for start in _STARTS:
         words = (_WORD * 2)(start, 0)
         for _ in range(3):
             capsules.deleter_at(COUNTING_DELETER)(ctypes.addressof(words))
         if words[:] != [start + 3, 0]:
-            raise ImportError(f"interchange.testing cannot count deleter calls on {sys.version}")
+            raise ImportError(
+                f"interchange_conformance cannot count deleter calls on {sys.version}: "
+                f"run it with CPython 3.10 to 3.13"
+            )
 
 
 _check_counter()
@@ -133,6 +149,12 @@ def _check_fit(said: Description, tensor: DLTensor) -> None:
             raise ValueError(f"{field}={meant} does not fit: the struct would say {held}")
 
 
+def _bytes_of(struct: ctypes.Structure, name: str) -> bytes:
+    """Return what a field of a struct is in memory."""
+    field = getattr(type(struct), name)
+    return ctypes.string_at(ctypes.addressof(struct) + field.offset, field.size)
+
+
 class Loan:
     """One struct that was handed out, and what became of it.
 
@@ -153,7 +175,16 @@ class Loan:
         Where it is.
     """
 
-    __slots__ = ("_capsule", "_start", "_vectors", "address", "managed", "memory", "said")
+    __slots__ = (
+        "_as_made",
+        "_capsule",
+        "_start",
+        "_vectors",
+        "address",
+        "managed",
+        "memory",
+        "said",
+    )
 
     managed: DLManagedTensor | DLManagedTensorVersioned
 
@@ -183,6 +214,7 @@ class Loan:
         self._capsule: Any = None
         self.address = ctypes.addressof(self.managed)
         self._start = self._first_word()
+        self._as_made = self._parts()
         if self._start & _COUNT_MASK > _COUNT_MASK - _ROOM:
             raise ValueError(f"the first word {self._start:#x} leaves no room to count calls")
         _loans.append(self)
@@ -190,6 +222,25 @@ class Loan:
     def _first_word(self) -> int:
         """Return what the deleter counts in."""
         return _WORD.from_address(self.address).value
+
+    def _parts(self) -> dict[str, bytes]:
+        """Return the bytes of each field and vector, but for those that the deleter counts in."""
+        tensor, parts = self.managed.dl_tensor, {}
+        for place in (self.managed, tensor):
+            for name, *_ in place._fields_:
+                parts[name] = _bytes_of(place, name)
+        del parts["dl_tensor"]
+        counted = "version" if "version" in parts else "data"
+        parts[counted] = parts[counted][_COUNTED]
+        for name, vector in zip(("*shape", "*strides"), self._vectors, strict=True):
+            parts[name] = b"" if vector is None else bytes(vector)
+        return parts
+
+    @property
+    def rewritten(self) -> list[str]:
+        """Names of the fields that are not as they were made; a star before those of a vector."""
+        now = self._parts()
+        return [name for name, made in self._as_made.items() if now[name] != made]
 
     @property
     def deleter_calls(self) -> int:

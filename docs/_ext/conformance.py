@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from interchange_conformance.registry import Check
     from sphinx.application import Sphinx
 
+_TRIED: Final = "A range of releases begins with the first that was tried."
 _MARKS: Final = {True: "yes", False: ""}
 _ASK: Final = """
 import json
@@ -55,10 +56,10 @@ def known_failures(name: str) -> str:
     name : str
         What a command line calls it.
     """
-    rows = rows_of(name)
+    rows = sorted(rows_of(name), key=_gravity)
     if not rows:
         return "Nothing is known that any check would find."
-    return table(
+    printed = table(
         ("What it does", "Releases", "Severity and rule", "Found by"),
         (
             (
@@ -67,8 +68,11 @@ def known_failures(name: str) -> str:
                 ", ".join(dict.fromkeys(_rule(check) for check in row.checks)),
                 ", ".join(map(code, row.checks)),
             )
-            for row in sorted(rows, key=_gravity)
+            for row in rows
         ),
+    )
+    return (
+        f"{printed}\n\n{_TRIED}" if any(row.releases.startswith(">") for row in rows) else printed
     )
 
 

@@ -157,7 +157,7 @@ def test_a_required_key_is_missed_by_name(key):
     assert caught.value.rule == "CAI-DICT-1"
 
 
-@pytest.mark.parametrize("value", [None, 7, "text", [], (), object(), set()], ids=repr)
+@pytest.mark.parametrize("value", [None, 7, "text", [], (), print, set()], ids=repr)
 def test_a_record_is_a_dict(value):
     """What is no mapping breaks CAI-DICT-1."""
     assert broken(value) == "CAI-DICT-1"

@@ -10,7 +10,7 @@ import pytest
 
 from interchange.abi import capsules
 
-NOT_CAPSULES = [None, 7, "dltensor", b"dltensor", object(), [], type]
+NOT_CAPSULES = [None, 7, "dltensor", b"dltensor", print, [], type]
 
 
 @pytest.fixture

@@ -317,6 +317,53 @@ def test_a_late_release_is_waited_for():
     assert source.counts == (1,)
 
 
+def test_a_second_release_is_found_though_it_comes_late(consumer):
+    """With the collection after the first one."""
+    source = host()
+
+    release = Claim(source.__dlpack__()).release
+
+    class Again:
+        def __del__(self):
+            release()
+
+    def take(_):
+        cycle = [Again(), Again()]
+        cycle.append(cycle)
+        return object()
+
+    with pytest.raises(Found, match="has run 2 times"):
+        expect_released(consumer, ways(consumer)[0], Attempt(take, source))
+
+
+def test_something_is_so_when_the_library_lets_go():
+    """It is asked for it, also where it is so before."""
+    asked = []
+    subject = Subject("late", release=lambda: asked.append(None))
+
+    assert attempts.eventually(ConsumerDoor(subject), lambda: len(asked) > 4)
+    assert attempts.eventually(ConsumerDoor(subject), lambda: True)
+    assert len(asked) == 7
+
+
+def test_something_that_is_never_so_is_not_waited_for_any_longer(consumer, monkeypatch):
+    """Than patience lasts."""
+    monkeypatch.setattr(attempts, "_PATIENCE", 0.05)
+
+    assert not attempts.eventually(consumer, lambda: False)
+
+
+def test_memory_is_shared_or_not(consumer):
+    """Whatever the offset; and it is as before afterwards."""
+    for source in (host(), host(byte_offset=64), host(strides=(-3, -1))):
+        before = source.values()
+        shared, copied = consumer.take(source), consumer.subject.take_with(source, copy=True)
+
+        assert attempts.shares(consumer, source, shared)
+        assert not attempts.shares(consumer, source, copied)
+        assert consumer.values(shared) == before
+
+
 def test_nothing_is_due_of_a_null_deleter(consumer):
     """Nobody can call it."""
     way = ways(consumer)[0]
@@ -325,3 +372,9 @@ def test_nothing_is_due_of_a_null_deleter(consumer):
     expect_released(consumer, way, Attempt(way.take, source))
 
     assert source.counts == (0,)
+
+
+def test_a_legacy_struct_is_shown_without_a_version():
+    """It has no place for it."""
+    assert show(legal()["strides-null"].make()) == "an array with strides=None, version=(1, 1)"
+    assert show(legal()["strides-null-legacy"].make()) == "an array with strides=None"

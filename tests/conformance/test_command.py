@@ -155,7 +155,7 @@ def test_a_report_that_finds_no_room_is_2(check, write_subject, tmp_path):
 def test_a_directory_that_goes_away_is_2(check, write_subject, tmp_path):
     """What was found is shown, and no half file is left."""
     (tmp_path / "reports").mkdir()
-    spec = write_subject("(HERE / 'reports').rmdir()")
+    spec = write_subject("shutil.rmtree(HERE / 'reports', ignore_errors=True)", "import shutil")
 
     code, out, err = check(spec, "--only", ITEM, "--json", tmp_path / "reports" / "report.json")
 
@@ -205,6 +205,8 @@ def test_an_entry_of_no_check_is_2(check, write_subject, known):
 
 # ---------------------------------------------------------------- what is run
 
+_PRINTS = "make_prints_nothing"
+
 
 def test_a_function_is_judged(check, tmp_path, monkeypatch):
     """Without any description."""
@@ -221,13 +223,34 @@ def test_a_function_is_judged(check, tmp_path, monkeypatch):
 
 def test_the_first_failure_may_be_the_last(check, write_subject, tmp_path):
     """With --fail-fast, for subjects, too."""
-    bad, sound = write_subject("os._exit(1)"), write_subject()
+    bad, sound = write_subject("print('made')"), write_subject()
 
-    check(bad, sound, "--only", "subject", "--fail-fast", "-j", "1", "--json", tmp_path / "report")
+    check(bad, sound, "--only", _PRINTS, "--fail-fast", "-j", "1", "--json", tmp_path / "report")
 
     report = json.loads((tmp_path / "report").read_text())
     assert [subject["spec"] for subject in report["subjects"]] == [bad]
     assert len(report["subjects"][0]["results"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("in_make", "words"),
+    [
+        ("os._exit(3)", "the process was ended"),
+        ("raise SystemExit(3)", "SystemExit(3) was raised"),
+        ("os.kill(os.getpid(), 11)", "SIGSEGV"),
+        ("raise KeyError('no')", "KeyError"),
+        ("shape = (7,)", "was asked for the shape (2, 3)"),
+    ],
+    ids=["ends", "exits", "crashes", "raises", "other-shape"],
+)
+def test_a_make_that_is_of_no_use_is_the_verdict(check, write_subject, in_make, words):
+    """Nothing else is said of the library, and the next subject is judged."""
+    code, out, _ = check(write_subject(in_make), write_subject(), "--only", _PRINTS)
+
+    assert code == 1
+    assert "could not be judged" in out
+    assert words in out
+    assert "1 pass" in out
 
 
 def test_a_subject_is_judged_once(check, write_subject):

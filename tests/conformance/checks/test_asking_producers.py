@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 from interchange_conformance.checks import _exports
-from interchange_conformance.checks._memory import BLOCK, allocated, kept, meter_for, resident
+from interchange_conformance.checks._memory import (
+    BLOCK,
+    allocated,
+    blocks,
+    kept,
+    least_kept,
+    meter_for,
+    resident,
+)
 from interchange_conformance.doors import ProducerDoor
 from interchange_conformance.findings import CannotMakeError, NotApplicable
 from interchange_conformance.mutants._honest_producer import honest_constants, honest_producer
@@ -137,6 +145,59 @@ def test_the_newest_struct_of_an_old_library_is_the_legacy_one(door):
     assert _exports.newest(door, old).name == b"dltensor"
 
 
+# ------------------------------------------------------------------ what a refusal says
+
+
+def modern(x):
+    """Return an array that is exported to those who ask with a version, as `x`."""
+
+    def answer(*, max_version=None, **keywords):
+        if max_version is None:
+            raise BufferError("ask with max_version")
+        return x.__dlpack__(max_version=max_version, **keywords)
+
+    return Answering(answer)
+
+
+def test_there_are_two_ways_out_of_an_honest_array(door):
+    """One for each struct."""
+    assert _exports.ways_out(door, door.make()) == [{}, {"max_version": (1, 3)}]
+
+
+def test_a_way_that_is_refused_is_none(door):
+    """What is refused there is not refused because of what else is asked."""
+    assert _exports.ways_out(door, modern(door.make())) == [{"max_version": (1, 3)}]
+
+
+def test_a_way_that_is_not_known_is_none(door):
+    """A library older than max_version has the other."""
+    x = door.make()
+    old = Answering(lambda *, stream=None: x.__dlpack__(stream=stream))
+
+    assert _exports.ways_out(door, old) == [{}]
+
+
+def test_where_there_is_no_way_out_checks_of_refusals_do_not_apply(door):
+    """Everything is refused there."""
+    with pytest.raises(NotApplicable, match="whatever is asked"):
+        _exports.ways_out(door, Answering(raising(BufferError("no"))))
+
+
+def test_memory_elsewhere_is_not_judged_as_host_memory(door):
+    """It may have streams, for example."""
+    with pytest.raises(NotApplicable, match=r"device \(1, 0\)"):
+        _exports.ways_out(door, door.make(), kind=13)
+
+
+def test_a_struct_that_plain_arrays_never_leave_as_is_not_judged(door):
+    """Nothing that is refused there is refused for what it is."""
+    modern_door = ProducerDoor(Subject("modern", make=lambda *_: modern(door.make())))
+
+    _exports.require_way(modern_door, "versioned")
+    with pytest.raises(NotApplicable, match="plain arrays, too"):
+        _exports.require_way(modern_door, "legacy")
+
+
 # ------------------------------------------------------------------ arrays
 
 
@@ -194,6 +255,49 @@ def test_a_library_whose_memory_nobody_sees_is_not_measured(door):
 
     with pytest.raises(NotApplicable, match="neither"):
         meter_for(ProducerDoor(subject))
+
+
+def test_memory_that_is_given_back_late_is_measured_all_the_same(door):
+    """A library's own threads may do it, when they come to it."""
+    late = [[bytearray(2**23)] for _ in range(2)]
+
+    def release():
+        if late:
+            late.pop()
+
+    def make(*asked):
+        x = door.subject.make(*asked)
+        if late:
+            late[-1].clear()  # as much as is taken, and more, comes back
+        return x
+
+    assert meter_for(ProducerDoor(Subject("late", make=make, release=release))) in {
+        allocated,
+        resident,
+    }
+
+
+def test_small_blocks_of_python_are_counted(door):
+    """malloc does not see them."""
+    keeping = []
+
+    def act():
+        keeping.extend(bytes(bytearray(64)) for _ in range(100))
+
+    _, count = least_kept(door, (allocated, blocks), act)
+
+    assert 95 < count < 110
+
+
+def test_what_comes_once_is_not_kept(door):
+    """The quieter of two spans counts: others in the process allocate, too."""
+    keeping = []
+
+    def act():
+        if len(keeping) < 15:
+            keeping.append(bytearray(2**18))
+
+    assert least_kept(door, (allocated,), act)[0] < 2**12
 
 
 @pytest.mark.parametrize("size", [0, 2**18])

@@ -42,18 +42,16 @@ def test_a_mutant_is_caught_without_the_detector(found, cuda_driver):
         name: items
         for name, items in found["mutants"].items()
         if not CAUGHT.intersection(status for status, _ in items.values())
-        and not (cuda_driver == "real" and _is_spared(items))
+        and not (cuda_driver == "real" and any(map(_is_spared, items.values())))
     }
 
     assert escaped == {}
 
 
-def _is_spared(items):
-    """Whether each item says that it needs the emulated driver, or a second device."""
-    return all(
-        status == "not-applicable" and any(words in evidence for words in SPARED)
-        for status, evidence in items.values()
-    )
+def _is_spared(ending):
+    """Whether an item says that it needs the emulated driver, or a second device."""
+    status, evidence = ending
+    return status == "not-applicable" and any(words in evidence for words in SPARED)
 
 
 @pytest.mark.slow
@@ -64,7 +62,7 @@ def test_a_twin_fails_nothing(found, cuda_driver):
     failing = {
         item: ending
         for item, ending in found["twins"].items()
-        if ending[0] != "pass" and not (cuda_driver == "real" and _is_spared({item: ending}))
+        if ending[0] != "pass" and not (cuda_driver == "real" and _is_spared(ending))
     }
 
     assert failing == {}

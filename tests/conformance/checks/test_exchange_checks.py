@@ -99,6 +99,22 @@ def test_what_an_allocator_says_is_heard(allocator, element, found):
     assert (made.code, made.kind) == found
 
 
+@pytest.mark.parametrize(
+    ("kinds", "calls"),
+    [
+        ("MemoryError", 1),
+        ("MemoryErrorMemoryError", 2),
+        ("BufferErrorBufferErrorBufferError", 3),
+        ("ValueErrorUserWarning", 2),
+        ("UnicodeDecodeError", 1),
+        ("somebody's own error", 1),
+    ],
+)
+def test_calls_that_added_up_are_counted(kinds, calls):
+    """By the names of Python's errors."""
+    assert _exchange.calls_in(kinds) == calls
+
+
 def test_no_allocator_is_not_called():
     """NULL is another check's to find."""
     with pytest.raises(NotApplicable, match="NULL"):

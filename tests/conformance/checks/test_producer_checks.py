@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import sys
 
 import numpy as np
 import pytest
+from interchange_conformance.checks import host_interfaces, releasing
 from interchange_conformance.checks._views import LINE, TABLE, VIEWS
 from interchange_conformance.checks.element_types import ELEMENT_TYPES
 
@@ -65,13 +68,15 @@ ANY_STREAM = {
     "streams_are_ints",
 }
 OLD = {"keywords_of_the_standard_are_taken"}
+KEPT = {"structs_are_freed"}  # the zoo keeps a record of each loan
+RECORDED = KEPT | {"refused_exports_keep_nothing"}  # and of each request
 ODD = {
-    "modern": LENIENT | ANY_STREAM,
-    "keywords": LENIENT | ANY_STREAM | {"unknown_keywords_raise_type_error"},
-    "stream": OLD | ANY_STREAM,
-    "opaque": OLD | ANY_STREAM,
-    "none": OLD,
-    "deviceless": LENIENT | ANY_STREAM | {"arrays_have_both_methods"},
+    "modern": LENIENT | ANY_STREAM | RECORDED,
+    "keywords": LENIENT | ANY_STREAM | RECORDED | {"unknown_keywords_raise_type_error"},
+    "stream": OLD | ANY_STREAM | KEPT,
+    "opaque": OLD | ANY_STREAM | KEPT,
+    "none": OLD | KEPT,
+    "deviceless": LENIENT | ANY_STREAM | RECORDED | {"arrays_have_both_methods"},
     "speechless": {"arrays_have_both_methods", "arrays_speak_a_protocol"},
 }
 """Kind of the zoo -> the checks that it fails, and nothing that it is thrown out for."""
@@ -108,7 +113,7 @@ def test_an_odd_producer_fails_for_what_it_does_and_for_nothing_else(run_isolate
         (
             "torch",
             "torch",
-            "lazy_values_are_applied_or_refused[imaginary-part-of-conjugated]",
+            "lazy_values_are_applied_or_refused[versioned-imaginary-part-of-conjugated]",
             "(-2.0,) is due",
         ),
         ("warp", "warp", "shared_prototypes_are_left_alone", "PyCapsule_New"),
@@ -124,7 +129,163 @@ def test_known_deviations_are_found(need, run_isolated, library, subject, item, 
     assert words in evidence
 
 
+@pytest.mark.parametrize(
+    "check",
+    [
+        "elements_in_foreign_byte_order_stay[versioned-int32]",
+        "elements_that_are_no_numbers_stay[versioned-objects]",
+        "elements_that_are_no_numbers_stay[legacy-records]",
+        "element_types_are_refused_with_buffer_error[versioned-times]",
+    ],
+)
+def test_a_shipped_subject_makes_what_dlpack_has_no_words_for(run_isolated, check):
+    """Else those checks would judge nobody: NumPy has such elements, and keeps them."""
+    printed = run_isolated(SHIPPED, "numpy", check, warnings="default")
+
+    assert json.loads(printed.splitlines()[-1])[0] == "pass"
+
+
+# ------------------------------------------------------------------ who refuses everything
+
+VERSIONED_ONLY = """
+import json
+from interchange_conformance.mutants._honest_producer import Honest, asks_version, producer_of
+from interchange_conformance.registry import load_checks
+from interchange_conformance.running.execution import execute
+
+class Modern(Honest):
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if not asks_version({"max_version": max_version}):
+            raise BufferError("ask with max_version")
+        return super().__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+found = {}
+for check in load_checks().values():
+    if check.role == "producer" and check.on == "host" and not check.fresh:
+        for item in check.items():
+            found[item] = execute(item, producer_of(Modern))
+print(json.dumps(found))
+"""
+
+
+def test_who_has_dropped_the_legacy_struct_breaks_nothing(run_isolated):
+    """It is allowed to; and where it refuses everything, refusals prove nothing."""
+    found = json.loads(run_isolated(VERSIONED_ONLY, warnings="default"))
+    bad = {item: end for item, end in found.items() if end[0] not in {"pass", "not-applicable"}}
+
+    assert bad == {}
+    assert found["elements_that_are_no_numbers_stay[legacy-objects]"][0] == "not-applicable"
+    assert found["elements_that_are_no_numbers_stay[versioned-objects]"][0] == "pass"
+    assert found["devices_out_of_reach_raise_buffer_error[legacy-cuda]"][0] == "not-applicable"
+    assert found["host_memory_takes_no_stream[1]"][0] == "pass"
+
+
+ALLOWED = """
+import json, sys
+from interchange_conformance.mutants._honest_producer import Honest, patched, producer_of
+from interchange_conformance.registry import load_checks
+from interchange_conformance.running.execution import execute
+
+class Unshared(Honest):
+    def __dlpack__(self, *, copy=None, **keywords):
+        if copy is False:
+            raise ValueError("the memory is compressed")
+        return super().__dlpack__(copy=True, **keywords)
+
+class Metal(Honest):
+    def __dlpack__(self, *, stream=None, **keywords):
+        return super().__dlpack__(**keywords)
+
+class Wrapping(Honest):
+    def __getitem__(self, index):
+        if isinstance(index, slice) and index.start is not None and index.start >= 12:
+            index = slice(index.start - 12, None)
+        return super().__getitem__(index)
+
+def to_metal(opened, x):
+    opened.tensor.device.device_type = 8
+
+subjects = {
+    "unshared": producer_of(Unshared),
+    "metal": patched(to_metal, kind=Metal),
+    "wrapping": producer_of(Wrapping),
+}
+load_checks()
+print(json.dumps(execute(sys.argv[2], subjects[sys.argv[1]])))
+"""
+
+
+@pytest.mark.parametrize(
+    ("subject", "item"),
+    [
+        ("unshared", "memory_is_shared_if_it_can_be[versioned]"),
+        ("metal", "host_memory_takes_no_stream[1]"),
+        ("metal", "streams_are_ints[text]"),
+        ("wrapping", "empty_slices_have_extent_0[beyond-the-end]"),
+    ],
+)
+def test_a_rule_is_not_stretched(run_isolated, subject, item):
+    """Other classes of errors, other devices and slices out of bounds are not its matter."""
+    status, evidence = json.loads(run_isolated(ALLOWED, subject, item, warnings="default"))
+
+    assert status == "not-applicable", evidence
+
+
+# ------------------------------------------------------------------ threads
+
+
+def test_what_a_thread_ends_with_is_a_complaint():
+    """And what a finaliser raises, where nobody can catch it."""
+
+    class Complaining:
+        def __del__(self):
+            raise RuntimeError("from a finaliser")
+
+    def work():
+        Complaining()
+        raise ValueError("from the thread")
+
+    with releasing._complaints() as found:
+        releasing._run([releasing.threading.Thread(target=work)])
+
+    assert len(found) == 2
+    assert "from a finaliser" in found[0]
+    assert "from the thread" in found[1]
+
+
+def test_the_hooks_are_put_back():
+    """They are the process's, and a check borrows them."""
+    before = sys.unraisablehook
+
+    with pytest.raises(KeyError), releasing._complaints():
+        raise KeyError
+
+    assert sys.unraisablehook is before
+
+
+def test_what_everybody_refers_to_is_no_part_of_an_array():
+    """The reference counts of None and of small numbers change for many reasons."""
+    x = type("Array", (), {})()
+    x.memory, x.nothing, x.count, x.kind = bytearray(4), None, 3, int
+
+    parts = releasing._parts(x)
+
+    assert parts == [x, x.memory]
+
+
 # ------------------------------------------------------------------ tables
+
+
+@pytest.mark.parametrize(
+    ("order", "letters", "size"),
+    [("@", "l", ctypes.sizeof(ctypes.c_long)), ("<", "l", 4), ("=", "q", 8), ("@", "Zd", 16),
+     ("<", "n", None), ("@", "", 0)],
+)  # fmt: skip
+def test_the_size_of_a_format_is_what_pep_3118_says(order, letters, size):
+    """Native or standard, and none where there is no such format."""
+    assert host_interfaces._size(order, letters) == size
 
 
 @pytest.mark.parametrize("name", ELEMENT_TYPES)

@@ -11,7 +11,7 @@ RUN = """
 import json, sys
 from interchange_conformance.running.execution import execute
 from interchange_conformance.running.loading import load_subject
-from interchange_conformance.checks import devices, stream_values, streams
+from interchange_conformance.checks import cai_out, devices, stream_values, streams
 item, spec, text = sys.argv[1:]
 if text:
     exec(text)
@@ -176,3 +176,60 @@ def test_cuda_core_is_found_to_insert_no_wait(verdict, spec):
     assert status == "fail"
     assert "read after write (RAW)" in evidence
     assert VARIABLE not in evidence
+
+
+RECORDED = """
+class Array(OnDevice):
+    @property
+    def __cuda_array_interface__(self):
+        return {"shape": self.shape, "typestr": "<f8", "data": (self.block.address, False),
+                "strides": STRIDES, "version": 2}
+
+    def normal_stream(self, stream):
+        if stream == 1:
+            raise BufferError("streams are not supported")
+        return super().normal_stream(stream)
+
+    def capsule(self, block, copied, max_version):
+        from interchange_conformance.opening import Opened
+        capsule = super().capsule(block, copied, None)
+        Opened(capsule).tensor.strides = None
+        return capsule
+
+subject = Subject("recorded", make=make)
+"""
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize(
+    ("strides", "expected"), [("None", "pass"), ("(48, 8)", "pass"), ("(8, 32)", "fail")]
+)
+def test_strides_that_are_null_are_those_of_c_order(verdict, strides, expected):
+    """In a record as in a legacy capsule, of a producer that takes no stream."""
+    text = BASE + f"STRIDES = {strides}\n" + RECORDED
+
+    status, _ = verdict("records_agree_with_capsules[writable]", text)
+
+    assert status == expected
+
+
+REFUSING_NUMBERS = """
+class Array(OnDevice):
+    def refusal(self, target):
+        return ERROR(f"no device {target}")
+
+subject = Subject("refuses", make=make)
+"""
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize(
+    ("error", "expected"), [("ValueError", "pass"), ("BufferError", "pass"), ("KeyError", "fail")]
+)
+def test_a_number_that_no_device_has_may_be_a_wrong_value(verdict, error, expected):
+    """It is one in itself, whatever memory was asked for."""
+    text = BASE + f"ERROR = {error}\n" + REFUSING_NUMBERS
+
+    status, _ = verdict("a_device_number_that_is_not_there_is_refused", text)
+
+    assert status == expected

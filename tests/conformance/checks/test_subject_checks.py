@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+import warnings
 
 import pytest
 from interchange_conformance.checks.subject import _changed, _handled_signals, _printed
@@ -120,6 +122,33 @@ def test_an_error_gives_the_streams_back(capfd):
 
     os.write(1, b"later\n")
     assert capfd.readouterr().out == "later\n"
+
+
+def test_warnings_and_logs_are_no_output():
+    """A program decides what becomes of them."""
+
+    def act():
+        warnings.warn("legacy", UserWarning, stacklevel=1)
+        logging.getLogger("a library").warning("legacy")
+
+    found = _printed(act)
+
+    assert found == ""
+
+
+def test_what_is_set_up_once_is_no_change():
+    """A library may have its threads from the first import on."""
+    names = []
+
+    def take(x):
+        if not names:
+            names.append(os.environ.setdefault("TAKEN_ARRAYS", "yes"))
+        return x
+
+    ended = execute("take_leaves_the_process_as_it_was[environment]", Subject("mine", take=take))
+    os.environ.pop("TAKEN_ARRAYS")
+
+    assert ended == ("pass", "")
 
 
 def test_a_change_is_told():

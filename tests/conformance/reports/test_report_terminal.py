@@ -33,9 +33,11 @@ def test_a_line_per_subject(report: Report, catalogue: Catalogue) -> None:
 
 def test_the_last_line_sums_up(report: Report, catalogue: Catalogue) -> None:
     """How many there were, and on what."""
+    count = sum(len(subject.judged) for subject in report.subjects)
+
     assert as_text(report, catalogue).splitlines()[-1] == (
-        "4306 items, 12 unexpected; interchange 0.1.0, Python 3.11.9 on Linux x86_64, "
-        "CUDA driver: emulated"
+        f"{count} items, {report.unexpected} unexpected; interchange 0.1.0, "
+        "Python 3.11.9 on Linux x86_64, CUDA driver: emulated"
     )
 
 

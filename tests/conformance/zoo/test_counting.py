@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+from interchange_conformance.zoo import structs
 
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensorVersioned
@@ -41,6 +42,36 @@ def test_each_struct_counts_for_itself(generation):
 
     assert source.counts == (0, 2, 1)
     assert source.alive == 1
+
+
+@GENERATIONS
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("deleter", None), ("manager_ctx", 4096), ("ndim", 1), ("byte_offset", 4), ("*strides", 7)],
+)
+def test_what_is_written_into_a_struct_is_told(generation, field, value):
+    """By the name of the field; what the deleter writes is not."""
+    source = host().but(generation=generation)
+    Claim(source.__dlpack__()).release()
+    loan = source.loans[0]
+    before = loan.rewritten
+    if field == "*strides":
+        loan.managed.dl_tensor.strides[0] = value
+    else:
+        place = loan.managed if hasattr(loan.managed, field) else loan.managed.dl_tensor
+        setattr(place, field, value)
+
+    assert (before, loan.rewritten) == ([], [field])
+
+
+def test_an_interpreter_that_does_not_count_is_refused(monkeypatch):
+    """As CPython 3.14 does not from a certain number on, which data may have."""
+    nothing = capsules.python_function("PyErr_CheckSignals", None, ctypes.c_void_p)
+    address = ctypes.cast(nothing, ctypes.c_void_p).value
+    monkeypatch.setattr(structs, "COUNTING_DELETER", address)
+
+    with pytest.raises(ImportError, match="interchange_conformance cannot count"):
+        structs._check_counter()
 
 
 @GENERATIONS

@@ -17,7 +17,14 @@ from interchange_conformance.mutants.model import MUTANTS
 from interchange_conformance.registry import CHECKS
 from interchange_conformance.running.execution import execute
 
-MODULES = ("stream_values", "streams", "streams_consumed", "devices", "devices_consumed")
+MODULES = (
+    "stream_values",
+    "streams",
+    "streams_consumed",
+    "devices",
+    "devices_consumed",
+    "device_lifetime",
+)
 
 
 def ending(item, make):

@@ -1,0 +1,111 @@
+"""The files of known failures are about libraries, checks and cases that there are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from interchange_conformance import expectations
+from interchange_conformance.findings import Verdict
+from interchange_conformance.registry import load_checks
+from interchange_conformance.running.loading import shipped
+
+FILES = sorted(Path(expectations.__file__).with_name("expected").glob("*.toml"))
+SPECS = {module.rpartition(".")[2]: spec for spec, module in shipped().items()}
+
+every_file = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+
+
+def _items():
+    """Return every item that there is."""
+    return [item for check in load_checks().values() for item in check.items()]
+
+
+def test_every_file_is_of_a_description():
+    """None is left over from a library that is judged no more."""
+    assert [file.stem for file in FILES if file.stem not in SPECS] == []
+
+
+@every_file
+def test_every_entry_speaks_of_a_check_that_there_is(file):
+    """With wildcards only where they match."""
+    items = _items()
+
+    idle = [one.check for one in expectations.read(file) if not any(map(one.is_of, items))]
+
+    assert idle == []
+
+
+@every_file
+def test_no_item_has_two_entries_for_one_run(file):
+    """Which of two would count is not for the order of a file to say."""
+    entries = expectations.read(file)
+    twice = [
+        item
+        for item in _items()
+        if (found := [one for one in entries if one.is_of(item)])
+        and len({(one.releases, one.python, one.drivers) for one in found}) < len(found)
+    ]
+
+    assert twice == []
+
+
+@every_file
+def test_reasons_are_sentences_of_their_own(file):
+    """What the library does, without a full stop, and in the present tense of a third person."""
+    reasons = {one.reason for one in expectations.read(file)}
+
+    assert [
+        text for text in reasons if not re.match(r"[a-z]+s [^.]", text) or text[-1] == "."
+    ] == []
+
+
+@every_file
+def test_entries_say_how_it_ends(file):
+    """A crash is not taken for a failed check, nor the other way round."""
+    entries = expectations.read(file)
+
+    assert [one.check for one in entries if len(one.statuses) > 2] == []
+    assert [one.check for one in entries if "broken-subject" in one.statuses] == []
+
+
+# ---------------------------------------------------------------- what happens now and then
+
+
+ENTRY = '[[failure]]\ncheck = "exports_are_capsules"\nreason = "does so now and then"\n'
+
+
+def _expected(tmp_path, text):
+    """Return the known failures of a file with an entry."""
+    file = tmp_path / "known.toml"
+    file.write_text(ENTRY + text, encoding="utf-8")
+    return expectations.Expected(expectations.read(file), "1.0", "none")
+
+
+@pytest.mark.parametrize(
+    ("more", "standing"),
+    [("sometimes = true", "as-expected"), ("sometimes = false", "unexpected-pass")],
+)
+def test_a_pass_of_what_fails_sometimes_is_as_expected(tmp_path, more, standing):
+    """Else it is the sign of a fix."""
+    expected = _expected(tmp_path, more)
+
+    judged = expected.judge(Verdict("a library", "exports_are_capsules", "pass"))
+
+    assert (judged.standing, judged.reason == "") == (standing, standing == "as-expected")
+
+
+def test_a_failure_of_what_fails_sometimes_is_as_expected(tmp_path):
+    """With its reason."""
+    expected = _expected(tmp_path, "sometimes = true")
+
+    judged = expected.judge(Verdict("a library", "exports_are_capsules", "fail"))
+
+    assert (judged.standing, judged.reason) == ("as-expected", "does so now and then")
+
+
+def test_sometimes_is_true_or_false(tmp_path):
+    """A word is a mistake."""
+    with pytest.raises(expectations.ExpectationsError, match="sometimes is 'often'"):
+        _expected(tmp_path, 'sometimes = "often"')
