@@ -17,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange_conformance import expectations, subjects
+from interchange_conformance.mutants import load_mutants
 from interchange_conformance.registry import SEVERITIES, load_checks
 from tables import code, sentence, table
 
@@ -166,7 +167,27 @@ def hooks_in_words(name: str) -> str:
 # ---------------------------------------------------------------- directives
 
 
+# ---------------------------------------------------------------- mutants
+
+
+def mutant_table() -> str:
+    """Return which check is there for which mutant; the kit's own tests see that it catches it."""
+    checks = load_checks()
+    made: dict[str, list[str]] = {}
+    for mutant in load_mutants().values():
+        made.setdefault(mutant.check, []).append(sentence(mutant.breaks))
+    return table(
+        ("Rule", "Check", "Mutants that it catches"),
+        (
+            (code(check.rule), code(check.name), " ".join(made[check.name]))
+            for check in sorted(checks.values(), key=lambda one: one.rule)
+            if check.name in made
+        ),
+    )
+
+
 DIRECTIVES: Final[dict[str, Any]] = {
+    "mutant-table": mutant_table,
     "known-failures": known_failures,
     "described-subjects": described_subjects,
     "described-hooks": hooks_in_words,

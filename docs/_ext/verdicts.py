@@ -1,7 +1,7 @@
-"""Writes the verdicts, the mutants and the picture of the page on conformance: all of a real run.
+"""Writes the verdicts and the picture of the page on conformance, both of a real run.
 
-Source: interchange.  ``python docs/_ext/verdicts.py`` takes some minutes.  Each file begins with a
-fingerprint of what it was made from, by which a test sees when it is stale.
+Source: interchange.  ``python docs/_ext/verdicts.py`` takes some minutes.  The verdicts begin
+with a fingerprint of what they were made from, by which a test sees when they are stale.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Final
 
 from interchange_conformance import expectations
-from interchange_conformance.mutants import load_mutants
 from interchange_conformance.registry import load_checks
 from interchange_conformance.running.loading import shipped
 
 DOCS: Final = Path(__file__).parents[1]
 VERDICTS: Final = DOCS / "_generated" / "conformance.md"
-MUTANTS: Final = DOCS / "_generated" / "mutants.md"
 PICTURE: Final = DOCS / "_static" / "conformance.png"
 JUDGED: Final = (
     "numpy", "array-api-strict", "torch", "jax", "pyarrow", "tvm-ffi", "cuda-core",
@@ -49,12 +47,6 @@ def fingerprint_of_verdicts() -> str:
     return _digest([checks, known])
 
 
-def fingerprint_of_mutants() -> str:
-    """Return a digest of all checks and mutants, by name."""
-    mutants = [[one.name, one.check, one.breaks] for one in load_mutants().values()]
-    return _digest([sorted(load_checks()), mutants])
-
-
 def _stamp(path: Path, fingerprint: str) -> None:
     """Put a fingerprint at the head of a file."""
     text = path.read_text(encoding="utf-8")
@@ -67,7 +59,7 @@ def _run(*command: str) -> None:
 
 
 def main() -> None:
-    """Write all three."""
+    """Write both."""
     with tempfile.TemporaryDirectory() as folder:
         report = str(Path(folder) / "report.json")
         kit = ("-m", "interchange_conformance")
@@ -75,8 +67,6 @@ def main() -> None:
         _run(*kit, "check", *JUDGED, *options)
         _stamp(VERDICTS, fingerprint_of_verdicts())
         _run(str(Path(__file__).with_name("picture.py")), report, str(PICTURE))
-    _run("-m", "interchange_conformance.mutants", "--markdown", str(MUTANTS))
-    _stamp(MUTANTS, fingerprint_of_mutants())
 
 
 if __name__ == "__main__":

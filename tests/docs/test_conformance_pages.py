@@ -1,4 +1,4 @@
-"""The pages on conformance are those of the checks, known failures and mutants there are."""
+"""The pages on conformance are those of the checks and known failures there are."""
 
 from __future__ import annotations
 
@@ -29,11 +29,6 @@ def _fingerprint(path):
 def test_the_verdicts_are_those_of_the_checks_there_are(verdicts):
     """A check or a known failure that changed since the run makes the page stale."""
     assert _fingerprint(verdicts.VERDICTS) == verdicts.fingerprint_of_verdicts(), ANEW
-
-
-def test_the_mutants_are_those_there_are(verdicts):
-    """A check or a mutant that changed since the run makes the table stale."""
-    assert _fingerprint(verdicts.MUTANTS) == verdicts.fingerprint_of_mutants(), ANEW
 
 
 def test_the_page_is_about_every_library_that_is_judged(verdicts):
