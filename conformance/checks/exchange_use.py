@@ -30,7 +30,17 @@ def _producer(*, on_instance: bool = False, **table: Any) -> Producer:
         address = make_table(**table)
     except CannotBuildError as error:
         raise NotApplicable(str(error)) from error
-    return carrying(host(), address, on_instance=on_instance)
+    return carrying(host((6,)), address, on_instance=on_instance)
+
+
+def _need_plain(consumer: ConsumerDoor) -> None:
+    """Say that nothing can be learnt of a consumer that does not take an array of one axis."""
+    try:
+        consumer.take(host((6,)))
+    except NotApplicable:
+        raise
+    except Exception as error:
+        raise NotApplicable(f"it does not take a plain array of one axis: {error!r:.200}") from error
 
 
 def _was_used(x: Producer) -> bool:
@@ -45,6 +55,7 @@ def exchange_tables_on_objects_are_not_used(consumer: ConsumerDoor) -> None:
     Ask Py_TYPE(x) for "__dlpack_c_exchange_api__": proxies hand out attributes of what they stand
     for, and have another type.
     """
+    _need_plain(consumer)
     x = _producer(on_instance=True)
     y = consumer.take(x)
     used = _was_used(x)

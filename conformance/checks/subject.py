@@ -238,9 +238,9 @@ def take_leaves_the_process_as_it_was(consumer: ConsumerDoor, case: Any) -> None
     alone, and start no threads of Python: the program that takes an array has its own. What you
     need once, such as threads that wait for work, may be set up by the first import.
     """
-    if case in _WARMING:
-        _taken(consumer)
-    found = _changed(_STATES[case], lambda: _taken(consumer))
+    arrays = [_taken(consumer)] if case in _WARMING else []
+
+    found = _changed(_STATES[case], lambda: arrays.append(_taken(consumer)))
 
     expect(not found, f"while an array was taken, {found}")
 

@@ -16,7 +16,6 @@ from typing import Final
 
 from interchange_conformance import expectations
 from interchange_conformance.registry import load_checks
-from interchange_conformance.running.loading import shipped
 
 DOCS: Final = Path(__file__).parents[1]
 VERDICTS: Final = DOCS / "_generated" / "conformance.md"
@@ -34,14 +33,14 @@ def _digest(value: object) -> str:
 
 
 def fingerprint_of_verdicts() -> str:
-    """Return a digest of all checks and of what is known to fail."""
+    """Return a digest of all checks, and of what the libraries of the page are known to fail."""
     checks = [
         [list(check.items()), check.rule, check.severity, check.claim]
         for check in load_checks().values()
     ]
     known = [
         file.read_text(encoding="utf-8")
-        for name in sorted(shipped())
+        for name in JUDGED
         if (file := expectations.shipped_file(name.replace("-", "_"))) is not None
     ]
     return _digest([checks, known])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
+import time
 import warnings
 
 import pytest
@@ -149,6 +151,18 @@ def test_what_is_set_up_once_is_no_change():
     os.environ.pop("TAKEN_ARRAYS")
 
     assert ended == ("pass", "")
+
+
+def test_what_comes_of_the_death_of_an_array_is_not_of_its_making():
+    """A library may free on a thread."""
+
+    class Array:
+        def __del__(self, start=lambda: threading.Thread(target=time.sleep, args=(0.1,)).start()):
+            start()
+
+    subject = Subject("mine", take=lambda _: Array())
+
+    assert execute("take_leaves_the_process_as_it_was[threads]", subject) == ("pass", "")
 
 
 def test_a_change_is_told():
