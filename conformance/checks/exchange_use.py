@@ -40,7 +40,7 @@ def _need_plain(consumer: ConsumerDoor) -> None:
     except NotApplicable:
         raise
     except Exception as error:
-        raise NotApplicable(f"it does not take a plain array of one axis: {error!r:.200}") from error
+        raise NotApplicable(f"it takes no plain array of one axis: {error!r:.200}") from error
 
 
 def _was_used(x: Producer) -> bool:
