@@ -291,9 +291,10 @@ class Loan:
             if self._capsule is None or sys.getrefcount(self._capsule) > _HELD_ALONE:
                 return
             name = capsules.capsule_name(self._capsule)
+            kept = capsules.capsule_destructor(self._capsule) is not None  # a consumer may clear it
             capsules.set_capsule_destructor(self._capsule, None)
             self._capsule = None
-            if self.managed.deleter and not (name or b"").startswith(b"used_"):
+            if kept and self.managed.deleter and not (name or b"").startswith(b"used_"):
                 capsules.deleter_at(self.managed.deleter)(self.address)
 
 
