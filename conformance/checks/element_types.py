@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..findings import BrokenSubjectError, NotApplicable, expect
 from ..registry import area
+from ..zoo.memory import ELEMENTS
 from ._exports import (
     answer,
     asking,
@@ -29,27 +30,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..doors import ProducerDoor
+    from ..zoo.memory import Element
 
 check = area("capsule")
 
-Element = tuple[int, int, int]
-
 ELEMENT_TYPES: Final[dict[str, Element]] = {
-    "bool": (6, 8, 1),
-    "int8": (0, 8, 1),
-    "int16": (0, 16, 1),
-    "int32": (0, 32, 1),
-    "int64": (0, 64, 1),
-    "uint8": (1, 8, 1),
-    "uint16": (1, 16, 1),
-    "uint32": (1, 32, 1),
-    "uint64": (1, 64, 1),
-    "float16": (2, 16, 1),
-    "float32": (2, 32, 1),
-    "float64": (2, 64, 1),
-    "complex64": (5, 64, 1),
-    "complex128": (5, 128, 1),
-    "bfloat16": (4, 16, 1),
+    **{
+        name: element
+        for name, element in ELEMENTS.items()
+        if element[1] >= 8 and not name.startswith("float8")
+    },
     "float8_e3m4": (7, 8, 1),
     "float8_e4m3": (8, 8, 1),
     "float8_e4m3b11fnuz": (9, 8, 1),
