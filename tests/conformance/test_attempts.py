@@ -336,8 +336,9 @@ def test_a_second_release_is_found_though_it_comes_late(consumer):
         expect_released(consumer, ways(consumer)[0], Attempt(take, source))
 
 
-def test_something_is_so_when_the_library_lets_go():
+def test_something_is_so_when_the_library_lets_go(monkeypatch):
     """It is asked for it, also where it is so before."""
+    monkeypatch.setattr(attempts, "_PATIENCE", 60.0)  # a collection is slow in a large process
     asked = []
     subject = Subject("late", release=lambda: asked.append(None))
 
