@@ -1,13 +1,18 @@
 """The array-interchange layer of Python: any array in, one `Array`, any protocol out.
 
 An exchange is three questions: where is the memory, who keeps it alive, who waits for whom.
-Importing this package imports neither NumPy nor any array library nor a driver.
+Importing this package imports neither NumPy nor any array library nor a driver.  `xp` and `compat`
+are modules, imported when they are first named.
 """
 
-from importlib.metadata import PackageNotFoundError as _NotInstalled
-from importlib.metadata import version as _version
+import sys as _sys
+from importlib import import_module as _import_module
+from importlib.metadata import PackageNotFoundError as _NotInstalled, version as _version
+from typing import Any as _Any
 
 from ._array import Array
+from ._backends.backend import Backend
+from ._backends.choosing import set_backend
 from ._core import core_name
 from ._doors.borrowing import borrow
 from ._doors.cuda_array_interface import CudaArrayView, from_cai, to_cai
@@ -34,6 +39,7 @@ from ._terms.errors import (
     DriverUnavailableError,
     ExchangeError,
     InterchangeError,
+    MixedDevicesError,
     NoProtocolError,
     OutOfBoundsError,
     OutOfDeviceMemoryError,
@@ -57,6 +63,7 @@ __all__ = [
     "TARGETS",
     "ArgumentError",
     "Array",
+    "Backend",
     "BackendUnavailableError",
     "ConsumedCapsuleError",
     "ContractError",
@@ -68,6 +75,7 @@ __all__ = [
     "ExchangeError",
     "Finding",
     "InterchangeError",
+    "MixedDevicesError",
     "NoProtocolError",
     "OutOfBoundsError",
     "OutOfDeviceMemoryError",
@@ -91,10 +99,27 @@ __all__ = [
     "from_dlpack",
     "from_pointer",
     "inspect",
+    "set_backend",
     "to_cai",
     "to_capsule",
     "viewable",
 ]
+
+_MODULES = ("compat", "xp")
+
+
+def __getattr__(name: str) -> _Any:
+    """Import the parts that few need, when they are first named."""
+    if name in _MODULES:
+        return _import_module(f"{__name__}.{name}")
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message, name=name, obj=_sys.modules[__name__])
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted({*globals(), *_MODULES})
+
 
 for _name in __all__:
     _public = globals()[_name]

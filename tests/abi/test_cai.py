@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interchange.abi import RULES, BrokenRule, InterfaceRecord, TypeStr, cai
 from interchange.abi.cai import format_record, parse_record, parse_typestr

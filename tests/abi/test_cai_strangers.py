@@ -7,8 +7,7 @@ from collections import ChainMap, UserDict
 from types import MappingProxyType
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interchange.abi import BrokenRule, cai
 from interchange.abi.cai import parse_record, parse_typestr

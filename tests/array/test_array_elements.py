@@ -12,8 +12,7 @@ from typing import NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import interchange as ix
 from interchange.testing import producers

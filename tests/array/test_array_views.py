@@ -6,8 +6,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import interchange as ix
 from interchange.testing import producers
@@ -150,10 +149,12 @@ def test_an_index_that_is_no_view_is_refused(key):
     assert refusal(ix.OutOfBoundsError, lambda: array[key]) == "IX-INDEX-1"
 
 
-def test_an_array_cannot_be_assigned_to():
-    """Writing is for array libraries."""
-    with pytest.raises(TypeError):
-        ix.from_buffer(bytearray(3))[0] = 1
+def test_an_array_writes_to_the_memory_it_shares():
+    """An assignment is seen by whoever gave the memory."""
+    memory = bytearray(3)
+    ix.from_buffer(memory)[1] = 7
+
+    assert memory == b"\0\7\0"
 
 
 # ---------------------------------------------------------------- axes

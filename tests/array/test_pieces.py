@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, event, given
-from hypothesis import strategies as st
+from hypothesis import assume, event, given, strategies as st
 
 from interchange._array.pieces import MOST_PIECES, PITCH_END, cut
 from interchange._streams.driver import Pitched

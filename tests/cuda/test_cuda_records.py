@@ -6,8 +6,7 @@ import gc
 import weakref
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import interchange as ix
 

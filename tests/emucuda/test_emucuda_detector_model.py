@@ -5,8 +5,7 @@ from __future__ import annotations
 import ctypes
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 pytestmark = pytest.mark.emulated
 

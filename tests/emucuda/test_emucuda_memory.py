@@ -7,8 +7,7 @@ import itertools
 import signal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 pytestmark = pytest.mark.emulated
 

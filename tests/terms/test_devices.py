@@ -6,8 +6,7 @@ import copy
 import pickle
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interchange import ArgumentError, Device, InterchangeError, UnsupportedDeviceError
 from interchange._terms.devices import CPU, HANDLES, HOST_ACCESSIBLE, NAMES

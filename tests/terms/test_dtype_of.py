@@ -10,8 +10,7 @@ import array_api_strict
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interchange import ArgumentError, DType, InterchangeError, UnsupportedDTypeError
 from interchange._terms.dtypes import all_dtypes

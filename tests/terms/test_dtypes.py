@@ -9,8 +9,7 @@ from typing import NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from interchange import DType, UnsupportedDTypeError
 from interchange._core._numpy import numpy_dtype

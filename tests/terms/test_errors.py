@@ -6,8 +6,7 @@ import copy
 import pickle
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import interchange
 from interchange._terms import errors
@@ -19,7 +18,7 @@ BASES = {  # design: what each error is for those who catch Python's own
     "UnsupportedDTypeError": (interchange.ExchangeError, BufferError),
     "UnsupportedDeviceError": (interchange.ExchangeError, BufferError),
     "VersionError": (interchange.ExchangeError, BufferError),
-    "ReadOnlyError": (interchange.ExchangeError, BufferError),
+    "ReadOnlyError": (interchange.ExchangeError, BufferError, ValueError),
     "ConsumedCapsuleError": (interchange.ExchangeError, BufferError, ValueError),
     "CopyNeededError": (interchange.ExchangeError, BufferError, ValueError),
     "NoProtocolError": (TypeError, AttributeError),
@@ -34,6 +33,7 @@ BASES = {  # design: what each error is for those who catch Python's own
     "OutOfDeviceMemoryError": (interchange.ExchangeError, BufferError, MemoryError),
     "ArgumentError": (TypeError,),
     "ViewError": (ValueError,),
+    "MixedDevicesError": (ValueError,),
     "OutOfBoundsError": (IndexError,),
     "ContractError": (ValueError,),
 }

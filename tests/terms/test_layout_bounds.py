@@ -7,8 +7,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 from interchange._terms.layout import (

@@ -6,8 +6,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 from interchange import OutOfBoundsError, ViewError

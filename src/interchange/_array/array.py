@@ -1,7 +1,8 @@
 """`Array`: memory of any library, described, kept alive, and spoken for in every protocol.
 
-Source: array API standard 2025.12 (array object); dlpack.h 1.3; PEP 688.  An Array moves no
-elements unless a method's name says so; views share memory, and what cannot be a view is refused.
+Source: array API standard 2025.12 (array object); dlpack.h 1.3; PEP 688.  Exchange moves no
+elements unless a method's name says so.  Operators are done by the library that computes where the
+memory is, and give new arrays.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ from interchange._terms.spec import Spec
 
 from . import memory
 from .contract import check_contract
+from .elements import Elements
 from .exporting import export_array
+from .halves import find_half
+from .indexing import assign, select
+from .namespace import namespace_of
+from .operators import Operators
 from .pickling import reduce_array
 from .printing import describe_array
 
@@ -37,11 +43,13 @@ if TYPE_CHECKING:
 _TWO_AXES = 2
 
 
-class Array(_core.Tensor):
+class Array(Elements, Operators, _core.Tensor):
     """A block of memory with a shape: where it is, who keeps it alive, who may write it.
 
-    Arrays are made by `from_dlpack`, `from_cai`, `asarray`, `from_buffer`, `from_array_interface`
-    and `from_pointer`, not by calling the class.  They compute nothing, and compare by identity.
+    Arrays are made by `from_dlpack`, `from_cai`, `asarray`, `from_buffer`, `from_array_interface`,
+    `from_pointer` and the functions of `interchange.xp`, not by calling the class.  Exchange needs
+    no other library; what computes is NumPy on the host, and on a device the one of
+    `set_backend`.
 
     Attributes
     ----------
@@ -63,7 +71,15 @@ class Array(_core.Tensor):
     [99, 98, 97]
     """
 
-    __slots__ = ()
+    __slots__ = ("_backend", "_native")
+
+    _backend: Any  # who computes; unset until somebody does
+    _native: Any  # likewise, its array over the same memory
+
+    __array_priority__ = 1000  # NumPy's arrays leave operators with an Array to it
+
+    def __getattr__(self, name: str) -> Any:
+        return find_half(self, name)
 
     def __new__(cls, *_: object, **__: object) -> Array:
         raise ArgumentError(
@@ -134,10 +150,6 @@ class Array(_core.Tensor):
 
     __contains__ = None  # elements are Arrays, which are not compared by value
 
-    def __bool__(self) -> bool:
-        """Return the truth of the one element."""
-        return bool(self.item())
-
     def __iter__(self) -> Iterator[Array]:
         for place in range(len(self)):
             yield self[place]
@@ -165,15 +177,31 @@ class Array(_core.Tensor):
         return view
 
     def __getitem__(self, key: Any, /) -> Array:
-        """Return the view that a basic index selects: ints, slices, None and one Ellipsis.
+        """Return what an index selects.
+
+        Parameters
+        ----------
+        key : int, slice, None, Ellipsis, Array of integers or bools, or a tuple of these
+            Without an Array the result is a view, with one a copy.
 
         Raises
         ------
         OutOfBoundsError
-            The index leaves the shape, or needs a copy (IX-INDEX-1).
+            The index leaves the shape, or is of another kind (IX-INDEX-1).
         """
-        layout, offset = self._spec.layout.index(key)
-        return self._view(layout, offset, "Array.__getitem__()")
+        return select(self, key)
+
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        """Write a number, or the elements of an Array, to what an index selects.
+
+        Raises
+        ------
+        ReadOnlyError
+            The memory is read-only, or not known to be writable (DLP-RO-3).
+        ArgumentError
+            Arrays of the library that computes there are never written (IX-XP-5).
+        """
+        assign(self, key, value)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -401,23 +429,6 @@ class Array(_core.Tensor):
         )
         return self
 
-    def tolist(self) -> Any:
-        """Return the elements as nested lists of Python numbers; a number for a 0-d array."""
-        return host.as_ndarray(self, "Array.tolist()").tolist()
-
-    def item(self) -> Any:
-        """Return the one element as a Python number.
-
-        Raises
-        ------
-        ViewError
-            There is not exactly one (IX-VIEW-1).
-        """
-        if self.size != 1:
-            what = f"an array of {self.size} elements"
-            raise ViewError("Array.item()", what, "IX-VIEW-1", "index one element first")
-        return host.as_ndarray(self, "Array.item()").item()
-
     def __repr__(self) -> str:
         return describe_array(self)
 
@@ -431,6 +442,22 @@ class Array(_core.Tensor):
         return self.copy()
 
     # ------------------------------------------------------------ protocols
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """Return `interchange.xp`, whose functions take this array.
+
+        Parameters
+        ----------
+        api_version : str, optional
+            Which version of the standard is wanted: 2021.12 to 2025.12, which all are within the
+            last.
+
+        Raises
+        ------
+        ViewError
+            There is no such version (IX-XP-6).
+        """
+        return namespace_of(api_version)
 
     def __dlpack__(
         self,

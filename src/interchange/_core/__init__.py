@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
     from ._ctypes import (
         ALONE,
         Tensor,
+        become,
         describe,
         device_in,
         lender,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
 else:
     ALONE = chosen.ALONE
     Tensor = chosen.Tensor
+    become = chosen.become
     describe = chosen.describe
     device_in = chosen.device_in
     lender = chosen.lender
@@ -67,6 +69,7 @@ __all__ = [
     "ALONE",
     "TWINS",
     "Tensor",
+    "become",
     "chosen",
     "core_name",
     "describe",

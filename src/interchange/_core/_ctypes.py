@@ -145,6 +145,18 @@ def describe(
     return self
 
 
+def become(target: Tensor, source: Tensor) -> None:
+    """Let a tensor that describes nothing yet describe what another does."""
+    target._ptr = source.ptr  # looked up, if it was not
+    target._known = source._known
+    target._flags = source._flags
+    target._owner = source._owner
+    target._keep = source._keep
+    work = getattr(source, "_work", None)
+    if work is not None:
+        target._work = work
+
+
 # ---------------------------------------------------------------- consuming, by the letter
 
 

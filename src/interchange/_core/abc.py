@@ -84,6 +84,9 @@ class Core(Protocol):
     ) -> T:
         """Return a tensor over memory that `keep` keeps alive; everything is checked before."""
 
+    def become(self, target: Any, source: Any) -> None:
+        """Let a tensor that describes nothing yet describe what another does."""
+
     def lender(self, tensor: Any, flags: int) -> Callable[..., Any]:
         """Return what makes capsules of the memory of `tensor`: ``f(max_version=...)``.
 

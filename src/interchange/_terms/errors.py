@@ -74,8 +74,8 @@ class VersionError(ExchangeError):
     """The struct is of a major version that is not known."""
 
 
-class ReadOnlyError(ExchangeError):
-    """The memory must not be written, and the other side would."""
+class ReadOnlyError(ExchangeError, ValueError):
+    """The memory must not be written, and somebody would."""
 
 
 class ConsumedCapsuleError(ExchangeError, ValueError):
@@ -114,8 +114,12 @@ class ViewError(InterchangeError, ValueError):
     """No view can be made so, or an argument's value does not describe one array."""
 
 
+class MixedDevicesError(InterchangeError, ValueError):
+    """Arrays on different devices meet in one computation."""
+
+
 class OutOfBoundsError(InterchangeError, IndexError):
-    """An index is not within the shape, or is of a kind that views cannot be made of."""
+    """An index is not within the shape, or is of a kind that arrays are not indexed by."""
 
 
 class ContractError(InterchangeError, ValueError):

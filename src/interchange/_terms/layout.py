@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 from math import prod
-from operator import index as as_index
-from operator import mul
+from operator import index as as_index, mul
 from typing import Final
 
 from .errors import OutOfBoundsError, ViewError, show

@@ -7,8 +7,7 @@ import os
 import pytest
 
 import interchange as ix
-from interchange._streams import _hip_library as library
-from interchange._streams import driver as drivers
+from interchange._streams import _hip_library as library, driver as drivers
 from interchange._streams.hip import HipDriver, open_driver
 
 CALL = "f()"

@@ -30,8 +30,8 @@ OURS: Final = (
     ),
     Rule(
         "IX-INDEX-1",
-        "an index is made of ints, slices, None and one Ellipsis, within the shape",
-        "index with an array library for anything else",
+        "an index is made of ints, slices, None, one Ellipsis and Arrays, within the shape",
+        "import an array of another library with from_dlpack() first",
         "standard, Indexing",
     ),
     Rule(
@@ -111,6 +111,48 @@ OURS: Final = (
         "an argument has the type that its parameter names",
         "see the signature",
         "interchange",
+    ),
+    Rule(
+        "IX-XP-1",
+        "functions and operators take Arrays of interchange and Python numbers",
+        "import arrays of other libraries with from_dlpack() or asarray() first",
+        "array API standard 2025.12, Interchange Mechanism",
+    ),
+    Rule(
+        "IX-XP-2",
+        "arrays that meet in a computation are on one device",
+        "move one of them with to_device()",
+        "array API standard 2025.12, Device Support",
+    ),
+    Rule(
+        "IX-XP-3",
+        "a library computes where the memory is",
+        "install one that does, and name it with set_backend()",
+        "interchange",
+    ),
+    Rule(
+        "IX-XP-4",
+        "in place, an array keeps its element type and its shape",
+        "write x = x + y, or cast one operand with astype()",
+        "array API standard 2025.12, Operators, In-place Operators",
+    ),
+    Rule(
+        "IX-XP-5",
+        "an array is written only where its library can write",
+        "compute a new array, for instance with xp.where()",
+        "array API standard 2025.12, Copy-view behavior and mutability",
+    ),
+    Rule(
+        "IX-XP-6",
+        "the namespace holds the versions 2021.12 to 2025.12 of the standard",
+        "leave api_version out, or pass one of these",
+        "array API standard 2025.12, array.__array_namespace__",
+    ),
+    Rule(
+        "IX-XP-7",
+        "a function of the namespace takes what the standard's function takes",
+        "see its page in the standard",
+        "array API standard 2025.12",
     ),
     Rule(
         "IX-API-1",

@@ -1,0 +1,99 @@
+"""What may meet in a computation: which library computes, and what it is given.
+
+Source: array API standard 2025.12, Type Promotion Rules (scalars) and Device Support.  Foreign
+arrays are refused, since nobody could say who waits for whom; so are arrays of two devices.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange._terms.errors import ArgumentError, MixedDevicesError, show
+
+from .halves import view_by
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from interchange._backends.backend import Backend
+
+SCALARS: Final = (int, float, complex)
+_ARRAY_WORDS: Final = (
+    "__array_namespace__",
+    "__dlpack__",
+    "__cuda_array_interface__",
+    "__array_interface__",
+    "__array__",
+)
+
+
+def is_foreign(x: object) -> bool:
+    """Whether `x` is an array of somebody else's."""
+    return any(hasattr(type(x), word) for word in _ARRAY_WORDS)
+
+
+def as_scalar(x: Any) -> Any:
+    """Return a NumPy scalar as the Python number it stands for, and anything else as it is."""
+    numpy = sys.modules.get("numpy")
+    generic = getattr(numpy, "generic", None)
+    return x.item() if generic is not None and isinstance(x, generic) else x
+
+
+def operand(x: Any, backend: Backend, cls: type[Any], call: str) -> Any:
+    """Return what a library is given for an operand: its own array, or a Python scalar.
+
+    Raises
+    ------
+    MixedDevicesError
+        `x` is an Array on another device (IX-XP-2).
+    ArgumentError
+        `x` is no Array and no scalar (IX-XP-1).
+    """
+    if type(x) is cls:
+        if x._backend is backend:
+            return x._native
+        if x.device is backend.device:
+            return view_by(x, backend)
+        raise mixed(call, backend.device, x.device)
+    if isinstance(x, SCALARS):
+        return x
+    found = as_scalar(x)
+    if isinstance(found, SCALARS):
+        return found
+    raise foreign(call, x)
+
+
+def mixed(call: str, one: object, other: object) -> MixedDevicesError:
+    """Return the error for arrays of two devices."""
+    return MixedDevicesError(call, f"one array is on {one}, another on {other}", "IX-XP-2")
+
+
+def foreign(call: str, x: object) -> ArgumentError:
+    """Return the error for what is no array of ours."""
+    kind = type(x)
+    name = (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
+    if is_foreign(x):
+        return ArgumentError(call, f"an operand is a {name}", "IX-XP-1")
+    return ArgumentError(call, f"an operand is {show(x)}", "IX-XP-1", "pass an Array or a number")
+
+
+def home_of(xs: Iterable[Any], cls: type[Any], call: str) -> Backend:
+    """Return the library that computes with these: that of the first Array among them.
+
+    Raises
+    ------
+    ArgumentError
+        None of them is an Array (IX-XP-1).
+    """
+    first: Any = None
+    for x in xs:
+        if type(x) is cls:
+            backend: Backend = x._backend
+            return backend
+        first = x
+    raise foreign(call, first)

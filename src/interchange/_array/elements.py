@@ -1,0 +1,76 @@
+"""Elements as Python's numbers.
+
+Source: array API standard 2025.12, ``array.__bool__``, ``__int__``, ``__float__``, ``__complex__``,
+``__index__``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interchange._protocols import host
+from interchange._terms.errors import ArgumentError, ViewError
+
+from .halves import native_or_none
+
+_INTEGERS = frozenset({"signed integer", "unsigned integer"})
+
+
+class Elements:
+    """What turns elements into Python's numbers; the host waits for them."""
+
+    __slots__ = ()
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python numbers; a number for a 0-d array."""
+        return on_host(self, "Array.tolist()").tolist()
+
+    def item(self) -> Any:
+        """Return the one element as a Python number.
+
+        Raises
+        ------
+        ViewError
+            There is not exactly one (IX-VIEW-1).
+        """
+        found = on_host(self, "Array.item()")
+        if found.size != 1:
+            what = f"an array of {found.size} elements"
+            raise ViewError("Array.item()", what, "IX-VIEW-1", "index one element first")
+        return found.item()
+
+    def __bool__(self) -> bool:
+        """Return the truth of the one element."""
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(_number(self, "int()"))
+
+    def __float__(self) -> float:
+        return float(_number(self, "float()"))
+
+    def __complex__(self) -> complex:
+        return complex(_number(self, "complex()"))
+
+    def __index__(self) -> int:
+        array: Any = self
+        if array.dtype.kind not in _INTEGERS:
+            what = f"elements are {array.dtype}"
+            raise ArgumentError("operator.index()", what, "IX-ARGUMENT-1", "pass whole numbers")
+        return int(_number(self, "operator.index()"))
+
+
+def on_host(array: Any, call: str) -> Any:
+    """Return an ndarray of the elements: shared, or copied by the library that computes there."""
+    native = native_or_none(array)
+    if native is not None and not array.device.is_host_accessible:
+        return array._backend.to_host(native)
+    return host.as_ndarray(array, call)
+
+
+def _number(array: Any, call: str) -> Any:
+    """Return the element of a 0-d array."""
+    if array.shape:
+        what = f"an array of shape {array.shape}"
+        raise ArgumentError(call, what, "IX-ARGUMENT-1", "index one element first")
+    return on_host(array, call).item()

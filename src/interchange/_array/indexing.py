@@ -1,0 +1,104 @@
+"""Elements picked and written: views by basic indices, copies by integer arrays and masks.
+
+Source: array API standard 2025.12, Indexing.  A basic index always gives a view, whoever makes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interchange._terms.errors import ArgumentError, CopyNeededError
+
+from .computing import foreign, is_foreign, operand
+from .halves import native_or_none, wrap
+from .operators import check_writable
+
+if TYPE_CHECKING:
+    from .array import Array
+
+_GET = "Array.__getitem__()"
+_SET = "Array.__setitem__()"
+
+
+def select(array: Array, key: Any) -> Array:
+    """Return the elements that a key selects: a view by a basic index, a copy by arrays."""
+    cls = type(array)
+    parts = key if type(key) is tuple else (key,)
+    if any(type(part) is cls for part in parts):
+        backend = array._backend
+        return wrap(array._native[_native_key(array, parts, _GET)], backend, cls)
+    native = native_or_none(array)
+    if native is not None and array._backend.keeps_readonly and all(map(_is_basic, parts)):
+        found = _view_of_native(array, native, parts)
+        if found is not None:
+            return found
+    _check_ours(parts, _GET)
+    layout, offset = array._spec.layout.index(key)
+    return array._view(layout, offset, _GET)
+
+
+def _is_basic(part: object) -> bool:
+    """Whether a part of a key is certainly basic, for a library to see."""
+    kind = type(part)
+    return kind is int or kind is slice or part is None or part is Ellipsis
+
+
+def _view_of_native(array: Array, native: Any, parts: tuple[Any, ...]) -> Array | None:
+    """Return a view that the library makes, or None where it refuses the key."""
+    # With an Ellipsis the library gives an array, and not a scalar, for one element.
+    wanted = parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)
+    try:
+        found = native[wanted]
+    except (IndexError, TypeError, ValueError):
+        return None  # worded by whoever makes views of descriptions
+    return wrap(found, array._backend, type(array))
+
+
+def _check_ours(parts: tuple[Any, ...], call: str) -> None:
+    """Refuse arrays of others as indices."""
+    for part in parts:
+        if is_foreign(part) and getattr(part, "ndim", None):
+            raise foreign(call, part)
+
+
+def _native_key(array: Array, parts: tuple[Any, ...], call: str) -> tuple[Any, ...]:
+    """Return a key for the library."""
+    backend, cls = array._backend, type(array)
+    _check_ours(tuple(part for part in parts if type(part) is not cls), call)
+    return tuple(operand(part, backend, cls, call) if type(part) is cls else part for part in parts)
+
+
+def assign(array: Array, key: Any, value: Any) -> None:
+    """Write a scalar or the elements of an Array to what a key selects.
+
+    Raises
+    ------
+    ReadOnlyError
+        The memory is read-only, or not known to be writable (DLP-RO-3).
+    ArgumentError
+        The library's arrays are never written (IX-XP-5); `value` is no Array and no number
+        (IX-XP-1).
+    """
+    backend, cls = array._backend, type(array)
+    if not backend.is_mutable:
+        raise ArgumentError(_SET, f"{backend.name} computes on {array.device}", "IX-XP-5")
+    check_writable(array, _SET)
+    native = shared_native(array, _SET)
+    parts = key if type(key) is tuple else (key,)
+    native[_native_key(array, parts, _SET)] = operand(value, backend, cls, _SET)
+    backend.note_written(array)
+
+
+def shared_native(array: Array, call: str) -> Any:
+    """Return the library's array over the memory itself, for writing.
+
+    Raises
+    ------
+    CopyNeededError
+        The library knows no such layout, and would write to a copy (DLP-COPY-1).
+    """
+    native = array._native
+    if native_or_none(array) is None:
+        what = f"{array._backend.name} cannot write to strides {array.strides}"
+        raise CopyNeededError(call, what, "DLP-COPY-1", "write to a contiguous() copy")
+    return native

@@ -1,0 +1,194 @@
+"""Operators of an Array: each is done by the library that computes where the memory is.
+
+Source: array API standard 2025.12, Array object, Operators.  Results are new arrays; in place, an
+array keeps its element type and its shape.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from interchange._terms.errors import ArgumentError, ReadOnlyError
+
+from .computing import SCALARS, as_scalar, is_foreign, operand
+from .halves import is_described, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+_NUMBERS: Final = frozenset({bool, int, float, complex})
+_new_object: Final = object.__new__
+
+
+def _other(array: Any, other: Any, dunder: str) -> Any:
+    """Return the other operand for the library, or NotImplemented where it is no number at all."""
+    if type(other) in _NUMBERS:
+        return other
+    cls = type(array)
+    is_known = type(other) is cls or isinstance(as_scalar(other), SCALARS)
+    if not is_known and not is_foreign(other):
+        return NotImplemented
+    return operand(other, array._backend, cls, f"Array.{dunder}()")
+
+
+def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
+    """Return the operator that does `name` of the standard."""
+
+    def method(self: Any, other: Any, /) -> Any:  # one body: each call within costs a tenth
+        backend, cls = self._backend, type(self)
+        if type(other) is cls and other._backend is backend:
+            native = other._native
+        else:
+            native = _other(self, other, dunder)
+            if native is NotImplemented:
+                return NotImplemented
+        result = backend.operators[name](self._native, native)
+        found = _new_object(cls)
+        found._backend = backend
+        is_array = type(result) is backend.array_type
+        found._native = result if is_array else backend.as_native(result)
+        return found
+
+    method.__name__ = dunder
+    method.__qualname__ = f"Array.{dunder}"
+    return method
+
+
+def _reflected(name: str, dunder: str) -> Callable[[Any, Any], Any]:
+    """Return the operator for an Array on the right."""
+
+    def method(self: Any, other: Any, /) -> Any:
+        backend = self._backend
+        native = _other(self, other, dunder)
+        if native is NotImplemented:
+            return NotImplemented
+        return wrap(backend.operators[name](native, self._native), backend, type(self))
+
+    method.__name__ = dunder
+    method.__qualname__ = f"Array.{dunder}"
+    return method
+
+
+def _in_place(name: str, dunder: str) -> Callable[[Any, Any], Any]:
+    """Return the operator that writes its result into the Array on the left."""
+
+    def method(self: Any, other: Any, /) -> Any:
+        backend = self._backend
+        if not backend.is_mutable:
+            return NotImplemented  # Python computes a new array then, as the standard allows
+        call = f"Array.{dunder}()"
+        native = _other(self, other, dunder)
+        if native is NotImplemented:
+            return NotImplemented
+        check_writable(self, call)
+        own = self._native
+        if type(other) is type(self) and native.dtype != own.dtype:
+            _check_dtype(own, native, backend, call)
+        self._native = backend.update(name, own, native)
+        backend.note_written(self)
+        return self
+
+    method.__name__ = dunder
+    method.__qualname__ = f"Array.{dunder}"
+    return method
+
+
+def _check_dtype(own: Any, other: Any, backend: Any, call: str) -> None:
+    """Refuse an operand with which the result would be of another element type."""
+    if backend.function("result_type")(own, other) != own.dtype:
+        what = f"elements of {backend.dtype_of(own.dtype)} and {backend.dtype_of(other.dtype)}"
+        raise ArgumentError(call, what, "IX-XP-4")
+
+
+def check_writable(array: Any, call: str) -> None:
+    """Refuse to write memory that is read-only, or not known to be writable.
+
+    Raises
+    ------
+    ReadOnlyError
+        It is (DLP-RO-3).
+    """
+    if is_described(array):
+        if array._flags is not None and not array.readonly:
+            return
+        kind = "read-only" if array.readonly else "not known to be writable"
+    elif array._backend.is_writable(array._native):
+        return
+    else:
+        kind = "read-only"
+    raise ReadOnlyError(call, f"the memory is {kind}", "DLP-RO-3", "write to a copy()")
+
+
+def _unary(name: str, dunder: str) -> Callable[[Any], Any]:
+    """Return the operator of one operand that does `name` of the standard."""
+
+    def method(self: Any, /) -> Any:
+        backend = self._backend
+        return wrap(backend.function(name)(self._native), backend, type(self))
+
+    method.__name__ = dunder
+    method.__qualname__ = f"Array.{dunder}"
+    return method
+
+
+class Operators:
+    """What arithmetic and comparison Python asks of an array."""
+
+    __slots__ = ()
+
+    __abs__ = _unary("abs", "__abs__")
+    __invert__ = _unary("bitwise_invert", "__invert__")
+    __neg__ = _unary("negative", "__neg__")
+    __pos__ = _unary("positive", "__pos__")
+
+    __eq__ = _binary("equal", "__eq__")
+    __ge__ = _binary("greater_equal", "__ge__")
+    __gt__ = _binary("greater", "__gt__")
+    __le__ = _binary("less_equal", "__le__")
+    __lt__ = _binary("less", "__lt__")
+    __ne__ = _binary("not_equal", "__ne__")
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    __hash__ = None  # what compares by elements is no key
+
+    __add__ = _binary("add", "__add__")
+    __and__ = _binary("bitwise_and", "__and__")
+    __floordiv__ = _binary("floor_divide", "__floordiv__")
+    __lshift__ = _binary("bitwise_left_shift", "__lshift__")
+    __matmul__ = _binary("matmul", "__matmul__")
+    __mod__ = _binary("remainder", "__mod__")
+    __mul__ = _binary("multiply", "__mul__")
+    __or__ = _binary("bitwise_or", "__or__")
+    __pow__ = _binary("pow", "__pow__")
+    __rshift__ = _binary("bitwise_right_shift", "__rshift__")
+    __sub__ = _binary("subtract", "__sub__")
+    __truediv__ = _binary("divide", "__truediv__")
+    __xor__ = _binary("bitwise_xor", "__xor__")
+
+    __radd__ = _reflected("add", "__radd__")
+    __rand__ = _reflected("bitwise_and", "__rand__")
+    __rfloordiv__ = _reflected("floor_divide", "__rfloordiv__")
+    __rlshift__ = _reflected("bitwise_left_shift", "__rlshift__")
+    __rmatmul__ = _reflected("matmul", "__rmatmul__")
+    __rmod__ = _reflected("remainder", "__rmod__")
+    __rmul__ = _reflected("multiply", "__rmul__")
+    __ror__ = _reflected("bitwise_or", "__ror__")
+    __rpow__ = _reflected("pow", "__rpow__")
+    __rrshift__ = _reflected("bitwise_right_shift", "__rrshift__")
+    __rsub__ = _reflected("subtract", "__rsub__")
+    __rtruediv__ = _reflected("divide", "__rtruediv__")
+    __rxor__ = _reflected("bitwise_xor", "__rxor__")
+
+    __iadd__ = _in_place("add", "__iadd__")
+    __iand__ = _in_place("bitwise_and", "__iand__")
+    __ifloordiv__ = _in_place("floor_divide", "__ifloordiv__")
+    __ilshift__ = _in_place("bitwise_left_shift", "__ilshift__")
+    __imatmul__ = _in_place("matmul", "__imatmul__")
+    __imod__ = _in_place("remainder", "__imod__")
+    __imul__ = _in_place("multiply", "__imul__")
+    __ior__ = _in_place("bitwise_or", "__ior__")
+    __ipow__ = _in_place("pow", "__ipow__")
+    __irshift__ = _in_place("bitwise_right_shift", "__irshift__")
+    __isub__ = _in_place("subtract", "__isub__")
+    __itruediv__ = _in_place("divide", "__itruediv__")
+    __ixor__ = _in_place("bitwise_xor", "__ixor__")

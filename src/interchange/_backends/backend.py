@@ -1,0 +1,191 @@
+"""`Backend`: a library that computes on one device, and what is to be known of it.
+
+Source: array API standard 2025.12.  A backend turns descriptions of memory into arrays of its
+library and back, without copies; what a name computes is the library's own.
+"""
+
+from __future__ import annotations
+
+import operator
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from interchange._terms.dtypes import DType
+from interchange._terms.errors import BackendUnavailableError, UnsupportedDTypeError
+
+from .names import INPLACE, OPERATORS, STANDARD_DTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from interchange._core import Tensor
+    from interchange._terms.devices import Device
+
+
+class Backend:
+    """A library that computes on one device.  Subclass it to bring a library of your own.
+
+    Parameters
+    ----------
+    device : Device
+        Where arrays of this backend are; there is one backend for each device.
+    namespace : object
+        Has the standard's names, with its parameters; ``linalg`` and ``fft`` beside them.
+
+    Attributes
+    ----------
+    name : str
+        What the library is called.
+    array_type : type
+        The class of its arrays.
+    is_mutable : bool
+        Whether its arrays can be written.
+    keeps_readonly : bool
+        Whether its arrays know that memory must not be written, and say so by
+        ``array.flags.writeable``.
+    uses_operators : bool
+        Whether ``x + y`` of its arrays promotes as ``add(x, y)`` does by the standard.
+
+    Notes
+    -----
+    Packages announce backends by an entry point of the group ``interchange.backends``: its name is
+    what `interchange.set_backend` takes, its object is called with a `Device` and returns a
+    Backend, or raises LookupError where it computes on no such device.
+
+    Examples
+    --------
+    >>> import interchange as ix
+    >>> ix.Backend.is_mutable
+    True
+    """
+
+    name: ClassVar[str] = "a library"
+    is_mutable: ClassVar[bool] = True
+    keeps_readonly: ClassVar[bool] = False
+    uses_operators: ClassVar[bool] = True
+    array_type: type[Any]
+
+    def __init__(self, device: Device, namespace: Any) -> None:
+        self.device = device
+        self.namespace = namespace
+        self.operators: dict[str, Callable[[Any, Any], Any]] = self._find_operators()
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._native_dtypes: dict[DType, Any] = {}
+
+    def _find_operators(self) -> dict[str, Callable[[Any, Any], Any]]:
+        """Return what computes each operator of two operands, by the standard's name."""
+        if self.uses_operators:
+            return {name: getattr(operator, dunder) for name, dunder in OPERATORS.items()}
+        return {name: getattr(self.namespace, name) for name in OPERATORS}
+
+    # ------------------------------------------------------------ to be answered by each library
+
+    def view(self, tensor: Tensor) -> Any:
+        """Return an array of the library that shares described memory."""
+        raise NotImplementedError
+
+    def describe(self, native: Any, cls: type[Any]) -> Any:
+        """Return an Array of class `cls` over an array of the library, which it keeps alive."""
+        raise NotImplementedError
+
+    def find_dtype(self, dtype: DType) -> Any:
+        """Return the library's own object for an element type; raise LookupError if it has none."""
+        found = getattr(self.namespace, dtype.name, None)
+        if found is None:
+            raise LookupError(dtype.name)
+        return found
+
+    def keywords(self) -> Mapping[str, Any]:
+        """Return what the library's creation functions are told, to create on this device."""
+        return {}
+
+    def current(self) -> AbstractContextManager[Any]:
+        """Return a context in which the library's functions work on this device."""
+        return nullcontext()
+
+    def note_written(self, array: Tensor) -> None:
+        """Remember where work on memory is pending that the library has just written to."""
+
+    def from_host(self, elements: Any) -> Any:
+        """Return a copy, on this device, of an ndarray."""
+        return self.namespace.asarray(elements, **self.keywords())
+
+    def to_host(self, native: Any) -> Any:
+        """Return an array of the library as an ndarray, copied."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ the same for all
+
+    def as_native(self, result: Any) -> Any:
+        """Return a result as an array of the library, where it returned a scalar."""
+        return result if isinstance(result, self.array_type) else self.namespace.asarray(result)
+
+    def is_writable(self, native: Any) -> bool:
+        """Whether an array of the library says that it can be written."""
+        return not self.keeps_readonly or bool(native.flags.writeable)
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """Return the library's function of that name, ``"linalg.qr"`` for one of an extension.
+
+        Raises
+        ------
+        BackendUnavailableError
+            The library has none (IX-XP-3).
+        """
+        found = self._functions.get(name)
+        if found is None:
+            found = self._functions[name] = self._find_function(name)
+        return found
+
+    def _find_function(self, name: str) -> Callable[..., Any]:
+        """Return the library's function of that name."""
+        found = self.namespace
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is None:
+            what = f"{self.name} has no {name}()"
+            raise BackendUnavailableError(f"xp.{name}()", what, "IX-XP-3")
+        function: Callable[..., Any] = found
+        return function
+
+    def native_dtype(self, dtype: DType, call: str) -> Any:
+        """Return the library's own object for an element type.
+
+        Raises
+        ------
+        UnsupportedDTypeError
+            The library has none (DLP-DTYPE-4).
+        """
+        found = self._native_dtypes.get(dtype)
+        if found is None:
+            try:
+                found = self.find_dtype(dtype)
+            except LookupError:
+                what = f"{self.name} has no {dtype} on {self.device}"
+                raise UnsupportedDTypeError(call, what, "DLP-DTYPE-4") from None
+            self._native_dtypes[dtype] = found
+        return found
+
+    def dtype_of(self, native: Any) -> DType:
+        """Return our element type for the library's own object."""
+        return DType.of(native, "Backend.dtype_of()")
+
+    def dtypes(self) -> tuple[str, ...]:
+        """Return the names of the standard's element types that the library computes with."""
+        return STANDARD_DTYPES
+
+    def update(self, name: str, native: Any, other: Any) -> Any:
+        """Do an operator in place, and return the array that holds the result.
+
+        Parameters
+        ----------
+        name : str
+            The standard's name of the operator, such as ``"add"``.
+        native, other : array of the library, or a Python scalar for `other`
+            The operands.
+        """
+        if self.uses_operators:
+            return INPLACE[name](native, other)
+        native[...] = self.operators[name](native, other)
+        return native

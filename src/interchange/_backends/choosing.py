@@ -1,0 +1,155 @@
+"""Which library computes on a device: said, set, imported, or at least installed.
+
+Source: interchange.  Nothing is imported before somebody computes, and then only what is chosen.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange._terms.devices import CPU, NAMES, Device
+from interchange._terms.errors import ArgumentError, BackendUnavailableError, show
+from interchange.abi.dlpack import DLDeviceType
+
+from .backend import Backend
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LIBRARIES: Final = {
+    DLDeviceType.kDLCPU: ("numpy",),
+    DLDeviceType.kDLCUDA: ("cupy", "torch", "jax"),
+    DLDeviceType.kDLROCM: ("cupy", "torch", "jax"),
+}
+"""Device type -> libraries that may compute there without being named, best first."""
+BUILT_IN: Final = ("cupy", "jax", "numpy", "torch")
+"""Libraries that there is a backend for here."""
+GROUP: Final = "interchange.backends"
+"""Entry points by which other packages bring backends."""
+_CALL: Final = "set_backend()"
+
+_said: Final[dict[DLDeviceType, Callable[[Device], Any]]] = {}
+_chosen: Final[dict[Device, Backend]] = {}
+
+
+def set_backend(device: Any, backend: str | Callable[[Device], Any] | None, /) -> None:
+    """Say which library computes on devices of a type, from now on.
+
+    Parameters
+    ----------
+    device : Device, str or tuple[int, int]
+        A device of that type, such as ``"cuda"``; its number does not matter.
+    backend : str, callable or None
+        A library that there is a backend for (``"cupy"``, ``"torch"``, ``"jax"``, ``"numpy"``), the
+        name of an entry point of the group ``interchange.backends``, or a function of a `Device`
+        that returns an `interchange.Backend`.  None: the choice is free again.
+
+    Raises
+    ------
+    BackendUnavailableError
+        Nobody brings a backend of that name (IX-XP-3).
+    ArgumentError
+        `backend` is none of these (IX-ARGUMENT-1).
+
+    Notes
+    -----
+    Arrays that were computed before stay with their library; they share memory with the new one
+    where they meet it.  Without a word the environment decides (``INTERCHANGE_CUDA_BACKEND``), then
+    what is imported, then what is installed, in the order CuPy, PyTorch, JAX; NumPy on the host.
+
+    Examples
+    --------
+    >>> import interchange as ix
+    >>> ix.set_backend("cuda", "torch")
+    >>> ix.set_backend("cuda", None)
+    """
+    kind = Device.of(device, _CALL).type
+    if backend is None:
+        _said.pop(kind, None)
+    elif isinstance(backend, str):
+        _said[kind] = _named(backend, _CALL)
+    elif callable(backend):
+        _said[kind] = backend
+    else:
+        what = f"backend={show(backend)}"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "pass a name, a function or None")
+    for known in [known for known in _chosen if known.type is kind]:
+        del _chosen[known]
+
+
+def backend_of(device: Device, call: str) -> Backend:
+    """Return the backend that computes on a device.
+
+    Raises
+    ------
+    BackendUnavailableError
+        There is none (IX-XP-3).
+    """
+    found = _chosen.get(device)
+    if found is None:
+        found = _chosen[device] = _choose(CPU if device.is_host_accessible else device, call)
+    return found
+
+
+def backends_in_use() -> tuple[Backend, ...]:
+    """Return the backends that were chosen so far, one for each device."""
+    return tuple(_chosen.values())
+
+
+def _choose(device: Device, call: str) -> Backend:
+    """Return a fresh backend for a device."""
+    for make, is_named in _candidates(device.type, call):
+        try:
+            found = make(device)
+        except (LookupError, ImportError) as error:
+            if is_named:
+                what = f"the library that was named does not compute on {device} ({error})"
+                raise BackendUnavailableError(call, what, "IX-XP-3") from error
+            continue
+        if isinstance(found, Backend):
+            return found
+        what = f"what was to compute on {device} returned {show(found)}"
+        raise BackendUnavailableError(call, what, "IX-XP-3", "return an interchange.Backend")
+    names = LIBRARIES.get(device.type, ())
+    what = f"no library that computes on {device} was found"
+    way_out = f"install one of {', '.join(names)}" if names else "name one with set_backend()"
+    raise BackendUnavailableError(call, what, "IX-XP-3", way_out)
+
+
+def _candidates(kind: DLDeviceType, call: str) -> Iterator[tuple[Callable[[Device], Any], bool]]:
+    """Yield what may make a backend, and whether somebody named it: then there is no other."""
+    said = _said.get(kind)
+    if said is not None:
+        yield said, True
+        return
+    variable = f"INTERCHANGE_{NAMES[kind].upper()}_BACKEND"
+    name = os.environ.get(variable)
+    if name:
+        yield _named(name, f"{variable}={name}"), True
+        return
+    names = LIBRARIES.get(kind, ())
+    imported = [name for name in names if name in sys.modules]
+    for name in [*imported, *(name for name in names if name not in imported)]:
+        if name in imported or find_spec(name) is not None:
+            yield _named(name, call), False
+    for point in entry_points(group=GROUP):
+        yield point.load(), False
+
+
+def _named(name: str, call: str) -> Callable[[Device], Any]:
+    """Return what makes the backend of that name."""
+    if name in BUILT_IN:
+        module = importlib.import_module(f"{__package__}.{name}")
+        make: Callable[[Device], Any] = module.make
+        return make
+    for point in entry_points(group=GROUP):
+        if point.name == name:
+            loaded: Callable[[Device], Any] = point.load()
+            return loaded
+    what = f"backend={name!r} is not known"
+    raise BackendUnavailableError(call, what, "IX-XP-3", f"choose one of {', '.join(BUILT_IN)}")

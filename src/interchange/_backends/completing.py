@@ -1,0 +1,134 @@
+"""What NumPy, and CuPy after it, still lack of the standard, or say in other words.
+
+Source: array API standard 2025.12: sort, argsort, clip, count_nonzero, linalg.eig, linalg.eigvals,
+fft.fftfreq, fft.rfftfreq; seen in NumPy 2.1 to 2.5.  All else is theirs, unchanged.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Completed:
+    """A module, with some of its names replaced.
+
+    Parameters
+    ----------
+    module : module
+        Asked for every name that is not replaced.
+    replaced : dict
+        Name -> what stands for it.
+    """
+
+    def __init__(self, module: Any, replaced: dict[str, Any]) -> None:
+        self._module = module
+        self.__dict__.update(replaced)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        setattr(self, name, found)
+        return found
+
+
+def complete(np: Any) -> Completed:
+    """Return NumPy, or what has NumPy's names, as the standard has them."""
+    replaced = {
+        "argsort": _argsort(np),
+        "clip": _clip(np),
+        "count_nonzero": _count_nonzero(np),
+        "fft": Completed(np.fft, {name: _frequencies(np, name) for name in _FREQUENCIES}),
+        "linalg": Completed(np.linalg, {"eig": _eig(np), "eigvals": _eigvals(np)}),
+        "sort": _sort(np),
+    }
+    return Completed(np, replaced)
+
+
+def _sort(np: Any) -> Any:
+    """Return ``sort`` with a keyword for descending order."""
+
+    def sort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+        found = np.sort(x, axis=axis, stable=stable)
+        return np.flip(found, axis=axis) if descending else found
+
+    return sort
+
+
+def _argsort(np: Any) -> Any:
+    """Return ``argsort`` with a keyword for descending order, which keeps equals in order."""
+
+    def argsort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+        if not descending:
+            return np.argsort(x, axis=axis, stable=stable)
+        if not x.ndim:
+            return np.argsort(x, axis=axis)
+        backwards = np.argsort(np.flip(x, axis=axis), axis=axis, stable=stable)
+        return x.shape[axis] - 1 - np.flip(backwards, axis=axis)
+
+    return argsort
+
+
+def _clip(np: Any) -> Any:
+    """Return ``clip`` that keeps the element type, and takes bounds that the type cannot hold."""
+
+    def bound(x: Any, value: Any, *, low: bool) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, (int, float)) and x.dtype.kind in "iu":
+            limits = np.iinfo(x.dtype)
+            if value <= limits.min if low else value >= limits.max:
+                return None
+        return np.asarray(value, dtype=x.dtype)
+
+    def clip(x: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002 - the standard's words
+        lowest, highest = bound(x, min, low=True), bound(x, max, low=False)
+        if lowest is None and highest is None:
+            return x.copy()
+        return np.clip(x, lowest, highest)
+
+    return clip
+
+
+def _count_nonzero(np: Any) -> Any:
+    """Return ``count_nonzero`` that gives an array, where NumPy gives a Python int."""
+
+    def count_nonzero(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+        return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims))
+
+    return count_nonzero
+
+
+_FREQUENCIES = ("fftfreq", "rfftfreq")
+
+
+def _frequencies(np: Any, name: str) -> Any:
+    """Return ``fftfreq`` or ``rfftfreq`` with a keyword for the element type."""
+    original = getattr(np.fft, name)
+
+    def frequencies(n: int, *, d: float = 1.0, dtype: Any = None) -> Any:
+        return original(n, d=d).astype(np.float64 if dtype is None else dtype)
+
+    return frequencies
+
+
+def _to_complex(np: Any, x: Any) -> Any:
+    """Return an array as the complex type of its precision."""
+    return x.astype({"float32": np.complex64, "float64": np.complex128}.get(x.dtype.name, x.dtype))
+
+
+def _eig(np: Any) -> Any:
+    """Return ``eig``, complex also where all values happen to be real."""
+
+    def eig(x: Any) -> Any:
+        found = np.linalg.eig(x)
+        return type(found)(*(_to_complex(np, part) for part in found))
+
+    return eig
+
+
+def _eigvals(np: Any) -> Any:
+    """Return ``eigvals``, likewise."""
+
+    def eigvals(x: Any) -> Any:
+        return _to_complex(np, np.linalg.eigvals(x))
+
+    return eigvals

@@ -1,0 +1,63 @@
+"""Names of the standard that more than one floor reads: operators, element types, kinds.
+
+Source: array API standard 2025.12, Array object; Data types; ``isdtype``.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Final
+
+OPERATORS: Final = {
+    "add": "add",
+    "bitwise_and": "and_",
+    "bitwise_left_shift": "lshift",
+    "bitwise_or": "or_",
+    "bitwise_right_shift": "rshift",
+    "bitwise_xor": "xor",
+    "divide": "truediv",
+    "equal": "eq",
+    "floor_divide": "floordiv",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+    "matmul": "matmul",
+    "multiply": "mul",
+    "not_equal": "ne",
+    "pow": "pow",
+    "remainder": "mod",
+    "subtract": "sub",
+}
+"""Function of the standard -> function of the module ``operator``, for two operands."""
+
+COMPARISONS: Final = frozenset(
+    {"equal", "greater", "greater_equal", "less", "less_equal", "not_equal"}
+)
+"""Operators without a form in place."""
+
+INPLACE: Final[dict[str, Any]] = {
+    name: getattr(operator, f"i{word.rstrip('_')}")
+    for name, word in OPERATORS.items()
+    if name not in COMPARISONS
+}
+"""Function of the standard -> function that does it in place."""
+
+SIGNED: Final = ("int8", "int16", "int32", "int64")
+UNSIGNED: Final = ("uint8", "uint16", "uint32", "uint64")
+REAL: Final = ("float32", "float64")
+COMPLEX: Final = ("complex64", "complex128")
+
+KINDS: Final = {
+    "bool": ("bool",),
+    "signed integer": SIGNED,
+    "unsigned integer": UNSIGNED,
+    "integral": SIGNED + UNSIGNED,
+    "real floating": REAL,
+    "complex floating": COMPLEX,
+    "numeric": SIGNED + UNSIGNED + REAL + COMPLEX,
+}
+"""Kind, as ``isdtype`` takes it -> names of its element types."""
+
+STANDARD_DTYPES: Final = KINDS["bool"] + KINDS["numeric"]
+"""The element types that the standard computes with."""

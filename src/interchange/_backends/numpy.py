@@ -1,0 +1,70 @@
+"""NumPy computes on the host.
+
+Source: array API standard 2025.12; NumPy's API.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from interchange import _core
+from interchange._core._numpy import require_numpy_dtype
+from interchange._protocols import host
+from interchange._terms.dtypes import DType
+from interchange.abi.dlpack import DLPACK_VERSION
+
+from .backend import Backend
+from .completing import complete
+
+if TYPE_CHECKING:
+    from interchange._core import Tensor
+    from interchange._terms.devices import Device
+
+_CALL = "Array"
+
+
+class NumPyBackend(Backend):
+    """NumPy, on host memory of any kind; element types that it lacks come from ml_dtypes."""
+
+    name: ClassVar[str] = "numpy"
+    keeps_readonly: ClassVar[bool] = True
+
+    def __init__(self, device: Device) -> None:
+        import numpy as np
+
+        self.array_type = np.ndarray
+        self._as_array = np.asarray
+        super().__init__(device, complete(np))
+
+    def view(self, tensor: Tensor) -> Any:
+        """Return an ndarray over described memory, once nobody is at work on it."""
+        return host.as_ndarray(tensor, _CALL)
+
+    def describe(self, native: Any, cls: type[Any]) -> Any:
+        """Return an Array over an ndarray: by DLPack, or by the array interface."""
+        try:
+            capsule = native.__dlpack__(max_version=DLPACK_VERSION)
+        except BufferError:  # element types of ml_dtypes
+            return host.import_array_interface(native, cls, _CALL)
+        return _core.take(capsule, native, cls, _CALL)
+
+    def as_native(self, result: Any) -> Any:
+        """Return an ndarray, where NumPy returned a scalar."""
+        return self._as_array(result)
+
+    def find_dtype(self, dtype: DType) -> Any:
+        """Return the NumPy dtype, of ml_dtypes where NumPy has none."""
+        return require_numpy_dtype(dtype, _CALL)
+
+    def dtype_of(self, native: Any) -> DType:
+        """Return our element type for a NumPy dtype."""
+        return DType.of(native)
+
+    def to_host(self, native: Any) -> Any:
+        """Return a copy."""
+        return native.copy()
+
+
+def make(device: Device) -> Backend:
+    """Return NumPy as the library that computes on a device."""
+    return NumPyBackend(device)

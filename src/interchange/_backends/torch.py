@@ -1,0 +1,86 @@
+"""PyTorch computes, by the names that array-api-compat gives it, on CUDA; on the host if told to.
+
+Source: array API standard 2025.12; array-api-compat, ``array_api_compat.torch``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from interchange._terms.devices import CPU
+from interchange._terms.errors import BackendUnavailableError
+from interchange.abi.dlpack import DLDeviceType
+
+from .exchanging import ExchangingBackend
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from interchange._core import Tensor
+    from interchange._terms.devices import Device
+
+_ON_GPUS = frozenset({DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM})
+
+
+class TorchBackend(ExchangingBackend):
+    """PyTorch, whose operators promote in a way of their own, so that functions stand for them."""
+
+    name: ClassVar[str] = "torch"
+    uses_operators: ClassVar[bool] = False
+    takes_negative_strides: ClassVar[bool] = False
+
+    def __init__(self, device: Device, torch: Any, namespace: Any) -> None:
+        self.array_type = torch.Tensor
+        self._torch = torch
+        self._place = torch.device("cpu" if device is CPU else f"cuda:{device.id}")
+        super().__init__(device, namespace)
+
+    def take(self, tensor: Tensor) -> Any:
+        """Return a tensor of PyTorch over described memory."""
+        return self._torch.from_dlpack(tensor)
+
+    def keywords(self) -> Mapping[str, Any]:
+        """Return the device."""
+        return {"device": self._place}
+
+    def stream(self) -> tuple[int | None, Any]:
+        """Return PyTorch's current stream on the device, and what keeps it alive."""
+        if self.device is CPU:
+            return None, None
+        current = self._torch.cuda.current_stream(self._place)
+        return int(current.cuda_stream) or 1, current
+
+    def as_native(self, result: Any) -> Any:
+        """Return a tensor, on the device where arrays are."""
+        if isinstance(result, self.array_type):
+            return result
+        return self._torch.asarray(result, device=self._place)
+
+    def to_host(self, native: Any) -> Any:
+        """Return a copy."""
+        return native.cpu().numpy().copy()
+
+
+def make(device: Device) -> TorchBackend:
+    """Return PyTorch as the library that computes on a device.
+
+    Raises
+    ------
+    LookupError
+        It computes on no such device.
+    BackendUnavailableError
+        It, or array-api-compat, is not installed (IX-XP-3).
+    """
+    if device is not CPU and device.type not in _ON_GPUS:
+        raise LookupError(device)
+    torch = importlib.import_module("torch")
+    try:
+        namespace = importlib.import_module("array_api_compat.torch")
+    except ModuleNotFoundError:
+        what = "torch computes by the standard's names with array-api-compat only"
+        way_out = "install array-api-compat"
+        raise BackendUnavailableError("interchange.xp", what, "IX-XP-3", way_out) from None
+    if device is not CPU and device.id >= torch.cuda.device_count():
+        raise LookupError(device)
+    return TorchBackend(device, torch, namespace)

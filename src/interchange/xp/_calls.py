@@ -1,0 +1,130 @@
+"""How a function of the namespace reaches the library that computes, and how results come back.
+
+Source: array API standard 2025.12.  The first Array among the arguments says where; without one it
+is the device that was asked for, or the host.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interchange._array import Array
+from interchange._array.computing import as_scalar, foreign, home_of, operand
+from interchange._array.halves import wrap
+from interchange._backends.choosing import backend_of
+from interchange._terms.devices import CPU, Device
+from interchange._terms.dtypes import DType
+
+from ._documentation import document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from interchange._backends.backend import Backend
+
+    Operand = Array | bool | int | float | complex
+
+
+def unary(name: str) -> Callable[[Array], Array]:
+    """Return the elementwise function of one array that the standard calls `name`."""
+    call = f"xp.{name}()"
+
+    def function(x: Array, /) -> Array:
+        if type(x) is not Array:
+            raise foreign(call, x)
+        backend = x._backend
+        return wrap(backend.function(name)(x._native), backend, Array)
+
+    function.__name__ = name
+    return document(function)
+
+
+def binary(name: str) -> Callable[[Operand, Operand], Array]:
+    """Return the elementwise function of two arrays that the standard calls `name`."""
+    call = f"xp.{name}()"
+
+    def function(x1: Operand, x2: Operand, /) -> Array:
+        backend = home_of((x1, x2), Array, call)
+        one, other = operand(x1, backend, Array, call), operand(x2, backend, Array, call)
+        return wrap(backend.function(name)(one, other), backend, Array)
+
+    function.__name__ = name
+    return document(function)
+
+
+def apply(name: str, x: Any, /, *args: Any, **keywords: Any) -> Array:
+    """Return what the library's function gives for one array; other arguments go as they are."""
+    if type(x) is not Array:
+        raise foreign(f"xp.{name}()", x)
+    backend = x._backend
+    return wrap(backend.function(name)(x._native, *args, **keywords), backend, Array)
+
+
+def apply_all(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> Array:
+    """Return what the library's function gives for several arrays or numbers."""
+    backend, natives = natives_of(name, xs)
+    return wrap(backend.function(name)(*natives, *args, **keywords), backend, Array)
+
+
+def apply_many(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> tuple[Array, ...]:
+    """Return the several results of the library's function."""
+    backend, natives = natives_of(name, xs)
+    results = backend.function(name)(*natives, *args, **keywords)
+    return tuple(wrap(result, backend, Array) for result in results)
+
+
+def natives_of(name: str, xs: Sequence[Any]) -> tuple[Backend, list[Any]]:
+    """Return the library that computes with these, and what it is given."""
+    call = f"xp.{name}()"
+    backend = home_of(xs, Array, call)
+    return backend, [operand(x, backend, Array, call) for x in xs]
+
+
+def optional(x: Any, like: Any, name: str) -> Any:
+    """Return what the library of `like` is given for an operand that may be None."""
+    return None if x is None else operand(x, like._backend, Array, f"xp.{name}()")
+
+
+def plain(value: Any) -> Any:
+    """Return ints and tuples of ints as Python's own, where NumPy's came."""
+    if type(value) in {int, type(None)}:
+        return value
+    if isinstance(value, (tuple, list)):
+        return tuple(map(plain, value))
+    if type(value) is Array:
+        return value.__index__()
+    return as_scalar(value)
+
+
+# ---------------------------------------------------------------- element types and devices
+
+
+def creator(name: str, device: Any, like: Any = None) -> Backend:
+    """Return the library that creates arrays on a device; on that of `like` if none is named."""
+    call = f"xp.{name}()"
+    if device is not None:
+        return backend_of(Device.of(device, call), call)
+    if like is None:
+        return backend_of(CPU, call)
+    backend: Backend = like._backend
+    return backend
+
+
+def element(dtype: Any, backend: Backend, name: str) -> Any:
+    """Return the library's own object for a dtype; None for None."""
+    if dtype is None:
+        return None
+    call = f"xp.{name}()"
+    return backend.native_dtype(DType.of(dtype, call), call)
+
+
+def create(
+    name: str, *args: Any, dtype: Any, device: Any, like: Any = None, **keywords: Any
+) -> Array:
+    """Return what one of the library's creation functions gives."""
+    backend = creator(name, device, like)
+    with backend.current():
+        result = backend.function(name)(
+            *args, dtype=element(dtype, backend, name), **backend.keywords(), **keywords
+        )
+    return wrap(result, backend, Array)

@@ -1,0 +1,61 @@
+"""Docstrings of the namespace, from the one table of what each function does.
+
+Source: array API standard 2025.12; the words are ours.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from ._table import PARAMETERS, TABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+_PACKAGE: Final = __name__.rpartition(".")[0]
+EXTENSIONS: Final = ("fft", "linalg")
+
+
+def document(function: F) -> F:
+    """Give a function its public name, and the docstring that the table has for it.
+
+    A name that a built-in has, too, ends in an underscore where it is written.
+    """
+    module = function.__module__.rpartition(".")[2]
+    if module == "_calls":  # made there, for a chapter of the core
+        module = ""
+    extension = module if module in EXTENSIONS else ""
+    name = function.__name__.removesuffix("_")
+    full = f"{extension}.{name}" if extension else name
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = f"{_PACKAGE}.{extension}" if extension else _PACKAGE
+    function.__doc__ = docstring(full, inspect.signature(function))
+    return function
+
+
+def docstring(name: str, signature: inspect.Signature) -> str:
+    """Return the docstring of a function.
+
+    Parameters
+    ----------
+    name : str
+        A key of the table, such as ``"linalg.qr"``.
+    signature : inspect.Signature
+        Its parameters.
+    """
+    row = TABLE[name]
+    lines = [row.summary, "", "Parameters", "----------"]
+    for parameter in signature.parameters.values():
+        kind, text = PARAMETERS.get(f"{name}.{parameter.name}") or PARAMETERS[parameter.name]
+        optional = ", optional" if parameter.default is not parameter.empty else ""
+        lines += [f"{parameter.name} : {kind}{optional}", f"    {text}"]
+    if len(signature.parameters) == 0:
+        del lines[-2:]
+    lines += ["", "Notes", "-----", f"Source: array API standard 2025.12, ``{name}``."]
+    if row.example:
+        lines += ["", "Examples", "--------", ">>> from interchange import xp"]
+        lines += [f">>> {row.example}", row.result]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,175 @@
+"""Functions that create arrays, or take them from elsewhere.
+
+Source: array API standard 2025.12, Creation Functions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interchange._array import Array
+from interchange._array.computing import SCALARS, as_scalar
+from interchange._array.halves import wrap
+from interchange._doors import imports
+from interchange._protocols.dlpack import check_copy
+from interchange._terms.dtypes import DType
+from interchange._terms.errors import CopyNeededError
+
+from ._calls import apply, apply_many, create, creator, element, plain
+from ._documentation import document
+from .manipulation import astype
+
+from_dlpack = imports.from_dlpack
+
+_ASARRAY = "xp.asarray()"
+
+
+@document
+def arange(
+    start: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+) -> Array:
+    first, last = (0, start) if stop is None else (start, stop)
+    args = (as_scalar(first), as_scalar(last), as_scalar(step))
+    return create("arange", *args, dtype=dtype, device=device)
+
+
+@document
+def asarray(
+    obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
+) -> Array:
+    check_copy(copy, _ASARRAY)
+    if type(obj) is Array:
+        return _again(obj, dtype, device, copy)
+    if isinstance(obj, (*SCALARS, list, tuple)):
+        if copy is False:
+            what = f"a {type(obj).__name__} has no memory of elements"
+            raise CopyNeededError(_ASARRAY, what, "DLP-COPY-1")
+        return _of_numbers(obj, dtype, device)
+    # Without a dtype it is moved and copied as asked; with one, casting may copy anyhow.
+    if dtype is None:
+        return imports.asarray(obj, device=device, copy=copy)
+    found = imports.asarray(obj, copy=False if copy is False else None)
+    if copy and found.dtype is DType.of(dtype, _ASARRAY):
+        found = imports.asarray(obj, copy=True)
+        copy = None
+    return _again(found, dtype, device, copy)
+
+
+def _again(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
+    """Return an Array as another element type, or elsewhere: itself where nothing is to be done."""
+    wanted = x.dtype if dtype is None else DType.of(dtype, _ASARRAY)
+    if wanted is not x.dtype:
+        if copy is False:
+            what = f"elements are {x.dtype}, wanted {wanted}"
+            raise CopyNeededError(_ASARRAY, what, "DLP-COPY-1")
+        return astype(x, wanted, device=device)
+    if device is not None or copy is not None:
+        return imports.asarray(x, device=device, copy=copy)
+    return x
+
+
+def _of_numbers(obj: Any, dtype: Any, device: Any) -> Array:
+    """Return an Array of numbers, or of nested sequences of them."""
+    backend = creator("asarray", device)
+    with backend.current():
+        native = backend.function("asarray")(
+            obj, dtype=element(dtype, backend, "asarray"), **backend.keywords()
+        )
+    return wrap(native, backend, Array)
+
+
+@document
+def empty(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
+    return create("empty", plain(shape), dtype=dtype, device=device)
+
+
+@document
+def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    return create("empty", x.shape, dtype=dtype or x.dtype, device=device, like=x)
+
+
+@document
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: Any = None,
+    device: Any = None,
+) -> Array:
+    return create("eye", plain(n_rows), plain(n_cols), k=plain(k), dtype=dtype, device=device)
+
+
+@document
+def full(
+    shape: int | tuple[int, ...], fill_value: Any, *, dtype: Any = None, device: Any = None
+) -> Array:
+    return create("full", plain(shape), _number(fill_value), dtype=dtype, device=device)
+
+
+@document
+def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+    shape, wanted = x.shape, dtype or x.dtype
+    return create("full", shape, _number(fill_value), dtype=wanted, device=device, like=x)
+
+
+def _number(value: Any) -> Any:
+    """Return the Python number that a 0-d array or a NumPy scalar stands for."""
+    return value.item() if type(value) is Array else as_scalar(value)
+
+
+@document
+def linspace(
+    start: complex,
+    stop: complex,
+    /,
+    num: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    endpoint: bool = True,
+) -> Array:
+    args = (_number(start), _number(stop), plain(num))
+    return create("linspace", *args, endpoint=endpoint, dtype=dtype, device=device)
+
+
+@document
+def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
+    return apply_many("meshgrid", arrays, indexing=indexing) if arrays else ()
+
+
+@document
+def ones(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
+    return create("ones", plain(shape), dtype=dtype, device=device)
+
+
+@document
+def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    return create("ones", x.shape, dtype=dtype or x.dtype, device=device, like=x)
+
+
+@document
+def tril(x: Array, /, *, k: int = 0) -> Array:
+    return apply("tril", x, k=plain(k))
+
+
+@document
+def triu(x: Array, /, *, k: int = 0) -> Array:
+    return apply("triu", x, k=plain(k))
+
+
+@document
+def zeros(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
+    return create("zeros", plain(shape), dtype=dtype, device=device)
+
+
+@document
+def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    return create("zeros", x.shape, dtype=dtype or x.dtype, device=device, like=x)

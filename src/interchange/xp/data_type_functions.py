@@ -1,0 +1,147 @@
+"""Functions about element types: what they promote to, what they can hold.
+
+Source: array API standard 2025.12, Data Type Functions.  `astype` is with the functions that copy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from interchange._array import Array
+from interchange._array.computing import SCALARS, as_scalar, operand
+from interchange._backends.choosing import backend_of
+from interchange._backends.names import KINDS
+from interchange._terms.devices import CPU
+from interchange._terms.dtypes import DType
+from interchange._terms.errors import ArgumentError, ViewError, show
+
+from ._documentation import document
+
+if TYPE_CHECKING:
+    from interchange._backends.backend import Backend
+
+
+class FInfo(NamedTuple):
+    """Limits of a floating-point type.
+
+    Attributes
+    ----------
+    bits : int
+        Size of an element; of its real part, for complex ones [bits].
+    eps : float
+        Distance from 1 to the next larger number.
+    max, min : float
+        Largest and smallest finite number.
+    smallest_normal : float
+        Smallest positive number of full precision.
+    dtype : DType
+        The real type.
+    """
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: DType
+
+
+class IInfo(NamedTuple):
+    """Limits of an integer type.
+
+    Attributes
+    ----------
+    bits : int
+        Size of an element [bits].
+    max, min : int
+        Largest and smallest number.
+    dtype : DType
+        The type.
+    """
+
+    bits: int
+    max: int
+    min: int
+    dtype: DType
+
+
+_IEEE = {"float16": (10, 5), "bfloat16": (7, 8), "float32": (23, 8), "float64": (52, 11)}
+"""Type -> bits of fraction and of exponent."""
+
+
+def _dtype(value: Any, call: str) -> DType:
+    """Return the element type that is meant, by itself or by an array of it."""
+    return value.dtype if type(value) is Array else DType.of(value, call)
+
+
+@document
+def can_cast(from_: Any, to: Any, /) -> bool:
+    call = "xp.can_cast()"
+    backend: Backend = from_._backend if type(from_) is Array else backend_of(CPU, call)
+    source = backend.native_dtype(_dtype(from_, call), call)
+    target = backend.native_dtype(DType.of(to, call), call)
+    return bool(backend.function("can_cast")(source, target))
+
+
+@document
+def finfo(type: Any, /) -> FInfo:  # noqa: A002 - the standard's word
+    call = "xp.finfo()"
+    dtype = _dtype(type, call)
+    if dtype.kind == "complex floating-point":
+        dtype = DType.of(f"float{dtype.bits // 2}")
+    if dtype.name not in _IEEE:
+        what = f"{dtype} is no floating-point type of IEEE 754"
+        raise ArgumentError(call, what, "IX-XP-7", f"pass one of {', '.join(_IEEE)}")
+    fraction, exponent = _IEEE[dtype.name]
+    bias = 2 ** (exponent - 1) - 1
+    largest = (2.0 - 2.0**-fraction) * 2.0**bias
+    return FInfo(dtype.bits, 2.0**-fraction, largest, -largest, 2.0 ** (1 - bias), dtype)
+
+
+@document
+def iinfo(type: Any, /) -> IInfo:  # noqa: A002 - the standard's word
+    call = "xp.iinfo()"
+    dtype = _dtype(type, call)
+    if dtype.kind == "signed integer":
+        return IInfo(dtype.bits, 2 ** (dtype.bits - 1) - 1, -(2 ** (dtype.bits - 1)), dtype)
+    if dtype.kind == "unsigned integer":
+        return IInfo(dtype.bits, 2**dtype.bits - 1, 0, dtype)
+    raise ArgumentError(call, f"{dtype} is no integer type", "IX-XP-7")
+
+
+@document
+def isdtype(dtype: Any, kind: Any) -> bool:
+    call = "xp.isdtype()"
+    given = DType.of(dtype, call)
+    if isinstance(kind, tuple):
+        return any(isdtype(given, one) for one in kind)
+    if isinstance(kind, str):
+        if kind not in KINDS:
+            raise ViewError(call, f"kind={show(kind)}", "IX-XP-7", f"one of {', '.join(KINDS)}")
+        return given.name in KINDS[kind]
+    return given is DType.of(kind, call)
+
+
+@document
+def result_type(*arrays_and_dtypes: Any) -> DType:
+    call = "xp.result_type()"
+    backend = next((x._backend for x in arrays_and_dtypes if type(x) is Array), None)
+    backend = backend_of(CPU, call) if backend is None else backend
+    if not any(type(x) is Array or not _is_number(x) for x in arrays_and_dtypes):
+        what = "there is no array and no dtype among the arguments"
+        raise ViewError(call, what, "IX-XP-7", "pass at least one")
+    given = [_promoted(x, backend, call) for x in arrays_and_dtypes]
+    found: DType = backend.dtype_of(backend.function("result_type")(*given))
+    return found
+
+
+def _is_number(x: Any) -> bool:
+    """Whether an argument is a scalar."""
+    return isinstance(as_scalar(x), SCALARS)
+
+
+def _promoted(x: Any, backend: Backend, call: str) -> Any:
+    """Return what the library is given for an argument of ``result_type``."""
+    if type(x) is Array or _is_number(x):
+        return operand(x, backend, Array, call)
+    return backend.native_dtype(DType.of(x, call), call)

@@ -1,0 +1,98 @@
+"""The extension ``fft``.
+
+Source: array API standard 2025.12, Fourier transform Functions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._calls import apply, create, plain
+from ._documentation import document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from interchange._array import Array
+
+__all__ = [
+    "fft",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfftn",
+    "rfft",
+    "rfftfreq",
+    "rfftn",
+]
+
+
+def _along_axis(name: str) -> Callable[..., Array]:
+    """Return the transform along one axis that the standard calls `name`."""
+
+    def function(
+        x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"
+    ) -> Array:
+        return apply(f"fft.{name}", x, n=plain(n), axis=plain(axis), norm=norm)
+
+    function.__name__ = name
+    return document(function)
+
+
+def _along_axes(name: str) -> Callable[..., Array]:
+    """Return the transform along several axes that the standard calls `name`."""
+
+    def function(
+        x: Array,
+        /,
+        *,
+        s: Sequence[int] | None = None,
+        axes: Sequence[int] | None = None,
+        norm: str = "backward",
+    ) -> Array:
+        return apply(f"fft.{name}", x, s=plain(s), axes=plain(axes), norm=norm)
+
+    function.__name__ = name
+    return document(function)
+
+
+def _shift(name: str) -> Callable[..., Array]:
+    """Return the shift of frequencies that the standard calls `name`."""
+
+    def function(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
+        return apply(f"fft.{name}", x, axes=plain(axes))
+
+    function.__name__ = name
+    return document(function)
+
+
+def _frequencies(name: str) -> Callable[..., Array]:
+    """Return the function of frequencies that the standard calls `name`."""
+
+    def function(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
+        return create(f"fft.{name}", plain(n), d=d, dtype=dtype, device=device)
+
+    function.__name__ = name
+    return document(function)
+
+
+fft = _along_axis("fft")
+fftfreq = _frequencies("fftfreq")
+fftn = _along_axes("fftn")
+fftshift = _shift("fftshift")
+hfft = _along_axis("hfft")
+ifft = _along_axis("ifft")
+ifftn = _along_axes("ifftn")
+ifftshift = _shift("ifftshift")
+ihfft = _along_axis("ihfft")
+irfft = _along_axis("irfft")
+irfftn = _along_axes("irfftn")
+rfft = _along_axis("rfft")
+rfftfreq = _frequencies("rfftfreq")
+rfftn = _along_axes("rfftn")

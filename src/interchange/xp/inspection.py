@@ -1,0 +1,103 @@
+"""What the namespace can do: devices, element types, defaults.
+
+Source: array API standard 2025.12, Inspection (``__array_namespace_info__``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from interchange._backends.choosing import backend_of, backends_in_use
+from interchange._backends.names import KINDS
+from interchange._terms.devices import CPU, Device
+from interchange._terms.dtypes import DType
+from interchange._terms.errors import ViewError, show
+
+_CALL: Final = "xp.__array_namespace_info__()"
+_MOST_AXES: Final = 64
+_DEFAULTS: Final = {
+    "real floating": float,
+    "complex floating": complex,
+    "integral": int,
+    "indexing": int,
+}
+
+
+class Info:
+    """What `interchange.xp` can do here.
+
+    Notes
+    -----
+    Source: array API standard 2025.12, Inspection.
+
+    Examples
+    --------
+    >>> from interchange import xp
+    >>> xp.__array_namespace_info__().default_device()
+    Device('cpu')
+    """
+
+    def capabilities(self) -> dict[str, Any]:
+        """Return what is optional in the standard, and whether it is there."""
+        return {
+            "boolean indexing": True,
+            "data-dependent shapes": True,
+            "max dimensions": _MOST_AXES,
+        }
+
+    def default_device(self) -> Device:
+        """Return where arrays are created if nothing else is said: the host."""
+        return CPU
+
+    def devices(self) -> tuple[Device, ...]:
+        """Return the host, and the devices on which something was computed already."""
+        found = dict.fromkeys([CPU, *(backend.device for backend in backends_in_use())])
+        return tuple(found)
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
+        """Return the element types that arrays have if nothing else is said.
+
+        Parameters
+        ----------
+        device : Device, str or tuple[int, int], optional
+            Where; the host when left out.
+        """
+        backend = backend_of(CPU if device is None else Device.of(device, _CALL), _CALL)
+        asarray = backend.function("asarray")
+        with backend.current():
+            return {
+                kind: backend.dtype_of(asarray(number(), **backend.keywords()).dtype)
+                for kind, number in _DEFAULTS.items()
+            }
+
+    def dtypes(
+        self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, DType]:
+        """Return the element types that are computed with.
+
+        Parameters
+        ----------
+        device : Device, str or tuple[int, int], optional
+            Where; the host when left out.
+        kind : str or tuple[str, ...], optional
+            Of which kind, as ``isdtype`` has it.
+
+        Raises
+        ------
+        ViewError
+            There is no such kind (IX-XP-7).
+        """
+        backend = backend_of(CPU if device is None else Device.of(device, _CALL), _CALL)
+        wanted = _names(kind)
+        return {name: DType.of(name) for name in backend.dtypes() if name in wanted}
+
+
+def _names(kind: Any) -> frozenset[str]:
+    """Return the names of all element types of a kind, or of several."""
+    if kind is None:
+        return frozenset(KINDS["bool"] + KINDS["numeric"])
+    if isinstance(kind, tuple):
+        return frozenset().union(*map(_names, kind))
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ViewError(_CALL, f"kind={show(kind)}", "IX-XP-7", f"one of {', '.join(KINDS)}")
+    return frozenset(KINDS[kind])

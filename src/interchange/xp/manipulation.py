@@ -1,0 +1,133 @@
+"""Functions that change shapes, join, split and cast.
+
+Source: array API standard 2025.12, Manipulation Functions; Data Type Functions (``astype``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interchange._array import Array
+from interchange._array.halves import wrap
+from interchange._protocols.dlpack import check_copy
+from interchange._terms.dtypes import DType
+from interchange._terms.errors import ArgumentError, ViewError
+
+from ._calls import apply, apply_many, element, natives_of, plain
+from ._documentation import document
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_COMPLEX = "complex floating-point"
+
+
+@document
+def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
+    call = "xp.astype()"
+    wanted = DType.of(dtype, call)
+    if device is not None:
+        x = x.to_device(device)
+    if x.dtype is wanted:
+        return x.copy() if copy else x
+    if x.dtype.kind == _COMPLEX and wanted.kind not in {_COMPLEX, "bool"}:
+        what = f"elements are {x.dtype}, wanted {wanted}"
+        raise ArgumentError(call, what, "IX-XP-7", "take xp.real() or xp.abs() first")
+    backend = x._backend
+    native = backend.function("astype")(x._native, element(wanted, backend, "astype"))
+    return wrap(native, backend, Array)
+
+
+@document
+def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
+    return apply_many("broadcast_arrays", arrays) if arrays else ()
+
+
+@document
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    ndim = max(map(len, shapes), default=0)
+    found = [1] * ndim
+    for shape in shapes:
+        for axis, extent in enumerate(plain(shape), ndim - len(shape)):
+            if extent != 1 and found[axis] not in {1, extent}:
+                what = f"shapes {', '.join(map(str, shapes))}"
+                raise ViewError("xp.broadcast_shapes()", what, "IX-VIEW-1")
+            found[axis] = found[axis] if extent == 1 else extent
+    return tuple(found)
+
+
+@document
+def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
+    return apply("broadcast_to", x, plain(shape))
+
+
+@document
+def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
+    backend, natives = natives_of("concat", arrays)
+    return wrap(backend.function("concat")(natives, axis=plain(axis)), backend, Array)
+
+
+@document
+def expand_dims(x: Array, /, axis: int = 0) -> Array:
+    return apply("expand_dims", x, axis=plain(axis))
+
+
+@document
+def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
+    return apply("flip", x, axis=plain(axis))
+
+
+@document
+def moveaxis(
+    x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /
+) -> Array:
+    return apply("moveaxis", x, plain(source), plain(destination))
+
+
+@document
+def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
+    return apply("permute_dims", x, plain(axes))
+
+
+@document
+def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+    backend, natives = natives_of("repeat", (x, repeats))
+    return wrap(backend.function("repeat")(*natives, axis=plain(axis)), backend, Array)
+
+
+@document
+def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
+    check_copy(copy, "xp.reshape()")
+    return apply("reshape", x, plain(shape), copy=copy)
+
+
+@document
+def roll(
+    x: Array,
+    /,
+    shift: int | tuple[int, ...],
+    *,
+    axis: int | tuple[int, ...] | None = None,
+) -> Array:
+    return apply("roll", x, plain(shift), axis=plain(axis))
+
+
+@document
+def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
+    return apply("squeeze", x, axis=plain(axis))
+
+
+@document
+def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
+    backend, natives = natives_of("stack", arrays)
+    return wrap(backend.function("stack")(natives, axis=plain(axis)), backend, Array)
+
+
+@document
+def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
+    return apply("tile", x, plain(repetitions))
+
+
+@document
+def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+    return apply_many("unstack", (x,), axis=plain(axis))
