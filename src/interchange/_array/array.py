@@ -29,6 +29,7 @@ from .elements import Elements
 from .exporting import export_array
 from .halves import find_half
 from .indexing import assign, select
+from .moving import move
 from .namespace import namespace_of
 from .operators import Operators
 from .pickling import reduce_array
@@ -147,8 +148,6 @@ class Array(Elements, Operators, _core.Tensor):
         return (
             layout.is_c_contiguous if memory.check_order(order) == "C" else layout.is_f_contiguous
         )
-
-    __contains__ = None  # elements are Arrays, which are not compared by value
 
     def __iter__(self) -> Iterator[Array]:
         for place in range(len(self)):
@@ -370,7 +369,7 @@ class Array(Elements, Operators, _core.Tensor):
         with ``stream=-1``) nobody waits: before the memory is written again, let the writer's
         stream wait for the copy, or name the writer's stream as `stream`.
         """
-        return memory.move_array(self, device, stream, "Array.to_device()")
+        return move(self, device, stream, "Array.to_device()")
 
     # ------------------------------------------------------------ contracts and values
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from interchange._backends.backend import Backend
 
 SCALARS: Final = (int, float, complex)
+"""Types of Python's numbers, which promote weakly; some of NumPy's scalars are among them."""
+PLAIN: Final = frozenset({bool, *SCALARS})
 _ARRAY_WORDS: Final = (
     "__array_namespace__",
     "__dlpack__",
@@ -56,11 +58,11 @@ def operand(x: Any, backend: Backend, cls: type[Any], call: str) -> Any:
         if x.device is backend.device:
             return view_by(x, backend)
         raise mixed(call, backend.device, x.device)
-    if isinstance(x, SCALARS):
-        return x
-    found = as_scalar(x)
-    if isinstance(found, SCALARS):
-        return found
+    for kind in SCALARS:
+        if isinstance(x, kind):
+            return x if type(x) in PLAIN else kind(x)
+    if isinstance(as_scalar(x), SCALARS):
+        return backend.strong_scalar(x)
     raise foreign(call, x)
 
 
@@ -80,6 +82,19 @@ def foreign(call: str, x: object) -> ArgumentError:
     if is_foreign(x):
         return ArgumentError(call, f"an operand is a {name}", "IX-XP-1")
     return ArgumentError(call, f"an operand is {show(x)}", "IX-XP-1", "pass an Array or a number")
+
+
+def array_of(x: Any, cls: type[Any], call: str) -> Any:
+    """Return an Array as it is, and refuse what is none.
+
+    Raises
+    ------
+    ArgumentError
+        `x` is no Array (IX-XP-1).
+    """
+    if type(x) is not cls:
+        raise foreign(call, x)
+    return x
 
 
 def home_of(xs: Iterable[Any], cls: type[Any], call: str) -> Backend:

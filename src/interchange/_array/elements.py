@@ -39,6 +39,10 @@ class Elements:
             raise ViewError("Array.item()", what, "IX-VIEW-1", "index one element first")
         return found.item()
 
+    def __contains__(self, value: Any) -> bool:
+        """Return whether an element equals `value`."""
+        return bool(on_host(self == value, "in").any())
+
     def __bool__(self) -> bool:
         """Return the truth of the one element."""
         return bool(self.item())

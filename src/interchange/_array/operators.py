@@ -6,24 +6,23 @@ array keeps its element type and its shape.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._terms.errors import ArgumentError, ReadOnlyError
 
-from .computing import SCALARS, as_scalar, is_foreign, operand
+from .computing import PLAIN, SCALARS, as_scalar, is_foreign, operand
 from .halves import is_described, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-_NUMBERS: Final = frozenset({bool, int, float, complex})
 _new_object: Final = object.__new__
 
 
 def _other(array: Any, other: Any, dunder: str) -> Any:
     """Return the other operand for the library, or NotImplemented where it is no number at all."""
-    if type(other) in _NUMBERS:
+    if type(other) in PLAIN:
         return other
     cls = type(array)
     is_known = type(other) is cls or isinstance(as_scalar(other), SCALARS)
@@ -148,8 +147,8 @@ class Operators:
     __le__ = _binary("less_equal", "__le__")
     __lt__ = _binary("less", "__lt__")
     __ne__ = _binary("not_equal", "__ne__")
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-    __hash__ = None  # what compares by elements is no key
+    # What compares by elements is no key.
+    __hash__ = None  # type: ignore[assignment]
 
     __add__ = _binary("add", "__add__")
     __and__ = _binary("bitwise_and", "__and__")

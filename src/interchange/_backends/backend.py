@@ -121,6 +121,12 @@ class Backend:
         """Return a result as an array of the library, where it returned a scalar."""
         return result if isinstance(result, self.array_type) else self.namespace.asarray(result)
 
+    def strong_scalar(self, x: Any) -> Any:
+        """Return a scalar of NumPy, which has an element type, as an array of the library."""
+        import numpy as np
+
+        return self.from_host(np.asarray(x))
+
     def is_writable(self, native: Any) -> bool:
         """Whether an array of the library says that it can be written."""
         return not self.keeps_readonly or bool(native.flags.writeable)

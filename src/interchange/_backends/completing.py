@@ -1,7 +1,8 @@
 """What NumPy, and CuPy after it, still lack of the standard, or say in other words.
 
 Source: array API standard 2025.12: sort, argsort, clip, count_nonzero, linalg.eig, linalg.eigvals,
-fft.fftfreq, fft.rfftfreq; seen in NumPy 2.1 to 2.5.  All else is theirs, unchanged.
+fft.fftfreq, fft.rfftfreq, repeat; seen in NumPy 2.1 to 2.5.  ``unique_values`` is kept in order,
+as it was before NumPy 2.3, since SciPy and scikit-learn rely on it.  All else is theirs, unchanged.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def complete(np: Any) -> Completed:
         "count_nonzero": _count_nonzero(np),
         "fft": Completed(np.fft, {name: _frequencies(np, name) for name in _FREQUENCIES}),
         "linalg": Completed(np.linalg, {"eig": _eig(np), "eigvals": _eigvals(np)}),
+        "repeat": _repeat(np),
         "sort": _sort(np),
+        "unique_values": _unique_values(np),
     }
     return Completed(np, replaced)
 
@@ -95,6 +98,26 @@ def _count_nonzero(np: Any) -> Any:
         return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims))
 
     return count_nonzero
+
+
+def _repeat(np: Any) -> Any:
+    """Return ``repeat`` that takes counts of every integer type."""
+
+    def repeat(x: Any, repeats: Any, *, axis: int | None = None) -> Any:
+        if getattr(repeats, "dtype", None) == np.uint64:
+            repeats = repeats.astype(np.int64)
+        return np.repeat(x, repeats, axis=axis)
+
+    return repeat
+
+
+def _unique_values(np: Any) -> Any:
+    """Return ``unique_values`` in ascending order."""
+
+    def unique_values(x: Any) -> Any:
+        return np.unique(x, equal_nan=False)
+
+    return unique_values
 
 
 _FREQUENCIES = ("fftfreq", "rfftfreq")

@@ -52,6 +52,10 @@ class NumPyBackend(Backend):
         """Return an ndarray, where NumPy returned a scalar."""
         return self._as_array(result)
 
+    def strong_scalar(self, x: Any) -> Any:
+        """Return the scalar."""
+        return x
+
     def find_dtype(self, dtype: DType) -> Any:
         """Return the NumPy dtype, of ml_dtypes where NumPy has none."""
         return require_numpy_dtype(dtype, _CALL)

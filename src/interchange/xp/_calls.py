@@ -9,11 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
-from interchange._array.computing import as_scalar, foreign, home_of, operand
+from interchange._array.computing import (
+    array_of,
+    as_scalar,
+    foreign,
+    home_of,
+    is_foreign,
+    operand,
+)
 from interchange._array.halves import wrap
 from interchange._backends.choosing import backend_of
 from interchange._terms.devices import CPU, Device
 from interchange._terms.dtypes import DType
+from interchange._terms.errors import UnsupportedDTypeError, ViewError
 
 from ._documentation import document
 
@@ -54,9 +62,7 @@ def binary(name: str) -> Callable[[Operand, Operand], Array]:
 
 def apply(name: str, x: Any, /, *args: Any, **keywords: Any) -> Array:
     """Return what the library's function gives for one array; other arguments go as they are."""
-    if type(x) is not Array:
-        raise foreign(f"xp.{name}()", x)
-    backend = x._backend
+    backend = array_of(x, Array, f"xp.{name}()")._backend
     return wrap(backend.function(name)(x._native, *args, **keywords), backend, Array)
 
 
@@ -82,7 +88,9 @@ def natives_of(name: str, xs: Sequence[Any]) -> tuple[Backend, list[Any]]:
 
 def optional(x: Any, like: Any, name: str) -> Any:
     """Return what the library of `like` is given for an operand that may be None."""
-    return None if x is None else operand(x, like._backend, Array, f"xp.{name}()")
+    call = f"xp.{name}()"
+    backend = array_of(like, Array, call)._backend
+    return None if x is None else operand(x, backend, Array, call)
 
 
 def plain(value: Any) -> Any:
@@ -106,7 +114,7 @@ def creator(name: str, device: Any, like: Any = None) -> Backend:
         return backend_of(Device.of(device, call), call)
     if like is None:
         return backend_of(CPU, call)
-    backend: Backend = like._backend
+    backend: Backend = array_of(like, Array, call)._backend
     return backend
 
 
@@ -115,7 +123,27 @@ def element(dtype: Any, backend: Backend, name: str) -> Any:
     if dtype is None:
         return None
     call = f"xp.{name}()"
-    return backend.native_dtype(DType.of(dtype, call), call)
+    return backend.native_dtype(dtype_of(dtype, call), call)
+
+
+def dtype_of(dtype: Any, call: str) -> DType:
+    """Return the element type that an argument names.
+
+    Raises
+    ------
+    ViewError
+        It names one that does not exist (IX-XP-7).
+    ArgumentError
+        It names none at all (IX-ARGUMENT-1); it is an array (IX-XP-1).
+    """
+    if isinstance(dtype, DType):
+        return dtype
+    if is_foreign(dtype) and hasattr(dtype, "shape"):
+        raise foreign(call, dtype)
+    try:
+        return DType.of(dtype, call)
+    except UnsupportedDTypeError as error:
+        raise ViewError(call, error.what, "IX-XP-7", "pass a dtype of xp") from error
 
 
 def create(

@@ -8,20 +8,20 @@ from __future__ import annotations
 from typing import Any
 
 from interchange._array import Array
-from interchange._array.computing import SCALARS, as_scalar
+from interchange._array.computing import SCALARS, array_of, as_scalar
 from interchange._array.halves import wrap
 from interchange._doors import imports
 from interchange._protocols.dlpack import check_copy
-from interchange._terms.dtypes import DType
-from interchange._terms.errors import CopyNeededError
+from interchange._terms.errors import CopyNeededError, ViewError
 
-from ._calls import apply, apply_many, create, creator, element, plain
+from ._calls import apply, apply_many, create, creator, dtype_of, element, plain
 from ._documentation import document
 from .manipulation import astype
 
 from_dlpack = imports.from_dlpack
 
 _ASARRAY = "xp.asarray()"
+_TWO_AXES = 2
 
 
 @document
@@ -55,7 +55,7 @@ def asarray(
     if dtype is None:
         return imports.asarray(obj, device=device, copy=copy)
     found = imports.asarray(obj, copy=False if copy is False else None)
-    if copy and found.dtype is DType.of(dtype, _ASARRAY):
+    if copy and found.dtype is dtype_of(dtype, _ASARRAY):
         found = imports.asarray(obj, copy=True)
         copy = None
     return _again(found, dtype, device, copy)
@@ -63,7 +63,7 @@ def asarray(
 
 def _again(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
     """Return an Array as another element type, or elsewhere: itself where nothing is to be done."""
-    wanted = x.dtype if dtype is None else DType.of(dtype, _ASARRAY)
+    wanted = x.dtype if dtype is None else dtype_of(dtype, _ASARRAY)
     if wanted is not x.dtype:
         if copy is False:
             what = f"elements are {x.dtype}, wanted {wanted}"
@@ -91,7 +91,7 @@ def empty(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None
 
 @document
 def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    return create("empty", x.shape, dtype=dtype or x.dtype, device=device, like=x)
+    return _alike("empty", x, dtype=dtype, device=device)
 
 
 @document
@@ -116,8 +116,14 @@ def full(
 
 @document
 def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
-    shape, wanted = x.shape, dtype or x.dtype
-    return create("full", shape, _number(fill_value), dtype=wanted, device=device, like=x)
+    return _alike("full", x, _number(fill_value), dtype=dtype, device=device)
+
+
+def _alike(name: str, x: Any, /, *args: Any, dtype: Any, device: Any) -> Array:
+    """Return what a creation function gives for the shape and the element type of an Array."""
+    like = array_of(x, Array, f"xp.{name}_like()")
+    wanted = like.dtype if dtype is None else dtype
+    return create(name, like.shape, *args, dtype=wanted, device=device, like=like)
 
 
 def _number(value: Any) -> Any:
@@ -152,17 +158,26 @@ def ones(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None)
 
 @document
 def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    return create("ones", x.shape, dtype=dtype or x.dtype, device=device, like=x)
+    return _alike("ones", x, dtype=dtype, device=device)
 
 
 @document
 def tril(x: Array, /, *, k: int = 0) -> Array:
-    return apply("tril", x, k=plain(k))
+    return apply("tril", _matrices(x, "tril"), k=plain(k))
 
 
 @document
 def triu(x: Array, /, *, k: int = 0) -> Array:
-    return apply("triu", x, k=plain(k))
+    return apply("triu", _matrices(x, "triu"), k=plain(k))
+
+
+def _matrices(x: Any, name: str) -> Array:
+    """Return an Array of matrices, or refuse what has too few axes."""
+    call = f"xp.{name}()"
+    found: Array = array_of(x, Array, call)
+    if found.ndim < _TWO_AXES:
+        raise ViewError(call, f"an array of {found.ndim} axes", "IX-AXES-1", "pass matrices")
+    return found
 
 
 @document
@@ -172,4 +187,4 @@ def zeros(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None
 
 @document
 def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    return create("zeros", x.shape, dtype=dtype or x.dtype, device=device, like=x)
+    return _alike("zeros", x, dtype=dtype, device=device)

@@ -15,6 +15,7 @@ from interchange._terms.devices import CPU
 from interchange._terms.dtypes import DType
 from interchange._terms.errors import ArgumentError, ViewError, show
 
+from ._calls import dtype_of
 from ._documentation import document
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ _IEEE = {"float16": (10, 5), "bfloat16": (7, 8), "float32": (23, 8), "float64": 
 
 def _dtype(value: Any, call: str) -> DType:
     """Return the element type that is meant, by itself or by an array of it."""
-    return value.dtype if type(value) is Array else DType.of(value, call)
+    return value.dtype if type(value) is Array else dtype_of(value, call)
 
 
 @document
@@ -79,7 +80,7 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     call = "xp.can_cast()"
     backend: Backend = from_._backend if type(from_) is Array else backend_of(CPU, call)
     source = backend.native_dtype(_dtype(from_, call), call)
-    target = backend.native_dtype(DType.of(to, call), call)
+    target = backend.native_dtype(dtype_of(to, call), call)
     return bool(backend.function("can_cast")(source, target))
 
 
@@ -112,14 +113,14 @@ def iinfo(type: Any, /) -> IInfo:  # noqa: A002 - the standard's word
 @document
 def isdtype(dtype: Any, kind: Any) -> bool:
     call = "xp.isdtype()"
-    given = DType.of(dtype, call)
+    given = dtype_of(dtype, call)
     if isinstance(kind, tuple):
         return any(isdtype(given, one) for one in kind)
     if isinstance(kind, str):
         if kind not in KINDS:
             raise ViewError(call, f"kind={show(kind)}", "IX-XP-7", f"one of {', '.join(KINDS)}")
         return given.name in KINDS[kind]
-    return given is DType.of(kind, call)
+    return given is dtype_of(kind, call)
 
 
 @document
@@ -144,4 +145,4 @@ def _promoted(x: Any, backend: Backend, call: str) -> Any:
     """Return what the library is given for an argument of ``result_type``."""
     if type(x) is Array or _is_number(x):
         return operand(x, backend, Array, call)
-    return backend.native_dtype(DType.of(x, call), call)
+    return backend.native_dtype(dtype_of(x, call), call)

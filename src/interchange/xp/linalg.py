@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from interchange._array import Array
-from interchange._array.computing import operand
+from interchange._array.computing import array_of, operand
+from interchange._terms.errors import ViewError
 
 from ._calls import apply, apply_all, apply_many, element, plain
 from ._documentation import document
@@ -86,6 +87,9 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 
 @document
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    if any(type(x) is Array and not x.ndim for x in (x1, x2)):
+        what = "an array of 0 axes"
+        raise ViewError("xp.linalg.cross()", what, "IX-AXES-1", "pass arrays of vectors")
     return apply_all("linalg.cross", (x1, x2), axis=plain(axis))
 
 
@@ -141,7 +145,9 @@ def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
 
 def _tolerance(rtol: Any, x: Array) -> Any:
     """Return a tolerance for the library: a number, or an array of them."""
-    return None if rtol is None else operand(rtol, x._backend, Array, "xp.linalg")
+    call = "xp.linalg"
+    backend = array_of(x, Array, call)._backend
+    return None if rtol is None else operand(rtol, backend, Array, call)
 
 
 @document

@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
+from interchange._array.computing import array_of
 from interchange._array.halves import wrap
+from interchange._array.memory import check_ints, resolve_shape
 from interchange._protocols.dlpack import check_copy
-from interchange._terms.dtypes import DType
-from interchange._terms.errors import ArgumentError, ViewError
+from interchange._terms.errors import ArgumentError, ViewError, show
 
-from ._calls import apply, apply_many, element, natives_of, plain
+from ._calls import apply, apply_many, dtype_of, element, natives_of, plain
 from ._documentation import document
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _COMPLEX = "complex floating-point"
 @document
 def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
     call = "xp.astype()"
-    wanted = DType.of(dtype, call)
+    x, wanted = array_of(x, Array, call), dtype_of(dtype, call)
     if device is not None:
         x = x.to_device(device)
     if x.dtype is wanted:
@@ -45,13 +46,17 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
 
 @document
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    ndim = max(map(len, shapes), default=0)
+    call = "xp.broadcast_shapes()"
+    checked = [check_ints(shape, "shape", call) for shape in shapes]
+    ndim = max(map(len, checked), default=0)
     found = [1] * ndim
-    for shape in shapes:
-        for axis, extent in enumerate(plain(shape), ndim - len(shape)):
+    for shape in checked:
+        for axis, extent in enumerate(shape, ndim - len(shape)):
+            if extent < 0:
+                raise ViewError(call, f"shape {shape}", "IX-XP-7", "pass extents from 0 on")
             if extent != 1 and found[axis] not in {1, extent}:
                 what = f"shapes {', '.join(map(str, shapes))}"
-                raise ViewError("xp.broadcast_shapes()", what, "IX-VIEW-1")
+                raise ViewError(call, what, "IX-XP-7", "pass shapes that spread to one")
             found[axis] = found[axis] if extent == 1 else extent
     return tuple(found)
 
@@ -68,7 +73,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
 
 
 @document
-def expand_dims(x: Array, /, axis: int = 0) -> Array:
+def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     return apply("expand_dims", x, axis=plain(axis))
 
 
@@ -91,14 +96,20 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
 
 @document
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
-    backend, natives = natives_of("repeat", (x, repeats))
+    count = repeats if type(repeats) is Array else plain(repeats)
+    if type(count) not in {Array, int}:
+        what = f"repeats={show(repeats)}"
+        raise ArgumentError("xp.repeat()", what, "IX-XP-7", "pass an int or an Array of ints")
+    backend, natives = natives_of("repeat", (array_of(x, Array, "xp.repeat()"), count))
     return wrap(backend.function("repeat")(*natives, axis=plain(axis)), backend, Array)
 
 
 @document
 def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
-    check_copy(copy, "xp.reshape()")
-    return apply("reshape", x, plain(shape), copy=copy)
+    call = "xp.reshape()"
+    check_copy(copy, call)
+    wanted = resolve_shape(shape, array_of(x, Array, call).size, call)
+    return apply("reshape", x, wanted, copy=copy)
 
 
 @document

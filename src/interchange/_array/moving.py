@@ -1,0 +1,66 @@
+"""Moves between devices: by a driver where there is one, else by the libraries that compute there.
+
+Source: array API standard 2025.12, ``array.to_device``.  A library moves elements by way of the
+host, and the host waits for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interchange._backends.choosing import backend_of
+from interchange._terms.devices import CPU, Device
+from interchange._terms.errors import (
+    BackendUnavailableError,
+    CopyNeededError,
+    DriverUnavailableError,
+    UnsupportedDeviceError,
+)
+
+from . import memory
+from .halves import wrap
+
+if TYPE_CHECKING:
+    from .array import Array
+
+
+def move(array: Array, device: Any, stream: Any, call: str, *, copy: bool | None = None) -> Array:
+    """Return the array on `device`, itself where it is there already.
+
+    Parameters
+    ----------
+    array, device, stream, call, copy
+        As in `memory.move_array`.
+
+    Raises
+    ------
+    UnsupportedDeviceError
+        Neither a driver nor a library moves memory between these devices (DLP-DEV-6).
+    """
+    target = Device.of(device, call)
+    try:
+        return memory.move_array(array, target, stream, call, copy=copy)
+    except (UnsupportedDeviceError, DriverUnavailableError):
+        if stream is not None:
+            raise  # which is a driver's word
+        found = _by_libraries(array, target, call, copy=copy)
+        if found is None:
+            raise
+        return found
+
+
+def _by_libraries(array: Array, target: Device, call: str, *, copy: bool | None) -> Array | None:
+    """Return a copy that libraries make, or None where there are none for these devices."""
+    there = array.device
+    try:
+        source = backend_of(there, call)
+        sink = backend_of(target, call)
+    except BackendUnavailableError:
+        return None
+    if copy is False:
+        raise CopyNeededError(call, f"moving from {there} to {target}", "DLP-COPY-1")
+    elements = source.to_host(array._native)
+    if target is CPU:
+        return wrap(elements, backend_of(CPU, call), type(array))
+    with sink.current():
+        return wrap(sink.from_host(elements), sink, type(array))

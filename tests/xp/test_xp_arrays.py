@@ -1,0 +1,417 @@
+"""Array in computations: halves, views, writes, what it meets, what it becomes."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange import xp
+
+FOREIGN = {
+    "ndarray": np.ones(3),
+    "capsule-maker": type("Maker", (), {"__dlpack__": None})(),
+    "strict": pytest.importorskip("array_api_strict").asarray([1.0, 2.0, 3.0]),
+}
+
+
+def three(*, readonly=False):
+    """Return an Array of three numbers, over memory of NumPy."""
+    memory = np.arange(3.0)
+    memory.flags.writeable = not readonly
+    return ix.from_dlpack(memory)
+
+
+# ---------------------------------------------------------------- halves
+
+
+def test_the_librarys_array_is_made_once():
+    """And kept, since an exchange costs more than a sum."""
+    x = three()
+    x + 1
+
+    assert x._native is x._native
+
+
+def test_computing_shares_the_memory():
+    """What is written through one is seen through the other."""
+    memory = np.arange(3.0)
+    x = ix.from_dlpack(memory)
+    x + 1
+    memory[0] = 9.0
+
+    assert xp.sum(x).item() == 12.0
+
+
+def test_a_result_is_described_when_somebody_asks():
+    """Not before: a chain of computations describes nothing in between."""
+    x = three() + 1
+    before = ix._array.halves.is_described(x)
+    shape = x.shape
+
+    assert (before, shape) == (False, (3,))
+    assert ix._array.halves.is_described(x)
+
+
+def test_a_result_keeps_the_librarys_memory_alive():
+    """As long as anybody uses what it describes."""
+    x = three() * 2
+    native = weakref.ref(x._native)
+    capsule = x.__dlpack__()
+    del x
+    gc.collect()
+
+    assert native() is not None
+    assert np.from_dlpack(ix.from_dlpack(capsule)).tolist() == [0.0, 2.0, 4.0]
+
+
+def test_nothing_keeps_a_result_alive():
+    """Neither half refers back to the Array."""
+    x = three() * 2
+    x.shape  # noqa: B018
+    gone = weakref.ref(x)
+    del x
+
+    assert gone() is None
+
+
+def test_attributes_that_do_not_exist_do_not():
+    """The error names class and attribute, as Python's own."""
+    with pytest.raises(AttributeError, match="'Array' object has no attribute 'nonesuch'"):
+        _ = three().nonesuch
+
+
+# ---------------------------------------------------------------- what it meets
+
+
+@pytest.mark.parametrize("other", FOREIGN.values(), ids=FOREIGN)
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x, y: x + y,
+        lambda x, y: y + x,
+        lambda x, y: x == y,
+        lambda x, y: y == x,
+        lambda x, y: x @ y,
+        lambda x, y: x.__iadd__(y),
+        lambda x, y: x.__setitem__(slice(None), y),
+        xp.add,
+        lambda x, y: xp.add(y, x),
+        lambda _, y: xp.sin(y),
+        lambda _, y: xp.sum(y),
+        lambda x, y: xp.concat([x, y]),
+        lambda _, y: xp.astype(y, xp.float32),
+        lambda _, y: xp.zeros_like(y),
+        lambda x, y: xp.clip(x, y, None),
+        lambda _, y: xp.diff(y),
+        lambda _, y: xp.linalg.pinv(y),
+    ],
+)
+def test_arrays_of_others_are_refused(compute, other):
+    """With the way in; nobody could say who waits for whom."""
+    with pytest.raises(TypeError):
+        compute(three(), other)
+
+
+@pytest.mark.parametrize("compute", [lambda x, y: x + y, lambda x, y: y + x, lambda x, y: x == y])
+def test_the_refusal_names_the_way_in(compute):
+    """NumPy leaves its operators to the Array, so that it says the same from both sides."""
+    with pytest.raises(ix.ArgumentError, match=r"from_dlpack\(\).*IX-XP-1"):
+        compute(three(), np.ones(3))
+
+
+@pytest.mark.parametrize("other", ["a", None, object(), [1]])
+def test_what_is_no_array_at_all_is_left_to_python(other):
+    """Equality is False then, and arithmetic a TypeError."""
+    x = three()
+
+    assert (x == other) is False
+    with pytest.raises(TypeError):
+        x + other
+
+
+@pytest.mark.parametrize(
+    ("scalar", "dtype"),
+    [(2, "float32"), (2.0, "float32"), (True, "float32"), (np.float64(2), "float32")],
+)
+def test_python_numbers_take_the_type_of_the_array(scalar, dtype):
+    """NumPy's scalars that are Python's numbers, too."""
+    x = xp.asarray([1.0], dtype=xp.float32)
+
+    assert str((x * scalar).dtype) == dtype
+    assert str((scalar * x).dtype) == dtype
+
+
+def test_other_scalars_of_numpy_promote_as_in_numpy():
+    """They have an element type, which is not lost."""
+    x = xp.asarray([1], dtype=xp.int32)
+
+    assert (x + np.int64(2)).dtype is xp.int64
+
+
+# ---------------------------------------------------------------- writes
+
+
+WRITES = [
+    lambda x: x.__setitem__(0, 1.0),
+    lambda x: x.__setitem__(x > 1, 1.0),
+    lambda x: x.__iadd__(1.0),
+    lambda x: x.__imatmul__(xp.ones((3, 3))),
+]
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("seen", [False, True], ids=["fresh", "computed-with"])
+def test_read_only_memory_is_not_written(write, seen):
+    """Whichever half of the Array is there."""
+    x = three(readonly=True)
+    if seen:
+        x + 1
+
+    with pytest.raises(ix.ReadOnlyError, match="read-only") as caught:
+        write(x)
+    assert isinstance(caught.value, ValueError)
+    assert x.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_views_of_read_only_memory_are_read_only():
+    """Also those that the library makes."""
+    x = three(readonly=True)
+    x + 1
+
+    with pytest.raises(ix.ReadOnlyError):
+        x[1:][0] = 5.0
+
+
+def test_memory_that_nobody_called_writable_is_not_written():
+    """A legacy capsule cannot say; the caller can."""
+    memory = np.arange(3.0)
+    x = ix.from_dlpack(memory.__dlpack__())
+
+    with pytest.raises(ix.ReadOnlyError, match="not known to be writable"):
+        x[0] = 1.0
+
+
+def test_a_spread_array_is_not_written():
+    """Its elements share memory."""
+    with pytest.raises(ix.ReadOnlyError):
+        xp.broadcast_to(three(), (2, 3))[0, 0] = 1.0
+
+
+def test_in_place_keeps_the_element_type():
+    """Where the result would be of another, nothing is written."""
+    x = xp.asarray([1, 2], dtype=xp.int8)
+
+    with pytest.raises(ix.ArgumentError, match="IX-XP-4"):
+        x += xp.asarray([1, 2], dtype=xp.int16)
+    assert x.tolist() == [1, 2]
+
+
+def test_in_place_keeps_the_shape():
+    """An array does not grow."""
+    x = three()
+
+    with pytest.raises(ValueError, match="broadcast"):
+        x += xp.ones((2, 3))
+
+
+def test_in_place_writes_to_the_memory():
+    """Of whoever gave it; the Array stays the same object."""
+    memory = np.arange(3.0)
+    x = same = ix.from_dlpack(memory)
+    x += 1
+
+    assert x is same
+    assert memory.tolist() == [1.0, 2.0, 3.0]
+
+
+# ---------------------------------------------------------------- indices
+
+
+@pytest.mark.parametrize("computed", [False, True], ids=["described", "computed"])
+@pytest.mark.parametrize(
+    "key", [0, -1, slice(1, None), slice(None, None, -2), None, ..., (..., 0), (None, 1), ()]
+)
+def test_a_basic_index_gives_a_view(key, computed):
+    """Also of one element, and whichever half of the Array is there."""
+    memory = np.arange(3.0)
+    x = ix.from_dlpack(memory)
+    if computed:
+        x + 1
+    x[key][...] = 9.0
+    expected = np.arange(3.0)
+    expected[key] = 9.0
+
+    assert memory.tolist() == expected.tolist()
+
+
+def test_an_index_by_arrays_gives_a_copy():
+    """Integers and masks alike."""
+    x = three()
+    for key in (xp.asarray([0, 1]), x >= 0):
+        x[key][...] = 9.0
+
+    assert x.tolist() == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("computed", [False, True], ids=["described", "computed"])
+@pytest.mark.parametrize("key", [3, -4, (0, 0), True, [0], 1.0, "a", (..., ...)])
+def test_an_index_that_is_none_is_refused_alike(key, computed):
+    """By the same error, whichever half of the Array is there."""
+    x = three()
+    if computed:
+        x + 1
+
+    with pytest.raises(ix.OutOfBoundsError, match="IX-INDEX-1"):
+        x[key]
+
+
+def test_an_array_of_others_is_no_index():
+    """It is imported first."""
+    with pytest.raises(ix.ArgumentError, match="from_dlpack"):
+        three()[np.asarray([0])]
+
+
+def test_elements_are_looked_for_by_value():
+    """As Python's own sequences do."""
+    assert 2.0 in three()
+    assert 7.0 not in three()
+
+
+# ---------------------------------------------------------------- numbers
+
+
+@pytest.mark.parametrize("convert", [int, float, complex])
+def test_numbers_come_of_arrays_without_axes(convert):
+    """And of no others."""
+    x = xp.asarray(2.0)
+
+    assert convert(x) == 2
+    with pytest.raises(TypeError):
+        convert(xp.asarray([2.0]))
+
+
+def test_only_whole_numbers_are_indices():
+    """As Python has it."""
+    assert [5, 6, 7][xp.asarray(1)] == 6
+    with pytest.raises(TypeError):
+        [5][xp.asarray(0.0)]
+
+
+@pytest.mark.parametrize("version", [None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"])
+def test_the_namespace_is_found_by_its_arrays(version):
+    """For every version that it holds."""
+    assert three().__array_namespace__(api_version=version) is xp
+
+
+@pytest.mark.parametrize("version", ["2020.12", "2026.12", 2025, ""])
+def test_other_versions_are_refused(version):
+    """With ValueError, as others do."""
+    with pytest.raises(ValueError, match="IX-XP-6"):
+        three().__array_namespace__(api_version=version)
+
+
+# ---------------------------------------------------------------- odd elements
+
+
+@pytest.mark.parametrize(
+    "name", ["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz"]
+)
+def test_element_types_beyond_the_standard_are_held_and_cast(name):
+    """There and back, through ml_dtypes."""
+    dtype = ix.DType.of(name)
+    x = xp.astype(xp.asarray([0.5, -2.0, 4.0]), dtype)
+
+    assert x.dtype is dtype
+    assert ix.from_dlpack(x).dtype is dtype
+    assert xp.astype(x, xp.float64).tolist() == [0.5, -2.0, 4.0]
+    assert x.copy().dtype is dtype
+
+
+def test_arrays_of_ml_dtypes_come_in_and_go_out():
+    """Sharing memory both ways."""
+    memory = np.asarray([1.0, 2.0], dtype=ml_dtypes.bfloat16)
+    x = xp.asarray(memory)
+    x[0] = 5.0
+
+    assert memory.tolist() == [5.0, 2.0]
+    assert np.shares_memory(np.asarray(x), memory)
+
+
+# ---------------------------------------------------------------- other libraries on the host
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.filterwarnings("default")
+def test_another_library_computes_on_the_host_if_told_to(computing_with, library):
+    """Over the same memory."""
+    memory = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    computing_with(library)
+    x = ix.from_dlpack(memory)
+
+    assert type(x._native).__module__.split(".")[0].startswith(library)
+    assert (x * 2 + 1).tolist() == (memory * 2 + 1).tolist()
+    assert xp.sum(x, axis=0).tolist() == memory.sum(axis=0).tolist()
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.filterwarnings("default")
+def test_layouts_that_a_library_does_not_know_are_computed_with(computing_with, library):
+    """Over a copy."""
+    computing_with(library)
+    x = ix.from_dlpack(np.arange(3.0, dtype=np.float32))[::-1]
+
+    assert (x + 1).tolist() == [3.0, 2.0, 1.0]
+
+
+@pytest.mark.interop
+@pytest.mark.filterwarnings("default")
+def test_layouts_that_a_library_does_not_know_are_not_written(computing_with):
+    """A copy would take the elements, and the memory would never see them."""
+    computing_with("torch")
+    memory = np.arange(3.0)
+
+    with pytest.raises(ix.CopyNeededError, match="DLP-COPY-1"):
+        ix.from_dlpack(memory)[::-1][0] = 9.0
+
+
+@pytest.mark.interop
+@pytest.mark.filterwarnings("default")
+def test_arrays_that_are_never_written_say_so(computing_with):
+    """And ``+=`` makes a new one, as Python does."""
+    computing_with("jax")
+    x = before = xp.asarray([1.0, 2.0])
+    x += 1
+
+    assert (x.tolist(), before.tolist()) == ([2.0, 3.0], [1.0, 2.0])
+    with pytest.raises(ix.ArgumentError, match="IX-XP-5"):
+        x[0] = 1.0
+
+
+@pytest.mark.interop
+@pytest.mark.filterwarnings("default")
+def test_arrays_of_two_libraries_on_one_device_meet(computing_with):
+    """Memory is shared with the one that computes."""
+    x = xp.asarray([1.0, 2.0])
+    x + 1
+    computing_with("torch")
+    y = xp.asarray([3.0, 4.0], dtype=xp.float64)
+
+    assert (y + x).tolist() == [4.0, 6.0]
+    assert (x + y).tolist() == [4.0, 6.0]
+
+
+@pytest.mark.interop
+@pytest.mark.filterwarnings("default")
+def test_an_element_type_that_a_library_lacks_is_refused(computing_with):
+    """JAX would take a narrower one, and say so in a warning."""
+    computing_with("jax")
+
+    with pytest.raises(ix.UnsupportedDTypeError, match="jax has no float64"):
+        xp.zeros(3, dtype=xp.float64)

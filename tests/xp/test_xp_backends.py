@@ -1,0 +1,198 @@
+"""How a library is chosen, and what happens where there is none."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange import xp
+from interchange._backends import choosing
+from interchange._backends.numpy import NumPyBackend
+
+EXT = ix.Device.of("ext_dev:3")
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    """Choose anew in every test."""
+    yield
+    for device in ("cpu", "cuda", EXT):
+        ix.set_backend(device, None)
+
+
+def unowned():
+    """Return an Array on a device that nobody computes on."""
+    block = np.zeros(4)
+    ptr = block.__array_interface__["data"][0]
+    return ix.from_pointer(ptr, (4,), "float64", device=EXT, owner=block)
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x: x + 1,
+        lambda x: -x,
+        xp.sin,
+        xp.sum,
+        xp.ones_like,
+        lambda x: x == x,  # noqa: PLR0124
+        lambda x: x[x],
+        lambda x: xp.zeros(3, device=x.device),
+    ],
+)
+def test_without_a_library_computing_says_what_to_do(compute):
+    """The error names the device, and how to name a library."""
+    with pytest.raises(ix.BackendUnavailableError, match=r"ext_dev:3.*set_backend.*IX-XP-3"):
+        compute(unowned())
+
+
+def test_without_a_library_memory_is_described_all_the_same():
+    """Metadata, views and exchange need none."""
+    x = unowned()
+
+    assert (x.shape, x.dtype, x[1:].shape) == ((4,), xp.float64, (3,))
+    assert ix.from_dlpack(x).ptr == x.ptr
+
+
+def test_a_function_brings_a_library():
+    """Called with the device, once."""
+    seen = []
+
+    def make(device):
+        seen.append(device)
+        return NumPyBackend(device)
+
+    ix.set_backend(EXT, make)
+    for _ in range(2):
+        xp.zeros(3, device=EXT)
+
+    assert seen == [EXT]
+
+
+def test_the_environment_names_a_library(monkeypatch):
+    """Where nobody said otherwise."""
+    monkeypatch.setenv("INTERCHANGE_EXT_DEV_BACKEND", "numpy")
+
+    assert choosing.backend_of(EXT, "f()").name == "numpy"
+
+
+def test_a_name_in_the_environment_that_is_unknown_is_an_error(monkeypatch):
+    """It is named in the error, and nothing else is taken in its place."""
+    monkeypatch.setenv("INTERCHANGE_EXT_DEV_BACKEND", "nonesuch")
+
+    with pytest.raises(ix.BackendUnavailableError, match="INTERCHANGE_EXT_DEV_BACKEND=nonesuch"):
+        xp.zeros(3, device=EXT)
+
+
+def test_what_was_said_goes_before_the_environment(monkeypatch):
+    """As the more deliberate of the two."""
+    monkeypatch.setenv("INTERCHANGE_EXT_DEV_BACKEND", "nonesuch")
+    ix.set_backend(EXT, "numpy")
+
+    assert choosing.backend_of(EXT, "f()").name == "numpy"
+
+
+@pytest.mark.parametrize(
+    ("backend", "error", "words"),
+    [
+        ("nonesuch", ix.BackendUnavailableError, "choose one of cupy, jax, numpy, torch"),
+        (7, ix.ArgumentError, "IX-ARGUMENT-1"),
+    ],
+)
+def test_a_backend_that_is_none_is_refused(backend, error, words):
+    """At once, and not when somebody computes."""
+    with pytest.raises(error, match=words):
+        ix.set_backend("cpu", backend)
+
+
+def test_a_function_that_returns_no_backend_is_refused():
+    """With what it returned."""
+    ix.set_backend(EXT, lambda _: "numpy")
+
+    with pytest.raises(ix.BackendUnavailableError, match="returned 'numpy'"):
+        xp.zeros(3, device=EXT)
+
+
+def test_a_library_that_does_not_compute_there_is_an_error_when_it_was_named():
+    """Nothing else is taken instead."""
+
+    def make(device):
+        raise LookupError(device)
+
+    ix.set_backend(EXT, make)
+
+    with pytest.raises(ix.BackendUnavailableError, match="does not compute on ext_dev:3"):
+        xp.zeros(3, device=EXT)
+
+
+class Point:
+    """An entry point that a package might have."""
+
+    def __init__(self, name, value):
+        self.name, self.load = name, lambda: value
+
+
+def test_another_package_brings_a_library(monkeypatch):
+    """By an entry point, whose name is as good as those that are known here."""
+    monkeypatch.setattr(choosing, "entry_points", lambda **_: [Point("theirs", NumPyBackend)])
+    ix.set_backend(EXT, "theirs")
+
+    assert type(choosing.backend_of(EXT, "f()")) is NumPyBackend
+
+
+def test_a_library_of_another_package_is_found_where_none_is_known(monkeypatch):
+    """One that does not compute there says so, and the next is asked."""
+
+    def elsewhere(device):
+        raise LookupError(device)
+
+    points = [Point("elsewhere", elsewhere), Point("theirs", NumPyBackend)]
+    monkeypatch.setattr(choosing, "entry_points", lambda **_: points)
+
+    assert type(choosing.backend_of(EXT, "f()")) is NumPyBackend
+
+
+def test_what_is_imported_goes_before_what_is_installed(monkeypatch):
+    """No library is imported where one that is there will do."""
+    asked = []
+
+    def named(name, _):
+        def make(device):
+            asked.append(name)
+            raise LookupError(device)
+
+        return make
+
+    monkeypatch.setattr(choosing, "_named", named)
+    monkeypatch.setattr(choosing, "find_spec", lambda _: object())
+    monkeypatch.setattr(choosing, "entry_points", lambda **_: [])
+    for name in ("cupy", "torch", "jax"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "jax", object())
+
+    with pytest.raises(ix.BackendUnavailableError, match="install one of cupy, torch, jax"):
+        choosing.backend_of(ix.Device.of("cuda:7"), "f()")
+    assert asked == ["jax", "cupy", "torch"]
+
+
+def test_the_namespace_is_announced():
+    """By the entry point that the standard describes."""
+    points = importlib.metadata.entry_points(group="array_api", name="array-interchange")
+
+    assert next(iter(points)).load() is xp
+
+
+def test_importing_the_namespace_imports_no_library(run_isolated):
+    """Only somebody who computes pays for one."""
+    script = """
+    import sys
+    from interchange import xp
+    print([name for name in ("numpy", "torch", "jax", "cupy") if name in sys.modules])
+    """
+    printed = run_isolated(__import__("textwrap").dedent(script))
+
+    assert printed.strip() == "[]"

@@ -1,0 +1,140 @@
+"""Which library computes: dispatch by device, what is mixed, what is moved."""
+
+from __future__ import annotations
+
+import pytest
+
+import interchange as ix
+from interchange import xp
+
+
+def on(device, values=(1.0, 2.0, 3.0)):
+    """Return an Array on a device."""
+    return xp.asarray(list(values), device=device)
+
+
+def test_an_array_is_created_where_it_is_asked_for(ext):
+    """And says so."""
+    assert xp.zeros(3, device=ext).device is ext
+
+
+@pytest.mark.parametrize("name", ["zeros_like", "ones_like", "empty_like"])
+def test_an_array_is_created_where_another_is(ext, name):
+    """Unless a device is named."""
+    x = on(ext)
+
+    assert getattr(xp, name)(x).device is ext
+    assert getattr(xp, name)(x, device="cpu").device is ix.Device.of("cpu")
+
+
+def test_the_library_of_the_device_computes(ext):
+    """array-api-strict there, which NumPy knows nothing of."""
+    x = on(ext)
+
+    assert type(x._native).__module__.startswith("array_api_strict")
+    assert (x + x).device is ext
+    assert (x + x).to_device("cpu").tolist() == [2.0, 4.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x, y: x + y,
+        lambda x, y: x == y,
+        xp.add,
+        lambda x, y: xp.where(x > 0, x, y),
+        lambda x, y: xp.concat([x, y]),
+        xp.matmul,
+        lambda x, y: xp.clip(x, y, 2.0),
+        xp.searchsorted,
+        xp.result_type,
+        lambda x, y: x.__iadd__(y),
+        lambda x, y: x.__setitem__(0, y[0]),
+        lambda x, y: x[xp.astype(y, xp.int64)],
+    ],
+)
+def test_devices_are_not_mixed(ext, compute):
+    """Whatever the function, and whichever comes first."""
+    for x, y in ((on("cpu"), on(ext)), (on(ext), on("cpu"))):
+        with pytest.raises(ix.MixedDevicesError, match="IX-XP-2") as caught:
+            compute(x, y)
+
+        assert isinstance(caught.value, ValueError)
+
+
+def test_elements_move_there_and_back(ext):
+    """By way of the host, where no driver knows the device."""
+    x = on("cpu").to_device(ext)
+
+    assert x.device is ext
+    assert x.to_device("cpu").tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_move_is_a_copy(ext):
+    """Nothing that is written afterwards is seen on the other side."""
+    x = on("cpu")
+    y = x.to_device(ext)
+    x[0] = 9.0
+
+    assert y.to_device("cpu").tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("call", [xp.asarray, xp.from_dlpack])
+def test_functions_that_take_arrays_move_them(ext, call):
+    """As their parameter ``device`` says."""
+    assert call(on("cpu"), device=ext).device is ext
+
+
+@pytest.mark.parametrize("call", [xp.asarray, xp.from_dlpack])
+def test_no_copy_is_no_move(ext, call):
+    """``copy=False`` is refused with an error of both classes that the standard asks for."""
+    with pytest.raises(ix.CopyNeededError, match="DLP-COPY-1") as caught:
+        call(on("cpu"), device=ext, copy=False)
+
+    assert isinstance(caught.value, (BufferError, ValueError))
+
+
+def test_astype_moves_before_it_casts(ext):
+    """The standard gives it a device, too."""
+    found = xp.astype(on("cpu"), xp.float32, device=ext)
+
+    assert (found.device, found.dtype) == (ext, xp.float32)
+
+
+def test_where_an_array_is_already_it_stays(ext):
+    """The same object comes back."""
+    x = on(ext)
+
+    assert x.to_device(ext) is x
+
+
+def test_a_device_in_use_is_listed(ext):
+    """After the host, once something was computed there."""
+    on(ext)
+
+    assert xp.__array_namespace_info__().devices() == (ix.Device.of("cpu"), ext)
+
+
+def test_defaults_are_asked_of_the_device(ext):
+    """By the library that computes there."""
+    info = xp.__array_namespace_info__()
+
+    assert info.default_dtypes(device=ext)["real floating"] is xp.float64
+    assert set(info.dtypes(device=ext, kind="bool")) == {"bool"}
+
+
+def test_memory_that_is_written_is_noted(ext):
+    """So that whoever takes it next waits for the library's stream."""
+    x = on(ext)
+    x[0] = 5.0
+    x += 1.0
+
+    assert x._backend.written == [x, x]
+
+
+def test_views_share_memory_on_every_device(ext):
+    """A basic index of an Array gives a view, whichever library computes."""
+    x = on(ext)
+    x[1:][0] = 7.0
+
+    assert x.to_device("cpu").tolist() == [1.0, 7.0, 3.0]
