@@ -41,6 +41,7 @@ DIRECTIVES = {
     "duty-tables": tables.duties,
     "error-table": tables.errors,
     "launcher-help": tables.launcher_help,
+    "namespace-table": tables.namespace,
     "next-release": tables.fragments,
     "rulebook": tables.rules,
     "stream-object-table": tables.stream_objects,

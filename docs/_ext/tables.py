@@ -9,10 +9,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import io
+import json
 import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import computed
 
 import interchange
 from interchange import abi
@@ -21,6 +24,7 @@ from interchange._streams import handles
 from interchange._streams.rules import DUTIES, STREAM_RULES
 from interchange._terms import devices as _devices
 from interchange._terms.dtypes import all_dtypes
+from interchange.xp._table import TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -297,6 +301,31 @@ def deviations() -> str:
             for row in DEVIATIONS
         ),
     )
+
+
+# ---------------------------------------------------------------- the namespace
+
+
+def namespace() -> str:
+    """Return every name of `interchange.xp`, what it does, and who computes it."""
+    found = json.loads(computed.FOUND.read_text(encoding="utf-8"))
+    libraries = [name for name in computed.NAMESPACES if name in found]
+    head = ["Name", "What it does", *(f"{name} {found[name]['release']}" for name in libraries)]
+    return table(
+        head,
+        (
+            [f"{{func}}`~interchange.xp.{name}`", sentence(row.summary)]
+            + [_computes(name, found[library]["lacks"]) for library in libraries]
+            for name, row in TABLE.items()
+        ),
+    )
+
+
+def _computes(name: str, lacks: list[str]) -> str:
+    """Return who computes a name: the library, interchange itself, or nobody."""
+    if name in computed.OURS:
+        return "interchange"
+    return "-" if name in lacks else "yes"
 
 
 # ---------------------------------------------------------------- commands

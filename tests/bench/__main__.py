@@ -31,7 +31,9 @@ def measure(cuda: str | None, rounds: int, count: int) -> dict[str, tuple[float,
     """Return ratio, subject [ns] and yardstick [ns] of every case, in this process."""
     names = make_cuda_names(cuda) if cuda else make_names()
     return {
-        case.name: tuple(compare(case.subject, case.yardstick, names, rounds=rounds, count=count))
+        case.name: tuple(
+            compare(case.subject, case.yardstick, names, rounds=rounds, count=min(count, case.most))
+        )
         for case in (CUDA_CASES if cuda else CASES)
     }
 

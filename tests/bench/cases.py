@@ -19,12 +19,15 @@ class Case(NamedTuple):
         The statements, over the names of `make_names`.
     budget : float
         The most that subject may take, as a multiple of yardstick.
+    most : int
+        How often it is done in a round at most; statements that take long are done less often.
     """
 
     name: str
     subject: str
     yardstick: str
     budget: float
+    most: int = 2000
 
 
 CASES = (
@@ -70,6 +73,11 @@ CASES = (
         "x.__dlpack__(max_version=version)",
         14.0,
     ),
+    Case("x + y, three elements", "small + small", "few + few", 4.0),
+    Case("xp.sum(x), three elements", "xp.sum(small)", "np.sum(few)", 3.0),
+    Case("x + y, 10**6 elements", "large + large", "many + many", 1.05, most=20),
+    Case("xp.sum(x), 10**6 elements", "xp.sum(large)", "np.sum(many)", 1.05, most=20),
+    Case("xp.from_dlpack(x)", "xp.from_dlpack(x)", "from_dlpack(x)", 1.05),
     Case(
         "CAI record parsed",
         "parse_record(record)",
@@ -100,13 +108,20 @@ def make_names() -> dict[str, Any]:
     import numpy as np
 
     import interchange as ix
+    from interchange import xp
     from interchange.abi import parse_record
 
     x = np.zeros((2, 3, 4), np.float32)
     producer = RecordProducer()
     own = ix.from_pointer(x.ctypes.data, (2, 3, 4), "bfloat16", owner=x)
     plain = ix.from_pointer(x.ctypes.data, (2, 3, 4), "float32", owner=x)
+    few, many = np.ones(3), np.ones(10**6)
     return {
+        "few": few,
+        "many": many,
+        "small": ix.from_dlpack(few),
+        "large": ix.from_dlpack(many),
+        "xp": xp,
         "np": np,
         "x": x,
         "version": (1, 3),

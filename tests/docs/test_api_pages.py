@@ -8,11 +8,14 @@ import pkgutil
 import pytest
 
 import interchange
-from interchange import abi, testing
+from interchange import abi, testing, xp
 from interchange.testing import producers, recording, strategies
 
 MODULES = {
     "interchange": interchange.__all__,
+    "interchange.xp": [name for name in xp.__all__ if name not in {"fft", "linalg"}],
+    "interchange.xp.fft": xp.fft.__all__,
+    "interchange.xp.linalg": xp.linalg.__all__,
     "interchange.abi": abi.__all__,
     "interchange.testing": testing.__all__,
     "interchange.testing.producers": [

@@ -11,6 +11,7 @@ import pytest
 
 import interchange as ix
 from interchange import xp
+from interchange._array.halves import is_described, native_of
 
 FOREIGN = {
     "ndarray": np.ones(3),
@@ -34,7 +35,7 @@ def test_the_librarys_array_is_made_once():
     x = three()
     x + 1
 
-    assert x._native is x._native
+    assert native_of(x) is native_of(x)
 
 
 def test_computing_shares_the_memory():
@@ -50,17 +51,17 @@ def test_computing_shares_the_memory():
 def test_a_result_is_described_when_somebody_asks():
     """Not before: a chain of computations describes nothing in between."""
     x = three() + 1
-    before = ix._array.halves.is_described(x)
+    before = is_described(x)
     shape = x.shape
 
     assert (before, shape) == (False, (3,))
-    assert ix._array.halves.is_described(x)
+    assert is_described(x)
 
 
 def test_a_result_keeps_the_librarys_memory_alive():
     """As long as anybody uses what it describes."""
     x = three() * 2
-    native = weakref.ref(x._native)
+    native = weakref.ref(native_of(x))
     capsule = x.__dlpack__()
     del x
     gc.collect()
@@ -354,7 +355,7 @@ def test_another_library_computes_on_the_host_if_told_to(computing_with, library
     computing_with(library)
     x = ix.from_dlpack(memory)
 
-    assert type(x._native).__module__.split(".")[0].startswith(library)
+    assert type(native_of(x)).__module__.split(".")[0].startswith(library)
     assert (x * 2 + 1).tolist() == (memory * 2 + 1).tolist()
     assert xp.sum(x, axis=0).tolist() == memory.sum(axis=0).tolist()
 
@@ -392,6 +393,42 @@ def test_arrays_that_are_never_written_say_so(computing_with):
     assert (x.tolist(), before.tolist()) == ([2.0, 3.0], [1.0, 2.0])
     with pytest.raises(ix.ArgumentError, match="IX-XP-5"):
         x[0] = 1.0
+
+
+@pytest.mark.interop
+@pytest.mark.filterwarnings("default")
+def test_wide_elements_are_not_silently_narrowed(computing_with):
+    """JAX would compute with float32 where it was given float64."""
+    computing_with("jax")
+
+    with pytest.raises(ix.UnsupportedDTypeError, match="jax_enable_x64"):
+        xp.sin(ix.from_dlpack(np.arange(3.0)))
+
+
+@pytest.mark.interop
+@pytest.mark.filterwarnings("default")
+def test_what_a_library_puts_off_is_done(computing_with):
+    """PyTorch conjugates when somebody looks, and exports nothing before."""
+    computing_with("torch")
+    x = xp.conj(xp.asarray([1 + 2j]))
+
+    assert np.asarray(x).tolist() == [1 - 2j]
+    assert np.asarray(xp.imag(x)).tolist() == [-2.0]
+
+
+@pytest.mark.interop
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("name", ["reshape", "permute_dims", "real", "ceil"])
+def test_what_shares_read_only_memory_is_read_only(computing_with, name):
+    """Though the library that computes does not know."""
+    computing_with("torch")
+    memory = np.arange(3)
+    memory.flags.writeable = False
+    arguments = {"reshape": ((3,),), "permute_dims": ((0,),)}.get(name, ())
+    x = getattr(xp, name)(ix.from_dlpack(memory), *arguments)
+
+    with pytest.raises(ix.ReadOnlyError):
+        x[0] = 5
 
 
 @pytest.mark.interop

@@ -27,7 +27,7 @@ from . import memory
 from .contract import check_contract
 from .elements import Elements
 from .exporting import export_array
-from .halves import find_half
+from .halves import describe
 from .indexing import assign, select
 from .moving import move
 from .namespace import namespace_of
@@ -79,9 +79,6 @@ class Array(Elements, Operators, _core.Tensor):
 
     __array_priority__ = 1000  # NumPy's arrays leave operators with an Array to it
 
-    def __getattr__(self, name: str) -> Any:
-        return find_half(self, name)
-
     def __new__(cls, *_: object, **__: object) -> Array:
         raise ArgumentError(
             "Array()",
@@ -89,6 +86,9 @@ class Array(Elements, Operators, _core.Tensor):
             "IX-ARGUMENT-1",
             "use asarray(), from_dlpack(), from_buffer() or from_pointer()",
         )
+
+    def _describe(self) -> Spec:
+        return describe(self)
 
     # ------------------------------------------------------------ what it is
 

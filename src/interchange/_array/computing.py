@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._terms.errors import ArgumentError, MixedDevicesError, show
 
-from .halves import view_by
+from .halves import library_of, native_of, view_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,14 +53,14 @@ def operand(x: Any, backend: Backend, cls: type[Any], call: str) -> Any:
         `x` is no Array and no scalar (IX-XP-1).
     """
     if type(x) is cls:
-        if x._backend is backend:
-            return x._native
+        if library_of(x) is backend:
+            return native_of(x)
         if x.device is backend.device:
             return view_by(x, backend)
         raise mixed(call, backend.device, x.device)
     for kind in SCALARS:
         if isinstance(x, kind):
-            return x if type(x) in PLAIN else kind(x)
+            return x if type(x) in PLAIN else kind(x)  # type: ignore[arg-type]
     if isinstance(as_scalar(x), SCALARS):
         return backend.strong_scalar(x)
     raise foreign(call, x)
@@ -108,7 +108,6 @@ def home_of(xs: Iterable[Any], cls: type[Any], call: str) -> Backend:
     first: Any = None
     for x in xs:
         if type(x) is cls:
-            backend: Backend = x._backend
-            return backend
+            return library_of(x)
         first = x
     raise foreign(call, first)

@@ -10,86 +10,94 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
 from interchange._backends.choosing import backend_of
+from interchange._protocols.dlpack import READ_ONLY
 from interchange._terms.errors import CopyNeededError
 
 if TYPE_CHECKING:
     from interchange._backends.backend import Backend
+    from interchange._terms.spec import Spec
 
     from .array import Array
 
 T = TypeVar("T", bound="Array")
 
-RECORD: Final = frozenset({"_fields", "_flags", "_keep", "_known", "_owner", "_ptr"})
-"""Attributes of an Array that describe memory; unset in what was computed and not looked at."""
-
 _CALL: Final = "Array"
 _new_object: Final = object.__new__
-_attribute: Final = object.__getattribute__
 
 
-def wrap(native: Any, backend: Backend, cls: type[T]) -> T:
-    """Return an Array of a result; what it describes is found out when somebody asks."""
+def wrap(native: Any, backend: Backend, cls: type[T], like: Array | None = None) -> T:
+    """Return an Array of a result; what it describes is found out when somebody asks.
+
+    Parameters
+    ----------
+    native : object
+        What the library returned: an array of its own, or a scalar.
+    backend : Backend
+        The library.
+    cls : type
+        What to return.
+    like : Array, optional
+        Whose memory the result may share, if the library does not know what must not be written.
+    """
     self = _new_object(cls)
-    self._native = native if type(native) is backend.array_type else backend.as_native(native)
+    native = native if type(native) is backend.plain_type else backend.as_native(native)
+    self._native = self._owner = self._keep = native
     self._backend = backend
+    self._known = self._fields = None
+    if backend.keeps_readonly:
+        self._flags = 0 if native.flags.writeable else READ_ONLY
+    elif like is None or like.readonly is False:
+        self._flags = 0
+    else:
+        self._flags = like._flags
     return self
 
 
 def is_described(array: Array) -> bool:
     """Whether an Array has the half that describes memory."""
+    return array._known is not None or array._fields is not None
+
+
+def describe(array: Array) -> Spec:
+    """Fill in what describes the memory of a result."""
+    backend, said = array._backend, array._flags
+    found = backend.describe(array._native, type(array))
+    _core.become(array, found)
+    if said is None or found._flags is None:
+        array._flags = None if not (said or found._flags) else READ_ONLY
+    else:
+        array._flags = said | found._flags
+    return array._spec
+
+
+def library_of(array: Any) -> Backend:
+    """Return who computes with an Array, chosen now if nobody did before."""
     try:
-        _attribute(array, "_flags")
+        found: Backend = array._backend
     except AttributeError:
-        return False
-    return True
+        found = array._backend = backend_of(array.device, _CALL)
+    return found
 
 
-def native_or_none(array: Array) -> Any:
+def native_or_none(array: Any) -> Any:
     """Return the array of the library that computes, if there is one already."""
     try:
-        return _attribute(array, "_native")
+        return array._native
     except AttributeError:
         return None
 
 
-def find_half(array: Array, name: str) -> Any:
-    """Return an attribute of the half that is missing, for ``__getattr__``.
-
-    Raises
-    ------
-    AttributeError
-        There is no such attribute.
-    """
-    if name in RECORD:
-        _describe(array)
-        return _attribute(array, name)
-    if name == "_native":
-        return _view(array, array._backend)
-    if name == "_backend":
-        array._backend = backend_of(array.device, _CALL)
-        return array._backend
-    what = f"{type(array).__name__!r} object has no attribute {name!r}"
-    raise AttributeError(what, name=name, obj=array)
-
-
-def _describe(array: Array) -> None:
-    """Fill in what describes the memory of a result."""
-    native: Any = native_or_none(array)
-    if native is None:
-        raise AttributeError("an Array that was never made describes nothing")
-    backend = array._backend
-    _core.become(array, backend.describe(native, type(array)))
-
-
-def _view(array: Array, backend: Backend) -> Any:
-    """Return the array of a library over described memory; a copy where it knows no such layout."""
-    if not is_described(array):
-        raise AttributeError("an Array that was never made has no elements")
+def native_of(array: Any) -> Any:
+    """Return the array of the library that computes; a copy where it knows no such layout."""
     try:
-        native = backend.view(array)
+        return array._native
+    except AttributeError:
+        pass
+    backend = library_of(array)
+    try:
+        native = array._native = backend.view(array)
     except CopyNeededError:
         return backend.view(array.copy())  # made anew each time: the memory may have changed
-    array._native = native
     return native
 
 

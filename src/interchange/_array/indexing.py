@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interchange._terms.errors import ArgumentError, CopyNeededError
+from interchange._terms.errors import ArgumentError
 
 from .computing import foreign, is_foreign, operand
-from .halves import native_or_none, wrap
-from .operators import check_writable
+from .halves import library_of, native_of, native_or_none, wrap
+from .operators import check_writable, shared_native
 
 if TYPE_CHECKING:
     from .array import Array
@@ -25,8 +25,8 @@ def select(array: Array, key: Any) -> Array:
     cls = type(array)
     parts = key if type(key) is tuple else (key,)
     if any(type(part) is cls for part in parts):
-        backend = array._backend
-        return wrap(array._native[_native_key(array, parts, _GET)], backend, cls)
+        backend = library_of(array)
+        return wrap(native_of(array)[_native_key(array, parts, _GET)], backend, cls)
     native = native_or_none(array)
     if native is not None and array._backend.keeps_readonly and all(map(_is_basic, parts)):
         found = _view_of_native(array, native, parts)
@@ -51,7 +51,7 @@ def _view_of_native(array: Array, native: Any, parts: tuple[Any, ...]) -> Array 
         found = native[wanted]
     except (IndexError, TypeError, ValueError):
         return None  # worded by whoever makes views of descriptions
-    return wrap(found, array._backend, type(array))
+    return wrap(found, array._backend, type(array), array)
 
 
 def _check_ours(parts: tuple[Any, ...], call: str) -> None:
@@ -63,7 +63,7 @@ def _check_ours(parts: tuple[Any, ...], call: str) -> None:
 
 def _native_key(array: Array, parts: tuple[Any, ...], call: str) -> tuple[Any, ...]:
     """Return a key for the library."""
-    backend, cls = array._backend, type(array)
+    backend, cls = library_of(array), type(array)
     _check_ours(tuple(part for part in parts if type(part) is not cls), call)
     return tuple(operand(part, backend, cls, call) if type(part) is cls else part for part in parts)
 
@@ -79,7 +79,7 @@ def assign(array: Array, key: Any, value: Any) -> None:
         The library's arrays are never written (IX-XP-5); `value` is no Array and no number
         (IX-XP-1).
     """
-    backend, cls = array._backend, type(array)
+    backend, cls = library_of(array), type(array)
     if not backend.is_mutable:
         raise ArgumentError(_SET, f"{backend.name} computes on {array.device}", "IX-XP-5")
     check_writable(array, _SET)
@@ -87,18 +87,3 @@ def assign(array: Array, key: Any, value: Any) -> None:
     parts = key if type(key) is tuple else (key,)
     native[_native_key(array, parts, _SET)] = operand(value, backend, cls, _SET)
     backend.note_written(array)
-
-
-def shared_native(array: Array, call: str) -> Any:
-    """Return the library's array over the memory itself, for writing.
-
-    Raises
-    ------
-    CopyNeededError
-        The library knows no such layout, and would write to a copy (DLP-COPY-1).
-    """
-    native = array._native
-    if native_or_none(array) is None:
-        what = f"{array._backend.name} cannot write to strides {array.strides}"
-        raise CopyNeededError(call, what, "DLP-COPY-1", "write to a contiguous() copy")
-    return native

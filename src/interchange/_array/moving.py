@@ -18,7 +18,7 @@ from interchange._terms.errors import (
 )
 
 from . import memory
-from .halves import wrap
+from .halves import native_of, wrap
 
 if TYPE_CHECKING:
     from .array import Array
@@ -59,7 +59,7 @@ def _by_libraries(array: Array, target: Device, call: str, *, copy: bool | None)
         return None
     if copy is False:
         raise CopyNeededError(call, f"moving from {there} to {target}", "DLP-COPY-1")
-    elements = source.to_host(array._native)
+    elements = source.to_host(native_of(array))
     if target is CPU:
         return wrap(elements, backend_of(CPU, call), type(array))
     with sink.current():

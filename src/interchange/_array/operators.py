@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._terms.errors import ArgumentError, ReadOnlyError
+from interchange._backends.names import VIEWS
+from interchange._terms.errors import ArgumentError, CopyNeededError, ReadOnlyError
 
 from .computing import PLAIN, SCALARS, as_scalar, is_foreign, operand
-from .halves import is_described, wrap
+from .halves import library_of, native_of, native_or_none, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,25 +29,32 @@ def _other(array: Any, other: Any, dunder: str) -> Any:
     is_known = type(other) is cls or isinstance(as_scalar(other), SCALARS)
     if not is_known and not is_foreign(other):
         return NotImplemented
-    return operand(other, array._backend, cls, f"Array.{dunder}()")
+    return operand(other, library_of(array), cls, f"Array.{dunder}()")
 
 
 def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
     """Return the operator that does `name` of the standard."""
 
     def method(self: Any, other: Any, /) -> Any:  # one body: each call within costs a tenth
-        backend, cls = self._backend, type(self)
-        if type(other) is cls and other._backend is backend:
-            native = other._native
+        cls = type(self)
+        try:
+            backend, own = self._backend, self._native
+        except AttributeError:
+            backend, own = library_of(self), native_of(self)
+        if type(other) is cls and getattr(other, "_backend", None) is backend:
+            native = native_of(other)
         else:
             native = _other(self, other, dunder)
             if native is NotImplemented:
                 return NotImplemented
-        result = backend.operators[name](self._native, native)
+        result = backend.operators[name](own, native)
+        if type(result) is not backend.plain_type:
+            result = backend.as_native(result)
         found = _new_object(cls)
+        found._native = found._owner = found._keep = result
         found._backend = backend
-        is_array = type(result) is backend.array_type
-        found._native = result if is_array else backend.as_native(result)
+        found._known = found._fields = None
+        found._flags = 0
         return found
 
     method.__name__ = dunder
@@ -58,11 +66,11 @@ def _reflected(name: str, dunder: str) -> Callable[[Any, Any], Any]:
     """Return the operator for an Array on the right."""
 
     def method(self: Any, other: Any, /) -> Any:
-        backend = self._backend
+        backend = library_of(self)
         native = _other(self, other, dunder)
         if native is NotImplemented:
             return NotImplemented
-        return wrap(backend.operators[name](native, self._native), backend, type(self))
+        return wrap(backend.operators[name](native, native_of(self)), backend, type(self))
 
     method.__name__ = dunder
     method.__qualname__ = f"Array.{dunder}"
@@ -73,7 +81,7 @@ def _in_place(name: str, dunder: str) -> Callable[[Any, Any], Any]:
     """Return the operator that writes its result into the Array on the left."""
 
     def method(self: Any, other: Any, /) -> Any:
-        backend = self._backend
+        backend = library_of(self)
         if not backend.is_mutable:
             return NotImplemented  # Python computes a new array then, as the standard allows
         call = f"Array.{dunder}()"
@@ -81,7 +89,7 @@ def _in_place(name: str, dunder: str) -> Callable[[Any, Any], Any]:
         if native is NotImplemented:
             return NotImplemented
         check_writable(self, call)
-        own = self._native
+        own = shared_native(self, call)
         if type(other) is type(self) and native.dtype != own.dtype:
             _check_dtype(own, native, backend, call)
         self._native = backend.update(name, own, native)
@@ -91,6 +99,21 @@ def _in_place(name: str, dunder: str) -> Callable[[Any, Any], Any]:
     method.__name__ = dunder
     method.__qualname__ = f"Array.{dunder}"
     return method
+
+
+def shared_native(array: Any, call: str) -> Any:
+    """Return the library's array over the memory itself, for writing.
+
+    Raises
+    ------
+    CopyNeededError
+        The library knows no such layout, and would write to a copy (DLP-COPY-1).
+    """
+    native = native_of(array)
+    if native_or_none(array) is None:
+        what = f"{library_of(array).name} cannot write to strides {array.strides}"
+        raise CopyNeededError(call, what, "DLP-COPY-1", "write to a contiguous() copy")
+    return native
 
 
 def _check_dtype(own: Any, other: Any, backend: Any, call: str) -> None:
@@ -108,14 +131,10 @@ def check_writable(array: Any, call: str) -> None:
     ReadOnlyError
         It is (DLP-RO-3).
     """
-    if is_described(array):
-        if array._flags is not None and not array.readonly:
-            return
-        kind = "read-only" if array.readonly else "not known to be writable"
-    elif array._backend.is_writable(array._native):
+    readonly = array.readonly
+    if readonly is False:
         return
-    else:
-        kind = "read-only"
+    kind = "read-only" if readonly else "not known to be writable"
     raise ReadOnlyError(call, f"the memory is {kind}", "DLP-RO-3", "write to a copy()")
 
 
@@ -123,8 +142,9 @@ def _unary(name: str, dunder: str) -> Callable[[Any], Any]:
     """Return the operator of one operand that does `name` of the standard."""
 
     def method(self: Any, /) -> Any:
-        backend = self._backend
-        return wrap(backend.function(name)(self._native), backend, type(self))
+        backend = library_of(self)
+        like = self if name in VIEWS else None
+        return wrap(backend.function(name)(native_of(self)), backend, type(self), like)
 
     method.__name__ = dunder
     method.__qualname__ = f"Array.{dunder}"

@@ -39,6 +39,8 @@ class Backend:
         What the library is called.
     array_type : type
         The class of its arrays.
+    plain_type : type or None
+        The same, where all its results can be taken as they are; `as_native` sees all others.
     is_mutable : bool
         Whether its arrays can be written.
     keeps_readonly : bool
@@ -49,7 +51,7 @@ class Backend:
 
     Notes
     -----
-    Packages announce backends by an entry point of the group ``interchange.backends``: its name is
+    Packages announce backends by an entry point of the group "interchange.backends": its name is
     what `interchange.set_backend` takes, its object is called with a `Device` and returns a
     Backend, or raises LookupError where it computes on no such device.
 
@@ -65,6 +67,7 @@ class Backend:
     keeps_readonly: ClassVar[bool] = False
     uses_operators: ClassVar[bool] = True
     array_type: type[Any]
+    plain_type: type[Any] | None = None
 
     def __init__(self, device: Device, namespace: Any) -> None:
         self.device = device

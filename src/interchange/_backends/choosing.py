@@ -46,7 +46,7 @@ def set_backend(device: Any, backend: str | Callable[[Device], Any] | None, /) -
         A device of that type, such as ``"cuda"``; its number does not matter.
     backend : str, callable or None
         A library that there is a backend for (``"cupy"``, ``"torch"``, ``"jax"``, ``"numpy"``), the
-        name of an entry point of the group ``interchange.backends``, or a function of a `Device`
+        name of an entry point of the group "interchange.backends", or a function of a `Device`
         that returns an `interchange.Backend`.  None: the choice is free again.
 
     Raises

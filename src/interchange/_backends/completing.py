@@ -1,8 +1,9 @@
 """What NumPy, and CuPy after it, still lack of the standard, or say in other words.
 
-Source: array API standard 2025.12: sort, argsort, clip, count_nonzero, linalg.eig, linalg.eigvals,
-fft.fftfreq, fft.rfftfreq, repeat; seen in NumPy 2.1 to 2.5.  ``unique_values`` is kept in order,
-as it was before NumPy 2.3, since SciPy and scikit-learn rely on it.  All else is theirs, unchanged.
+Source: array API standard 2025.12: argsort, broadcast_arrays, clip, count_nonzero, repeat, sort,
+fft.fftfreq, fft.rfftfreq, linalg.eig, linalg.eigvals; seen in NumPy 2.1 to 2.5.  ``unique_values``
+is kept in order, as it was before NumPy 2.3, since SciPy and scikit-learn rely on it.  All else is
+theirs, unchanged.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ def complete(np: Any) -> Completed:
     """Return NumPy, or what has NumPy's names, as the standard has them."""
     replaced = {
         "argsort": _argsort(np),
+        "broadcast_arrays": _broadcast_arrays(np),
         "clip": _clip(np),
         "count_nonzero": _count_nonzero(np),
         "fft": Completed(np.fft, {name: _frequencies(np, name) for name in _FREQUENCIES}),
@@ -68,6 +70,16 @@ def _argsort(np: Any) -> Any:
         return x.shape[axis] - 1 - np.flip(backwards, axis=axis)
 
     return argsort
+
+
+def _broadcast_arrays(np: Any) -> Any:
+    """Return ``broadcast_arrays`` whose results are read-only; NumPy's warn that they should be."""
+
+    def broadcast_arrays(*arrays: Any) -> Any:
+        shape = np.broadcast_shapes(*(x.shape for x in arrays))
+        return tuple(np.broadcast_to(x, shape) for x in arrays)
+
+    return broadcast_arrays
 
 
 def _clip(np: Any) -> Any:

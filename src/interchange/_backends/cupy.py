@@ -27,7 +27,7 @@ class CuPyBackend(ExchangingBackend):
     name: ClassVar[str] = "cupy"
 
     def __init__(self, device: Device, cupy: Any, namespace: Any) -> None:
-        self.array_type = cupy.ndarray
+        self.array_type = self.plain_type = cupy.ndarray
         self._cupy = cupy
         self._place = cupy.cuda.Device(device.id)
         super().__init__(device, namespace)

@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from interchange._terms.devices import CPU
+from interchange._terms.errors import CopyNeededError, UnsupportedDTypeError
 from interchange.abi.dlpack import DLDeviceType
 
 from .exchanging import ExchangingBackend
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from interchange._terms.devices import Device
     from interchange._terms.dtypes import DType
 
+_CALL = "Array"
 _PLATFORMS = {
     DLDeviceType.kDLCPU: "cpu",
     DLDeviceType.kDLCUDA: "cuda",
@@ -43,13 +45,31 @@ class JAXBackend(ExchangingBackend):
         super().__init__(device, jax.numpy)
 
     def take(self, tensor: Tensor) -> Any:
-        """Return an array of JAX over described memory, or a copy where it takes no such memory."""
+        """Return an array of JAX over described memory, or a copy where it takes no such memory.
+
+        Raises
+        ------
+        UnsupportedDTypeError
+            JAX would silently take a narrower type (DLP-DTYPE-4).
+        CopyNeededError
+            Elements do not lie side by side (DLP-COPY-1).
+        """
+        self._check_width(tensor._spec.dtype)
+        if not tensor._spec.layout.is_c_contiguous:
+            what = f"jax takes no strides {tensor._spec.strides}"
+            raise CopyNeededError(_CALL, what, "DLP-COPY-1", "take a contiguous() copy")
         return self._jax.numpy.from_dlpack(tensor)
+
+    def _check_width(self, dtype: DType) -> None:
+        """Refuse 64-bit types where JAX has none."""
+        if dtype.name in _WIDE and not self._jax.config.jax_enable_x64:
+            what = f"jax has no {dtype} on {self.device}"
+            way_out = 'set jax.config.update("jax_enable_x64", True), or cast to a narrower type'
+            raise UnsupportedDTypeError(_CALL, what, "DLP-DTYPE-4", way_out)
 
     def find_dtype(self, dtype: DType) -> Any:
         """Return JAX's scalar type, unless JAX would silently take a narrower one."""
-        if dtype.name in _WIDE and not self._jax.config.jax_enable_x64:
-            raise LookupError(dtype.name)
+        self._check_width(dtype)
         return super().find_dtype(dtype)
 
     def dtypes(self) -> tuple[str, ...]:

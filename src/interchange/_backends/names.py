@@ -43,6 +43,34 @@ INPLACE: Final[dict[str, Any]] = {
 }
 """Function of the standard -> function that does it in place."""
 
+VIEWS: Final = frozenset(
+    {
+        "asarray",
+        "astype",
+        "broadcast_arrays",
+        "broadcast_to",
+        "ceil",
+        "conj",
+        "expand_dims",
+        "flip",
+        "floor",
+        "imag",
+        "linalg.diagonal",
+        "matrix_transpose",
+        "meshgrid",
+        "moveaxis",
+        "permute_dims",
+        "positive",
+        "real",
+        "reshape",
+        "round",
+        "squeeze",
+        "trunc",
+        "unstack",
+    }
+)
+"""Functions whose result may share the memory of what they are given."""
+
 SIGNED: Final = ("int8", "int16", "int32", "int64")
 UNSIGNED: Final = ("uint8", "uint16", "uint32", "uint64")
 REAL: Final = ("float32", "float64")

@@ -32,7 +32,7 @@ class NumPyBackend(Backend):
     def __init__(self, device: Device) -> None:
         import numpy as np
 
-        self.array_type = np.ndarray
+        self.array_type = self.plain_type = np.ndarray
         self._as_array = np.asarray
         super().__init__(device, complete(np))
 

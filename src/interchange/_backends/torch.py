@@ -52,9 +52,9 @@ class TorchBackend(ExchangingBackend):
         return int(current.cuda_stream) or 1, current
 
     def as_native(self, result: Any) -> Any:
-        """Return a tensor, on the device where arrays are."""
+        """Return a tensor, on the device where arrays are, whose elements are in its memory."""
         if isinstance(result, self.array_type):
-            return result
+            return result.resolve_conj().resolve_neg()
         return self._torch.asarray(result, device=self._place)
 
     def to_host(self, native: Any) -> Any:

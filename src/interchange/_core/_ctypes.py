@@ -84,7 +84,7 @@ class Tensor:
 
     _ptr: int
     _known: Spec | None
-    _fields: tuple[Any, ...]  # set where `_known` is None
+    _fields: tuple[Any, ...] | None  # set where `_known` is None; None: `_describe` knows more
     _flags: int | None
     _owner: Any
     _keep: Any
@@ -95,6 +95,9 @@ class Tensor:
     @property
     def _spec(self) -> Spec:
         return self._known or _look_up(self)
+
+    def _describe(self) -> Spec:
+        raise NotImplementedError("a Tensor is made with its description")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -125,8 +128,10 @@ class Tensor:
 
 
 def _look_up(tensor: Tensor) -> Spec:
-    """Fill in what the memory holds, from the fields of its struct."""
+    """Fill in what the memory holds, from the fields of its struct, or from who computed it."""
     fields = tensor._fields
+    if fields is None:
+        return tensor._describe()
     tensor._ptr, spec, _ = read_versioned(fields, "from_dlpack()")
     tensor._known = spec
     return spec

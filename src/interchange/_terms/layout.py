@@ -436,7 +436,9 @@ def _slice_indices(part: slice, extent: int, call: str) -> tuple[int, int, int]:
     """Return start, stop and step of a slice on an axis, clipped [elements]."""
     try:
         start, stop, step = part.indices(extent)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
+        raise OutOfBoundsError(call, f"{part} has a step of 0", "IX-INDEX-1") from error
+    except TypeError as error:
         raise OutOfBoundsError(call, f"{part} is no slice of ints", "IX-INDEX-1") from error
     if not -INT64_MAX <= step <= INT64_MAX:
         step = extent + 1 if step > 0 else -extent - 1

@@ -17,8 +17,9 @@ from interchange._array.computing import (
     is_foreign,
     operand,
 )
-from interchange._array.halves import wrap
+from interchange._array.halves import library_of, native_of, wrap
 from interchange._backends.choosing import backend_of
+from interchange._backends.names import VIEWS
 from interchange._terms.devices import CPU, Device
 from interchange._terms.dtypes import DType
 from interchange._terms.errors import UnsupportedDTypeError, ViewError
@@ -35,13 +36,14 @@ if TYPE_CHECKING:
 
 def unary(name: str) -> Callable[[Array], Array]:
     """Return the elementwise function of one array that the standard calls `name`."""
-    call = f"xp.{name}()"
+    call, may_share = f"xp.{name}()", name in VIEWS
 
     def function(x: Array, /) -> Array:
         if type(x) is not Array:
             raise foreign(call, x)
-        backend = x._backend
-        return wrap(backend.function(name)(x._native), backend, Array)
+        backend = library_of(x)
+        like = x if may_share else None
+        return wrap(backend.function(name)(native_of(x)), backend, Array, like)
 
     function.__name__ = name
     return document(function)
@@ -62,8 +64,9 @@ def binary(name: str) -> Callable[[Operand, Operand], Array]:
 
 def apply(name: str, x: Any, /, *args: Any, **keywords: Any) -> Array:
     """Return what the library's function gives for one array; other arguments go as they are."""
-    backend = array_of(x, Array, f"xp.{name}()")._backend
-    return wrap(backend.function(name)(x._native, *args, **keywords), backend, Array)
+    backend = library_of(array_of(x, Array, f"xp.{name}()"))
+    result = backend.function(name)(native_of(x), *args, **keywords)
+    return wrap(result, backend, Array, x if name in VIEWS else None)
 
 
 def apply_all(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> Array:
@@ -76,7 +79,12 @@ def apply_many(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> 
     """Return the several results of the library's function."""
     backend, natives = natives_of(name, xs)
     results = backend.function(name)(*natives, *args, **keywords)
-    return tuple(wrap(result, backend, Array) for result in results)
+    if name not in VIEWS:
+        return tuple(wrap(result, backend, Array) for result in results)
+    likes = xs if len(xs) > 1 else [*xs] * len(results)
+    return tuple(
+        wrap(result, backend, Array, like) for result, like in zip(results, likes, strict=True)
+    )
 
 
 def natives_of(name: str, xs: Sequence[Any]) -> tuple[Backend, list[Any]]:
@@ -89,7 +97,7 @@ def natives_of(name: str, xs: Sequence[Any]) -> tuple[Backend, list[Any]]:
 def optional(x: Any, like: Any, name: str) -> Any:
     """Return what the library of `like` is given for an operand that may be None."""
     call = f"xp.{name}()"
-    backend = array_of(like, Array, call)._backend
+    backend = library_of(array_of(like, Array, call))
     return None if x is None else operand(x, backend, Array, call)
 
 
@@ -114,8 +122,7 @@ def creator(name: str, device: Any, like: Any = None) -> Backend:
         return backend_of(Device.of(device, call), call)
     if like is None:
         return backend_of(CPU, call)
-    backend: Backend = array_of(like, Array, call)._backend
-    return backend
+    return library_of(array_of(like, Array, call))
 
 
 def element(dtype: Any, backend: Backend, name: str) -> Any:
@@ -124,6 +131,13 @@ def element(dtype: Any, backend: Backend, name: str) -> Any:
         return None
     call = f"xp.{name}()"
     return backend.native_dtype(dtype_of(dtype, call), call)
+
+
+def typed(dtype: Any, x: Any, name: str) -> Any:
+    """Return the object for a dtype of the library that computes with an Array; None for None."""
+    if dtype is None:
+        return None
+    return element(dtype, library_of(array_of(x, Array, f"xp.{name}()")), name)
 
 
 def dtype_of(dtype: Any, call: str) -> DType:

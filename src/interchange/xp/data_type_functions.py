@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interchange._array import Array
 from interchange._array.computing import SCALARS, as_scalar, operand
+from interchange._array.halves import library_of
 from interchange._backends.choosing import backend_of
 from interchange._backends.names import KINDS
 from interchange._terms.devices import CPU
@@ -78,7 +79,7 @@ def _dtype(value: Any, call: str) -> DType:
 @document
 def can_cast(from_: Any, to: Any, /) -> bool:
     call = "xp.can_cast()"
-    backend: Backend = from_._backend if type(from_) is Array else backend_of(CPU, call)
+    backend: Backend = library_of(from_) if type(from_) is Array else backend_of(CPU, call)
     source = backend.native_dtype(_dtype(from_, call), call)
     target = backend.native_dtype(dtype_of(to, call), call)
     return bool(backend.function("can_cast")(source, target))
@@ -126,7 +127,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 @document
 def result_type(*arrays_and_dtypes: Any) -> DType:
     call = "xp.result_type()"
-    backend = next((x._backend for x in arrays_and_dtypes if type(x) is Array), None)
+    backend = next((library_of(x) for x in arrays_and_dtypes if type(x) is Array), None)
     backend = backend_of(CPU, call) if backend is None else backend
     if not any(type(x) is Array or not _is_number(x) for x in arrays_and_dtypes):
         what = "there is no array and no dtype among the arguments"

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from interchange._array import Array
 from interchange._array.computing import array_of, operand
+from interchange._array.halves import library_of
 from interchange._terms.errors import ViewError
 
-from ._calls import apply, apply_all, apply_many, element, plain
+from ._calls import apply, apply_all, apply_many, plain, typed
 from ._documentation import document
 from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 
@@ -146,7 +147,7 @@ def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
 def _tolerance(rtol: Any, x: Array) -> Any:
     """Return a tolerance for the library: a number, or an array of them."""
     call = "xp.linalg"
-    backend = array_of(x, Array, call)._backend
+    backend = library_of(array_of(x, Array, call))
     return None if rtol is None else operand(rtol, backend, Array, call)
 
 
@@ -187,7 +188,7 @@ def svdvals(x: Array, /) -> Array:
 
 @document
 def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
-    wanted = None if dtype is None else element(dtype, x._backend, "linalg.trace")
+    wanted = typed(dtype, x, "linalg.trace")
     return apply("linalg.trace", x, offset=plain(offset), dtype=wanted)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._calls import apply, element, plain
+from ._calls import apply, plain, typed
 from ._documentation import document
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 def _typed(name: str, x: Any, axis: Any, dtype: Any, **keywords: Any) -> Array:
     """Return what a function gives that may be asked for an element type."""
-    wanted = None if dtype is None else element(dtype, x._backend, name)
-    return apply(name, x, axis=plain(axis), dtype=wanted, **keywords)
+    return apply(name, x, axis=plain(axis), dtype=typed(dtype, x, name), **keywords)
 
 
 @document
