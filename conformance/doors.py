@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import inspect
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,19 @@ def settled(subject: Subject, is_settled: Callable[[], bool]) -> bool:
         if is_settled() or time.monotonic() > deadline:
             return is_settled()
         time.sleep(_PAUSE)
+
+
+def _takes(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
+    """Whether a function has parameters for some arguments; of one that nobody can read, yes."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        return False
+    return True
 
 
 class _Door:
@@ -103,7 +117,28 @@ class ProducerDoor(_Door):
             words = f"make({shape}, {dtype!r}, {device!r}, {readonly})"
             raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
 
-    def make_on(self, stream: int, shape: Shape = SHAPE, dtype: str = "float32") -> Any:
+    def make_from(self, numbers: list[Any], shape: Shape, dtype: str) -> Any:
+        """Return an array of host memory that holds some numbers, in C order.
+
+        Raises
+        ------
+        NotApplicable
+            The library has no such arrays.
+        BrokenSubjectError
+            The subject's ``make_from`` raised something else.
+        """
+        make_from = self._need("make_from")
+        try:
+            return make_from(numbers, shape, dtype)
+        except CannotMakeError as error:
+            raise NotApplicable(f"no {dtype} of shape {shape} of numbers: {error}") from error
+        except Exception as error:
+            words = f"make_from([...], {shape}, {dtype!r})"
+            raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
+
+    def make_on(
+        self, stream: int, shape: Shape = SHAPE, dtype: str = "float32", device: str = "cuda"
+    ) -> Any:
         """Return an array of CUDA memory on which work may be pending on a stream, a handle.
 
         Raises
@@ -114,12 +149,15 @@ class ProducerDoor(_Door):
             The subject's ``make_on`` raised something else.
         """
         make_on = self._need("make_on")
+        given = (stream, shape, dtype) if device == "cuda" else (stream, shape, dtype, device)
+        if not _takes(make_on, given):
+            raise NotApplicable("the subject's make_on() takes no device")
         try:
-            return make_on(stream, shape, dtype)
+            return make_on(*given)
         except CannotMakeError as error:
             raise NotApplicable(f"no {dtype} of shape {shape} on a stream: {error}") from error
         except Exception as error:
-            words = f"make_on({stream:#x}, {shape}, {dtype!r})"
+            words = f"make_on({stream:#x}, {', '.join(map(repr, given[1:]))})"
             raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
 
     def export(self, x: Any, **keywords: Any) -> Any:

@@ -12,9 +12,12 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from .cuda import LEGACY
 from .emucuda.gates import GateError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .cuda import Cuda
 
 OLD: Final = 0
@@ -58,7 +61,7 @@ class Seen(NamedTuple):
 
 
 class Pending:
-    """A write of all bytes of some device memory that is held on a stream.
+    """A write of all bytes of some memory that a device reaches; it is held on a stream.
 
     Parameters
     ----------
@@ -79,10 +82,25 @@ class Pending:
     ) -> None:
         self.cuda, self.address, self.nbytes = cuda, address, nbytes
         self._target = cuda.pinned(nbytes)
-        cuda.fill(address, OLD, nbytes, stream)
+        write = self._writer(stream)
+        write(OLD)
         cuda.forget()
         self._gate = cuda.gate(stream, patience)
-        cuda.fill(address, NEW, nbytes, stream)
+        write(NEW)
+
+    def _writer(self, stream: int) -> Callable[[int], None]:
+        """Return what enqueues a write of all bytes, and lets the host wait for nothing.
+
+        Page-locked memory is copied to, for the host would wait for a fill.
+        """
+        cuda, address, nbytes = self.cuda, self.address, self.nbytes
+        if cuda.kind(address)[0] != "pinned":
+            return lambda value: cuda.fill(address, value, nbytes, stream)
+        sources = {value: cuda.memory(nbytes) for value in (OLD, NEW)}
+        for value, source in sources.items():
+            cuda.fill(source, value, nbytes, LEGACY)
+        cuda.synchronize(LEGACY)
+        return lambda value: cuda.copy(address, sources[value], nbytes, stream)
 
     @property
     def is_held(self) -> bool:

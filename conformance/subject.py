@@ -44,6 +44,10 @@ class Subject:
         Raises `CannotMakeError` for what the library has not, devices that are no ``"cpu"`` first
         of all.  On a device the driver is asked for nothing before the first call, and the device
         that was current stays it.
+    make_from : callable or None
+        ``make_from(numbers, shape, dtype)`` -> an array of host memory that holds a list of
+        numbers, in C order.  It is asked for where `immutable` is true: what other arrays hold,
+        the kit writes into them.
     take : callable or None
         ``take(x)`` -> an array of the library on the memory of `x`, an object with
         ``__dlpack__``.
@@ -70,7 +74,8 @@ class Subject:
         that: from the stream that it is allocated on or used on, or that is current meanwhile.
         `stream` is a handle, 1 for the legacy or 2 for the per-thread default stream; raises
         `CannotMakeError` for streams that the library cannot be given.  The check then enqueues
-        writes of its own there.
+        writes of its own there.  A function with a fourth parameter, which has a default, is asked
+        with ``"managed"`` and ``"pinned"`` there, too, for arrays of such memory.
     take_on : callable or None
         ``take_on(stream, x)`` -> as `take`, for use on `stream`, a handle, 1 or 2: the library is
         told of that stream in the way that its users tell it, and nothing waits for the host.
@@ -94,6 +99,7 @@ class Subject:
 
     name: str
     make: Callable[..., Any] | None = None
+    make_from: Callable[[list[Any], Shape, str], Any] | None = None
     take: Callable[[Any], Any] | None = None
     read: Callable[[Any], list[Any]] | None = None
     write: Callable[[Any], object] | None = None
@@ -102,7 +108,7 @@ class Subject:
     take_capsule: Callable[[Any], Any] | None = None
     take_buffer: Callable[[Any], Any] | None = None
     take_array_interface: Callable[[Any], Any] | None = None
-    make_on: Callable[[int, Shape, str], Any] | None = None
+    make_on: Callable[..., Any] | None = None
     take_on: Callable[[int, Any], Any] | None = None
     release: Callable[[], object] = bool
     array_type: str | None = None

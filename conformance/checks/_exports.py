@@ -5,13 +5,15 @@ Source: array API standard 2025.12, ``array.__dlpack__``.
 
 from __future__ import annotations
 
+import math
+import struct
 import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLDeviceType
 
-from ..findings import Found, NotApplicable
+from ..findings import Found, NotApplicable, expect
 from ..opening import Opened
 from ..zoo import ELEMENTS
 
@@ -222,23 +224,43 @@ def require_host(found: Opened) -> Opened:
     return found
 
 
-def numbered(producer: ProducerDoor, x: Any) -> list[bytes]:
-    """Write 0, 1, 2... into an array through its capsule, and return the bytes of each element.
+def numbered(producer: ProducerDoor, shape: tuple[int, ...]) -> tuple[Any, list[bytes]]:
+    """Return an array of int32 whose elements are 0, 1, 2..., and the bytes of each."""
+    return holding(producer, list(range(math.prod(shape))), shape, "int32")
+
+
+def holding(
+    producer: ProducerDoor, numbers: list[Any], shape: tuple[int, ...], dtype: str
+) -> tuple[Any, list[bytes]]:
+    """Return an array that holds some numbers in C order, and the bytes of each.
+
+    They are written through its capsule; of a library whose arrays are never written, it is made
+    of them, and a capsule that shows others is found.
 
     Raises
     ------
     NotApplicable
         The array must not be written, or is not changed by that.
     """
-    _, bits, lanes = ELEMENTS["int32"]
-    if producer.subject.immutable:
-        raise NotApplicable("the arrays cannot be written, so what they hold is not known")
+    elements = [_bytes_of(number, dtype) for number in numbers]
+    immutable = producer.subject.immutable
+    x = producer.make_from(numbers, shape, dtype) if immutable else producer.make(shape, dtype)
     found = require_host(newest(producer, x))
-    if found.readonly or found.dtype != ELEMENTS["int32"]:
-        raise NotApplicable("the array is no writable one of int32, so what it holds is not known")
-    count = len(found.addresses())
-    elements = [n.to_bytes(bits * lanes // 8, sys.byteorder) for n in range(count)]
+    if found.dtype != ELEMENTS[dtype] or (found.readonly and not immutable):
+        raise NotApplicable(f"the array is no writable one of {dtype}, so what it holds is unknown")
+    if immutable:
+        read = found.read()
+        expect(read == elements, f"an array of {numbers!r:.60} is exported as one of {read!r:.90}")
+        return x, elements
     found.write(elements)
     if newest(producer, x).read() != elements:
         raise NotApplicable("what is written through a capsule does not reach the array")
-    return elements
+    return x, elements
+
+
+def _bytes_of(number: Any, dtype: str) -> bytes:
+    """Return an element as it lies in memory."""
+    if isinstance(number, complex):
+        return struct.pack("=ff", number.real, number.imag)
+    _, bits, _ = ELEMENTS[dtype]
+    return int(number).to_bytes(bits // 8, sys.byteorder, signed=number < 0)

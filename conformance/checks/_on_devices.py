@@ -129,27 +129,28 @@ class Busy(NamedTuple):
     stream: int
 
 
-def make_busy(producer: ProducerDoor, stream: int) -> Busy:
+def make_busy(producer: ProducerDoor, stream: int, device: str = "cuda") -> Busy:
     """Return an array that the library counts as busy on a stream, with nothing pending yet.
 
     Where the subject describes no ``make_on``, it is the stream that the array publishes.
     """
     if producer.subject.make_on is None:
-        return _publishing(producer, stream)
+        return _publishing(producer, stream, device)
     cuda = driver()
-    x = _first_of(lambda shape, dtype: producer.make_on(stream, shape, dtype))
+    x = _first_of(lambda shape, dtype: producer.make_on(stream, shape, dtype, device))
     if not hasattr(x, "__dlpack__"):
         raise NotApplicable(f"{type(x).__name__} has no __dlpack__")
     cuda.synchronize()
     address = address_of(producer, x)
-    if cuda.kind(address)[0] != "cuda":
-        raise NotApplicable("make_on() returned an array that is not in device memory")
+    found = cuda.kind(address)[0]
+    if found != device:
+        raise NotApplicable(f"make_on() returned an array in {found} memory, and not in {device}")
     return Busy(x, address, stream)
 
 
-def _publishing(producer: ProducerDoor, wanted: int) -> Busy:
+def _publishing(producer: ProducerDoor, wanted: int, device: str) -> Busy:
     """Return an array that publishes a stream: any, or a certain default stream."""
-    _, x, address = make_there(producer, "cuda")
+    _, x, address = make_there(producer, device)
     record = getattr(x, "__cuda_array_interface__", None)
     stream = record.get("stream") if isinstance(record, dict) else None
     if not isinstance(stream, int) or stream < LEGACY:
@@ -173,10 +174,10 @@ def handed_over(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened:
         raise NotApplicable(f"__dlpack__({asked}) raised {words(error)}") from error
 
 
-def warm_up(producer: ProducerDoor, pending: int, stream: int | None) -> None:
+def warm_up(producer: ProducerDoor, pending: int, stream: int | None, device: str = "cuda") -> None:
     """Hand another array over before it counts: what is loaded then may make the host wait."""
     with contextlib.suppress(Exception):
-        producer.open_newest(make_busy(producer, pending).x, stream=stream)
+        producer.open_newest(make_busy(producer, pending, device).x, stream=stream)
     driver().synchronize()
 
 

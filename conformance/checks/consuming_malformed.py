@@ -18,15 +18,17 @@ from ..registry import area
 from ..zoo import zoo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ..attempts import Pair
     from ..doors import ConsumerDoor
+    from ..registry import Severity
+
+    Check = Callable[[ConsumerDoor, Pair], None]
 
 check = area("capsule")
 
 _ZOO: Final = paired(zoo())
-_TENSOR: Final = "dlpack.h 1.3, DLTensor"
 _ROOM: Final = 2**32  # for what is allocated meanwhile [bytes]
 
 
@@ -48,6 +50,14 @@ def _little_room() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
+def _check(
+    rule: str, member: str, *but: str, severity: Severity = "SHOULD"
+) -> Callable[[Check], Check]:
+    """Register a function as a check of a rule, with all cases of the zoo that break it."""
+    cases = of_rule(_ZOO, rule, *but)
+    return check(rule, source=f"dlpack.h 1.3, DLTensor.{member}", severity=severity, cases=cases)
+
+
 def _expect_refused(consumer: ConsumerDoor, case: Pair) -> None:
     """Raise if a case is taken."""
     with _little_room():
@@ -55,12 +65,7 @@ def _expect_refused(consumer: ConsumerDoor, case: Pair) -> None:
             expect(not attempt.taken, f"{way}: {show(attempt.source)} {attempt}")
 
 
-@check(
-    "DLP-SHAPE-1",
-    source=f"{_TENSOR}.ndim",
-    severity="SHOULD",
-    cases=of_rule(_ZOO, "DLP-SHAPE-1", "ndim-65"),
-)
+@_check("DLP-SHAPE-1", "ndim", "ndim-65")
 def impossible_numbers_of_axes_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
     """A negative number of axes, or one that no array has, is refused.
 
@@ -70,12 +75,7 @@ def impossible_numbers_of_axes_are_refused(consumer: ConsumerDoor, case: Pair) -
     _expect_refused(consumer, case)
 
 
-@check(
-    "DLP-SHAPE-2",
-    source=f"{_TENSOR}.shape",
-    severity="SHOULD",
-    cases=of_rule(_ZOO, "DLP-SHAPE-2"),
-)
+@_check("DLP-SHAPE-2", "shape")
 def shapes_that_are_null_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
     """An array with axes whose shape is NULL is refused.
 
@@ -84,12 +84,7 @@ def shapes_that_are_null_are_refused(consumer: ConsumerDoor, case: Pair) -> None
     _expect_refused(consumer, case)
 
 
-@check(
-    "DLP-SHAPE-3",
-    source=f"{_TENSOR}.shape",
-    severity="SHOULD",
-    cases=of_rule(_ZOO, "DLP-SHAPE-3"),
-)
+@_check("DLP-SHAPE-3", "shape")
 def negative_extents_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
     """A negative extent is refused.
 
@@ -98,12 +93,7 @@ def negative_extents_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
     _expect_refused(consumer, case)
 
 
-@check(
-    "DLP-SHAPE-4",
-    source=f"{_TENSOR}.shape",
-    severity="QUIRK",
-    cases=of_rule(_ZOO, "DLP-SHAPE-4"),
-)
+@_check("DLP-SHAPE-4", "shape", severity="QUIRK")
 def sizes_beyond_64_bits_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
     """An array with more elements or bytes than 64 bits can count is refused.
 
@@ -112,12 +102,7 @@ def sizes_beyond_64_bits_are_refused(consumer: ConsumerDoor, case: Pair) -> None
     _expect_refused(consumer, case)
 
 
-@check(
-    "DLP-STRIDES-2",
-    source=f"{_TENSOR}.strides",
-    severity="QUIRK",
-    cases=of_rule(_ZOO, "DLP-STRIDES-2"),
-)
+@_check("DLP-STRIDES-2", "strides", severity="QUIRK")
 def strides_that_leave_the_address_space_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
     """Strides that lead below address 0 or past the last one are refused.
 
@@ -127,12 +112,7 @@ def strides_that_leave_the_address_space_are_refused(consumer: ConsumerDoor, cas
     _expect_refused(consumer, case)
 
 
-@check(
-    "DLP-DATA-1",
-    source=f"{_TENSOR}.data",
-    severity="SHOULD",
-    cases=of_rule(_ZOO, "DLP-DATA-1"),
-)
+@_check("DLP-DATA-1", "data")
 def elements_without_memory_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
     """An array with elements whose data is NULL is refused.
 
@@ -142,12 +122,7 @@ def elements_without_memory_are_refused(consumer: ConsumerDoor, case: Pair) -> N
     _expect_refused(consumer, case)
 
 
-@check(
-    "DLP-DATA-2",
-    source=f"{_TENSOR}.byte_offset",
-    severity="QUIRK",
-    cases=of_rule(_ZOO, "DLP-DATA-2"),
-)
+@_check("DLP-DATA-2", "byte_offset", severity="QUIRK")
 def offsets_that_leave_the_address_space_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
     """An offset that leads past the last address is refused.
 

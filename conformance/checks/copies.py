@@ -210,8 +210,8 @@ def copies_hold_the_elements(producer: ProducerDoor, case: View | None) -> None:
     Copy by the strides of the array, and describe the copy by strides of its own.
     """
     whole = case or View(1, lambda x: x, lambda line: line)
-    x = producer.make(TABLE if whole.axes == 2 else (LINE,), "int32")
-    due = whole.due(numbered(producer, x))
+    x, elements = numbered(producer, TABLE if whole.axes == 2 else (LINE,))
+    due = whole.due(elements)
 
     y = view_of(x, whole.make)
     newest(producer, y)

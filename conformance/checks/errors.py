@@ -81,7 +81,7 @@ def strides_are_refused_with_buffer_error(producer: ProducerDoor, case: dict[str
 
     Raise BufferError where a byte stride is no multiple of the element size.
     """
-    _, y = uneven(producer)
+    y = uneven(producer)
     keywords = asking("versioned", **case)
 
     error = _refused(keywords, answer(producer, y, **keywords))
@@ -96,6 +96,8 @@ def legacy_of_readonly_memory_raises_buffer_error(producer: ProducerDoor) -> Non
 
     Raise BufferError: a consumer that catches it asks with max_version, or for a copy.
     """
+    if not producer.subject.immutable:
+        require_way(producer, "legacy")
     x = some_array(producer, readonly=not producer.subject.immutable)
 
     error = _refused({}, answer(producer, x))

@@ -16,6 +16,7 @@ from ._exports import (
     GENERATIONS,
     answer,
     asking,
+    holding,
     in_each,
     newest,
     numbered,
@@ -240,11 +241,7 @@ def steps_of_half_elements_stay(producer: ProducerDoor, case: str) -> None:
     allowed: DLPack cannot say such a step.
     """
     require_way(producer, case)
-    base, y = uneven(producer)
-    whole = require_host(newest(producer, base))
-    if whole.readonly:
-        raise NotApplicable("the array cannot be written, so what it holds is not known")
-    whole.write([bytes([n]) for n in range(10)])
+    y = uneven(producer)
 
     found = answer(producer, y, **asking(case))
     if isinstance(found, Exception):
@@ -259,16 +256,14 @@ def steps_of_half_elements_stay(producer: ProducerDoor, case: str) -> None:
     )
 
 
-def uneven(producer: ProducerDoor) -> tuple[Any, Any]:
-    """Return an array of 2 rows of 5 bytes, and a view of 2-byte elements in each row."""
-    base = producer.make((2, 5), "uint8")
-    if producer.subject.immutable:
-        raise NotApplicable("the arrays cannot be written, so what they hold is not known")
+def uneven(producer: ProducerDoor) -> Any:
+    """Return a view of 2-byte elements in an array of 2 rows of 5 bytes, which are numbered."""
+    base, _ = holding(producer, list(range(10)), (2, 5), "uint8")
     pairs = producer.make((1,), "uint16")
     y = view_of(base, lambda x: x[:, :4].view(pairs.dtype))
     if tuple(y.shape) != (2, 2):
         raise NotApplicable(f"viewed as pairs of bytes, the array has shape {y.shape}")
-    return base, y
+    return y
 
 
 # ------------------------------------------------------------------ where the elements are
@@ -299,8 +294,7 @@ def views_lead_to_their_own_elements(producer: ProducerDoor, case: tuple[str, Vi
     not the lowest one, and let the strides be those of the view and not of its base.
     """
     generation, view = case
-    x = producer.make(TABLE if view.axes == 2 else (LINE,), "int32")
-    elements = numbered(producer, x)
+    x, elements = numbered(producer, TABLE if view.axes == 2 else (LINE,))
     y = view_of(x, view.make)
     due = view.due(elements)
 

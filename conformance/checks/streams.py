@@ -40,10 +40,11 @@ _BEFORE_THE_WORK: Final = 0.1  # that is let go while the host waits, if it does
 
 
 class _Pair(NamedTuple):
-    """Where work is pending, and for which stream the array is handed over."""
+    """Where work is pending, for which stream the array is handed over, in what memory it is."""
 
     pending: int
     consumer: int | None
+    device: str = "cuda"
 
 
 _PAIRS: Final = {
@@ -53,6 +54,8 @@ _PAIRS: Final = {
     "to-none": _Pair(_FRESH, None),
     "from-legacy": _Pair(LEGACY, _FRESH),
     "from-per-thread": _Pair(PER_THREAD, _FRESH),
+    "managed-to-another-stream": _Pair(_FRESH, _FRESH, "managed"),
+    "managed-to-legacy": _Pair(_FRESH, LEGACY, "managed"),
 }
 
 
@@ -71,8 +74,8 @@ def pending_work_comes_before_the_consumers(producer: ProducerDoor, case: _Pair)
     """
     cuda = driver()
     own, consumer = _streams(cuda, case)
-    warm_up(producer, own, consumer)
-    x, address, own = make_busy(producer, own)
+    warm_up(producer, own, consumer, case.device)
+    x, address, own = make_busy(producer, own, case.device)
     pending = Pending(cuda, address, NBYTES, own)
 
     note(f"exporting with stream={consumer}, with work held on {stream_name(own)}")
@@ -357,17 +360,22 @@ def the_consumers_stream_may_go_before_the_memory(producer: ProducerDoor) -> Non
 # ---------------------------------------------------------------- to the host
 
 
-@check("DLP-STREAM-9", source="array API standard 2025.12, array.__dlpack__, dl_device", on="cuda")
-def the_host_gets_memory_when_the_work_is_done(producer: ProducerDoor) -> None:
+@check(
+    "DLP-STREAM-9",
+    source="array API standard 2025.12, array.__dlpack__, dl_device",
+    cases={"cuda": "cuda", "managed": "managed", "pinned": "pinned"},
+    on="cuda",
+)
+def the_host_gets_memory_when_the_work_is_done(producer: ProducerDoor, case: str) -> None:
     """With dl_device=(1, 0) the array is handed out when the work that is pending on it is done.
 
     Synchronize the stream of the work before __dlpack__ returns: the host has no stream that could
-    wait.
+    wait. Of managed and page-locked memory, too: the host reaches it, and would read too soon.
     """
     cuda = driver()
     own = cuda.stream()
-    x, address, own = make_busy(producer, own)
-    handed_over(producer, make_busy(producer, own).x, dl_device=HOST)  # to warm up
+    x, address, own = make_busy(producer, own, case)
+    handed_over(producer, make_busy(producer, own, case).x, dl_device=HOST)  # to warm up
     pending = Pending(cuda, address, NBYTES, own, LONG_PATIENCE)
     pending.let_go_later(_BEFORE_THE_WORK)
 

@@ -42,7 +42,13 @@ _SOURCE: Final = "array API standard 2025.12, array.__dlpack__, stream"
 _WITH_STREAMS: Final = {"cuda": (CUDA, 0), "rocm": (ROCM, 0)}
 _OF_CUDA: Final = {"cuda": (CUDA, 0), "managed": (MANAGED, 0)}
 _LARGEST: Final = 2**64 - 1
-_FOR: Final = {"a-stream": None, "legacy": LEGACY, "per-thread": PER_THREAD}
+_FOR: Final = {
+    "a-stream": ("cuda", None),
+    "legacy": ("cuda", LEGACY),
+    "per-thread": ("cuda", PER_THREAD),
+    "managed-for-a-stream": ("managed", None),
+}
+"""Kind of memory, and for which stream it is taken; None for a fresh one."""
 _WHILE_READING: Final = 0.1  # the work is held that long, at least [seconds]
 _TIMES_READING: Final = 5  # and so many times as long as it takes to take and read an array
 
@@ -166,16 +172,16 @@ def page_locked_producers_are_sent_no_stream(consumer: ConsumerDoor) -> None:
 # ---------------------------------------------------------------- order
 
 
-def _producer(cuda: Cuda, stream: int | None) -> tuple[OnDevice, list[Any]]:
-    """Return device memory that is busy on a stream, and its elements."""
-    block, numbers = place(cuda, "cuda", SHAPE, "float32")
-    return OnDevice(block, SHAPE, "float32", stream=stream, cuda=cuda), numbers
+def _producer(cuda: Cuda, stream: int | None, kind: str = "cuda") -> OnDevice:
+    """Return memory that is busy on a stream."""
+    block, _ = place(cuda, kind, SHAPE, "float32")
+    return OnDevice(block, SHAPE, "float32", stream=stream, cuda=cuda)
 
 
-def _warm_up(consumer: ConsumerDoor, stream: int | None) -> None:
+def _warm_up(consumer: ConsumerDoor, stream: int | None, kind: str = "cuda") -> None:
     """Take another array before it counts: what is loaded then may make the host wait."""
     cuda = driver()
-    x, _ = _producer(cuda, cuda.stream())
+    x = _producer(cuda, cuda.stream(), kind)
     with contextlib.suppress(Exception):
         if stream is None:
             consumer.values(consumer.take(x))
@@ -187,16 +193,17 @@ def _warm_up(consumer: ConsumerDoor, stream: int | None) -> None:
 
 @check("DLP-STREAM-6", source=_SOURCE, cases=_FOR, on="cuda")
 def what_is_taken_is_ready_for_the_stream_it_is_taken_for(
-    consumer: ConsumerDoor, case: int | None
+    consumer: ConsumerDoor, case: tuple[str, int | None]
 ) -> None:
     """The stream for which an array is taken waits for the work that is pending on it.
 
     Send the stream that you will use, not the one that you happen to know; with -1 nobody waits.
     """
     cuda = driver()
-    own, stream = cuda.stream(), case or cuda.stream()
-    _warm_up(consumer, stream)
-    x, _ = _producer(cuda, own)
+    kind, stream = case
+    own, stream = cuda.stream(), stream or cuda.stream()
+    _warm_up(consumer, stream, kind)
+    x = _producer(cuda, own, kind)
     pending = Pending(cuda, x.block.address, x.nbytes, own)
 
     note("taking an array with work held")
@@ -215,13 +222,33 @@ def elements_are_read_when_the_work_is_done(consumer: ConsumerDoor) -> None:
 
     Send the stream on which your reads will run: for the legacy default stream, 1.
     """
+    _expect_late_reads(consumer, "cuda")
+
+
+@check(
+    "DLP-STREAM-6",
+    source=f"{_SOURCE}; it does not speak of managed memory, which the host reaches, too",
+    severity="SHOULD",
+    on="cuda",
+)
+def managed_memory_is_read_when_the_work_is_done(consumer: ConsumerDoor) -> None:
+    """Managed memory that was taken is read when the work is done that was pending on it.
+
+    If the host reads it, ask with dl_device=(1, 0), for which the producer waits, or send a stream
+    and synchronize that first: memory that the host reaches may still be written by the device.
+    """
+    _expect_late_reads(consumer, "managed")
+
+
+def _expect_late_reads(consumer: ConsumerDoor, kind: str) -> None:
+    """Let a consumer take and read memory while work is held, and expect it to see the work."""
     cuda = driver()
     own = cuda.stream()
-    _warm_up(consumer, None)
+    _warm_up(consumer, None, kind)
     start = time.monotonic()
-    _warm_up(consumer, None)
+    _warm_up(consumer, None, kind)
     held = max(_WHILE_READING, _TIMES_READING * (time.monotonic() - start))
-    x, _ = _producer(cuda, own)
+    x = _producer(cuda, own, kind)
     pending = Pending(cuda, x.block.address, x.nbytes, own, held + LONG_PATIENCE)
     pending.let_go_later(held)
 
@@ -259,7 +286,7 @@ def an_import_does_not_block_the_host(consumer: ConsumerDoor) -> None:
     cuda = driver()
     own, stream = cuda.stream(), cuda.stream()
     _warm_up(consumer, stream)
-    x, _ = _producer(cuda, own)
+    x = _producer(cuda, own)
     pending = Pending(cuda, x.block.address, x.nbytes, own, LONG_PATIENCE)
 
     note("taking with work held: it holds the GIL while it waits, if it hangs here")

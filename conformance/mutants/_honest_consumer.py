@@ -64,6 +64,7 @@ BFLOAT16: Final = (4, 16, 1)
 
 MOST_AXES: Final = 64
 _WITH_STREAMS: Final = {DLDeviceType.kDLCUDA: 1, DLDeviceType.kDLROCM: 0}
+_HOST: Final = (1, 0)
 _MOST: Final = 2**63 - 1
 _END: Final = 2**64
 
@@ -203,6 +204,8 @@ class Consumer:
         keywords: dict[str, Any] = {"max_version": DLPACK_VERSION}
         if self.explicit:
             keywords.update(stream=None, dl_device=None, copy=None)
+        if device[0] == DLDeviceType.kDLCUDAManaged:
+            keywords["dl_device"] = _HOST  # who reads without a driver, cannot wait (DLP-STREAM-9)
         if device[0] in _WITH_STREAMS:
             keywords["stream"] = _WITH_STREAMS[DLDeviceType(device[0])]
         return keywords | wanted

@@ -59,6 +59,8 @@ class DeviceConsumer(Consumer):
     def keywords(self, device: tuple[int, int], wanted: dict[str, Any]) -> dict[str, Any]:
         """Return what a producer is asked with."""
         keywords = super().keywords(device, wanted)
+        if device[0] == DLDeviceType.kDLCUDAManaged:
+            keywords |= {"stream": LEGACY, "dl_device": None}
         if "stream" in keywords:
             keywords["stream"] = self.sent(device, keywords["stream"])
         return keywords

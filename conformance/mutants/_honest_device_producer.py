@@ -50,9 +50,9 @@ def subject_of(kind: type[OnDevice]) -> Subject:
         block, _ = place(cuda, where, shape, dtype, device=number)
         return kind(block, shape, dtype, cuda=cuda)
 
-    def make_on(stream: int, shape: Shape, dtype: str) -> Any:
+    def make_on(stream: int, shape: Shape, dtype: str, device: str = "cuda") -> Any:
         cuda = _driver()
-        block, _ = place(cuda, "cuda", shape, dtype)
+        block, _ = place(cuda, device, shape, dtype)
         return kind(block, shape, dtype, stream=stream, cuda=cuda)
 
     return Subject(kind.__name__, make=make, make_on=make_on)

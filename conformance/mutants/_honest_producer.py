@@ -198,6 +198,11 @@ def producer_of(kind: Callable[..., Any], **described: Any) -> Subject:
         array.flags.writeable = not readonly
         return kind(array, element)
 
+    def make_from(numbers: list[Any], shape: Shape, dtype: str) -> Any:
+        return kind(np.array(numbers, dtype).reshape(shape), None)
+
+    if described.get("immutable"):
+        described["make_from"] = make_from
     return Subject(kind.__name__, make=make, preload=("numpy",), **described)
 
 

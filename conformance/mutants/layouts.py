@@ -8,7 +8,16 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from ._honest_producer import Honest, asks_version, honest_producer, patched, producer_of, vector
+from ._honest_producer import (
+    Honest,
+    HonestConstant,
+    asks_version,
+    honest_constants,
+    honest_producer,
+    patched,
+    producer_of,
+    vector,
+)
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -193,11 +202,10 @@ def first_elements_of_reversed_views() -> Subject:
     return patched(patch, when=lambda keywords: not keywords.get("copy"))
 
 
-@mutant("views_lead_to_their_own_elements", twin=honest_producer)
-def offsets_that_are_forgotten() -> Subject:
-    """The data of views is where the memory of the base begins, and byte_offset is 0."""
+def _beginning(kind: type[Honest], **described: Any) -> Subject:
+    """Return a producer whose views are exported from where the memory of the base begins."""
 
-    class Beginning(Honest):
+    class Beginning(kind):  # type: ignore[misc, valid-type]
         """An array that knows where the memory begins that it looks at."""
 
         begin: int | None = None
@@ -216,7 +224,19 @@ def offsets_that_are_forgotten() -> Subject:
                 Opened(capsule).tensor.data = self.begin
             return capsule
 
-    return producer_of(Beginning)
+    return producer_of(Beginning, **described)
+
+
+@mutant("views_lead_to_their_own_elements", twin=honest_producer)
+def offsets_that_are_forgotten() -> Subject:
+    """The data of views is where the memory of the base begins, and byte_offset is 0."""
+    return _beginning(Honest)
+
+
+@mutant("views_lead_to_their_own_elements", twin=honest_constants)
+def offsets_of_constants_that_are_forgotten() -> Subject:
+    """The data of views of arrays that can never be written is where the base begins."""
+    return _beginning(HonestConstant, immutable=True)
 
 
 @mutant("host_memory_needs_no_offset", twin=honest_producer)

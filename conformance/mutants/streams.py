@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..zoo.on_device import Block
 
 _LEGACY: Final = 1
+_MANAGED: Final = 13
+_REACHED: Final = frozenset({3, _MANAGED})  # by the host
 
 
 # ---------------------------------------------------------------- order
@@ -52,6 +54,17 @@ def always_makes_the_legacy_stream_wait() -> Subject:
         OnDevice.wait(self, pending, _LEGACY)
 
     return producer_with(wait=wait)
+
+
+@mutant("pending_work_comes_before_the_consumers", twin=honest_device_producer)
+def orders_memory_of_a_device_alone() -> Subject:
+    """Takes the consumer's stream for managed memory, and lets none wait, as for the host's."""
+
+    def order(self: OnDevice, consumer: int) -> None:
+        if self.device()[0] != _MANAGED:
+            OnDevice.order(self, consumer)
+
+    return producer_with(order=order)
 
 
 @mutant("a_stream_left_out_is_the_legacy_default", twin=honest_device_producer)
@@ -234,6 +247,17 @@ def copies_to_the_host_before_its_work_is_done() -> Subject:
 
     def finish(self: OnDevice) -> None:
         """Forget it."""
+
+    return producer_with(finish=finish)
+
+
+@mutant("the_host_gets_memory_when_the_work_is_done", twin=honest_device_producer)
+def hands_what_the_host_reaches_out_at_once() -> Subject:
+    """Lets the host wait for memory of a device alone: it reaches the rest."""
+
+    def finish(self: OnDevice) -> None:
+        if self.device()[0] not in _REACHED:
+            OnDevice.finish(self)
 
     return producer_with(finish=finish)
 

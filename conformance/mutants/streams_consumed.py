@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange.abi.dlpack import DLDeviceType
 
 from ..cuda import opened
-from ._honest_consumer import decode, itemsize
+from ._honest_consumer import Consumer, decode, itemsize
 from ._honest_device_consumer import DeviceConsumer, consumer_with, honest_device_consumer
 from .model import mutant
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ._honest_consumer import Array
 
 _CUDA, _ROCM = DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM
+_MANAGED: Final = DLDeviceType.kDLCUDAManaged
 _NO_SYNC: Final = -1
 _SLOW: Final = 0.15  # [seconds]
 
@@ -125,6 +126,29 @@ def asks_for_no_wait_on_a_named_stream() -> Subject:
         return default if self.stream is None else _NO_SYNC
 
     return consumer_with(sent=sent)
+
+
+@mutant("what_is_taken_is_ready_for_the_stream_it_is_taken_for", twin=honest_device_consumer)
+def asks_for_no_wait_of_managed_memory() -> Subject:
+    """Sends -1 for managed memory, as if all that the host reaches were ready."""
+
+    def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
+        managed = device[0] == _MANAGED and self.stream is not None
+        return _NO_SYNC if managed else DeviceConsumer.sent(self, device, default)
+
+    return consumer_with(sent=sent)
+
+
+@mutant("managed_memory_is_read_when_the_work_is_done", twin=honest_device_consumer)
+def reads_managed_memory_as_the_hosts() -> Subject:
+    """Reads managed memory as that of the host, and lets the host wait for nothing."""
+
+    def read(self: DeviceConsumer, y: Array) -> list[Any]:
+        if y.said.device[0] == _MANAGED:
+            return Consumer.read(self, y)
+        return DeviceConsumer.read(self, y)
+
+    return consumer_with(read=read)
 
 
 @mutant("elements_are_read_when_the_work_is_done", twin=honest_device_consumer)

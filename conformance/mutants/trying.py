@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ..findings import BAD
 from ..registry import find_item, load_checks
 from ..running.client import Nursery, NurseryGoneError
-from . import __name__ as package
-from . import __path__ as folders
+from . import __name__ as package, __path__ as folders
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -102,7 +102,8 @@ def _found(report: Report) -> str:
         return f"{ran}, all as expected."
     words = f"{report.unexpected} not as expected"
     listed = any(one.standing != "as-expected" for sub in report.subjects for one in sub.judged)
-    return f'{ran}, <a href="#unexpected">{words}</a>.' if listed else f"{ran}, {words}."
+    place = "unexpected" if listed else "grid" if any(one.is_bad for one in report.grid) else ""
+    return f'{ran}, <a href="#{place}">{words}</a>.' if place else f"{ran}, {words}."
 
 
 def _facts(report: Report) -> list[str]:

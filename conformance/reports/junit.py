@@ -16,7 +16,7 @@ from .texts import again, one_line, printable
 
 if TYPE_CHECKING:
     from .catalogue import Catalogue, CheckFacts
-    from .model import Judged, Report, SubjectReport
+    from .model import Exchange, Judged, Report, SubjectReport
 
 _ILLEGAL: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What no XML may hold, not even escaped; and \\r, which readers turn into a line break."""
@@ -25,7 +25,7 @@ _JUDGED: Final = "subject_can_be_judged"
 
 
 def as_junit(report: Report, catalogue: Catalogue | None = None) -> str:
-    """Return a report as JUnit XML: a suite per subject, a test per item.
+    """Return a report as JUnit XML: a suite per subject, a test per item; one more for the grid.
 
     What a subject has not is skipped, and so is a known failure, with its reason.  An unexpected
     failure is a failure where a check found it, and an error where the library raised, crashed,
@@ -40,6 +40,8 @@ def as_junit(report: Report, catalogue: Catalogue | None = None) -> str:
     """
     known = catalogue or catalogue_of(report)
     suites = [_suite(subject, report, known) for subject in report.subjects]
+    if report.grid:
+        suites.append(_suite_of("the grid", list(map(_exchange, report.grid)), 0.0))
     root = ET.Element("testsuites", {"name": "interchange check", **_sum(suites)})
     root.extend(suites)
     ET.indent(root, " ")
@@ -66,12 +68,18 @@ def _suite(subject: SubjectReport, report: Report, catalogue: Catalogue) -> ET.E
     tests = [_test(subject, one, catalogue) for one in subject.judged]
     if subject.broken:
         tests.insert(0, _broken(subject))
-    suite = ET.Element("testsuite", {"name": _legal(one_line(subject.name)), "tests": "0"})
+    suite = _suite_of(subject.name, tests, subject.seconds)
+    suite.insert(0, _properties(subject, report))
+    return suite
+
+
+def _suite_of(name: str, tests: list[ET.Element], seconds: float) -> ET.Element:
+    """Return a suite of tests."""
+    suite = ET.Element("testsuite", {"name": _legal(one_line(name)), "tests": "0"})
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(attribute, str(sum(test.find(tag) is not None for test in tests)))
     suite.set("tests", str(len(tests)))
-    suite.set("time", f"{subject.seconds:.3f}")
-    suite.append(_properties(subject, report))
+    suite.set("time", f"{seconds:.3f}")
     suite.extend(tests)
     return suite
 
@@ -113,6 +121,21 @@ def _test(subject: SubjectReport, judged: Judged, catalogue: Catalogue) -> ET.El
         _add(test, "skipped", "", f"not applicable: {verdict.evidence}", "")
     if verdict.output:
         ET.SubElement(test, "system-out").text = _legal(verdict.output)
+    return test
+
+
+def _exchange(one: Exchange) -> ET.Element:
+    """Return the test of one cell of the grid."""
+    names = (_dotless(one.producer), _legal(one_line(one.consumer)))
+    test = ET.Element(
+        "testcase",
+        {"classname": f"grid.{names[0]}", "name": f"to {names[1]}", "time": "0.000"},
+    )
+    if one.is_bad:
+        tag = "failure" if one.status == "wrong" else "error"
+        _add(test, tag, one.status, f"{one.status}: {one.evidence}", one.evidence)
+    elif one.status == "refused":
+        _add(test, "skipped", "", f"refused: {one.evidence}", "")
     return test
 
 

@@ -207,6 +207,12 @@ def _unexpected(report: Report, catalogue: Catalogue) -> list[str]:
         entries += [
             _entry(subject, alike, catalogue) for alike in unexpected_of(subject, catalogue)
         ]
+    entries += [
+        f"{OUTCOMES[one.status].symbol} {one.status}: **{plain(one.producer)}** to"
+        f" **{plain(one.consumer)}**. {plain(one.evidence)}"
+        for one in report.grid
+        if one.is_bad
+    ]
     return entries
 
 

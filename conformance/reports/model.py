@@ -86,6 +86,11 @@ class Exchange(NamedTuple):
     status: Literal["shared", "copied", "refused", "wrong", "crash", "hang"]
     evidence: str = ""
 
+    @property
+    def is_bad(self) -> bool:
+        """Whether nobody can expect it: to share, to copy and to refuse are answers."""
+        return self.status in {"wrong", "crash", "hang"}
+
 
 class Report(NamedTuple):
     """What a run found.
@@ -113,8 +118,13 @@ class Report(NamedTuple):
 
     @property
     def unexpected(self) -> int:
-        """How many items were not as expected, subjects that could not be judged counted too."""
-        return sum(
+        """How many results were not as expected.
+
+        Those are items, subjects that could not be judged, and arrays that arrived wrong in the
+        grid, or ended the process.
+        """
+        found = sum(
             bool(subject.broken) + sum(one.standing != "as-expected" for one in subject.judged)
             for subject in self.subjects
         )
+        return found + sum(one.is_bad for one in self.grid)

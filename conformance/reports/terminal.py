@@ -7,6 +7,7 @@ same lines are plain.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import textwrap
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .catalogue import Catalogue
-    from .model import Judged, Report, SubjectReport
+    from .model import Exchange, Judged, Report, SubjectReport
     from .states import Group
 
 _STYLES: Final[dict[Group, str]] = {
@@ -107,6 +108,10 @@ def as_lines(report: Report, catalogue: Catalogue, width: int) -> Iterator[Line]
         for alike in unexpected_of(subject, catalogue):
             yield Line("")
             yield from _finding(subject, alike, catalogue, max(width, _NARROWEST))
+    for one in report.grid:
+        if one.is_bad:
+            yield Line("")
+            yield from _bad_exchange(one, report, max(width, _NARROWEST))
     yield Line("")
     yield _total(report)
 
@@ -154,6 +159,18 @@ def _finding(
         yield from _labelled("do", check.advice, width)
     yield from _labelled("rule", f"{rule.text} ({check.source})", width)
     yield Line(f"  {'again':{_LABEL - 2}} {again(subject.spec, verdict.item)}", "bold")
+
+
+def _bad_exchange(one: Exchange, report: Report, width: int) -> Iterator[Line]:
+    """Yield what there is to say of an array that did not arrive."""
+    specs = {subject.name: subject.spec for subject in report.subjects}
+    names = [one.producer, one.consumer]
+    command = shlex.join(["interchange", "check", *(specs.get(name, name) for name in names)])
+    pair = " to ".join(one_line(name) for name in names)
+    yield Line(f"{one.status.upper():{_WORD}}  {pair} [the grid]", _STYLES["unexpected"])
+    yield from _labelled("due", "the same elements arrive, or an error", width)
+    yield from _labelled("found", one.evidence, width)
+    yield Line(f"  {'again':{_LABEL - 2}} {printable(command)} --grid", "bold")
 
 
 def _labelled(label: str, text: str, width: int) -> Iterator[Line]:

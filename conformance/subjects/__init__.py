@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..subject import Subject
 
 HOOKS: Final = (
-    "make", "take", "read", "write", "take_cai", "take_capsule", "take_buffer",
+    "make", "make_from", "take", "read", "write", "take_cai", "take_capsule", "take_buffer",
     "take_array_interface", "make_on", "take_on", "release", "functions",
 )  # fmt: skip
 """What a description may have, in the order of the documentation."""

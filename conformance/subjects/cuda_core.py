@@ -93,9 +93,10 @@ def stream_of(handle: int) -> Any:
     return named.get(handle) or core.Stream.from_handle(handle)
 
 
-def make_on(stream: int, shape: Shape, dtype: str) -> Any:
+def make_on(stream: int, shape: Shape, dtype: str, device: str = "cuda") -> Any:
     """Return a view of a buffer that was allocated on a stream."""
-    return _view(allocate(math.prod(shape) * itemsize(dtype), stream), shape, dtype, False)
+    buffer = ALLOCATES[device](math.prod(shape) * itemsize(dtype), stream)
+    return _view(buffer, shape, dtype, False)
 
 
 def take(x: Any) -> Any:

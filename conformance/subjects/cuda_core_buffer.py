@@ -15,7 +15,7 @@ from ..findings import CannotMakeError
 from ..subject import Subject
 from ._common import itemsize, need_writable, numpy_array
 from ._devices import need_device, on
-from .cuda_core import ALLOCATES, allocate
+from .cuda_core import ALLOCATES
 
 if TYPE_CHECKING:
     Shape = tuple[int, ...]
@@ -45,9 +45,9 @@ def _of_host(shape: Shape) -> Any:
     return Buffer.from_handle(x.ctypes.data, x.nbytes, owner=x)
 
 
-def make_on(stream: int, shape: Shape, dtype: str) -> Any:
+def make_on(stream: int, shape: Shape, dtype: str, device: str = "cuda") -> Any:
     """Return a buffer that was allocated on a stream, of as many bytes as the array would have."""
-    return allocate(math.prod(shape) * itemsize(dtype), stream)
+    return ALLOCATES[device](math.prod(shape) * itemsize(dtype), stream)
 
 
 subject = Subject(

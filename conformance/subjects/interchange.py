@@ -69,9 +69,9 @@ def _on_host(shape: Shape, dtype: str) -> Any:
     return ix.from_pointer(address, shape, dtype, owner=block).copy()
 
 
-def make_on(stream: int, shape: Shape, dtype: str) -> Any:
+def make_on(stream: int, shape: Shape, dtype: str, device: str = "cuda") -> Any:
     """Return an Array that is ready on a stream."""
-    x = _array(shape, dtype, f"cuda:{opened().current_device}")
+    x = _array(shape, dtype, f"cuda:{opened().current_device}" if device == "cuda" else device)
     return _ix().from_pointer(x.ptr, shape, dtype, device=x.device, owner=x, stream=stream)
 
 

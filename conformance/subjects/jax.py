@@ -62,6 +62,17 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:  # noqa:
     return jax.device_put(elements, _place(device), may_alias=False).block_until_ready()
 
 
+def make_from(numbers: list[Any], shape: Shape, dtype: str) -> Any:
+    """Return an array of the host that holds some numbers."""
+    need_dtype(dtype, PLAIN, "JAX")
+
+    import jax
+    import numpy as np
+
+    elements = np.array(numbers, dtype).reshape(shape)
+    return jax.device_put(elements, _place("cpu"), may_alias=False).block_until_ready()
+
+
 def _place(device: str) -> Any:
     """Return a device, or where on one memory is."""
     import jax
@@ -106,6 +117,7 @@ def write(y: Any) -> None:
 subject = Subject(
     "JAX",
     make=make,
+    make_from=make_from,
     take=take,
     read=read,
     write=write,

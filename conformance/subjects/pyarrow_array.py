@@ -28,6 +28,17 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:  # noqa:
     return pa.array(numpy_array(shape, dtype))
 
 
+def make_from(numbers: list[Any], shape: Shape, dtype: str) -> Any:
+    """Return an array that holds some numbers."""
+    need_dtype(dtype, REAL, "an array of Arrow that DLPack can describe")
+
+    import pyarrow as pa
+
+    if len(shape) != 1:
+        raise CannotMakeError("an array of Arrow has one axis")
+    return pa.array(numbers, dtype)
+
+
 def take(x: Any) -> Any:
     """Import by DLPack."""
     import pyarrow as pa
@@ -50,6 +61,7 @@ def write(y: Any) -> None:
 subject = Subject(
     "pyarrow.Array",
     make=make,
+    make_from=make_from,
     take=take,
     read=read,
     write=write,

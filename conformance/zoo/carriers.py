@@ -153,8 +153,9 @@ def carrying(source: Source, table: int, *, on_instance: bool = False) -> Produc
 
     Examples
     --------
-    >>> from interchange_conformance.zoo import host
     >>> from interchange.abi import exchange_table
+    >>> from interchange_conformance.zoo import host
+    >>> from interchange_conformance.zoo.carriers import carrying, make_table
     >>> x = carrying(host(), make_table())
     >>> exchange_table(type(x)).managed_from(x) == x.loans[0].address
     True

@@ -33,9 +33,8 @@ class _Placed(Source):
         return self._device()
 
 
-@_stranger
-class Producer(_Placed):
-    """A producer of today: all four keywords."""
+class _Keywords(Source):
+    """A source that takes all four keywords."""
 
     def __dlpack__(
         self,
@@ -51,6 +50,11 @@ class Producer(_Placed):
         if error is not None:
             raise error
         return self._answer(sent)
+
+
+@_stranger
+class Producer(_Keywords, _Placed):
+    """A producer of today: all four keywords."""
 
 
 @_stranger
@@ -118,23 +122,8 @@ class Opaque(_Placed):
 
 
 @_stranger
-class Deviceless(Source):
+class Deviceless(_Keywords):
     """A producer without ``__dlpack_device__``."""
-
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: Any = None,
-        dl_device: Any = None,
-        copy: Any = None,
-    ) -> Any:
-        given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
-        sent = {name: value for name, value in given.items() if value is not None}
-        error = self._hear(sent)
-        if error is not None:
-            raise error
-        return self._answer(sent)
 
 
 @_stranger

@@ -14,6 +14,7 @@ from ._array import Array
 from ._backends.backend import Backend
 from ._backends.choosing import set_backend
 from ._core import core_name
+from ._doors import distributed as _distributed  # noqa: F401 - it waits for Dask
 from ._doors.borrowing import borrow
 from ._doors.cuda_array_interface import CudaArrayView, from_cai, to_cai
 from ._doors.exports import TARGETS, Target, convert, to_capsule
@@ -25,6 +26,8 @@ from ._doors.imports import (
     from_pointer,
 )
 from ._doors.inspection import Finding, Report, inspect
+from ._doors.likeness import like
+from ._doors.namespaces import array_namespace
 from ._doors.producer import Producer
 from ._doors.viewable import viewable
 from ._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC, PER_THREAD_DEFAULT_STREAM
@@ -89,6 +92,7 @@ __all__ = [
     "VersionError",
     "ViewError",
     "__version__",
+    "array_namespace",
     "asarray",
     "borrow",
     "convert",
@@ -99,6 +103,7 @@ __all__ = [
     "from_dlpack",
     "from_pointer",
     "inspect",
+    "like",
     "set_backend",
     "to_cai",
     "to_capsule",

@@ -182,10 +182,10 @@ def test_iterating_over_nothing_gives_nothing():
 @pytest.mark.parametrize("value", [0, 1, 2.5])
 def test_one_element_has_a_truth(value):
     """That of the element, not of there being one."""
-    assert bool(ix.asarray(np.array([value]))) is bool(value)
+    assert bool(ix.asarray(np.array(value))) is bool(value)
 
 
-@pytest.mark.parametrize("shape", [(0,), (2,), (2, 3)])
+@pytest.mark.parametrize("shape", [(0,), (1,), (2,), (2, 3)])
 def test_other_arrays_have_no_truth(shape):
     """Whether any or all is meant is for the caller to say."""
     with pytest.raises(ValueError, match="IX-VIEW-1"):

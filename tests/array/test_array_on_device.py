@@ -85,8 +85,6 @@ EXPECTED = {
         [
             "tolist",
             "item",
-            "pickle",
-            "pickle-5",
             "as_memoryview",
             "__array__",
             "np.asarray",
@@ -103,6 +101,8 @@ EXPECTED = {
             "deepcopy",
             "reshape-copy",
             "contiguous",
+            "pickle",
+            "pickle-5",
             "from_dlpack-host",
             "from_dlpack-copy",
             "asarray-host",

@@ -8,8 +8,7 @@ import pickle
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import interchange as ix
 from interchange._array.pickling import rebuild_array
@@ -220,14 +219,19 @@ def test_a_read_only_buffer_makes_a_read_only_array(generation):
 
 
 @every_protocol
-def test_device_memory_is_not_pickled(protocol):
-    """The host cannot read it."""
-    array = ix.from_pointer(0xDEAD000, (3,), "float32", device="cuda:0")
+@pytest.mark.parametrize(
+    ("device", "rule"),
+    [("metal:0", "DLP-DEV-6"), ("cuda:0", "IX-DRIVER-1"), ("rocm", "IX-DRIVER-1")],
+)
+@pytest.mark.usefixtures("no_driver")
+def test_memory_that_nobody_here_fetches_is_not_pickled(protocol, device, rule):
+    """The host cannot read it, and there is no driver that could."""
+    array = ix.from_pointer(0xDEAD000, (3,), "float32", device=device)
 
-    with pytest.raises(ix.UnsupportedDeviceError) as caught:
+    with pytest.raises(ix.ExchangeError) as caught:
         pickle.dumps(array, protocol)
 
-    assert (caught.value.call, caught.value.rule) == ("pickle.dumps()", "DLP-DEV-6")
+    assert (caught.value.call, caught.value.rule) == ("pickle.dumps()", rule)
 
 
 GOOD = {

@@ -166,6 +166,22 @@ def test_the_command_imports_nothing_heavy() -> None:
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.isolated
+def test_the_command_imports_nothing_that_judges() -> None:
+    """Of the kit, the options of ``check`` are read, and nothing is that only a run needs."""
+    program = (
+        "import sys, interchange.cli\n"
+        "kit = 'interchange_conformance.'\n"
+        "print(sorted(name for name in sys.modules if name.startswith(kit)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+
+    light = ["interchange_conformance.options", "interchange_conformance.registry"]
+    assert done.stdout == f"{light}\n"
+
+
 # ---------------------------------------------------------------- without rich
 
 

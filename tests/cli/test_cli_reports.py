@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -301,3 +302,40 @@ def test_a_file_is_written_whole_or_not_at_all(
     assert (done.code, report.read_text()) == (2, "old")
     assert "disk full" in done.err
     assert list(tmp_path.iterdir()) == [report]
+
+
+def test_a_link_stays_a_link(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+    """What it leads to is written."""
+    link, report = tmp_path / "link", tmp_path / "report"
+    link.symlink_to(report)
+
+    done = run_cli("matrix", "--only", "stdlib,interchange", "--json", link)
+
+    assert (done.code, link.is_symlink()) == (0, True)
+    assert json.loads(report.read_text(encoding="utf-8"))["ok"]
+
+
+def test_a_pipe_is_written_to(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+    """What is no plain file is not replaced by one."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    done = run_cli("matrix", "--only", "stdlib,interchange", "--markdown", pipe)
+
+    received = os.read(reading, 10_000)
+    os.close(reading)
+    assert (done.code, pipe.is_fifo()) == (0, True)
+    assert b"zero-copy" in received
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a system without /dev/full")
+def test_a_full_device_ends_with_2(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+    """It is written to by way of a link, and what failed is told."""
+    link = tmp_path / "link"
+    link.symlink_to("/dev/full")
+
+    done = run_cli("matrix", "--only", "stdlib,interchange", "--json", link)
+
+    assert (done.code, link.is_char_device()) == (2, True)
+    assert done.err.startswith(f"interchange: cannot write {link}: No space left on device")

@@ -9,6 +9,7 @@ from interchange_conformance.attempts import (
     PLAIN,
     Attempt,
     Way,
+    attempts as attempts_of,
     by_object,
     elements_of,
     expect_released,
@@ -17,9 +18,6 @@ from interchange_conformance.attempts import (
     releases,
     show,
     ways,
-)
-from interchange_conformance.attempts import (
-    attempts as attempts_of,
 )
 from interchange_conformance.doors import ConsumerDoor
 from interchange_conformance.findings import Found, NotApplicable

@@ -290,6 +290,35 @@ def test_items_of_a_subject_are_listed(check, write_subject):
     assert check("--list", write_subject("", "import no_such_module_here"))[0] == 2
 
 
+_READING = """
+import struct
+from interchange_conformance.opening import Opened
+from interchange_conformance.subject import Subject
+from interchange_conformance.zoo import host
+
+def make(shape, dtype, device, readonly): return host(shape, dtype)
+def take(x): return Opened(x.__dlpack__(max_version=(1, 3)))
+def read(y): return [struct.unpack("f", one)[0] for one in y.read()]
+
+subject = Subject("right", make=make, take=take, read=read)
+wrong = Subject("wrong", take=take, read=lambda y: read(y)[::-1])
+"""
+
+
+def test_an_array_that_arrives_wrong_is_1(check, tmp_path, monkeypatch):
+    """In the grid as in a check, for nobody expects it."""
+    (tmp_path / "reading.py").write_text(_READING, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    specs = ["reading:subject", "reading:wrong"]
+
+    code, out, _ = check(*specs, "--only", ITEM, "--grid", "-j", "1")
+
+    assert code == 1
+    assert "right to wrong [the grid]" in out
+    assert "right to right" not in out
+    assert check(specs[0], "--only", ITEM, "--grid", "-j", "1")[0] == 0
+
+
 # ---------------------------------------------------------------- reports
 
 

@@ -102,3 +102,20 @@ def test_work_before_the_detector_forgot_is_not_reported(with_pending):
     )
 
     assert printed == ["True"]
+
+
+@pytest.mark.parametrize("make", ["cuda.managed(64)", "cuda.pinned(64)"])
+def test_work_is_held_on_memory_that_the_host_reaches(with_pending, make):
+    """The host goes on meanwhile, and sees what was there before."""
+    printed = with_pending(
+        f"""
+        import ctypes
+        address = {make}
+        pending = Pending(cuda, address, 64, own, patience=20)
+        print(set(ctypes.string_at(address, 64)), pending.is_held)
+        pending.let_go()
+        print(set(cuda.read(address, 64)))
+        """
+    )
+
+    assert printed == ["{0} True", "{7}"]

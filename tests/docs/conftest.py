@@ -5,8 +5,10 @@ Source: interchange.  Nothing here needs Sphinx.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,6 +54,7 @@ def project() -> str:
 def tables() -> ModuleType:
     """The module that prints the tables of the docs."""
     path = ROOT / "docs" / "_ext" / "tables.py"
+    sys.path.insert(0, str(path.parent))  # it imports its siblings
     spec = importlib.util.spec_from_file_location("interchange_docs_tables", path)
     assert spec is not None
     assert spec.loader is not None
@@ -71,6 +74,8 @@ def documented(root: Path) -> set[str]:
         ):
             if kind == "py:module":
                 module = name
+            if kind == "automodule":
+                found |= {f"{name}.{one}" for one in importlib.import_module(name).__all__}
             whole = kind.startswith("auto") or kind == "py:module"
             found.add(name if whole else f"{module}.{name}")
     return found

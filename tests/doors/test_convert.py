@@ -242,7 +242,7 @@ def test_a_keyboard_interrupt_is_not_wrapped(library):
         ix.convert(bytearray(3), MINE)
 
 
-@pytest.mark.parametrize("copy", [0, "no"], ids=repr)
+@pytest.mark.parametrize("copy", [0, "no"], ids=lambda x: repr(x).partition(" at 0x")[0])
 def test_copy_is_none_true_or_false(copy):
     """As in every other call."""
     assert refusal(ix.ArgumentError, b"abc", "numpy", copy=copy).rule == "DLP-COPY-3"

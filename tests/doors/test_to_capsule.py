@@ -103,7 +103,9 @@ def test_a_consumed_capsule_is_refused():
 
 
 @pytest.mark.parametrize(
-    "max_version", [1, 1.3, (1,), (1, 3, 0), "1.3", (1.0, 3), [1, 3]], ids=repr
+    "max_version",
+    [1, 1.3, (1,), (1, 3, 0), "1.3", (1.0, 3), [1, 3]],
+    ids=lambda x: repr(x).partition(" at 0x")[0],
 )
 def test_a_version_is_two_ints(max_version):
     """Other types are wrong arguments."""

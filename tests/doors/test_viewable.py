@@ -165,7 +165,9 @@ def test_without_names_nothing_is_imported():
 # ---------------------------------------------------------------- what is refused
 
 
-@pytest.mark.parametrize("name", ["z", "", "X", "self", 1, None], ids=repr)
+@pytest.mark.parametrize(
+    "name", ["z", "", "X", "self", 1, None], ids=lambda x: repr(x).partition(" at 0x")[0]
+)
 def test_a_name_that_is_no_parameter_is_refused_at_decoration(name):
     """A typo shows when the module is imported, not when somebody calls."""
     decorate = ix.viewable("x", name)

@@ -102,6 +102,32 @@ def test_astype_moves_before_it_casts(ext):
     assert (found.device, found.dtype) == (ext, xp.float32)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.copy(),
+        lambda x: xp.asarray(x, copy=True),
+        lambda x: xp.from_dlpack(x, copy=True),
+        lambda x: xp.astype(x, x.dtype),
+    ],
+)
+def test_a_copy_is_made_by_the_library(ext, call):
+    """Where no driver knows the device."""
+    x = on(ext)
+    y = call(x)
+    x[0] = 9.0
+
+    assert y.device is ext
+    assert y.to_device("cpu").tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("device", ["cpu:9", "cuda_host", "cuda_managed"])
+def test_nothing_is_created_where_no_library_creates(device):
+    """Memory of the host under another name is no device of this namespace."""
+    with pytest.raises(ix.UnsupportedDeviceError, match=r"IX-XP-3"):
+        xp.zeros(2, device=device)
+
+
 def test_where_an_array_is_already_it_stays(ext):
     """The same object comes back."""
     x = on(ext)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange import _core
-from interchange._protocols import cuda_array_interface, dlpack, host
+from interchange._protocols import dlpack
 from interchange._streams.work import work_of
 from interchange._terms.errors import (
     ArgumentError,
@@ -18,22 +18,20 @@ from interchange._terms.errors import (
     UnsupportedDTypeError,
     ViewError,
     error_for,
-    show,
 )
 from interchange._terms.layout import problem
 from interchange._terms.spec import Spec
 
-from . import memory
+from . import memory, moving
 from .contract import check_contract
 from .elements import Elements
-from .exporting import export_array
 from .halves import describe
 from .indexing import assign, select
-from .moving import move
 from .namespace import namespace_of
 from .operators import Operators
 from .pickling import reduce_array
 from .printing import describe_array
+from .speaking import Protocols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
 _TWO_AXES = 2
 
 
-class Array(Elements, Operators, _core.Tensor):
+class Array(Elements, Operators, Protocols):
     """A block of memory with a shape: where it is, who keeps it alive, who may write it.
 
     Arrays are made by `from_dlpack`, `from_cai`, `asarray`, `from_buffer`, `from_array_interface`,
@@ -329,7 +327,25 @@ class Array(Elements, Operators, _core.Tensor):
         stream wait for the copy, or name the writer's stream as `stream`.
         """
         call = "Array.copy()"
-        return memory.copy_array(self, Array, memory.check_order(order), call, stream)
+        return moving.copy(self, memory.check_order(order), call, stream)
+
+    def astype(self, dtype: Any, /, *, copy: bool = True) -> Array:
+        """Return the array with elements cast to `dtype`, as ``interchange.xp.astype`` does.
+
+        Parameters
+        ----------
+        dtype : dtype-like
+            The element type.
+        copy : bool, default True
+            False: itself where its elements are of that type already.
+
+        Raises
+        ------
+        BackendUnavailableError
+            No library computes where the memory is (IX-XP-3).
+        """
+        cast: Array = namespace_of(None).astype(self, dtype, copy=copy)
+        return cast
 
     def contiguous(self, order: str = "C") -> Array:
         """Return the array itself when its elements lie side by side, else a copy.
@@ -369,7 +385,7 @@ class Array(Elements, Operators, _core.Tensor):
         with ``stream=-1``) nobody waits: before the memory is written again, let the writer's
         stream wait for the copy, or name the writer's stream as `stream`.
         """
-        return move(self, device, stream, "Array.to_device()")
+        return moving.move(self, device, stream, "Array.to_device()")
 
     # ------------------------------------------------------------ contracts and values
 
@@ -439,85 +455,3 @@ class Array(Elements, Operators, _core.Tensor):
 
     def __deepcopy__(self, memo: object) -> Array:
         return self.copy()
-
-    # ------------------------------------------------------------ protocols
-
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        """Return `interchange.xp`, whose functions take this array.
-
-        Parameters
-        ----------
-        api_version : str, optional
-            Which version of the standard is wanted: 2021.12 to 2025.12, which all are within the
-            last.
-
-        Raises
-        ------
-        ViewError
-            There is no such version (IX-XP-6).
-        """
-        return namespace_of(api_version)
-
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
-        copy: bool | None = None,
-    ) -> Any:
-        """Return a fresh capsule of the memory, as the standard describes."""
-        if self._flags == 0 and stream is None and dl_device is None and copy is None:
-            try:
-                if max_version is self._asked:  # the same object as before, and checked then
-                    return self._lend(max_version=max_version)
-            except AttributeError:
-                pass  # the first export
-        return export_array(self, stream, max_version, dl_device, copy)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        """Return device type and id."""
-        return self.device.__dlpack_device__()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """Return an ndarray, sharing the memory where `dtype` and `copy` let it."""
-        dlpack.check_copy(copy, "Array.__array__()")
-        array = host.as_ndarray(self, "Array.__array__()")
-        if dtype is not None and dtype != array.dtype:
-            if copy is False:
-                what = f"dtype {array.dtype} as {show(dtype)}"
-                raise CopyNeededError("Array.__array__()", what, "DLP-COPY-1")
-            return array.astype(dtype)
-        return array.copy() if copy else array
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        record = host.array_interface(self)
-        if record is None:
-            raise AttributeError("__array_interface__")
-        return record
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        """The record of device memory; host memory has none, so that ``hasattr`` works."""
-        if self.device.type not in cuda_array_interface.REACHABLE:
-            raise AttributeError("__cuda_array_interface__")
-        try:
-            return cuda_array_interface.describe_record(self, 3, "Array.__cuda_array_interface__")
-        except UnsupportedDTypeError as error:
-            raise AttributeError(str(error)) from None
-
-    def __buffer__(self, flags: int, /) -> memoryview:
-        return host.as_memoryview(self, "Array.__buffer__()", flags)
-
-    def as_memoryview(self) -> memoryview:
-        """Return a memoryview that shares the memory, read-only unless it is known to be writable.
-
-        Raises
-        ------
-        UnsupportedDeviceError
-            The host cannot read the memory (DLP-DEV-6).
-        UnsupportedDTypeError
-            The buffer protocol has no format for the element type (BUF-FORMAT-2).
-        """
-        return host.as_memoryview(self, "Array.as_memoryview()")

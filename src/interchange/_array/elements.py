@@ -44,7 +44,17 @@ class Elements:
         return bool(on_host(self == value, "in").any())
 
     def __bool__(self) -> bool:
-        """Return the truth of the one element."""
+        """Return the truth of the element of a 0-d array.
+
+        Raises
+        ------
+        ViewError
+            There are axes, and so perhaps many elements or none (IX-VIEW-1).
+        """
+        array: Any = self
+        if array.shape:
+            what = f"an array of shape {array.shape} has no one truth"
+            raise ViewError("bool()", what, "IX-VIEW-1", "use xp.any() or xp.all()")
         return bool(self.item())
 
     def __int__(self) -> int:

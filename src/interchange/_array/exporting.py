@@ -33,7 +33,7 @@ CALL: Final = "Array.__dlpack__()"
 _C_INT_END: Final = 2**31
 
 
-def export_array(array: Array, stream: Any, max_version: Any, dl_device: Any, copy: Any) -> Any:
+def export_array(array: Any, stream: Any, max_version: Any, dl_device: Any, copy: Any) -> Any:
     """Return a capsule, every argument checked before anything is done."""
     versioned = dlpack.check_max_version(max_version, CALL)
     dlpack.check_copy(copy, CALL)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interchange._terms.errors import ArgumentError
+from interchange._terms.errors import ArgumentError, OutOfBoundsError, show
 
-from .computing import foreign, is_foreign, operand
+from .computing import as_scalar, foreign, is_foreign, operand
 from .halves import library_of, native_of, native_or_none, wrap
 from .operators import check_writable, shared_native
 
@@ -64,7 +64,11 @@ def _check_ours(parts: tuple[Any, ...], call: str) -> None:
 def _native_key(array: Array, parts: tuple[Any, ...], call: str) -> tuple[Any, ...]:
     """Return a key for the library."""
     backend, cls = library_of(array), type(array)
-    _check_ours(tuple(part for part in parts if type(part) is not cls), call)
+    others = tuple(part for part in parts if type(part) is not cls)
+    _check_ours(others, call)
+    for part in others:
+        if not _is_basic(part) and type(as_scalar(part)) is not int:
+            raise OutOfBoundsError(call, f"index {show(part)} selects nothing", "IX-INDEX-1")
     return tuple(operand(part, backend, cls, call) if type(part) is cls else part for part in parts)
 
 

@@ -18,7 +18,7 @@ from interchange._terms.errors import (
 )
 
 from . import memory
-from .halves import native_of, wrap
+from .halves import library_of, native_of, wrap
 
 if TYPE_CHECKING:
     from .array import Array
@@ -49,9 +49,35 @@ def move(array: Array, device: Any, stream: Any, call: str, *, copy: bool | None
         return found
 
 
+def copy(array: Array, order: str, call: str, stream: Any) -> Array:
+    """Return a copy: a driver's or the host's, else one that the library makes that computes there.
+
+    Parameters
+    ----------
+    array, order, call, stream
+        As in `memory.copy_array`.
+    """
+    cls = type(array)
+    try:
+        return memory.copy_array(array, cls, order, call, stream)
+    except (UnsupportedDeviceError, DriverUnavailableError):
+        if stream is not None or order != "C":
+            raise
+        try:
+            backend = library_of(array)
+        except BackendUnavailableError:
+            backend = None
+        if backend is None:
+            raise
+    with backend.current():
+        return wrap(backend.copy(native_of(array)), backend, cls)
+
+
 def _by_libraries(array: Array, target: Device, call: str, *, copy: bool | None) -> Array | None:
     """Return a copy that libraries make, or None where there are none for these devices."""
     there = array.device
+    if target.is_host_accessible and (target is not CPU or there.is_host_accessible):
+        return None  # memory of the host under another name is nothing that a library makes
     try:
         source = backend_of(there, call)
         sink = backend_of(target, call)

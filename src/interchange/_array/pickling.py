@@ -1,48 +1,102 @@
-"""Pickles of Arrays: host memory travels as one buffer, out of band where the pickler can.
+"""Pickles of Arrays: elements travel as one buffer, out of band where the pickler can.
 
 Source: PEP 574.  What is contiguous, in either order, is not copied; on load the Array lies over
-the buffer that the unpickler hands out.
+the buffer that the unpickler hands out.  Device memory goes by way of the host, both ways.
 """
 
 from __future__ import annotations
 
+import os
 import pickle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols import host
+from interchange._protocols.dlpack import READ_ONLY
+from interchange._terms.devices import CPU, Device
 from interchange._terms.dtypes import DType
 from interchange._terms.errors import ExchangeError, show
 from interchange._terms.layout import Layout, f_strides
 from interchange.abi import buffer_address
 
 from .memory import check_ints
+from .moving import move
 
 if TYPE_CHECKING:
     from .array import Array
 
-_LOADS = "pickle.loads()"
-_OUT_OF_BAND = 5  # the first pickle protocol with buffers
+LOAD_DEVICE: Final = "INTERCHANGE_LOAD_DEVICE"
+"""The variable that says where arrays come back that were pickled on a device."""
+_DUMPS: Final = "pickle.dumps()"
+_LOADS: Final = "pickle.loads()"
+_OUT_OF_BAND: Final = 5  # the first pickle protocol with buffers
 
 
 def reduce_array(array: Array, protocol: int) -> Any:
     """Return how to pickle an Array, for ``__reduce_ex__``."""
-    host.check_host(array, "pickle.dumps()")
-    order = "F" if array.is_contiguous("F") and not array.is_contiguous("C") else "C"
-    dense = array.contiguous(order)
+    dense, order = fetch(array, _DUMPS)
     # Where nobody said whether memory may be written, its copy in the pickle may.
-    readonly = bool(array.readonly)
-    data: Any = memoryview(host.raw_bytes(dense, readonly=readonly))
-    if protocol >= _OUT_OF_BAND:
-        data = pickle.PickleBuffer(data)
-    else:
-        data = bytes(data) if readonly else bytearray(data)
-    return rebuild_array, (data, dense.dtype.name, dense.shape, order, array.readonly)
+    view = bytes_of(dense, readonly=bool(array.readonly))
+    is_buffer = protocol >= _OUT_OF_BAND
+    data: Any = pickle.PickleBuffer(view) if is_buffer else bytes(view)
+    rebuild = rebuild_array if is_buffer or view.readonly else rebuild_writable
+    facts = (data, dense.dtype.name, dense.shape, order, array.readonly)
+    there = array.device
+    return rebuild, facts if there.is_host_accessible else (*facts, str(there))
+
+
+def fetch(array: Array, call: str) -> tuple[Array, str]:
+    """Return an array on the host, its elements side by side, and which axis runs fastest.
+
+    Parameters
+    ----------
+    array : Array
+        Memory of the host, or of a device that a driver or a library fetches from.
+    call : str
+        Named in errors.
+
+    Raises
+    ------
+    UnsupportedDeviceError
+        Nobody here can read the memory (DLP-DEV-6).
+    DriverUnavailableError
+        The driver of the device is not installed (IX-DRIVER-1).
+    """
+    if not array.device.is_host_accessible:
+        array = move(array, CPU, None, call)
+    order = "F" if array.is_contiguous("F") and not array.is_contiguous("C") else "C"
+    return array.contiguous(order), order
+
+
+def bytes_of(dense: Array, *, readonly: bool) -> memoryview:
+    """Return the memory of a host array whose elements lie side by side."""
+    return memoryview(host.raw_bytes(dense, readonly=readonly))
 
 
 def rebuild_array(
-    data: Any, dtype: str, shape: tuple[int, ...], order: str, readonly: bool | None
+    data: Any,
+    dtype: str,
+    shape: tuple[int, ...],
+    order: str,
+    readonly: bool | None,
+    device: str = "cpu",
 ) -> Array:
-    """Return an Array over the bytes in `data`: the other half of `reduce_array`."""
+    """Return an Array over the bytes in `data`: the other half of `reduce_array`.
+
+    Parameters
+    ----------
+    data : object with a buffer
+        The elements, and nothing else.
+    dtype : str
+        Name of their type.
+    shape : tuple[int, ...]
+        Extent of each axis [elements].
+    order : {"C", "F"}
+        Which axis runs fastest.
+    readonly : bool or None
+        Whether the memory must not be written; None where nobody knows.
+    device : str, default "cpu"
+        Where the array was.  It is brought there again, or to where the environment says.
+    """
     from .array import Array
 
     try:
@@ -68,4 +122,23 @@ def rebuild_array(
     )
     if readonly is None and not view.readonly:
         array._flags = None
-    return array
+    return array if device == "cpu" else _bring_back(array, device, readonly)
+
+
+def rebuild_writable(data: bytes, *facts: Any) -> Array:
+    """Return an Array over a copy of the bytes in `data`, which protocols without buffers carry."""
+    return rebuild_array(bytearray(data), *facts)
+
+
+def _bring_back(array: Array, device: str, readonly: bool | None) -> Array:
+    """Return an array where it was when it was pickled, or where the environment says."""
+    target = Device.of(os.environ.get(LOAD_DEVICE) or device, _LOADS)
+    try:
+        moved = move(array, target, None, _LOADS)
+    except ExchangeError as error:  # no driver, no such device, no room
+        what = f"the array was on {device}: {error.what}"
+        way_out = f"{error.way_out}, or set {LOAD_DEVICE}=cpu to load it on the host"
+        raise type(error)(_LOADS, what, error.rule, way_out) from error
+    if moved is not array:
+        moved._flags = None if readonly is None else READ_ONLY * readonly
+    return moved

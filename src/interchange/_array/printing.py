@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interchange._core._numpy import numpy_dtype
 from interchange._protocols import host
 from interchange._terms.devices import CPU
+from interchange._terms.numpy_dtypes import numpy_dtype
 
 if TYPE_CHECKING:
     from .array import Array

@@ -110,6 +110,10 @@ class Backend:
     def note_written(self, array: Tensor) -> None:
         """Remember where work on memory is pending that the library has just written to."""
 
+    def copy(self, native: Any) -> Any:
+        """Return a copy of an array of the library, on the same device."""
+        return self.namespace.asarray(native, copy=True)
+
     def from_host(self, elements: Any) -> Any:
         """Return a copy, on this device, of an ndarray."""
         return self.namespace.asarray(elements, **self.keywords())

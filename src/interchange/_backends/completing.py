@@ -1,9 +1,9 @@
 """What NumPy, and CuPy after it, still lack of the standard, or say in other words.
 
 Source: array API standard 2025.12: argsort, broadcast_arrays, clip, count_nonzero, repeat, sort,
-fft.fftfreq, fft.rfftfreq, linalg.eig, linalg.eigvals; seen in NumPy 2.1 to 2.5.  ``unique_values``
-is kept in order, as it was before NumPy 2.3, since SciPy and scikit-learn rely on it.  All else is
-theirs, unchanged.
+where, fft.fftfreq, fft.rfftfreq, linalg.eig, linalg.eigvals; seen in NumPy 2.1 to 2.5.
+``unique_values`` is kept in order, as it was before NumPy 2.3, since SciPy and scikit-learn rely on
+it.  All else is theirs, unchanged.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ def complete(np: Any) -> Completed:
         "repeat": _repeat(np),
         "sort": _sort(np),
         "unique_values": _unique_values(np),
+        "where": _where(np),
     }
     return Completed(np, replaced)
 
@@ -121,6 +122,20 @@ def _repeat(np: Any) -> Any:
         return np.repeat(x, repeats, axis=axis)
 
     return repeat
+
+
+def _where(np: Any) -> Any:
+    """Return ``where`` that refuses a number which the type of the other operand cannot hold."""
+
+    def checked(x: Any, other: Any) -> Any:
+        if type(x) is int and getattr(getattr(other, "dtype", None), "kind", None) in {"i", "u"}:
+            return np.asarray(x, dtype=other.dtype)
+        return x
+
+    def where(condition: Any, x1: Any, x2: Any) -> Any:
+        return np.where(condition, checked(x1, x2), checked(x2, x1))
+
+    return where
 
 
 def _unique_values(np: Any) -> Any:

@@ -6,7 +6,6 @@ nobody else ever sees the view that capsules are made from.
 
 from __future__ import annotations
 
-import importlib
 import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from interchange._terms.devices import CPU
 from interchange._terms.errors import UnsupportedDTypeError
 from interchange._terms.layout import INT64_MAX
+from interchange._terms.numpy_dtypes import numpy_dtype
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensorVersioned
 
@@ -36,22 +36,6 @@ def is_ndarray(x: object) -> bool:
     """Whether `x` is exactly an ndarray; NumPy is not imported to answer."""
     numpy = sys.modules.get("numpy")
     return type(x) is getattr(numpy, "ndarray", None)  # half imported, it has none yet
-
-
-def numpy_dtype(dtype: DType) -> Any | None:
-    """Return the NumPy dtype of `dtype`, or None where neither NumPy nor ml_dtypes has one."""
-    import numpy as np
-
-    if dtype.typestr is not None:
-        return np.dtype(str(dtype.typestr))
-    if dtype.ml_dtypes_name is None:
-        return None
-    try:
-        ml_dtypes = importlib.import_module("ml_dtypes")
-    except ModuleNotFoundError:
-        return None
-    scalar = getattr(ml_dtypes, dtype.ml_dtypes_name, None)
-    return None if scalar is None else np.dtype(scalar)
 
 
 def require_numpy_dtype(dtype: DType, call: str) -> Any:

@@ -1,1 +1,1 @@
-"""Floor 8: the functions that people come in by."""
+"""Floor 6: the functions that people come in by."""

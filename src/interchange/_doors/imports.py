@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange import _core
-from interchange._array import Array, memory
+from interchange._array import Array, moving
 from interchange._array.memory import check_ints
-from interchange._array.moving import move
 from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._protocols.habits import straight
 from interchange._streams.handles import stream_handle
@@ -149,13 +148,13 @@ def _place(
 ) -> Array:
     """Return the array where it is wanted, copied if that is still to be done."""
     if target is not None and target is not array.device:
-        moved = move(array, target, stream, call, copy=copy)
+        moved = moving.move(array, target, stream, call, copy=copy)
         needs_copy = needs_copy and moved._keep is array._keep
         array = moved
     if not needs_copy:
         return array
     named = stream if array.device.type in STREAM_RULES else None
-    return memory.copy_array(array, Array, "C", call, named)
+    return moving.copy(array, "C", call, named)
 
 
 def on_stream(array: Array, handle: int | None, keep: Any, call: str) -> Array:

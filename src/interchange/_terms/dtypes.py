@@ -18,6 +18,7 @@ from interchange.abi.rules import BrokenRule
 
 from .devices import is_index
 from .errors import ArgumentError, UnsupportedDTypeError, refuse_record, show
+from .numpy_dtypes import numpy_dtype
 
 NATIVE: Final = "<" if sys.byteorder == "little" else ">"
 
@@ -248,6 +249,16 @@ class DType:
         family = _FAMILIES[self.code]
         known = family.ml_dtypes or self.bits in family.no_typestr
         return self.name.removesuffix("_padded") if known else None
+
+    @property
+    def dtype(self) -> Any:
+        """The NumPy dtype, so that ``numpy.dtype(x.dtype)`` works; no attribute where none is."""
+        found = numpy_dtype(self)
+        if found is None:
+            raise AttributeError(f"NumPy has no dtype for {self}")
+        return found
+
+    __numpy_dtype__ = dtype
 
     def nbytes(self, count: int) -> int:
         """Return the size of `count` elements in a row [bytes].

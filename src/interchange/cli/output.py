@@ -1,6 +1,7 @@
 """Where the command line writes: the terminal, by way of rich, and files, whole or not at all.
 
-Source: interchange.  rich is imported when something is to be drawn, and not before.
+Source: interchange.  rich is imported when something is to be drawn, and the kit, which knows how
+files are written, when something is to be written; neither before.
 """
 
 from __future__ import annotations
@@ -8,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -80,41 +79,27 @@ def progress(total: int) -> Iterator[Callable[[str], object]]:
 
 def check_writable(name: str) -> None:
     """Refuse a file that could not be written, before hours go into what shall stand in it."""
-    folder = Path(name).parent
-    if name == STDOUT:
-        return
-    if not folder.is_dir():
-        raise UsageError(f"cannot write {name}: there is no directory {folder}")
-    if Path(name).is_dir():
-        raise UsageError(f"cannot write {name}: it is a directory")
-    if not os.access(folder, os.W_OK):
-        raise UsageError(f"cannot write {name}: the directory {folder} is not writable")
+    from interchange_conformance.reports import writing
+
+    with _usage_errors(writing.ReportError):
+        writing.check_writable(name)
 
 
 def write(name: str, text: str) -> None:
-    """Write a file whole, or not at all; standard output for ``"-"``."""
-    if name == STDOUT:
-        encoding = sys.stdout.encoding or "utf-8"
-        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
-        return
-    path = Path(name)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).chmod(_mode(path))
-        Path(temporary).replace(path)
-    except OSError as error:
-        raise UsageError(f"cannot write {name}: {error}") from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    """Write a file whole, or leave what was there as it was; standard output for ``"-"``.
+
+    Devices and pipes are written to, and what a symbolic link leads to: neither is replaced.
+    """
+    from interchange_conformance.reports import writing
+
+    with _usage_errors(writing.ReportError):
+        writing.write(name, text)
 
 
-def _mode(path: Path) -> int:
-    """Return the permissions of a file: those that it has, or those of a new one."""
+@contextlib.contextmanager
+def _usage_errors(errors: type[Exception]) -> Iterator[None]:
+    """Make errors of the user of the kit's errors."""
     try:
-        return path.stat().st_mode & 0o777
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+        yield
+    except errors as error:
+        raise UsageError(str(error)) from error

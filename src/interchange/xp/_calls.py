@@ -22,7 +22,13 @@ from interchange._backends.choosing import backend_of
 from interchange._backends.names import VIEWS
 from interchange._terms.devices import CPU, Device
 from interchange._terms.dtypes import DType
-from interchange._terms.errors import UnsupportedDTypeError, ViewError
+from interchange._terms.errors import (
+    ArgumentError,
+    UnsupportedDeviceError,
+    UnsupportedDTypeError,
+    ViewError,
+    show,
+)
 
 from ._documentation import document
 
@@ -119,7 +125,12 @@ def creator(name: str, device: Any, like: Any = None) -> Backend:
     """Return the library that creates arrays on a device; on that of `like` if none is named."""
     call = f"xp.{name}()"
     if device is not None:
-        return backend_of(Device.of(device, call), call)
+        there = Device.of(device, call)
+        if there.is_host_accessible and there is not CPU:
+            what = f"no library creates arrays on {there}"
+            way_out = "pass one of xp.__array_namespace_info__().devices()"
+            raise UnsupportedDeviceError(call, what, "IX-XP-3", way_out)
+        return backend_of(there, call)
     if like is None:
         return backend_of(CPU, call)
     return library_of(array_of(like, Array, call))
@@ -154,6 +165,8 @@ def dtype_of(dtype: Any, call: str) -> DType:
         return dtype
     if is_foreign(dtype) and hasattr(dtype, "shape"):
         raise foreign(call, dtype)
+    if isinstance(dtype, tuple):
+        raise ArgumentError(call, f"dtype={show(dtype)}", "IX-ARGUMENT-1", "pass a dtype of xp")
     try:
         return DType.of(dtype, call)
     except UnsupportedDTypeError as error:

@@ -1,4 +1,4 @@
-"""Constants.
+"""Constants of the standard, as Python numbers.
 
 Source: array API standard 2025.12, Constants.
 """

@@ -1,4 +1,4 @@
-"""Element-wise functions.
+"""Functions of each element, alone or with another.
 
 Source: array API standard 2025.12, Element-wise Functions.
 """

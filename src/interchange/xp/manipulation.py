@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
-from interchange._array.computing import array_of
+from interchange._array.computing import array_of, foreign, is_foreign
 from interchange._array.halves import library_of, native_of, wrap
 from interchange._array.memory import check_ints, resolve_shape
 from interchange._protocols.dlpack import check_copy
@@ -97,6 +97,8 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
 @document
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
     count = repeats if type(repeats) is Array else plain(repeats)
+    if is_foreign(count):
+        raise foreign("xp.repeat()", count)
     if type(count) not in {Array, int}:
         what = f"repeats={show(repeats)}"
         raise ArgumentError("xp.repeat()", what, "IX-XP-7", "pass an int or an Array of ints")

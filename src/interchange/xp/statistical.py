@@ -1,4 +1,4 @@
-"""Statistical functions.
+"""Functions that sum up elements, along axes or in all.
 
 Source: array API standard 2025.12, Statistical Functions.
 """

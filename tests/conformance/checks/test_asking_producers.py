@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+import sys
+from dataclasses import replace
+
 import pytest
 from interchange_conformance.checks import _exports
 from interchange_conformance.checks._memory import (
@@ -224,20 +228,46 @@ def test_what_is_missing_is_said_of_the_first_shape_that_was_asked_for():
 
 def test_elements_are_numbered_through_a_capsule(door):
     """From 0 on, in C order, in the bytes of int32."""
-    x = door.make((2, 2), "int32")
-
-    elements = _exports.numbered(door, x)
+    x, elements = _exports.numbered(door, (2, 2))
 
     assert x.array.tolist() == [[0, 1], [2, 3]]
     assert b"".join(elements) == x.array.tobytes()
 
 
-def test_constants_are_not_numbered():
-    """A check that needs to know elements does not apply to what it must not write."""
+def test_constants_are_made_with_their_numbers():
+    """What cannot be written has to be born so."""
     door = ProducerDoor(honest_constants())
 
-    with pytest.raises(NotApplicable, match="cannot be written"):
-        _exports.numbered(door, door.make((2, 2), "int32"))
+    x, elements = _exports.numbered(door, (2, 2))
+
+    assert x.array.tolist() == [[0, 1], [2, 3]]
+    assert b"".join(elements) == x.array.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("number", "dtype", "element"),
+    [
+        (7, "uint8", b"\7"),
+        (-2, "int32", (-2).to_bytes(4, sys.byteorder, signed=True)),
+        (1 + 2j, "complex64", struct.pack("=ff", 1, 2)),
+    ],
+)
+def test_numbers_are_held_in_the_bytes_of_their_type(door, number, dtype, element):
+    """As the machine writes them."""
+    x, elements = _exports.holding(door, [number] * 2, (2,), dtype)
+
+    assert elements == [element] * 2
+    assert x.array.tolist() == [number] * 2
+
+
+def test_memory_that_must_not_be_written_is_not(door):
+    """Nobody knows what it holds then."""
+    readonly = replace(
+        door.subject, make=lambda *asked: door.subject.make(*asked[:3], readonly=True)
+    )
+
+    with pytest.raises(NotApplicable, match="no writable one of int32"):
+        _exports.numbered(ProducerDoor(readonly), (2, 2))
 
 
 # ------------------------------------------------------------------ memory

@@ -98,6 +98,41 @@ def test_arrays_that_publish_none_are_not_judged(verdict):
 
 
 @pytest.mark.emulated
+@pytest.mark.parametrize("kind", ["managed", "pinned"])
+def test_a_make_on_without_a_device_makes_device_memory(verdict, kind):
+    """It is not asked for any other, and whoever has none there is not judged."""
+    text = BASE + "subject = Subject('s', make=make, make_on=make_on)"
+    status, evidence = verdict(f"the_host_gets_memory_when_the_work_is_done[{kind}]", text)
+
+    assert (status, evidence) == ("not-applicable", "the subject's make_on() takes no device")
+
+
+PINNED = """
+class Array(OnDevice):
+    def finish(self):
+        if WAITS:
+            super().finish()
+
+def make_on(stream, shape, dtype, device="cuda"):
+    cuda = door.opened()
+    block, _ = place(cuda, device, shape, dtype)
+    return Array(block, shape, dtype, stream=stream, cuda=cuda)
+
+subject = Subject("pinned", make=make, make_on=make_on)
+"""
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize(("waits", "expected"), [(True, "pass"), (False, "fail")])
+def test_work_on_page_locked_memory_can_be_held(verdict, waits, expected):
+    """A fill of it would let the host wait, and hide who does not."""
+    item = "the_host_gets_memory_when_the_work_is_done[pinned]"
+    status, _ = verdict(item, BASE + f"WAITS = {waits}\n" + PINNED)
+
+    assert status == expected
+
+
+@pytest.mark.emulated
 def test_a_producer_that_refuses_streams_is_not_blamed_for_a_race(verdict):
     """What is refused is not handed over unordered."""
     refusing = """

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from interchange_conformance.findings import STATUSES, Verdict
 from interchange_conformance.reports.as_json import (
     UnreadableReportError,

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from interchange_conformance.findings import Verdict
 from interchange_conformance.reports.junit import as_junit
-from interchange_conformance.reports.model import Judged
+from interchange_conformance.reports.model import Exchange, Judged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,10 +71,11 @@ def test_elements_are_those_of_the_schema(root: ET.Element) -> None:
 
 
 def test_there_is_a_suite_per_subject_and_a_test_per_item(root: ET.Element, report: Report) -> None:
-    """In the order of the report."""
+    """In the order of the report, and one for the grid, with a test per pair."""
     suites = {suite.get("name"): len(suite.findall("testcase")) for suite in root}
 
-    assert suites == {subject.name: len(subject.judged) for subject in report.subjects}
+    due = {subject.name: len(subject.judged) for subject in report.subjects}
+    assert suites == {**due, "the grid": len(report.grid)}
 
 
 def test_counts_are_those_of_the_tests(root: ET.Element) -> None:
@@ -203,3 +203,28 @@ def test_what_xml_cannot_hold_is_written_out(
     item = judged(ITEM, "pass", output=text)
 
     assert one_test(make_small, small_catalogue, item).findtext("system-out") == shown
+
+
+@pytest.mark.parametrize(
+    ("status", "tag"),
+    [
+        ("shared", None),
+        ("copied", None),
+        ("refused", "skipped"),
+        ("wrong", "failure"),
+        ("crash", "error"),
+        ("hang", "error"),
+    ],
+)
+def test_an_exchange_ends_as_a_test(
+    make_small: Callable[..., Report], small_catalogue: Catalogue, status: Any, tag: str | None
+) -> None:
+    """To refuse an array is an answer; to lose it is none."""
+    report = make_small(grid=(Exchange("a.b", "mylib", status, "what came"),))
+
+    test = parse(as_junit(report, small_catalogue)).find("testsuite[@name='the grid']/testcase")
+
+    assert test is not None
+    assert (test.get("classname"), test.get("name")) == ("grid.a-b", "to mylib")
+    assert [child.tag for child in test] == ([tag] if tag else [])
+    assert all("what came" in child.get("message", "") for child in test)

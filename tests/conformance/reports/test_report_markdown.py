@@ -122,6 +122,17 @@ def test_a_subject_that_could_not_be_judged_says_why(
     assert told.count("could not be judged: it is gone") == 2
 
 
+def test_an_array_that_did_not_arrive_is_unexpected(
+    make_small: Callable[..., Report], small_catalogue: Catalogue
+) -> None:
+    """With the evidence, which the grid has not."""
+    grid = (Exchange("mylib", "other", "crash", "SIGSEGV ended the process"),)
+
+    told = as_markdown(make_small(grid=grid), small_catalogue)
+
+    assert "## Unexpected\n\n- ✗ crash: **mylib** to **other**. SIGSEGV ended" in told
+
+
 def test_hostile_text_stays_text(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
@@ -131,7 +142,7 @@ def test_hostile_text_stays_text(
             judged(ITEM, "fail", UNEXPECTED, evidence=HOSTILE),
             judged("copies_are_copies", "fail", reason=HOSTILE, link="https://a/|<>\n"),
             name=HOSTILE, version=HOSTILE, spec=HOSTILE,
-            grid=(Exchange(HOSTILE, HOSTILE, "shared"),),
+            grid=(Exchange(HOSTILE, HOSTILE, "wrong", HOSTILE),),
         ),
         small_catalogue,
     )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from interchange_conformance.reports import terminal
+from interchange_conformance.reports.model import Exchange
 from interchange_conformance.reports.terminal import as_text, show
 
 if TYPE_CHECKING:
@@ -29,6 +30,24 @@ def test_a_line_per_subject(report: Report, catalogue: Catalogue) -> None:
         "NumPy 2.4.6             2 known failures, 248 pass, 221 not applicable (9.5 s)"
     )
     assert lines[1].startswith("array-api-strict 2.6.1  5 unexpected, 246 pass, ")
+
+
+def test_an_array_that_did_not_arrive_is_told(
+    make_small: Callable[..., Report], small_catalogue: Catalogue
+) -> None:
+    """With the command that hands it over again; a refusal is no finding."""
+    grid = (
+        Exchange("mylib", "other", "wrong", "it reads [1]"),
+        Exchange("other", "mylib", "refused", "not today"),
+    )
+
+    told = as_text(make_small(grid=grid), small_catalogue)
+
+    assert re.search(r"^WRONG +mylib to other \[the grid\]$", told, re.MULTILINE)
+    assert "found   it reads [1]" in told
+    assert "again   interchange check mylib.testing:subject other --grid" in told
+    assert "not today" not in told
+    assert told.splitlines()[-1].startswith("0 items, 1 unexpected; ")
 
 
 def test_the_last_line_sums_up(report: Report, catalogue: Catalogue) -> None:

@@ -6,8 +6,7 @@ import shlex
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from interchange_conformance.reports import texts
 
 

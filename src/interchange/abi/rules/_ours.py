@@ -155,6 +155,18 @@ OURS: Final = (
         "array API standard 2025.12",
     ),
     Rule(
+        "IX-NAMESPACE-1",
+        "the arrays of one call are of one library; memory of no library goes with any",
+        "pass backend=, or bring one over with convert()",
+        "interchange",
+    ),
+    Rule(
+        "IX-NAMESPACE-2",
+        "upgrade() takes a namespace of the array API standard",
+        "pass a module such as numpy, array_api_compat.torch or jax.numpy",
+        "interchange",
+    ),
+    Rule(
         "IX-API-1",
         "what the array API standard names has the standard's parameters",
         "compare the signature with the standard's",

@@ -1,0 +1,102 @@
+"""The protocols that an Array speaks to other libraries.
+
+Source: array API standard 2025.12, ``array.__dlpack__``, ``__dlpack_device__``,
+``__array_namespace__``; CUDA Array Interface, version 3; NumPy array interface; PEP 688.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interchange import _core
+from interchange._protocols import cuda_array_interface, dlpack, host
+from interchange._terms.errors import CopyNeededError, UnsupportedDTypeError, show
+
+from .exporting import export_array
+from .namespace import namespace_of
+
+
+class Protocols(_core.Tensor):
+    """What other libraries ask an Array for."""
+
+    __slots__ = ()
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """Return `interchange.xp`, whose functions take this array.
+
+        Parameters
+        ----------
+        api_version : str, optional
+            Which version of the standard is wanted: 2021.12 to 2025.12, which all are within the
+            last.
+
+        Raises
+        ------
+        ViewError
+            There is no such version (IX-XP-6).
+        """
+        return namespace_of(api_version)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Return a fresh capsule of the memory, as the standard describes."""
+        if self._flags == 0 and stream is None and dl_device is None and copy is None:
+            try:
+                if max_version is self._asked:  # the same object as before, and checked then
+                    return self._lend(max_version=max_version)
+            except AttributeError:
+                pass  # the first export
+        return export_array(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return device type and id."""
+        return self.device.__dlpack_device__()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Return an ndarray, sharing the memory where `dtype` and `copy` let it."""
+        dlpack.check_copy(copy, "Array.__array__()")
+        array = host.as_ndarray(self, "Array.__array__()")
+        if dtype is not None and dtype != array.dtype:
+            if copy is False:
+                what = f"dtype {array.dtype} as {show(dtype)}"
+                raise CopyNeededError("Array.__array__()", what, "DLP-COPY-1")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        record = host.array_interface(self)
+        if record is None:
+            raise AttributeError("__array_interface__")
+        return record
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The record of device memory; host memory has none, so that ``hasattr`` works."""
+        if self.device.type not in cuda_array_interface.REACHABLE:
+            raise AttributeError("__cuda_array_interface__")
+        try:
+            return cuda_array_interface.describe_record(self, 3, "Array.__cuda_array_interface__")
+        except UnsupportedDTypeError as error:
+            raise AttributeError(str(error)) from None
+
+    def __buffer__(self, flags: int, /) -> memoryview:
+        return host.as_memoryview(self, "Array.__buffer__()", flags)
+
+    def as_memoryview(self) -> memoryview:
+        """Return a memoryview that shares the memory, read-only unless it is known to be writable.
+
+        Raises
+        ------
+        UnsupportedDeviceError
+            The host cannot read the memory (DLP-DEV-6).
+        UnsupportedDTypeError
+            The buffer protocol has no format for the element type (BUF-FORMAT-2).
+        """
+        return host.as_memoryview(self, "Array.as_memoryview()")

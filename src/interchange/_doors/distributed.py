@@ -1,0 +1,258 @@
+"""Dask: what it is told of Arrays when it and interchange are both imported, in either order.
+
+Source: Dask, ``dask.sizeof``, ``dask.tokenize``, ``dask.array.dispatch``; distributed, Custom
+Serialization.  Arrays are pickled without any of this.  But distributed's scheduler speaks pickle
+protocol 4, which has no buffers, so that what passes by it would be copied.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange._array import Array, pickling
+from interchange._array.memory import COPIED_BY_DRIVERS
+from interchange._streams.ordering import wait_on_host
+from interchange._terms.dtypes import DType
+from interchange._terms.errors import ExchangeError
+
+from .imports import asarray, from_pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_SERIALIZE: Final = "distributed.protocol.serialize()"
+
+# ---------------------------------------------------------------- sizes and tokens
+
+
+def _tell_sizes(module: Any) -> None:
+    """Let workers count the elements of what they hold."""
+    module.sizeof.register(Array, size_of)
+
+
+def size_of(array: Array) -> int:
+    """Return the size of the elements, those that are repeated counted once [bytes]."""
+    return int(_once(array).nbytes)
+
+
+def _once(array: Array) -> Array:
+    """Return a view of an array that leaves out the repeats of its elements."""
+    if 0 not in array.strides or array.dtype.is_packed:
+        return array
+    return array[tuple(slice(1) if step == 0 else slice(None) for step in array.strides)]
+
+
+def _tell_tokens(module: Any) -> None:
+    """Let Arrays of equal elements have equal names in graphs."""
+    hashing = importlib.import_module("dask.hashing")
+
+    def token_of(array: Array) -> Any:
+        """Return what identifies the elements; something unique, where nobody can read them."""
+        try:
+            dense, order = pickling.fetch(array, "dask.tokenize()")
+        except ExchangeError:
+            return module.normalize_object(array)
+        content = hashing.hash_buffer_hex(pickling.bytes_of(dense, readonly=True))
+        return "interchange.Array", dense.dtype.name, dense.shape, order, str(array.device), content
+
+    module.normalize_token.register(Array, token_of)
+
+
+# ---------------------------------------------------------------- blocks of dask arrays
+
+
+def _tell_blocks(module: Any) -> None:
+    """Let what Dask puts together from Arrays be an Array, computed where they are."""
+    for lookup, function in (
+        (module.concatenate_lookup, _concatenate),
+        (module.take_lookup, _take),
+        (module.tensordot_lookup, _tensordot),
+        (module.empty_lookup, _empty),
+        (module.divide_lookup, _divide),
+    ):
+        lookup.register(Array, function)
+
+
+def _concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
+    """Join blocks, as ``numpy.concatenate``."""
+    ours = [asarray(array) for array in arrays]
+    return ours[0].__array_namespace__().concat(ours, axis=axis)
+
+
+def _take(array: Array, indices: Any, axis: int | None = None) -> Any:
+    """Pick elements along an axis, as ``numpy.take``."""
+    chosen = asarray(indices, device=array.device)
+    return array.__array_namespace__().take(array, chosen, axis=axis)
+
+
+def _tensordot(left: Any, right: Any, axes: Any = 2) -> Any:
+    """Contract axes, as ``numpy.tensordot``."""
+    left, right = asarray(left), asarray(right)
+    return left.__array_namespace__().tensordot(left, right, axes=axes)
+
+
+def _empty(shape: Any, dtype: Any = None, **_: Any) -> Any:
+    """Make a block on the host, as ``numpy.empty``."""
+    namespace = asarray(b"").__array_namespace__()
+    return namespace.empty(shape, dtype=None if dtype is None else DType.of(dtype))
+
+
+def _divide(left: Any, right: Any, dtype: Any = None) -> Any:
+    """Divide, as ``numpy.divide``."""
+    left, right = asarray(left), asarray(right)
+    namespace = left.__array_namespace__()
+    quotient = namespace.divide(left, right)
+    return quotient if dtype is None else namespace.astype(quotient, DType.of(dtype))
+
+
+# ---------------------------------------------------------------- frames
+
+
+def _tell_frames(module: Any) -> None:
+    """Let distributed send the elements of an Array as one frame, without pickling."""
+    module.dask_serialize.register(Array, to_frames)
+    module.dask_deserialize.register(Array, from_frames)
+
+
+def to_frames(array: Array) -> tuple[dict[str, Any], list[Any]]:
+    """Return the facts of an Array and its elements, for the serializer family ``dask``.
+
+    Repeats of elements that must not be written are left out, as those of ndarrays are.
+    """
+    facts = _facts_of(array)
+    dense, facts["order"] = pickling.fetch(_once(array) if array.readonly else array, _SERIALIZE)
+    facts["sent"] = dense.shape
+    return facts, [pickling.bytes_of(dense, readonly=bool(array.readonly))]
+
+
+def from_frames(facts: dict[str, Any], frames: list[Any]) -> Array:
+    """Return an Array over the frame that came, which is copied only if it cannot be written."""
+    frame = memoryview(frames[0] if frames else b"")
+    if not facts["readonly"] and frame.readonly:  # it came compressed
+        frame = memoryview(bytearray(frame))
+    array = pickling.rebuild_array(
+        frame,
+        facts["dtype"],
+        tuple(facts["sent"]),
+        facts["order"],
+        facts["readonly"],
+        facts["device"],
+    )
+    shape = tuple(facts["shape"])
+    return array if shape == array.shape else array.broadcast_to(shape)
+
+
+def _facts_of(array: Array) -> dict[str, Any]:
+    """Return what a receiver has to know of an Array beside its elements and their order."""
+    there = array.device
+    return {
+        "dtype": array.dtype.name,
+        "shape": array.shape,
+        "readonly": array.readonly,
+        "device": "cpu" if there.is_host_accessible else str(there),
+    }
+
+
+def _tell_device_frames(module: Any) -> None:
+    """Let distributed send device memory itself where its transport can take that (UCX)."""
+    module.cuda_serialize.register(Array, to_device_frames)
+    module.cuda_deserialize.register(Array, from_device_frames)
+
+
+def to_device_frames(array: Array) -> tuple[dict[str, Any], list[Any]]:
+    """Return the facts of an Array and its device memory, for the serializer family ``cuda``.
+
+    The transport is told of no stream, so the host waits for the work on the memory.
+
+    Raises
+    ------
+    NotImplementedError
+        The array is on the host: the next serializer of distributed's list has it.
+    """
+    if array.device.type not in COPIED_BY_DRIVERS:
+        raise NotImplementedError("host memory")
+    facts = _facts_of(array)
+    facts["order"] = "F" if array.is_contiguous("F") and not array.is_contiguous("C") else "C"
+    dense = array.contiguous(facts["order"])
+    wait_on_host(dense, _SERIALIZE)
+    size, place = (dense.nbytes,), dense.device
+    return facts, [from_pointer(dense.ptr, size, "uint8", device=place, owner=dense)]
+
+
+def from_device_frames(facts: dict[str, Any], frames: list[Any]) -> Array:
+    """Return an Array over the device memory that came."""
+    frame = asarray(frames[0])
+    shape = tuple(facts["shape"])
+    by_columns = facts["order"] == "F"
+    array = from_pointer(
+        frame.ptr,
+        shape[::-1] if by_columns else shape,
+        facts["dtype"],
+        device=frame.device,
+        owner=frame,
+        readonly=bool(facts["readonly"]),
+    )
+    return array.permute_dims(tuple(range(array.ndim))[::-1]) if by_columns else array
+
+
+# ---------------------------------------------------------------- when they are imported
+
+_waiting: Final[dict[str, Callable[[Any], None]]] = {
+    "dask.sizeof": _tell_sizes,
+    "dask.tokenize": _tell_tokens,
+    "dask.array.dispatch": _tell_blocks,
+    "distributed.protocol.serialize": _tell_frames,
+    "distributed.protocol.cuda": _tell_device_frames,
+}
+"""Modules of Dask that were not told of Arrays yet -> how to tell them."""
+
+
+def _tell(module: Any) -> None:
+    """Tell a module of Dask that is imported now, once; whatever fails, its import does not."""
+    tell = _waiting.pop(module.__name__, None)
+    if tell is None:
+        return
+    try:
+        tell(module)
+    except Exception:
+        logging.getLogger(__name__).exception("cannot tell %s of Arrays", module.__name__)
+
+
+class _Watcher:
+    """A finder that finds nothing itself, and has modules of Dask told when they are executed.
+
+    Nothing of ours is called on the way of an Array into a process that has not seen one before:
+    distributed looks its class up in a table, which has to be filled by then.
+    """
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Return None, or the spec that the other finders give for a module of Dask."""
+        if name not in _waiting:
+            return None
+        others = (finder for finder in sys.meta_path if finder is not self)
+        specs = (finder.find_spec(name, path, target) for finder in others)
+        spec = next(filter(None, specs), None)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_tell(module: Any) -> None:
+                execute(module)
+                _tell(module)
+
+            spec.loader.exec_module = execute_and_tell  # type: ignore[method-assign]
+        return spec
+
+
+def _start() -> None:
+    """Tell what is imported already, and watch for the rest."""
+    for name in tuple(_waiting):
+        if name in sys.modules:
+            _tell(importlib.import_module(name))  # waits, if a thread is still importing it
+    if _waiting:
+        sys.meta_path.insert(0, _Watcher())
+
+
+_start()

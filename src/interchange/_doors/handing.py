@@ -1,0 +1,81 @@
+"""Foreign memory as arrays of a library: shared where that is right, else copied if that may be.
+
+Source: array API standard 2025.12, ``from_dlpack`` (what ``copy=None`` means); DLP-RO-3.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interchange._terms.errors import (
+    CopyNeededError,
+    ExchangeError,
+    InterchangeError,
+    ReadOnlyError,
+    UnsupportedDeviceError,
+)
+
+from .exports import TARGETS, convert
+
+if TYPE_CHECKING:
+    from interchange._array import Array
+
+    from .natives import Library
+
+
+def hand_over(array: Array, target: str, *, may_copy: bool, call: str) -> Any:
+    """Return an Array as an array of one of `TARGETS`, where it is.
+
+    It is copied, if it may be, where the library would forget that memory must not be written, and
+    where it has no word for the layout or the alignment.  Errors are in the name of `call`.
+    """
+    try:
+        if may_copy and array.readonly is not False and not TARGETS[target].keeps_readonly:
+            return convert(array.copy(), target)
+        try:
+            return convert(array, target)
+        except ExchangeError as error:
+            if may_copy and _is_cured_by_a_copy(error, array):
+                return convert(array, target, copy=True)
+            raise
+    except InterchangeError as error:
+        raise error._said_by(call) from error.__cause__
+
+
+def _is_cured_by_a_copy(error: ExchangeError, array: Array) -> bool:
+    """Whether the library refused how elements lie, and neither what nor where they are."""
+    if isinstance(error, CopyNeededError):
+        return True
+    return type(error) is ExchangeError and not array.is_contiguous()
+
+
+def give(array: Array, library: Library, xp: Any, *, may_copy: bool, call: str) -> Any:
+    """Return an Array as an array of an array-API library, by its namespace if need be."""
+    if library.name == "numpy":
+        return array.__array__()  # shares what is on the host, and keeps read-only
+    if library.name in TARGETS:
+        return hand_over(array, library.name, may_copy=may_copy, call=call)
+    if not hasattr(xp, "from_dlpack"):
+        return _through_numpy(array, library, xp, may_copy=may_copy, call=call)
+    if array.readonly is not False:  # nobody knows whether the library would remember
+        if not may_copy:
+            what = f"memory that is not known to be writable, of which {library.name} may not know"
+            raise ReadOnlyError(call, what, "DLP-RO-3", "pass copy=True")
+        array = array.copy()
+    return xp.from_dlpack(array)
+
+
+def _through_numpy(array: Array, library: Library, xp: Any, *, may_copy: bool, call: str) -> Any:
+    """Return what ``asarray`` of a library without ``from_dlpack`` makes of an ndarray."""
+    if not may_copy:
+        what = f"{library.name} has no from_dlpack(), and its asarray() may copy"
+        raise CopyNeededError(call, what, "DLP-COPY-1")
+    return xp.asarray(array.__array__())
+
+
+def check_place(array: Array, library: Library, call: str) -> None:
+    """Refuse device memory where the library's arrays are on the host."""
+    if library.memory == "host" and not array.device.is_host_accessible:
+        what = f"{library.name} has arrays on the host alone, and the memory is on {array.device}"
+        way_out = "pass device='cpu', and it is copied to the host"
+        raise UnsupportedDeviceError(call, what, "DLP-DEV-6", way_out)

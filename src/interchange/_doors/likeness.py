@@ -1,0 +1,209 @@
+"""`like`: a result in the type of an argument.
+
+Source: interchange.  One table of kinds, asked in order; the first that knows the type gives.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange._array import Array
+from interchange._protocols import cuda_array_interface
+from interchange._terms.devices import CPU
+from interchange._terms.errors import (
+    InterchangeError,
+    NoProtocolError,
+    UnsupportedDeviceError,
+    show,
+)
+from interchange.abi import PyCapsule
+from interchange.abi.capsules import USED_VERSIONED, VERSIONED, capsule_name
+from interchange.abi.dlpack import DLPACK_VERSION
+
+from .cuda_array_interface import to_cai
+from .exports import TARGETS
+from .handing import hand_over
+from .imports import asarray
+from .namespaces import array_namespace
+from .upgrading import has_buffer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .cuda_array_interface import CudaArrayView
+
+_CALL: Final = "like()"
+
+
+class Kind(NamedTuple):
+    """A kind of arguments, and what a result becomes for them.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    knows : callable
+        ``knows(x)``: whether `x` is of the kind.
+    give : callable
+        ``give(array, x, may_copy)``: the result.
+    """
+
+    name: str
+    knows: Callable[[Any], bool]
+    give: Callable[[Array, Any, bool], Any]
+
+
+def _class(module: str, name: str) -> Callable[[Any], bool]:
+    """Return a test for instances of a class, which is not imported for it."""
+
+    def knows(x: Any) -> bool:
+        known = getattr(sys.modules.get(module), name, None)
+        return isinstance(known, type) and isinstance(x, known)
+
+    return knows
+
+
+def _library(target: str, module: str, name: str) -> Kind:
+    """Return the kind of arrays of a library that is one of `TARGETS`."""
+
+    def give(array: Array, _: Any, may_copy: bool) -> Any:
+        _check_place(array, target)
+        return hand_over(array, target, may_copy=may_copy, call=_CALL)
+
+    return Kind(target, _class(module, name), give)
+
+
+def _check_place(array: Array, target: str) -> None:
+    """Refuse a result that is where a library of `TARGETS` has no arrays: nothing moves unasked."""
+    there, memory = array.device, TARGETS[target].memory
+    if memory == "host" and not there.is_host_accessible:
+        what = f"{target} has arrays on the host alone, and the result is on {there}"
+        way_out = "move it with asarray(result, device='cpu')"
+        raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", way_out)
+    if memory == "device" and there is CPU:
+        what = f"{target} has arrays on devices alone, and the result is on the host"
+        way_out = "move it with asarray(result, device='cuda')"
+        raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", way_out)
+
+
+def _speaks(word: str) -> Callable[[Any], bool]:
+    """Return a test for objects, not classes, that have an attribute."""
+    return lambda x: not isinstance(x, type) and hasattr(x, word)
+
+
+def _give_array(array: Array, _: Any, __: bool) -> Array:
+    """Return the result as it is."""
+    return array
+
+
+def _give_memoryview(array: Array, _: Any, __: bool) -> memoryview:
+    """Return a memoryview, of host memory."""
+    return array.as_memoryview()
+
+
+def _give_capsule(array: Array, x: Any, may_copy: bool) -> Any:
+    """Return a capsule of the generation of `x`, which may be consumed by now."""
+    if capsule_name(x) in {VERSIONED, USED_VERSIONED}:
+        return array.__dlpack__(max_version=DLPACK_VERSION)
+    if array.readonly and may_copy:
+        array = array.copy()  # a legacy capsule has no word for it
+    return array.__dlpack__()
+
+
+def _give_cuda_record(array: Array, _: Any, __: bool) -> CudaArrayView:
+    """Return an object that speaks the CUDA Array Interface alone."""
+    return to_cai(array)
+
+
+def _give_of_namespace(array: Array, x: Any, may_copy: bool) -> Any:
+    """Return an array of the library that `x` is of."""
+    return array_namespace(x).asarray(array, copy=None if may_copy else False)
+
+
+KINDS: Final = (
+    Kind("interchange", lambda x: isinstance(x, Array), _give_array),
+    Kind("capsule", lambda x: type(x) is PyCapsule, _give_capsule),
+    Kind("memoryview", lambda x: isinstance(x, (memoryview, bytearray, bytes)), _give_memoryview),
+    _library("numba", "numba.cuda.cudadrv.devicearray", "DeviceNDArrayBase"),
+    _library("numpy", "numpy", "ndarray"),
+    _library("numpy", "numpy", "generic"),
+    _library("torch", "torch", "Tensor"),
+    _library("jax", "jax", "Array"),
+    _library("cupy", "cupy", "ndarray"),
+    _library("tvm_ffi", "tvm_ffi", "Tensor"),
+    _library("warp", "warp", "array"),
+    _library("pyarrow", "pyarrow", "Tensor"),
+    _library("pyarrow.Array", "pyarrow", "Array"),
+    _library("mlx", "mlx.core", "array"),
+    _library("cuda.core", "cuda.core.utils", "StridedMemoryView"),
+    Kind("dask", _class("dask.array", "Array"), _give_of_namespace),
+    Kind("producer", _speaks("__interchange__"), _give_array),
+    Kind("namespace", _speaks("__array_namespace__"), _give_of_namespace),
+    Kind("DLPack", _speaks("__dlpack__"), _give_array),
+    Kind("CAI", _speaks(cuda_array_interface.ATTRIBUTE), _give_cuda_record),
+    Kind("buffer", has_buffer, _give_memoryview),
+    Kind("array interface", _speaks("__array_interface__"), _give_array),
+)
+"""What `like` knows, in the order in which it is asked."""
+
+_REMADE: Final = frozenset({PyCapsule, bytes, bytearray})
+"""Types of which a result is not handed back as it is: another generation, or a memoryview."""
+
+
+def like(result: Any, x: Any, /, *, copy: bool | None = None) -> Any:
+    """Return a result in the type of an argument, so that callers get back what they passed.
+
+    Parameters
+    ----------
+    result : object
+        Anything that `asarray` takes.
+    x : object
+        What the caller passed:
+
+        - an array of a library (NumPy, PyTorch, JAX, CuPy, Numba, Warp, tvm-ffi, pyarrow, a view
+          of cuda.core, or any with ``__array_namespace__``): an array of that library;
+        - a memoryview, bytes, or another object with a buffer: a memoryview;
+        - a capsule, consumed or not: a capsule of the same generation;
+        - an object with ``__cuda_array_interface__`` alone: one that has that alone, too;
+        - an `Array`, or a DLPack producer of a type of its own: an `Array`.
+    copy : bool, optional
+        False: share the memory, or raise.  None: copy where the type of `x` would forget that
+        memory is read-only or cannot describe how it lies.  True: always copy.
+
+    Returns
+    -------
+    object
+        Where `result` is: nothing moves between devices, wherever `x` is.
+
+    Raises
+    ------
+    NoProtocolError
+        `x` is of no kind that is known (IX-PROTOCOL-1).
+    UnsupportedDeviceError
+        The type of `x` holds no memory where the result is (DLP-DEV-6, CAI-DEV-1, IX-CONVERT-2).
+    ExchangeError
+        As `convert`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import interchange as ix
+    >>> like(ix.asarray(b"abc"), np.zeros(1))
+    array([97, 98, 99], dtype=uint8)
+    >>> like(np.arange(3, dtype="u1"), bytearray(8)).tolist()
+    [0, 1, 2]
+    """
+    kind = next((kind for kind in KINDS if kind.knows(x)), None)
+    if kind is None:
+        what = f"a result like {show(x)} of type {type(x).__name__}"
+        raise NoProtocolError(_CALL, what, "IX-PROTOCOL-1", "name a library with convert()")
+    if copy is not True and type(result) is type(x) and type(x) not in _REMADE:
+        return result
+    try:
+        array = asarray(result, copy=copy)
+        return kind.give(array, x, copy is not False)
+    except InterchangeError as error:
+        if error.call == _CALL:
+            raise
+        raise error._said_by(_CALL) from error.__cause__

@@ -1,0 +1,191 @@
+"""`array_namespace`: the namespace in which ``xp.asarray(a)`` works for every argument.
+
+Source: array API standard 2025.12, ``array.__array_namespace__``; array-api-compat,
+``array_namespace`` (which scalars are ignored, and that libraries are not mixed).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange._array import Array
+from interchange._protocols import cuda_array_interface
+from interchange._terms.devices import Device
+from interchange._terms.errors import (
+    ArgumentError,
+    BackendUnavailableError,
+    NoProtocolError,
+    UnsupportedDeviceError,
+    show,
+)
+from interchange.abi import PyCapsule
+
+from .imports import asarray
+from .natives import LIBRARIES, library_of, library_of_namespace
+from .upgrading import OURS, has_buffer, upgrade
+
+if TYPE_CHECKING:
+    from .natives import Library
+
+_CALL: Final = "array_namespace()"
+_LIBRARIES: Final = {library.name: library for library in LIBRARIES}
+_SCALARS: Final = (bool, int, float, complex, type(None))
+_PROTOCOLS: Final = (
+    "__dlpack__",
+    cuda_array_interface.ATTRIBUTE,
+    "__interchange__",
+    "__array_interface__",
+    "__array__",
+)
+
+
+def array_namespace(*arrays: Any, backend: str | None = None) -> Any:
+    """Return a namespace in which ``xp.asarray(a)`` works for every argument.
+
+    Parameters
+    ----------
+    *arrays : object
+        Arrays of a library, and memory of any kind beside them: `Array`, DLPack producers without
+        a namespace, objects with ``__cuda_array_interface__``, bare capsules, buffers.  Python
+        numbers and None are ignored.
+    backend : str, optional
+        A library whose namespace is wanted, such as ``"torch"``; ``"interchange"`` for
+        `interchange.xp`.  Then arrays of other libraries may come, and no array at all.
+
+    Returns
+    -------
+    module
+        The namespace of the library that the arrays are of, upgraded (`interchange.compat`) and, if
+        array-api-compat is installed, as it wraps it; `interchange.xp` where no argument is of a
+        library.
+
+    Raises
+    ------
+    ArgumentError
+        The arrays are of two libraries, or there is none (IX-NAMESPACE-1).
+    NoProtocolError
+        An argument holds no memory (IX-PROTOCOL-1).
+    UnsupportedDeviceError
+        An argument is on a device, and the library has arrays on the host alone (DLP-DEV-6).
+    BackendUnavailableError
+        `backend` is not known or not installed (IX-CONVERT-1).
+
+    Notes
+    -----
+    What is one of a library's arrays is decided as in array-api-compat: a subclass of its array
+    counts as its array.  Nothing is imported but what wraps a library that is imported already.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> xp = array_namespace(np.arange(3), b"abc", 2.5)
+    >>> [xp.asarray(a).dtype.name for a in (np.arange(3.0), b"abc")]
+    ['float64', 'uint8']
+    >>> array_namespace(b"abc", bytearray(2)).__name__
+    'interchange.xp'
+    """
+    if backend is None and arrays:  # the common case
+        first = library_of(arrays[0])
+        if first is not None and all(library_of(x) is first for x in arrays):
+            return upgrade(_namespace_of(first.name))
+    named = None if backend is None else _find_backend(backend)
+    found: dict[str, tuple[int, Any]] = {}
+    strangers: list[tuple[int, Any]] = []
+    for place, x in enumerate(arrays):
+        library = library_of(x)
+        if library is None and isinstance(x, _SCALARS):
+            continue
+        xp = None if isinstance(x, Array) else _own_namespace(x, library)
+        if xp is None or named is not None:
+            strangers.append((place, x))
+        if xp is not None:
+            found.setdefault(xp.__name__, (place, xp))
+    if named is None and len(found) > 1:
+        _refuse_mixture(found, arrays)
+    xp = named if named is not None else next((xp for _, xp in found.values()), None)
+    if xp is None and not strangers:
+        what = f"no array among {len(arrays)} arguments"
+        raise ArgumentError(_CALL, what, "IX-NAMESPACE-1", "pass an array, or backend='numpy'")
+    _check_strangers(strangers, xp)
+    return importlib.import_module(OURS) if xp is None else upgrade(xp)
+
+
+def _own_namespace(x: Any, library: Library | None) -> Any:
+    """Return the namespace of an array's library, or None for memory of no such library."""
+    if library is not None:
+        return _namespace_of(library.name)
+    ask = None if isinstance(x, type) else getattr(x, "__array_namespace__", None)
+    return None if ask is None else ask(api_version=None)
+
+
+@functools.cache
+def _namespace_of(name: str) -> Any:
+    """Return the namespace of a library, as array-api-compat wraps it if that is installed."""
+    library = _LIBRARIES[name]
+    wrapped = library.wrapped
+    if wrapped is not None and find_spec("array_api_compat") is not None:
+        return importlib.import_module(wrapped)
+    return importlib.import_module(library.module)
+
+
+def _find_backend(backend: object) -> Any:
+    """Return the namespace of a library that was named."""
+    if not isinstance(backend, str):
+        raise ArgumentError(_CALL, f"backend={show(backend)}", "IX-ARGUMENT-1", "pass its name")
+    if backend == "interchange":
+        return importlib.import_module(OURS)
+    if backend not in _LIBRARIES:
+        what = f"backend={backend!r} is not known"
+        way_out = f"choose one of {', '.join(_LIBRARIES)} or interchange"
+        raise BackendUnavailableError(_CALL, what, "IX-CONVERT-1", way_out)
+    try:
+        return _namespace_of(backend)
+    except ImportError as error:
+        what = f"{backend} cannot be imported ({error})"
+        raise BackendUnavailableError(_CALL, what, "IX-CONVERT-1", f"install {backend}") from error
+
+
+def _refuse_mixture(found: dict[str, tuple[int, Any]], arrays: tuple[Any, ...]) -> None:
+    """Raise: arrays of several libraries do not meet in one of them unless the caller says which.
+
+    The error has the positions and types of the first array of each.
+    """
+    met = [(name, place, type(arrays[place]).__name__) for name, (place, _) in found.items()]
+    said = " and ".join(f"{kind} of {name} (argument {place})" for name, place, kind in met)
+    names = " or ".join(f"backend={library_of_namespace(xp).name!r}" for _, xp in found.values())
+    way_out = f"pass {names}, or bring one over with convert()"
+    raise ArgumentError(_CALL, f"arrays of several libraries: {said}", "IX-NAMESPACE-1", way_out)
+
+
+def _check_strangers(strangers: list[tuple[int, Any]], xp: Any) -> None:
+    """Refuse what is no memory, and memory on devices where the library has host arrays alone."""
+    on_host = xp is not None and library_of_namespace(xp).memory == "host"
+    for place, x in strangers:
+        if isinstance(x, (type, str)) or not _holds_memory(x):
+            what = f"argument {place} is {show(x)} of type {type(x).__name__}"
+            raise NoProtocolError(_CALL, what, "IX-PROTOCOL-1")
+        if on_host and not is_host_accessible(x):
+            what = (
+                f"{xp.__name__} has arrays on the host alone, and argument {place} is on a device"
+            )
+            way_out = "move it with asarray(x, device='cpu'), or pass backend='interchange'"
+            raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", way_out)
+
+
+def _holds_memory(x: Any) -> bool:
+    """Whether `asarray` has a way to ask for memory."""
+    if type(x) is PyCapsule:
+        return True
+    return any(hasattr(x, word) for word in _PROTOCOLS) or has_buffer(x)
+
+
+def is_host_accessible(x: Any) -> bool:
+    """Whether the host can read the memory of `x`, as far as it says without handing it out."""
+    if hasattr(x, "__dlpack_device__"):
+        return Device.of(x, _CALL).is_host_accessible
+    if getattr(x, cuda_array_interface.ATTRIBUTE, None) is None:
+        return True
+    return asarray(x).device.is_host_accessible

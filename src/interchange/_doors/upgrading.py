@@ -1,0 +1,431 @@
+"""`upgrade`: an array-API namespace with four better functions.
+
+Source: array API standard 2025.12 (``from_dlpack``, ``asarray``, ``device``, ``to_device``), and
+what libraries lack of it: no CUDA Array Interface, no bare capsules, no producers without keywords.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from types import ModuleType
+from typing import Any, Final
+
+from interchange._array import Array
+from interchange._protocols import cuda_array_interface, dlpack
+from interchange._terms.devices import CPU, Device
+from interchange._terms.errors import (
+    ArgumentError,
+    CopyNeededError,
+    InterchangeError,
+    NoProtocolError,
+    UnsupportedDeviceError,
+    show,
+)
+from interchange.abi import PyCapsule
+
+from . import imports
+from .handing import check_place, give
+from .natives import (
+    array_classes,
+    library_of,
+    library_of_namespace,
+    on_current_device,
+    refuse_device,
+)
+
+_CALL: Final = "upgrade()"
+_PREFIX: Final = "interchange.compat."
+OURS: Final = "interchange.xp"
+"""The namespace that needs no upgrade."""
+_REQUIRED: Final = ("asarray", "zeros", "reshape", "matmul")
+_BETTER: Final = ("asarray", "device", "from_dlpack", "to_device")
+_KEPT: Final = frozenset(
+    {"__all__", "__array_api_version__", "__array_namespace_info__", "__version__"}
+)
+_BUILT_IN: Final = frozenset({bool, int, float, complex, str, list, tuple, range, type(None)})
+_HOST_WORDS: Final = ("__array_interface__", "__array_struct__", "__array__")
+_WORDS: Final = ("__dlpack__", cuda_array_interface.ATTRIBUTE, "__interchange__", *_HOST_WORDS)
+
+
+class UpgradedNamespace(ModuleType):
+    """A namespace with all names of another one, four of them better; `upgrade` makes it.
+
+    Parameters
+    ----------
+    xp : module
+        The namespace that all other names are of.
+    """
+
+    def __init__(self, xp: Any) -> None:
+        super().__init__(f"{_PREFIX}{xp.__name__}", xp.__doc__)
+        for name, value in list(vars(xp).items()):
+            if not name.startswith("_") or name in _KEPT:
+                setattr(self, name, value)
+        self._xp = xp
+        self._library = library_of_namespace(xp)
+        self._classes = array_classes(self._library, xp)
+        self._plain = (*self._classes, int, float, complex, list, tuple)
+        self._import = getattr(xp, "from_dlpack", None)
+        self._own = xp.asarray
+        for name in _BETTER:  # one object for each name, found at once
+            setattr(self, name, getattr(UpgradedNamespace, name).__get__(self))
+        setattr(self, "__getattr__", self._find)  # noqa: B010 - a class that has one is slower
+        theirs = getattr(xp, "device", None)
+        if isinstance(theirs, type):
+            setattr(self, "device", DeviceOrArray(theirs, self))  # noqa: B010 - it is a method
+
+    def _find(self, name: str) -> Any:
+        """Return what the library makes at first use, or was given since."""
+        if name.startswith("_") and name not in _KEPT:
+            raise AttributeError(f"{self.__name__} has no attribute {name!r}")
+        return getattr(self._xp, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._xp)})
+
+    def __repr__(self) -> str:
+        return f"<namespace {self.__name__!r}>"
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return _upgrade_named, (self._xp.__name__,)
+
+    # ------------------------------------------------------------ the four
+
+    def from_dlpack(self, x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+        """Return an array of the library on the memory of a producer.
+
+        Parameters
+        ----------
+        x : object
+            With ``__dlpack__``, of any age, or with ``__cuda_array_interface__`` alone; or a bare
+            capsule, which is consumed.
+        device : device, optional
+            Where it is wanted, in the library's own words or in interchange's; where it is when
+            left out.
+        copy : bool, optional
+            True: always copy.  False: never, or an error.  None: copy where the library would
+            forget that memory is read-only or cannot describe how it lies, else share.
+
+        Raises
+        ------
+        NoProtocolError
+            `x` is none of these (DLP-NEG-1).
+        ExchangeError
+            As `interchange.from_dlpack` and `interchange.convert`.
+        """
+        if isinstance(x, self._classes):
+            if device is None and copy is None and self._import is not None:
+                return self._import(x)
+            dlpack.check_copy(copy, "from_dlpack()")
+            return self._place(x, device, copy, "from_dlpack()")
+        dlpack.check_copy(copy, "from_dlpack()")
+        if type(x) is not PyCapsule and not any(hasattr(x, word) for word in _WORDS[:3]):
+            what = f"{show(x)} of type {type(x).__name__}"
+            raise NoProtocolError("from_dlpack()", what, "DLP-NEG-1", "use asarray()")
+        return self._bring(x, device, copy, "from_dlpack()")
+
+    def asarray(
+        self, obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """Return an array of the library of whatever comes.
+
+        Parameters
+        ----------
+        obj : object
+            A scalar or a sequence, which are the library's business; or memory of any kind:
+            DLPack, ``__cuda_array_interface__``, buffers, array interfaces, bare capsules.
+        dtype : dtype, optional
+            The library's own; elements are cast.
+        device : device, optional
+            As `from_dlpack`.
+        copy : bool, optional
+            As `from_dlpack`.
+
+        Raises
+        ------
+        CopyNeededError
+            A copy would be needed, and `copy` is False (DLP-COPY-1).
+        ExchangeError
+            As `interchange.asarray` and `interchange.convert`.
+        """
+        if dtype is None and device is None and copy is None and isinstance(obj, self._plain):
+            return self._own(obj)
+        if not self._is_foreign(obj, copy=copy):
+            return self._own_asarray(obj, dtype, device, copy)
+        dlpack.check_copy(copy, "asarray()")
+        if dtype is None:
+            return self._bring(obj, device, copy, "asarray()", freely=True)
+        found = self._bring(obj, device, copy and None, "asarray()", freely=True, dtype=dtype)
+        if copy is False and found.dtype != dtype:
+            what = f"elements of {found.dtype} as {show(dtype)}"
+            raise CopyNeededError("asarray()", what, "DLP-COPY-1")
+        return self._own_asarray(found, dtype, None, copy)
+
+    def to_device(self, x: Any, device: Any, /, *, stream: Any = None) -> Any:
+        """Return an array of the library on `device`: itself where it is there, else a copy.
+
+        Parameters
+        ----------
+        x : object
+            An array of the library, or anything that `asarray` takes.
+        device : device
+            In the library's own words or in interchange's.
+        stream : None, int or stream object, optional
+            Where the copy is made, if the library has streams.
+
+        Raises
+        ------
+        UnsupportedDeviceError
+            The library has no arrays there (DLP-DEV-6).
+        StreamError
+            `stream` names no stream where the library's arrays are.
+        """
+        call = "to_device()"
+        if not isinstance(x, self._classes):
+            return self._bring(x, device, None, call, freely=True)
+        return self._move(x, device, None, stream, call)
+
+    def device(self, x: Any, /) -> Any:
+        """Return where an array is, in the library's own words; of foreign memory likewise.
+
+        Raises
+        ------
+        UnsupportedDeviceError
+            The library has no arrays there (DLP-DEV-6).
+        NoProtocolError
+            `x` holds no memory, or is a capsule, which says so to its consumer (IX-PROTOCOL-1).
+        """
+        if isinstance(x, self._classes):
+            return self._place_of(x)
+        if type(x) is PyCapsule:
+            raise NoProtocolError("device()", "a capsule", "IX-PROTOCOL-1", "import it first")
+        where = Device.of(x) if hasattr(x, "__dlpack_device__") else imports.asarray(x).device
+        own = self._library.write_device(CPU if where.is_host_accessible else where)
+        if own is None:
+            refuse_device(self._library.name, where, "device()")
+        return own
+
+    # ------------------------------------------------------------ what they stand on
+
+    def _bring(
+        self,
+        x: Any,
+        device: Any,
+        copy: bool | None,
+        call: str,
+        *,
+        freely: bool = False,
+        dtype: Any = None,
+    ) -> Any:
+        """Return foreign memory as an array of the library; errors are in the name of `call`."""
+        try:
+            return self._take(x, device, copy, call, freely=freely, dtype=dtype)
+        except InterchangeError as error:
+            if error.call == call:
+                raise
+            raise error._said_by(call) from error.__cause__
+
+    def _take(
+        self, x: Any, device: Any, copy: bool | None, call: str, *, freely: bool, dtype: Any
+    ) -> Any:
+        """Return foreign memory as an array of the library, `freely` by what its asarray may do.
+
+        Then it is also cast at once, where the library would narrow it first.
+        """
+        library = self._library
+        where, own = (None, None) if device is None else library.find_device(device, call)
+        if library.memory == "host" or device is None:
+            array = imports.asarray(x, device=where, copy=copy)
+        else:  # the library moves its own arrays best
+            array = imports.asarray(x, copy=copy and None)
+            array = array.copy() if copy and where is array.device else array
+        check_place(array, library, call)
+        if library.memory == "device" and array.device is CPU:
+            if copy is False or where is CPU or not (freely or device is not None):
+                what = f"{library.name} has arrays on devices alone, and the memory is on the host"
+                way_out = "name a device with device=, and it is copied there"
+                raise UnsupportedDeviceError(call, what, "IX-CONVERT-2", way_out)
+            return self._own_asarray(array.__array__(), dtype, own, None)
+        if freely and library.takes_host and copy is not False and array.device is CPU:
+            return self._own_asarray(array.__array__(), dtype, own, None)
+        found = give(array, library, self._xp, may_copy=copy is not False, call=call)
+        return found if device is None else self._move(found, own, copy, None, call)
+
+    def _place(self, x: Any, device: Any, copy: bool | None, call: str) -> Any:
+        """Return an array of the library on a device, copied if that is asked for or needed."""
+        found = x if device is None else self._move(x, device, copy, None, call)
+        if found is not x:
+            return found
+        if copy:
+            return self._own(x, copy=True)
+        return x if self._import is None else self._import(x)
+
+    def _move(self, x: Any, device: Any, copy: bool | None, stream: Any, call: str) -> Any:
+        """Return an array of the library on a device; itself where it is there."""
+        library = self._library
+        where, own = library.find_device(device, call)
+        here = self._place_of(x)
+        is_there = own == here if where is None else library.read_device(here) is where
+        if is_there and stream is None:
+            return x
+        if copy is False:
+            what = f"memory on {here} wanted on {own}"
+            raise CopyNeededError(call, what, "DLP-COPY-1")
+        return library.move(x, own, stream, call)
+
+    def _place_of(self, x: Any) -> Any:
+        """Return where an array of the library is, by its attribute, or method, if it has one."""
+        found = getattr(x, "device", None)
+        if found is None:  # Dask's arrays do not say
+            return self._library.write_device(CPU)
+        return found() if callable(found) else found
+
+    def _own_asarray(self, obj: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+        """Call the library's own function, with the keywords that were given."""
+        own, asarray = None, self._own
+        if device is not None:
+            own = self._library.find_device(device, "asarray()")[1]
+        if self._library.memory == "device":
+            own, asarray = None, on_current_device(asarray, own)
+        keywords = {"dtype": dtype, "device": own, "copy": copy}
+        return asarray(obj, **{k: v for k, v in keywords.items() if v is not None})
+
+    def _is_foreign(self, obj: Any, *, copy: bool | None) -> bool:
+        """Whether `obj` is memory that the library's own ``asarray`` does not take as it is."""
+        cls = type(obj)
+        if cls in _BUILT_IN or isinstance(obj, self._classes):
+            return False
+        if cls is PyCapsule or isinstance(obj, (Array, bytes)):  # to NumPy bytes are a word
+            return True
+        on_host = any(hasattr(obj, word) for word in _HOST_WORDS) or has_buffer(obj)
+        if not on_host and not any(hasattr(obj, word) for word in _WORDS[:3]):
+            return False
+        library, theirs = self._library, library_of(obj)
+        if not (library.takes_host and on_host and is_on_cpu(obj)):
+            return True
+        if copy is False and library.memory != "host":  # its own function may not share
+            return True
+        is_numpy_s = library.name == "numpy" or (theirs is not None and theirs.name == "numpy")
+        return not is_numpy_s and hasattr(obj, "__dlpack__")
+
+
+class DeviceOrArray:
+    """A library's class of devices under its name, which also tells where an array is.
+
+    Parameters
+    ----------
+    theirs : type
+        The library's class.
+    xp : UpgradedNamespace
+        Answers for arrays.
+    """
+
+    def __init__(self, theirs: type, xp: UpgradedNamespace) -> None:
+        self._theirs = theirs
+        self._xp = xp
+        self.__doc__ = theirs.__doc__
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        is_word = not args or isinstance(args[0], (str, int, self._theirs))
+        if is_word or keywords or len(args) > 1:
+            return self._theirs(*args, **keywords)
+        return UpgradedNamespace.device(self._xp, args[0])
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, self._theirs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._theirs, name)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, str]]:
+        return getattr, (self._xp, "device")
+
+
+def is_on_cpu(x: Any) -> bool:
+    """Whether memory is plain host memory, as far as its producer says."""
+    if hasattr(x, "__dlpack_device__"):
+        return bool(x.__dlpack_device__() == (CPU.type, CPU.id))
+    return getattr(x, cuda_array_interface.ATTRIBUTE, None) is None
+
+
+def has_buffer(x: Any) -> bool:
+    """Whether `x` speaks the buffer protocol; if it refuses its buffer, its error comes through."""
+    try:
+        memoryview(x)
+    except TypeError:
+        return False
+    return True
+
+
+# ---------------------------------------------------------------- the door
+
+_made: Final[dict[int, UpgradedNamespace]] = {}
+_making: Final = threading.Lock()
+
+
+def upgrade(xp: Any, /) -> Any:
+    """Return an array-API namespace with better ``from_dlpack``, ``asarray``, and two more.
+
+    Parameters
+    ----------
+    xp : module
+        The namespace of an array library, wrapped by array-api-compat or not: ``numpy``,
+        ``array_api_compat.torch``, ``jax.numpy``, ``cupy``, ``array_api_strict``...
+
+    Returns
+    -------
+    module
+        Named ``"interchange.compat."`` and the name of `xp`, the same one at every call, with all
+        names of `xp`.  Arrays are the library's own.  ``from_dlpack`` also takes objects that
+        speak the CUDA Array Interface alone, bare capsules and producers without keywords, and
+        meets ``device=`` and ``copy=`` with all of them; ``asarray`` takes these and buffers;
+        ``to_device(x, device, stream=None)`` and ``device(x)`` are there for every library.
+        `interchange.xp`, and what was upgraded before, come back as they are.
+
+    Raises
+    ------
+    ArgumentError
+        `xp` is no namespace of arrays (IX-NAMESPACE-2).
+
+    Notes
+    -----
+    ``copy=None`` shares memory, unless the library would forget that it must not be written, or
+    has no word for how it lies: then it copies.  Where the producer cannot say whether memory may
+    be written (a legacy capsule) it counts as read-only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import interchange as ix
+    >>> from interchange.compat import upgrade
+    >>> xp = upgrade(np)
+    >>> xp
+    <namespace 'interchange.compat.numpy'>
+    >>> xp.from_dlpack(ix.to_capsule(bytearray(b"abc")))
+    array([97, 98, 99], dtype=uint8)
+    >>> xp.sum is np.sum, upgrade(np) is xp, upgrade(xp) is xp
+    (True, True, True)
+    """
+    known = _made.get(id(xp))
+    if known is not None:
+        return known
+    if isinstance(xp, UpgradedNamespace) or getattr(xp, "__name__", None) == OURS:
+        return xp
+    missing = [name for name in _REQUIRED if not callable(getattr(xp, name, None))]
+    if missing or not isinstance(getattr(xp, "__name__", None), str):
+        what = f"xp={show(xp)} has no {missing[0] if missing else '__name__'}"
+        way_out = "pass a namespace such as numpy, or array_namespace(x) for an array"
+        raise ArgumentError(_CALL, what, "IX-NAMESPACE-2", way_out)
+    with _making:
+        known = _made.get(id(xp))
+        if known is None:
+            known = _made[id(xp)] = UpgradedNamespace(xp)  # keeps `xp`, and so its id
+    return known
+
+
+def _upgrade_named(name: str) -> Any:
+    """Return the upgraded namespace of that name, for pickles."""
+    return upgrade(importlib.import_module(name))

@@ -1,0 +1,8 @@
+"""Array-API namespaces of other libraries, with better ways in.
+
+Source: array API standard 2025.12; array-api-compat, which wraps all but ``from_dlpack``.
+"""
+
+from ._doors.upgrading import UpgradedNamespace, upgrade
+
+__all__ = ["UpgradedNamespace", "upgrade"]

@@ -1,0 +1,248 @@
+"""`array_namespace`: which namespace takes all arguments."""
+
+from __future__ import annotations
+
+import array
+import itertools
+import sys
+import types
+
+import array_api_strict
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import interchange as ix
+from interchange._doors.namespaces import array_namespace
+from interchange.compat import upgrade
+from interchange.testing import producers
+
+
+class Record:
+    """An object that speaks the CUDA Array Interface alone; it has no elements."""
+
+    def __init__(self):
+        data = (0, False)
+        record = {"shape": (0,), "typestr": "<f4", "data": data, "version": 3}
+        self.__cuda_array_interface__ = record
+
+
+class OnlyArray:
+    """An object that has ``__array__`` alone."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.ones(2)
+
+
+FOREIGN = {
+    "Array": lambda: ix.asarray(b"abc"),
+    "DLPack": producers.host,
+    "old DLPack": lambda: producers.host(kind=producers.Bare),
+    "capsule": lambda: ix.to_capsule(bytearray(2)),
+    "bytes": lambda: b"abc",
+    "bytearray": lambda: bytearray(2),
+    "memoryview": lambda: memoryview(b"ab"),
+    "array.array": lambda: array.array("d", [1]),
+    "__array__": OnlyArray,
+}
+NATIVE = {"numpy": lambda: np.ones(2), "array_api_strict": lambda: array_api_strict.ones(2)}
+SCALARS = (None, True, 3, 2.5, 1j)
+
+every_foreign = pytest.mark.parametrize("kind", FOREIGN)
+every_library = pytest.mark.parametrize("library", NATIVE)
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch):
+    """Choose as if array-api-compat were not installed; with it is tried among the libraries."""
+    from interchange._doors import namespaces
+
+    monkeypatch.setattr(namespaces, "find_spec", lambda _: None)
+    namespaces._namespace_of.cache_clear()
+    yield
+    namespaces._namespace_of.cache_clear()
+
+
+def refusal(error, *arrays, **options):
+    """Return the error that a call is refused with, exactly of that class."""
+    with pytest.raises(error) as caught:
+        array_namespace(*arrays, **options)
+    assert type(caught.value) is error
+    assert str(caught.value).startswith("array_namespace(): ")
+    return caught.value
+
+
+def ours():
+    """Return the namespace of interchange."""
+    return pytest.importorskip("interchange.xp")
+
+
+# ---------------------------------------------------------------- one library
+
+
+@every_library
+def test_arrays_of_one_library_have_its_upgraded_namespace(library):
+    """Of two arrays as of one."""
+    wanted = upgrade(sys.modules[library])
+
+    assert array_namespace(NATIVE[library]()) is wanted
+    assert array_namespace(NATIVE[library](), NATIVE[library]()) is wanted
+
+
+@every_library
+@every_foreign
+def test_foreign_memory_goes_with_any_library(library, kind):
+    """In either order, and the namespace takes it."""
+    x = FOREIGN[kind]()
+
+    xp = array_namespace(x, NATIVE[library]())
+
+    assert (
+        xp is array_namespace(NATIVE[library](), FOREIGN[kind]()) is upgrade(sys.modules[library])
+    )
+    assert xp.asarray(x).ndim in {0, 1, 2}
+
+
+@every_library
+@pytest.mark.parametrize("scalar", SCALARS, ids=lambda x: repr(x).partition(" at 0x")[0])
+def test_scalars_and_none_are_ignored(library, scalar):
+    """As in array-api-compat."""
+    assert array_namespace(scalar, NATIVE[library]()) is upgrade(sys.modules[library])
+
+
+@pytest.mark.parametrize("x", [np.float64(1), np.int8(1), np.ma.masked_array([1])])
+def test_scalars_and_subclasses_of_numpy_are_numpy_s(x):
+    """As in array-api-compat, although ``np.float64`` is a ``float``."""
+    assert array_namespace(x) is upgrade(np)
+
+
+@given(st.permutations([*FOREIGN, "numpy", "scalar"]), st.integers(1, 11))
+def test_the_order_of_arguments_is_of_no_matter(order, count):
+    """NumPy if there is an array of it, and interchange where there is none."""
+    makers = {**FOREIGN, **NATIVE, "scalar": lambda: 3}
+    names = order[:count]
+    if names == ["scalar"]:
+        return
+
+    xp = array_namespace(*(makers[name]() for name in names))
+
+    assert xp is (upgrade(np) if "numpy" in names else ours())
+
+
+def test_a_library_that_is_not_known_says_itself():
+    """By the standard's own method."""
+    xp = types.ModuleType("unheard_of")
+    for name in ("asarray", "zeros", "reshape", "matmul", "from_dlpack"):
+        setattr(xp, name, getattr(np, name))
+
+    class Theirs:
+        def __array_namespace__(self, *, api_version=None):
+            return xp
+
+    assert array_namespace(Theirs(), b"abc") is upgrade(xp)
+
+
+# ---------------------------------------------------------------- no library
+
+
+@every_foreign
+def test_foreign_memory_alone_is_interchange_s(kind):
+    """And so is an Array."""
+    assert array_namespace(FOREIGN[kind]()) is ours()
+
+
+def test_memory_on_a_device_is_interchange_s():
+    """Nothing is asked of a driver."""
+    assert array_namespace(Record(), producers.claiming((2, 0))) is ours()
+
+
+def test_every_argument_is_taken():
+    """As the name of the function promises."""
+    xp = ours()
+    arguments = [FOREIGN[kind]() for kind in FOREIGN]
+
+    assert array_namespace(*arguments) is xp
+    assert all(isinstance(xp.asarray(x), ix.Array) for x in arguments)
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def test_arrays_of_two_libraries_are_refused():
+    """The error names both, where they are, and two ways out."""
+    error = refusal(ix.ArgumentError, b"abc", np.ones(2), array_api_strict.ones(2))
+
+    assert "ndarray of numpy (argument 1)" in str(error)
+    assert "Array of array_api_strict (argument 2)" in str(error)
+    assert "backend='numpy' or backend='array_api_strict'" in str(error)
+    assert "convert()" in str(error)
+    assert isinstance(error, TypeError)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), *itertools.combinations(SCALARS, 2)],
+    ids=lambda x: repr(x).partition(" at 0x")[0],
+)
+def test_nothing_but_scalars_is_refused(arguments):
+    """The caller can name a library."""
+    assert "backend='numpy'" in str(refusal(ix.ArgumentError, *arguments))
+
+
+@pytest.mark.parametrize(
+    "x", [[1, 2], (1,), "abc", {}, object(), np.ndarray, np], ids=lambda x: type(x).__name__
+)
+def test_what_holds_no_memory_is_refused(x):
+    """Lists, too: they are no arrays."""
+    error = refusal(ix.NoProtocolError, np.ones(2), x)
+
+    assert (error.rule, "argument 1" in str(error)) == ("IX-PROTOCOL-1", True)
+
+
+@every_library
+@pytest.mark.parametrize("x", [Record(), producers.claiming((2, 0))], ids=["CAI", "DLPack"])
+def test_device_memory_does_not_go_with_a_library_of_the_host(library, x):
+    """Its namespace could not take it."""
+    error = refusal(ix.UnsupportedDeviceError, NATIVE[library](), x)
+
+    assert (error.rule, "argument 1 is on a device" in str(error)) == ("DLP-DEV-6", True)
+
+
+# ---------------------------------------------------------------- a library that is named
+
+
+@every_library
+def test_a_library_that_is_named_takes_arrays_of_all(library):
+    """And scalars, and nothing at all."""
+    wanted = upgrade(sys.modules[library])
+    arguments = [np.ones(2), array_api_strict.ones(2), b"abc", 3]
+
+    assert array_namespace(*arguments, backend=library) is wanted
+    assert array_namespace(backend=library) is array_namespace(1, backend=library) is wanted
+    assert all(wanted.asarray(x).ndim >= 0 for x in arguments)
+
+
+def test_interchange_can_be_named():
+    """Its namespace takes arrays of every library, too."""
+    assert array_namespace(np.ones(2), array_api_strict.ones(2), backend="interchange") is ours()
+
+
+@pytest.mark.parametrize("backend", ["", "Torch", "tensorflow", "numpy.linalg"])
+def test_a_name_that_is_not_known_is_refused(backend):
+    """With the names that are."""
+    error = refusal(ix.BackendUnavailableError, np.ones(2), backend=backend)
+
+    assert (error.rule, "numpy, cupy, torch, jax" in str(error)) == ("IX-CONVERT-1", True)
+
+
+def test_a_library_that_is_not_installed_is_refused(monkeypatch):
+    """The error says what to install."""
+    monkeypatch.setitem(sys.modules, "cupy", None)
+
+    assert refusal(ix.BackendUnavailableError, backend="cupy").way_out == "install cupy"
+
+
+@pytest.mark.parametrize("backend", [3, np, b"numpy"], ids=lambda x: repr(x).partition(" at 0x")[0])
+def test_a_library_is_named_by_text(backend):
+    """Modules are not names."""
+    refusal(ix.ArgumentError, np.ones(2), backend=backend)

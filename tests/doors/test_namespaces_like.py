@@ -1,0 +1,184 @@
+"""`like`: results in the type of what the caller passed."""
+
+from __future__ import annotations
+
+import array
+
+import array_api_strict
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import interchange as ix
+from interchange._doors.likeness import KINDS, like
+from interchange.abi.capsules import capsule_name
+from interchange.testing import producers, strategies
+
+
+class Record:
+    """An object that speaks the CUDA Array Interface alone; it has no elements."""
+
+    def __init__(self):
+        data = (0, False)
+        record = {"shape": (0,), "typestr": "<f4", "data": data, "version": 3}
+        self.__cuda_array_interface__ = record
+
+
+class Holder(ix.Producer):
+    """A class of the user's, made an array by the mixin."""
+
+    def __interchange__(self):
+        return ix.asarray(bytearray(2))
+
+
+def refusal(error, *arguments, **options):
+    """Return the error that a call is refused with, exactly of that class."""
+    with pytest.raises(error) as caught:
+        like(*arguments, **options)
+    assert type(caught.value) is error
+    assert str(caught.value).startswith("like(): ")
+    return caught.value
+
+
+def kind_of(x):
+    """Return what a case is called: the same in every process."""
+    return x.__name__ if isinstance(x, type) else type(x).__name__
+
+
+@pytest.mark.parametrize(
+    ("x", "wanted"),
+    [
+        (np.ones(2), np.ndarray),
+        (np.float64(1), np.ndarray),
+        (array_api_strict.ones(2), type(array_api_strict.ones(2))),
+        (memoryview(b""), memoryview),
+        (bytearray(2), memoryview),
+        (b"ab", memoryview),
+        (array.array("d"), memoryview),
+        (ix.asarray(b""), ix.Array),
+        (producers.host(), ix.Array),
+        (Holder(), ix.Array),
+    ],
+    ids=lambda x: type(x).__name__ if not isinstance(x, type) else "",
+)
+def test_the_result_has_the_type_of_the_argument(x, wanted):
+    """And shares the memory of what was computed."""
+    result = ix.asarray(np.arange(3.0))
+
+    found = like(result, x)
+
+    assert type(found) is wanted
+    assert (ix.asarray(found).ptr, ix.asarray(found).tolist()) == (result.ptr, [0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("name", [b"dltensor", b"dltensor_versioned"])
+@pytest.mark.parametrize("is_consumed", [False, True])
+def test_a_capsule_is_answered_by_one_of_its_generation(name, is_consumed):
+    """Consumed or not, since the function has imported its argument by then."""
+    version = (1, 0) if name.endswith(b"versioned") else None
+    x = ix.to_capsule(bytearray(2), max_version=version)
+    if is_consumed:
+        ix.from_dlpack(x)
+
+    found = like(np.arange(3), x)
+
+    assert capsule_name(found) == name
+    assert ix.from_dlpack(found).tolist() == [0, 1, 2]
+
+
+def test_read_only_results_are_copied_for_legacy_capsules():
+    """They have no word for it."""
+    x = ix.to_capsule(bytearray(2))
+
+    found = ix.from_dlpack(like(b"abc", x), assume_writable=True)
+
+    assert (found.tolist(), found.readonly) == ([97, 98, 99], False)
+    assert refusal(ix.ReadOnlyError, b"abc", x, copy=False).rule == "DLP-RO-1"
+
+
+@given(strategies.sources())
+def test_what_numpy_gives_is_what_was_computed(source):
+    """Every element type and layout, shared."""
+    seen = ix.from_dlpack(source)
+
+    found = like(seen, np.zeros(1))
+
+    assert (found.shape, found.dtype.name, found.tolist()) == (
+        seen.shape,
+        seen.dtype.name,
+        seen.tolist(),
+    )
+    assert not found.size or found.ctypes.data == seen.ptr
+
+
+@given(st.lists(st.integers(0, 255), max_size=9))
+def test_there_and_back(numbers):
+    """Through every type that holds bytes."""
+    block = bytearray(numbers)
+    for x in (np.ones(1), memoryview(b""), ix.asarray(b""), array_api_strict.ones(1)):
+        block = like(block, x)
+
+    assert ix.asarray(block).tolist() == numbers
+
+
+@pytest.mark.parametrize("x", [np.ones(2), memoryview(b"ab"), ix.asarray(b"ab")], ids=kind_of)
+def test_a_result_of_the_right_type_is_handed_back(x):
+    """Nothing is to be done."""
+    assert like(x, x) is x
+
+
+@pytest.mark.parametrize("x", [np.ones(2), memoryview(b"ab"), ix.asarray(b"ab")], ids=kind_of)
+def test_a_copy_that_is_asked_for_is_made(x):
+    """Of the right type, too."""
+    found = like(x, x, copy=True)
+
+    assert type(found) is type(x)
+    assert ix.asarray(found).ptr != ix.asarray(x).ptr
+
+
+# ---------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    "x", [None, 3, 2.5, "abc", [1], {}, object(), np.ndarray, ix.Array], ids=kind_of
+)
+def test_a_type_that_is_not_known_is_refused(x):
+    """The caller can name a library."""
+    error = refusal(ix.NoProtocolError, np.ones(2), x)
+
+    assert (error.rule, error.way_out) == ("IX-PROTOCOL-1", "name a library with convert()")
+
+
+def test_a_result_without_memory_is_refused():
+    """Numbers and lists are no arrays."""
+    assert refusal(ix.NoProtocolError, [1, 2], np.ones(2)).rule == "IX-PROTOCOL-1"
+
+
+def test_a_result_on_a_device_is_not_moved_to_the_host():
+    """The way to move it is named."""
+    error = refusal(ix.UnsupportedDeviceError, producers.claiming((2, 0)), np.ones(2))
+
+    assert (error.rule, "device='cpu'" in str(error)) == ("DLP-DEV-6", True)
+
+
+def test_a_result_on_the_host_is_not_moved_to_a_device():
+    """An object with the CUDA Array Interface alone is on one."""
+    assert refusal(ix.UnsupportedDeviceError, np.ones(2), Record()).rule == "CAI-DEV-1"
+
+
+def test_a_result_on_a_device_is_answered_in_kind():
+    """What speaks the CUDA Array Interface alone gets an object that does."""
+    result = ix.from_pointer(0, (0, 3), "float32", device="cuda:0")
+
+    found = like(result, Record())
+
+    assert (type(found), found.array.shape) == (ix.CudaArrayView, (0, 3))
+
+
+def test_a_kind_is_known_by_one_row():
+    """Rows of one library give the same."""
+    gives = {}
+    for kind in KINDS:
+        gives.setdefault(kind.name, []).append(kind)
+
+    assert {name for name, rows in gives.items() if len(rows) > 1} == {"numpy"}
