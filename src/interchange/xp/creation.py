@@ -12,7 +12,13 @@ from interchange._array.computing import SCALARS, array_of, as_scalar
 from interchange._array.halves import wrap
 from interchange._doors import imports
 from interchange._protocols.dlpack import check_copy
-from interchange._terms.errors import CopyNeededError, ViewError
+from interchange._terms.errors import (
+    ArgumentError,
+    CopyNeededError,
+    UnsupportedDTypeError,
+    ViewError,
+    show,
+)
 
 from ._calls import apply, apply_many, create, creator, dtype_of, element, plain
 from ._documentation import document
@@ -35,7 +41,7 @@ def arange(
     device: Any = None,
 ) -> Array:
     first, last = (0, start) if stop is None else (start, stop)
-    args = (as_scalar(first), as_scalar(last), as_scalar(step))
+    args = (_number(first), _number(last), _number(step))
     return create("arange", *args, dtype=dtype, device=device)
 
 
@@ -51,6 +57,8 @@ def asarray(
             what = f"a {type(obj).__name__} has no memory of elements"
             raise CopyNeededError(_ASARRAY, what, "DLP-COPY-1")
         return _of_numbers(obj, dtype, device)
+    if isinstance(obj, str):
+        raise _no_numbers(_ASARRAY, obj)
     # Without a dtype it is moved and copied as asked; with one, casting may copy anyhow.
     if dtype is None:
         return imports.asarray(obj, device=device, copy=copy)
@@ -81,7 +89,16 @@ def _of_numbers(obj: Any, dtype: Any, device: Any) -> Array:
         native = backend.function("asarray")(
             obj, dtype=element(dtype, backend, "asarray"), **backend.keywords()
         )
+    try:
+        backend.dtype_of(native.dtype)
+    except UnsupportedDTypeError:
+        raise _no_numbers(_ASARRAY, obj) from None
     return wrap(native, backend, Array)
+
+
+def _no_numbers(call: str, value: Any) -> ArgumentError:
+    """Return the error for what is no number, and holds none."""
+    return ArgumentError(call, f"{show(value)} is no number", "IX-XP-7", "pass numbers or arrays")
 
 
 @document
@@ -128,7 +145,10 @@ def _alike(name: str, x: Any, /, *args: Any, dtype: Any, device: Any) -> Array:
 
 def _number(value: Any) -> Any:
     """Return the Python number that a 0-d array or a NumPy scalar stands for."""
-    return value.item() if type(value) is Array else as_scalar(value)
+    found = value.item() if type(value) is Array else as_scalar(value)
+    if not isinstance(found, SCALARS):
+        raise _no_numbers("xp", value)
+    return found
 
 
 @document
@@ -148,6 +168,8 @@ def linspace(
 
 @document
 def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
+    if indexing not in {"xy", "ij"}:
+        raise ViewError("xp.meshgrid()", f"indexing={show(indexing)}", "IX-XP-7", "'xy' or 'ij'")
     return apply_many("meshgrid", arrays, indexing=indexing) if arrays else ()
 
 
