@@ -1,0 +1,126 @@
+"""Arrays that a library computes with on a device: its stream waits, and is waited for."""
+
+from __future__ import annotations
+
+import ctypes
+from types import SimpleNamespace
+
+import pytest
+
+import interchange as ix
+from interchange._backends.exchanging import ExchangingBackend
+
+pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
+
+COUNT = 4096  # elements of one byte each
+
+
+class Bytes:
+    """An array of a library of bytes, which works on its current stream."""
+
+    def __init__(self, library, ptr, owner):
+        self.library, self.ptr, self.owner = library, ptr, owner
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def __dlpack__(self, **asked):
+        current = self.library.current
+        found = ix.from_pointer(
+            self.ptr, (COUNT,), "uint8", device="cuda", owner=self, stream=current
+        )
+        return found.__dlpack__(**asked)
+
+    def __setitem__(self, key, value):
+        self.library.cuda.fill(self.ptr, value, self.library.current, COUNT)
+
+
+class Library(ExchangingBackend):
+    """A library that copies and fills, on the emulated driver or a real one."""
+
+    name = "bytes"
+
+    def __init__(self, device, cuda):
+        self.cuda, self.current, self.array_type = cuda, cuda.stream(), Bytes
+        self.room = cuda.memory(COUNT)  # before any gate, since an allocation waits
+        super().__init__(device, SimpleNamespace(positive=self.positive))
+
+    def _find_operators(self):
+        return {}
+
+    def take(self, tensor):
+        found = ix.from_dlpack(tensor, stream=self.current)
+        return Bytes(self, found.ptr, found)
+
+    def stream(self):
+        return self.current, None
+
+    def positive(self, x):
+        self.cuda.copy(self.room, x.ptr, self.current, COUNT)
+        return Bytes(self, self.room, None)
+
+
+@pytest.fixture
+def library(cuda):
+    """Return the library that computes on the first device, until the test is over."""
+    found = Library(ix.Device.of("cuda"), cuda)
+    ix.set_backend("cuda", lambda _: found)
+    yield found
+    ix.set_backend("cuda", None)
+
+
+def read_on(cuda, array, stream, target):
+    """Enqueue a copy to the host on a consumer's stream, and return what it holds meanwhile."""
+    taken = array.__dlpack__(stream=stream)
+    cuda.copy(target, array.ptr, stream, COUNT)
+    return taken
+
+
+@pytest.mark.usefixtures("library")
+def test_the_library_waits_for_the_producer(cuda, produce, gate):
+    """Its copy runs after the producer's write, though the producer is held."""
+    producer = produce(cuda.stream())
+    consumer, target = cuda.stream(), cuda.pinned(COUNT)
+    shut = gate(producer.published)
+    producer.write(7)
+    taken = read_on(cuda, +ix.from_cai(producer), consumer, target)
+    before = set(ctypes.string_at(target, COUNT))
+    shut.open()
+    cuda.synchronize()
+
+    assert (before, set(ctypes.string_at(target, COUNT))) == ({0}, {7})
+    del taken
+
+
+def test_a_consumer_waits_for_the_library(cuda, produce, gate, library):
+    """What is computed is taken when it is done, though the library is held."""
+    producer = produce(cuda.stream())
+    producer.write(7)
+    x = ix.from_cai(producer)
+    consumer, target = cuda.stream(), cuda.pinned(COUNT)
+    shut = gate(library.current)
+    taken = read_on(cuda, +x, consumer, target)
+    before = set(ctypes.string_at(target, COUNT))
+    shut.open()
+    cuda.synchronize()
+
+    assert (before, set(ctypes.string_at(target, COUNT))) == ({0}, {7})
+    del taken
+
+
+def test_a_consumer_waits_for_what_the_library_wrote(cuda, produce, gate, library):
+    """Also into memory of somebody else's."""
+    producer = produce(cuda.stream())
+    producer.write(7)
+    x = ix.from_cai(producer)
+    +x  # noqa: B018 - the library has seen it before
+    consumer, target = cuda.stream(), cuda.pinned(COUNT)
+    shut = gate(library.current)
+    x[...] = 9
+    taken = read_on(cuda, x, consumer, target)
+    before = set(ctypes.string_at(target, COUNT))
+    shut.open()
+    cuda.synchronize()
+
+    assert (before, set(ctypes.string_at(target, COUNT))) == ({0}, {9})
+    del taken
