@@ -7,10 +7,13 @@ pages, ``sphinx-build -b doctest docs docs/_build/doctest`` runs every example i
 from __future__ import annotations
 
 import doctest
+import os
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+os.environ["SCIPY_ARRAY_API"] = "1"  # before any example imports SciPy, which reads it then only
 
 import tables
 

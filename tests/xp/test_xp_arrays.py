@@ -283,6 +283,35 @@ def test_elements_are_looked_for_by_value():
     assert 7.0 not in three()
 
 
+def test_a_view_is_the_same_before_and_after_a_computation():
+    """Where it is, who gave it, and whether it may be written."""
+    block = np.arange(4.0)
+    pinned = ix.from_pointer(
+        block.__array_interface__["data"][0], (4,), "float64", device="cuda_host", owner=block
+    )
+    for x in (pinned, ix.from_dlpack(block.__dlpack__())):
+        before = x[1:]
+        x + 1
+        after = x[1:]
+
+        assert (after.device, after.readonly, after.ptr) == (
+            before.device,
+            before.readonly,
+            before.ptr,
+        )
+
+
+def test_page_locked_memory_meets_that_of_the_host():
+    """Whichever comes first: the host computes with both."""
+    block = np.arange(4.0)
+    pinned = ix.from_pointer(
+        block.__array_interface__["data"][0], (4,), "float64", device="cuda_host", owner=block
+    )
+    x = xp.ones(4)
+
+    assert (pinned + x).tolist() == (x + pinned).tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
 # ---------------------------------------------------------------- numbers
 
 
@@ -301,6 +330,23 @@ def test_only_whole_numbers_are_indices():
     assert [5, 6, 7][xp.asarray(1)] == 6
     with pytest.raises(TypeError):
         [5][xp.asarray(0.0)]
+
+
+@pytest.mark.parametrize(
+    "create",
+    [lambda: xp.full(3, 1 << 70), lambda: xp.arange(2**70, 2**70 + 3), lambda: xp.asarray(2**70)],
+)
+def test_numbers_that_no_element_holds_are_refused(create):
+    """By whom they were given to, and at once."""
+    with pytest.raises((ValueError, TypeError), match="IX-XP-7"):
+        create()
+
+
+def test_a_capsule_is_taken_once():
+    """Also where a copy is asked for, of elements that are as they should be."""
+    capsule = np.arange(3.0).__dlpack__()
+
+    assert xp.asarray(capsule, dtype=xp.float64, copy=True).tolist() == [0.0, 1.0, 2.0]
 
 
 @pytest.mark.parametrize("version", [None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"])

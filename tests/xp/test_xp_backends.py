@@ -16,6 +16,13 @@ from interchange._backends.numpy import NumPyBackend
 EXT = ix.Device.of("ext_dev:3")
 
 
+class Point:
+    """An entry point that a package might have."""
+
+    def __init__(self, name, value):
+        self.name, self.load = name, lambda: value
+
+
 @pytest.fixture(autouse=True)
 def _forget():
     """Choose anew in every test."""
@@ -75,9 +82,18 @@ def test_a_function_brings_a_library():
 
 def test_the_environment_names_a_library(monkeypatch):
     """Where nobody said otherwise."""
-    monkeypatch.setenv("INTERCHANGE_EXT_DEV_BACKEND", "numpy")
+    monkeypatch.setattr(choosing, "entry_points", lambda **_: [Point("theirs", NumPyBackend)])
+    monkeypatch.setenv("INTERCHANGE_EXT_DEV_BACKEND", "theirs")
 
-    assert choosing.backend_of(EXT, "f()").name == "numpy"
+    assert type(choosing.backend_of(EXT, "f()")) is NumPyBackend
+
+
+def test_numpy_computes_on_the_host_alone():
+    """Results would be there, whatever the device is called."""
+    ix.set_backend(EXT, "numpy")
+
+    with pytest.raises(ix.BackendUnavailableError, match="does not compute on ext_dev:3"):
+        xp.zeros(3, device=EXT)
 
 
 def test_a_name_in_the_environment_that_is_unknown_is_an_error(monkeypatch):
@@ -91,9 +107,9 @@ def test_a_name_in_the_environment_that_is_unknown_is_an_error(monkeypatch):
 def test_what_was_said_goes_before_the_environment(monkeypatch):
     """As the more deliberate of the two."""
     monkeypatch.setenv("INTERCHANGE_EXT_DEV_BACKEND", "nonesuch")
-    ix.set_backend(EXT, "numpy")
+    ix.set_backend(EXT, NumPyBackend)
 
-    assert choosing.backend_of(EXT, "f()").name == "numpy"
+    assert type(choosing.backend_of(EXT, "f()")) is NumPyBackend
 
 
 @pytest.mark.parametrize(
@@ -127,13 +143,6 @@ def test_a_library_that_does_not_compute_there_is_an_error_when_it_was_named():
 
     with pytest.raises(ix.BackendUnavailableError, match="does not compute on ext_dev:3"):
         xp.zeros(3, device=EXT)
-
-
-class Point:
-    """An entry point that a package might have."""
-
-    def __init__(self, name, value):
-        self.name, self.load = name, lambda: value
 
 
 def test_another_package_brings_a_library(monkeypatch):

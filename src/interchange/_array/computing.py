@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange._terms.devices import CPU
 from interchange._terms.errors import ArgumentError, MixedDevicesError, show
 
 from .halves import library_of, native_of, view_by
@@ -55,7 +56,8 @@ def operand(x: Any, backend: Backend, cls: type[Any], call: str) -> Any:
     if type(x) is cls:
         if library_of(x) is backend:
             return native_of(x)
-        if x.device is backend.device:
+        there = CPU if x.device.is_host_accessible else x.device
+        if there is backend.device:
             return view_by(x, backend)
         raise mixed(call, backend.device, x.device)
     for kind in SCALARS:

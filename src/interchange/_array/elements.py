@@ -13,7 +13,7 @@ from interchange._terms.errors import ArgumentError, ViewError
 
 from .halves import native_or_none
 
-_INTEGERS = frozenset({"signed integer", "unsigned integer"})
+INTEGERS = frozenset({"signed integer", "unsigned integer"})
 
 
 class Elements:
@@ -41,7 +41,10 @@ class Elements:
 
     def __contains__(self, value: Any) -> bool:
         """Return whether an element equals `value`."""
-        return bool(on_host(self == value, "in").any())
+        found: Any = self == value
+        if type(found) is not type(self):
+            return bool(found)
+        return bool(on_host(found, "in").any())
 
     def __bool__(self) -> bool:
         """Return the truth of the element of a 0-d array.
@@ -68,7 +71,7 @@ class Elements:
 
     def __index__(self) -> int:
         array: Any = self
-        if array.dtype.kind not in _INTEGERS:
+        if array.dtype.kind not in INTEGERS:
             what = f"elements are {array.dtype}"
             raise ArgumentError("operator.index()", what, "IX-ARGUMENT-1", "pass whole numbers")
         return int(_number(self, "operator.index()"))

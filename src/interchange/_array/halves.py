@@ -46,6 +46,8 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: Array | None = None)
     self._known = self._fields = None
     if backend.keeps_readonly:
         self._flags = 0 if native.flags.writeable else READ_ONLY
+    elif not backend.is_mutable:
+        self._flags = READ_ONLY
     elif like is None or like.readonly is False:
         self._flags = 0
     else:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from interchange._terms.devices import CPU
 from interchange._terms.errors import ArgumentError, OutOfBoundsError, show
 
-from .computing import as_scalar, foreign, is_foreign, operand
+from .computing import as_scalar, foreign, is_foreign, mixed, operand
+from .elements import INTEGERS
 from .halves import library_of, native_of, native_or_none, wrap
 from .operators import check_writable, shared_native
 
@@ -25,9 +27,12 @@ def select(array: Array, key: Any) -> Array:
     cls = type(array)
     parts = key if type(key) is tuple else (key,)
     if any(type(part) is cls for part in parts):
+        parts = tuple(_as_int(part, array) for part in parts)
+        key = parts
+    if any(type(part) is cls for part in parts):
         backend = library_of(array)
         return wrap(native_of(array)[_native_key(array, parts, _GET)], backend, cls)
-    native = native_or_none(array)
+    native = native_or_none(array) if _is_plain(array) else None
     if native is not None and array._backend.keeps_readonly and all(map(_is_basic, parts)):
         found = _view_of_native(array, native, parts)
         if found is not None:
@@ -35,6 +40,20 @@ def select(array: Array, key: Any) -> Array:
     _check_ours(parts, _GET)
     layout, offset = array._spec.layout.index(key)
     return array._view(layout, offset, _GET)
+
+
+def _as_int(part: Any, array: Array) -> Any:
+    """Return an Array of one whole number without axes as an int, which selects a view."""
+    if type(part) is not type(array) or part.shape or part.dtype.kind not in INTEGERS:
+        return part
+    if part.device is not array.device:
+        raise mixed(_GET, array.device, part.device)
+    return part.__index__()
+
+
+def _is_plain(array: Array) -> bool:
+    """Whether the library describes memory as we do: the host's, with flags that are known."""
+    return array._flags is not None and (array._known is None or array._known.device is CPU)
 
 
 def _is_basic(part: object) -> bool:
@@ -51,7 +70,9 @@ def _view_of_native(array: Array, native: Any, parts: tuple[Any, ...]) -> Array 
         found = native[wanted]
     except (IndexError, TypeError, ValueError):
         return None  # worded by whoever makes views of descriptions
-    return wrap(found, array._backend, type(array), array)
+    view = wrap(found, array._backend, type(array), array)
+    view._owner = array._owner
+    return view
 
 
 def _check_ours(parts: tuple[Any, ...], call: str) -> None:

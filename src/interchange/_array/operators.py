@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._backends.names import VIEWS
+from interchange._protocols.dlpack import READ_ONLY
 from interchange._terms.errors import ArgumentError, CopyNeededError, ReadOnlyError
 
 from .computing import PLAIN, SCALARS, as_scalar, is_foreign, operand
@@ -54,7 +55,7 @@ def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
         found._native = found._owner = found._keep = result
         found._backend = backend
         found._known = found._fields = None
-        found._flags = 0
+        found._flags = 0 if backend.is_mutable else READ_ONLY
         return found
 
     method.__name__ = dunder

@@ -127,6 +127,9 @@ def rebuild_array(
 
 def rebuild_writable(data: bytes, *facts: Any) -> Array:
     """Return an Array over a copy of the bytes in `data`, which protocols without buffers carry."""
+    if not isinstance(data, bytes):
+        what = f"data is {show(data)}"
+        raise ExchangeError(_LOADS, what, "IX-POINTER-1", "pickle the array again")
     return rebuild_array(bytearray(data), *facts)
 
 

@@ -11,7 +11,12 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from interchange._terms.dtypes import DType
-from interchange._terms.errors import BackendUnavailableError, UnsupportedDTypeError
+from interchange._terms.errors import (
+    ArgumentError,
+    BackendUnavailableError,
+    UnsupportedDTypeError,
+    ViewError,
+)
 
 from .names import INPLACE, OPERATORS, STANDARD_DTYPES
 
@@ -197,8 +202,22 @@ class Backend:
             The standard's name of the operator, such as ``"add"``.
         native, other : array of the library, or a Python scalar for `other`
             The operands.
+
+        Raises
+        ------
+        ArgumentError
+            The result is of another element type (IX-XP-4).
+        ViewError
+            It has another shape (IX-XP-4).
         """
         if self.uses_operators:
             return INPLACE[name](native, other)
-        native[...] = self.operators[name](native, other)
+        result = self.operators[name](native, other)
+        call = f"Array, {name} in place"
+        if result.dtype != native.dtype:
+            what = f"elements would be {self.dtype_of(result.dtype)}"
+            raise ArgumentError(call, what, "IX-XP-4")
+        if result.shape != native.shape:
+            raise ViewError(call, f"the shape would be {tuple(result.shape)}", "IX-XP-4")
+        native[...] = result
         return native

@@ -38,9 +38,10 @@ def complete(np: Any) -> Completed:
         "argsort": _argsort(np),
         "broadcast_arrays": _broadcast_arrays(np),
         "clip": _clip(np),
+        "diff": _diff(np),
         "count_nonzero": _count_nonzero(np),
         "fft": Completed(np.fft, {name: _frequencies(np, name) for name in _FREQUENCIES}),
-        "linalg": Completed(np.linalg, {"eig": _eig(np), "eigvals": _eigvals(np)}),
+        "linalg": Completed(np.linalg, _linalg(np)),
         "repeat": _repeat(np),
         "sort": _sort(np),
         "unique_values": _unique_values(np),
@@ -111,6 +112,31 @@ def _count_nonzero(np: Any) -> Any:
         return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims))
 
     return count_nonzero
+
+
+def _diff(np: Any) -> Any:
+    """Return ``diff`` whose result is never what it was given."""
+
+    def diff(x: Any, *, axis: int = -1, n: int = 1, **ends: Any) -> Any:
+        found = np.diff(x, n=n, axis=axis, **ends)
+        return found.copy() if found is x else found
+
+    return diff
+
+
+def _linalg(np: Any) -> dict[str, Any]:
+    """Return what stands for names of the extension."""
+    return {"eig": _eig(np), "eigvals": _eigvals(np), "matrix_power": _matrix_power(np)}
+
+
+def _matrix_power(np: Any) -> Any:
+    """Return ``matrix_power`` whose result is never what it was given."""
+
+    def matrix_power(x: Any, n: int) -> Any:
+        found = np.linalg.matrix_power(x, n)
+        return found.copy() if found is x else found
+
+    return matrix_power
 
 
 def _repeat(np: Any) -> Any:

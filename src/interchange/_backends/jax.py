@@ -58,7 +58,11 @@ class JAXBackend(ExchangingBackend):
         if not tensor._spec.layout.is_c_contiguous:
             what = f"jax takes no strides {tensor._spec.strides}"
             raise CopyNeededError(_CALL, what, "DLP-COPY-1", "take a contiguous() copy")
-        return self._jax.numpy.from_dlpack(tensor)
+        found = self._jax.numpy.from_dlpack(tensor)
+        if tensor._spec.layout.size and found.unsafe_buffer_pointer() != tensor.ptr:
+            what = f"jax copied memory at {tensor.ptr:#x}, which is not aligned to 64 bytes"
+            raise CopyNeededError(_CALL, what, "DLP-COPY-1", "take a copy()")
+        return found
 
     def _check_width(self, dtype: DType) -> None:
         """Refuse 64-bit types where JAX has none."""

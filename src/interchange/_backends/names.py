@@ -45,17 +45,21 @@ INPLACE: Final[dict[str, Any]] = {
 
 VIEWS: Final = frozenset(
     {
+        "all",
+        "any",
         "asarray",
         "astype",
         "broadcast_arrays",
         "broadcast_to",
         "ceil",
         "conj",
+        "diff",
         "expand_dims",
         "flip",
         "floor",
         "imag",
         "linalg.diagonal",
+        "linalg.matrix_power",
         "matrix_transpose",
         "meshgrid",
         "moveaxis",

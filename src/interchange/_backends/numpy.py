@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from interchange import _core
 from interchange._core._numpy import require_numpy_dtype
 from interchange._protocols import host
+from interchange._terms.devices import CPU
 from interchange._terms.dtypes import DType
 from interchange.abi.dlpack import DLPACK_VERSION
 
@@ -70,5 +71,13 @@ class NumPyBackend(Backend):
 
 
 def make(device: Device) -> Backend:
-    """Return NumPy as the library that computes on a device."""
+    """Return NumPy as the library that computes on the host.
+
+    Raises
+    ------
+    LookupError
+        `device` is another one.
+    """
+    if device is not CPU:
+        raise LookupError(device)
     return NumPyBackend(device)

@@ -10,13 +10,15 @@ from __future__ import annotations
 import importlib
 import logging
 import sys
+import threading
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array, pickling
-from interchange._array.memory import COPIED_BY_DRIVERS
+from interchange._array.memory import COPIED_BY_DRIVERS, check_ints
 from interchange._streams.ordering import wait_on_host
 from interchange._terms.dtypes import DType
-from interchange._terms.errors import ExchangeError
+from interchange._terms.errors import ExchangeError, show
 
 from .imports import asarray, from_pointer
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _SERIALIZE: Final = "distributed.protocol.serialize()"
+_LOAD: Final = "distributed.protocol.deserialize()"
 
 # ---------------------------------------------------------------- sizes and tokens
 
@@ -129,20 +132,29 @@ def to_frames(array: Array) -> tuple[dict[str, Any], list[Any]]:
 
 
 def from_frames(facts: dict[str, Any], frames: list[Any]) -> Array:
-    """Return an Array over the frame that came, which is copied only if it cannot be written."""
-    frame = memoryview(frames[0] if frames else b"")
-    if not facts["readonly"] and frame.readonly:  # it came compressed
+    """Return an Array over the frame that came, which is copied only if it cannot be written.
+
+    Raises
+    ------
+    ExchangeError
+        The frame is not of the size that the facts say (IX-POINTER-1).
+    """
+    try:
+        frame = memoryview(frames[0] if frames else b"")
+        names = ("dtype", "sent", "order", "readonly", "device", "shape")
+        dtype, sent, order, readonly, device, shape = (facts[name] for name in names)
+        sent, shape = (check_ints(each, "shape", _LOAD) for each in (sent, shape))
+    except (KeyError, IndexError, TypeError) as error:
+        raise _refuse_facts(facts) from error
+    if not readonly and frame.readonly:  # it came compressed
         frame = memoryview(bytearray(frame))
-    array = pickling.rebuild_array(
-        frame,
-        facts["dtype"],
-        tuple(facts["sent"]),
-        facts["order"],
-        facts["readonly"],
-        facts["device"],
-    )
-    shape = tuple(facts["shape"])
+    array = pickling.rebuild_array(frame, dtype, sent, order, readonly, device)
     return array if shape == array.shape else array.broadcast_to(shape)
+
+
+def _refuse_facts(facts: object) -> ExchangeError:
+    """Return the error for frames that are not what was sent."""
+    return ExchangeError(_LOAD, f"facts are {show(facts)}", "IX-POINTER-1", "send the array again")
 
 
 def _facts_of(array: Array) -> dict[str, Any]:
@@ -183,18 +195,31 @@ def to_device_frames(array: Array) -> tuple[dict[str, Any], list[Any]]:
 
 
 def from_device_frames(facts: dict[str, Any], frames: list[Any]) -> Array:
-    """Return an Array over the device memory that came."""
-    frame = asarray(frames[0])
-    shape = tuple(facts["shape"])
-    by_columns = facts["order"] == "F"
+    """Return an Array over the device memory that came.
+
+    Raises
+    ------
+    ExchangeError
+        The frame is not of the size that the facts say (IX-POINTER-1).
+    """
+    try:
+        frame, element = asarray(frames[0]), DType.of(facts["dtype"])
+        shape, readonly = check_ints(facts["shape"], "shape", _LOAD), facts["readonly"]
+        by_columns = facts["order"] == "F"
+    except (KeyError, IndexError, TypeError) as error:
+        raise _refuse_facts(facts) from error
+    if frame.nbytes != element.nbytes(prod(shape)) or min(shape, default=0) < 0:
+        raise _refuse_facts(facts)
     array = from_pointer(
         frame.ptr,
         shape[::-1] if by_columns else shape,
-        facts["dtype"],
+        element,
         device=frame.device,
         owner=frame,
-        readonly=bool(facts["readonly"]),
+        readonly=bool(readonly) or frame.readonly is not False,
     )
+    if readonly is None and frame.readonly is False:
+        array._flags = None
     return array.permute_dims(tuple(range(array.ndim))[::-1]) if by_columns else array
 
 
@@ -228,13 +253,20 @@ class _Watcher:
     distributed looks its class up in a table, which has to be filled by then.
     """
 
+    def __init__(self) -> None:
+        self._asking = threading.local()
+
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return None, or the spec that the other finders give for a module of Dask."""
-        if name not in _waiting:
+        if name not in _waiting or getattr(self._asking, "now", False):
             return None
-        others = (finder for finder in sys.meta_path if finder is not self)
-        specs = (finder.find_spec(name, path, target) for finder in others)
-        spec = next(filter(None, specs), None)
+        others = [finder for finder in sys.meta_path if finder is not self]
+        asks = [ask for ask in (getattr(one, "find_spec", None) for one in others) if ask]
+        self._asking.now = True  # a watcher of another copy of this module asks back
+        try:
+            spec = next(filter(None, (ask(name, path, target) for ask in asks)), None)
+        finally:
+            self._asking.now = False
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
@@ -242,7 +274,7 @@ class _Watcher:
                 execute(module)
                 _tell(module)
 
-            spec.loader.exec_module = execute_and_tell  # type: ignore[method-assign]
+            spec.loader.exec_module = execute_and_tell
         return spec
 
 
@@ -251,6 +283,9 @@ def _start() -> None:
     for name in tuple(_waiting):
         if name in sys.modules:
             _tell(importlib.import_module(name))  # waits, if a thread is still importing it
+    before = [one for one in sys.meta_path if type(one).__module__ == __name__]
+    for watcher in before:  # of this module, imported before and thrown away
+        sys.meta_path.remove(watcher)
     if _waiting:
         sys.meta_path.insert(0, _Watcher())
 

@@ -182,4 +182,9 @@ def create(
         result = backend.function(name)(
             *args, dtype=element(dtype, backend, name), **backend.keywords(), **keywords
         )
+    try:
+        backend.dtype_of(result.dtype)
+    except UnsupportedDTypeError:
+        what = f"no element type holds {show(args)}"
+        raise ViewError(f"xp.{name}()", what, "IX-XP-7", "pass smaller numbers") from None
     return wrap(result, backend, Array)

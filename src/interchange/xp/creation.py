@@ -64,8 +64,7 @@ def asarray(
         return imports.asarray(obj, device=device, copy=copy)
     found = imports.asarray(obj, copy=False if copy is False else None)
     if copy and found.dtype is dtype_of(dtype, _ASARRAY):
-        found = imports.asarray(obj, copy=True)
-        copy = None
+        found, copy = found.copy(), None
     return _again(found, dtype, device, copy)
 
 

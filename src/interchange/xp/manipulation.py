@@ -97,7 +97,7 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
 @document
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
     count = repeats if type(repeats) is Array else plain(repeats)
-    if is_foreign(count):
+    if type(count) is not Array and is_foreign(count):
         raise foreign("xp.repeat()", count)
     if type(count) not in {Array, int}:
         what = f"repeats={show(repeats)}"

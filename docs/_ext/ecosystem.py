@@ -1,0 +1,117 @@
+"""Writes the verdicts of the pages on SciPy and scikit-learn, each of a real run.
+
+Source: interchange.  ``python docs/_ext/ecosystem.py`` takes some seconds.  A page begins with a
+fingerprint of what was called and how it was judged, by which a test sees when it is stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+Found: TypeAlias = "dict[str, dict[str, tuple[str, str]]]"
+"""Place in a library -> call -> verdict, detail."""
+
+DOCS: Final = Path(__file__).resolve().parents[1]
+CALLS: Final = DOCS.parent / "tests" / "xp" / "ecosystem" / "calls"
+LIBRARIES: Final = {"scipy": "SciPy", "sklearn": "scikit-learn"}
+"""What has a page of verdicts, and what its name is."""
+NAMESPACES: Final = {"interchange.xp": "interchange", "array_api_strict": "array-api-strict"}
+"""Whose arrays the calls are given, and what they are called."""
+SAYS: Final = {"ok": "✓", "numpy": "✓ NumPy's", "absent": "not there"}
+"""Verdict -> what stands in a cell; for an error it is the class."""
+
+
+def page_of(library: str) -> Path:
+    """Return where the verdicts on a library stand."""
+    return DOCS / "_generated" / f"{library}.md"
+
+
+def fingerprint(library: str) -> str:
+    """Return a digest of the calls, what they are given, and how what they return is judged."""
+    names = (f"{library}_calls", "ecosystem_data", "ecosystem_judging", "judge_calls")
+    texts = [(CALLS / f"{name}.py").read_bytes() for name in names]
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:16]
+
+
+def ask(library: str, namespace: str) -> dict[str, Any]:
+    """Return the release of a library, and what became of its calls with a namespace."""
+    script = str(CALLS / "judge_calls.py")
+    command = (sys.executable, script, library, namespace, "as-is", "numpy")
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603 - our own
+    return dict(json.loads(done.stdout))
+
+
+def render(library: str, ours: dict[str, Any], strict: dict[str, Any]) -> str:
+    """Return the page of one library."""
+    rows = {
+        place: [(call, ours["calls"][place][call], strict["calls"][place][call]) for call in calls]
+        for place, calls in ours["calls"].items()
+    }
+    everything = [row for place in rows.values() for row in place]
+    return "\n".join(
+        [
+            f"<!-- Fingerprint: {fingerprint(library)} -->",
+            "<!-- Written by: python docs/_ext/ecosystem.py -->",
+            "",
+            _headline(f"{LIBRARIES[library]} {ours['release']}", everything),
+            "",
+            _table(
+                ("Module", "Calls", *NAMESPACES.values()),
+                [
+                    (f"`{place}`", len(found), _working(found, 1), _working(found, 2))
+                    for place, found in rows.items()
+                ],
+            ),
+            *(f"\n### `{library}.{place}`\n\n{_calls(found)}" for place, found in rows.items()),
+            "",
+        ]
+    )
+
+
+def _headline(name: str, rows: list[Any]) -> str:
+    """Return the figures of all modules together, as a sentence."""
+    ours, strict = (_working(rows, column) for column in (1, 2))
+    return (
+        f"{name}: of {len(rows)} calls {ours} work with `ix.Array`, {strict} with array-api-strict."
+    )
+
+
+def _working(rows: list[Any], column: int) -> int:
+    """Return how many calls give what NumPy gives."""
+    return sum(row[column][0] in {"ok", "numpy"} for row in rows)
+
+
+def _calls(rows: list[Any]) -> str:
+    """Return the verdicts on the calls of one module."""
+    return _table(
+        ("Call", *NAMESPACES.values()),
+        [(f"`{call}`", *map(_cell, verdicts)) for call, *verdicts in rows],
+    )
+
+
+def _cell(found: tuple[str, str]) -> str:
+    """Return a verdict in words."""
+    verdict, detail = found
+    return SAYS.get(verdict) or f"`{detail.partition(':')[0]}`"
+
+
+def _table(head: tuple[str, ...], rows: list[Any]) -> str:
+    """Return a table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(str, cells))} |" for cells in lines)
+
+
+def main() -> None:
+    """Write every page."""
+    for library in LIBRARIES:
+        reports = [ask(library, namespace) for namespace in NAMESPACES]
+        page_of(library).write_text(render(library, *reports), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

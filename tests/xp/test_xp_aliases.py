@@ -1,0 +1,126 @@
+"""One memory, two halves: what is written is seen, what is read-only stays so, on every library."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange import xp
+
+LIBRARIES = ["numpy", "torch", "jax"]
+
+pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request, computing_with):
+    """Each library computes on the host in turn."""
+    computing_with(request.param)
+    return request.param
+
+
+@pytest.fixture
+def mutable(library):
+    """Each library whose arrays can be written."""
+    if library == "jax":
+        pytest.skip("arrays of JAX are never written")
+    return library
+
+
+def misaligned(count):
+    """Return an ndarray that begins 4 bytes after a multiple of 64."""
+    block = np.zeros(4 * count + 128, np.uint8)
+    start = -block.ctypes.data % 64 + 4
+    return block[start : start + 4 * count].view(np.float32)
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("make", [lambda n: np.zeros(n, np.float32), misaligned])
+def test_what_the_owner_writes_is_computed_with(make):
+    """Though the library has seen the memory before, and however it is aligned."""
+    memory = make(3)
+    x = ix.from_dlpack(memory)
+    x + 1
+    memory[:] = 5
+
+    assert (x + 1).tolist() == [6.0, 6.0, 6.0]
+
+
+@pytest.mark.usefixtures("mutable")
+def test_what_is_written_is_seen_by_the_owner():
+    """By every way of writing."""
+    memory = np.zeros(4, np.float32)
+    x = ix.from_dlpack(memory)
+    x[0] = 1
+    x += 1
+    x[xp.asarray([1])] = 5
+    x[1:][1] = 7
+
+    assert memory.tolist() == [2.0, 5.0, 7.0, 1.0]
+
+
+SHARING = {
+    "all over no axis": lambda x: xp.all(x, axis=()),
+    "any over no axis": lambda x: xp.any(x, axis=()),
+    "an index of no axes": lambda x: x[xp.asarray(0)],
+    "a slice": lambda x: x[1:],
+    "reshape": lambda x: xp.reshape(x, (3, 1)),
+    "broadcast": lambda x: xp.broadcast_to(x, (2, 3)),
+    "unstack": lambda x: xp.unstack(x)[0],
+    "flip": xp.flip,
+    "positive": lambda x: xp.positive(xp.astype(x, xp.int8, copy=False)),
+    "diff of order 0": lambda x: xp.diff(xp.astype(x, xp.int8), n=0),
+}
+
+
+@pytest.mark.usefixtures("mutable")
+@pytest.mark.parametrize("way", SHARING)
+def test_read_only_memory_is_not_written_through_a_result(way):
+    """Either the result is read-only, or it is a copy."""
+    memory = np.array([True, False, True])
+    memory.flags.writeable = False
+    result = SHARING[way](ix.from_dlpack(memory))
+    if result.readonly is False:
+        result[...] = 1
+
+    assert memory.tolist() == [True, False, True]
+
+
+@pytest.mark.usefixtures("mutable")
+@pytest.mark.parametrize(
+    ("values", "other"),
+    [([1, 2], 1.5), ([1, 2], 1j), ([1.0, 2.0], 1j), ([1, 2], [0.5, 1.5]), ([1], [1, 2])],
+)
+def test_in_place_nothing_is_cut_off(values, other):
+    """An operand with which the result would not fit is refused, and nothing is written."""
+    x = xp.asarray(values)
+
+    with pytest.raises((TypeError, ValueError)):
+        x += xp.asarray(other) if isinstance(other, list) else other
+    assert x.tolist() == values
+
+
+@pytest.mark.usefixtures("mutable")
+def test_division_in_place_does_not_round():
+    """Integers have no quotient of their own type."""
+    x = xp.asarray([1, 2, 3])
+
+    with pytest.raises(TypeError):
+        x /= 2
+
+
+def test_results_say_at_once_whether_they_may_be_written(library):
+    """And say the same when somebody has looked at their memory."""
+    x = xp.ones(3)
+    before = x.readonly
+    x.ptr  # noqa: B018
+
+    assert before is x.readonly is (library == "jax")
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("other", ["a", None, [1]])
+def test_what_is_no_number_is_in_no_array(other):
+    """As Python's own containers say."""
+    assert other not in xp.asarray([1.0, 2.0])
