@@ -35,7 +35,7 @@ extensions = [
     "sphinx.ext.doctest",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
-    "conformance",
+    "kit_pages",
     "generated",
     "links",
 ]

@@ -23,7 +23,7 @@ def printing():
     """Return the module that prints the tables; Sphinx is not needed for that."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(DOCS / "_ext"))
-        yield importlib.import_module("conformance")
+        yield importlib.import_module("kit_pages")
 
 
 def _cells(row):
