@@ -64,10 +64,10 @@ def _argsort(np: Any) -> Any:
     """Return ``argsort`` with a keyword for descending order, which keeps equals in order."""
 
     def argsort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-        if not x.ndim:
-            np.sort(x, axis=axis)  # raises, where argsort would give an axis that was not there
         if not descending:
             return np.argsort(x, axis=axis, stable=stable)
+        if not x.ndim:
+            np.sort(x, axis=axis)  # raises, where argsort would give an axis that was not there
         backwards = np.argsort(np.flip(x, axis=axis), axis=axis, stable=stable)
         return x.shape[axis] - 1 - np.flip(backwards, axis=axis)
 
