@@ -1,0 +1,21 @@
+"""How many examples are tried: some by default, more when asked for.
+
+Source: interchange.  ``INTERCHANGE_ORACLE_EXAMPLES=200`` asks for as many as the suite of the
+standard's own project is usually run with; ``HYPOTHESIS_PROFILE=ci`` makes a run repeatable.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from hypothesis import HealthCheck, Phase, settings
+
+EXAMPLES: Final = int(os.environ.get("INTERCHANGE_ORACLE_EXAMPLES", "25"))
+
+effort: Final = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
+    suppress_health_check=[*HealthCheck],
+)

@@ -1,0 +1,40 @@
+"""Where names and signatures of array-api-strict are not those of the standard, or not ours.
+
+Source: array API standard 2025.12; `interchange.from_dlpack` for what stands beside it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+UNLISTED: Final = {
+    "its own": {
+        "ArrayAPIStrictFlags",
+        "Device",
+        "__version__",
+        "get_array_api_strict_flags",
+        "reset_array_api_strict_flags",
+        "set_array_api_strict_flags",
+    },
+    "linalg": {"eig", "eigvals"},  # new in 2025.12: defined there, but not in its __all__
+    "fft": set(),
+}
+"""Where the lists of array-api-strict are not those of the standard."""
+
+SIGNATURES: Final = {
+    ("astype", "device"): None,
+    ("from_dlpack", "device"): None,
+    ("from_dlpack", "copy"): None,
+    ("__dlpack__", "max_version"): None,
+    ("__dlpack__", "dl_device"): None,
+    ("__dlpack__", "copy"): None,
+}
+"""Defaults of the standard where array-api-strict has a mark of its own for "not given"."""
+
+BESIDE: Final = {
+    "from_dlpack": {"stream", "assume_writable"},  # as of interchange.from_dlpack
+}
+"""Parameters beside those of the standard: optional, and only by keyword."""
+
+KINDS: Final = {("to_device", "stream"): "KEYWORD_ONLY"}
+"""Kinds of the standard where array-api-strict has another one."""
