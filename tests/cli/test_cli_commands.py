@@ -388,3 +388,12 @@ def test_main_reads_the_arguments_of_the_process(
 
     assert main() == 0
     assert capsys.readouterr().out.startswith("bytes")
+
+
+def test_who_computes_is_said(run_cli):
+    """NumPy on the host, always."""
+    line = next(
+        line for line in run_cli("--no-import").out.splitlines() if line.startswith("computing")
+    )
+
+    assert "cpu: numpy" in line

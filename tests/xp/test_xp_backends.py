@@ -188,6 +188,23 @@ def test_what_is_imported_goes_before_what_is_installed(monkeypatch):
     assert asked == ["jax", "cupy", "torch"]
 
 
+def test_who_would_compute_is_told_without_asking_anybody(monkeypatch):
+    """What was said, else the environment, else what is imported before what is installed."""
+    cuda = ix.Device.of("cuda").type
+    monkeypatch.setattr(choosing, "find_spec", lambda name: None if name == "cupy" else object())
+    for name in ("cupy", "torch", "jax"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "jax", object())
+    installed = choosing.who_computes(cuda)
+    monkeypatch.setenv("INTERCHANGE_CUDA_BACKEND", "torch")
+    named = choosing.who_computes(cuda)
+    ix.set_backend("cuda", NumPyBackend)
+
+    assert installed == ("jax", "torch")
+    assert named == ("torch",)
+    assert choosing.who_computes(cuda) == ("numpy",)
+
+
 def test_the_namespace_is_announced():
     """By the entry point that the standard describes."""
     points = importlib.metadata.entry_points(group="array_api", name="array-interchange")

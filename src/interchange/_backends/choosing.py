@@ -96,6 +96,31 @@ def backend_of(device: Device, call: str) -> Backend:
     return found
 
 
+def who_computes(kind: DLDeviceType) -> tuple[str, ...]:
+    """Return the libraries that may compute on devices of a type, the first choice first.
+
+    Nothing is imported to find out; whether one sees such a device is seen when it is asked.
+
+    Examples
+    --------
+    >>> who_computes(DLDeviceType.kDLCPU)
+    ('numpy',)
+    """
+    if kind in _said:
+        return (getattr(_said[kind], "__module__", "?").rpartition(".")[2],)
+    name = os.environ.get(_variable(kind))
+    if name:
+        return (name,)
+    names = LIBRARIES.get(kind, ())
+    found = [name for name in names if name in sys.modules or find_spec(name) is not None]
+    return tuple(sorted(found, key=lambda name: name not in sys.modules))
+
+
+def _variable(kind: DLDeviceType) -> str:
+    """Return the name of the variable that names the library for devices of a type."""
+    return f"INTERCHANGE_{NAMES[kind].upper()}_BACKEND"
+
+
 def backends_in_use() -> tuple[Backend, ...]:
     """Return the backends that were chosen so far, one for each device."""
     return tuple(_chosen.values())
@@ -127,7 +152,7 @@ def _candidates(kind: DLDeviceType, call: str) -> Iterator[tuple[Callable[[Devic
     if said is not None:
         yield said, True
         return
-    variable = f"INTERCHANGE_{NAMES[kind].upper()}_BACKEND"
+    variable = _variable(kind)
     name = os.environ.get(variable)
     if name:
         yield _named(name, f"{variable}={name}"), True

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import interchange
 from interchange import _core
+from interchange._backends.choosing import LIBRARIES, who_computes
+from interchange._terms.devices import NAMES
 from interchange.abi import DLPACK_VERSION, exchange_table
 
 from .cuda_driver import NoDriverError, open_cuda
@@ -70,6 +72,7 @@ def environment() -> dict[str, Any]:
         "numpy": version("numpy"),
         "platform": f"{platform.system()} {platform.machine()}",
         "dlpack": "{}.{}".format(*DLPACK_VERSION),
+        "computing": {NAMES[kind]: who_computes(kind) for kind in LIBRARIES},
     }
 
 
@@ -201,6 +204,7 @@ def _print_environment(cuda: dict[str, Any] | None) -> None:
         ("DLPack", f"{facts['dlpack']}; takes 1.x and what came before 1.0, gives both"),
         ("Python", f"{facts['python']} on {facts['platform']}"),
         ("NumPy", facts["numpy"]),
+        ("computing", _who_computes(facts["computing"])),
     ]
     if cuda is not None:
         rows.append(("CUDA", cuda["reason"] or f"driver of {cuda['version']}; {_list(cuda)}"))
@@ -208,6 +212,12 @@ def _print_environment(cuda: dict[str, Any] | None) -> None:
     for name, text in rows:
         out.print(f"{name:12} {text}", markup=False)
     out.print()
+
+
+def _who_computes(computing: dict[str, list[str]]) -> str:
+    """Return who computes where, in words."""
+    found = [f"{device}: {', '.join(names) or 'nobody'}" for device, names in computing.items()]
+    return "; ".join(found)
 
 
 def _list(cuda: dict[str, Any]) -> str:
