@@ -72,3 +72,30 @@ print(dask.sizeof.sizeof(interchange.asarray(bytearray(1000))))
 """
 
     assert run_isolated(script, warnings="default").strip() == "1000"
+
+
+def test_loaders_of_others_are_left_as_they_are(run_isolated):
+    """Dask is imported by one that takes no attributes, and told of Arrays all the same."""
+    pytest.importorskip("dask")
+    script = """
+import importlib.machinery, sys, interchange
+
+class Loader(importlib.machinery.SourceFileLoader):
+    __slots__ = ()
+
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and type(spec.loader) is importlib.machinery.SourceFileLoader:
+            spec.loader = Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+sys.meta_path.insert(1, Finder)
+import dask.sizeof
+print(dask.sizeof.sizeof(interchange.asarray(bytearray(1000))))
+print(type(dask.sizeof.__loader__).__name__)
+"""
+    size, loader = run_isolated(script, warnings="default").split()
+
+    assert (size, loader) == ("1000", "Loader")

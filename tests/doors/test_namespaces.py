@@ -246,3 +246,12 @@ def test_a_library_that_is_not_installed_is_refused(monkeypatch):
 def test_a_library_is_named_by_text(backend):
     """Modules are not names."""
     refusal(ix.ArgumentError, np.ones(2), backend=backend)
+
+
+@pytest.mark.parametrize("answer", [5, None, object()])
+def test_what_calls_no_namespace_a_namespace_is_refused(answer):
+    """With the argument's type and what it answered."""
+    liar = type("Liar", (), {"__array_namespace__": lambda _, **__: answer})()
+
+    with pytest.raises(ix.NoProtocolError, match=r"Liar returned .*IX-NAMESPACE-2"):
+        ix.array_namespace(liar)

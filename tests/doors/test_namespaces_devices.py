@@ -33,7 +33,9 @@ def torch(monkeypatch):
     module = types.ModuleType("torch")
     module.device = device
     module.version = types.SimpleNamespace(hip=None)
-    module.cuda = types.SimpleNamespace(current_device=lambda: 3)
+    module.cuda = types.SimpleNamespace(
+        current_device=lambda: 3, device_count=lambda: 8, is_available=lambda: True
+    )
     monkeypatch.setitem(sys.modules, "torch", module)
     return module
 

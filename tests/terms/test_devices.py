@@ -252,3 +252,11 @@ def test_any_text_is_a_device_or_a_refusal(text):
         found = error.rule
 
     assert found == "DLP-DEV-1" or Device.of(str(found)) is found
+
+
+@pytest.mark.parametrize(
+    ("words", "text"), [(("cpu",), "cpu"), (("cuda:2",), "cuda:2"), (("cuda", 1), "cuda:1")]
+)
+def test_a_device_is_made_of_its_name(words, text):
+    """As its repr reads."""
+    assert Device(*words) is Device.of(text)

@@ -107,9 +107,9 @@ def home_of(xs: Iterable[Any], cls: type[Any], call: str) -> Backend:
     ArgumentError
         None of them is an Array (IX-XP-1).
     """
-    first: Any = None
+    others = []
     for x in xs:
         if type(x) is cls:
             return library_of(x)
-        first = x
-    raise foreign(call, first)
+        others.append(x)
+    raise foreign(call, next(filter(is_foreign, others), others[0] if others else None))

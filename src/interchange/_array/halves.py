@@ -44,8 +44,12 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: Array | None = None)
     self._native = self._owner = self._keep = native
     self._backend = backend
     self._known = self._fields = None
-    if backend.keeps_readonly:
-        self._flags = 0 if native.flags.writeable else READ_ONLY
+    if backend.keeps_readonly and native.flags.writeable:
+        self._flags = 0
+    elif backend.keeps_readonly:
+        self._flags = READ_ONLY if like is None else like._flags or READ_ONLY
+        if like is not None and like._flags is None:  # nobody could say, of either
+            self._flags = None
     elif not backend.is_mutable:
         self._flags = READ_ONLY
     elif like is None or like.readonly is False:
@@ -74,27 +78,22 @@ def describe(array: Array) -> Spec:
 
 def library_of(array: Any) -> Backend:
     """Return who computes with an Array, chosen now if nobody did before."""
-    try:
-        found: Backend = array._backend
-    except AttributeError:
+    found: Backend | None = getattr(array, "_backend", None)
+    if found is None:
         found = array._backend = backend_of(array.device, _CALL)
     return found
 
 
 def native_or_none(array: Any) -> Any:
     """Return the array of the library that computes, if there is one already."""
-    try:
-        return array._native
-    except AttributeError:
-        return None
+    return getattr(array, "_native", None)
 
 
 def native_of(array: Any) -> Any:
     """Return the array of the library that computes; a copy where it knows no such layout."""
-    try:
-        return array._native
-    except AttributeError:
-        pass
+    native = getattr(array, "_native", None)
+    if native is not None:
+        return native
     backend = library_of(array)
     try:
         native = array._native = backend.view(array)

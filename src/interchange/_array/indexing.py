@@ -5,7 +5,7 @@ Source: array API standard 2025.12, Indexing.  A basic index always gives a view
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._terms.devices import CPU
 from interchange._terms.errors import ArgumentError, OutOfBoundsError, show
@@ -49,6 +49,46 @@ def _as_int(part: Any, array: Array) -> Any:
     if part.device is not array.device:
         raise mixed(_GET, array.device, part.device)
     return part.__index__()
+
+
+_RANKS: Final = {
+    "bool": 0,
+    "unsigned integer": 1,
+    "signed integer": 1,
+    "real floating-point": 2,
+    "complex floating-point": 3,
+}
+"""Kind of elements -> how much they can hold; a kind that is not here is not looked at."""
+_RANKS_OF_NUMBERS: Final = ((bool, 0), (int, 1), (float, 2), (complex, 3))
+
+
+def _check_kind(array: Array, value: Any) -> None:
+    """Refuse to write what elements of that kind cannot hold, rather than cut it off.
+
+    Raises
+    ------
+    ArgumentError
+        Such as a fraction among integers (IX-XP-4).
+    """
+    if type(value) is type(array):
+        kind, said = value.dtype.kind, str(value.dtype)
+        rank = _RANKS.get(kind, 0)
+    else:
+        number, said = as_scalar(value), show(value)
+        ranks = (rank for kind, rank in _RANKS_OF_NUMBERS if isinstance(number, kind))
+        rank = next(ranks, 0)
+    if rank > _RANKS.get(array.dtype.kind, 3):
+        what = f"{said} among elements of {array.dtype}"
+        raise ArgumentError(_SET, what, "IX-XP-4", "cast with xp.astype() first")
+
+
+def _may_overlap(array: Array, other: Array) -> bool:
+    """Whether two arrays may share memory."""
+    (low, high), (start, end) = (
+        tuple(x.ptr + bound for bound in x._spec.layout.byte_bounds(x.itemsize))
+        for x in (array, other)
+    )
+    return bool(low < end and start < high)
 
 
 def _is_plain(array: Array) -> bool:
@@ -110,5 +150,9 @@ def assign(array: Array, key: Any, value: Any) -> None:
     check_writable(array, _SET)
     native = shared_native(array, _SET)
     parts = key if type(key) is tuple else (key,)
-    native[_native_key(array, parts, _SET)] = operand(value, backend, cls, _SET)
+    _check_kind(array, value)
+    elements = operand(value, backend, cls, _SET)
+    if type(value) is cls and not backend.keeps_readonly and _may_overlap(array, value):
+        elements = backend.copy(elements)  # what is written must not be read again
+    native[_native_key(array, parts, _SET)] = elements
     backend.note_written(array)

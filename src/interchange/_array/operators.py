@@ -38,9 +38,9 @@ def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
 
     def method(self: Any, other: Any, /) -> Any:  # one body: each call within costs a tenth
         cls = type(self)
-        try:
-            backend, own = self._backend, self._native
-        except AttributeError:
+        backend: Any = getattr(self, "_backend", None)
+        own = getattr(self, "_native", None)
+        if own is None:
             backend, own = library_of(self), native_of(self)
         if type(other) is cls and getattr(other, "_backend", None) is backend:
             native = native_of(other)

@@ -78,8 +78,9 @@ def set_backend(device: Any, backend: str | Callable[[Device], Any] | None, /) -
     else:
         what = f"backend={show(backend)}"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "pass a name, a function or None")
-    for known in [known for known in _chosen if known.type is kind]:
-        del _chosen[known]
+    for known in tuple(_chosen):  # other threads may choose meanwhile
+        if known.type is kind:
+            _chosen.pop(known, None)
 
 
 def backend_of(device: Device, call: str) -> Backend:

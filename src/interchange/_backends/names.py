@@ -75,6 +75,9 @@ VIEWS: Final = frozenset(
 )
 """Functions whose result may share the memory of what they are given."""
 
+SPREADING: Final = frozenset({"broadcast_arrays", "broadcast_to", "meshgrid"})
+"""Functions whose result may have one element in several places."""
+
 SIGNED: Final = ("int8", "int16", "int32", "int64")
 UNSIGNED: Final = ("uint8", "uint16", "uint32", "uint64")
 REAL: Final = ("float32", "float64")

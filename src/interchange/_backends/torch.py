@@ -13,6 +13,7 @@ from interchange._terms.errors import BackendUnavailableError
 from interchange.abi.dlpack import DLDeviceType
 
 from .exchanging import ExchangingBackend
+from .names import STANDARD_DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from interchange._core import Tensor
     from interchange._terms.devices import Device
 
+_EXCHANGED = frozenset({"uint16", "uint32", "uint64"})
 _ON_GPUS = frozenset({DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM})
 
 
@@ -39,6 +41,10 @@ class TorchBackend(ExchangingBackend):
     def take(self, tensor: Tensor) -> Any:
         """Return a tensor of PyTorch over described memory."""
         return self._torch.from_dlpack(tensor)
+
+    def dtypes(self) -> tuple[str, ...]:
+        """Return the names of the element types, less those that PyTorch only exchanges."""
+        return tuple(name for name in STANDARD_DTYPES if name not in _EXCHANGED)
 
     def keywords(self) -> Mapping[str, Any]:
         """Return the device."""

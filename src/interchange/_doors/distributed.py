@@ -25,6 +25,7 @@ from .imports import asarray, from_pointer
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+_PACKAGES: Final = frozenset({"dask", "distributed"})
 _SERIALIZE: Final = "distributed.protocol.serialize()"
 _LOAD: Final = "distributed.protocol.deserialize()"
 
@@ -246,6 +247,26 @@ def _tell(module: Any) -> None:
         logging.getLogger(__name__).exception("cannot tell %s of Arrays", module.__name__)
 
 
+class _Teller:
+    """A loader that lets another one load a module, and then has the module told."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: Any) -> Any:
+        """Let the other one create the module."""
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: Any) -> None:
+        """Let the other one execute the module, under its own name."""
+        module.__spec__.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        _tell(module)
+
+
 class _Watcher:
     """A finder that finds nothing itself, and has modules of Dask told when they are executed.
 
@@ -258,7 +279,10 @@ class _Watcher:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return None, or the spec that the other finders give for a module of Dask."""
-        if name not in _waiting or getattr(self._asking, "now", False):
+        if name.partition(".")[0] not in _PACKAGES or getattr(self._asking, "now", False):
+            return None
+        _tell_imported()
+        if name not in _waiting:
             return None
         others = [finder for finder in sys.meta_path if finder is not self]
         asks = [ask for ask in (getattr(one, "find_spec", None) for one in others) if ask]
@@ -267,15 +291,17 @@ class _Watcher:
             spec = next(filter(None, (ask(name, path, target) for ask in asks)), None)
         finally:
             self._asking.now = False
-        if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
-
-            def execute_and_tell(module: Any) -> None:
-                execute(module)
-                _tell(module)
-
-            spec.loader.exec_module = execute_and_tell
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = _Teller(spec.loader)
         return spec
+
+
+def _tell_imported() -> None:
+    """Tell what is imported already, by whatever way."""
+    for name in tuple(_waiting):
+        spec = getattr(sys.modules.get(name), "__spec__", None)
+        if spec is not None and not getattr(spec, "_initializing", False):
+            _tell(sys.modules[name])
 
 
 def _start() -> None:

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange._array import Array
-from interchange._protocols import cuda_array_interface
+from interchange._protocols import cuda_array_interface, dlpack
 from interchange._terms.devices import CPU
 from interchange._terms.errors import (
     InterchangeError,
@@ -194,6 +194,7 @@ def like(result: Any, x: Any, /, *, copy: bool | None = None) -> Any:
     >>> like(np.arange(3, dtype="u1"), bytearray(8)).tolist()
     [0, 1, 2]
     """
+    dlpack.check_copy(copy, _CALL)
     kind = next((kind for kind in KINDS if kind.knows(x)), None)
     if kind is None:
         what = f"a result like {show(x)} of type {type(x).__name__}"

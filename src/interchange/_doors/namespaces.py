@@ -117,8 +117,13 @@ def _own_namespace(x: Any, library: Library | None) -> Any:
     """Return the namespace of an array's library, or None for memory of no such library."""
     if library is not None:
         return _namespace_of(library.name)
-    ask = None if isinstance(x, type) else getattr(x, "__array_namespace__", None)
-    return None if ask is None else ask(api_version=None)
+    if not callable(getattr(type(x), "__array_namespace__", None)) or isinstance(x, type):
+        return None
+    found = x.__array_namespace__(api_version=None)
+    if not isinstance(getattr(found, "__name__", None), str):
+        what = f"__array_namespace__() of {type(x).__name__} returned {show(found)}"
+        raise NoProtocolError(_CALL, what, "IX-NAMESPACE-2", "return a namespace")
+    return found
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from interchange._streams.handles import stream_handle
 from interchange._streams.rules import check_stream
@@ -45,10 +45,15 @@ def _write_host_word(device: Device) -> Any:
 def _read_torch(device: Any) -> Device | None:
     """Read a ``torch.device``, or what torch makes one of."""
     torch = sys.modules["torch"]
-    found = torch.device(device)
+    try:
+        found = torch.device(device)
+    except (RuntimeError, TypeError):
+        refuse_device("torch", device, "device")
     if found.type == "cpu":
         return CPU
     if found.type != "cuda":
+        return None
+    if found.index is None and not torch.cuda.is_available():
         return None
     ordinal = torch.cuda.current_device() if found.index is None else found.index
     return _gpu(ordinal, is_rocm=torch.version.hip is not None)
@@ -59,7 +64,8 @@ def _write_torch(device: Device) -> Any:
     torch = sys.modules["torch"]
     if device is CPU:
         return torch.device("cpu")
-    return torch.device("cuda", device.id) if device.type in _GPUS else None
+    is_here = device.type in _GPUS and device.id < torch.cuda.device_count()
+    return torch.device("cuda", device.id) if is_here else None
 
 
 def _read_cupy(device: Any) -> Device | None:
@@ -90,7 +96,10 @@ def _write_jax(device: Device) -> Any:
     """Return a ``jax.Device``."""
     if device is not CPU and device.type not in _GPUS:
         return None
-    found = sys.modules["jax"].local_devices(backend="cpu" if device is CPU else "gpu")
+    try:
+        found = sys.modules["jax"].local_devices(backend="cpu" if device is CPU else "gpu")
+    except RuntimeError:  # it has no such devices here
+        return None
     return next((one for one in found if _read_jax(one) is device), None)
 
 
@@ -156,7 +165,7 @@ def _move_by_method(x: Any, device: Any, stream: Any, _: str) -> Any:
     return x.to_device(device) if stream is None else x.to_device(device, stream=stream)
 
 
-def refuse_device(library: str, device: Any, call: str) -> None:
+def refuse_device(library: str, device: Any, call: str) -> NoReturn:
     """Raise: arrays of `library` are never there."""
     what = f"{library} has no arrays on {device if isinstance(device, Device) else show(device)}"
     raise UnsupportedDeviceError(call, what, "DLP-DEV-6", "name a device that it computes on")

@@ -60,8 +60,9 @@ class Device:
 
     Parameters
     ----------
-    type : int
-        A member of `interchange.abi.DLDeviceType`, or its number.
+    type : int or str
+        A member of `interchange.abi.DLDeviceType`, its number, or a name with or without an
+        ordinal, such as ``"cuda:1"``.
     id : int, default 0
         Ordinal among the devices of that type, counted as the producer counts.
 
@@ -85,7 +86,9 @@ class Device:
     _text: str
     _type: DLDeviceType
 
-    def __new__(cls, type: int, id: int = 0) -> Device:  # noqa: A002 - DLDevice's words
+    def __new__(cls, type: int | str, id: int = 0) -> Device:  # noqa: A002 - DLDevice's words
+        if isinstance(type, str):
+            return cls.of(f"{type}:{id}" if id else type, "Device()")
         if not (is_index(type) and is_index(id)):
             what = f"device ({show(type)}, {show(id)}) is no pair of ints"
             raise ArgumentError("Device()", what, "IX-ARGUMENT-1")

@@ -19,7 +19,8 @@ from interchange._array.computing import (
 )
 from interchange._array.halves import library_of, native_of, wrap
 from interchange._backends.choosing import backend_of
-from interchange._backends.names import VIEWS
+from interchange._backends.names import SPREADING, VIEWS
+from interchange._protocols.dlpack import READ_ONLY
 from interchange._terms.devices import CPU, Device
 from interchange._terms.dtypes import DType
 from interchange._terms.errors import (
@@ -72,7 +73,15 @@ def apply(name: str, x: Any, /, *args: Any, **keywords: Any) -> Array:
     """Return what the library's function gives for one array; other arguments go as they are."""
     backend = library_of(array_of(x, Array, f"xp.{name}()"))
     result = backend.function(name)(native_of(x), *args, **keywords)
-    return wrap(result, backend, Array, x if name in VIEWS else None)
+    return _view(name, result, backend, x) if name in VIEWS else wrap(result, backend, Array)
+
+
+def _view(name: str, result: Any, backend: Backend, like: Array) -> Array:
+    """Return an Array of a result that may share memory, and is not written if elements do."""
+    found = wrap(result, backend, Array, like)
+    if name in SPREADING and not found.readonly and found._spec.layout.may_overlap:
+        found._flags = READ_ONLY
+    return found
 
 
 def apply_all(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> Array:
@@ -89,13 +98,13 @@ def apply_many(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> 
         return tuple(wrap(result, backend, Array) for result in results)
     likes = xs if len(xs) > 1 else [*xs] * len(results)
     return tuple(
-        wrap(result, backend, Array, like) for result, like in zip(results, likes, strict=True)
+        _view(name, result, backend, like) for result, like in zip(results, likes, strict=True)
     )
 
 
 def natives_of(name: str, xs: Sequence[Any]) -> tuple[Backend, list[Any]]:
     """Return the library that computes with these, and what it is given."""
-    call = f"xp.{name}()"
+    call, xs = f"xp.{name}()", tuple(xs)
     backend = home_of(xs, Array, call)
     return backend, [operand(x, backend, Array, call) for x in xs]
 

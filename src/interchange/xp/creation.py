@@ -5,10 +5,10 @@ Source: array API standard 2025.12, Creation Functions.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
-from interchange._array.computing import SCALARS, array_of, as_scalar
+from interchange._array.computing import SCALARS, array_of, as_scalar, operand
 from interchange._array.halves import wrap
 from interchange._doors import imports
 from interchange._protocols.dlpack import check_copy
@@ -25,6 +25,9 @@ from ._documentation import document
 from .manipulation import astype
 
 from_dlpack = imports.from_dlpack
+
+if TYPE_CHECKING:
+    from interchange._backends.backend import Backend
 
 _ASARRAY = "xp.asarray()"
 _TWO_AXES = 2
@@ -86,13 +89,22 @@ def _of_numbers(obj: Any, dtype: Any, device: Any) -> Array:
     backend = creator("asarray", device)
     with backend.current():
         native = backend.function("asarray")(
-            obj, dtype=element(dtype, backend, "asarray"), **backend.keywords()
+            _with_natives(obj, backend),
+            dtype=element(dtype, backend, "asarray"),
+            **backend.keywords(),
         )
     try:
         backend.dtype_of(native.dtype)
     except UnsupportedDTypeError:
         raise _no_numbers(_ASARRAY, obj) from None
     return wrap(native, backend, Array)
+
+
+def _with_natives(obj: Any, backend: Backend) -> Any:
+    """Return nested sequences with arrays of the library in the place of Arrays."""
+    if isinstance(obj, (list, tuple)):
+        return [_with_natives(each, backend) for each in obj]
+    return operand(obj, backend, Array, _ASARRAY) if type(obj) is Array else obj
 
 
 def _no_numbers(call: str, value: Any) -> ArgumentError:

@@ -5,19 +5,20 @@ Source: array API standard 2025.12, Indexing Functions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from interchange._array import Array
+from interchange._array.computing import array_of
 from interchange._array.halves import wrap
+from interchange._terms.errors import ViewError
 
 from ._calls import natives_of, plain
 from ._documentation import document
 
-if TYPE_CHECKING:
-    from interchange._array import Array
-
 
 @document
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+    if axis is None and array_of(x, Array, "xp.take()").ndim > 1:
+        what = f"an array of {x.ndim} axes and none is named"
+        raise ViewError("xp.take()", what, "IX-XP-7", "pass axis=")
     return _pick("take", x, indices, axis)
 
 

@@ -1,0 +1,109 @@
+"""PyTorch and JAX compute on the host, as they would on a device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange import xp
+from interchange._array.halves import native_of
+
+pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_another_library_computes_on_the_host_if_told_to(computing_with, library):
+    """Over the same memory."""
+    memory = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    computing_with(library)
+    x = ix.from_dlpack(memory)
+
+    assert type(native_of(x)).__module__.split(".")[0].startswith(library)
+    assert (x * 2 + 1).tolist() == (memory * 2 + 1).tolist()
+    assert xp.sum(x, axis=0).tolist() == memory.sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_layouts_that_a_library_does_not_know_are_computed_with(computing_with, library):
+    """Over a copy."""
+    computing_with(library)
+    x = ix.from_dlpack(np.arange(3.0, dtype=np.float32))[::-1]
+
+    assert (x + 1).tolist() == [3.0, 2.0, 1.0]
+
+
+def test_layouts_that_a_library_does_not_know_are_not_written(computing_with):
+    """A copy would take the elements, and the memory would never see them."""
+    computing_with("torch")
+    memory = np.arange(3.0)
+
+    with pytest.raises(ix.CopyNeededError, match="DLP-COPY-1"):
+        ix.from_dlpack(memory)[::-1][0] = 9.0
+
+
+def test_arrays_that_are_never_written_say_so(computing_with):
+    """And ``+=`` makes a new one, as Python does."""
+    computing_with("jax")
+    x = before = xp.asarray([1.0, 2.0])
+    x += 1
+
+    assert (x.tolist(), before.tolist()) == ([2.0, 3.0], [1.0, 2.0])
+    with pytest.raises(ix.ArgumentError, match="IX-XP-5"):
+        x[0] = 1.0
+
+
+def test_wide_elements_are_not_silently_narrowed(computing_with):
+    """JAX would compute with float32 where it was given float64."""
+    computing_with("jax")
+
+    with pytest.raises(ix.UnsupportedDTypeError, match="jax_enable_x64"):
+        xp.sin(ix.from_dlpack(np.arange(3.0)))
+
+
+def test_what_a_library_puts_off_is_done(computing_with):
+    """PyTorch conjugates when somebody looks, and exports nothing before."""
+    computing_with("torch")
+    x = xp.conj(xp.asarray([1 + 2j]))
+
+    assert np.asarray(x).tolist() == [1 - 2j]
+    assert np.asarray(xp.imag(x)).tolist() == [-2.0]
+
+
+@pytest.mark.parametrize("name", ["reshape", "permute_dims", "real", "ceil"])
+def test_what_shares_read_only_memory_is_read_only(computing_with, name):
+    """Though the library that computes does not know."""
+    computing_with("torch")
+    memory = np.arange(3)
+    memory.flags.writeable = False
+    arguments = {"reshape": ((3,),), "permute_dims": ((0,),)}.get(name, ())
+    x = getattr(xp, name)(ix.from_dlpack(memory), *arguments)
+
+    with pytest.raises(ix.ReadOnlyError):
+        x[0] = 5
+
+
+def test_arrays_of_two_libraries_on_one_device_meet(computing_with):
+    """Memory is shared with the one that computes."""
+    x = xp.asarray([1.0, 2.0])
+    x + 1
+    computing_with("torch")
+    y = xp.asarray([3.0, 4.0], dtype=xp.float64)
+
+    assert (y + x).tolist() == [4.0, 6.0]
+    assert (x + y).tolist() == [4.0, 6.0]
+
+
+def test_an_element_type_that_a_library_lacks_is_refused(computing_with):
+    """JAX would take a narrower one, and say so in a warning."""
+    computing_with("jax")
+
+    with pytest.raises(ix.UnsupportedDTypeError, match="jax has no float64"):
+        xp.zeros(3, dtype=xp.float64)
+
+
+def test_types_that_torch_only_exchanges_are_not_listed(computing_with):
+    """It has them, and cannot add them."""
+    computing_with("torch")
+
+    assert "uint16" not in xp.__array_namespace_info__().dtypes()
