@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
 from interchange._backends.choosing import backend_of
+from interchange._backends.names import FRESH, SPREADING, VIEWS
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._terms.errors import CopyNeededError
 
@@ -52,11 +53,44 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: Array | None = None)
             self._flags = None
     elif not backend.is_mutable:
         self._flags = READ_ONLY
-    elif like is None or like.readonly is False:
+    elif like is None or like.readonly is False or not _shares(native, like, backend):
         self._flags = 0
     else:
         self._flags = like._flags
     return self
+
+
+def _shares(native: Any, like: Array, backend: Backend) -> bool:
+    """Whether a result may share the memory of an Array that it was made of."""
+    source = native_or_none(like)
+    return source is None or backend.may_share(native, source)
+
+
+def finish(name: str, result: Any, backend: Backend, like: Array) -> Array:
+    """Return an Array of the result of a function of one array, whose memory it shares or not.
+
+    Parameters
+    ----------
+    name : str
+        The function, by its name in the standard.
+    result : object
+        What the library returned.
+    backend : Backend
+        The library.
+    like : Array
+        What the function was given.
+    """
+    cls = type(like)
+    if name in VIEWS:
+        found = wrap(result, backend, cls, like)
+        if name in SPREADING and not found.readonly and found._spec.layout.may_overlap:
+            found._flags = READ_ONLY
+        return found
+    if name in FRESH and not backend.keeps_readonly and backend.is_mutable:
+        result = backend.as_native(result)
+        if backend.may_share(result, native_of(like)):
+            result = backend.copy(result)
+    return wrap(result, backend, cls)
 
 
 def is_described(array: Array) -> bool:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._backends.names import VIEWS
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._terms.errors import ArgumentError, CopyNeededError, ReadOnlyError
 
 from .computing import PLAIN, SCALARS, as_scalar, is_foreign, operand
-from .halves import library_of, native_of, native_or_none, wrap
+from .halves import finish, library_of, native_of, native_or_none, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,8 +143,7 @@ def _unary(name: str, dunder: str) -> Callable[[Any], Any]:
 
     def method(self: Any, /) -> Any:
         backend = library_of(self)
-        like = self if name in VIEWS else None
-        return wrap(backend.function(name)(native_of(self)), backend, type(self), like)
+        return finish(name, backend.function(name)(native_of(self)), backend, self)
 
     method.__name__ = dunder
     method.__qualname__ = f"Array.{dunder}"

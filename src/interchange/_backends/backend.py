@@ -115,6 +115,10 @@ class Backend:
     def note_written(self, array: Tensor) -> None:
         """Remember where work on memory is pending that the library has just written to."""
 
+    def may_share(self, one: Any, other: Any) -> bool:  # noqa: ARG002 - for others to answer
+        """Whether two arrays of the library may share memory; a guess is True."""
+        return True
+
     def copy(self, native: Any) -> Any:
         """Return a copy of an array of the library, on the same device."""
         return self.namespace.asarray(native, copy=True)

@@ -59,6 +59,10 @@ class CuPyBackend(ExchangingBackend):
             current = self._cupy.cuda.get_current_stream()
         return int(current.ptr) or 1, current
 
+    def may_share(self, one: Any, other: Any) -> bool:
+        """Whether two arrays lie within one allocation."""
+        return bool(one.data.mem.ptr == other.data.mem.ptr)
+
     def to_host(self, native: Any) -> Any:
         """Return a copy."""
         return self._cupy.asnumpy(native)

@@ -45,35 +45,41 @@ INPLACE: Final[dict[str, Any]] = {
 
 VIEWS: Final = frozenset(
     {
-        "all",
-        "any",
         "asarray",
         "astype",
         "broadcast_arrays",
         "broadcast_to",
-        "ceil",
-        "conj",
-        "diff",
         "expand_dims",
         "flip",
-        "floor",
         "imag",
         "linalg.diagonal",
-        "linalg.matrix_power",
         "matrix_transpose",
         "meshgrid",
         "moveaxis",
         "permute_dims",
-        "positive",
         "real",
         "reshape",
-        "round",
         "squeeze",
-        "trunc",
         "unstack",
     }
 )
 """Functions whose result may share the memory of what they are given."""
+
+FRESH: Final = frozenset(
+    {
+        "all",
+        "any",
+        "ceil",
+        "conj",
+        "diff",
+        "floor",
+        "linalg.matrix_power",
+        "positive",
+        "round",
+        "trunc",
+    }
+)
+"""Functions that some library answers with what it was given, where nothing is to be done."""
 
 SPREADING: Final = frozenset({"broadcast_arrays", "broadcast_to", "meshgrid"})
 """Functions whose result may have one element in several places."""

@@ -63,6 +63,14 @@ class TorchBackend(ExchangingBackend):
             return result.resolve_conj().resolve_neg()
         return self._torch.asarray(result, device=self._place)
 
+    def may_share(self, one: Any, other: Any) -> bool:
+        """Whether two tensors have one storage."""
+        return bool(one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr())
+
+    def copy(self, native: Any) -> Any:
+        """Return a copy."""
+        return native.clone()
+
     def to_host(self, native: Any) -> Any:
         """Return a copy."""
         return native.cpu().numpy().copy()

@@ -254,6 +254,8 @@ class _Teller:
         self._loader = loader
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_loader":  # copied before it was set
+            raise AttributeError(name)
         return getattr(self._loader, name)
 
     def create_module(self, spec: Any) -> Any:

@@ -17,10 +17,9 @@ from interchange._array.computing import (
     is_foreign,
     operand,
 )
-from interchange._array.halves import library_of, native_of, wrap
+from interchange._array.halves import finish, library_of, native_of, wrap
 from interchange._backends.choosing import backend_of
-from interchange._backends.names import SPREADING, VIEWS
-from interchange._protocols.dlpack import READ_ONLY
+from interchange._backends.names import FRESH, VIEWS
 from interchange._terms.devices import CPU, Device
 from interchange._terms.dtypes import DType
 from interchange._terms.errors import (
@@ -43,14 +42,14 @@ if TYPE_CHECKING:
 
 def unary(name: str) -> Callable[[Array], Array]:
     """Return the elementwise function of one array that the standard calls `name`."""
-    call, may_share = f"xp.{name}()", name in VIEWS
+    call, is_special = f"xp.{name}()", name in VIEWS | FRESH
 
     def function(x: Array, /) -> Array:
         if type(x) is not Array:
             raise foreign(call, x)
         backend = library_of(x)
-        like = x if may_share else None
-        return wrap(backend.function(name)(native_of(x)), backend, Array, like)
+        result = backend.function(name)(native_of(x))
+        return finish(name, result, backend, x) if is_special else wrap(result, backend, Array)
 
     function.__name__ = name
     return document(function)
@@ -73,15 +72,7 @@ def apply(name: str, x: Any, /, *args: Any, **keywords: Any) -> Array:
     """Return what the library's function gives for one array; other arguments go as they are."""
     backend = library_of(array_of(x, Array, f"xp.{name}()"))
     result = backend.function(name)(native_of(x), *args, **keywords)
-    return _view(name, result, backend, x) if name in VIEWS else wrap(result, backend, Array)
-
-
-def _view(name: str, result: Any, backend: Backend, like: Array) -> Array:
-    """Return an Array of a result that may share memory, and is not written if elements do."""
-    found = wrap(result, backend, Array, like)
-    if name in SPREADING and not found.readonly and found._spec.layout.may_overlap:
-        found._flags = READ_ONLY
-    return found
+    return finish(name, result, backend, x)
 
 
 def apply_all(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> Array:
@@ -98,7 +89,7 @@ def apply_many(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> 
         return tuple(wrap(result, backend, Array) for result in results)
     likes = xs if len(xs) > 1 else [*xs] * len(results)
     return tuple(
-        _view(name, result, backend, like) for result, like in zip(results, likes, strict=True)
+        finish(name, result, backend, like) for result, like in zip(results, likes, strict=True)
     )
 
 
