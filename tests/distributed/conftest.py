@@ -5,6 +5,8 @@ Source: distributed, ``LocalCluster``.
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -72,11 +74,20 @@ def octets(array: ix.Array) -> bytes:
     return bytes(view.tolist())
 
 
+@contextlib.contextmanager
+def _importable_tests() -> Any:
+    """Let processes that are spawned find the functions of tests, which tasks name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(Path(__file__).parents[2])
+        yield
+
+
 @pytest.fixture(scope="module")
 def client() -> Any:
     """Return a client of two worker processes, which end with the tests of the module."""
     distributed = pytest.importorskip("distributed")
     with (
+        _importable_tests(),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
