@@ -11,7 +11,7 @@ import pytest
 
 import interchange as ix
 from interchange import xp
-from interchange._array.halves import is_described, native_of
+from interchange._array.halves import is_described, library_of, native_of
 
 FOREIGN = {
     "ndarray": np.ones(3),
@@ -431,3 +431,15 @@ def test_arrays_of_ml_dtypes_come_in_and_go_out():
 
     assert memory.tolist() == [5.0, 2.0]
     assert np.shares_memory(np.asarray(x), memory)
+
+
+def test_memory_of_the_host_is_indexed_by_arrays_of_the_host():
+    """Page-locked or not: one library computes with both."""
+    block = np.arange(4.0)
+    pinned = ix.from_pointer(
+        block.__array_interface__["data"][0], (4,), "float64", device="cuda_host", owner=block
+    )
+
+    assert pinned[xp.asarray([3, 1])].tolist() == [3.0, 1.0]
+    assert pinned[xp.asarray(2)].item() == 2.0
+    assert library_of(pinned) is library_of(xp.ones(1))

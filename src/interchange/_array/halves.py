@@ -45,12 +45,9 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: Array | None = None)
     self._native = self._owner = self._keep = native
     self._backend = backend
     self._known = self._fields = None
-    if backend.keeps_readonly and native.flags.writeable:
-        self._flags = 0
-    elif backend.keeps_readonly:
-        self._flags = READ_ONLY if like is None else like._flags or READ_ONLY
-        if like is not None and like._flags is None:  # nobody could say, of either
-            self._flags = None
+    if backend.keeps_readonly:
+        unknown = like is not None and like._flags is None  # nobody could say, of either
+        self._flags = 0 if native.flags.writeable else None if unknown else READ_ONLY
     elif not backend.is_mutable:
         self._flags = READ_ONLY
     elif like is None or like.readonly is False or not _shares(native, like, backend):

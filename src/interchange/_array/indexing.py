@@ -46,7 +46,7 @@ def _as_int(part: Any, array: Array) -> Any:
     """Return an Array of one whole number without axes as an int, which selects a view."""
     if type(part) is not type(array) or part.shape or part.dtype.kind not in INTEGERS:
         return part
-    if part.device is not array.device:
+    if library_of(part).device is not library_of(array).device:
         raise mixed(_GET, array.device, part.device)
     return part.__index__()
 

@@ -215,7 +215,10 @@ class Backend:
             It has another shape (IX-XP-4).
         """
         if self.uses_operators:
-            return INPLACE[name](native, other)
+            found = INPLACE[name](native, other)
+            if found is not native:  # described memory stays the array's
+                native[...] = found
+            return native
         result = self.operators[name](native, other)
         call = f"Array, {name} in place"
         if result.dtype != native.dtype:

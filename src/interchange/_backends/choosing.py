@@ -91,9 +91,10 @@ def backend_of(device: Device, call: str) -> Backend:
     BackendUnavailableError
         There is none (IX-XP-3).
     """
-    found = _chosen.get(device)
+    home = CPU if device.is_host_accessible else device
+    found = _chosen.get(home)
     if found is None:
-        found = _chosen[device] = _choose(CPU if device.is_host_accessible else device, call)
+        found = _chosen[home] = _choose(home, call)
     return found
 
 
