@@ -90,11 +90,6 @@ def finish(name: str, result: Any, backend: Backend, like: Array) -> Array:
     return wrap(result, backend, cls)
 
 
-def is_described(array: Array) -> bool:
-    """Whether an Array has the half that describes memory."""
-    return array._known is not None or array._fields is not None
-
-
 def describe(array: Array) -> Spec:
     """Fill in what describes the memory of a result."""
     backend, said = array._backend, array._flags

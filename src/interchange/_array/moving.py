@@ -87,6 +87,6 @@ def _by_libraries(array: Array, target: Device, call: str, *, copy: bool | None)
         raise CopyNeededError(call, f"moving from {there} to {target}", "DLP-COPY-1")
     elements = source.to_host(native_of(array))
     if target is CPU:
-        return wrap(elements, backend_of(CPU, call), type(array))
+        return wrap(elements, sink, type(array))
     with sink.current():
         return wrap(sink.from_host(elements), sink, type(array))

@@ -32,6 +32,13 @@ def _other(array: Any, other: Any, dunder: str) -> Any:
     return operand(other, library_of(array), cls, f"Array.{dunder}()")
 
 
+def _named(method: Callable[..., Any], dunder: str) -> Callable[..., Any]:
+    """Return a method under the name that Python looks it up by."""
+    method.__name__ = dunder
+    method.__qualname__ = f"Array.{dunder}"
+    return method
+
+
 def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
     """Return the operator that does `name` of the standard."""
 
@@ -57,9 +64,7 @@ def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
         found._flags = 0 if backend.is_mutable else READ_ONLY
         return found
 
-    method.__name__ = dunder
-    method.__qualname__ = f"Array.{dunder}"
-    return method
+    return _named(method, dunder)
 
 
 def _reflected(name: str, dunder: str) -> Callable[[Any, Any], Any]:
@@ -72,9 +77,7 @@ def _reflected(name: str, dunder: str) -> Callable[[Any, Any], Any]:
             return NotImplemented
         return wrap(backend.operators[name](native, native_of(self)), backend, type(self))
 
-    method.__name__ = dunder
-    method.__qualname__ = f"Array.{dunder}"
-    return method
+    return _named(method, dunder)
 
 
 def _in_place(name: str, dunder: str) -> Callable[[Any, Any], Any]:
@@ -96,9 +99,7 @@ def _in_place(name: str, dunder: str) -> Callable[[Any, Any], Any]:
         backend.note_written(self)
         return self
 
-    method.__name__ = dunder
-    method.__qualname__ = f"Array.{dunder}"
-    return method
+    return _named(method, dunder)
 
 
 def shared_native(array: Any, call: str) -> Any:
@@ -145,9 +146,7 @@ def _unary(name: str, dunder: str) -> Callable[[Any], Any]:
         backend = library_of(self)
         return finish(name, backend.function(name)(native_of(self)), backend, self)
 
-    method.__name__ = dunder
-    method.__qualname__ = f"Array.{dunder}"
-    return method
+    return _named(method, dunder)
 
 
 class Operators:

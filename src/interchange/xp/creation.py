@@ -102,9 +102,13 @@ def _of_numbers(obj: Any, dtype: Any, device: Any) -> Array:
 
 def _with_natives(obj: Any, backend: Backend) -> Any:
     """Return nested sequences with arrays of the library in the place of Arrays."""
-    if isinstance(obj, (list, tuple)):
-        return [_with_natives(each, backend) for each in obj]
-    return operand(obj, backend, Array, _ASARRAY) if type(obj) is Array else obj
+    if type(obj) is Array:
+        return operand(obj, backend, Array, _ASARRAY)
+    if not isinstance(obj, (list, tuple)):
+        return obj
+    if not any(issubclass(kind, (Array, list, tuple)) for kind in set(map(type, obj))):
+        return obj  # numbers alone, perhaps very many
+    return [_with_natives(each, backend) for each in obj]
 
 
 def _no_numbers(call: str, value: Any) -> ArgumentError:
