@@ -158,14 +158,14 @@ class Array(Elements, Operators, Protocols):
         spec, ptr = self._spec, self.ptr
         if spec.dtype.is_packed and layout != spec.layout:
             raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "DLP-DTYPE-5")
-        found = problem(layout.shape, layout.strides, spec.dtype.itemsize)
-        if found is not None:
-            raise error_for(call, *found)
         step = offset * spec.dtype.itemsize
         if spec.device.has_handles:
             fresh = Spec(spec.dtype, spec.device, layout, spec.byte_offset + step)
         else:
             fresh, ptr = spec.with_layout(layout), ptr + step if layout.size else 0
+        found = problem(fresh.shape, fresh.strides, spec.dtype.itemsize)
+        if found is not None:
+            raise error_for(call, *found)
         flags = None if self._flags is None else self._flags & dlpack.READ_ONLY
         view = _core.describe(ptr, fresh, flags, self._owner, self._keep, Array)
         work = work_of(self)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from interchange._terms.devices import CPU
 from interchange._terms.errors import UnsupportedDTypeError
-from interchange._terms.layout import INT64_MAX
 from interchange._terms.numpy_dtypes import numpy_dtype
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensorVersioned
@@ -59,11 +58,6 @@ def _fills_strides() -> bool:
     return bool(DLManagedTensorVersioned.from_address(address).dl_tensor.strides)
 
 
-def _fits(spec: Spec) -> bool:
-    """Whether all byte strides fit; those of axes of length 1 may be anything."""
-    return all(abs(step) <= INT64_MAX // spec.dtype.itemsize for step in spec.strides)
-
-
 def numpy_can_lend(spec: Spec) -> bool:
     """Whether NumPy's own ``__dlpack__`` says of such memory what dlpack.h asks for.
 
@@ -77,7 +71,6 @@ def numpy_can_lend(spec: Spec) -> bool:
         and spec.device is CPU
         and spec.layout.size > 0
         and (spec.shape != (1,) or spec.strides == (1,))
-        and _fits(spec)
     )
 
 
@@ -112,7 +105,7 @@ def ndarray_over(
     record = {
         "version": 3,
         "shape": spec.shape,
-        "strides": spec.layout.strides_in_bytes(size) if _fits(spec) else None,
+        "strides": spec.layout.strides_in_bytes(size),
         "typestr": str(spec.dtype.typestr) if plain else f"|V{size}",
         "data": (ptr, readonly),
     }

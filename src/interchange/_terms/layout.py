@@ -245,6 +245,38 @@ class Layout:
         """Return the strides [bytes]."""
         return tuple(step * itemsize for step in self.strides)
 
+    def fitting(self, itemsize: int) -> Layout:
+        """Return the same elements with strides that 64 bits hold in bytes, too.
+
+        Parameters
+        ----------
+        itemsize : int
+            Size of one element [bytes].
+
+        Notes
+        -----
+        A stride that leads to another element fits, where `problem` finds none.  One that leads to
+        none may be any number: along an axis of length 1, or of an array without elements.  It
+        becomes the stride of a dense axis where it does not fit, and the others stay.
+
+        Examples
+        --------
+        >>> Layout((2, 3, 1), (1, 2, 2**62)).fitting(8)
+        Layout(shape=(2, 3, 1), strides=(1, 2, 1))
+        """
+        strides = self.strides
+        most = INT64_MAX // (itemsize or 1)
+        if not strides or (max(strides) <= most and min(strides) >= -most):
+            return self
+        steps = zip(self.shape, strides, c_strides(self.shape), strict=True)
+        return Layout(
+            self.shape,
+            tuple(
+                dense if abs(step) > most and (extent == 1 or not self.size) else step
+                for extent, step, dense in steps
+            ),
+        )
+
     def permute(self, axes: Ints, call: str = "permute_dims()") -> Layout:
         """Return the layout with its axes in another order.
 

@@ -23,7 +23,7 @@ class Spec:
     device : Device
         Where the memory is.
     layout : Layout
-        Shape and strides [elements].
+        Shape and strides [elements]; strides that lead to no element are made to fit 64 bits.
     byte_offset : int, default 0
         Where elements start after the address [bytes]; not 0 only on devices whose addresses are
         handles.
@@ -32,6 +32,7 @@ class Spec:
     __slots__ = ("byte_offset", "device", "dtype", "layout", "shape", "strides")
 
     def __init__(self, dtype: DType, device: Device, layout: Layout, byte_offset: int = 0) -> None:
+        layout = layout.fitting(dtype.itemsize)
         self.dtype = dtype
         self.device = device
         self.layout = layout
