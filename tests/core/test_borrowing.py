@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import sys
 
 import numpy as np
@@ -175,7 +176,8 @@ def test_no_memory_no_reference(monkeypatch):
     array = own()
     array.__dlpack__()
     before = sys.getrefcount(BLOCK)
-    monkeypatch.setattr(_borrow.capsules, "fast_allocate", lambda _: ctypes.c_void_p(None))
+    lender = _borrow.borrow()[0]._replace(blocks=itertools.repeat(ctypes.c_void_p(None)))
+    monkeypatch.setattr(array._lend.__self__, "_legacy", tuple(lender))
 
     with pytest.raises(MemoryError):
         array.__dlpack__()

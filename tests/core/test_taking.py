@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 import weakref
@@ -302,11 +303,21 @@ def test_a_kept_capsule_is_renamed():
 # ---------------------------------------------------------------- structs in no capsule
 
 
+def exchange(claim):
+    """Return a function of an exchange table: it makes the struct that was claimed."""
+
+    def make(_, out):
+        ctypes.c_void_p.from_address(ctypes.addressof(out._obj)).value = claim.address
+        return 0
+
+    return make
+
+
 def test_a_managed_tensor_is_owned(core):
     """A struct from the exchange table is released once, when the tensor dies."""
     source = producers.host().but(generation="versioned")
     claim = producers.Claim(source.__dlpack__())
-    tensor = core.take_managed(claim.address, source, core.Tensor, CALL)
+    tensor = core.take_managed(exchange(claim), source, core.Tensor, CALL)
     before, shape = source.deleter_calls, tensor.shape
     del tensor
 
@@ -319,7 +330,7 @@ def test_a_bad_managed_tensor_is_given_back(core):
     claim = producers.Claim(source.__dlpack__())
 
     with pytest.raises(ExchangeError):
-        core.take_managed(claim.address, source, core.Tensor, CALL)
+        core.take_managed(exchange(claim), source, core.Tensor, CALL)
 
     assert source.deleter_calls == 1
 

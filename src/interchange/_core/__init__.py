@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
         become,
         describe,
         device_in,
+        give_back,
         lender,
         straight_import,
         take,
@@ -59,6 +60,7 @@ else:
     become = chosen.become
     describe = chosen.describe
     device_in = chosen.device_in
+    give_back = chosen.give_back
     lender = chosen.lender
     straight_import = chosen.straight_import
     take = chosen.take
@@ -74,6 +76,7 @@ __all__ = [
     "core_name",
     "describe",
     "device_in",
+    "give_back",
     "lender",
     "refused",
     "straight_import",

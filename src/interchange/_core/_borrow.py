@@ -12,22 +12,26 @@ from __future__ import annotations
 import ctypes
 import sys
 from functools import lru_cache
+from itertools import repeat
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interchange._terms.errors import ExchangeError
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
 from interchange.abi.memory import memory
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 class Lender(NamedTuple):
-    """The native functions for one kind of capsule."""
+    """The native functions for one kind of capsule; iterators give the same at each step."""
 
     deleter: int
-    destructor: capsules.Address
-    name: capsules.Address
-    size: ctypes.c_size_t  # of the struct [bytes]
+    destructors: Iterator[capsules.Address]
+    names: Iterator[capsules.Address]
+    blocks: Iterator[capsules.Address]  # fresh ones, each for a struct
     write: Any  # ``f(memory, address, template)``
 
 
@@ -60,9 +64,9 @@ def _lender(struct: Any, name: bytes, max_version: tuple[int, int] | None) -> Le
     size = ctypes.sizeof(struct)
     return Lender(
         managed.deleter,
-        capsules.Address(destructor),
-        _name_address(capsule),
-        ctypes.c_size_t(size),
+        repeat(capsules.Address(destructor)),
+        repeat(_name_address(capsule)),
+        map(capsules.fast_allocate, repeat(ctypes.c_size_t(size))),
         Struct(f"{size}s").pack_into,
     )
 
@@ -80,7 +84,7 @@ def _self_test(lender: Lender, struct: Any, name: bytes) -> None:
         owner = _Owner()
         before = sys.getrefcount(owner)
         managed = struct(manager_ctx=id(owner), deleter=lender.deleter)
-        capsule = make_capsule(lender, bytes(managed), owner)
+        capsule = make_capsule(lender, bytes(managed), owner, references_to(owner))
         if consumed:
             address = capsules.capsule_pointer(capsule, name)
             capsules.rename_capsule(capsule, capsules.USED_NAME[name])
@@ -90,33 +94,51 @@ def _self_test(lender: Lender, struct: Any, name: bytes) -> None:
             raise _refuse("a borrowed deleter did not give its owner back")
 
 
+def references_to(owner: object) -> Iterator[None]:
+    """Return what counts one reference to `owner` more at each step; it keeps nothing alive."""
+    return map(capsules.fast_increase_reference, repeat(capsules.Address(id(owner))))
+
+
 def make_capsule(
     lender: tuple[Any, ...],
     template: bytes,
     owner: object,
-    _cell: Any = ctypes.py_object,
-    _increase: Any = capsules.fast_increase_reference,
+    references: Iterator[None],
     _new: Any = capsules.fast_new,
     _memory: memoryview = memory,
 ) -> Any:
     """Return a capsule with a struct of its own, a copy of `template`, which owns `owner`.
 
-    `lender` is a `Lender`; `template` names `owner` as its manager_ctx.  Nothing can fail once the
-    capsule is there; what fails before leaves nothing behind.
+    `lender` is a `Lender`; `template` names `owner` as its manager_ctx; `references` are those to
+    it.  Nothing can fail once the capsule is there; what fails before leaves nothing behind.
+
+    A signal handler runs when a call has returned, before anybody has what it gave.  So calls that
+    give what must not be lost are made by iterators: the result of a step is stored before
+    anything else can happen.
     """
-    _, destructor, name, size, write = lender
-    block = capsules.fast_allocate(size)
-    address = block.value
-    if not address:
-        raise MemoryError
-    write(_memory, address, template)
-    _increase(_cell(owner))
+    _, destructors, names, blocks, write = lender
+    block: Any = None
+    referred: object = False  # None, once `owner` is referred to
     try:
-        return _new(block, name, destructor)
-    except MemoryError:
-        capsules.decrease_reference(owner)
-        capsules.free(block)
+        for block in blocks:  # noqa: B007 - used below, as the others
+            break
+        address = block.value
+        if not address:
+            raise MemoryError  # noqa: TRY301 - nothing to free
+        write(_memory, address, template)
+        for referred in references:  # noqa: B007
+            break
+        for capsule in map(  # noqa: B007
+            _new, (block,), names, destructors
+        ):
+            break
+    except BaseException:
+        if referred is None:
+            capsules.decrease_reference(owner)
+        if block is not None:
+            capsules.free(block)
         raise
+    return capsule
 
 
 @lru_cache(maxsize=1)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import struct
 import sys
 import threading
+from functools import partial
+from operator import length_hint
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from interchange._streams.ordering import note_ready
@@ -20,6 +21,7 @@ from interchange._terms.devices import CPU
 from interchange._terms.errors import (
     ConsumedCapsuleError,
     ExchangeError,
+    InterchangeError,
     NoProtocolError,
     show,
 )
@@ -32,7 +34,7 @@ from interchange.abi.dlpack import (
     DLManagedTensor,
     DLManagedTensorVersioned,
 )
-from interchange.abi.memory import memory, words
+from interchange.abi.memory import memory, pointers, words
 
 from ._loans import Loan
 from ._numpy import is_ndarray, ndarray_over, numpy_can_lend
@@ -51,7 +53,6 @@ if TYPE_CHECKING:
 
     from interchange._terms.devices import Device
     from interchange._terms.dtypes import DType
-    from interchange._terms.errors import InterchangeError
     from interchange._terms.spec import Spec
 
 T = TypeVar("T", bound="Tensor")
@@ -165,64 +166,111 @@ def become(target: Tensor, source: Tensor) -> None:
 # ---------------------------------------------------------------- consuming, by the letter
 
 
-_VERSIONED_DELETER: Final = DLManagedTensorVersioned.deleter.offset
-_LEGACY_DELETER: Final = DLManagedTensor.deleter.offset
-_read_address: Final = struct.Struct("=Q").unpack_from
-
-
 class _Lease:
     """Owns one managed tensor: calls its deleter once, when asked or when it dies.
+
+    The finaliser is a slot, and what is in it is C code, ``partial(deleter, address)``.  So no
+    signal handler comes between a lease and its deleter, a chain of any length is released without
+    Python's recursion, and nothing is looked up when globals may be gone.
 
     The collector must not see it.  It would call the finaliser of a lease in garbage before those
     of other objects there, which may still read the memory, or bring it back to life.
     """
 
-    __slots__ = ("_address", "_deleter_at")
+    __slots__ = ("__del__",)
 
-    _address: int  # 0 while nothing is owned
-    _deleter_at: int  # where the struct has its deleter [bytes]
+    __del__: Callable[[], object]  # unset, or `_nothing`, while nothing is owned
 
-    def __del__(
-        self,
-        _read: Any = _read_address,  # defaults, since globals may be gone
-        _memory: Any = memory,
-        _find: Any = capsules.deleters.get,
-        _learn: Any = capsules.deleter_at,
-    ) -> None:
-        address = self._address
-        if address:
-            self._address = 0
-            (deleter,) = _read(_memory, address + self._deleter_at)
-            if deleter:  # NULL means that there is nothing to release: DLP-LIFE-5
-                (_find(deleter) or _learn(deleter))(address)
 
-    release = __del__
+_nothing: Final = int
+"""A finaliser in C that does nothing."""
 
 
 def _empty_lease(
-    deleter_at: int,
-    _cell: Any = ctypes.py_object,
-    _hide: Any = capsules.fast_hide_from_collector,
-) -> _Lease:
-    """Return a lease that owns nothing yet, so that an address can be put in without a call."""
+    _cell: Any = ctypes.py_object, _hide: Any = capsules.fast_hide_from_collector
+) -> tuple[_Lease, Any]:
+    """Return a lease that owns nothing yet, and a cell to be used again."""
     lease = _new_object(_Lease)
-    lease._address = 0
-    lease._deleter_at = deleter_at
-    _hide(_cell(lease))
-    return lease
+    lease.__del__ = _nothing
+    cell = _cell(lease)
+    _hide(cell)
+    return lease, cell
 
 
-# A capsule is claimed by three calls: take its pointer, or fail; mark it used; clear its destructor
-# (DLP-CAP-5).  `map` makes them from within C, where no other thread can come between, no signal
-# handler, and no library that claims in C itself.
+def _give_back(lease: _Lease) -> None:
+    """Call the deleter now, whoever else refers to the lease."""
+    lease.__del__, release = _nothing, lease.__del__
+    release()
+
+
+# A signal handler runs when a call has returned, before anybody has what it gave.  So a call that
+# gives what must not be lost is made by an iterator, and its result unpacked: it is stored before
+# anything else can happen.  Other threads do not come between either, nor does a library that
+# claims in C itself.  From there to the lease that owns it, and where it fails, to the deleter,
+# nothing is called but what is tried: a subscript is no call.
+_call_function: Final = type(capsules.fast_pointer).__call__
 _CLAIM: Final = (
-    capsules.fast_pointer,
+    capsules.fast_pointer,  # or fail: somebody else was first
     capsules.fast_rename,
     capsules.fast_set_destructor,
 )
-_VERSIONED_CLAIM: Final = (capsules.VERSIONED, capsules.USED_VERSIONED, None)
-_LEGACY_CLAIM: Final = (capsules.LEGACY, capsules.USED_LEGACY, None)
-_call_function: Final = type(capsules.fast_pointer).__call__
+"""How a capsule is claimed: take its pointer, mark it used, clear its destructor (DLP-CAP-5)."""
+
+_Generation = tuple[int, tuple[Any, ...]]
+"""Where a struct has its deleter [bytes], and the second arguments of `_CLAIM`."""
+_VERSIONED_DELETER: Final = DLManagedTensorVersioned.deleter.offset
+_VERSIONED_CLAIM: Final[_Generation] = (
+    _VERSIONED_DELETER,
+    (capsules.VERSIONED, capsules.USED_VERSIONED, None),
+)
+_LEGACY_CLAIM: Final[_Generation] = (
+    DLManagedTensor.deleter.offset,
+    (capsules.LEGACY, capsules.USED_LEGACY, None),
+)
+
+
+class _Deleters(dict[int, Any]):
+    """The deleters met so far, by address; another one is made, in C, but not kept."""
+
+    __missing__ = capsules.Deleter
+
+
+_deleters: Final = _Deleters()
+_MOST_DELETERS: Final = 1024  # some producers make one per array
+
+
+def _keep_deleter(address: int) -> None:
+    """Remember a deleter, which is faster than to make it again."""
+    if len(_deleters) >= _MOST_DELETERS:
+        _deleters.clear()
+    _deleters[address] = capsules.Deleter(address)
+
+
+def _claim(lease: _Lease, cell: Any, generation: _Generation) -> int:
+    """Let a lease own the struct of an unused capsule, and return its address.
+
+    Raises
+    ------
+    ValueError
+        The capsule in the cell has another name.
+    """
+    at, names = generation
+    address: int = 0
+    steps = iter(_CLAIM)
+    try:
+        address, _, _ = map(_call_function, steps, (cell, cell, cell), names)
+        deleter = pointers[address + at >> 3]
+        if deleter:  # NULL means that there is nothing to release: DLP-LIFE-5
+            lease.__del__ = partial(_deleters[deleter], address)
+    except BaseException:
+        if not address and not length_hint(steps):  # there was no memory for the last step
+            address = capsules.fast_pointer(cell, names[1])
+        if address and lease.__del__ is _nothing and pointers[address + at >> 3]:
+            _deleters[pointers[address + at >> 3]](address)
+        raise
+    if deleter not in _deleters:
+        _keep_deleter(deleter)
+    return address
 
 
 def take(
@@ -234,31 +282,30 @@ def take(
     _hide: Any = capsules.fast_hide_from_collector,
 ) -> T:
     """Consume any capsule by the letter: claim, rename, clear the destructor, own."""
-    lease = _new_object(_Lease)  # as `_empty_lease`, and its cell is used again
-    lease._address = 0
-    lease._deleter_at = _VERSIONED_DELETER
+    lease = _new_object(_Lease)  # as `_empty_lease`
+    lease.__del__ = _nothing
     cell = _cell(lease)
     _hide(cell)
     cell.value = capsule
     try:
-        lease._address, _, _ = map(_call_function, _CLAIM, (cell, cell, cell), _VERSIONED_CLAIM)
+        address = _claim(lease, cell, _VERSIONED_CLAIM)
     except ValueError:
         return _take_legacy(capsule, source, cls, call)
-    return _own(lease, source, cls, call)
+    return _own(lease, address, source, cls, call)
 
 
 def _take_legacy(capsule: Any, source: object, cls: type[T], call: str) -> T:
     """Consume a capsule that is not versioned, or say why it cannot be."""
-    cell = ctypes.py_object(capsule)
-    lease = _empty_lease(_LEGACY_DELETER)
+    lease, cell = _empty_lease()
+    cell.value = capsule
     try:
-        lease._address, _, _ = map(_call_function, _CLAIM, (cell, cell, cell), _LEGACY_CLAIM)
+        address = _claim(lease, cell, _LEGACY_CLAIM)
     except ValueError:
         raise _refuse_capsule(capsule, call) from None
     try:
-        ptr, spec = read_legacy(unpack_legacy(memory, lease._address), call)
-    except BaseException:
-        lease.release()
+        ptr, spec = read_legacy(unpack_legacy(memory, address), call)
+    except InterchangeError:
+        _give_back(lease)
         raise
     return describe(ptr, spec, None, source, lease, cls)
 
@@ -311,22 +358,47 @@ def device_in(capsule: Any) -> int | None:
     return None
 
 
-def take_managed(address: int, source: object, cls: type[T], call: str) -> T:
-    """Own a ``DLManagedTensorVersioned`` that is in no capsule."""
-    lease = _empty_lease(_VERSIONED_DELETER)
-    lease._address = address
-    return _own(lease, source, cls, call)
+def take_managed(
+    make: Any,
+    source: object,
+    cls: type[T],
+    call: str,
+    _pointer: Any = ctypes.c_void_p,
+    _reference: Any = ctypes.byref,
+) -> T | None:
+    """Own the struct that a function of an exchange table makes, None where it makes none."""
+    lease, _ = _empty_lease()
+    out = _pointer()
+    made = map(make, (source,), (_reference(out),))
+    try:
+        try:
+            (failed,) = made
+        except Exception:  # noqa: BLE001 - whatever a library raises
+            return None
+        address = out.value
+        if failed or not address:
+            return None
+        deleter = pointers[address + _VERSIONED_DELETER >> 3]
+        if deleter:
+            lease.__del__ = partial(_deleters[deleter], address)
+    except BaseException:  # as in `_claim`
+        address = out.value
+        if address and lease.__del__ is _nothing and pointers[address + _VERSIONED_DELETER >> 3]:
+            _deleters[pointers[address + _VERSIONED_DELETER >> 3]](address)
+        raise
+    if deleter not in _deleters:
+        _keep_deleter(deleter)
+    return _own(lease, address, source, cls, call)
 
 
-def _own(lease: _Lease, source: object, cls: type[T], call: str) -> T:
+def _own(lease: _Lease, address: int, source: object, cls: type[T], call: str) -> T:
     """Return the tensor of a versioned struct, or give it back and refuse."""
-    address = lease._address
     try:
         if words[address >> 2] != DLPACK_MAJOR_VERSION:
-            raise foreign_major(address, call)  # noqa: TRY301 - given back below
+            raise foreign_major(address, call)
         ptr, spec, flags = read_versioned(unpack_versioned(memory, address), call)
-    except BaseException:
-        lease.release()
+    except InterchangeError:
+        _give_back(lease)
         raise
     self = _new_object(cls)
     self._ptr = ptr
@@ -354,12 +426,27 @@ def take_fresh(capsule: Any, source: object, cls: type[T], call: str) -> T:
         return take(capsule, source, cls, call)
     try:
         if words[address >> 2] != DLPACK_MAJOR_VERSION:
-            raise foreign_major(address, call)  # noqa: TRY301 - given back below
+            raise foreign_major(address, call)
         ptr, spec, flags = read_versioned(unpack_versioned(memory, address), call)
-    except BaseException:
-        del cell, capsule  # given back before anybody can hold the traceback
+    except InterchangeError:
+        _give_back_capsule(cell)
         raise
     return describe(ptr, spec, flags, source, cell, cls)
+
+
+def _give_back_capsule(cell: Any) -> None:
+    """Release what is in a versioned capsule of ours; a debugger may still refer to it."""
+    lease, _ = _empty_lease()
+    _claim(lease, cell, _VERSIONED_CLAIM)
+    _give_back(lease)
+
+
+def give_back(tensor: Tensor) -> None:
+    """Release the memory of a fresh import that nobody has seen, whoever refers to the tensor."""
+    if isinstance(tensor._keep, _Lease):
+        _give_back(tensor._keep)
+    else:
+        _give_back_capsule(tensor._keep)
 
 
 def _references() -> int:

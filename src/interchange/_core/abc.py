@@ -70,8 +70,17 @@ class Core(Protocol):
     def device_in(self, capsule: Any) -> int | None:
         """Return the device type that a capsule says, without consuming it."""
 
-    def take_managed(self, address: int, source: object, cls: type[T], call: str) -> T:
-        """Own a ``DLManagedTensorVersioned`` that is in no capsule."""
+    def take_managed(
+        self, make: Callable[..., int], source: object, cls: type[T], call: str
+    ) -> T | None:
+        """Own the ``DLManagedTensorVersioned`` that ``make(source, out)`` makes, in no capsule.
+
+        `make` is ``managed_tensor_from_py_object_no_sync`` of an exchange table.  None where it
+        fails.
+        """
+
+    def give_back(self, tensor: Any) -> None:
+        """Release the memory of a fresh import that nobody has seen, whoever refers to it."""
 
     def describe(
         self,

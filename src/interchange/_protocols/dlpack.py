@@ -124,14 +124,10 @@ def import_(
     wanted = _keywords(source, device, stream, copy, habit, call)
     capsule, sent = _ask(x, habit, wanted, source)
     alone = habit.native_release and sys.getrefcount(capsule) == _core.ALONE
-    try:
-        tensor = (_core.take_fresh if alone else _core.take)(capsule, x, cls, call)
-    except BaseException:
-        del capsule  # given back before anybody can hold the traceback
-        raise
+    tensor = (_core.take_fresh if alone else _core.take)(capsule, x, cls, call)
     elsewhere = _tell_device(tensor._spec.device, source, device)
     if elsewhere is not None:
-        del tensor, capsule  # given back before anybody can hold the traceback
+        _core.give_back(tensor)  # before anybody can hold the traceback
         raise UnsupportedDeviceError(call, elsewhere, "DLP-DEV-3")
     if habit.is_immutable and not (tensor._flags or 0) & IS_COPIED:
         tensor._flags = (tensor._flags or 0) | READ_ONLY
@@ -237,12 +233,12 @@ def _through_table(x: Any, habit: Habit, cls: type[T], call: str) -> T | None:
     """
     if habit.table is None or not EXCHANGE_GUARDS[habit.library](x):
         return None
-    try:
-        address = habit.table.managed_from(x)
-    except Exception:  # noqa: BLE001 - __dlpack__ will say it in the standard's words
+    make = habit.table.make_managed
+    found = _core.take_managed(make, x, cls, call) if make else None
+    if found is not None and found._spec.device.type in STREAM_RULES:
+        _core.give_back(found)
         return None
-    found = _core.take_managed(address, x, cls, call)
-    return None if found._spec.device.type in STREAM_RULES else found
+    return found  # None where it fails: __dlpack__ will say it in the standard's words
 
 
 # ---------------------------------------------------------------- what came

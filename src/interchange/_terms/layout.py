@@ -64,14 +64,15 @@ def problem(shape: Ints, strides: Ints | None, itemsize: int) -> tuple[str, str]
     """
     if len(shape) > MOST_AXES:
         return f"ndim is {len(shape)}", "DLP-SHAPE-1"
-    if any(extent < 0 for extent in shape):
+    if shape and min(shape) < 0:
         return f"shape {shape} has a negative extent", "DLP-SHAPE-3"
     # Extents of 0 do not excuse the others: consumers multiply in any order.
-    if prod(extent or 1 for extent in shape) * itemsize > INT64_MAX:
+    size = prod(extent or 1 for extent in shape) if 0 in shape else prod(shape)
+    if size * itemsize > INT64_MAX:
         return f"shape {shape} of {itemsize}-byte elements is too large", "DLP-SHAPE-4"
     if strides is None:
         return None
-    if any(not -INT64_MAX - 1 <= step <= INT64_MAX for step in strides):
+    if strides and (max(strides) > INT64_MAX or min(strides) < -INT64_MAX - 1):
         return f"strides {strides} do not fit", "DLP-STRIDES-2"
     low, high = byte_bounds(shape, strides, itemsize)
     if low < -INT64_MAX or high > INT64_MAX:

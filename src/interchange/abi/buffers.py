@@ -49,7 +49,9 @@ def buffer_address(view: memoryview) -> int:
     True
     """
     struct = Py_buffer()
-    _get_buffer(view, ctypes.byref(struct), _FULL_READ_ONLY)
-    address = struct.buf or 0
-    _release_buffer(ctypes.byref(struct))
-    return address
+    reference = ctypes.byref(struct)
+    try:  # an interrupt comes when the call has returned: within
+        _get_buffer(view, reference, _FULL_READ_ONLY)
+        return struct.buf or 0
+    finally:
+        _release_buffer(reference)  # nothing, where there is nothing

@@ -93,7 +93,7 @@ fast_allocate: Final = Prototype(Address)(("PyMem_Malloc", _python))
 fast_hide_from_collector: Final = Prototype(None)(("PyObject_GC_UnTrack", _python))
 """``f(py_object)``: the garbage collector no longer sees the object, which must be in no cycle."""
 fast_increase_reference: Final = Prototype(None)(("Py_IncRef", _python))
-"""``f(py_object)``."""
+"""``f(py_object)``, or of an Address of an object."""
 
 Deleter: Final = Prototype(None, ctypes.c_void_p)
 """Prototype of a deleter, called with the GIL held."""

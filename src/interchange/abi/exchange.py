@@ -18,7 +18,7 @@ ATTRIBUTES: Final = ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
 _LAST_ADDRESS: Final = 2 ** (8 * ctypes.sizeof(ctypes.c_void_p)) - 1
 _MOST_MAJORS: Final = 16  # a chain of older tables ends, even where a producer made it a ring
 
-_FromPyObject = capsules.Prototype(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))
+_FromPyObject = capsules.Prototype(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
 _ToPyObject = capsules.Prototype(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.py_object))
 _DLTensorFromPyObject = capsules.Prototype(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))
 _CurrentWorkStream = capsules.Prototype(
@@ -35,13 +35,19 @@ class ExchangeTable:
         Address of a ``DLPackExchangeAPI`` of major version 1, alive for the whole process.
     """
 
-    __slots__ = ("_current", "_managed_from", "_managed_to", "_tensor_from", "address", "version")
+    __slots__ = ("_current", "_managed_to", "_tensor_from", "address", "make_managed", "version")
+
+    make_managed: Any
+    """``f(x, byref(pointer))`` -> 0, and the pointer is to a struct for `x` that nobody owns yet.
+
+    Any other result, or an exception, is a failure.  False where the table has none.
+    """
 
     def __init__(self, address: int) -> None:
         table = DLPackExchangeAPI.from_address(address)
         self.address = address
         self.version = (table.header.version.major, table.header.version.minor)
-        self._managed_from = _FromPyObject(table.managed_tensor_from_py_object_no_sync or 0)
+        self.make_managed = _FromPyObject(table.managed_tensor_from_py_object_no_sync or 0)
         self._managed_to = _ToPyObject(table.managed_tensor_to_py_object_no_sync or 0)
         self._current = _CurrentWorkStream(table.current_work_stream or 0)
         tensor_from = table.dltensor_from_py_object_no_sync
@@ -61,12 +67,12 @@ class ExchangeTable:
         """Return the address of an owned ``DLManagedTensorVersioned`` for `x`.
 
         The caller owns it and calls its deleter once.  `x` must have exactly the type that
-        carries the table.
+        carries the table.  What an interrupt takes away between the call and its result is lost.
         """
-        if not self._has(self._managed_from):
+        if not self._has(self.make_managed):
             raise BufferError("the exchange table has no managed_tensor_from_py_object_no_sync")
         out = ctypes.c_void_p()
-        if self._managed_from(x, ctypes.byref(out)) or not out.value:
+        if self.make_managed(x, ctypes.byref(out)) or not out.value:
             raise BufferError("the exchange table failed without setting an error")
         return out.value
 

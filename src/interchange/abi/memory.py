@@ -15,3 +15,5 @@ memory: Final = memoryview((ctypes.c_char * (sys.maxsize & ~7)).from_address(0))
 """``unpack_from(memory, address)`` reads, ``pack_into(memory, address, ...)`` writes."""
 words: Final = memory.cast("I")
 """``words[address >> 2]`` is the 32-bit word there: the major version of a versioned struct."""
+pointers: Final = memory.cast("Q")
+"""``pointers[address >> 3]`` is the pointer there, which as in C lies at a multiple of 8."""
