@@ -33,8 +33,21 @@ GROUP: Final = "interchange.backends"
 """Entry points by which other packages bring backends."""
 _CALL: Final = "set_backend()"
 
-_said: Final[dict[DLDeviceType, Callable[[Device], Any]]] = {}
-_chosen: Final[dict[Device, Backend]] = {}
+
+class _Choice:
+    """Who computes on devices of a type: what somebody said of it, and who was chosen since.
+
+    A choice that is made while somebody says otherwise is thrown away with what was said before.
+    """
+
+    __slots__ = ("backends", "make")
+
+    def __init__(self, make: Callable[[Device], Any] | None) -> None:
+        self.make = make  # None where the choice is free
+        self.backends: dict[Device, Backend] = {}
+
+
+_choices: Final[dict[DLDeviceType, _Choice]] = {}
 
 
 def set_backend(device: Any, backend: str | Callable[[Device], Any] | None, /) -> None:
@@ -69,18 +82,11 @@ def set_backend(device: Any, backend: str | Callable[[Device], Any] | None, /) -
     >>> ix.set_backend("cuda", None)
     """
     kind = Device.of(device, _CALL).type
-    if backend is None:
-        _said.pop(kind, None)
-    elif isinstance(backend, str):
-        _said[kind] = _named(backend, _CALL)
-    elif callable(backend):
-        _said[kind] = backend
-    else:
+    make = _named(backend, _CALL) if isinstance(backend, str) else backend
+    if make is not None and not callable(make):
         what = f"backend={show(backend)}"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "pass a name, a function or None")
-    for known in tuple(_chosen):  # other threads may choose meanwhile
-        if known.type is kind:
-            _chosen.pop(known, None)
+    _choices[kind] = _Choice(make)
 
 
 def backend_of(device: Device, call: str) -> Backend:
@@ -92,9 +98,10 @@ def backend_of(device: Device, call: str) -> Backend:
         There is none (IX-XP-3).
     """
     home = CPU if device.is_host_accessible else device
-    found = _chosen.get(home)
-    if found is None:
-        found = _chosen[home] = _choose(home, call)
+    choice = _choices.get(home.type) or _choices.setdefault(home.type, _Choice(None))
+    found = choice.backends.get(home)
+    if found is None:  # two threads may make one each, and take the same
+        found = choice.backends.setdefault(home, _choose(home, choice.make, call))
     return found
 
 
@@ -108,8 +115,9 @@ def who_computes(kind: DLDeviceType) -> tuple[str, ...]:
     >>> who_computes(DLDeviceType.kDLCPU)
     ('numpy',)
     """
-    if kind in _said:
-        return (getattr(_said[kind], "__module__", "?").rpartition(".")[2],)
+    said = _said_of(kind)
+    if said is not None:
+        return (getattr(said, "__module__", "?").rpartition(".")[2],)
     name = os.environ.get(_variable(kind))
     if name:
         return (name,)
@@ -125,12 +133,20 @@ def _variable(kind: DLDeviceType) -> str:
 
 def backends_in_use() -> tuple[Backend, ...]:
     """Return the backends that were chosen so far, one for each device."""
-    return tuple(_chosen.values())
+    return tuple(
+        one for choice in tuple(_choices.values()) for one in tuple(choice.backends.values())
+    )
 
 
-def _choose(device: Device, call: str) -> Backend:
+def _said_of(kind: DLDeviceType) -> Callable[[Device], Any] | None:
+    """Return what makes the backends of devices of a type, where somebody said so."""
+    choice = _choices.get(kind)
+    return None if choice is None else choice.make
+
+
+def _choose(device: Device, said: Callable[[Device], Any] | None, call: str) -> Backend:
     """Return a fresh backend for a device."""
-    for make, is_named in _candidates(device.type, call):
+    for make, is_named in _candidates(device.type, said, call):
         try:
             found = make(device)
         except (LookupError, ImportError) as error:
@@ -148,9 +164,10 @@ def _choose(device: Device, call: str) -> Backend:
     raise BackendUnavailableError(call, what, "IX-XP-3", way_out)
 
 
-def _candidates(kind: DLDeviceType, call: str) -> Iterator[tuple[Callable[[Device], Any], bool]]:
+def _candidates(
+    kind: DLDeviceType, said: Callable[[Device], Any] | None, call: str
+) -> Iterator[tuple[Callable[[Device], Any], bool]]:
     """Yield what may make a backend, and whether somebody named it: then there is no other."""
-    said = _said.get(kind)
     if said is not None:
         yield said, True
         return

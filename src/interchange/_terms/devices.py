@@ -6,12 +6,15 @@ Source: dlpack.h, ``DLDeviceType``.
 from __future__ import annotations
 
 import re
-from typing import Any, Final, TypeGuard
-from weakref import WeakValueDictionary
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from interchange.abi.dlpack import DLDeviceType
 
 from .errors import ArgumentError, UnsupportedDeviceError, show
+from .interning import find, intern
+
+if TYPE_CHECKING:
+    from weakref import KeyedRef
 
 NAMES: Final = {
     DLDeviceType.kDLCPU: "cpu",
@@ -81,7 +84,7 @@ class Device:
 
     __slots__ = ("__weakref__", "_id", "_text", "_type")
 
-    _known: Final[WeakValueDictionary[tuple[int, int], Device]] = WeakValueDictionary()
+    _known: Final[dict[Any, KeyedRef[Any, Device]]] = {}
     _id: int
     _text: str
     _type: DLDeviceType
@@ -92,7 +95,7 @@ class Device:
         if not (is_index(type) and is_index(id)):
             what = f"device ({show(type)}, {show(id)}) is no pair of ints"
             raise ArgumentError("Device()", what, "IX-ARGUMENT-1")
-        found = cls._known.get((type, id))
+        found = find(cls._known, (type, id))
         if found is not None:
             return found
         if type not in NAMES or not 0 <= id < 2**31:
@@ -103,7 +106,7 @@ class Device:
         self._id = int(id)
         name = NAMES[self._type]
         self._text = name if self._type in _WITHOUT_ORDINAL and id == 0 else f"{name}:{self._id}"
-        return cls._known.setdefault((int(type), self._id), self)
+        return intern(cls._known, (int(type), self._id), self)
 
     @classmethod
     def of(cls, value: object, call: str = "Device.of()") -> Device:

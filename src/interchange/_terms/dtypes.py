@@ -9,8 +9,7 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
-from typing import Any, Final, NamedTuple
-from weakref import WeakValueDictionary
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange.abi.cai import TypeStr, parse_typestr
 from interchange.abi.dlpack import DLDataTypeCode as Code
@@ -18,7 +17,11 @@ from interchange.abi.rules import BrokenRule
 
 from .devices import is_index
 from .errors import ArgumentError, UnsupportedDTypeError, refuse_record, show
+from .interning import find, intern
 from .numpy_dtypes import numpy_dtype
+
+if TYPE_CHECKING:
+    from weakref import KeyedRef
 
 NATIVE: Final = "<" if sys.byteorder == "little" else ">"
 
@@ -128,7 +131,7 @@ class DType:
 
     __slots__ = ("__weakref__", "bits", "code", "is_packed", "itemsize", "lanes", "name", "padded")
 
-    _known: Final[WeakValueDictionary[tuple[int, int, int, bool], DType]] = WeakValueDictionary()
+    _known: Final[dict[Any, KeyedRef[Any, DType]]] = {}
     code: Code
     """What the bits mean, as dlpack.h says it."""
     bits: int
@@ -149,7 +152,7 @@ class DType:
             what = f"dtype ({show(code)}, {show(bits)}, {show(lanes)}) is no triple of ints"
             raise ArgumentError("DType()", what, "IX-ARGUMENT-1")
         padded = padded and bits % 8 != 0
-        found = cls._known.get((code, bits, lanes, padded))
+        found = find(cls._known, (code, bits, lanes, padded))
         if found is not None:
             return found
         cls._check(code, bits, lanes)
@@ -161,7 +164,7 @@ class DType:
         self.name = _FAMILIES[self.code].name.format(bits)
         self.name += f"x{lanes}" if lanes > 1 else ""
         self.name += "_padded" if padded else ""
-        return cls._known.setdefault((int(code), self.bits, self.lanes, padded), self)
+        return intern(cls._known, (int(code), self.bits, self.lanes, padded), self)
 
     @staticmethod
     def _check(code: int, bits: int, lanes: int) -> None:

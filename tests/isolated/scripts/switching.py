@@ -1,0 +1,114 @@
+"""Two uses of one thing, with a change of threads at each bytecode of ours.
+
+A trace function counts the bytecodes of one thread, and at one of them lets another do its part:
+all of it, or up to one of its own bytecodes, where the first goes on.  So what takes chance and
+many rounds elsewhere happens here in every order that matters, and the same in each run.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+import sys
+import threading
+import weakref
+from pathlib import Path
+
+import interchange
+
+OURS = (str(Path(interchange.__file__).parent), weakref.__file__)
+PATIENCE = 20.0  # [seconds]; what takes longer waits for the other
+PARTS = 2  # of the second use, tried at each bytecode of the first
+
+
+class _Counter:
+    """Counts the bytecodes of ours that a thread executes, and does something at one of them."""
+
+    def __init__(self, at, act):
+        self.count = 0
+        self._at = at
+        self._act = act
+
+    def __call__(self, frame, event, _):
+        if not frame.f_code.co_filename.startswith(OURS):
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            self.count += 1
+            if self.count == self._at:
+                self._act()
+        return self
+
+    def run(self, act):
+        """Return what `act` returns, or the error that it raised."""
+        sys.settrace(self)
+        try:
+            return act()
+        except BaseException as error:  # noqa: BLE001 - told by whoever looks at the outcome
+            return error
+        finally:
+            sys.settrace(None)
+
+
+def _one(first, second, at, part):
+    """Return both outcomes, and how many bytecodes each part had."""
+    outcomes = [None, None]
+    handed_back, go_on = threading.Event(), threading.Event()
+
+    def pause():
+        handed_back.set()
+        go_on.wait(PATIENCE)
+
+    other = _Counter(part, pause)
+
+    def work():
+        outcomes[1] = other.run(second)
+        handed_back.set()
+
+    thread = threading.Thread(target=work, daemon=True)
+
+    def hand_over():
+        thread.start()
+        if not handed_back.wait(PATIENCE):
+            raise TimeoutError("the second waits for the first")
+
+    own = _Counter(at, hand_over)
+    outcomes[0] = own.run(first)
+    go_on.set()
+    if thread.ident is None:  # the first was done before
+        thread.start()
+    thread.join(PATIENCE)
+    if thread.is_alive():
+        raise TimeoutError("the second waits for ever")
+    return outcomes, own.count, other.count
+
+
+def try_all(make, first, second, judge, *, seed=0):
+    """Let `second` come between every two bytecodes of `first`; return how often, and complaints.
+
+    Parameters
+    ----------
+    make : callable
+        Returns what both are given, fresh.
+    first, second : callable
+        Given that, from two threads.
+    judge : callable
+        ``judge(thing, outcome, outcome)`` returns None, or what is wrong.
+    seed : int
+        Chooses the bytecodes at which the second hands back.
+    """
+    chance = random.Random(seed)  # noqa: S311 - no secret
+    wrong, at, length = {}, 0, 1
+    longest = 1
+    while at <= length:
+        at += 1
+        parts = [0, *(chance.randint(1, longest) for _ in range(PARTS))]
+        for part in parts:
+            thing = make()
+            both = (functools.partial(act, thing) for act in (first, second))
+            outcomes, length, other = _one(*both, at, part)
+            longest = max(longest, other)
+            found = judge(thing, *outcomes)
+            if found is not None:
+                wrong.setdefault(str(found), (at, part))
+    return length, wrong

@@ -1,0 +1,34 @@
+"""Equal devices and equal element types are one object, whoever meets them when."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.isolated
+
+WAYS = ["device", "device by name", "device of a pickle"]
+WAYS += ["dtype", "dtype by name", "dtype of a pickle"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_two_threads_that_meet_one_first_get_one_object(run_isolated, way):
+    """Wherever the threads change: ``is`` decides, and a twin would be refused for ever."""
+    assert run_isolated("interning.py", "met", way).strip() == "True {}"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_one_that_is_let_go_of_and_asked_for_is_one_object(run_isolated, way):
+    """What is forgotten is what died, and not what took its place meanwhile."""
+    assert run_isolated("interning.py", "let_go", way).strip() == "True {}"
+
+
+@pytest.mark.parametrize("way", ["device", "dtype"])
+def test_many_threads_get_one_object(run_isolated, way):
+    """However often they change, and wherever."""
+    assert run_isolated("interning.py", "many", way).strip() == "True {}"
+
+
+@pytest.mark.parametrize("way", ["device", "dtype"])
+def test_one_that_a_finaliser_revives_has_no_twin(run_isolated, way):
+    """The collector clears weak references to garbage before a finaliser brings it back."""
+    assert run_isolated("interning.py", "garbage", way).strip() == "True {}"
