@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from interchange._terms.devices import Device
     from interchange._terms.layout import Layout
 
+    from .halves import Half
+
 _TWO_AXES = 2
 
 
@@ -70,10 +72,9 @@ class Array(Elements, Operators, Protocols):
     [99, 98, 97]
     """
 
-    __slots__ = ("_backend", "_native")
+    __slots__ = ("_library",)
 
-    _backend: Any  # who computes; unset until somebody does
-    _native: Any  # likewise, its array over the same memory
+    _library: Half  # unset until somebody computes
 
     __array_priority__ = 1000  # NumPy's arrays leave operators with an Array to it
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._terms.devices import CPU
 from interchange._terms.errors import ArgumentError, MixedDevicesError, show
 
-from .halves import library_of, native_of, view_by
+from .halves import computing_with, library_of, view_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,7 +55,9 @@ def operand(x: Any, backend: Backend, cls: type[Any], call: str) -> Any:
     """
     if type(x) is cls:
         if library_of(x) is backend:
-            return native_of(x)
+            found, native = computing_with(x)
+            if found is backend:  # and not another that a thread named meanwhile
+                return native
         there = CPU if x.device.is_host_accessible else x.device
         if there is backend.device:
             return view_by(x, backend)

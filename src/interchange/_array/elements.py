@@ -11,7 +11,7 @@ from typing import Any
 from interchange._protocols import host
 from interchange._terms.errors import ArgumentError, ViewError
 
-from .halves import native_or_none
+from .halves import computing_with
 
 INTEGERS = frozenset({"signed integer", "unsigned integer"})
 
@@ -79,9 +79,9 @@ class Elements:
 
 def on_host(array: Any, call: str) -> Any:
     """Return an ndarray of the elements: shared, or copied by the library that computes there."""
-    native = native_or_none(array)
-    if native is not None and not array.device.is_host_accessible:
-        return array._backend.to_host(native)
+    if not array.device.is_host_accessible and hasattr(array, "_library"):
+        backend, native = computing_with(array)
+        return backend.to_host(native)
     return host.as_ndarray(array, call)
 
 

@@ -1,7 +1,11 @@
 """The two halves of an Array: what describes memory, and the array of the library that computes.
 
-Source: interchange.  Each half is made from the other when it is first needed, and then kept: an
-exchange needs no library, and a chain of computations describes nothing in between.
+Source: interchange; CPython, the collector of cyclic garbage.  Each half is made from the other when
+it is first needed: an exchange needs no library, and a chain of computations describes nothing in
+between.  A half is one attribute, set once it is whole, since other threads look at it.
+
+The collector sees through no library's array.  So an Array keeps none over memory whose owner may
+refer back to it, which would be a cycle for ever: it is made anew for each use.
 """
 
 from __future__ import annotations
@@ -9,9 +13,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
+from interchange._core._cycles import may_refer_back
 from interchange._backends.choosing import backend_of
 from interchange._backends.names import FRESH, SPREADING, VIEWS
 from interchange._protocols.dlpack import READ_ONLY
+from interchange._streams.work import work_of
 from interchange._terms.errors import CopyNeededError
 
 if TYPE_CHECKING:
@@ -21,6 +27,10 @@ if TYPE_CHECKING:
     from .array import Array
 
 T = TypeVar("T", bound="Array")
+
+Half = tuple["Backend", Any, Any]
+"""Who computes; its array over the memory; and what makes that anew where it is None, if anything.
+"""
 
 _CALL: Final = "Array"
 _new_object: Final = object.__new__
@@ -42,25 +52,19 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: Array | None = None)
     """
     self = _new_object(cls)
     native = native if type(native) is backend.plain_type else backend.as_native(native)
-    self._native = self._owner = self._keep = native
-    self._backend = backend
+    self._library = (backend, native, None)
+    self._owner = self._keep = native
     self._known = self._fields = None
     if backend.keeps_readonly:
         unknown = like is not None and like._flags is None  # nobody could say, of either
         self._flags = 0 if native.flags.writeable else None if unknown else READ_ONLY
     elif not backend.is_mutable:
         self._flags = READ_ONLY
-    elif like is None or like.readonly is False or not _shares(native, like, backend):
+    elif like is None or like.readonly is False or not backend.may_share(native, native_of(like)):
         self._flags = 0
     else:
         self._flags = like._flags
     return self
-
-
-def _shares(native: Any, like: Array, backend: Backend) -> bool:
-    """Whether a result may share the memory of an Array that it was made of."""
-    source = native_or_none(like)
-    return source is None or backend.may_share(native, source)
 
 
 def finish(name: str, result: Any, backend: Backend, like: Array) -> Array:
@@ -79,7 +83,7 @@ def finish(name: str, result: Any, backend: Backend, like: Array) -> Array:
     """
     cls = type(like)
     if name in VIEWS:
-        found = wrap(result, backend, cls, like)
+        found = _owned(wrap(result, backend, cls, like), like)
         if name in SPREADING and not found.readonly and found._spec.layout.may_overlap:
             found._flags = READ_ONLY
         return found
@@ -90,47 +94,95 @@ def finish(name: str, result: Any, backend: Backend, like: Array) -> Array:
     return wrap(result, backend, cls)
 
 
-def describe(array: Array) -> Spec:
-    """Fill in what describes the memory of a result."""
-    backend, said = array._backend, array._flags
-    found = backend.describe(array._native, type(array))
-    _core.become(array, found)
-    if said is None or found._flags is None:
-        array._flags = None if not (said or found._flags) else READ_ONLY
+def _owned(found: Array, like: Array) -> Array:
+    """Return a result that the collector sees the owner of, where it is a view and may have to."""
+    if not may_refer_back(like._keep):
+        return found
+    spec = found._spec
+    if not spec.layout.size:
+        keep = None
+    elif like._spec.has_element_at(found.ptr - like.ptr):  # no fresh memory is where that is
+        keep = like._keep
     else:
-        array._flags = said | found._flags
+        return found
+    view = _core.describe(found.ptr, spec, found._flags, like._owner, keep, type(found))
+    work = work_of(found)
+    if work is not None:
+        view._work = work
+    return view
+
+
+def describe(array: Array) -> Spec:
+    """Fill in what describes the memory of a result; several threads fill in the same."""
+    backend, native, _ = array._library
+    said = array._flags
+    found = backend.describe(native, type(array))
+    if said is None or found._flags is None:
+        flags = None if not (said or found._flags) else READ_ONLY
+    else:
+        flags = said | found._flags
+    _core.become(array, found, flags)
     return array._spec
 
 
 def library_of(array: Any) -> Backend:
-    """Return who computes with an Array, chosen now if nobody did before."""
-    found: Backend | None = getattr(array, "_backend", None)
-    if found is None:
-        found = array._backend = backend_of(array.device, _CALL)
-    return found
+    """Return who computes with an Array: who did before, if somebody did."""
+    found: Half | None = getattr(array, "_library", None)
+    return backend_of(array.device, _CALL) if found is None else found[0]
 
 
 def native_or_none(array: Any) -> Any:
-    """Return the array of the library that computes, if there is one already."""
-    return getattr(array, "_native", None)
+    """Return the array of the library that an Array keeps, if it does."""
+    found: Half | None = getattr(array, "_library", None)
+    return None if found is None else found[1]
+
+
+def half_of(array: Any) -> Half:
+    """Return the half of the library that computes, made at the first use."""
+    found: Half | None = getattr(array, "_library", None)
+    if found is None:
+        found = array._library = _make_half(array)
+    return found
+
+
+def _make_half(array: Array) -> Half:
+    """Return the half of the library that computes where an Array is."""
+    backend = backend_of(array.device, _CALL)
+    if may_refer_back(array._keep):
+        return backend, None, backend._maker(array)
+    try:
+        return backend, backend.view(array), None
+    except CopyNeededError:
+        return backend, None, None
+
+
+def computing_with(array: Any) -> tuple[Backend, Any]:
+    """Return who computes with an Array, and its array; a copy where it knows no such layout."""
+    backend, native, again = half_of(array)
+    if native is None:
+        native = view_by(array, backend) if again is None else again()
+    return backend, native
+
+
+def sharing_with(array: Any) -> tuple[Backend, Any]:
+    """Return who computes with an Array, and its array; None where it knows no such layout."""
+    try:
+        backend, native, again = half_of(array)
+        if native is None:
+            native = backend.view(array) if again is None else again()
+    except CopyNeededError:
+        return library_of(array), None
+    return backend, native
 
 
 def native_of(array: Any) -> Any:
     """Return the array of the library that computes; a copy where it knows no such layout."""
-    native = getattr(array, "_native", None)
-    if native is not None:
-        return native
-    backend = library_of(array)
-    try:
-        native = array._native = backend.view(array)
-    except CopyNeededError:
-        return backend.view(array.copy())  # made anew each time: the memory may have changed
-    return native
+    return computing_with(array)[1]
 
 
 def view_by(array: Array, backend: Backend) -> Any:
-    """Return the array of another library, on the same device, over the memory of an Array."""
+    """Return the array of a library, on the same device, over the memory of an Array or a copy."""
     try:
         return backend.view(array)
     except CopyNeededError:
-        return backend.view(array.copy())
+        return backend.view(array.copy())  # made anew each time: the memory may have changed

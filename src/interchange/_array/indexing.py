@@ -12,10 +12,12 @@ from interchange._terms.errors import ArgumentError, OutOfBoundsError, show
 
 from .computing import as_scalar, foreign, is_foreign, mixed, operand
 from .elements import INTEGERS
-from .halves import library_of, native_of, native_or_none, wrap
-from .operators import check_writable, shared_native
+from .halves import computing_with, library_of, native_or_none, sharing_with, wrap
+from .operators import check_shared, check_writable
 
 if TYPE_CHECKING:
+    from interchange._backends.backend import Backend
+
     from .array import Array
 
 _GET = "Array.__getitem__()"
@@ -30,10 +32,10 @@ def select(array: Array, key: Any) -> Array:
         parts = tuple(_as_int(part, array) for part in parts)
         key = parts
     if any(type(part) is cls for part in parts):
-        backend = library_of(array)
-        return wrap(native_of(array)[_native_key(array, parts, _GET)], backend, cls)
+        backend, native = computing_with(array)
+        return wrap(native[_native_key(array, parts, backend, _GET)], backend, cls)
     native = native_or_none(array) if _is_plain(array) else None
-    if native is not None and array._backend.keeps_readonly and all(map(_is_basic, parts)):
+    if native is not None and library_of(array).keeps_readonly and all(map(_is_basic, parts)):
         found = _view_of_native(array, native, parts)
         if found is not None:
             return found
@@ -110,7 +112,7 @@ def _view_of_native(array: Array, native: Any, parts: tuple[Any, ...]) -> Array 
         found = native[wanted]
     except (IndexError, TypeError, ValueError):
         return None  # worded by whoever makes views of descriptions
-    view = wrap(found, array._backend, type(array), array)
+    view = wrap(found, library_of(array), type(array), array)
     view._owner = array._owner
     return view
 
@@ -122,9 +124,11 @@ def _check_ours(parts: tuple[Any, ...], call: str) -> None:
             raise foreign(call, part)
 
 
-def _native_key(array: Array, parts: tuple[Any, ...], call: str) -> tuple[Any, ...]:
+def _native_key(
+    array: Array, parts: tuple[Any, ...], backend: Backend, call: str
+) -> tuple[Any, ...]:
     """Return a key for the library."""
-    backend, cls = library_of(array), type(array)
+    cls = type(array)
     others = tuple(part for part in parts if type(part) is not cls)
     _check_ours(others, call)
     for part in others:
@@ -144,15 +148,15 @@ def assign(array: Array, key: Any, value: Any) -> None:
         The library's arrays are never written (IX-XP-5); `value` is no Array and no number
         (IX-XP-1).
     """
-    backend, cls = library_of(array), type(array)
+    (backend, native), cls = sharing_with(array), type(array)
     if not backend.is_mutable:
         raise ArgumentError(_SET, f"{backend.name} computes on {array.device}", "IX-XP-5")
     check_writable(array, _SET)
-    native = shared_native(array, _SET)
+    check_shared(array, native, backend, _SET)
     parts = key if type(key) is tuple else (key,)
     _check_kind(array, value)
     elements = operand(value, backend, cls, _SET)
     if type(value) is cls and not backend.keeps_readonly and _may_overlap(array, value):
         elements = backend.copy(elements)  # what is written must not be read again
-    native[_native_key(array, parts, _SET)] = elements
+    native[_native_key(array, parts, backend, _SET)] = elements
     backend.note_written(array)

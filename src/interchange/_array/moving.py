@@ -18,7 +18,7 @@ from interchange._terms.errors import (
 )
 
 from . import memory
-from .halves import library_of, native_of, wrap
+from .halves import computing_with, wrap
 
 if TYPE_CHECKING:
     from .array import Array
@@ -64,13 +64,14 @@ def copy(array: Array, order: str, call: str, stream: Any) -> Array:
         if stream is not None or order != "C":
             raise
         try:
-            backend = library_of(array)
+            half = computing_with(array)
         except BackendUnavailableError:
-            backend = None
-        if backend is None:
+            half = None
+        if half is None:
             raise
+    backend, native = half
     with backend.current():
-        return wrap(backend.copy(native_of(array)), backend, cls)
+        return wrap(backend.copy(native), backend, cls)
 
 
 def _by_libraries(array: Array, target: Device, call: str, *, copy: bool | None) -> Array | None:
@@ -79,13 +80,14 @@ def _by_libraries(array: Array, target: Device, call: str, *, copy: bool | None)
     if target.is_host_accessible and (target is not CPU or there.is_host_accessible):
         return None  # memory of the host under another name is nothing that a library makes
     try:
-        source = backend_of(there, call)
+        backend_of(there, call)
         sink = backend_of(target, call)
     except BackendUnavailableError:
         return None
     if copy is False:
         raise CopyNeededError(call, f"moving from {there} to {target}", "DLP-COPY-1")
-    elements = source.to_host(native_of(array))
+    source, native = computing_with(array)
+    elements = source.to_host(native)
     if target is CPU:
         return wrap(elements, sink, type(array))
     with sink.current():

@@ -12,7 +12,7 @@ from interchange._protocols.dlpack import READ_ONLY
 from interchange._terms.errors import ArgumentError, CopyNeededError, ReadOnlyError
 
 from .computing import PLAIN, SCALARS, as_scalar, is_foreign, operand
-from .halves import finish, library_of, native_of, native_or_none, wrap
+from .halves import computing_with, finish, half_of, native_of, sharing_with, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _new_object: Final = object.__new__
 
 
-def _other(array: Any, other: Any, dunder: str) -> Any:
+def _other(array: Any, other: Any, backend: Any, dunder: str) -> Any:
     """Return the other operand for the library, or NotImplemented where it is no number at all."""
     if type(other) in PLAIN:
         return other
@@ -29,7 +29,7 @@ def _other(array: Any, other: Any, dunder: str) -> Any:
     is_known = type(other) is cls or isinstance(as_scalar(other), SCALARS)
     if not is_known and not is_foreign(other):
         return NotImplemented
-    return operand(other, library_of(array), cls, f"Array.{dunder}()")
+    return operand(other, backend, cls, f"Array.{dunder}()")
 
 
 def _named(method: Callable[..., Any], dunder: str) -> Callable[..., Any]:
@@ -44,22 +44,23 @@ def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
 
     def method(self: Any, other: Any, /) -> Any:  # one body: each call within costs a tenth
         cls = type(self)
-        backend: Any = getattr(self, "_backend", None)
-        own = getattr(self, "_native", None)
+        half: Any = getattr(self, "_library", None)  # in one step: other threads make it, too
+        backend, own, again = half or half_of(self)
         if own is None:
-            backend, own = library_of(self), native_of(self)
-        if type(other) is cls and getattr(other, "_backend", None) is backend:
-            native = native_of(other)
+            own = native_of(self) if again is None else again()
+        half = getattr(other, "_library", None) if type(other) is cls else None
+        if half is not None and half[0] is backend and half[1] is not None:
+            native = half[1]
         else:
-            native = _other(self, other, dunder)
+            native = _other(self, other, backend, dunder)
             if native is NotImplemented:
                 return NotImplemented
         result = backend.operators[name](own, native)
         if type(result) is not backend.plain_type:
             result = backend.as_native(result)
         found = _new_object(cls)
-        found._native = found._owner = found._keep = result
-        found._backend = backend
+        found._owner = found._keep = result
+        found._library = (backend, result, None)
         found._known = found._fields = None
         found._flags = 0 if backend.is_mutable else READ_ONLY
         return found
@@ -71,11 +72,11 @@ def _reflected(name: str, dunder: str) -> Callable[[Any, Any], Any]:
     """Return the operator for an Array on the right."""
 
     def method(self: Any, other: Any, /) -> Any:
-        backend = library_of(self)
-        native = _other(self, other, dunder)
+        backend, own = computing_with(self)
+        native = _other(self, other, backend, dunder)
         if native is NotImplemented:
             return NotImplemented
-        return wrap(backend.operators[name](native, native_of(self)), backend, type(self))
+        return wrap(backend.operators[name](native, own), backend, type(self))
 
     return _named(method, dunder)
 
@@ -84,37 +85,37 @@ def _in_place(name: str, dunder: str) -> Callable[[Any, Any], Any]:
     """Return the operator that writes its result into the Array on the left."""
 
     def method(self: Any, other: Any, /) -> Any:
-        backend = library_of(self)
+        backend, own = sharing_with(self)
         if not backend.is_mutable:
             return NotImplemented  # Python computes a new array then, as the standard allows
         call = f"Array.{dunder}()"
-        native = _other(self, other, dunder)
+        native = _other(self, other, backend, dunder)
         if native is NotImplemented:
             return NotImplemented
         check_writable(self, call)
-        own = shared_native(self, call)
+        check_shared(self, own, backend, call)
         if type(other) is type(self) and native.dtype != own.dtype:
             _check_dtype(own, native, backend, call)
-        self._native = backend.update(name, own, native)
+        updated = backend.update(name, own, native)
+        if updated is not own:
+            self._library = (backend, updated, None)
         backend.note_written(self)
         return self
 
     return _named(method, dunder)
 
 
-def shared_native(array: Any, call: str) -> Any:
-    """Return the library's array over the memory itself, for writing.
+def check_shared(array: Any, native: Any, backend: Any, call: str) -> None:
+    """Refuse to write where the library has no array over the memory itself.
 
     Raises
     ------
     CopyNeededError
         The library knows no such layout, and would write to a copy (DLP-COPY-1).
     """
-    native = native_of(array)
-    if native_or_none(array) is None:
-        what = f"{library_of(array).name} cannot write to strides {array.strides}"
+    if native is None:
+        what = f"{backend.name} cannot write to strides {array.strides}"
         raise CopyNeededError(call, what, "DLP-COPY-1", "write to a contiguous() copy")
-    return native
 
 
 def _check_dtype(own: Any, other: Any, backend: Any, call: str) -> None:
@@ -143,8 +144,8 @@ def _unary(name: str, dunder: str) -> Callable[[Any], Any]:
     """Return the operator of one operand that does `name` of the standard."""
 
     def method(self: Any, /) -> Any:
-        backend = library_of(self)
-        return finish(name, backend.function(name)(native_of(self)), backend, self)
+        backend, own = computing_with(self)
+        return finish(name, backend.function(name)(own), backend, self)
 
     return _named(method, dunder)
 

@@ -133,6 +133,10 @@ class Backend:
 
     # ------------------------------------------------------------ the same for all
 
+    def _maker(self, tensor: Tensor) -> Callable[[], Any] | None:  # noqa: ARG002 - NumPy has one
+        """Return what gives `view` anew, if there is anything in which the collector sees the owner."""
+        return None
+
     def as_native(self, result: Any) -> Any:
         """Return a result as an array of the library, where it returned a scalar."""
         return result if isinstance(result, self.array_type) else self.namespace.asarray(result)

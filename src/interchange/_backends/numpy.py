@@ -5,6 +5,7 @@ Source: array API standard 2025.12; NumPy's API.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from interchange import _core
@@ -18,6 +19,8 @@ from .backend import Backend
 from .completing import complete
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from interchange._core import Tensor
     from interchange._terms.devices import Device
 
@@ -40,6 +43,12 @@ class NumPyBackend(Backend):
     def view(self, tensor: Tensor) -> Any:
         """Return an ndarray over described memory, once nobody is at work on it."""
         return host.as_ndarray(tensor, _CALL)
+
+    def _maker(self, tensor: Tensor) -> Callable[[], Any] | None:
+        """Return what gives ndarrays over described memory; the collector sees the owner in it."""
+        tracked = host.as_ndarray(tensor, _CALL, tracked=True)
+        make = partial(tracked.view, self.array_type)
+        return make if make().base is tracked else None  # or it would not keep the owner alive
 
     def describe(self, native: Any, cls: type[Any]) -> Any:
         """Return an Array over an ndarray: by DLPack, or by the array interface."""

@@ -151,16 +151,17 @@ def describe(
     return self
 
 
-def become(target: Tensor, source: Tensor) -> None:
-    """Let a tensor that describes nothing yet describe what another does."""
+def become(target: Tensor, source: Tensor, flags: int | None) -> None:
+    """Let a tensor that describes nothing yet describe what another does, which it keeps alive.
+
+    Several threads may do so at once.  Each sets the same, and what says that all is there last.
+    """
     target._ptr = source.ptr  # looked up, if it was not
-    target._known = source._known
-    target._flags = source._flags
-    target._owner = source._owner
-    target._keep = source._keep
+    target._flags = flags
     work = getattr(source, "_work", None)
     if work is not None:
         target._work = work
+    target._known = source._known
 
 
 # ---------------------------------------------------------------- consuming, by the letter

@@ -75,7 +75,13 @@ def numpy_can_lend(spec: Spec) -> bool:
 
 
 def ndarray_over(
-    ptr: int, spec: Spec, keep: object, *, readonly: bool, carrier: bool = False
+    ptr: int,
+    spec: Spec,
+    keep: object,
+    *,
+    readonly: bool,
+    carrier: bool = False,
+    tracked: bool = False,
 ) -> Any:
     """Return an ndarray that shares described host memory.
 
@@ -91,8 +97,12 @@ def ndarray_over(
         Whether the ndarray refuses writes.
     carrier : bool, default False
         Use plain bytes of the element's size in place of the element type, to move elements about.
+    tracked : bool, default False
+        Let the collector see `keep`: a `TrackedArray` that plain ndarrays are made from.
     """
     import numpy as np
+
+    from ._tracked import track
 
     size = spec.dtype.itemsize
     plain = spec.dtype.typestr is not None and not carrier
@@ -101,7 +111,7 @@ def ndarray_over(
     if spec.layout.size == 0:
         empty = np.empty(spec.shape, dtype)
         empty.flags.writeable = not readonly
-        return empty
+        return track(empty, None) if tracked else empty
     record = {
         "version": 3,
         "shape": spec.shape,
@@ -109,5 +119,6 @@ def ndarray_over(
         "typestr": str(spec.dtype.typestr) if plain else f"|V{size}",
         "data": (ptr, readonly),
     }
-    view = np.asarray(_Described(record, keep))
-    return view if view.dtype == dtype else view.view(dtype)
+    view = np.asarray(_Described(record, None if tracked else keep))
+    view = view if view.dtype == dtype else view.view(dtype)
+    return track(view, keep) if tracked else view

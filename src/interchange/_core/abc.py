@@ -93,8 +93,11 @@ class Core(Protocol):
     ) -> T:
         """Return a tensor over memory that `keep` keeps alive; everything is checked before."""
 
-    def become(self, target: Any, source: Any) -> None:
-        """Let a tensor that describes nothing yet describe what another does."""
+    def become(self, target: Any, source: Any, flags: int | None) -> None:
+        """Let a tensor that describes nothing yet describe what another does.
+
+        It keeps the memory alive already.  Several threads may do so at once.
+        """
 
     def lender(self, tensor: Any, flags: int) -> Callable[..., Any]:
         """Return what makes capsules of the memory of `tensor`: ``f(max_version=...)``.

@@ -104,6 +104,9 @@ def from_dlpack(
     dlpack.check_copy(copy, _DLPACK)
     target = None if device is None else Device.of(device, _DLPACK)
     handle = stream_handle(stream, _DLPACK)
+    described = _described(x)
+    if described is not None:
+        x = described
     if type(x) is Array:
         array = x.__copy__()
     elif type(x) is PyCapsule:
@@ -120,6 +123,15 @@ def from_dlpack(
     if type(x) is Array and stream is not None and not moves:  # who moves memory orders it
         make_ready(array, handle, stream, _DLPACK)
     return _place(array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=_DLPACK)
+
+
+def _described(x: Any) -> Array | None:
+    """Return the Array that speaks for a `Producer`: a capsule of it would hide who owns whom."""
+    from .producer import Producer
+
+    if isinstance(x, Producer) and type(x).__dlpack__ is Producer.__dlpack__:
+        return check_described(x.__interchange__(), x, _DLPACK)
+    return None
 
 
 def _check_stream_of_capsule(capsule: Any, handle: int) -> None:

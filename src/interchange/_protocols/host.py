@@ -195,11 +195,11 @@ def check_host(tensor: Tensor, call: str) -> None:
         raise UnsupportedDeviceError(call, f"the memory is on {device}", "DLP-DEV-6")
 
 
-def as_ndarray(tensor: Tensor, call: str, *, carrier: bool = False) -> Any:
+def as_ndarray(tensor: Tensor, call: str, *, carrier: bool = False, tracked: bool = False) -> Any:
     """Return an ndarray that shares the memory of `tensor`.
 
     Memory of which nobody said whether it may be written is given out read-only.  With `carrier`
-    the elements are plain bytes of the right size.
+    the elements are plain bytes of the right size; with `tracked` the collector sees who owns them.
     """
     check_host(tensor, call)
     wait_on_host(tensor, call)
@@ -209,7 +209,9 @@ def as_ndarray(tensor: Tensor, call: str, *, carrier: bool = False) -> Any:
     if not carrier:
         require_numpy_dtype(spec.dtype, call)
     readonly = not _is_writable(tensor)
-    return ndarray_over(tensor.ptr, spec, tensor._keep, readonly=readonly, carrier=carrier)
+    return ndarray_over(
+        tensor.ptr, spec, tensor._keep, readonly=readonly, carrier=carrier, tracked=tracked
+    )
 
 
 def as_memoryview(tensor: Tensor, call: str, flags: int = 0) -> memoryview:
@@ -227,7 +229,7 @@ def as_memoryview(tensor: Tensor, call: str, flags: int = 0) -> memoryview:
         raise ReadOnlyError(call, "a writable buffer was asked of read-only memory", "DLP-RO-3")
     if spec.dtype.format is None:
         raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "BUF-FORMAT-2")
-    return memoryview(as_ndarray(tensor, call))
+    return memoryview(as_ndarray(tensor, call, tracked=True))
 
 
 def _is_writable(tensor: Tensor) -> bool:
@@ -252,7 +254,7 @@ def array_interface(tensor: Tensor) -> dict[str, Any] | None:
 
 
 def raw_bytes(tensor: Tensor, *, readonly: bool) -> Any:
-    """Return the memory of an array whose elements lie side by side, as an ndarray of bytes."""
+    """Return the memory of an array whose elements lie side by side, as tracked bytes."""
     wait_on_host(tensor, "raw_bytes()")
     spec = Spec(DType(1, 8), CPU, Layout((tensor._spec.nbytes,)))
-    return ndarray_over(tensor.ptr, spec, tensor._keep, readonly=readonly)
+    return ndarray_over(tensor.ptr, spec, tensor._keep, readonly=readonly, tracked=True)

@@ -52,10 +52,9 @@ def order_before(tensor: Any, consumer: int | None, call: str) -> None:
 
 def pending_on(tensor: Any, call: str) -> tuple[int | None, int]:
     """Return the stream that work on the memory of a tensor is pending on, and its device."""
+    device = tensor._spec.device  # looked up first: what describes a result says its work, too
     work = work_of(tensor)
-    if work is None:
-        return None, ordinal_of(tensor._spec.device)
-    return work.pending(call), work.ordinal
+    return (None, ordinal_of(device)) if work is None else (work.pending(call), work.ordinal)
 
 
 def home_of(device: Device, stream: int | None, call: str) -> int:

@@ -45,6 +45,26 @@ class Spec:
         """Size of the elements, without gaps between them [bytes]."""
         return self.dtype.nbytes(self.layout.size)
 
+    def has_element_at(self, offset: int) -> bool:
+        """Whether a byte, so far from the first one, is of an element [bytes].
+
+        Where elements interlock it may be said of one that it is not.
+
+        Examples
+        --------
+        >>> from interchange import from_buffer
+        >>> rows = from_buffer(memoryview(bytes(12)).cast("B", (3, 4)))[::-2, 1:3]._spec
+        >>> [byte for byte in range(-12, 12) if rows.has_element_at(byte)]
+        [-8, -7, 0, 1]
+        """
+        size = self.dtype.itemsize
+        offset -= self.layout.byte_bounds(size)[0]
+        steps = (abs(step) * size for step in self.strides)
+        for step, extent in sorted(zip(steps, self.shape, strict=True), reverse=True):
+            if step:
+                offset -= step * max(0, min(offset // step, extent - 1))
+        return 0 <= offset < size and self.layout.size > 0
+
     def with_layout(self, layout: Layout) -> Spec:
         """Return the same with another layout."""
         return Spec(self.dtype, self.device, layout, self.byte_offset)

@@ -17,7 +17,7 @@ from interchange._array.computing import (
     is_foreign,
     operand,
 )
-from interchange._array.halves import finish, library_of, native_of, wrap
+from interchange._array.halves import computing_with, finish, library_of, wrap
 from interchange._backends.choosing import backend_of
 from interchange._backends.names import FRESH, VIEWS
 from interchange._terms.devices import CPU, Device
@@ -47,8 +47,8 @@ def unary(name: str) -> Callable[[Array], Array]:
     def function(x: Array, /) -> Array:
         if type(x) is not Array:
             raise foreign(call, x)
-        backend = library_of(x)
-        result = backend.function(name)(native_of(x))
+        backend, native = computing_with(x)
+        result = backend.function(name)(native)
         return finish(name, result, backend, x) if is_special else wrap(result, backend, Array)
 
     function.__name__ = name
@@ -70,8 +70,8 @@ def binary(name: str) -> Callable[[Operand, Operand], Array]:
 
 def apply(name: str, x: Any, /, *args: Any, **keywords: Any) -> Array:
     """Return what the library's function gives for one array; other arguments go as they are."""
-    backend = library_of(array_of(x, Array, f"xp.{name}()"))
-    result = backend.function(name)(native_of(x), *args, **keywords)
+    backend, native = computing_with(array_of(x, Array, f"xp.{name}()"))
+    result = backend.function(name)(native, *args, **keywords)
     return finish(name, result, backend, x)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
 from interchange._array.computing import array_of, foreign, is_foreign
-from interchange._array.halves import library_of, native_of, wrap
+from interchange._array.halves import computing_with, wrap
 from interchange._array.memory import check_ints, resolve_shape
 from interchange._protocols.dlpack import check_copy
 from interchange._terms.errors import ArgumentError, ViewError, show
@@ -34,9 +34,9 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
     if x.dtype.kind == _COMPLEX and wanted.kind not in {_COMPLEX, "bool"}:
         what = f"elements are {x.dtype}, wanted {wanted}"
         raise ArgumentError(call, what, "IX-XP-7", "take xp.real() or xp.abs() first")
-    backend = library_of(x)
-    native = backend.function("astype")(native_of(x), element(wanted, backend, "astype"))
-    return wrap(native, backend, Array)
+    backend, native = computing_with(x)
+    cast = backend.function("astype")(native, element(wanted, backend, "astype"))
+    return wrap(cast, backend, Array)
 
 
 @document
