@@ -28,7 +28,7 @@ from ..attempts import (
 from ..findings import NotApplicable, expect, note
 from ..registry import area
 from ..zoo import host, legal, zoo
-from ..zoo.structs import COUNTING_DELETER
+from ..zoo.counting import COUNTING_DELETER
 
 if TYPE_CHECKING:
     from ..attempts import Generation, Pair

@@ -1,15 +1,10 @@
 """Managed tensors that say what they are told to say, and count how often they are released.
 
-Source: dlpack.h 1.3.  Nothing here is a Python callback (DLP-LIFE-4).  The deleter is CPython's
-own ``Py_IncRef``: called on a struct it adds 1 to the struct's first word, which is
-``version.major`` of the versioned struct and ``data`` of the legacy one, and does nothing else.
-How often a deleter ran is thus read off its struct, exactly.  Structs are never freed, so that a
-second call is counted and does not crash; a consumer that reads a struct after its release finds it
-changed.
-
-Limits: the count is right up to 2**31 calls and without simultaneous calls from threads that do not
-hold the GIL.  CPython 3.10 to 3.13 were seen to count; the module refuses to be imported by an
-interpreter that does not.
+Source: dlpack.h 1.3.  Nothing here is a Python callback (DLP-LIFE-4): the deleter is a function of
+the C library, which counts in the first bytes of the struct (`counting`).  They are of ``version``
+in the versioned struct and of ``data`` in the legacy one, and nothing else changes.  Structs are
+never freed, so that a second call is counted and does not crash; a consumer that reads a struct
+after its release finds it changed.
 """
 
 from __future__ import annotations
@@ -31,50 +26,14 @@ from interchange.abi.dlpack import (
     DLTensor,
 )
 
+from .counting import COUNTED, COUNTING_DELETER, MOST, calls_between, number_at
+
 if TYPE_CHECKING:
     from .memory import Element, Ints, Memory
 
 Destructor = Literal["held", "numpy"] | None
 
-_WORD: Final = ctypes.c_uint64
-_COUNT_MASK: Final = 2**32 - 1
-_COUNTED: Final = slice(4, 8) if sys.byteorder == "little" else slice(0, 4)
-"""Bytes of the first word that are not counted in."""
-_ROOM: Final = 8  # calls that must fit before the first word carries over
 _INT64_POINTER: Final = ctypes.POINTER(ctypes.c_int64)
-
-COUNTING_DELETER: Final[int] = (
-    ctypes.cast(capsules.python_function("Py_IncRef", None, ctypes.c_void_p), ctypes.c_void_p).value
-    or 0
-)
-"""Address of the native function that counts its calls in the first word of what it is given."""
-
-
-_STARTS: Final = (
-    0,
-    1,
-    DLPACK_VERSION[0] | DLPACK_VERSION[1] << 32,
-    0x7FFF_8000_0000,
-    0x7FFF_C000_0000,  # from here on CPython 3.14 takes an object for an immortal one
-    0x7FFF_FFFF_0000,
-)
-"""First words that structs may have, addresses among them."""
-
-
-def _check_counter() -> None:
-    """Refuse an interpreter whose reference counts are not where this module looks for them."""
-    for start in _STARTS:
-        words = (_WORD * 2)(start, 0)
-        for _ in range(3):
-            capsules.deleter_at(COUNTING_DELETER)(ctypes.addressof(words))
-        if words[:] != [start + 3, 0]:
-            raise ImportError(
-                f"interchange_conformance cannot count deleter calls on {sys.version}: "
-                f"run it with CPython 3.10 to 3.13"
-            )
-
-
-_check_counter()
 
 
 @dataclass(frozen=True)
@@ -213,25 +172,24 @@ class Loan:
         self._vectors = (shape, strides)
         self._capsule: Any = None
         self.address = ctypes.addressof(self.managed)
-        self._start = self._first_word()
+        self._start = number_at(self.address)
         self._as_made = self._parts()
-        if self._start & _COUNT_MASK > _COUNT_MASK - _ROOM:
-            raise ValueError(f"the first word {self._start:#x} leaves no room to count calls")
         _loans.append(self)
 
-    def _first_word(self) -> int:
-        """Return what the deleter counts in."""
-        return _WORD.from_address(self.address).value
+    def _calls(self) -> int | None:
+        """Return how often the deleter has run, or None if somebody has written where it counts."""
+        calls = calls_between(self._start, number_at(self.address))
+        return calls if calls <= MOST else None
 
     def _parts(self) -> dict[str, bytes]:
-        """Return the bytes of each field and vector, but for those that the deleter counts in."""
+        """Return the bytes of each field and vector; where the deleter counts, whether it did."""
         tensor, parts = self.managed.dl_tensor, {}
         for place in (self.managed, tensor):
             for name, *_ in place._fields_:
                 parts[name] = _bytes_of(place, name)
         del parts["dl_tensor"]
         counted = "version" if "version" in parts else "data"
-        parts[counted] = parts[counted][_COUNTED]
+        parts[counted] = parts[counted][COUNTED:] + bytes([self._calls() is None])
         for name, vector in zip(("*shape", "*strides"), self._vectors, strict=True):
             parts[name] = b"" if vector is None else bytes(vector)
         return parts
@@ -244,9 +202,13 @@ class Loan:
 
     @property
     def deleter_calls(self) -> int:
-        """How often the deleter of this struct has run."""
+        """How often the deleter of this struct has run.
+
+        It counts in the first bytes of the struct: 0 where somebody else has written there, which
+        `rewritten` tells.
+        """
         self._settle()
-        return self._first_word() - self._start & _COUNT_MASK
+        return self._calls() or 0
 
     @property
     def alive(self) -> bool:

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from interchange_conformance.zoo.structs import COUNTING_DELETER
+from interchange_conformance.zoo.counting import COUNTING_DELETER
 
 import interchange as ix
 from interchange._core import _borrow

@@ -121,19 +121,21 @@ def test_a_foreign_major_is_not_read_past_its_head(run_isolated):
 import ctypes, mmap, struct
 import interchange as ix
 from interchange.abi import capsules
-from interchange_conformance.zoo.structs import COUNTING_DELETER
+from interchange_conformance.zoo.counting import COUNTING_DELETER, calls_between, number_at
 PAGE = mmap.PAGESIZE
 pages = mmap.mmap(-1, 2 * PAGE)
 start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
 libc = ctypes.CDLL(None)
 assert libc.mprotect(ctypes.c_void_p(start + PAGE), PAGE, 0) == 0  # PROT_NONE
 head = struct.pack("=IIQQQ", 2, 0, 0, COUNTING_DELETER, 0)  # up to and including flags
-ctypes.memmove(start + PAGE - len(head), head, len(head))
-capsule = capsules.new_capsule(start + PAGE - len(head), capsules.VERSIONED, None)
+place = start + PAGE - len(head)
+ctypes.memmove(place, head, len(head))
+before = number_at(place)
+capsule = capsules.new_capsule(place, capsules.VERSIONED, None)
 try:
     ix.from_dlpack(capsule)
 except ix.VersionError as error:
-    print(error.rule, struct.unpack_from("=I", pages, PAGE - len(head))[0] - 2)
+    print(error.rule, calls_between(before, number_at(place)))
 """
     assert run_isolated(script).split() == ["DLP-VER-1", "1"]
 

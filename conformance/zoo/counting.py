@@ -1,0 +1,107 @@
+"""The deleter of every struct here: a function of the C library that counts its calls.
+
+Source: POSIX.1-2024, ``jrand48``; dlpack.h 1.3, the deleters.  A deleter is native code, and takes
+the address of its struct (DLP-LIFE-4).  ``jrand48`` takes an address, too: it reads the 48-bit
+number X that is there, writes a X + c over it and touches nothing else.  a and c are in the
+standard, and no X comes back within 2**48 calls, so that two such numbers say how many calls lie
+between them, exactly.  It needs neither Python nor the GIL, and does not mind a pending exception.
+
+Limits: calls for one struct, from threads that hold no lock in common, may be counted once; and
+``lcong48`` of the same process changes a and c until ``srand48`` restores them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, Final
+
+from interchange.abi import capsules
+
+COUNTED: Final = 6
+"""How much of a struct its deleter counts in, from the first byte on [bytes]."""
+MOST: Final = 2**20
+"""More calls are none: somebody has written there."""
+
+_FACTOR, _ADDEND = 0x5DEECE66D, 0xB
+_BITS: Final = 8 * COUNTED
+_MASK: Final = 2**_BITS - 1
+_Numbers: Final = ctypes.c_uint16 * 3  # the least significant comes first on every machine
+_EXAMPLES: Final = (0, 1, 0x3_0000_0001, 0x7FFF_C000_0000, 0xFFFF_FFFF_FFFF)
+
+
+def _doubled_steps() -> tuple[tuple[int, int], ...]:
+    """Return the factors and addends of 1, 2, 4, ... calls at once."""
+    steps = [(_FACTOR, _ADDEND)]
+    while len(steps) < _BITS:
+        factor, addend = steps[-1]
+        steps.append((factor * factor & _MASK, addend * (factor + 1) & _MASK))
+    return tuple(steps)
+
+
+_STEPS: Final = _doubled_steps()
+
+
+def number_at(address: int) -> int:
+    """Return the number that the deleter counts in."""
+    low, middle, high = _Numbers.from_address(address)
+    return int(low | middle << 16 | high << 32)
+
+
+def calls_between(before: int, after: int) -> int:
+    """Return how many calls turn one number into another.
+
+    The lowest bits of the numbers repeat first: 2**n calls leave the lowest n as they are, so that
+    each bit that differs says one bit of the count.
+
+    Examples
+    --------
+    >>> calls_between(0, 0xB)
+    1
+    """
+    calls = 0
+    for bit, (factor, addend) in enumerate(_STEPS):
+        if before == after:
+            break
+        if (before ^ after) >> bit & 1:
+            before = factor * before + addend & _MASK
+            calls |= 1 << bit
+    return calls
+
+
+def _counting_function() -> int:
+    """Return the address of the C library's function."""
+    try:
+        function: Any = ctypes.CDLL(None).jrand48
+    except (AttributeError, OSError, TypeError) as error:
+        raise _cannot("its C library has no jrand48()") from error
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _cannot(why: str) -> ImportError:
+    """Say that nothing can be counted here."""
+    return ImportError(
+        f"interchange_conformance cannot count deleter calls on {sys.platform}: {why}, which POSIX "
+        f"describes; run it on Linux"
+    )
+
+
+def check_counter(deleter: int) -> None:
+    """Refuse a function that does not do what this module reads."""
+    for start in _EXAMPLES:
+        words = (ctypes.c_uint64 * 3)()
+        place = ctypes.addressof(words) + 8
+        ctypes.memmove(place, _Numbers(*(start >> shift & 0xFFFF for shift in (0, 16, 32))), 6)
+        around = bytes(words)[:8], bytes(words)[8 + COUNTED :]
+        for calls in range(4):
+            if calls_between(start, number_at(place)) != calls:
+                raise _cannot(f"{calls} calls of jrand48() from {start:#x} were not {calls} steps")
+            capsules.deleter_at(deleter)(place)
+        if around != (bytes(words)[:8], bytes(words)[8 + COUNTED :]):
+            raise _cannot("jrand48() wrote beside its number")
+
+
+COUNTING_DELETER: Final = _counting_function()
+"""Address of the native function that counts its calls in the first bytes of what it is given."""
+
+check_counter(COUNTING_DELETER)
