@@ -277,6 +277,33 @@ def test_alone_means_nobody_else_refers_to_it(core):
     ) == (True, True, 1, True)
 
 
+@pytest.mark.isolated
+def test_a_shared_capsule_is_not_alone_after_an_import_under_a_debugger(run_isolated):
+    """A trace function that keeps local variables adds to no count that capsules are held against.
+
+    From CPython 3.14 on a lone capsule counts one reference, and a shared one two.
+    """
+    script = """
+import sys
+kept = []
+def trace(frame, event, _):
+    if "interchange" in frame.f_code.co_filename:
+        kept.append(dict(frame.f_locals))
+    return trace
+sys.settrace(trace)
+from interchange import _core
+sys.settrace(None)
+from interchange.abi import capsules
+import ctypes
+def shared():
+    capsule = capsules.new_capsule(ctypes.addressof(capsules.anchor), None, None)
+    keeper = [capsule]
+    return sys.getrefcount(capsule)
+print(shared() > _core.ALONE)
+"""
+    assert run_isolated(script).strip() == "True"
+
+
 def test_a_kept_capsule_is_renamed():
     """A trusted library's producer that keeps its capsule does not share it with us."""
 

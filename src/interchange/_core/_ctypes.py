@@ -450,6 +450,10 @@ def give_back(tensor: Tensor) -> None:
         _give_back_capsule(tensor._keep)
 
 
+_MOST_ALONE: Final = 1 if sys.version_info >= (3, 14) else 2
+"""Since CPython 3.14 the call that asks borrows its argument from the local variable."""
+
+
 def _references() -> int:
     """Return what ``sys.getrefcount`` says of a capsule that one local variable refers to.
 
@@ -458,7 +462,7 @@ def _references() -> int:
     if not _HAS_GIL:
         return -1
     capsule = capsules.new_capsule(ctypes.addressof(capsules.anchor), None, None)
-    return min(sys.getrefcount(capsule), 2)  # a debugger's trace function holds one more
+    return min(sys.getrefcount(capsule), _MOST_ALONE)  # a debugger's trace function holds one more
 
 
 ALONE: Final = _references()
