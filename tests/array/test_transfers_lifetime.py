@@ -375,7 +375,8 @@ print(len(kept), emulator.reports())
 """
 
 FORKED = """
-import os, sys
+import os, sys, warnings
+warnings.filterwarnings("ignore", "This process .* is multi-threaded")  # a driver has threads
 from interchange_conformance.emucuda import load
 emulator = load()
 import numpy as np

@@ -66,20 +66,24 @@ def test_four_bytes_come_in_from_anywhere(make, readonly):
 INTEGERS = {code: ("int" if code.islower() else "uint") for code in "bBhHiIlLqQ"}
 
 
-@pytest.mark.parametrize("code", [*INTEGERS, "f", "d"])
+FLOATING = {"e": "float", "f": "float", "d": "float", "Zf": "complex", "Zd": "complex"}
+NUMBERS = sorted({*INTEGERS, *FLOATING}.intersection(array.typecodes))  # from 3.15 on all of them
+
+
+@pytest.mark.parametrize("code", NUMBERS)
 def test_every_number_of_array_array_comes_in(code):
     """All its type codes of numbers, with the size that they have here."""
     value = array.array(code, [1, 2, 3])
 
     found = ix.from_buffer(value)
 
-    kind = INTEGERS.get(code, "float")
+    kind = {**INTEGERS, **FLOATING}[code]
     assert found.dtype.name == f"{kind}{8 * value.itemsize}"
     assert found.tolist() == value.tolist()
     assert found.ptr == value.buffer_info()[0]
 
 
-@pytest.mark.parametrize("code", sorted(set(array.typecodes) - {*INTEGERS, "f", "d"}))
+@pytest.mark.parametrize("code", sorted(set(array.typecodes) - {*NUMBERS}))
 @pytest.mark.filterwarnings("ignore:The 'u' type code is deprecated")
 def test_text_in_array_array_is_refused(code):
     """Characters are no numbers."""
@@ -103,6 +107,8 @@ CTYPES = {
     ctypes.c_float: "float32",
     ctypes.c_double: "float64",
 }
+if hasattr(ctypes, "c_double_complex"):  # from CPython 3.14 on
+    CTYPES |= {ctypes.c_float_complex: "complex64", ctypes.c_double_complex: "complex128"}
 
 
 @pytest.mark.parametrize("element", CTYPES, ids=lambda element: element.__name__)

@@ -115,7 +115,8 @@ print(sum(hooks == {"after_in_child": driver._forget} for hooks in registered))
 
 
 FORKED = """
-import os, sys
+import os, sys, warnings
+warnings.filterwarnings("ignore", "This process .* is multi-threaded")  # a driver has threads
 from interchange_conformance.emucuda.control import load
 load()
 import interchange as ix

@@ -415,6 +415,8 @@ def test_a_typestr_without_a_type_says_why(text, rule):
         ("e", 2, "float16"),
         ("Zd", 16, "complex128"),
         ("<Zf", 8, "complex64"),
+        ("<F", 8, "complex64"),
+        ("D", 16, "complex128"),
     ],
 )
 def test_formats_follow_native_and_standard_sizes(text, size, name):

@@ -86,17 +86,21 @@ _FORMATS: Final = {
 
 _LONG: Final = 8 * ctypes.sizeof(ctypes.c_long)
 _SSIZE: Final = 8 * ctypes.sizeof(ctypes.c_ssize_t)
-_NATIVE_FORMATS: Final = {
+_READ_FORMATS: Final = {
     **{text: key for key, text in _FORMATS.items()},
     "c": (Code.kDLUInt, 8),
+    "F": (Code.kDLComplex, 64),  # of the complex numbers that ctypes has from CPython 3.14 on,
+    "D": (Code.kDLComplex, 128),  # which 3.15 calls Zf and Zd
+}
+_NATIVE_FORMATS: Final = {
+    **_READ_FORMATS,
     "l": (Code.kDLInt, _LONG),
     "L": (Code.kDLUInt, _LONG),
     "n": (Code.kDLInt, _SSIZE),
     "N": (Code.kDLUInt, _SSIZE),
 }
 _STANDARD_FORMATS: Final = {
-    **{text: key for key, text in _FORMATS.items()},
-    "c": (Code.kDLUInt, 8),
+    **_READ_FORMATS,
     "l": (Code.kDLInt, 32),
     "L": (Code.kDLUInt, 32),
 }
