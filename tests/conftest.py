@@ -36,6 +36,25 @@ settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--write-log``."""
+    words = "write versions, commit, machine and counts of this run to a file of JSON"
+    parser.addoption("--write-log", metavar="FILE", type=Path, help=words)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep a log of the run where one is asked for, in the process that hears of every test."""
+    path = config.getoption("--write-log")
+    if path is None or hasattr(config, "workerinput"):
+        return
+    spec = importlib.util.spec_from_file_location("run_log", Path(__file__).parent / "run_log.py")
+    if spec is None or spec.loader is None:
+        raise ImportError("tests/run_log.py is not there")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    config.pluginmanager.register(module.RunLog(path, config), "run_log")
+
+
 def pytest_report_header() -> str:
     """Say which core is under test."""
     return f"interchange: {interchange.core_name} core in use, tested: {', '.join(_twins())}"

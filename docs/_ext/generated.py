@@ -1,4 +1,4 @@
-"""Directives that print the tables of `tables`, one per table.
+"""Directives that print the tables of `tables`, one per table, and what `runs` says.
 
 Source: Sphinx, "Developing extensions".  In a MyST page::
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import runs
 import tables
 from sphinx.util.docutils import SphinxDirective
 
@@ -28,6 +29,8 @@ def _directive(render: Callable[..., str]) -> type[SphinxDirective]:
 
         def run(self) -> list[nodes.Node]:
             self.env.note_dependency(tables.__file__)
+            for log in runs.GENERATED.glob("*.json"):
+                self.env.note_dependency(str(log))
             return list(self.parse_text_to_nodes(render(*self.arguments)))
 
     return Table
@@ -44,6 +47,7 @@ DIRECTIVES = {
     "namespace-table": tables.namespace,
     "next-release": tables.fragments,
     "rulebook": tables.rules,
+    "run-log": runs.run_log,
     "stream-object-table": tables.stream_objects,
     "struct-table": tables.struct,
     "target-table": tables.targets,

@@ -123,3 +123,28 @@ def test_the_changelog_has_towncriers_mark(pages: dict[str, str], project: str) 
 
     assert mark is not None
     assert f"{mark[1]}\n" in pages["docs/changelog.md"]
+
+
+def test_the_pythons_of_the_classifiers_are_those_of_tox_and_of_ci(
+    project: str, root: Path
+) -> None:
+    """What is said to be supported is what is run: every version that a classifier names."""
+    classified = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project)
+    tox = re.search(r"env_list = \[(.*?)\]", project)
+    ci = re.search(r'versions="(.*?)"', (root / ".ci" / "run").read_text(encoding="utf-8"))
+    assert tox is not None
+    assert ci is not None
+
+    assert re.findall(r"3\.\d+", tox[1]) == classified
+    assert set(classified) - set(ci[1].split()) == {"3.11"}  # runs all the rest, as python3
+
+
+def test_every_classified_python_is_in_the_table_of_what_was_run(
+    pages: dict[str, str], project: str
+) -> None:
+    """compatibility.md says which release of each was run, and with which tests."""
+    table = pages["docs/compatibility.md"].partition("### What was run\n")[2]
+    classified = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project)
+    ran = re.findall(r"\b(3\.\d+)\.\d+\b", table)
+
+    assert sorted(ran) == sorted(classified)

@@ -1,0 +1,67 @@
+"""What the page on why (and why not) says of CPython is so."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+
+import pytest
+
+PRODUCER = """
+import ctypes, resource
+import numpy as np
+from interchange.abi import DLDataType, DLDevice, DLManagedTensor, capsules
+
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it is to crash, and leaves nothing behind
+
+
+class Producer:
+    def __init__(self):
+        self.elements, self.shape = (ctypes.c_double * 3)(1, 2, 3), (ctypes.c_int64 * 1)(3)
+        self.deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda address: None)
+        self.managed = DLManagedTensor(deleter=ctypes.cast(self.deleter, ctypes.c_void_p).value)
+        tensor = self.managed.dl_tensor
+        tensor.data, tensor.ndim = ctypes.addressof(self.elements), 1
+        tensor.device, tensor.dtype = DLDevice(1, 0), DLDataType(2, 64, 1)
+        tensor.shape = ctypes.cast(self.shape, ctypes.POINTER(ctypes.c_int64))
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **keywords):
+        return capsules.new_capsule(ctypes.addressof(self.managed), capsules.LEGACY, None)
+
+"""
+
+
+@pytest.fixture
+def example(pages: dict[str, str]) -> str:
+    """The code on the page whose process does not come back."""
+    (code,) = re.findall(r"^```python\n(.*?)^```$", pages["docs/why.md"], re.DOTALL | re.MULTILINE)
+    return str(code)
+
+
+@pytest.mark.isolated
+def test_a_deleter_in_python_ends_the_process(run_child, example: str) -> None:
+    """The example of the page: if it comes back one day, the page is to say so."""
+    done = run_child(PRODUCER + example + "print('it came back')\n")
+
+    assert done.returncode in {-signal.SIGSEGV, -signal.SIGABRT}, done.stdout + done.stderr
+    assert "it came back" not in done.stdout
+
+
+@pytest.mark.isolated
+def test_the_example_is_harmless_without_an_exception(run_child, example: str) -> None:
+    """It is the pending exception that the callback does not survive."""
+    done = run_child(PRODUCER + example.replace('int("nope")', "1") + "print('it came back')\n")
+
+    assert (done.returncode, done.stdout) == (0, "it came back\n")
+
+
+def test_the_page_names_this_python(pages: dict[str, str]) -> None:
+    """The releases that were seen to crash are those that the tests run on."""
+    found = re.search(r"crashes there; 3\.(\d+) to 3\.(\d+) were seen to", pages["docs/why.md"])
+
+    assert found is not None
+    assert int(found[1]) <= sys.version_info[1] <= int(found[2])
