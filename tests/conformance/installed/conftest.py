@@ -1,0 +1,141 @@
+"""An environment as users have it: a wheel of this checkout, installed, and what it depends on.
+
+Nothing is downloaded: the other distributions are those of the environment that runs the tests, by
+links, so that nothing is found that the wheel does not ask for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[3]
+DISTRIBUTION = "array-interchange"
+_SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "conformance")
+
+
+class Installed:
+    """An environment with the wheel in it.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it is made.
+    extras : tuple of str
+        Extras of the wheel whose dependencies are there, too.
+    """
+
+    def __init__(self, folder: Path, *extras: str) -> None:
+        venv.create(folder, symlinks=True)
+        self.bin = folder / "bin"
+        self.site = next(folder.glob("lib/python3*/site-packages"))
+        for name in sorted({"pytest"} | _needed("pytest", ()) | _needed(DISTRIBUTION, extras)):
+            _link(name, self.site)
+            self._add_commands(name)
+        wheel = _wheel(folder / "wheel")
+        python = str(self.bin / "python")
+        options = ("--no-deps", "--no-index", "--quiet", "--disable-pip-version-check")
+        _run(sys.executable, "-m", "pip", "--python", python, "install", *options, str(wheel))
+
+    def _add_commands(self, name: str) -> None:
+        """Put the commands of a distribution beside the interpreter, as an installer does."""
+        for point in metadata.distribution(name).entry_points.select(group="console_scripts"):
+            script = self.bin / point.name
+            text = f"#!{self.bin / 'python'}\nimport sys\nfrom {point.module} import {point.attr}\n"
+            script.write_text(f"{text}sys.exit({point.attr}())\n", encoding="utf-8")
+            script.chmod(0o755)
+
+    def run(self, command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess:
+        """Run a line of a shell in a folder, as somebody would who has activated the environment.
+
+        Parameters
+        ----------
+        command : str
+            The line.
+        folder : Path
+            Where.
+        **environment : str
+            Further variables.
+        """
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTEST", "PYTHON", "INTERCHANGE", "COV_"))
+        }
+        path = os.pathsep.join([str(self.bin), inherited.get("PATH", "")])
+        return subprocess.run(
+            ["/bin/sh", "-euc", command],
+            cwd=folder,
+            env={**inherited, "PATH": path, "PYTHONPATH": str(folder), **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+def _run(*command: str, cwd: Path | None = None) -> None:
+    """Run a program that must end well."""
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+def _wheel(folder: Path) -> Path:
+    """Build a wheel of a copy of this checkout, and return its path."""
+    copy = folder / "source"
+    copy.mkdir(parents=True)
+    for name in _SOURCES:
+        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, copy / name, ignore=ignored)
+        else:
+            shutil.copy(ROOT / name, copy / name)
+    build = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
+    _run(sys.executable, "-c", build, str(folder), cwd=copy)
+    return next(folder.glob("*.whl"))
+
+
+def _needed(root: str, extras: tuple[str, ...]) -> set[str]:
+    """Return the distributions that one needs, with some of its extras, and what these need."""
+    found: set[tuple[str, tuple[str, ...]]] = set()
+    to_do = [(root, extras)]
+    while to_do:
+        name, wanted = to_do.pop()
+        for requirement in map(Requirement, metadata.requires(name) or ()):
+            marks = [{"extra": extra} for extra in ("", *wanted)]
+            if requirement.marker and not any(map(requirement.marker.evaluate, marks)):
+                continue
+            one = _normal(requirement.name), tuple(sorted(requirement.extras))
+            if one not in found:
+                found.add(one)
+                to_do.append(one)
+    return {name for name, _ in found} - {DISTRIBUTION}
+
+
+def _normal(name: str) -> str:
+    """Return the name of a distribution in the one form that all its spellings have."""
+    return re.sub("[-_.]+", "-", name).lower()
+
+
+def _link(name: str, site: Path) -> None:
+    """Put links to the files of a distribution into an environment."""
+    distribution = metadata.distribution(name)
+    tops = {Path(file).parts[0] for file in distribution.files or ()}
+    for top in tops - {"..", "__pycache__"}:
+        place = site / top
+        if not place.exists():
+            place.symlink_to(distribution.locate_file(top))
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory) -> Installed:
+    """Return the environment that a session has one of: as the guides say, with pytest."""
+    return Installed(tmp_path_factory.mktemp("installed"), "conformance", "emulated")

@@ -1,0 +1,149 @@
+"""The commands in the guides to the kit, each run as it stands there, from an installed wheel."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[3] / "docs"
+PAGES = (
+    "conformance.md",
+    "conformance/describe-a-library.md",
+    "conformance/your-ci.md",
+    "api/commands.md",
+    "guides/testing-without-a-gpu.md",
+)
+FEW = {
+    "interchange check": "--only IX-SUBJECT-1",
+    "python -m interchange_conformance check": "--only IX-SUBJECT-1",
+    "pytest": "--interchange-only=IX-SUBJECT-1",
+}
+"""Beginning of a command -> what makes it short: what is said of all items is so of these, too."""
+
+
+def text_of(page):
+    """Return the text of a page."""
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def blocks(page, kind):
+    """Return the blocks of a kind that a page has."""
+    return re.findall(rf"^```{kind}\n(.*?)^```$", text_of(page), re.DOTALL | re.MULTILINE)
+
+
+def commands():
+    """Return the commands of the pages, but for those that install or need a checkout."""
+    found = []
+    for page in PAGES:
+        for block in blocks(page, "console"):
+            lines = block.replace("\\\n", " ").splitlines()
+            found += [line.partition("#")[0][2:].strip() for line in lines if line[:2] == "$ "]
+        for block in blocks(page, "yaml"):
+            found += [
+                " ".join(run.split()) for run in re.findall(r"run: >\n((?: {10}.*\n)+)", block)
+            ]
+    ours = [one for one in found if not one.startswith((".venv/", "pip ", "python3 -m venv"))]
+    return list(dict.fromkeys(ours))
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Return a folder with what the guides say that somebody has written by then."""
+    page = "conformance/describe-a-library.md"
+    lines = "".join(blocks(page, "{doctest}")[:1])
+    text = "\n".join(line[4:] for line in lines.splitlines() if line[:3] in {">>>", "..."})
+    (tmp_path / "mylib").mkdir()
+    (tmp_path / "mylib" / "testing.py").write_text(text, encoding="utf-8")
+    function = "import numpy\n\ndef make_array():\n    return numpy.zeros((2, 3), 'f4')\n"
+    (tmp_path / "mylib" / "__init__.py").write_text(function, encoding="utf-8")
+    (tmp_path / "tests").mkdir()
+    known = "".join(block for block in blocks(page, "toml") if "[[failure]]" in block)
+    (tmp_path / "tests" / "conformance.toml").write_text(known, encoding="utf-8")
+    (tmp_path / "tests" / "test_mylib.py").write_text("def test_one(): pass", encoding="utf-8")
+    (tmp_path / "program.py").write_text("print('it ran')", encoding="utf-8")
+    return tmp_path
+
+
+def shortened(command):
+    """Return a command that judges by few items."""
+    for start, few in FEW.items():
+        if command.startswith(start) and "emucuda" not in command:
+            return f"{command} {few}"
+    return command
+
+
+def test_the_guides_show_commands():
+    """Those that the tests below are about."""
+    starts = [one.partition(" ")[0] for one in commands()]
+
+    assert {"interchange", "pytest", "python"} <= set(starts)
+
+
+@pytest.mark.parametrize("command", commands())
+def test_a_command_of_the_guides_works(installed, project, command):
+    """As it stands there, it ends with 0."""
+    if "emucuda" in command and not shutil.which("gcc"):
+        pytest.skip("needs gcc")
+
+    done = installed.run(shortened(command), project)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_settings_of_pytest_in_the_guide_work(installed, project):
+    """As they stand there; the tests of the project run, too."""
+    settings = "".join(block for block in blocks("conformance/your-ci.md", "toml"))
+    (project / "pyproject.toml").write_text(settings, encoding="utf-8")
+
+    done = installed.run(f"pytest {FEW['pytest']} --junitxml=junit.xml", project)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    cases = [case.get("name") for case in ET.parse(project / "junit.xml").iter("testcase")]  # noqa: S314
+    assert "make_returns_an_array" in cases
+    assert "test_one" in cases
+
+
+def test_what_the_workflow_uploads_is_written(installed, project):
+    """Every report, each with what was judged."""
+    workflow = next(one for one in commands() if "--junit" in one)
+
+    installed.run(shortened(workflow), project)
+
+    written = {file.suffix for file in project.glob("conformance.*")}
+    assert written == {".xml", ".html", ".svg"}
+
+
+def test_the_command_works_without_extras(installed, project):
+    """Rich is for colours, and the others are for known failures."""
+    for name in ("rich", "tomli", "packaging"):
+        (project / f"{name}.py").write_text(f"raise ModuleNotFoundError(name={name!r})")
+
+    done = installed.run("interchange check mylib:make_array --only IX-SUBJECT-1", project)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_check_and_mutant_is_in_the_wheel(installed, project):
+    """And the sources of what is compiled."""
+    count = (
+        "from interchange_conformance.registry import load_checks as checks\n"
+        "from interchange_conformance.mutants.model import load_mutants as mutants\n"
+        "from interchange_conformance.emucuda.building import SOURCES\n"
+        "from interchange_conformance import zoo; from pathlib import Path\n"
+        "print(__import__('interchange_conformance').__file__, len(checks()), len(mutants()),"
+        " len(list(SOURCES.glob('*.c'))), len(list(Path(zoo.__file__).parent.glob('*.c'))))"
+    )
+    (project / "count.py").write_text(count, encoding="utf-8")
+    from interchange_conformance.emucuda.building import SOURCES
+    from interchange_conformance.mutants.model import load_mutants
+    from interchange_conformance.registry import load_checks
+
+    place, *counts = installed.run("python count.py", project).stdout.split()
+
+    assert str(installed.site) in place
+    c_files = [len(list(folder.glob("*.c"))) for folder in (SOURCES, SOURCES.parent / "zoo")]
+    assert list(map(int, counts)) == [len(load_checks()), len(load_mutants()), *c_files]
