@@ -13,6 +13,7 @@ import struct
 import time
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from . import causes
 from .doors import collect
 from .findings import Found, NotApplicable, note
 from .zoo import AS_IS, host
@@ -116,6 +117,7 @@ class Attempt:
             raise
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the checks judge it
             self.array = None
+            causes.see(error)
             self.error = _without_frames(error)
 
     @property

@@ -1,7 +1,7 @@
 """The ``check`` command: verdicts on libraries, and reports of them.
 
 Source: interchange.  Exit codes: 0, everything is as expected; 1, something is not; 2, what was
-asked cannot be done; 130, interrupted.
+asked could not be done, or not all of it; 130, interrupted.
 """
 
 from __future__ import annotations
@@ -12,27 +12,29 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from . import judging
+from . import interpreters, judging, known
 from .emucuda.building import CannotBuildError
 from .expectations import ExpectationsError
 from .grid import exchange
+from .having_driver import NoDriverError, need_driver
 from .options import REPORTS, add_arguments
 from .progress import progress
 from .registry import AREAS, ROLES, load_checks
 from .reports import writing
-from .running.pool import Pool
 from .selecting import UnknownWordError, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .expectations import Expectation
     from .progress import Silent
-    from .reports.model import Exchange, Judged, Report
+    from .reports.model import Exchange, Judged, Report, SubjectReport
     from .selecting import Selection
 
 _UNEXPECTED: Final = 1
 _BAD_INPUT: Final = 2
 _INTERRUPTED: Final = 130
+_KNOWN: Final = "write_known"  # the option whose file is no report
 
 
 class UsageError(Exception):
@@ -83,6 +85,8 @@ def run(options: argparse.Namespace) -> int:
         judging.UnknownSubjectError,
         ExpectationsError,
         CannotBuildError,
+        NoDriverError,
+        interpreters.NoInterpreterError,
         writing.ReportError,
     ) as error:
         if isinstance(error.__cause__, BrokenPipeError):
@@ -105,7 +109,10 @@ def _list(options: argparse.Namespace) -> int:
     checks = load_checks()
     selection = select(options.only, options.role)
     rows = []
-    for item in selection.items(_roles(options)):
+    items = selection.items(_roles(options))
+    if not items:
+        raise UsageError("there is nothing that --only and --role leave")
+    for item in items:
         check = checks[item.partition("[")[0]]
         rows.append((item, check.role, check.rule, check.severity, AREAS[check.area]))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -118,8 +125,9 @@ def _list(options: argparse.Namespace) -> int:
 def _roles(options: argparse.Namespace) -> Sequence[str]:
     """Return what the subjects that were asked for are; everything where there is none."""
     found: set[str] = set()
-    for spec in judging.subjects_named(options.subjects):
-        with Pool(spec, environment=judging.environment(options.cuda)) as pool:
+    settings = _settings(options)
+    for spec in judging.subjects_named(options.subjects, settings.python):
+        with judging.pool_of(spec, settings) as pool:
             if pool.about.broken:
                 raise UsageError(pool.about.broken)
             found.update(pool.about.roles)
@@ -132,27 +140,35 @@ def _roles(options: argparse.Namespace) -> Sequence[str]:
 def _check(options: argparse.Namespace) -> int:
     """Judge the subjects, and write what was asked for."""
     files = _files(options)
-    specs = _specs(options)
-    settings = judging.Settings(
+    settings = _settings(options)
+    specs = _specs(options, settings)
+    need_driver(settings.driver, judging.environment(settings.driver))
+    known_of = {spec: judging.known_failures(spec, settings.expected) for spec in specs}
+    report = _judge(specs, settings, grid=options.grid)
+    _refuse_nothing(report, settings.selection)
+    _report(report, files, known_of[specs[0]])
+    _refuse_less(report, options)
+    return _UNEXPECTED if report.unexpected else 0
+
+
+def _settings(options: argparse.Namespace) -> judging.Settings:
+    """Return how subjects are judged."""
+    return judging.Settings(
         selection=select(options.only, options.role),
         jobs=options.jobs or _cores(),
         driver=options.cuda,
         fail_fast=options.fail_fast,
         expected="" if options.no_expected else options.expected,
         patience=options.patience,
+        quirks=options.fail_on_quirks,
+        python=interpreters.found(options.python) if options.python else "",
     )
-    judging.environment(settings.driver)  # what is wrong with it, is so before the run
-    for spec in specs:
-        judging.known_failures(spec, settings.expected)
-    report = _judge(specs, settings, grid=options.grid)
-    _refuse_nothing(report, settings.selection)
-    _report(report, files)
-    return _UNEXPECTED if report.unexpected else 0
 
 
 def _files(options: argparse.Namespace) -> dict[str, str]:
-    """Return the reports that were asked for, and where they go."""
-    files = {name: getattr(options, name) for name in REPORTS if getattr(options, name)}
+    """Return the files that were asked for: name of the option -> where it goes."""
+    names = (*REPORTS, _KNOWN)
+    files = {name: getattr(options, name) for name in names if getattr(options, name)}
     places = [os.path.realpath(file) if file != writing.STDOUT else file for file in files.values()]
     for file, place in zip(files.values(), places, strict=True):
         if places.count(place) > 1:
@@ -161,13 +177,15 @@ def _files(options: argparse.Namespace) -> dict[str, str]:
     return files
 
 
-def _specs(options: argparse.Namespace) -> list[str]:
+def _specs(options: argparse.Namespace, settings: judging.Settings) -> list[str]:
     """Return the subjects that were asked for, each once."""
-    specs = judging.subjects_named(options.subjects)
+    specs = judging.subjects_named(options.subjects, settings.python)
     if not specs:
         raise UsageError("name a subject, such as 'numpy' or 'mylib.testing:subject', or 'all'")
     if options.expected and len(specs) > 1:
         raise UsageError("--expected is the file of one subject: name one")
+    if options.write_known and len(specs) > 1:
+        raise UsageError("--write-known writes the file of one subject: name one")
     return specs
 
 
@@ -182,17 +200,20 @@ def _judge(specs: Sequence[str], settings: judging.Settings, *, grid: bool) -> R
     with progress() as shown:
 
         def tell(judged: Judged) -> None:
-            shown.step(judged.verdict.item, is_bad=judged.standing != "as-expected")
+            shown.step(judged.verdict.item, is_bad=judged.is_unexpected)
 
         for spec in specs:
             found.append(judging.judge(spec, settings, shown.begin, tell))
-            if settings.fail_fast and judging.report(settings.driver, found).unexpected:
+            if settings.fail_fast and judging.report(settings, found).unexpected:
                 break
         exchanges: Sequence[Exchange] = ()
         if grid:
             sound = [one for one in found if not one.broken]
             exchanges = exchange(sound, settings, shown.begin, _tell_exchange(shown))
-    return judging.report(settings.driver, found, exchanges)
+            if not exchanges:
+                words = "none of the subjects makes arrays, and none that can be judged takes any"
+                raise UsageError(f"--grid: there is nothing to hand over: {words}")
+    return judging.report(settings, found, exchanges)
 
 
 def _tell_exchange(shown: Silent) -> Callable[[Exchange], None]:
@@ -211,7 +232,29 @@ def _refuse_nothing(report: Report, selection: Selection) -> None:
         raise UsageError(f"there is nothing{words} to judge the subjects by")
 
 
-def _report(report: Report, files: dict[str, str]) -> None:
+def _refuse_less(report: Report, options: argparse.Namespace) -> None:
+    """Refuse to end well where not all that was asked for by name could be done."""
+    words = [
+        f"{one.name} could not be judged: {one.broken}" for one in report.subjects if one.broken
+    ]
+    handed = {name for one in report.grid for name in (one.producer, one.consumer)}
+    if not (options.fail_fast and report.unexpected):
+        words += [
+            f"nothing of what was asked applies to {one.name}{_example(one)}"
+            for one in report.subjects
+            if one.spec in options.subjects and not one.broken and one.name not in handed
+            if all(judged.verdict.status == "not-applicable" for judged in one.judged)
+        ]
+    if words:
+        raise UsageError("\n".join(words))
+
+
+def _example(subject: SubjectReport) -> str:
+    """Return why an item does not apply, where there is one."""
+    return f": {subject.judged[0].verdict.evidence}" if subject.judged else ""
+
+
+def _report(report: Report, files: dict[str, str], before: Sequence[Expectation]) -> None:
     """Show the report, and write it to every file; what could not be written is told at the end."""
     if writing.STDOUT not in files.values():
         from .reports import terminal
@@ -219,10 +262,19 @@ def _report(report: Report, files: dict[str, str]) -> None:
         terminal.show(report)
     errors = []
     for name, file in files.items():
-        module = importlib.import_module(f"{__package__}.reports.{REPORTS[name][0]}")
+        text = _text_of(name, report, before)
         try:
-            writing.write(file, getattr(module, f"as_{name}")(report))
+            writing.write(file, text)
         except writing.ReportError as error:
             errors.append(str(error))
     if errors:
         raise UsageError("; ".join(errors))
+
+
+def _text_of(name: str, report: Report, before: Sequence[Expectation]) -> str:
+    """Return what goes into the file of an option."""
+    if name == _KNOWN:
+        return known.as_known(report, before)
+    module = importlib.import_module(f"{__package__}.reports.{REPORTS[name][0]}")
+    text: str = getattr(module, f"as_{name}")(report)
+    return text

@@ -13,6 +13,7 @@ import inspect
 import time
 from typing import TYPE_CHECKING, Any
 
+from . import causes
 from .findings import BrokenSubjectError, CannotMakeError, Found, NotApplicable
 from .opening import Opened
 
@@ -171,7 +172,11 @@ class ProducerDoor(_Door):
         method = getattr(x, "__dlpack__", None)
         if method is None:
             raise NotApplicable(f"{type(x).__name__} has no __dlpack__")
-        return method(**keywords)
+        try:
+            return method(**keywords)
+        except Exception as error:
+            causes.see(error)
+            raise
 
     def open(self, x: Any, **keywords: Any) -> Opened:
         """Export an array and open the capsule."""

@@ -13,9 +13,10 @@ tables::
     reason = "takes a capsule of a major version that it does not know"
     link = "https://..."
 
-``check`` is the name of a check, which stands for all of its cases, or of one case of it; ``*`` and
-``?`` stand for any letters and any one.  ``sometimes = true`` says that the failure does not happen
-every time: then a pass is as expected, too.
+``check`` is the name of a check, which stands for all of its cases, or of one case of it, or a list
+of these, which fail for one reason; ``*`` and ``?`` stand for any letters and any one.
+``sometimes = true`` says that the failure does not happen every time: then a pass is as expected,
+too.
 """
 
 from __future__ import annotations
@@ -28,18 +29,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .findings import BAD
+from .registry import load_checks
 from .reports.model import Judged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from .findings import Verdict
+    from .findings import Status, Verdict
+    from .reports.model import Standing
 
 _KEYS: Final = {
     "check", "status", "releases", "python", "driver", "sometimes", "reason", "link"
 }  # fmt: skip
 _NEEDED: Final = ("check", "reason")
-_DRIVERS: Final = ("none", "emulated", "real")
+DRIVERS: Final = ("none", "emulated", "real")
 _WAY_OUT: Final = 'install it with: pip install "array-interchange[conformance]"'
 
 
@@ -90,7 +93,7 @@ class Expectation(NamedTuple):
         """
         return matches(self.check, item)
 
-    def applies(self, release: str, driver: str) -> bool:
+    def applies(self, release: str, driver: str, python: str = "") -> bool:
         """Whether it speaks of a run.
 
         Parameters
@@ -99,8 +102,10 @@ class Expectation(NamedTuple):
             Of the library; where that is no version, every entry is taken to speak of it.
         driver : {"none", "emulated", "real"}
             The CUDA driver.
+        python : str, optional
+            Release of Python; that of this process when left out.
         """
-        python = ".".join(map(str, sys.version_info[:3]))
+        python = python or ".".join(map(str, sys.version_info[:3]))
         return (
             driver in self.drivers
             and _contains(self.python, python)
@@ -175,8 +180,16 @@ def read(path: Path | str) -> list[Expectation]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ExpectationsError(f"{path}: write [[failure]], with two brackets")
     return [
-        _read_entry(entry, f"{path}, failure {number}") for number, entry in enumerate(entries, 1)
+        _read_entry({**entry, "check": check}, f"{path}, failure {number}")
+        for number, entry in enumerate(entries, 1)
+        for check in _checks_of(entry)
     ]
+
+
+def _checks_of(entry: dict[str, Any]) -> list[Any]:
+    """Return the checks that an entry is about, whatever they are."""
+    told = entry.get("check", "")
+    return told if isinstance(told, list) and told else [told]
 
 
 def _toml() -> Any:
@@ -198,7 +211,10 @@ def _read_entry(entry: dict[str, Any], where: str) -> Expectation:
     if unknown := entry.keys() - _KEYS:
         known = ", ".join(sorted(_KEYS))
         raise ExpectationsError(f"{where}: it has {min(unknown)!r}; there are {known}")
-    if missing := [key for key in _NEEDED if not entry.get(key)]:
+    if missing := [key for key in _NEEDED if not _has(entry, key)]:
+        if "reason" in missing and "reason" in entry:
+            words = "its reason is empty; write why it may fail, or mend it and remove the entry"
+            raise ExpectationsError(f"{where}: {entry['check']}: {words}")
         raise ExpectationsError(f"{where}: it has no {missing[0]}")
     texts = {key: entry.get(key, "") for key in ("check", "releases", "python", "reason", "link")}
     for key, value in texts.items():
@@ -213,11 +229,17 @@ def _read_entry(entry: dict[str, Any], where: str) -> Expectation:
         raise ExpectationsError(f"{where}: sometimes is {sometimes!r}, and neither true nor false")
     return Expectation(
         statuses=_some(entry, "status", BAD, where),
-        drivers=_some(entry, "driver", _DRIVERS, where),
+        drivers=_some(entry, "driver", DRIVERS, where),
         where=where,
         sometimes=sometimes,
         **texts,
     )
+
+
+def _has(entry: dict[str, Any], key: str) -> bool:
+    """Whether an entry says something under a key."""
+    value = entry.get(key)
+    return bool(value.strip() if isinstance(value, str) else value)
 
 
 def _some(entry: dict[str, Any], key: str, known: Iterable[str], where: str) -> frozenset[str]:
@@ -294,10 +316,23 @@ class Expected:
         Of the library.
     driver : {"none", "emulated", "real"}
         The CUDA driver.
+    quirks : bool, default False
+        Whether what the standards allow has to be known, too.
+    python : str, optional
+        Release of Python; that of this process when left out.
     """
 
-    def __init__(self, expectations: Sequence[Expectation], release: str, driver: str) -> None:
-        self._all = [one for one in expectations if one.applies(release, driver)]
+    def __init__(
+        self,
+        expectations: Sequence[Expectation],
+        release: str,
+        driver: str,
+        *,
+        quirks: bool = False,
+        python: str = "",
+    ) -> None:
+        self._all = [one for one in expectations if one.applies(release, driver, python)]
+        self._quirks = quirks
 
     def of(self, item: str) -> Expectation | None:
         """Return the known failure of an item, or None; of several, the first in the file."""
@@ -318,6 +353,16 @@ class Expected:
         """
         _refuse(self._all, items, "by which the subject is judged")
 
+    def decides(self, item: str) -> bool:
+        """Whether it makes a difference how an item ends, if no process dies of it.
+
+        Parameters
+        ----------
+        item : str
+            As `Check.items` gives it.
+        """
+        return self._quirks or not _is_quirk(item)
+
     def judge(self, verdict: Verdict) -> Judged:
         """Return a verdict with its standing.
 
@@ -328,13 +373,36 @@ class Expected:
         """
         known = self.of(verdict.item)
         is_bad = verdict.status in BAD
+        allowed = not self._quirks and is_allowed(verdict)
+        failed: Standing = "allowed" if allowed else "unexpected-failure"
         if known is None or verdict.status == "not-applicable":
-            return Judged(verdict, "unexpected-failure" if is_bad else "as-expected")
+            return Judged(verdict, failed if is_bad else "as-expected")
         about = known.reason, known.link, known.releases
         if not is_bad:
             if known.sometimes:
                 return Judged(verdict, "as-expected")
-            return Judged(verdict, "unexpected-pass", *about)
+            return Judged(verdict, "allowed" if allowed else "unexpected-pass", *about)
         if verdict.status in known.statuses:
             return Judged(verdict, "as-expected", *about)
-        return Judged(verdict, "unexpected-failure")
+        return Judged(verdict, failed)
+
+
+_OF_THE_PROCESS: Final[frozenset[Status]] = frozenset({"crash", "hang", "exit", "broken-subject"})
+"""What no standard allows, whatever the check was about."""
+
+
+def is_allowed(verdict: Verdict) -> bool:
+    """Whether the standards allow what a verdict tells: its check is a QUIRK, and no process died.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        How an item ended.
+    """
+    return _is_quirk(verdict.item) and verdict.status not in _OF_THE_PROCESS
+
+
+def _is_quirk(item: str) -> bool:
+    """Whether the check of an item is about what the standards allow."""
+    check = load_checks().get(item.partition("[")[0])
+    return check is not None and check.severity == "QUIRK"

@@ -87,6 +87,9 @@ class Verdict(NamedTuple):
         What the subject printed meanwhile, cut to its last lines.
     seconds : float
         How long it took [seconds].
+    cause : str
+        What came out of the library, and from which line; empty where that is not known.  Items
+        that share it are one finding.
     """
 
     subject: str
@@ -95,6 +98,7 @@ class Verdict(NamedTuple):
     evidence: str = ""
     output: str = ""
     seconds: float = 0.0
+    cause: str = ""
 
 
 _tell: Callable[[str], object] = str

@@ -15,7 +15,6 @@ from .running.client import IMPORT_SECONDS, Nursery, NurseryGoneError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .cuda import Choice
     from .judging import Settings
     from .reports.model import SubjectReport
 
@@ -66,7 +65,7 @@ def exchange(
     ]
     begin("the grid", len(pairs))
     found = []
-    with _Desk([one.spec for one in subjects], settings.driver, settings.patience) as desk:
+    with _Desk([one.spec for one in subjects], settings) as desk:
         for pair in pairs:
             exchanged = desk.exchange(pair)
             tell(exchanged)
@@ -77,15 +76,16 @@ def exchange(
 class _Desk:
     """Processes in which arrays are handed over."""
 
-    def __init__(self, specs: Sequence[str], driver: Choice, patience: float) -> None:
-        self._specs, self._driver, self._patience = specs, driver, patience
-        self._environment = environment(driver)
+    def __init__(self, specs: Sequence[str], settings: Settings) -> None:
+        self._specs, self._driver, self._patience = specs, settings.driver, settings.patience
+        self._python = settings.python
+        self._environment = environment(settings.driver, settings.python)
         self._together: Nursery | None = None
         self._loaded: frozenset[str] = frozenset()
         self._apart: Nursery | None = None
 
     def __enter__(self) -> _Desk:
-        nursery = Nursery(self._environment)
+        nursery = Nursery(self._environment, self._python)
         try:
             answer = nursery.begin(self._specs, seconds=self._import_seconds)
         except NurseryGoneError:  # they cannot all be in one process
@@ -136,7 +136,7 @@ class _Desk:
         if together and self._together is not None:
             return self._together
         if self._apart is None:
-            self._apart = Nursery(self._environment)
+            self._apart = Nursery(self._environment, self._python)
             self._apart.begin([])
         return self._apart
 

@@ -47,6 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--role", action="append", default=[], choices=ROLES, help="judge as this")
     what.add_argument("--fail-fast", action="store_true", help="end at the first that is not as"
                       " expected")  # fmt: skip
+    what.add_argument(
+        "--fail-on-quirks", action="store_true", help="what the standards allow decides, too"
+    )
     what.add_argument("--grid", action="store_true", help="hand arrays from each subject to each")
     what.add_argument("--list", action="store_true", help="list the items, and run none")
     how = parser.add_argument_group("how it is run")
@@ -60,7 +63,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--patience", type=_factor, default=1.0, metavar="X", help="multiply time limits by X (1)"
     )
-    known = parser.add_argument_group("known failures").add_mutually_exclusive_group()
+    how.add_argument(
+        "--python",
+        metavar="PROGRAM",
+        default="",
+        help="the interpreter to judge in: one whose environment has the library; it need not have"
+        " the kit",
+    )
+    about_known = parser.add_argument_group("known failures")
+    about_known.add_argument(
+        "--write-known",
+        metavar="FILE",
+        help="write those of the run, for somebody to fill in reasons ('-': to stdout)",
+    )
+    known = about_known.add_mutually_exclusive_group()
     known.add_argument("--expected", metavar="FILE", help="known failures of the subject (TOML)")
     known.add_argument("--no-expected", action="store_true", help="know of none")
     reports = parser.add_argument_group("reports")

@@ -10,6 +10,8 @@ import inspect
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange.abi import DLDeviceType
+
 from .findings import CannotMakeError
 
 if TYPE_CHECKING:
@@ -18,13 +20,36 @@ if TYPE_CHECKING:
     Shape = tuple[int, ...]
 
 HOST: Final = "cpu"
+KINDS: Final = {
+    "opencl": DLDeviceType.kDLOpenCL,
+    "vulkan": DLDeviceType.kDLVulkan,
+    "metal": DLDeviceType.kDLMetal,
+    "vpi": DLDeviceType.kDLVPI,
+    "rocm": DLDeviceType.kDLROCM,
+    "rocm_host": DLDeviceType.kDLROCMHost,
+    "ext_dev": DLDeviceType.kDLExtDev,
+    "oneapi": DLDeviceType.kDLOneAPI,
+    "webgpu": DLDeviceType.kDLWebGPU,
+    "hexagon": DLDeviceType.kDLHexagon,
+    "maia": DLDeviceType.kDLMAIA,
+    "trn": DLDeviceType.kDLTrn,
+    "tpu": DLDeviceType.kDLTPU,
+    "tpu_host": DLDeviceType.kDLTPUHost,
+    "ascend": DLDeviceType.kDLAscend,
+}
+"""Name of a device that the kit has no driver for, for ``make`` -> its type in dlpack.h.  What is
+said of such memory is judged, and the memory itself is left alone."""
 DEVICES: Final = {
     HOST: "host memory",
     "cuda": "memory of the first CUDA device",
     "cuda:1": "memory of the second CUDA device",
     "managed": "CUDA managed memory",
     "pinned": "page-locked memory of CUDA",
-    "rocm": "memory that says it is of the first ROCm device, with nothing pending; it need not be",
+    **{
+        name: f"memory that says it is of the first {kind.name} device, with nothing pending; it"
+        " need not be"
+        for name, kind in KINDS.items()
+    },
 }
 """Name of a device, for ``make`` -> what it stands for."""
 

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..cuda import driver
-from ..findings import BrokenSubjectError, NotApplicable, expect, note
+from ..findings import BrokenSubjectError, Found, NotApplicable, expect, note
 from ..registry import area
 from ..saying import said_of, speaks
-from ..subject import DEVICES
+from ..subject import DEVICES, KINDS
 from ..zoo import host
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def make_gives_the_shape_that_it_was_asked_for(producer: ProducerDoor, case: Any
     """An array that make() returns has the shape that was asked for.
 
     Make the array of the extents in ``shape``, or raise CannotMakeError where the library has none
-    of that shape.
+    of that shape. Where the description does so, the library says another shape than its array has:
+    write the extents in the order of the axes.
     """
     said = said_of(producer.make(case))
     if not said:
@@ -73,7 +74,9 @@ def make_gives_the_shape_that_it_was_asked_for(producer: ProducerDoor, case: Any
 
     if all(one.shape != case for one in said):
         words = "; ".join(map(str, said))
-        raise BrokenSubjectError(f"make() was asked for the shape {case}: {words}")
+        if all(one.shape == case[::-1] for one in said):
+            words += ", which is the other way round"
+        raise Found(f"make() was asked for the shape {case}: {words}")
 
 
 @check(
@@ -85,7 +88,8 @@ def make_gives_the_dtype_that_it_was_asked_for(producer: ProducerDoor, case: Any
     """An array that make() returns has the element type that was asked for.
 
     Make the array of the element type that ``dtype`` names, or raise CannotMakeError where the
-    library has none; to take the nearest one would have other rules judged by the wrong one.
+    library has none; to take the nearest one would have other rules judged by the wrong one. Where
+    the description does so, the library says another element type than its array has.
     """
     said = [one for one in said_of(producer.make(dtype=case)) if one.dtype != "?"]
     if not said:
@@ -93,7 +97,7 @@ def make_gives_the_dtype_that_it_was_asked_for(producer: ProducerDoor, case: Any
 
     if all(one.dtype != case for one in said):
         words = "; ".join(map(str, said))
-        raise BrokenSubjectError(f"make() was asked for {case}: {words}")
+        raise Found(f"make() was asked for {case}: {words}")
 
 
 _TYPES: Final = {
@@ -101,7 +105,8 @@ _TYPES: Final = {
     "cuda": {2, 13},
     "pinned": {1, 3, 11},
     "managed": {1, 2, 13},
-    "rocm": {10},
+    **{name: {int(kind)} for name, kind in KINDS.items()},
+    "rocm_host": {1, 3, 11},
 }
 """Device that make() is asked for -> types that ``__dlpack_device__`` may say: what a library calls
 memory that both sides reach is for other checks to judge."""
@@ -120,8 +125,7 @@ def make_gives_the_device_that_it_was_asked_for(producer: ProducerDoor, case: An
         raise NotApplicable(f"the array does not say its device: {error!r:.200}") from error
 
     if kind not in _TYPES[case]:
-        words = f"make() was asked for {DEVICES[case]}: __dlpack_device__() says type {kind}"
-        raise BrokenSubjectError(words)
+        raise Found(f"make() was asked for {DEVICES[case]}: __dlpack_device__() says type {kind}")
 
 
 # ---------------------------------------------------------------- what stays as it was

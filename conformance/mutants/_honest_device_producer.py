@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..cuda import opened
 from ..findings import CannotMakeError, NotApplicable
-from ..subject import Subject
+from ..subject import KINDS, Subject
 from ..zoo import ELEMENTS, Memory
 from ..zoo.on_device import Block, OnDevice, place
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _PLACES: Final = {"cuda": ("cuda", 0), "cuda:1": ("cuda", 1), "managed": ("managed", 0)} | {
     "pinned": ("pinned", 0)
 }
-_ROCM: Final = (10, 0)
 
 
 def _driver() -> Cuda:
@@ -38,9 +37,9 @@ def subject_of(kind: type[OnDevice]) -> Subject:
     def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
         if readonly or dtype not in ELEMENTS:
             raise CannotMakeError("its arrays are writable, and of the types of the zoo")
-        if device == "rocm":
+        if device in KINDS:
             memory = Memory(max(1, _size(shape)), ELEMENTS[dtype])
-            return kind(Block(_ROCM, memory.address, memory), shape, dtype)
+            return kind(Block((int(KINDS[device]), 0), memory.address, memory), shape, dtype)
         if device not in _PLACES:
             raise CannotMakeError("its arrays are on devices")
         cuda = _driver()

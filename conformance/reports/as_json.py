@@ -99,11 +99,12 @@ def _result(judged: Judged) -> dict[str, Any]:
         "seconds": verdict.seconds,
         "evidence": verdict.evidence,
         "output": verdict.output,
+        "cause": verdict.cause,
         "reason": judged.reason,
         "link": judged.link,
         "releases": judged.releases,
     }
-    return _without_empty(told, "evidence", "output", "reason", "link", "releases")
+    return _without_empty(told, "evidence", "output", "cause", "reason", "link", "releases")
 
 
 def _without_empty(told: dict[str, Any], *optional: str) -> dict[str, Any]:
@@ -277,6 +278,7 @@ def _read_result(part: _Part, subject: str, checks: Mapping[str, CheckFacts]) ->
         part.text("evidence", default=""),
         part.text("output", default=""),
         part.number("seconds"),
+        part.text("cause", default=""),
     )
     return Judged(
         verdict,

@@ -105,7 +105,7 @@ def _musts(subject: SubjectReport, catalogue: Catalogue) -> dict[str, set[str]]:
     for one in subject.judged:
         if catalogue.check_of(one).severity == "MUST":
             if one.verdict.status in BAD:
-                standing = "known" if one.standing == "as-expected" else "unexpected"
+                standing = "unexpected" if one.is_unexpected else "known"
                 found[standing].add(check_name(one.verdict.item))
             elif one.verdict.status == "pass":
                 found["kept"].add(check_name(one.verdict.item))

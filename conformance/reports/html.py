@@ -101,7 +101,7 @@ def _found(report: Report) -> str:
     if not report.unexpected:
         return f"{ran}, all as expected."
     words = f"{report.unexpected} not as expected"
-    listed = any(one.standing != "as-expected" for sub in report.subjects for one in sub.judged)
+    listed = any(one.is_unexpected for sub in report.subjects for one in sub.judged)
     place = "unexpected" if listed else "grid" if any(one.is_bad for one in report.grid) else ""
     return f'{ran}, <a href="#{place}">{words}</a>.' if place else f"{ran}, {words}."
 
@@ -170,7 +170,7 @@ def _embedded(report: Report, catalogue: Catalogue) -> str:
     return text
 
 
-_NUMBERED: Final = ("item", "evidence", "output", "reason", "link", "releases")
+_NUMBERED: Final = ("item", "evidence", "output", "cause", "reason", "link", "releases")
 """Texts of results that come again and again, of which the page has a list."""
 
 

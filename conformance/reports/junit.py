@@ -27,9 +27,9 @@ _JUDGED: Final = "subject_can_be_judged"
 def as_junit(report: Report, catalogue: Catalogue | None = None) -> str:
     """Return a report as JUnit XML: a suite per subject, a test per item; one more for the grid.
 
-    What a subject has not is skipped, and so is a known failure, with its reason.  An unexpected
-    failure is a failure where a check found it, and an error where the library raised, crashed,
-    hung or ended; a known failure that happens no more is a failure.
+    What a subject has not is skipped, and so are a known failure, with its reason, and a QUIRK.
+    An unexpected failure is a failure where a check found it, and an error where the library
+    raised, crashed, hung or ended; a known failure that happens no more is a failure.
 
     Parameters
     ----------
@@ -114,6 +114,8 @@ def _test(subject: SubjectReport, judged: Judged, catalogue: Catalogue) -> ET.El
         tag = "failure" if verdict.status == "fail" else "error"
         message = f"{check.rule} {check.severity}: {verdict.evidence or check.claim}"
         _add(test, tag, verdict.status, message, _details(subject, judged, check))
+    elif judged.standing == "allowed" and verdict.status in BAD:
+        _add(test, "skipped", "", f"{check.rule} {check.severity}: {verdict.evidence}", "")
     elif verdict.status in BAD:
         reason = " ".join(filter(None, (judged.reason, judged.link)))
         _add(test, "skipped", "", f"known: {reason}", verdict.evidence)

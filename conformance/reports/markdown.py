@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from .catalogue import catalogue_of
+from .catalogue import catalogue_of, check_name
 from .states import GROUPS, STATES, count, state_of
 from .tabulating import HEADINGS, OUTCOMES, grid_of, known_failures_of, tables, unexpected_of
 from .texts import again, cases, one_line, safe_link, sentence
@@ -63,7 +63,7 @@ def summary(report: Report) -> str:
             *(
                 [str(number) for number in count(subject.judged).values()]
                 if not subject.broken
-                else [f"could not be judged: {plain(subject.broken)}", "", "", ""]
+                else [f"could not be judged: {plain(subject.broken)}", *[""] * (len(GROUPS) - 1)]
             ),
         ]
         for subject in report.subjects
@@ -224,13 +224,18 @@ def _entry(subject: SubjectReport, alike: tuple[Judged, ...], catalogue: Catalog
     command = _code(again(subject.spec, judged.verdict.item))
     return (
         f"{state.symbol} {state.word}: **{plain(subject.name)}**, {_rule(check.rule)} "
-        f"({check.severity}). {plain(check.claim)} {evidence} {command}{_more(len(alike) - 1)}"
+        f"({check.severity}). {plain(check.claim)} {evidence} {command}{_more(alike)}"
     )
 
 
-def _more(count: int) -> str:
-    """Return how many cases more ended alike, in words."""
-    return f" and {count} more case{'s' if count > 1 else ''}" if count else ""
+def _more(alike: tuple[Judged, ...]) -> str:
+    """Return how many cases more ended alike, and of which other checks, in words."""
+    count = len(alike) - 1
+    names = dict.fromkeys(check_name(one.verdict.item) for one in alike)
+    if len(names) == 1:
+        return f" and {count} more case{'s' if count > 1 else ''}" if count else ""
+    others = ", ".join(_code(name) for name in [*names][1:])
+    return f" and {count} more items of the same cause, also of {others}"
 
 
 def _list(entries: list[str], heading: str) -> str:

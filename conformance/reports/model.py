@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 SCHEMA: Final = 1
 """Version of the JSON form: it grows by one when a reader of the old form would misread the new."""
 
-Standing = Literal["as-expected", "unexpected-failure", "unexpected-pass"]
+Standing = Literal["as-expected", "allowed", "unexpected-failure", "unexpected-pass"]
+"""``allowed``: a QUIRK, which nobody listed as known, and which does not decide how a run ends."""
+DECISIVE: Final[frozenset[Standing]] = frozenset({"unexpected-failure", "unexpected-pass"})
+"""What makes a run fail."""
 
 
 class Judged(NamedTuple):
@@ -23,8 +26,9 @@ class Judged(NamedTuple):
     ----------
     verdict : Verdict
         How the item ended.
-    standing : {"as-expected", "unexpected-failure", "unexpected-pass"}
-        A known failure is as expected; one that no longer happens is an unexpected pass.
+    standing : {"as-expected", "allowed", "unexpected-failure", "unexpected-pass"}
+        A known failure is as expected; one that no longer happens is an unexpected pass.  What the
+        standards allow is allowed, unless QUIRKs are to decide.
     reason : str
         Why a failure is known; empty for every other item.
     link : str
@@ -38,6 +42,11 @@ class Judged(NamedTuple):
     reason: str = ""
     link: str = ""
     releases: str = ""
+
+    @property
+    def is_unexpected(self) -> bool:
+        """Whether it makes a run fail."""
+        return self.standing in DECISIVE
 
 
 class SubjectReport(NamedTuple):
@@ -124,7 +133,7 @@ class Report(NamedTuple):
         grid, or ended the process.
         """
         found = sum(
-            bool(subject.broken) + sum(one.standing != "as-expected" for one in subject.judged)
+            bool(subject.broken) + sum(one.is_unexpected for one in subject.judged)
             for subject in self.subjects
         )
         return found + sum(one.is_bad for one in self.grid)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .markup import mark, scroll, section, severity_mark, text_of
 from .states import GROUPS, count, state_of
-from .tabulating import HEADINGS, known_failures_of, unexpected_of
+from .tabulating import HEADINGS, cause_of, known_failures_of, unexpected_of
 from .texts import again, cases, one_line, printable, safe_link
 
 if TYPE_CHECKING:
@@ -115,12 +115,13 @@ def findings(report: Report, catalogue: Catalogue) -> Section | None:
 
 
 def _finding(subject: SubjectReport, alike: tuple[Judged, ...], catalogue: Catalogue) -> str:
-    """Return a card of the cases of a check that ended alike."""
+    """Return a card of items that ended alike."""
     judged = alike[0]
     check, state, verdict = catalogue.check_of(judged), state_of(judged), judged.verdict
     name = escape(one_line(subject.name))
     facts = {
         "Found": _pre(verdict.evidence),
+        "Cause": text_of(cause_of(alike)),
         "Printed": _folded(verdict.output),
         "Known as": _why(judged.reason, judged.link),
         "Do": text_of(

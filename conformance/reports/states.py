@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .model import Judged
 
-Group = Literal["unexpected", "known", "pass", "not-applicable"]
+Group = Literal["unexpected", "known", "quirk", "pass", "not-applicable"]
 
 
 class State(NamedTuple):
@@ -28,7 +28,7 @@ class State(NamedTuple):
         What stands for it.
     word : str
         What stands beside the symbol.
-    group : {"unexpected", "known", "pass", "not-applicable"}
+    group : {"unexpected", "known", "quirk", "pass", "not-applicable"}
         What filters call it, and what gives it its colour.
     meaning : str
         What it says, for a legend.
@@ -50,6 +50,7 @@ STATES: Final[tuple[State, ...]] = (
     State("broken-subject", "✗", "broken", "unexpected", "the subject is described wrongly"),
     State("now-passes", "▲", "now passes", "unexpected", "a known failure is one no longer"),
     State("known", "◆", "known", "known", "a failure that is known, with its reason"),
+    State("quirk", "≠", "quirk", "quirk", "the standards allow it, and libraries differ"),
     State("pass", "✓", "pass", "pass", "the rule is kept"),
     State("not-applicable", "—", "n/a", "not-applicable", "nothing that the rule speaks of"),
 )
@@ -58,10 +59,12 @@ BY_KEY: Final = {state.key: state for state in STATES}
 GROUPS: Final[dict[Group, str]] = {
     "unexpected": "unexpected",
     "known": "known failure",
+    "quirk": "quirk",
     "pass": "pass",
     "not-applicable": "not applicable",
 }
 """What filters and counts call the groups, the worst first."""
+_COUNTED: Final = frozenset({"known", "quirk"})  # which are things, and not how things are
 _ORDER: Final = {state: place for place, state in enumerate(STATES)}
 
 
@@ -76,6 +79,8 @@ def state_of(judged: Judged) -> State:
     status = judged.verdict.status
     if judged.standing == "unexpected-pass":
         return BY_KEY["now-passes"]
+    if judged.standing == "allowed":
+        return BY_KEY["quirk" if status in BAD else "pass"]
     if judged.standing == "as-expected" and status in BAD:
         return BY_KEY["known"]
     return BY_KEY[status]
@@ -126,11 +131,11 @@ def in_words(counts: dict[Group, int]) -> list[str]:
 
     Examples
     --------
-    >>> in_words({"unexpected": 0, "known": 2, "pass": 1, "not-applicable": 0})
-    ['2 known failures', '1 pass']
+    >>> in_words({"unexpected": 0, "known": 2, "quirk": 1, "pass": 1, "not-applicable": 0})
+    ['2 known failures', '1 quirk', '1 pass']
     """
     return [
-        f"{number} {GROUPS[group]}{'s' if group == 'known' and number > 1 else ''}"
+        f"{number} {GROUPS[group]}{'s' if group in _COUNTED and number > 1 else ''}"
         for group, number in counts.items()
         if number
     ]

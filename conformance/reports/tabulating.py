@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..causes import is_told_in, keys_of
 from ..registry import ROLES, SEVERITIES
 from .catalogue import check_name
 from .states import badness, state_of, worst
+from .texts import cases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from interchange.abi import Rule
 
@@ -178,7 +180,8 @@ def _cell(judged: Iterable[Judged]) -> Cell:
 def unexpected_of(subject: SubjectReport, catalogue: Catalogue) -> list[tuple[Judged, ...]]:
     """Return what nobody expected of a subject, the worst and gravest first.
 
-    Cases of one check that ended in the same way, with the same evidence, are one finding.
+    Items of the same cause are one finding, whatever their checks; where no cause is known, cases
+    of one check that ended in the same way, with the same evidence.
 
     Parameters
     ----------
@@ -191,13 +194,52 @@ def unexpected_of(subject: SubjectReport, catalogue: Catalogue) -> list[tuple[Ju
     def order(one: Judged) -> tuple[int, int]:
         return badness(one), SEVERITIES.index(catalogue.check_of(one).severity)
 
+    unexpected = sorted((one for one in subject.judged if one.is_unexpected), key=order)
+    causes = keys_of(one.verdict.cause for one in unexpected if one.verdict.cause)
     found: dict[object, list[Judged]] = {}
-    for one in sorted(subject.judged, key=order):
-        if one.standing != "as-expected":
-            verdict = one.verdict
-            said = (verdict.status, verdict.evidence, verdict.output, one.reason, one.link)
-            found.setdefault((check_name(verdict.item), *said), []).append(one)
+    for one in unexpected:
+        found.setdefault(_cause_of(one, causes), []).append(one)
     return [tuple(alike) for alike in found.values()]
+
+
+def _cause_of(one: Judged, causes: Mapping[str, str]) -> object:
+    """Return what is the same for all items of a finding."""
+    verdict = one.verdict
+    told = verdict.cause or next((it for it in causes if is_told_in(it, verdict.evidence)), "")
+    if told and one.standing == "unexpected-failure":
+        return causes[told]
+    output = "" if verdict.status == "hang" else verdict.output  # where it was is chance
+    said = (verdict.status, verdict.evidence, output, one.reason, one.link)
+    return (check_name(verdict.item), *said)
+
+
+def cause_of(alike: Sequence[Judged]) -> str:
+    """Return the cause of a finding of several items, with its place where one of them knows it.
+
+    Parameters
+    ----------
+    alike : sequence of Judged
+        A finding, as `unexpected_of` returns it.
+    """
+    return max((one.verdict.cause for one in alike), key=len) if len(alike) > 1 else ""
+
+
+def others_of(alike: Sequence[Judged]) -> str:
+    """Return the items of a finding but the first: cases of its check, and checks with theirs.
+
+    Parameters
+    ----------
+    alike : sequence of Judged
+        A finding, as `unexpected_of` returns it.
+    """
+    first, *rest = [one.verdict.item for one in alike]
+    own = [item[len(check_name(first)) :] for item in rest if check_name(item) == check_name(first)]
+    counts: dict[str, int] = {}
+    for item in rest:
+        name = check_name(item)
+        if name != check_name(first):
+            counts[name] = counts.get(name, 0) + (item != name)
+    return ", ".join([*own, *(f"{name}{cases(number)}" for name, number in counts.items())])
 
 
 class KnownFailure(NamedTuple):

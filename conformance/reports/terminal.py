@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .catalogue import catalogue_of
 from .states import STATES, count, in_words, state_of
-from .tabulating import unexpected_of
+from .tabulating import cause_of, others_of, unexpected_of
 from .texts import again, one_line, printable
 from .writing import STDOUT, write
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _STYLES: Final[dict[Group, str]] = {
     "unexpected": "bold red",
     "known": "yellow",
+    "quirk": "cyan",
     "pass": "green",
     "not-applicable": "dim",
 }
@@ -113,7 +114,7 @@ def as_lines(report: Report, catalogue: Catalogue, width: int) -> Iterator[Line]
             yield Line("")
             yield from _bad_exchange(one, report, max(width, _NARROWEST))
     yield Line("")
-    yield _total(report)
+    yield _total(report, sum(len(unexpected_of(one, catalogue)) for one in report.subjects))
 
 
 def _name(subject: SubjectReport) -> str:
@@ -137,7 +138,7 @@ def _summary(subject: SubjectReport, name: str) -> Line:
 def _finding(
     subject: SubjectReport, alike: tuple[Judged, ...], catalogue: Catalogue, width: int
 ) -> Iterator[Line]:
-    """Yield what there is to say of the cases of a check that ended alike."""
+    """Yield what there is to say of items that ended alike."""
     judged = alike[0]
     check, state, verdict = catalogue.check_of(judged), state_of(judged), judged.verdict
     rule = catalogue.rules[check.rule]
@@ -146,8 +147,8 @@ def _finding(
         f" [{check.rule}, {check.severity}]",
         _STYLES[state.group],
     )
-    others = ", ".join(one.verdict.item[len(check.name) :] for one in alike[1:])
-    yield from _labelled("and", others, width)
+    yield from _labelled("and", others_of(alike), width)
+    yield from _labelled("cause", cause_of(alike), width)
     yield from _labelled("due", check.claim, width)
     if state.key == "now-passes":
         yield from _labelled("found", "it passes, and was known to fail", width)
@@ -188,10 +189,12 @@ def _labelled(label: str, text: str, width: int) -> Iterator[Line]:
             head = " " * len(head)
 
 
-def _total(report: Report) -> Line:
+def _total(report: Report, findings: int) -> Line:
     """Return the last line."""
     items = sum(len(subject.judged) for subject in report.subjects)
     found = f"{report.unexpected} unexpected" if report.unexpected else "all as expected"
+    if findings and findings < report.unexpected:
+        found += f" ({findings} finding{'s' if findings > 1 else ''})"
     ran = f"{items} item{'s' if items != 1 else ''}, {found}"
     where = f"Python {report.python} on {report.platform}, CUDA driver: {report.driver}"
     style = _STYLES["unexpected" if report.unexpected else "pass"]

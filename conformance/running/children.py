@@ -19,6 +19,7 @@ import traceback
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
+from .. import causes
 from ..findings import on_note
 from . import kernel
 from .following import LOST, Following
@@ -65,7 +66,8 @@ def run_in_child(
     Returns
     -------
     dict
-        ``status``, ``evidence``, ``output``, the last of what was printed, and ``seconds``.
+        ``status``, ``evidence``, ``output``, the last of what was printed, ``cause`` and
+        ``seconds``.
 
     Raises
     ------
@@ -138,7 +140,7 @@ def _live(before: Callable[[], object], work: Work, mouth: _Mouth) -> None:
     mouth.say({"note": ""})  # the time of the work begins
     status, evidence = work()
     _flush()
-    mouth.say({"status": status, "evidence": evidence})
+    mouth.say({"status": status, "evidence": evidence, "cause": causes.last()})
 
 
 def _redirected(saying: int, printing: int, others: Collection[int]) -> _Mouth:

@@ -41,16 +41,19 @@ class Nursery:
     ----------
     environment : mapping
         Of the process.
+    python : str, optional
+        The interpreter, which finds the kit in that environment; this process's when left out.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], python: str = "") -> None:
+        self._path = [] if python else sys.path
         self._received = self._printed = b""
         with contextlib.ExitStack() as undo:
             theirs_in, self._requests = _pipe(undo)
             self._answers, theirs_out = _pipe(undo)
             self._output, theirs_output = _pipe(undo)
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-m", _MODULE, str(theirs_in), str(theirs_out)],
+                [python or sys.executable, "-m", _MODULE, str(theirs_in), str(theirs_out)],
                 env=dict(environment),
                 pass_fds=(theirs_in, theirs_out),
                 stdin=subprocess.DEVNULL,
@@ -82,8 +85,13 @@ class Nursery:
         NurseryGoneError
             The process ended or stalled over it.
         """
-        path = [str(Path.cwd()), *sys.path]
-        start = {"path": path, "specs": list(specs), "preload": list(preload)}
+        path = [str(Path.cwd()), *self._path]
+        start = {
+            "path": path,
+            "keeps": not self._path,
+            "specs": list(specs),
+            "preload": list(preload),
+        }
         return self._ask(start, seconds)
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING
 
+from .. import causes
 from ..doors import DOORS
 from ..findings import BrokenSubjectError, Found, NotApplicable
 from ..registry import find_item
@@ -45,16 +46,30 @@ def settle(work: Callable[[], object]) -> tuple[Status, str]:
         Raises what a check raises; whatever else comes out of it is a verdict, too, also what is
         meant to end the process: the process is the work's own.
     """
+    causes.remember("")
     try:
         work()
     except Found as found:
-        return "fail", shortened(words_of(found))
+        evidence = words_of(found)
+        causes.remember(_cause_of(found, evidence))
+        return "fail", shortened(evidence)
     except NotApplicable as reason:
         return "not-applicable", shortened(words_of(reason))
     except BrokenSubjectError as error:
+        causes.remember(causes.cause_of(error.__cause__))
         return "broken-subject", shortened(words_of(error))
     except SystemExit as end:
+        causes.remember(causes.cause_of(end))
         return "exit", f"SystemExit({end.code!r:.200}) was raised, which ends a process"
-    except BaseException:  # noqa: BLE001 - whatever a library raises is a verdict
+    except BaseException as error:  # noqa: BLE001 - whatever a library raises is a verdict
+        causes.remember(causes.cause_of(error))
         return "raised", shortened(traceback.format_exc())
     return "pass", ""
+
+
+def _cause_of(found: Found, evidence: str) -> str:
+    """Return what came out of the library, where that is what a check found."""
+    if found.__cause__ is not None:
+        return causes.cause_of(found.__cause__)
+    cause = causes.cause_of(found.__context__)  # what was caught before need not be what was found
+    return cause if causes.is_told_in(cause, evidence) else ""

@@ -14,6 +14,7 @@ import signal
 import time
 from typing import Any, Final
 
+from ..causes import cause_of_end
 from . import kernel
 from .wording import cleaned
 
@@ -40,6 +41,7 @@ class _Ear:
         self.note = ""
         self.has_begun = False
         self.verdict: tuple[str, str] | None = None
+        self.cause = ""
 
     def hear(self, chunk: bytes) -> None:
         """Take in more of it; what is none of our lines, a library wrote where it must not."""
@@ -53,6 +55,7 @@ class _Ear:
                     self.has_begun |= not self.note
                 elif self.verdict is None:
                     self.verdict = said["status"], said["evidence"]
+                    self.cause = said.get("cause", "")
 
 
 class Following:
@@ -190,7 +193,10 @@ class Following:
         """Return what the child said, or what its end amounts to."""
         status, evidence = self._amount(ends=ends)
         output = cleaned(self._output.decode("utf-8", "replace"))
-        return {"status": status, "evidence": evidence, "output": output}
+        cause = self._ear.cause
+        if (status, evidence) != self._ear.verdict:  # the process ended otherwise than its work
+            cause = cause_of_end(evidence.partition(" ")[0], output) if status == "crash" else ""
+        return {"status": status, "evidence": evidence, "output": output, "cause": cause}
 
     def _amount(self, *, ends: bool) -> tuple[str, str]:
         """Return a status and the evidence."""

@@ -22,8 +22,8 @@ from .wording import words_of
 PARAMETERS: Final = ("shape", "dtype", "device", "readonly")
 """What a raw function that makes arrays may take."""
 _FUNCTIONS: Final = (
-    "make", "make_from", "take", "read", "write", "take_cai", "take_capsule", "take_buffer",
-    "take_array_interface", "make_on", "take_on", "release",
+    "make", "make_from", "take", "take_with", "read", "write", "take_cai", "take_capsule",
+    "take_buffer", "take_array_interface", "make_on", "take_on", "release",
 )  # fmt: skip
 
 

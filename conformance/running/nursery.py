@@ -13,6 +13,7 @@ import gc
 import importlib
 import json
 import os
+import platform
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final
@@ -87,7 +88,7 @@ def _answer(going: int, answer: dict[str, Any]) -> None:
 
 def _begin(start: dict[str, Any], going: int) -> Loaded:
     """Load what the first request names, and say what it is."""
-    sys.path[:] = start["path"]
+    sys.path[:] = [*start["path"], *(sys.path if start.get("keeps") else ())]
     load_checks()
     subjects: Loaded = {spec: _loaded(spec) for spec in start["specs"]}
     answers = [_described(spec, found) for spec, found in subjects.items()]
@@ -112,7 +113,8 @@ def _described(spec: str, found: Subject | BrokenSubjectError) -> dict[str, Any]
     """Return what a subject is."""
     if isinstance(found, BrokenSubjectError):
         return {"name": spec, "broken": str(found)}
-    return {"name": found.name, "version": found.version, "roles": roles_of(found)}
+    told = {"name": found.name, "version": found.version, "roles": roles_of(found)}
+    return {**told, "python": platform.python_version()}
 
 
 # ---------------------------------------------------------------- what children do

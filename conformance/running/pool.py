@@ -35,6 +35,8 @@ class About(NamedTuple):
         Whether its process may be forked.
     broken : str
         Why it cannot be judged, or nothing.
+    python : str
+        Release of the Python that it was loaded by, where it was.
     """
 
     name: str
@@ -42,6 +44,7 @@ class About(NamedTuple):
     roles: tuple[str, ...] = ()
     forks: bool = True
     broken: str = ""
+    python: str = ""
 
 
 class Pool:
@@ -57,6 +60,8 @@ class Pool:
         Of the processes; that of this one when left out.
     patience : float, default 1.0
         What the time limits are multiplied by: more for a slow machine.
+    python : str, optional
+        The interpreter of the processes; this one's when left out.
 
     Attributes
     ----------
@@ -71,11 +76,12 @@ class Pool:
         environment: Mapping[str, str] | None = None,
         *,
         patience: float = 1.0,
+        python: str = "",
     ) -> None:
         load_checks()
         self.spec, self.jobs = spec, max(1, jobs)
         self._environment = dict(os.environ if environment is None else environment)
-        self._patience = patience
+        self._patience, self._python = patience, python
         self._import_seconds = IMPORT_SECONDS * patience
         self._lock = threading.Lock()
         self._free: dict[bool, list[Nursery]] = {False: [], True: []}  # cradles are under True
@@ -211,7 +217,7 @@ class Pool:
         with self._lock:
             if self._abandoned:
                 raise NurseryGoneError("the run was interrupted")
-            nursery = Nursery(self._environment)
+            nursery = Nursery(self._environment, self._python)
             self._alive.add(nursery)
         return nursery
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..cuda import chosen, opened
 from ..findings import CannotMakeError
+from ..subject import HOST, KINDS
 from ..zoo import host
 from ..zoo.on_device import OnDevice, place
 
@@ -21,14 +22,13 @@ if TYPE_CHECKING:
 
 NUMBERS: Final = {"cuda": 0, "cuda:1": 1}
 """Name of a device -> its number."""
-_ROCM: Final = (10, 0)
 
 
 def need_device(device: str, known: tuple[str, ...], library: str) -> None:
     """Refuse devices that a library has not, and those that are not here."""
     if device not in known:
         raise CannotMakeError(f"{library} has no memory of the kind {device!r}")
-    if device in {"cpu", "rocm"}:
+    if device == HOST or device in KINDS:
         return
     if chosen() == "none":
         raise CannotMakeError("there is no CUDA driver")
@@ -63,8 +63,8 @@ def store(address: int, data: bytes) -> None:
 
 def lent(shape: Shape, dtype: str, device: str) -> Any:
     """Return a producer of fresh memory on a device, for libraries that allocate none there."""
-    if device == "rocm":
-        return host(shape, dtype).but(device=_ROCM)
+    if device in KINDS:
+        return host(shape, dtype).but(device=(int(KINDS[device]), 0))
     kind = "cuda" if device in NUMBERS else device
     block, _ = place(opened(), kind, shape, dtype, device=NUMBERS.get(device, 0))
     return OnDevice(block, shape, dtype, cuda=opened())

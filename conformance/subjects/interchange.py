@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..cuda import chosen, opened
 from ..findings import CannotMakeError
-from ..subject import DEVICES, Subject
+from ..subject import DEVICES, KINDS, Subject
 from ._common import one
 from ._devices import need_device, on, store
 
@@ -46,8 +46,8 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
 def _array(shape: Shape, dtype: str, device: str) -> Any:
     """Return an Array on a device."""
     x = _on_host(shape, dtype)
-    if device == "rocm":
-        return _ix().from_pointer(x.ptr, shape, dtype, device="rocm", owner=x)
+    if device in KINDS:
+        return _ix().from_pointer(x.ptr, shape, dtype, device=device, owner=x)
     if device == "managed":
         with on(device):
             address = opened().managed(x.nbytes)

@@ -62,7 +62,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         report = str(Path(folder) / "report.json")
         kit = ("-m", "interchange_conformance")
-        options = ("--cuda", "emulated", "--grid", "--json", report, "--markdown", str(VERDICTS))
+        options = (
+            "--cuda",
+            "emulated",
+            "--grid",
+            "--fail-on-quirks",
+            "--json",
+            report,
+            "--markdown",
+            str(VERDICTS),
+        )
         _run(*kit, "check", *JUDGED, *options)
         _stamp(VERDICTS, fingerprint_of_verdicts())
         _run(str(Path(__file__).with_name("picture.py")), report, str(PICTURE))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from interchange_conformance import command
 from interchange_conformance.running.pool import Pool
 
 if TYPE_CHECKING:
@@ -45,6 +46,21 @@ def write_subject(tmp_path, monkeypatch) -> Callable[..., str]:
         return f"{name}:subject"
 
     return write
+
+
+@pytest.fixture
+def check(capsys) -> Callable[..., tuple[int, str, str]]:
+    """Return a function that runs the command in this process: exit code, output, errors."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        try:
+            code = command.main(["check", *map(str, arguments)])
+        except SystemExit as end:  # argparse ends so
+            code = end.code
+        return code, *capsys.readouterr()
+
+    return run
 
 
 @pytest.fixture

@@ -20,21 +20,6 @@ REPORTS = ("json", "markdown", "junit", "html", "badge")
 
 
 @pytest.fixture
-def check(capsys):
-    """Return a function that runs the command in this process: exit code, output, errors."""
-
-    def run(*arguments):
-        capsys.readouterr()
-        try:
-            code = command.main(["check", *map(str, arguments)])
-        except SystemExit as end:  # argparse ends so
-            code = end.code
-        return code, *capsys.readouterr()
-
-    return run
-
-
-@pytest.fixture
 def known(tmp_path):
     """Return a function that writes a file of known failures of some checks."""
 
@@ -71,14 +56,15 @@ def test_a_failure_is_1(check, write_subject):
     assert "made" in out
 
 
-def test_a_subject_that_cannot_be_judged_is_1(check, write_subject):
+def test_a_subject_that_cannot_be_judged_is_2(check, write_subject):
     """The others are judged as ever."""
     broken, sound = write_subject("", "import no_such_module_here"), write_subject()
 
-    code, out, _ = check(broken, sound, "--only", ITEM)
+    code, out, err = check(broken, sound, "--only", ITEM)
 
-    assert code == 1
+    assert code == 2
     assert "could not be judged" in out
+    assert "could not be judged" in err
     assert "no_such_module_here" in out
     assert "  1 pass" in out
 
@@ -206,6 +192,10 @@ def test_an_entry_of_no_check_is_2(check, write_subject, known):
 # ---------------------------------------------------------------- what is run
 
 _PRINTS = "make_prints_nothing"
+_TAKING = """
+def abort(*_): os.abort()
+both = Subject("both", make=abort, take=lambda x: x, read=lambda y: [0] * 6)
+"""
 
 
 def test_a_function_is_judged(check, tmp_path, monkeypatch):
@@ -233,24 +223,48 @@ def test_the_first_failure_may_be_the_last(check, write_subject, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("in_make", "words"),
+    ("in_make", "rule", "words"),
     [
-        ("os._exit(3)", "the process was ended"),
-        ("raise SystemExit(3)", "SystemExit(3) was raised"),
-        ("os.kill(os.getpid(), 11)", "SIGSEGV"),
-        ("raise KeyError('no')", "KeyError"),
-        ("shape = (7,)", "was asked for the shape (2, 3)"),
+        ("os._exit(3)", "IX-SUBJECT-1", "the process was ended"),
+        ("raise SystemExit(3)", "IX-SUBJECT-1", "SystemExit(3) was raised"),
+        ("os.kill(os.getpid(), 11)", "IX-SUBJECT-1", "SIGSEGV"),
+        ("raise KeyError('no')", "IX-SUBJECT-1", "KeyError"),
+        ("shape = (7,)", "IX-SUBJECT-1", "was asked for the shape (2, 3)"),
+        ("shape = shape[::-1]", "IX-SUBJECT-1", "of shape (3, 2), which is the other way round"),
+        (
+            "return host(shape, dtype).but(generation='legacy', name=b'dltensor_versioned')",
+            "DLP-CAP-1",
+            "read as DLManagedTensorVersioned, as the name",
+        ),
+        (
+            "return host(shape, dtype).but(generation='versioned', name=b'dltensor')",
+            "DLP-CAP-1",
+            "read as DLManagedTensor, as the name",
+        ),
     ],
-    ids=["ends", "exits", "crashes", "raises", "other-shape"],
+    ids=["ends", "exits", "crashes", "raises", "other-shape", "turned", "new-name", "old-name"],
 )
-def test_a_make_that_is_of_no_use_is_the_verdict(check, write_subject, in_make, words):
-    """Nothing else is said of the library, and the next subject is judged."""
-    code, out, _ = check(write_subject(in_make), write_subject(), "--only", _PRINTS)
+def test_arrays_that_are_of_no_use_are_one_finding(check, write_subject, in_make, rule, words):
+    """With the id of a rule; nothing else is said of them, and the next subject is judged."""
+    code, out, _ = check(write_subject(in_make), write_subject(), "--only", f"{_PRINTS},{ITEM}")
 
     assert code == 1
-    assert "could not be judged" in out
-    assert words in out
-    assert "1 pass" in out
+    assert "could not be judged" not in out
+    assert "hostile  1 unexpected (" in out
+    assert f"[{rule}, MUST]" in out
+    assert words in " ".join(out.split())
+    assert "2 pass" in out
+
+
+def test_what_arrays_cannot_be_judged_by_leaves_the_rest(check, write_subject):
+    """Of a library whose arrays crash, imports are judged as ever."""
+    spec = write_subject("os.abort()", _TAKING)
+
+    code, out, _ = check(spec.replace(":subject", ":both"), "--only", "subject")
+
+    assert code == 1
+    assert "CRASH" in out
+    assert "pass" in out.partition("\n")[0]
 
 
 def test_a_subject_is_judged_once(check, write_subject):

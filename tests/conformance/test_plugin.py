@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -68,7 +69,7 @@ def test_a_failure_tells_all(run):
 
     done.stdout.fnmatch_lines_random(
         [
-            "BROKEN-SUBJECT*mine unknown: *float64*",
+            "FAIL*mine unknown: *float64*",
             "due     An array that make() returns has the element type that was asked for.",
             "found   make() was asked for float64: __dlpack__ says float32*",
             "do      Make the array of the element type*",
@@ -176,6 +177,7 @@ def test_items_can_be_listed(run):
         (["--interchange-expected=missing.toml"], "missing.toml"),
         (["--interchange-subject=numpy", "--interchange-expected=x"], "the file of one subject"),
         (["--interchange-subject=nothing"], "there is no subject 'nothing'"),
+        (["--interchange-only=QUIRK,subject"], "there is nothing to judge it by"),
     ],
 )
 def test_what_cannot_be_done_is_told(run, arguments, words):
@@ -195,6 +197,48 @@ def test_a_stale_entry_is_told(run, pytester):
 
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines(["ERROR: *'no_such_check[[]bool]' is no check or case*"])
+
+
+@pytest.mark.parametrize("option", [
+    ONLY, "--interchange-expected=x.toml", "--interchange-cuda=real", "--interchange-fail-on-quirks"
+])  # fmt: skip
+def test_options_without_a_subject_are_refused(run, pytester, option):
+    """They would judge nothing, and the run would end well."""
+    pytester.makepyfile("def test_one(): pass")
+
+    done = run(option, subject=None)
+
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["ERROR: *name what is to be judged with --interchange-subject"])
+
+
+def test_a_quirk_is_an_expected_failure(run, pytester):
+    """The standards allow it; unless it is to fail."""
+    text = """
+        class Any:
+            def __init__(self, x): self.x = x
+            def __dlpack_device__(self): return (1, 0)
+            def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+                return self.x.__dlpack__(max_version=max_version)
+    """
+    pytester.makepyfile(mylib=SUBJECT.replace("return host(", "return Any(host(").replace(
+        '"float32")', '"float32"))') + textwrap.dedent(text))  # fmt: skip
+    only = "--interchange-only=devices_in_a_list_are_refused"
+
+    done = run(only, "-rx")
+    done.assert_outcomes(xfailed=1)
+    done.stdout.fnmatch_lines(["XFAIL *QUIRK, which the standards allow: *"])
+    run(only, "--interchange-fail-on-quirks").assert_outcomes(failed=1)
+
+
+def test_arrays_that_are_of_no_use_are_one_test(run, pytester):
+    """Every other would tell the same."""
+    pytester.makepyfile(mylib=SUBJECT.replace("return host(", "os.abort(); return host("))
+
+    done = run("--interchange-only=MUST", "-v")
+
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*::make_returns_an_array FAILED*"])
 
 
 def test_without_a_subject_nothing_is_added(run, pytester):

@@ -9,7 +9,7 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-const NUMBERED = ['item', 'evidence', 'output', 'reason', 'link', 'releases'];
+const NUMBERED = ['item', 'evidence', 'output', 'cause', 'reason', 'link', 'releases'];
 
 // Put back what the page has once only, or not at all, because it is so for most results.
 function complete({ report, texts }) {
@@ -88,7 +88,9 @@ function makeDetails({ report, states, outcomes }) {
 
   function stateOf(result) {
     if (result.standing === 'unexpected-pass') return states[order.get('now-passes')];
-    const known = result.standing === 'as-expected' && !GOOD.includes(result.status);
+    const isBad = !GOOD.includes(result.status);
+    if (result.standing === 'allowed') return states[order.get(isBad ? 'quirk' : 'pass')];
+    const known = result.standing === 'as-expected' && isBad;
     return states[order.get(known ? 'known' : result.status)];
   }
 
