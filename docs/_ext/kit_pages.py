@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from interchange_conformance import expectations, subjects
 from interchange_conformance.mutants import load_mutants
 from interchange_conformance.registry import SEVERITIES, load_checks
+from interchange_conformance.subject import KINDS
 from tables import code, sentence, table
 
 if TYPE_CHECKING:
@@ -186,7 +187,19 @@ def mutant_table() -> str:
     )
 
 
+# ---------------------------------------------------------------- devices
+
+
+def kinds_of_devices() -> str:
+    """Return the kinds of devices that the kit has no driver for, and their names for make()."""
+    return table(
+        ("`device`", "In dlpack.h"),
+        ((code(f'"{name}"'), code(kind.name)) for name, kind in KINDS.items()),
+    )
+
+
 DIRECTIVES: Final[dict[str, Any]] = {
+    "kinds-of-devices": kinds_of_devices,
     "mutant-table": mutant_table,
     "known-failures": known_failures,
     "described-subjects": described_subjects,

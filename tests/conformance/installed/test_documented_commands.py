@@ -46,12 +46,12 @@ def commands():
             found += [
                 " ".join(run.split()) for run in re.findall(r"run: >\n((?: {10}.*\n)+)", block)
             ]
-    ours = [one for one in found if not one.startswith((".venv/", "pip ", "python3 -m venv"))]
+    ours = [one for one in found if not one.startswith((".venv", "pip ", "python3 -m venv"))]
     return list(dict.fromkeys(ours))
 
 
 @pytest.fixture
-def project(tmp_path):
+def project(installed, tmp_path):
     """Return a folder with what the guides say that somebody has written by then."""
     page = "conformance/describe-a-library.md"
     lines = "".join(blocks(page, "{doctest}")[:1])
@@ -64,6 +64,7 @@ def project(tmp_path):
     known = "".join(block for block in blocks(page, "toml") if "[[failure]]" in block)
     (tmp_path / "tests" / "conformance.toml").write_text(known, encoding="utf-8")
     (tmp_path / "tests" / "test_mylib.py").write_text("def test_one(): pass", encoding="utf-8")
+    (tmp_path / ".venv-old").symlink_to(installed.bin.parent)
     (tmp_path / "program.py").write_text("print('it ran')", encoding="utf-8")
     return tmp_path
 
