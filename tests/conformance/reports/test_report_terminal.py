@@ -55,7 +55,7 @@ def test_the_last_line_sums_up(report: Report, catalogue: Catalogue) -> None:
     count = sum(len(subject.judged) for subject in report.subjects)
 
     assert as_text(report, catalogue).splitlines()[-1] == (
-        f"{count} items, {report.unexpected} unexpected; interchange 0.1.0, "
+        f"{count} items, {report.unexpected} unexpected (6 findings); interchange 0.1.0, "
         "Python 3.11.9 on Linux x86_64, CUDA driver: emulated"
     )
 
