@@ -208,7 +208,7 @@ def _judge(specs: Sequence[str], settings: judging.Settings, *, grid: bool) -> R
                 break
         exchanges: Sequence[Exchange] = ()
         if grid:
-            sound = [one for one in found if not one.broken]
+            sound = judging.to_hand_over(found)
             exchanges = exchange(sound, settings, shown.begin, _tell_exchange(shown))
             if not exchanges:
                 words = "none of the subjects makes arrays, and none that can be judged takes any"

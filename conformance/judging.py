@@ -23,7 +23,7 @@ from .running.pool import Pool
 from .selecting import select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from .cuda import Choice
     from .expectations import Expectation
@@ -270,6 +270,24 @@ def planned(pool: Pool, selection: Selection) -> tuple[Verdict | None, list[str]
         if verdict.status in BAD:
             return verdict._replace(evidence=f"{verdict.evidence}; {_ONLY}"), others
     return None, items
+
+
+def to_hand_over(subjects: Iterable[SubjectReport]) -> list[SubjectReport]:
+    """Return the subjects that a grid is of: of those that could be judged, what is of use.
+
+    Parameters
+    ----------
+    subjects : iterable of SubjectReport
+        What was found of each.  One whose arrays are of no use only takes others': what is wrong
+        with them was told.
+    """
+    return [
+        one._replace(roles=tuple(role for role in one.roles if role != "producer"))
+        if any(judged.verdict.evidence.endswith(_ONLY) for judged in one.judged)
+        else one
+        for one in subjects
+        if not one.broken
+    ]
 
 
 def _run(

@@ -3,8 +3,8 @@
 Source: pytest's reference on hooks.  ``--cuda=emulated``, the default, builds the emulated driver;
 ``--cuda=real`` loads nothing and leaves the machine its own.  A test that is marked `emulated` runs
 on the first, and uses the fixture `emulator` whether it names it or not; one that is marked `gpu`
-runs on the second, one with both marks on either.  What is skipped says why; where
-``INTERCHANGE_TEST_REQUIRE`` names a mark, a missing driver is a failure.
+runs on the second, one with both marks on either.  What is skipped says why; a missing driver is a
+failure where ``--cuda`` names it, or ``INTERCHANGE_TEST_REQUIRE`` its mark.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("emucuda").addoption(
         "--cuda",
         choices=tuple(_MARK_OF),
-        default="emulated",
-        help="the CUDA driver that tests run on: the emulated one, or this machine's",
+        default=None,
+        help="the CUDA driver that tests run on: the emulated one (which is the default), or this"
+        " machine's; one that is named and is not here is a failure",
     )
 
 
@@ -163,8 +164,8 @@ class _Missing(NamedTuple):
 
 
 def _chosen(config: pytest.Config) -> str:
-    """Return which driver was asked for."""
-    return str(config.getoption("--cuda"))
+    """Return which driver the tests run on."""
+    return str(config.getoption("--cuda") or "emulated")
 
 
 def _need_driver(config: pytest.Config) -> None:
@@ -176,7 +177,8 @@ def _need_driver(config: pytest.Config) -> None:
     missing = config.stash[_MISSING]
     if missing.reason:
         demanded = os.environ.get("INTERCHANGE_TEST_REQUIRE", "").split(",")
-        broken = missing.broken or _MARK_OF[chosen] in demanded
+        named = config.getoption("--cuda") is not None
+        broken = missing.broken or named or _MARK_OF[chosen] in demanded
         (pytest.fail if broken else pytest.skip)(missing.reason)
 
 

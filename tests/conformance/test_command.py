@@ -256,6 +256,21 @@ def test_arrays_that_are_of_no_use_are_one_finding(check, write_subject, in_make
     assert "2 pass" in out
 
 
+def test_arrays_that_are_of_no_use_are_not_handed_over(check, tmp_path, monkeypatch):
+    """The grid would tell the same again, for each library that takes arrays."""
+    text = _READING + "def abort(*_): import os; os.abort()\ncrash = Subject('crash', make=abort)\n"
+    (tmp_path / "reading.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    given = ("--only", ITEM, "--grid", "-j", "1", "--json", tmp_path / "report.json")
+
+    code, out, _ = check("reading:subject", "reading:crash", *given)
+
+    assert code == 1
+    assert "crash  1 unexpected (" in " ".join(out.split(" "))
+    grid = json.loads((tmp_path / "report.json").read_text())["grid"]
+    assert [(one["producer"], one["consumer"]) for one in grid] == [("right", "right")]
+
+
 def test_what_arrays_cannot_be_judged_by_leaves_the_rest(check, write_subject):
     """Of a library whose arrays crash, imports are judged as ever."""
     spec = write_subject("os.abort()", _TAKING)

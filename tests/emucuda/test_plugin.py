@@ -119,10 +119,10 @@ def test_with_a_real_driver_the_emulated_one_is_left_alone(run_pytest, tmp_path)
     ],
 )
 def test_without_a_device_the_reason_is_given(run_pytest, tmp_path, body, reason):
-    """A driver alone runs nothing."""
+    """A driver alone runs nothing, and what was asked for and cannot run is a failure."""
     done = run_pytest(MARKED, "--cuda=real", **driver_with(tmp_path, body))
 
-    assert "1 passed, 3 skipped" in done.stdout
+    assert "1 passed, 1 skipped, 2 errors" in done.stdout
     assert reason in done.stdout
 
 
@@ -133,7 +133,7 @@ def test_the_emulated_driver_never_passes_for_a_real_one(run_pytest):
 
     done = run_pytest(MARKED, "--cuda=real", LD_LIBRARY_PATH=path)
 
-    assert "1 passed, 3 skipped" in done.stdout
+    assert "1 passed, 1 skipped, 2 errors" in done.stdout
     assert "libcuda.so.1 is the emulated one" in done.stdout
 
 
@@ -145,6 +145,13 @@ def test_without_a_compiler_the_reason_is_given(run_pytest):
 
     assert "1 passed, 4 skipped" in done.stdout
     assert "CC=no-such-compiler is no command; install gcc" in done.stdout
+
+
+def test_a_driver_that_was_named_is_not_skipped(run_pytest):
+    """The emulated one is the default, and skipped where it cannot be built, unless it is named."""
+    done = run_pytest(MARKED, "--cuda=emulated", CC="no-such-compiler")
+
+    assert "1 passed, 1 skipped, 2 errors" in done.stdout
 
 
 @pytest.mark.emulated
