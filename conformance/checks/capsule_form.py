@@ -17,6 +17,7 @@ from interchange.abi.dlpack import (
     DLManagedTensorVersioned,
 )
 
+from ..doors import collect
 from ..findings import NotApplicable, expect, note
 from ..registry import area
 from ..zoo import ELEMENTS
@@ -24,6 +25,7 @@ from ._exports import GENERATIONS, NEWEST, asking, call, opened, some_array
 
 if TYPE_CHECKING:
     from ..doors import ProducerDoor
+    from ..opening import Opened
 
 check = area("capsule")
 
@@ -39,6 +41,7 @@ _KNOWN_FLAGS: Final = (
     | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 )
 _CHURN: Final = 4096  # allocations that find the memory of a name, if it was freed
+_FILLING: Final = (0xA5,)  # of what is allocated where a struct was, if it was freed
 
 
 def _asked(producer: ProducerDoor, x: Any, keywords: dict[str, Any]) -> Any:
@@ -136,10 +139,10 @@ def names_of_capsules_stay(producer: ProducerDoor, case: str) -> None:
     cases=GENERATIONS,
 )
 def every_export_is_a_capsule_of_its_own(producer: ProducerDoor, case: str) -> None:
-    """Each call of __dlpack__() gives a new capsule with a struct of its own.
+    """Each call of __dlpack__() gives a new capsule, that stays whole when others are released.
 
-    Allocate a managed tensor for every call. A struct that two capsules share is released twice,
-    and a capsule that is handed out again has been consumed by somebody else.
+    Allocate a managed tensor for every call, or count the capsules that share one: each of them is
+    released once. A capsule that is handed out again has been consumed by somebody else.
     """
     x = some_array(producer)
 
@@ -147,8 +150,25 @@ def every_export_is_a_capsule_of_its_own(producer: ProducerDoor, case: str) -> N
 
     own = {id(one.capsule) for one in found}
     expect(len(own) == len(found), f"{len(found)} calls gave {len(own)} different capsules")
-    structs = {one.address for one in found}
-    expect(len(structs) == len(found), f"{len(found)} capsules have {len(structs)} structs")
+    said, last = _fields(found[0]), found.pop()
+    for count, one in enumerate(found, 1):
+        one.consume().release()
+        collect()
+        others = [bytes(_FILLING) * (size * 8) for size in range(1, 17) for _ in range(64)]
+        note(f"reading the last of 4 capsules after {count} others were released")
+        expect(_fields(last) == said, f"after {count} of 4 capsules were released, the last says "
+               f"{_fields(last)}; before, it said {said}")  # fmt: skip
+        del others
+    note("releasing the last of 4 capsules")
+    last.consume().release()
+
+
+def _fields(found: Opened) -> tuple[Any, ...]:
+    """Return what a struct says."""
+    return (
+        found.version, found.flags, found.device, found.dtype, found.ndim, found.shape,
+        found.strides, found.data, found.deleter,
+    )  # fmt: skip
 
 
 @check(
@@ -174,7 +194,11 @@ def consumed_capsules_are_not_handed_out_again(producer: ProducerDoor, case: str
     expect(not used, f"{call(asking(case))} returned a capsule named {name!r} the second time")
 
 
-@check("DLP-VER-1", source="dlpack.h 1.3, DLManagedTensorVersioned.version")
+@check(
+    "DLP-VER-1",
+    source="array API standard 2025.12, array.__dlpack__, Notes: the recommended logic",
+    severity="SHOULD",
+)
 def versioned_structs_are_of_major_version_1(producer: ProducerDoor) -> None:
     """A versioned struct that was asked for with max_version=(1, 3) is of major version 1.
 

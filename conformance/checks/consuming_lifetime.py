@@ -181,15 +181,34 @@ _kept: Final[list[Any]] = []
 
 
 @check(
-    "DLP-STRIDES-4",
-    source="dlpack.h 1.3, DLTensor: shape and strides are the producer's",
+    "DLP-LIFE-8",
+    source="dlpack.h 1.3, DLManagedTensorVersioned.manager_ctx: it can also be NULL",
+    severity="SHOULD",
     cases=EACH_GENERATION,
 )
+def arrays_without_a_manager_ctx_are_taken(consumer: ConsumerDoor, case: Generation) -> None:
+    """An array whose manager_ctx is NULL is taken.
+
+    Leave the field to the producer's deleter: what it points to, if to anything, has no meaning to
+    anybody else.
+    """
+    for way in ways(consumer, case):
+        note(f"taking an array whose manager_ctx is NULL by {way}")
+        attempt = Attempt(way.take, _made(way).but(manager_ctx=None))
+        expect(attempt.taken, f"{way}: an array whose manager_ctx is NULL {attempt}")
+        if consumer.subject.read is not None:
+            expect_right(consumer, way, attempt, elements_of(attempt.source))
+
+        note("letting go of an array whose manager_ctx is NULL")
+        expect_released(consumer, way, attempt)
+
+
+@check("DLP-LIFE-7", source="interchange; the documents are silent", cases=EACH_GENERATION)
 def the_struct_stays_as_the_producer_made_it(consumer: ConsumerDoor, case: Generation) -> None:
     """Nothing of the struct is written by the consumer, shape and strides included.
 
     Copy what you want to change, such as strides that you count in bytes: the producer may read
-    its struct, and hand the same shape to others.
+    its struct, and hand the same one to others, as nanobind does.
     """
     for way in ways(consumer, case):
         plain = _made(way)

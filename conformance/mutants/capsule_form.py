@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange.abi import capsules
 
 from ._honest_producer import Honest, asks_version, honest_producer, patched, producer_of
+from ._honest_sharer import honest_sharer
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -82,9 +83,9 @@ def capsules_that_are_kept() -> Subject:
     return producer_of(Repeating)
 
 
-@mutant("every_export_is_a_capsule_of_its_own", twin=honest_producer)
+@mutant("every_export_is_a_capsule_of_its_own", twin=honest_sharer)
 def structs_that_are_shared() -> Subject:
-    """Every call returns a new capsule of the same struct, for small arrays."""
+    """Every call returns a new capsule of the same struct, for small arrays, and nobody counts."""
 
     class Sharing(Repeating):
         """An array that wraps one struct again and again."""

@@ -1,6 +1,6 @@
 """Consumers that release too early, too often, too late or never.
 
-Source: the rules DLP-LIFE-1, DLP-LIFE-5 and DLP-STRIDES-4.
+Source: the rules DLP-LIFE-1, DLP-LIFE-5, DLP-LIFE-7 and DLP-LIFE-8.
 """
 
 from __future__ import annotations
@@ -163,6 +163,31 @@ def _need_deleter(consumer: Consumer, address: int, name: bytes) -> Owner:
 def refuses_deleters_that_are_null() -> Subject:
     """It refuses arrays whose deleter is NULL."""
     return changed(own=_need_deleter)
+
+
+def _look_at_context(consumer: Consumer, managed: Any) -> int:
+    """Return the flags, and look at what ``manager_ctx`` points to, if to anything."""
+    if managed.manager_ctx:
+        ctypes.string_at(managed.manager_ctx, 8)
+    return Consumer.flags_of(consumer, managed)
+
+
+def _curious() -> Subject:
+    """Return an honest consumer that looks at ``manager_ctx``."""
+    return changed(flags_of=_look_at_context)
+
+
+def _need_context(consumer: Consumer, managed: Any) -> int:
+    """Return the flags of a struct that has a ``manager_ctx``."""
+    if not managed.manager_ctx:
+        raise BufferError("the tensor belongs to nobody")
+    return _look_at_context(consumer, managed)
+
+
+@mutant("arrays_without_a_manager_ctx_are_taken", twin=_curious)
+def refuses_contexts_that_are_null() -> Subject:
+    """It refuses arrays whose manager_ctx is NULL."""
+    return changed(flags_of=_need_context)
 
 
 def _scaled(consumer: Consumer, tensor: Any, shape: tuple[int, ...]) -> tuple[int, ...]:

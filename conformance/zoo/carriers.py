@@ -8,12 +8,6 @@ methods of the object that they are given.
 from __future__ import annotations
 
 import ctypes
-import functools
-import hashlib
-import os
-import subprocess
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import capsules
@@ -26,7 +20,7 @@ from interchange.abi.dlpack import (
 )
 from interchange.abi.exchange import ATTRIBUTES
 
-from ..emucuda.building import CannotBuildError, cache_folder, find_compiler
+from . import compiled
 from .kinds import Producer
 from .source import Call
 from .structs import Loan
@@ -45,42 +39,13 @@ HONEST: Final = {
 }
 """Member of a table -> the function in ``exchange_table.c`` that keeps what it promises."""
 
-_SOURCE: Final = Path(__file__).with_name("exchange_table.c")
-_OPTIONS: Final = ("-std=gnu11", "-O1", "-shared", "-fPIC")
+_SOURCE: Final = "exchange_table.c"
 _kept: Final[list[Any]] = []  # tables are there for the whole process
-
-
-@functools.cache
-def _library() -> Any:
-    """Return the compiled functions, loaded.
-
-    Raises
-    ------
-    CannotBuildError
-        There is no C compiler, or it refuses the source.
-    """
-    compiler = find_compiler()
-    made_of = repr((compiler, _OPTIONS)).encode() + _SOURCE.read_bytes()
-    library = cache_folder() / f"exchange-{hashlib.sha256(made_of).hexdigest()[:16]}.so"
-    if not library.is_file():
-        handle, name = tempfile.mkstemp(dir=library.parent, prefix=".exchange.")
-        os.close(handle)
-        done = subprocess.run(  # noqa: S603 - the compiler that this user named
-            [*compiler, *_OPTIONS, "-o", name, str(_SOURCE)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            Path(name).unlink()
-            raise CannotBuildError(f"no exchange table can be built: {done.stderr[:1000]}")
-        Path(name).replace(library)
-    return ctypes.CDLL(str(library))
 
 
 def function_address(name: str) -> int:
     """Return the address of a function of ``exchange_table.c``."""
-    return ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0
+    return compiled.function_address(_SOURCE, name)
 
 
 def make_table(

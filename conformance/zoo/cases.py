@@ -318,6 +318,8 @@ def legal() -> dict[str, Case]:
             cases.append(Case(name + ending, None, _changed({"generation": generation, **changes})))
         no_deleter = {"generation": generation, "deleter": False}
         cases.append(Case(f"deleter-null{ending}", None, _changed(no_deleter), 0))
+        no_context = {"generation": generation, "manager_ctx": None}
+        cases.append(Case(f"manager-ctx-null{ending}", None, _changed(no_context)))
     for name, changes in _LEGAL_VERSIONED:
         cases.append(Case(name, None, _changed({"generation": "versioned", **changes})))
     for name, kind in SIGNATURES.items():

@@ -36,6 +36,11 @@ Destructor = Literal["held", "numpy"] | None
 _INT64_POINTER: Final = ctypes.POINTER(ctypes.c_int64)
 
 
+_CONTEXT: Final = ctypes.create_string_buffer(64)
+CONTEXT: Final[int] = ctypes.addressof(_CONTEXT)
+"""What ``manager_ctx`` points to: zeros, there for the whole process."""
+
+
 @dataclass(frozen=True)
 class Description:
     """What a struct says, field by field, true or not.
@@ -61,7 +66,8 @@ class Description:
     version : tuple[int, int]
         Major and minor; the legacy struct has no place for them.
     manager_ctx : int or None
-        An address that nobody looks at.
+        Address of what is the producer's own, some zeros when left out; None for NULL, which is
+        as right.
     deleter : bool
         Whether there is one; False for NULL.
     """
@@ -75,7 +81,7 @@ class Description:
     byte_offset: int = 0
     flags: int = 0
     version: tuple[int, int] = DLPACK_VERSION
-    manager_ctx: int | None = None
+    manager_ctx: int | None = CONTEXT
     deleter: bool = True
 
     @property

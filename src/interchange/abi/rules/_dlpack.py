@@ -43,8 +43,9 @@ _CAPSULES: Final = (
     ),
     Rule(
         "DLP-CAP-6",
-        "every call of __dlpack__() gives a fresh capsule with a struct of its own",
-        "allocate one struct per capsule",
+        "every call of __dlpack__() gives a fresh capsule, which is released whatever becomes of "
+        "the others",
+        "allocate one struct per capsule, or count the capsules that share one",
         "spec, Implementation",
     ),
 )
@@ -113,6 +114,19 @@ _LIFE: Final = (
         "this NumPy's native deleters do not pass the self-test, so memory of our own cannot leave",
         "install a NumPy release that this version of interchange was tested with",
         "interchange",
+    ),
+    Rule(
+        "DLP-LIFE-7",
+        "what a struct says stays as its producer wrote it, and several capsules may share one",
+        "copy what is to be changed, such as the strides",
+        "interchange",
+        "SHOULD",
+    ),
+    Rule(
+        "DLP-LIFE-8",
+        "manager_ctx is the producer's own and may be NULL",
+        "look at none of it, and call the deleter",
+        "header, DLManagedTensorVersioned.manager_ctx",
     ),
 )
 
