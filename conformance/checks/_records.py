@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from ..cuda import driver
@@ -45,6 +46,28 @@ TYPESTRS: Final = {
     "complex128": "<c16",
 }
 """Element type -> its type string, on a machine whose numbers begin with the low byte."""
+
+
+def descr_size(descr: Any) -> int | None:
+    """Return how many bytes the fields of a ``descr`` have; None where it has another form."""
+    try:
+        return _fields_size(descr)
+    except (TypeError, ValueError, IndexError):
+        return None
+
+
+def _fields_size(descr: Any) -> int:
+    """Return how many bytes some fields have together."""
+    return sum(_field_size(*field) for field in descr)
+
+
+def _field_size(_: Any, kind: Any, shape: Any = ()) -> int:
+    """Return how many bytes a field has: of a type string, or of fields of its own."""
+    count = prod([shape] if isinstance(shape, int) else shape)
+    if isinstance(kind, list):
+        return count * _fields_size(kind)
+    characters = 4 if kind[1] == "U" else 1
+    return count * characters * int(kind[2:])
 
 
 # ---------------------------------------------------------------- of a producer

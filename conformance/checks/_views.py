@@ -91,9 +91,36 @@ VIEWS: Final = {
 }
 
 
-def view_of(x: Any, make: Callable[[Any], Any]) -> Any:
-    """Return what an operation makes of an array, if the array knows it."""
+def view_of(x: Any, make: Callable[[Any], Any], shape: Shape | None = None) -> Any:
+    """Return what an operation makes of an array, if the array knows it.
+
+    Parameters
+    ----------
+    x : object
+        The array.
+    make : callable
+        The operation.
+    shape : tuple of int, optional
+        Extents that the result has where the operation means here what it means to most.
+
+    Raises
+    ------
+    NotApplicable
+        The array does not know it, or knows something else by that name.
+    """
     try:
-        return make(x)
+        y = make(x)
     except Exception as error:
         raise NotApplicable(f"{type(x).__name__}: {words(error)}") from error
+    said = extents_of(y)
+    if None not in (shape, said) and said != shape:
+        raise NotApplicable(f"{type(x).__name__} makes an array of shape {said} of it")
+    return y
+
+
+def extents_of(y: Any) -> Shape | None:
+    """Return the shape that an array says it has; None where it says none."""
+    try:
+        return tuple(map(int, y.shape))
+    except Exception:  # noqa: BLE001 - not all have one
+        return None

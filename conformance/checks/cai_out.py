@@ -23,6 +23,7 @@ from ._records import (
     address_in,
     address_of_elements,
     allocation_of,
+    descr_size,
     device_array,
     entry,
     is_int,
@@ -261,9 +262,9 @@ def record_masks_are_records(producer: ProducerDoor) -> None:
         expect(hasattr(mask, ATTRIBUTE), f"mask is {mask!r:.200}, which has no {ATTRIBUTE}")
 
 
-@check("CAI-DESCR-1", source="NumPy array interface, descr", on="cuda")
+@check("CAI-DESCR-1", source="NumPy array interface, descr: the only requirement", on="cuda")
 def record_descrs_agree_with_the_typestr(producer: ProducerDoor) -> None:
-    """The descr of a record of plain elements, if it has one, has one field: the typestr.
+    """The descr of a record of plain elements, if it has one, has as many bytes as the typestr.
 
     Leave the key out, or write [('', typestr)].
     """
@@ -272,7 +273,7 @@ def record_descrs_agree_with_the_typestr(producer: ProducerDoor) -> None:
     if descr is None:
         return
     typestr = entry(record, "typestr")
-    agrees = len(descr) == 1 and tuple(descr[0])[1:] == (typestr,)
+    agrees = descr_size(descr) == int(typestr[2:])
 
     expect(agrees, f"typestr is {typestr!r}, and descr is {descr!r:.200}")
 

@@ -181,6 +181,7 @@ def copies_are_flagged(producer: ProducerDoor) -> None:
 @check(
     "DLP-COPY-2",
     source="dlpack.h 1.3, DLPACK_FLAG_BITMASK_IS_COPIED: solely owned by the consumer",
+    severity="SHOULD",
     cases={"of-writable": False, "of-read-only": True},
 )
 def copies_may_be_written(producer: ProducerDoor, case: bool) -> None:
@@ -213,7 +214,7 @@ def copies_hold_the_elements(producer: ProducerDoor, case: View | None) -> None:
     x, elements = numbered(producer, TABLE if whole.axes == 2 else (LINE,))
     due = whole.due(elements)
 
-    y = view_of(x, whole.make)
+    y = view_of(x, whole.make, due.shape)
     newest(producer, y)
     copied = require_host(newest(producer, y, copy=True))
     expect(copied.shape == due.shape, f"shape {due.shape} became {copied.shape} in the copy")

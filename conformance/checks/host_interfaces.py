@@ -18,7 +18,7 @@ from ..findings import Found, NotApplicable, expect
 from ..registry import area
 from ..zoo.memory import ELEMENTS, c_strides, itemsize
 from ._exports import words
-from ._records import TYPESTRS
+from ._records import TYPESTRS, descr_size
 
 if TYPE_CHECKING:
     from interchange.abi import InterfaceRecord
@@ -49,6 +49,10 @@ _PAIRS: Final = {"Zf": "2f", "Zd": "2d", "F": "2f", "D": "2d"}
 _ORDERS: Final = frozenset("@=<>!")
 _NAMELESS: Final = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 _NUMBERS: Final = frozenset("?bhilqnBHILQNefd")
+
+
+_buffers: Final[list[memoryview]] = []
+"""Of records whose data is one: held, so that what was read stays there."""
 
 
 def _named(*names: str) -> dict[str, str]:
@@ -206,26 +210,40 @@ def _record(x: Any) -> InterfaceRecord:
         raise NotApplicable(f"{type(x).__name__} has no {_ATTRIBUTE}")
     if not isinstance(record, dict):
         raise Found(f"{_ATTRIBUTE} is {type(record).__name__}, and no dict")
-    if "data" not in record:
-        raise NotApplicable("the record has no address")
     try:
-        return parse_record(record)
+        return parse_record({**record, "data": _place(x, record)})
     except BrokenRule as broken:
         raise Found(str(broken)) from broken
 
 
+def _place(x: Any, record: dict[str, Any]) -> Any:
+    """Return the address and the read-only flag of a record.
+
+    The interface lets ``data`` be a tuple of both, an object with a buffer, or nothing, which
+    stands for the buffer of the array itself.
+    """
+    data = record.get("data")
+    if isinstance(data, tuple):
+        return data
+    try:
+        found = memoryview(x if data is None else data)
+    except TypeError as error:
+        raise Found(f"data is {data!r:.100}: no tuple, and nothing with a buffer") from error
+    _buffers.append(found)
+    return buffer_address(found) + int(record.get("offset", 0)), found.readonly
+
+
 @check("AI-1", source=_INTERFACE, cases=_SHAPES)
 def records_of_host_memory_describe_the_array(producer: ProducerDoor, case: Ints) -> None:
-    """The record has the array's shape, strides for each axis, an address, and version 3.
+    """The record has the array's shape, strides for each axis, an address, and a version.
 
-    Return a dict with shape, typestr and version; data is (address, read-only), strides None for
-    C order or a tuple of bytes.
+    Return a dict with shape, typestr and version; data is (address, read-only) or an object with a
+    buffer, strides None for C order or a tuple of bytes.
     """
     x = producer.make(case)
     found = _record(x)
 
     expect(found.shape == case, f"an array of shape {case} has a record of shape {found.shape}")
-    expect(found.version == 3, f"version is {found.version}")
     expect(found.ptr or 0 in case, "an array with elements has address 0 in its record")
 
 
@@ -253,7 +271,7 @@ def records_of_read_only_memory_say_so(producer: ProducerDoor) -> None:
     expect(found.readonly, "a read-only array has data=(..., False) in its record")
 
 
-@check("AI-MASK-1", source=f"{_INTERFACE}, mask")
+@check("AI-MASK-1", source=f"{_INTERFACE}, mask: optional", severity="QUIRK")
 def arrays_without_a_mask_have_none(producer: ProducerDoor) -> None:
     """The record of an array all of whose elements are valid has no mask.
 
@@ -264,18 +282,18 @@ def arrays_without_a_mask_have_none(producer: ProducerDoor) -> None:
     expect(found.mask is None, f"mask is {found.mask!r:.200}")
 
 
-@check("AI-DESCR-1", source=f"{_INTERFACE}, descr")
+@check("AI-DESCR-1", source=f"{_INTERFACE}, descr: the only requirement")
 def descr_says_what_typestr_says(producer: ProducerDoor) -> None:
-    """The descr of an array of plain elements is missing, or names one field of its typestr.
+    """The descr of an array of plain elements is missing, or has as many bytes as its typestr.
 
-    Leave descr out, or return [('', typestr)].
+    Leave descr out, or return [('', typestr)]: the numbers of bytes have to be the same.
     """
     found = _record(producer.make())
 
     typestr = str(found.typestr)
-    fields = found.descr or []
-    same = not fields or [tuple(field)[1:] for field in fields] == [(typestr,)]
-    expect(same, f"descr is {found.descr!r:.200}, typestr {typestr!r}")
+    size = None if found.descr is None else descr_size(found.descr)
+    same = size is None or size == int(typestr[2:])
+    expect(same, f"descr is {found.descr!r:.200}, of {size} bytes, typestr {typestr!r}")
 
 
 @check("AI-1", source=f"{_INTERFACE}, data and strides; PEP 3118")
@@ -286,6 +304,8 @@ def buffer_and_record_agree(producer: ProducerDoor) -> None:
     """
     x = producer.make()
     record, found = _record(x), _buffer(x)
+    if not isinstance(getattr(x, _ATTRIBUTE).get("data"), tuple):
+        raise NotApplicable("the record lends a buffer, which may be of a copy")
 
     address = buffer_address(found)
     expect(record.ptr == address, "the record and the buffer have different addresses")

@@ -7,6 +7,7 @@ AI-DESCR-1.
 from __future__ import annotations
 
 import struct
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from ..zoo.hosts import Interfaced, kept
@@ -111,6 +112,23 @@ def says_that_memory_is_writable() -> Subject:
     return records(lambda record: {**record, "data": (record["data"][0], False)})
 
 
+def _lending() -> Subject:
+    """Return an honest producer whose records lend an object with a buffer, as Pillow's do."""
+    return records(lambda record: {**record, "data": _lent(record, bytes)})
+
+
+def _lent(record: dict[str, Any], of_readonly: type[bytes | bytearray]) -> bytes | bytearray:
+    """Return the bytes of a record."""
+    count = prod(record["shape"]) * int(record["typestr"][2:])
+    return (of_readonly if record["data"][1] else bytearray)(count)
+
+
+@mutant("records_of_read_only_memory_say_so", twin=_lending)
+def lends_writable_bytes() -> Subject:
+    """It lends a writable object as data of read-only memory."""
+    return records(lambda record: {**record, "data": _lent(record, bytearray)})
+
+
 @mutant("arrays_without_a_mask_have_none", twin=records)
 def says_a_mask_that_covers_nothing() -> Subject:
     """It gives every array a mask, all of it true."""
@@ -129,10 +147,22 @@ def says_read_only_of_a_writable_buffer() -> Subject:
     return arrays(lambda record: {**record, "data": (record["data"][0], True)})
 
 
-@mutant("descr_says_what_typestr_says", twin=records)
-def says_fields_of_plain_elements() -> Subject:
-    """It says that its plain elements have two fields."""
-    fields = [("high", f"{NATIVE}u2"), ("low", f"{NATIVE}u2")]
+def _says_halves() -> Subject:
+    """Return an honest producer whose descr says what the bytes of an element mean to it."""
+
+    def change(record: dict[str, Any]) -> dict[str, Any]:
+        half = int(record["typestr"][2:]) // 2
+        if not half:
+            return record
+        return {**record, "descr": [("low", f"|V{half}"), ("high", "|u1", (half,))]}
+
+    return records(change)
+
+
+@mutant("descr_says_what_typestr_says", twin=_says_halves)
+def says_fields_of_larger_elements() -> Subject:
+    """It says that its elements have two fields, which are larger together."""
+    fields = [("high", f"{NATIVE}u2"), ("low", f"{NATIVE}u4")]
     return records(lambda record: {**record, "descr": fields})
 
 

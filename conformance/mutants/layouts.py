@@ -6,6 +6,7 @@ Source: the checks of the same name.
 from __future__ import annotations
 
 import ctypes
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from ._honest_producer import (
@@ -88,6 +89,40 @@ def _cut_extents(opened: Opened, x: Honest) -> None:
         opened.tensor.shape = vector(tuple(extent % 2**32 for extent in x.shape))
 
 
+class _Moderate(Honest):
+    """An array that repeats its elements a million times at most."""
+
+    def expand(self, shape: Any) -> Any:
+        """Return the elements repeated, less often than was asked."""
+        return super().expand(tuple(min(extent, 10**6) for extent in shape))
+
+
+def _moderate() -> Subject:
+    """Return an honest producer whose arrays have not the shape that was asked for."""
+    return producer_of(_Moderate)
+
+
+@mutant("sizes_of_repeated_elements_fit", twin=_moderate)
+def extents_that_are_no_longer_said() -> Subject:
+    """What repeats its elements is exported with the extents that were asked for."""
+
+    class Asked(_Moderate):
+        """An array that remembers what it was asked for."""
+
+        asked: Any = None
+
+        def expand(self, shape: Any) -> Any:
+            y = super().expand(shape)
+            y.asked = shape
+            return y
+
+    def patch(opened: Opened, x: Any) -> None:
+        for axis, extent in enumerate(x.asked or ()):
+            opened.tensor.shape[axis] = extent
+
+    return patched(patch, kind=Asked)
+
+
 @mutant("sizes_of_repeated_elements_fit", twin=honest_producer)
 def extents_of_32_bits() -> Subject:
     """Extents are cut to 32 bits."""
@@ -143,7 +178,24 @@ def strides_divided_as_unsigned() -> Subject:
     return patched(patch)
 
 
-@mutant("strides_count_elements", twin=honest_producer)
+class _Apart(Honest):
+    """An array of which one element in 8 is used."""
+
+    def __init__(self, array: Any, element: Any = None) -> None:
+        if array.base is None and array.ndim < 3:
+            wide = importlib.import_module("numpy").zeros((*array.shape, 8), array.dtype)
+            wide[..., 0] = array
+            wide.flags.writeable = array.flags.writeable
+            array = wide[..., 0]
+        super().__init__(array, element)
+
+
+def _apart() -> Subject:
+    """Return an honest producer whose strides of float64 are as large as they would be in bytes."""
+    return producer_of(_Apart)
+
+
+@mutant("strides_count_elements", twin=_apart)
 def strides_in_bytes() -> Subject:
     """Strides of float64 are in bytes."""
 
@@ -189,7 +241,21 @@ def scalars_without_data() -> Subject:
     return patched(patch)
 
 
-@mutant("views_lead_to_their_own_elements", twin=honest_producer)
+class _Unfamiliar(Honest):
+    """An array to which some names mean something else than to most."""
+
+    @property
+    def T(self) -> Any:  # noqa: N802 - the standard's name
+        """The elements in one line, last column first."""
+        return self._like(self.array.T.reshape(-1))
+
+
+def _unfamiliar() -> Subject:
+    """Return an honest producer whose T is no transpose."""
+    return producer_of(_Unfamiliar)
+
+
+@mutant("views_lead_to_their_own_elements", twin=_unfamiliar)
 def first_elements_of_reversed_views() -> Subject:
     """For negative strides, data is the lowest address, which is that of the last element."""
 
