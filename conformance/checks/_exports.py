@@ -5,6 +5,7 @@ Source: array API standard 2025.12, ``array.__dlpack__``.
 
 from __future__ import annotations
 
+import enum
 import math
 import struct
 import sys
@@ -68,6 +69,17 @@ def told(keywords: Mapping[str, Any], found: Opened | Exception) -> str:
     if isinstance(found, Exception):
         return f"{call(keywords)} raised {words(found)}"
     return f"{call(keywords)} returned a capsule named {found.name!r}, on device {found.device}"
+
+
+def device_said(x: Any) -> Any:
+    """Return what ``__dlpack_device__()`` returns, with a member of an enum by its value.
+
+    The standard's type of the first part is Enum, which need be no int itself.
+    """
+    said = x.__dlpack_device__()
+    if isinstance(said, tuple) and said and isinstance(said[0], enum.Enum):
+        return (said[0].value, *said[1:])
+    return said
 
 
 def some_array(producer: ProducerDoor, dtype: str = "float32", *, readonly: bool = False) -> Any:

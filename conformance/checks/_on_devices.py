@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ..cuda import LEGACY, PER_THREAD, driver
 from ..findings import CannotMakeError, Found, NotApplicable, expect
 from ..pending import Pending
-from ._exports import words
+from ._exports import device_said, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ def address_of(producer: ProducerDoor, x: Any) -> int:
         The array does not say so.
     """
     found: int | str = ""
-    with_streams = x.__dlpack_device__()[0] in WITH_STREAMS
+    with_streams = device_said(x)[0] in WITH_STREAMS
     for keywords in ({"stream": -1}, {}) if with_streams else ({},):
         found = _address_or_reason(producer, x, keywords)
         if isinstance(found, int):

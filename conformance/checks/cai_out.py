@@ -48,7 +48,7 @@ _MUST_BE_DICT: Final = 2  # likewise
 # ---------------------------------------------------------------- the host
 
 
-@check("CAI-ATTR-1", source="interchange; known of jax#19134: hasattr() raised")
+@check("CAI-ATTR-1", source="interchange; known of jax#19134: hasattr() raised", severity="SHOULD")
 def hasattr_works_on_arrays_of_the_host(producer: ProducerDoor) -> None:
     """Asking an array of the host for the interface raises AttributeError or nothing.
 
@@ -311,7 +311,7 @@ def recorded_elements_are_in_their_allocation(producer: ProducerDoor) -> None:
     expect(start <= low <= high <= end, where)
 
 
-@check("CAI-DATA-5", source="interchange", on="cuda")
+@check("CAI-DATA-5", source="interchange", severity="SHOULD", on="cuda")
 def records_are_the_same_when_read_again(producer: ProducerDoor) -> None:
     """An array that nobody changed describes itself as before.
 

@@ -5,6 +5,7 @@ Source: array API standard 2025.12, ``from_dlpack`` and ``array.__dlpack__``.
 
 from __future__ import annotations
 
+import enum
 from typing import TYPE_CHECKING, Any, Final
 
 from ..attempts import (
@@ -16,7 +17,7 @@ from ..attempts import (
 )
 from ..findings import NotApplicable, expect
 from ..registry import area
-from ..zoo import SIGNATURES, AnyKeyword, host, zoo
+from ..zoo import SIGNATURES, AnyKeyword, Bare, host, zoo
 
 if TYPE_CHECKING:
     from ..attempts import Way
@@ -54,6 +55,13 @@ def _sent(consumer: ConsumerDoor, word: str) -> list[Any]:
     if not sent:
         raise NotApplicable(f"{word} is never sent")
     return sent
+
+
+def _is_device(value: Any) -> bool:
+    """Whether a value is a tuple of an enum's member or an int, and an int."""
+    if not (isinstance(value, tuple) and value and isinstance(value[0], enum.Enum)):
+        return _is_pair(value)
+    return _is_pair((value[0].value, *value[1:]))  # it need be no int itself
 
 
 def _is_pair(value: Any) -> bool:
@@ -107,7 +115,7 @@ def dl_device_is_a_tuple_of_two_ints(consumer: ConsumerDoor) -> None:
     Send what __dlpack_device__() returns, such as (1, 0), and not a device object of your own.
     """
     for sent in _sent(consumer, "dl_device"):
-        expect(sent is None or _is_pair(sent), f"__dlpack__(dl_device={sent!r:.100}) was called")
+        expect(sent is None or _is_device(sent), f"__dlpack__(dl_device={sent!r:.100}) was called")
 
 
 @check("DLP-COPY-3", source=f"{_METHOD}, copy: Optional[bool]")
@@ -137,14 +145,33 @@ def keywords_are_those_of_the_standard(consumer: ConsumerDoor) -> None:
 @check(
     "DLP-NEG-2",
     source=f"{_METHOD}: signatures of 2021.12 to 2025.12",
-    cases=SIGNATURES,
+    cases={name: kind for name, kind in SIGNATURES.items() if kind is not Bare},
 )
 def producers_of_every_signature_are_taken(consumer: ConsumerDoor, case: type[Source]) -> None:
     """A producer whose __dlpack__ knows fewer keywords is asked with those that it knows.
 
     Catch the TypeError of a producer that was written before a keyword was, and ask again without
-    it: first for max_version, dl_device and copy, then for stream.
+    it: without max_version, dl_device and copy.
     """
+    _expect_taken(consumer, case)
+
+
+@check(
+    "DLP-NEG-2",
+    source="practice: every signature that a standard had has stream",
+    severity="QUIRK",
+)
+def producers_without_keywords_are_taken(consumer: ConsumerDoor) -> None:
+    """A producer whose __dlpack__ takes no keyword at all is asked with none.
+
+    Catch the TypeError, and ask once more with nothing: producers older than the standard know not
+    even stream.
+    """
+    _expect_taken(consumer, Bare)
+
+
+def _expect_taken(consumer: ConsumerDoor, case: type[Source]) -> None:
+    """Expect that a kind of producer is taken, and read right."""
     way = _object_way(consumer)
     if case in _OLD:
         _need_legacy(consumer)

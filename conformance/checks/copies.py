@@ -238,7 +238,12 @@ _MALFORMED: Final[dict[str, Any]] = {
 }
 
 
-@check("DLP-COPY-3", source=f"{_SOURCE}: a bool or None", severity="QUIRK", cases=_MALFORMED)
+@check(
+    "DLP-COPY-3",
+    source=f"{_SOURCE}: a bool or None; it names no class",
+    severity="QUIRK",
+    cases=_MALFORMED,
+)
 def malformed_copy_arguments_are_refused(producer: ProducerDoor, case: Any) -> None:
     """A copy that is neither None nor a bool is refused with TypeError.
 

@@ -13,7 +13,7 @@ from ..cuda import LEGACY, driver
 from ..findings import Found, expect, note
 from ..pending import Pending
 from ..registry import area
-from ._exports import HOST, NEWEST, answer, call, words
+from ._exports import HOST, NEWEST, answer, call, device_said, words
 from ._on_devices import (
     CUDA,
     KINDS,
@@ -44,7 +44,7 @@ _NO_DEVICE: Final = (CUDA, 99)
 
 def _open(producer: ProducerDoor, x: Any) -> Opened:
     """Return the opened capsule of an array with nothing pending."""
-    with_streams = x.__dlpack_device__()[0] in WITH_STREAMS
+    with_streams = device_said(x)[0] in WITH_STREAMS
     return handed_over(producer, x, **({"stream": LEGACY} if with_streams else {}))
 
 
@@ -73,7 +73,7 @@ def the_capsule_is_on_the_device_that_was_said(producer: ProducerDoor, case: str
     """
     _, x, _ = make_there(producer, case)
 
-    said, shipped = tuple(x.__dlpack_device__()), _open(producer, x).device
+    said, shipped = device_said(x), _open(producer, x).device
 
     expect(
         _are_akin((int(said[0]), int(said[1])), shipped),
@@ -96,7 +96,7 @@ def device_memory_has_the_number_of_its_device(producer: ProducerDoor, case: str
     cuda, x, address = make_there(producer, case)
     due = (CUDA, cuda.kind(address)[1])
 
-    said = tuple(x.__dlpack_device__())
+    said = device_said(x)
 
     expect(said == due, f"the memory is on {due}, and __dlpack_device__() said {said}")
 
@@ -115,7 +115,7 @@ def managed_memory_is_said_to_be_managed(producer: ProducerDoor) -> None:
     """
     _, x, _ = make_there(producer, "managed")
 
-    said = tuple(x.__dlpack_device__())
+    said = device_said(x)
 
     expect(
         said[0] == MANAGED,
@@ -131,7 +131,7 @@ def page_locked_memory_is_said_to_be_the_hosts(producer: ProducerDoor) -> None:
     """
     _, x, _ = make_there(producer, "pinned")
 
-    said = tuple(x.__dlpack_device__())
+    said = device_said(x)
 
     expect(
         said in {(1, 0), (PINNED, 0)},
@@ -172,10 +172,10 @@ def a_device_that_cannot_be_reached_is_a_buffer_error(
     on="cuda",
 )
 def a_device_number_that_is_not_there_is_refused(producer: ProducerDoor) -> None:
-    """A dl_device whose number no device has is refused with BufferError or ValueError.
+    """A dl_device whose number no device has is refused.
 
     Raise BufferError as for any device out of reach, or ValueError as for an argument that is wrong
-    in itself.
+    in itself; the standard names a class for types of devices only.
     """
     _, x, _ = make_there(producer, "cuda")
 
@@ -184,10 +184,6 @@ def a_device_number_that_is_not_there_is_refused(producer: ProducerDoor) -> None
 
     if not isinstance(found, Exception):
         raise Found(f"{call(asked)} returned a capsule on {found.device}")
-    expect(
-        isinstance(found, (BufferError, ValueError)),
-        f"there is no such device, and {call(asked)} raised {words(found)}",
-    )
 
 
 @check(
@@ -202,7 +198,7 @@ def the_arrays_own_device_is_no_other(producer: ProducerDoor) -> None:
     Compare it with what __dlpack_device__() says: consumers pass on what their user wrote.
     """
     _, x, address = make_there(producer, "cuda")
-    own = tuple(x.__dlpack_device__())
+    own = device_said(x)
 
     asked = {"dl_device": own, "max_version": NEWEST}
     found = answer(producer, x, **asked)

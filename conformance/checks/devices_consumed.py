@@ -14,7 +14,7 @@ from ..findings import NotApplicable, expect, note
 from ..opening import Opened
 from ..registry import area
 from ..zoo.on_device import OnDevice, place
-from ._exports import words
+from ._exports import device_said, words
 from ._on_devices import CUDA, KINDS, taken
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def what_is_taken_is_on_the_producers_device(consumer: ConsumerDoor, case: str) 
     y = taken(lambda: consumer.take(x))
     if not hasattr(y, "__dlpack_device__"):
         raise NotApplicable(f"{type(y).__name__} has no __dlpack_device__")
-    found, due = tuple(y.__dlpack_device__()), x.block.device
+    found, due = device_said(y), x.block.device
 
     moved = found[0] == 1 and due[0] not in _HOST_TOO
     if moved:
@@ -152,7 +152,7 @@ def the_number_of_the_capsules_device_counts(consumer: ConsumerDoor) -> None:
 
     note("taking memory of device 1 that was said to be of device 0")
     y = taken(lambda: consumer.take(x))
-    found = tuple(y.__dlpack_device__()) if hasattr(y, "__dlpack_device__") else None
+    found = device_said(y) if hasattr(y, "__dlpack_device__") else None
 
     if found is not None and found[0] == CUDA:
         expect(found == (CUDA, 1), f"the capsule is on {(CUDA, 1)}, the taken array on {found}")

@@ -11,6 +11,8 @@ import struct
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from interchange.abi.dlpack import DLDataTypeCode
+
 from ..findings import BrokenSubjectError, NotApplicable, expect
 from ..registry import area
 from ..zoo.memory import ELEMENTS
@@ -154,14 +156,15 @@ def elements_in_foreign_byte_order_stay(producer: ProducerDoor, case: tuple[str,
 
 @check(
     "DLP-DTYPE-3",
-    source="dlpack.h 1.3, DLDataTypeCode: none of the codes is for these",
+    source="interchange; dlpack.h 1.3, DLDataTypeCode: none of the codes is for these",
+    severity="SHOULD",
     cases=in_each(UNSPEAKABLE),
 )
 def elements_that_are_no_numbers_stay(producer: ProducerDoor, case: tuple[str, Any]) -> None:
     """Objects, text, times and records are not exported as numbers.
 
     Raise BufferError, and let users view or cast the array themselves: addresses and ticks lose
-    their meaning on the way.
+    their meaning on the way. Whoever agreed on handles may exchange them as kDLOpaqueHandle.
     """
     generation, dtype = case
     _expect_it_stays(producer, array_of(producer, dtype), generation, repr(dtype))
@@ -192,7 +195,7 @@ def _expect_it_stays(producer: ProducerDoor, x: Any, generation: str, what: str)
 
     said = getattr(found, "dtype", None)
     expect(
-        isinstance(found, Exception),
+        isinstance(found, Exception) or found.dtype[0] == DLDataTypeCode.kDLOpaqueHandle,
         f"{what} was exported by {call(asking(generation))} as (code, bits, lanes) = {said}",
     )
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 check = area("negotiation")
 
 _LOGIC: Final = "array API standard 2025.12, array.__dlpack__, Notes"
+_PAIR: Final = "array API standard 2025.12, array.__dlpack__, max_version: a 2-tuple (major, minor)"
 
 # ------------------------------------------------------------------ what an array speaks
 
@@ -163,7 +164,7 @@ def old_consumers_get_the_old_struct_or_buffer_error(
 
 @check(
     "DLP-VER-2",
-    source="array API standard 2025.12, array.__dlpack__, max_version: a 2-tuple (major, minor)",
+    source=f"{_PAIR}; it names no class",
     severity="QUIRK",
     cases=_MALFORMED,
 )
@@ -184,7 +185,7 @@ def malformed_versions_are_refused(producer: ProducerDoor, case: Any) -> None:
 
 @check(
     "DLP-VER-2",
-    source="array API standard 2025.12, array.__dlpack__, max_version: a 2-tuple (major, minor)",
+    source=_PAIR,
     severity="QUIRK",
     cases={"minor": (1, 2**70), "major": (2**70, 0), "minor-below-0": (1, -1)},
 )

@@ -1,7 +1,7 @@
-"""An honest producer whose capsules share one struct, and count who still needs it, as nanobind's.
+"""An honest producer whose capsules share one struct, and count who still needs it.
 
-Source: dlpack.h 1.3; `zoo/shared_struct.c`.  Nothing in the documents asks for a struct per capsule:
-that each capsule can be released whatever becomes of the others is enough.
+Source: dlpack.h 1.3; `zoo/shared_struct.c`; nanobind and pydlpack do so.  Nothing in the documents
+asks for a struct per capsule: that each can be released whatever becomes of the others is enough.
 """
 
 from __future__ import annotations

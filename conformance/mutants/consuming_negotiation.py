@@ -5,6 +5,7 @@ Source: the rules DLP-NEG-1, DLP-NEG-2, DLP-NEG-3, DLP-VER-2, DLP-DEV-4 and DLP-
 
 from __future__ import annotations
 
+import enum
 from typing import TYPE_CHECKING, Any
 
 from ..zoo.structs import Description
@@ -55,7 +56,26 @@ def _with_a_list(
     return Consumer.keywords(consumer, device, wanted) | {"dl_device": list(device)}
 
 
-@mutant("dl_device_is_a_tuple_of_two_ints", twin=explicit)
+class _Kind(enum.Enum):
+    """Kinds of devices, which are no ints themselves."""
+
+    CPU = 1
+
+
+def _with_an_enum(
+    consumer: Consumer, device: tuple[int, int], wanted: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what a producer of plain host memory is asked with, and an enum for its device."""
+    keywords = Consumer.keywords(consumer, device, wanted)
+    return keywords | ({"dl_device": (_Kind.CPU, 0)} if device[0] == _Kind.CPU.value else {})
+
+
+def _naming() -> Subject:
+    """Return an honest consumer that sends dl_device as the standard's type says."""
+    return changed(keywords=_with_an_enum)
+
+
+@mutant("dl_device_is_a_tuple_of_two_ints", twin=_naming)
 def sends_the_device_as_a_list() -> Subject:
     """It sends dl_device as a list."""
     return changed(keywords=_with_a_list)
@@ -71,6 +91,20 @@ def sends_copy_as_a_number() -> Subject:
 def sends_a_keyword_of_its_own() -> Subject:
     """It sends a keyword that no standard has."""
     return _adding(writable=True)
+
+
+def _never_without_stream(_: Consumer, method: Any, keywords: dict[str, Any]) -> Any:
+    """Return a capsule of a producer that knows stream, as every standard has it."""
+    try:
+        return method(**keywords)
+    except TypeError:
+        return method(stream=keywords.get("stream"))
+
+
+@mutant("producers_without_keywords_are_taken", twin=honest)
+def asks_with_a_stream_or_not_at_all() -> Subject:
+    """It asks with stream at least."""
+    return changed(ask=_never_without_stream)
 
 
 @mutant("producers_of_every_signature_are_taken", twin=honest)

@@ -5,6 +5,7 @@ Source: the checks of the same name.
 
 from __future__ import annotations
 
+import enum
 from typing import TYPE_CHECKING, Any
 
 from ._honest_producer import HOST, Honest, asks_version, honest_producer, producer_of
@@ -43,7 +44,25 @@ class _Elsewhere(Honest):
         return capsule
 
 
-@mutant("devices_are_tuples_of_two_ints", twin=honest_producer)
+class _Kind(enum.Enum):
+    """Kinds of devices, which are no ints themselves."""
+
+    CPU = 1
+
+
+class _Naming(Honest):
+    """An array that says its device as the standard's type has it."""
+
+    def __dlpack_device__(self) -> Any:
+        return (_Kind.CPU, 0)
+
+
+def _naming() -> Subject:
+    """Return an honest producer whose device type is a member of an enum."""
+    return producer_of(_Naming)
+
+
+@mutant("devices_are_tuples_of_two_ints", twin=_naming)
 def devices_without_id() -> Subject:
     """__dlpack_device__() returns the device type alone."""
 

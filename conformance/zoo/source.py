@@ -5,6 +5,7 @@ Source: array API standard 2025.12, ``array.__dlpack__`` and ``array.__dlpack_de
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -204,6 +205,8 @@ class Source:
         """Return what to export when ``dl_device`` and ``copy`` are honoured."""
         said, copy = self.said, keywords.get("copy")
         target = keywords.get("dl_device") or said.device
+        if isinstance(target[0], enum.Enum):
+            target = (target[0].value, *target[1:])  # the standard's type is Enum, be it no int
         moves = tuple(target) != said.device
         if moves and (tuple(target) != _HOST or copy is False):
             raise BufferError(f"dl_device={target}, copy={copy}: the memory is on {said.device}")
