@@ -57,10 +57,12 @@ def _take_odd(consumer: ConsumerDoor, by: str, x: Any) -> Any:
         It takes none: its refusals say nothing of what is odd.
     """
     plain = _PLAIN.values() if by == "take_buffer" else (_record,)
-    refusals = [_take(consumer, by, make()) for make in plain]
-    if all(isinstance(refusal, Exception) for refusal in refusals):
-        raise NotApplicable(f"{by}() refuses what is plain: {_refusal(refusals[0])}")
-    return _take(consumer, by, x)
+    refusal = None
+    for make in plain:  # to the first that is taken: the others may be what it cannot have
+        refusal = _take(consumer, by, make())
+        if not isinstance(refusal, Exception):
+            return _take(consumer, by, x)
+    raise NotApplicable(f"{by}() refuses what is plain: {_refusal(refusal)}")
 
 
 def _expect_read(consumer: ConsumerDoor, by: str, y: Any) -> None:
@@ -105,7 +107,7 @@ _PLAIN: Final[dict[str, Make]] = {
     "two-axes": lambda: memoryview(bytearray(_FLOATS)).cast("f", (2, 3)),
     "one-axis": lambda: memoryview(bytearray(_FLOATS)).cast("f"),
     "array": lambda: array.array("f", _NUMBERS),
-    "ctypes": lambda: (ctypes.c_float * 6)(*_NUMBERS),
+    "ctypes": lambda: (ctypes.c_float * 6)(*_NUMBERS),  # whose strides are NULL, asked for or not
 }
 
 
@@ -115,13 +117,15 @@ def plain_buffers_are_taken(consumer: ConsumerDoor) -> None:
 
     Ask for PyBUF_FULL_RO, and look at what you get.
     """
-    found = {name: _take(consumer, "take_buffer", make()) for name, make in _PLAIN.items()}
-
-    taken = [y for y in found.values() if not isinstance(y, Exception)]
-    words = "; ".join(f"{name}: {_refusal(y)}" for name, y in found.items())
-    expect(taken, f"take_buffer() refused every one: {words}")
-    for y in taken:
-        _expect_read(consumer, "take_buffer", y)
+    refusals = []
+    for name, make in _PLAIN.items():
+        note(f"take_buffer() of {name}")
+        y = _take(consumer, "take_buffer", make())
+        if not isinstance(y, Exception):
+            _expect_read(consumer, "take_buffer", y)
+            return
+        refusals.append(f"{name}: {_refusal(y)}")
+    expect(not refusals, f"take_buffer() refused every one: {'; '.join(refusals)}")
 
 
 @check("BUF-1", source=_BUFFER, severity="SHOULD", cases=_PLAIN)
@@ -132,6 +136,7 @@ def every_plain_buffer_is_taken(consumer: ConsumerDoor, case: Make) -> None:
     """
     y = _take_odd(consumer, "take_buffer", case())
     expect(not isinstance(y, Exception), f"take_buffer() refused it with {_refusal(y)}")
+    _expect_read(consumer, "take_buffer", y)
 
 
 def _letters(letters: str, *numbers: Any) -> tuple[Make, list[Any]]:
@@ -323,7 +328,7 @@ def _record(*without: str, **entries: Any) -> Interfaced:
     return Interfaced(**{key: value for key, value in record.items() if key not in without})
 
 
-@check("AI-1", source=_INTERFACE)
+@check("AI-1", source=_INTERFACE, severity="SHOULD")
 def plain_records_of_host_memory_are_taken(consumer: ConsumerDoor) -> None:
     """An object with a record of float32 in one block is taken, and read right.
 
