@@ -213,6 +213,10 @@ class ConsumerDoor(_Door):
         """Return the library's array on the memory of an object with the CUDA interface."""
         return self._need("take_cai")(x)
 
+    def use_cai(self, x: Any, work: Callable[[int], object]) -> None:
+        """Have the library use the memory of an object, by `work` on the stream that it names."""
+        self._need("use_cai")(x, work)
+
     def values(self, y: Any) -> list[Any]:
         """Return the elements of a taken array as the library reads them, in C order.
 

@@ -71,8 +71,8 @@ class Subject:
         that was current stays it.
     make_from : callable or None
         ``make_from(numbers, shape, dtype)`` -> an array of host memory that holds a list of
-        numbers, in C order.  It is asked for where `immutable` is true: what other arrays hold,
-        the kit writes into them.
+        numbers, in C order.  It is needed where `immutable` is true: what other arrays hold, the
+        kit writes into them.  Where it is there, what is exported is held against the numbers.
     take : callable or None
         ``take(x)`` -> an array of the library on the memory of `x`, an object with
         ``__dlpack__``.
@@ -84,9 +84,14 @@ class Subject:
         that is refused.
     take_with : callable or None
         ``take_with(x, copy=...)`` -> as `take`, for libraries whose ``from_dlpack`` has the
-        standard's ``copy``.
+        standard's ``copy``.  With a parameter ``device`` it is asked with ``device="cpu"``, too,
+        which it passes on as whatever the library calls the host.
     take_cai : callable or None
         ``take_cai(x)``, for objects with ``__cuda_array_interface__``.
+    use_cai : callable or None
+        ``use_cai(x, work)`` takes `x`, an object with ``__cuda_array_interface__``, calls
+        ``work(stream)`` with the handle of the stream on which the library now uses the memory, and
+        returns when its use is enqueued; the producer may then go on.
     take_capsule : callable or None
         ``take_capsule(capsule)``, for libraries that take bare capsules.
     take_buffer : callable or None
@@ -130,6 +135,7 @@ class Subject:
     write: Callable[[Any], object] | None = None
     take_with: Callable[..., Any] | None = None
     take_cai: Callable[[Any], Any] | None = None
+    use_cai: Callable[[Any, Callable[[int], object]], object] | None = None
     take_capsule: Callable[[Any], Any] | None = None
     take_buffer: Callable[[Any], Any] | None = None
     take_array_interface: Callable[[Any], Any] | None = None

@@ -254,7 +254,7 @@ def holding(
     NotApplicable
         The array must not be written, or is not changed by that.
     """
-    elements = [_bytes_of(number, dtype) for number in numbers]
+    elements = [bytes_of(number, dtype) for number in numbers]
     immutable = producer.subject.immutable
     x = producer.make_from(numbers, shape, dtype) if immutable else producer.make(shape, dtype)
     found = require_host(newest(producer, x))
@@ -270,7 +270,7 @@ def holding(
     return x, elements
 
 
-def _bytes_of(number: Any, dtype: str) -> bytes:
+def bytes_of(number: Any, dtype: str) -> bytes:
     """Return an element as it lies in memory."""
     if isinstance(number, complex):
         return struct.pack("=ff", number.real, number.imag)

@@ -153,6 +153,40 @@ def published_streams_are_waited_for(consumer: ConsumerDoor, case: int | None) -
     expect(not reports, f"{saw} the detector reports: {'; '.join(reports)}")
 
 
+@check(
+    "CAI-STREAM-2",
+    source=f"{_SYNC}: no computation in the provided stream until its operations have taken place",
+    cases=STREAMS,
+    on="cuda",
+)
+def published_streams_wait_for_the_consumer(consumer: ConsumerDoor, case: int | None) -> None:
+    """What a producer does next on its published stream comes after the consumer's use.
+
+    Let the published stream wait for an event behind your last work, or let the host wait for that
+    work, or work on the published stream itself: nobody else knows when your use has ended.
+    """
+    cuda = driver()
+    stream = _stream(cuda, case)
+    address = cuda.memory(_COUNT)
+    works: list[Pending] = []
+    used: list[int] = []
+
+    def work(own: int) -> None:
+        used.append(own)
+        works.append(Pending(cuda, address, _COUNT, own))
+
+    try:
+        consumer.use_cai(_Bytes(address, stream), work)
+        if not used:
+            raise NotApplicable("use_cai() did not call work()")
+        seen = works[0].seen_on(stream)
+    finally:
+        for one in works:
+            one.let_go()
+    words = f"work was pending on the consumer's stream {used[0]:#x} when its use was over"
+    expect(seen.is_ordered(), seen.evidence(words))
+
+
 def _need_reading(consumer: ConsumerDoor, x: Any) -> None:
     """Raise `NotApplicable` where a plain record is not taken, or not read."""
     try:

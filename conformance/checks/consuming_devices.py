@@ -7,6 +7,7 @@ looked at is whether a consumer believes what it is told.
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,9 +25,9 @@ from ..attempts import (
     show,
     ways,
 )
-from ..findings import NotApplicable, expect
+from ..findings import NotApplicable, expect, note
 from ..registry import area
-from ..zoo import host, zoo
+from ..zoo import claiming, host, zoo
 from ._exports import device_said
 
 if TYPE_CHECKING:
@@ -209,6 +210,67 @@ def negative_device_ids_are_refused(consumer: ConsumerDoor) -> None:
     for way, attempt in attempts(consumer, _ZOO["device-id-negative"]):
         moved = bool(attempt.source.loans) and attempt.source.loans[-1].said.device[1] >= 0
         expect(moved or not attempt.taken, f"{way}: {show(attempt.source)} {attempt}")
+
+
+# ------------------------------------------------------------------ device=
+
+_DEVICE: Final = "array API standard 2025.12, from_dlpack, device"
+
+
+def _to_host(consumer: ConsumerDoor) -> Any:
+    """Return the function that takes producers onto the host."""
+    take_with = consumer.subject.take_with
+    if take_with is None:
+        raise NotApplicable("the subject describes no take_with()")
+    if not _takes_device(take_with):
+        raise NotApplicable("the subject's take_with() has no parameter device")
+    return lambda source: take_with(source, device="cpu")
+
+
+def _takes_device(function: Any) -> bool:
+    """Whether a function has a parameter ``device``, or takes whatever it is given."""
+    parameters = inspect.signature(function).parameters.values()
+    return any(one.name == "device" or one.kind is one.VAR_KEYWORD for one in parameters)
+
+
+@check("DLP-DEV-5", source=f"{_DEVICE}: must offer a way for kDLCPU", severity="SHOULD")
+def the_host_can_be_asked_for(consumer: ConsumerDoor) -> None:
+    """With device="cpu" an array of the host is taken, and shares the memory as without it.
+
+    Take the keyword, and send no dl_device where the array is there already.
+    """
+    way = next(way for way in ways(consumer) if way.take == by_object(consumer))
+    attempt = Attempt(_to_host(consumer), host(way.shape))
+
+    expect(attempt.taken, f'device="cpu": an array of the host {attempt}')
+    if consumer.subject.read is not None:
+        expect_right(consumer, way, attempt, elements_of(attempt.source))
+
+
+@check("DLP-DEV-5", source=f"{_DEVICE}: on which to place the created array")
+def what_is_taken_onto_the_host_is_there(consumer: ConsumerDoor) -> None:
+    """With device="cpu" an array of a device is taken to the host, or refused.
+
+    Send dl_device=(1, 0) to the producer, or copy yourself, and refuse what neither can do: an
+    array that is still on its device is not what was asked for.
+    """
+    way = next(way for way in ways(consumer) if way.take == by_object(consumer))
+    take = _to_host(consumer)
+    if not Attempt(take, host(way.shape)).taken:
+        raise NotApplicable('device="cpu": an array of the host is refused')
+    source = claiming((7, 0), way.shape)  # whose producer copies to the host when it is asked
+    note("taking memory of a device onto the host")
+    attempt = Attempt(take, source)
+    if not attempt.taken:
+        return
+
+    said = _device_of(attempt.array)
+    words = f'device="cpu": an array that is on device (7, 0) {attempt}'
+    expect(said is None or said[0] in _HOST, f"{words}, and says that it is on {said}")
+    moved = [loan.said.device for loan in source.loans]
+    expect((1, 0) in moved, f"{words}; what the producer handed out is on {moved}")
+    if consumer.subject.read is not None:
+        expect_right(consumer, way, attempt, elements_of(source))
 
 
 @check(

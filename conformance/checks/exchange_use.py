@@ -24,10 +24,10 @@ check = area("exchange-api")
 _API: Final = "dlpack.h 1.3, DLPackExchangeAPI"
 
 
-def _producer(*, on_instance: bool = False, **table: Any) -> Producer:
+def _producer(table: dict[str, Any] | None = None, *, on_instance: bool = False) -> Producer:
     """Return a producer of host memory that has an exchange table."""
     try:
-        address = make_table(**table)
+        address = make_table(**(table or {}))
     except CannotBuildError as error:
         raise NotApplicable(str(error)) from error
     return carrying(host((6,)), address, on_instance=on_instance)
@@ -71,7 +71,7 @@ def exchange_tables_of_other_majors_are_not_used(consumer: ConsumerDoor) -> None
     Compare header.version.major with DLPACK_MAJOR_VERSION, and walk header.prev_api to a table that
     you know, or ask __dlpack__.
     """
-    x = _producer(version=(2, 0))
+    x = _producer({"version": (2, 0)})
     note("taking an object whose exchange table is of major version 2")
     try:
         y = consumer.take(x)
@@ -110,7 +110,7 @@ def tables_that_do_not_lend_are_no_reason_to_crash(consumer: ConsumerDoor) -> No
 
     Test that member before you call it: it is the one that may be NULL.
     """
-    plain, x = _producer(), _producer(dltensor_from_py_object_no_sync=None)
+    plain, x = _producer(), _producer({_LEND: None})
     consumer.take(plain)
     note("taking an object whose table cannot lend")
     try:
@@ -122,21 +122,30 @@ def tables_that_do_not_lend_are_no_reason_to_crash(consumer: ConsumerDoor) -> No
     expect(found == x.values(), f"the elements are {found}, due: {x.values()}")
 
 
-FAILURES: Final = {
-    "buffer-error": ("from_object_refusing", BufferError),
-    "value-error": ("from_object_breaking", ValueError),
+_FROM, _LEND, _STREAM = (
+    "managed_tensor_from_py_object_no_sync",
+    "dltensor_from_py_object_no_sync",
+    "current_work_stream",
+)
+FAILURES: Final[dict[str, tuple[dict[str, Any], type[Exception]]]] = {
+    "buffer-error": ({_FROM: "from_object_refusing"}, BufferError),
+    "value-error": ({_FROM: "from_object_breaking"}, ValueError),
+    "lending": ({_LEND: "lend_object_refusing"}, BufferError),
+    "stream": ({_STREAM: "refused_stream"}, ValueError),
 }
-"""How a table's function fails: name -> the function, and the error that it sets."""
+"""Which function of a table fails: name -> member and function, and the error that it sets."""
 
 
 @check("DLP-API-2", source=f"{_API}: -1 on failure with a Python exception set", cases=FAILURES)
-def errors_of_tables_come_through(consumer: ConsumerDoor, case: tuple[str, type]) -> None:
+def errors_of_tables_come_through(
+    consumer: ConsumerDoor, case: tuple[dict[str, Any], type[Exception]]
+) -> None:
     """Where a table refuses an object, its error comes through, or __dlpack__ is asked.
 
     Look at the int that the function returns, not at the pointer that it was to fill.
     """
-    function, error = case
-    x = _producer(managed_tensor_from_py_object_no_sync=function)
+    functions, error = case
+    x = _producer(functions)
     note(f"taking an object whose table sets {error.__name__}")
     try:
         y = consumer.take(x)

@@ -138,10 +138,18 @@ class DeviceCarrier(OnDevice):
         return self.capsule(self.block, copied=False, max_version=DLPACK_VERSION)
 
 
-def device_carrier_of(**methods: Any) -> Subject:
-    """Return a subject whose arrays on a device have other methods, and a table."""
+def device_carrier_of(members: dict[str, Any] | None = None, **methods: Any) -> Subject:
+    """Return a subject whose arrays on a device have other methods, and a table.
+
+    Parameters
+    ----------
+    members : dict, optional
+        As for `make_table`.
+    **methods
+        By name.
+    """
     cls = type("Array", (DeviceCarrier,), methods)
-    table: dict[str, Any] = {"dltensor_from_py_object_no_sync": None}
+    table: dict[str, Any] = {"dltensor_from_py_object_no_sync": None, **(members or {})}
     return _with_table(subject_of(cls), cls, lambda: table_capsule(make_table(**table)))
 
 

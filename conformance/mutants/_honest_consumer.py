@@ -181,11 +181,24 @@ class Consumer:
     # ------------------------------------------------------------ asking
 
     def take(self, x: Any, **wanted: Any) -> Array:
-        """Return an array on the memory of `x`; `wanted` may have ``copy``."""
+        """Return an array on the memory of `x`; `wanted` may have ``copy``, and ``device``."""
+        target = wanted.pop("device", None)
         method = self.method_of(x)
         device = self.device_of(x)
-        self.check_device(device)
-        return self.take_capsule(self.ask(method, self.keywords(device, wanted)))
+        if target is None or device == _HOST:
+            self.check_device(device)
+        keywords = self.keywords(device, wanted)
+        return self.take_capsule(self.ask(method, self.placed(keywords, device, target)))
+
+    def placed(
+        self, keywords: dict[str, Any], device: tuple[int, int], target: str | None
+    ) -> dict[str, Any]:
+        """Return what a producer is asked with, by somebody who wants the memory on a device."""
+        if target is None or device == _HOST:
+            return keywords
+        if target != "cpu":
+            raise ValueError(f"device={target!r} is not known here")
+        return {**keywords, "dl_device": _HOST} | ({"stream": None} if "stream" in keywords else {})
 
     def method_of(self, x: Any) -> Any:
         """Return the method that hands out capsules."""

@@ -19,6 +19,8 @@ from ..cuda import LEGACY, driver
 from ..subject import Subject
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from interchange.abi import InterfaceRecord
 
     from ..cuda import Cuda
@@ -147,6 +149,17 @@ class Taker:
         if published is not None:
             self.cuda.order(published, self.stream)
 
+    def use(self, x: Any, work: Callable[[int], object]) -> None:
+        """Use the memory of an object on the stream, and let the published one wait for that."""
+        taken = self.take(x)
+        work(self.stream)
+        self.give_back(taken)
+
+    def give_back(self, taken: Taken) -> None:
+        """Let the published stream wait for what was done with the memory."""
+        if taken.record.stream is not None:
+            self.cuda.order(self.stream, taken.record.stream)
+
     def owner_of(self, x: Any) -> Any:
         """Return what is kept alive with the array."""
         return x
@@ -215,6 +228,7 @@ def taker_of(**steps: Any) -> Subject:
     return Subject(
         kind.__name__,
         take_cai=lambda x: one().take(x),
+        use_cai=lambda x, work: one().use(x, work),
         read=lambda y: one().read(y),
         write=lambda y: one().write(y),
     )

@@ -114,6 +114,32 @@ def ignores_the_default_streams() -> Subject:
     return taker_of(order=order)
 
 
+@mutant("published_streams_wait_for_the_consumer", twin=honest_taker)
+def never_gives_back() -> Subject:
+    """Waits for the published stream, and lets that wait for nothing when its use is over."""
+    return taker_of(give_back=lambda *_: None)
+
+
+def _worker_there() -> Subject:
+    """Return an honest consumer that works on the published stream itself."""
+
+    def use(taker: Taker, x: Any, work: Any) -> None:
+        work(taker.take(x).record.stream or LEGACY)
+
+    return taker_of(use=use)
+
+
+@mutant("published_streams_wait_for_the_consumer", twin=_worker_there)
+def gives_back_before_it_works() -> Subject:
+    """Lets the published stream wait for its own before it works there."""
+
+    def use(taker: Taker, x: Any, work: Any) -> None:
+        taker.give_back(taker.take(x))
+        work(taker.stream)
+
+    return taker_of(use=use)
+
+
 @mutant("records_without_a_stream_are_taken_at_once", twin=honest_taker)
 def waits_for_the_device() -> Subject:
     """Lets the host wait for everything on the device whenever it takes a record."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import capsules
+from interchange.abi.dlpack import DLDeviceType
 
 from ._honest_consumer import (
     EVERY_TYPE,
@@ -162,6 +163,44 @@ class _Strict(_Believing):
 def wants_the_very_device() -> Subject:
     """It refuses host memory that was said to be page-locked."""
     return subject_of(_Strict())
+
+
+_WITH_VULKAN: Final = HOST_TYPES | {DLDeviceType.kDLVulkan}
+
+
+def _anywhere() -> Subject:
+    """Return an honest consumer that describes memory of Vulkan, too."""
+    return subject_of(Consumer(_WITH_VULKAN))
+
+
+class _Immobile(Consumer):
+    """A consumer that knows ``device``, and leaves what it takes where it is."""
+
+    def placed(self, keywords: dict[str, Any], *_: object) -> dict[str, Any]:
+        """Return what a producer is asked with, wherever the memory is wanted."""
+        return keywords
+
+
+@mutant("what_is_taken_onto_the_host_is_there", twin=_anywhere)
+def ignores_the_device_that_is_wanted() -> Subject:
+    """It takes memory of a device where it is, whatever device was asked for."""
+    return subject_of(_Immobile(_WITH_VULKAN))
+
+
+class _Homeless(Consumer):
+    """A consumer that knows ``device``, and no device."""
+
+    def take(self, x: Any, **wanted: Any) -> Array:
+        """Return an array on the memory of `x`, if nobody says where it is to be."""
+        if wanted.get("device") is not None:
+            raise NotImplementedError("device= is not supported")
+        return super().take(x, **wanted)
+
+
+@mutant("the_host_can_be_asked_for", twin=honest)
+def refuses_the_host() -> Subject:
+    """It refuses device="cpu", for arrays of the host too."""
+    return subject_of(_Homeless())
 
 
 def _managed_for_ever(consumer: Consumer, said: Description, owner: Any) -> Array:

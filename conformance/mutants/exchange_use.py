@@ -5,6 +5,7 @@ Source: dlpack.h 1.3, DLPackExchangeAPI; `checks.exchange_use`.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from interchange.abi import capsules
@@ -115,6 +116,38 @@ def needs_tables_that_lend() -> Subject:
         table = consumer.table_of(x)
         if table is not None and not table.has_tensor_from:
             raise RuntimeError("the table is not complete")
+        return TableConsumer.take(consumer, x, **wanted)
+
+    return _using(take=take)
+
+
+def _borrowing(consumer: TableConsumer, x: Any) -> None:
+    """Borrow a tensor first, to see what an object is, and own it only then."""
+    table = consumer.table_of(x)
+    if table is not None and table.has_tensor_from:
+        table.tensor_from(x)
+
+
+def _borrower() -> Subject:
+    """Return an honest consumer that borrows first."""
+
+    def take(consumer: TableConsumer, x: Any, **wanted: Any) -> Array:
+        with contextlib.suppress(Exception):  # then __dlpack__ says
+            _borrowing(consumer, x)
+        return TableConsumer.take(consumer, x, **wanted)
+
+    return _using(take=take)
+
+
+@mutant("errors_of_tables_come_through", twin=_borrower)
+def hides_errors_of_lending() -> Subject:
+    """Raises SystemError where a table does not lend."""
+
+    def take(consumer: TableConsumer, x: Any, **wanted: Any) -> Array:
+        try:
+            _borrowing(consumer, x)
+        except BufferError as error:
+            raise SystemError("error return without exception set") from error
         return TableConsumer.take(consumer, x, **wanted)
 
     return _using(take=take)

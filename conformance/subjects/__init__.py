@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from ..subject import Subject
 
 HOOKS: Final = (
-    "make", "make_from", "take", "take_with", "read", "write", "take_cai", "take_capsule",
-    "take_buffer", "take_array_interface", "make_on", "take_on", "release", "functions",
+    "make", "make_from", "take", "take_with", "read", "write", "take_cai", "use_cai",
+    "take_capsule", "take_buffer", "take_array_interface", "make_on", "take_on", "release",
+    "functions",
 )  # fmt: skip
 """What a description may have, in the order of the documentation."""
 

@@ -20,6 +20,8 @@ from ._common import one
 from ._devices import need_device, on, store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     Shape = tuple[int, ...]
 
 _NAME: Final = "interchange"
@@ -90,6 +92,18 @@ def take_cai(x: Any) -> Any:
     return _ix().from_cai(x)
 
 
+def use_cai(x: Any, work: Callable[[int], object]) -> None:
+    """Borrow the memory of an object for a stream, and give it back."""
+    stream = opened().stream()
+    with _ix().borrow(x, stream=stream):
+        work(stream)
+
+
+def take_with(x: Any, copy: bool | None = None, device: str | None = None) -> Any:
+    """Import by DLPack, with the standard's keywords."""
+    return _ix().from_dlpack(x, copy=copy, device=device)
+
+
 def take_buffer(x: Any) -> Any:
     """Import by the buffer protocol."""
     return _ix().from_buffer(x)
@@ -129,7 +143,9 @@ subject = Subject(
     take=take,
     read=read,
     write=write,
+    take_with=take_with,
     take_cai=take_cai,
+    use_cai=use_cai,
     take_capsule=take,
     take_buffer=take_buffer,
     take_array_interface=take_array_interface,

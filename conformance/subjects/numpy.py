@@ -44,6 +44,13 @@ def take(x: Any) -> Any:
     return np.from_dlpack(x)
 
 
+def take_with(x: Any, copy: bool | None = None, device: Any = None) -> Any:
+    """Import by DLPack, with the standard's keywords."""
+    import numpy as np
+
+    return np.from_dlpack(x, copy=copy, device=device)
+
+
 def take_interface(x: Any) -> Any:
     """Import by the buffer protocol or, failing that, by the array interface."""
     import numpy as np
@@ -65,6 +72,7 @@ subject = Subject(
     "NumPy",
     make=make,
     take=take,
+    take_with=take_with,
     read=read,
     write=write,
     take_buffer=take_interface,

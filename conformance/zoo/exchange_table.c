@@ -113,6 +113,22 @@ int from_object_breaking(PyObject *object, struct managed **out)
     return -1;
 }
 
+int from_object_in_silence(PyObject *object, struct managed **out)
+{
+    int done = from_object(object, out);
+    PyErr_Clear();
+    return done;
+}
+
+int from_object_without_result(PyObject *object, struct managed **out)
+{
+    if (from_object(object, out)) {
+        PyErr_Clear();
+        *out = NULL;
+    }
+    return 0;
+}
+
 static int lend(PyObject *object, struct tensor *out)
 {
     PyObject *address = PyObject_GetAttrString(object, "_dltensor");
@@ -129,6 +145,20 @@ static int lend(PyObject *object, struct tensor *out)
 int lend_object(PyObject *object, struct tensor *out)
 {
     return lend(object, out);
+}
+
+int lend_object_in_silence(PyObject *object, struct tensor *out)
+{
+    int done = lend(object, out);
+    PyErr_Clear();
+    return done;
+}
+
+int lend_object_refusing(PyObject *object, struct tensor *out)
+{
+    (void)object, (void)out;
+    PyErr_SetString(PyExc_BufferError, "this array is not lent");
+    return -1;
 }
 
 int lend_object_without_strides(PyObject *object, struct tensor *out)
@@ -211,6 +241,12 @@ int some_stream(int32_t type, int32_t id, void **out)
     (void)type, (void)id;
     *out = &taker;
     return 0;
+}
+
+int silent_stream(int32_t type, int32_t id, void **out)
+{
+    (void)type, (void)id, (void)out;
+    return -1;
 }
 
 int refused_stream(int32_t type, int32_t id, void **out)
