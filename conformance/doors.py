@@ -11,6 +11,7 @@ import gc
 import importlib
 import inspect
 import time
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from . import causes
@@ -80,6 +81,7 @@ class _Door:
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
+        self._exported: dict[int, tuple[Any, dict[str, Any]]] = {}
 
     def _need(self, name: str) -> Any:
         """Return a function of the subject, or say that it has none."""
@@ -167,16 +169,34 @@ class ProducerDoor(_Door):
         Raises
         ------
         NotApplicable
-            The library's arrays have no ``__dlpack__``.
+            The library's arrays have no ``__dlpack__``, or give one capsule and never another,
+            which is for one check to say.
         """
         method = getattr(x, "__dlpack__", None)
         if method is None:
             raise NotApplicable(f"{type(x).__name__} has no __dlpack__")
         try:
-            return method(**keywords)
+            found = method(**keywords)
         except Exception as error:
+            if not isinstance(error, (BufferError, TypeError)):
+                self._need_again(x, error)
             causes.see(error)
             raise
+        with contextlib.suppress(TypeError):  # not everything can be referred to weakly
+            self._exported[id(x)] = (weakref.ref(x), keywords)
+        return found
+
+    def _need_again(self, x: Any, error: Exception) -> None:
+        """Raise `NotApplicable` where an array refuses what it has granted before, too."""
+        known, keywords = self._exported.get(id(x), (bool, {}))
+        if known() is not x:
+            return
+        try:
+            x.__dlpack__(**keywords)
+        except Exception as again:  # noqa: BLE001 - whatever it is, it is compared
+            if type(again) is type(error):
+                words = f"a second export raised {type(again).__name__}"
+                raise NotApplicable(f"{type(x).__name__}: {words}") from error
 
     def open(self, x: Any, **keywords: Any) -> Opened:
         """Export an array and open the capsule."""

@@ -18,10 +18,10 @@ from interchange.abi.dlpack import (
 )
 
 from ..doors import collect
-from ..findings import NotApplicable, expect, note
+from ..findings import Found, NotApplicable, expect, note
 from ..registry import area
 from ..zoo import ELEMENTS
-from ._exports import GENERATIONS, NEWEST, asking, call, opened, some_array
+from ._exports import GENERATIONS, NEWEST, asking, call, opened, some_array, words
 
 if TYPE_CHECKING:
     from ..doors import ProducerDoor
@@ -169,6 +169,29 @@ def _fields(found: Opened) -> tuple[Any, ...]:
         found.version, found.flags, found.device, found.dtype, found.ndim, found.shape,
         found.strides, found.data, found.deleter,
     )  # fmt: skip
+
+
+@check(
+    "DLP-CAP-6",
+    source="DLPack Python specification, Semantics: x may continue to be used like other arrays",
+    severity="SHOULD",
+    cases=GENERATIONS,
+)
+def arrays_are_exported_again(producer: ProducerDoor, case: str) -> None:
+    """An array that was exported, and whose capsule is gone, can be exported again.
+
+    Keep what an export needs as long as the array is there: a consumer that was refused for one
+    reason asks again, and two consumers take the same array.
+    """
+    x = some_array(producer)
+    first = opened(producer, x, case)
+    del first
+    collect()
+
+    try:
+        x.__dlpack__(**asking(case))
+    except Exception as error:
+        raise Found(f"the second time {call(asking(case))} raised {words(error)}") from error
 
 
 @check(

@@ -83,6 +83,23 @@ def capsules_that_are_kept() -> Subject:
     return producer_of(Repeating)
 
 
+@mutant("arrays_are_exported_again", twin=honest_producer)
+def arrays_that_are_exported_once() -> Subject:
+    """An array whose capsule is gone has nothing left to export, as an object of pydlpack's."""
+
+    class Once(Honest):
+        """An array that remembers whether a capsule of it was ever given back."""
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            if vars(self).get("spent"):
+                raise KeyError(id(self))
+            capsule = super().__dlpack__(**keywords)
+            self.spent = True
+            return capsule
+
+    return producer_of(Once)
+
+
 @mutant("every_export_is_a_capsule_of_its_own", twin=honest_sharer)
 def structs_that_are_shared() -> Subject:
     """Every call returns a new capsule of the same struct, for small arrays, and nobody counts."""
