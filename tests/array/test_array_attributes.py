@@ -154,7 +154,7 @@ def test_the_length_is_the_first_extent():
 
 def test_a_scalar_has_no_length():
     """An array without axes is no sequence."""
-    with pytest.raises(TypeError, match=r"len\(\): an array without axes.*IX-ARGUMENT-1"):
+    with pytest.raises(TypeError, match=r"len\(\): an array without axes.*IX-AXES-2"):
         len(ix.asarray(np.array(3.0)))
 
 
@@ -188,7 +188,7 @@ def test_one_element_has_a_truth(value):
 @pytest.mark.parametrize("shape", [(0,), (1,), (2,), (2, 3)])
 def test_other_arrays_have_no_truth(shape):
     """Whether any or all is meant is for the caller to say."""
-    with pytest.raises(ValueError, match="IX-VIEW-1"):
+    with pytest.raises(ValueError, match="IX-ELEMENT-1"):
         bool(ix.asarray(np.ones(shape)))
 
 
@@ -207,7 +207,7 @@ def test_item_needs_exactly_one_element(shape):
     with pytest.raises(ix.ViewError) as caught:
         ix.asarray(np.zeros(shape)).item()
 
-    assert caught.value.rule == "IX-VIEW-1"
+    assert caught.value.rule == "IX-ELEMENT-2"
 
 
 def test_tolist_of_a_scalar_is_a_number():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import interchange as ix
@@ -165,3 +166,13 @@ def test_views_share_memory_on_every_device(ext):
     x[1:][0] = 7.0
 
     assert x.to_device("cpu").tolist() == [1.0, 7.0, 3.0]
+
+
+@pytest.mark.parametrize("key", [[0], np.array([0]), [True, False]], ids=repr)
+def test_an_index_of_the_host_writes_to_no_device(ext, key):
+    """It is moved first, by whoever wants it there."""
+    x = xp.asarray([1.0, 2.0], device=ext)
+
+    with pytest.raises(ix.MixedDevicesError, match="IX-XP-2"):
+        x[key] = 5.0
+    assert x.tolist() == [1.0, 2.0]

@@ -107,3 +107,36 @@ def test_types_that_torch_only_exchanges_are_not_listed(computing_with):
     computing_with("torch")
 
     assert "uint16" not in xp.__array_namespace_info__().dtypes()
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32"])
+def test_integers_are_places_whoever_computes(computing_with, library, dtype):
+    """PyTorch reads its uint8 as a mask, and would select other elements."""
+    computing_with(library)
+    x = xp.asarray([10.0, 20.0, 30.0], dtype=xp.float32)
+    key = np.array([1, 0, 1], dtype)
+
+    assert x[key].tolist() == [20.0, 10.0, 20.0]
+    assert x[ix.asarray(key)].tolist() == [20.0, 10.0, 20.0]
+    assert x[[1, 0, 1]].tolist() == [20.0, 10.0, 20.0]
+
+
+def test_integers_are_places_in_assignments_whoever_computes(computing_with):
+    """Each place is written once; PyTorch took uint8 for a mask."""
+    computing_with("torch")
+    x = xp.zeros(3)
+    x[xp.asarray([1, 0, 1], dtype=xp.uint8)] = 5.0
+    x[[2]] = 7.0
+
+    assert x.tolist() == [5.0, 5.0, 7.0]
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "jax"])
+@pytest.mark.parametrize("key", [[0, 3], np.array([-4]), [True] * 4, ([0], [0])], ids=repr)
+def test_an_index_out_of_bounds_is_refused_whoever_computes(computing_with, library, key):
+    """JAX would take the last element instead."""
+    computing_with(library)
+
+    with pytest.raises(ix.OutOfBoundsError, match="IX-INDEX-1"):
+        xp.asarray([1.0, 2.0, 3.0], dtype=xp.float32)[key]

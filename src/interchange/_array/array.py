@@ -149,8 +149,8 @@ class Array(Elements, Operators, Protocols):
         )
 
     def __iter__(self) -> Iterator[Array]:
-        for place in range(len(self)):
-            yield self[place]
+        # No generator function: those begin, and refuse, at the first step only.
+        return map(self.__getitem__, range(_count(self, "iter()")))
 
     # ------------------------------------------------------------ views
 
@@ -180,12 +180,17 @@ class Array(Elements, Operators, Protocols):
         Parameters
         ----------
         key : int, slice, None, Ellipsis, Array of integers or bools, or a tuple of these
-            Without an Array the result is a view, with one a copy.
+            Memory of the host is indexed by ndarrays, and by lists of ints or bools, too, with
+            NumPy's rules.  Without an array or a list the result is a view, with one a copy.
 
         Raises
         ------
         OutOfBoundsError
-            The index leaves the shape, or is of another kind (IX-INDEX-1).
+            The index leaves the shape, or is of another kind (IX-INDEX-1, IX-INDEX-2).
+        ArgumentError
+            It is an array of a library other than NumPy (IX-XP-1).
+        MixedDevicesError
+            It is on the host, and the array is not (IX-XP-2).
         """
         return select(self, key)
 
@@ -202,10 +207,7 @@ class Array(Elements, Operators, Protocols):
         assign(self, key, value)
 
     def __len__(self) -> int:
-        if not self.shape:
-            what = "an array without axes has no length"
-            raise ArgumentError("len()", what, "IX-ARGUMENT-1", "use .size")
-        return self.shape[0]
+        return _count(self, "len()")
 
     @property
     def T(self) -> Array:  # noqa: N802 - the standard's name
@@ -456,3 +458,10 @@ class Array(Elements, Operators, Protocols):
 
     def __deepcopy__(self, memo: object) -> Array:
         return self.copy()
+
+
+def _count(array: Array, call: str) -> int:
+    """Return the extent of the first axis [elements]."""
+    if not array.shape:
+        raise ArgumentError(call, "an array without axes has no first axis", "IX-AXES-2")
+    return array.shape[0]

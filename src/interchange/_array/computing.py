@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange._protocols.habits import library_of as module_of
 from interchange._terms.devices import CPU
 from interchange._terms.errors import ArgumentError, MixedDevicesError, show
 
@@ -30,10 +31,26 @@ _ARRAY_WORDS: Final = (
     "__array__",
 )
 
+_LIBRARIES: Final = frozenset(
+    {
+        *("array_api_strict", "cupy", "dask", "dpctl", "dpnp", "jax", "jaxlib", "mlx", "numba"),
+        *("numpy", "paddle", "tensorflow", "torch", "warp"),
+    }
+)
+"""Top-level modules of arrays that an Array never meets: some would convert it, others refuse."""
+
 
 def is_foreign(x: object) -> bool:
     """Whether `x` is an array of somebody else's."""
     return any(hasattr(type(x), word) for word in _ARRAY_WORDS)
+
+
+def computes_itself(x: object) -> bool:
+    """Whether `x` has operators of its own and is of no array library: it may wrap an Array."""
+    cls = type(x)
+    return hasattr(cls, "__radd__") and not any(
+        module_of(base) in _LIBRARIES for base in cls.__mro__
+    )
 
 
 def as_scalar(x: Any) -> Any:

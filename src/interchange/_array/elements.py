@@ -1,7 +1,7 @@
 """Elements as Python's numbers.
 
 Source: array API standard 2025.12, ``array.__bool__``, ``__int__``, ``__float__``, ``__complex__``,
-``__index__``.
+``__index__``; Python's data model, ``__format__``.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Elements:
         Raises
         ------
         ViewError
-            There is not exactly one (IX-VIEW-1).
+            There is not exactly one (IX-ELEMENT-2).
         """
         found = on_host(self, "Array.item()")
         if found.size != 1:
             what = f"an array of {found.size} elements"
-            raise ViewError("Array.item()", what, "IX-VIEW-1", "index one element first")
+            raise ViewError("Array.item()", what, "IX-ELEMENT-2")
         return found.item()
 
     def __contains__(self, value: Any) -> bool:
@@ -52,12 +52,12 @@ class Elements:
         Raises
         ------
         ViewError
-            There are axes, and so perhaps many elements or none (IX-VIEW-1).
+            There are axes, and so perhaps many elements or none (IX-ELEMENT-1).
         """
         array: Any = self
         if array.shape:
             what = f"an array of shape {array.shape} has no one truth"
-            raise ViewError("bool()", what, "IX-VIEW-1", "use xp.any() or xp.all()")
+            raise ViewError("bool()", what, "IX-ELEMENT-1", "use xp.any() or xp.all()")
         return bool(self.item())
 
     def __int__(self) -> int:
@@ -76,6 +76,16 @@ class Elements:
             raise ArgumentError("operator.index()", what, "IX-ARGUMENT-1", "pass whole numbers")
         return int(_number(self, "operator.index()"))
 
+    def __format__(self, spec: str, /) -> str:
+        """Return the element of a 0-d array in a format, and ``str()`` where none is named.
+
+        Raises
+        ------
+        ArgumentError
+            A format is named, and there are axes (IX-ELEMENT-1).
+        """
+        return format(_number(self, f"format(..., {spec!r})"), spec) if spec else str(self)
+
 
 def on_host(array: Any, call: str) -> Any:
     """Return an ndarray of the elements: shared, or copied by the library that computes there."""
@@ -89,5 +99,5 @@ def _number(array: Any, call: str) -> Any:
     """Return the element of a 0-d array."""
     if array.shape:
         what = f"an array of shape {array.shape}"
-        raise ArgumentError(call, what, "IX-ARGUMENT-1", "index one element first")
+        raise ArgumentError(call, what, "IX-ELEMENT-1")
     return on_host(array, call).item()

@@ -8,16 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._terms.devices import CPU
-from interchange._terms.errors import ArgumentError, OutOfBoundsError, show
+from interchange._terms.errors import ArgumentError, show
 
-from .computing import as_scalar, foreign, is_foreign, mixed, operand
-from .elements import INTEGERS
+from .computing import as_scalar, operand
 from .halves import computing_with, library_of, native_or_none, sharing_with, wrap
+from .keys import is_basic, pick, put, read_part
 from .operators import check_shared, check_writable
 
 if TYPE_CHECKING:
-    from interchange._backends.backend import Backend
-
     from .array import Array
 
 _GET = "Array.__getitem__()"
@@ -26,31 +24,19 @@ _SET = "Array.__setitem__()"
 
 def select(array: Array, key: Any) -> Array:
     """Return the elements that a key selects: a view by a basic index, a copy by arrays."""
-    cls = type(array)
     parts = key if type(key) is tuple else (key,)
-    if any(type(part) is cls for part in parts):
-        parts = tuple(_as_int(part, array) for part in parts)
-        key = parts
-    if any(type(part) is cls for part in parts):
-        backend, native = computing_with(array)
-        return wrap(native[_native_key(array, parts, backend, _GET)], backend, cls)
+    if not all(map(is_basic, parts)):
+        key = parts = tuple(read_part(part, array, _GET) for part in parts)
+        if not all(map(is_basic, parts)):
+            half = computing_with(array)
+            return wrap(pick(array, half, parts, _GET), half[0], type(array))
     native = native_or_none(array) if _is_plain(array) else None
-    if native is not None and library_of(array).keeps_readonly and all(map(_is_basic, parts)):
-        found = _view_of_native(array, native, parts)
-        if found is not None:
-            return found
-    _check_ours(parts, _GET)
+    if native is not None and library_of(array).keeps_readonly:
+        view = _view_of_native(array, native, parts)
+        if view is not None:
+            return view
     layout, offset = array._spec.layout.index(key)
     return array._view(layout, offset, _GET)
-
-
-def _as_int(part: Any, array: Array) -> Any:
-    """Return an Array of one whole number without axes as an int, which selects a view."""
-    if type(part) is not type(array) or part.shape or part.dtype.kind not in INTEGERS:
-        return part
-    if library_of(part).device is not library_of(array).device:
-        raise mixed(_GET, array.device, part.device)
-    return part.__index__()
 
 
 _RANKS: Final = {
@@ -98,12 +84,6 @@ def _is_plain(array: Array) -> bool:
     return array._flags is not None and (array._known is None or array._known.device is CPU)
 
 
-def _is_basic(part: object) -> bool:
-    """Whether a part of a key is certainly basic, for a library to see."""
-    kind = type(part)
-    return kind is int or kind is slice or part is None or part is Ellipsis
-
-
 def _view_of_native(array: Array, native: Any, parts: tuple[Any, ...]) -> Array | None:
     """Return a view that the library makes, or None where it refuses the key."""
     # With an Ellipsis the library gives an array, and not a scalar, for one element.
@@ -115,26 +95,6 @@ def _view_of_native(array: Array, native: Any, parts: tuple[Any, ...]) -> Array 
     view = wrap(found, library_of(array), type(array), array)
     view._owner = array._owner
     return view
-
-
-def _check_ours(parts: tuple[Any, ...], call: str) -> None:
-    """Refuse arrays of others as indices."""
-    for part in parts:
-        if is_foreign(part) and getattr(part, "ndim", None):
-            raise foreign(call, part)
-
-
-def _native_key(
-    array: Array, parts: tuple[Any, ...], backend: Backend, call: str
-) -> tuple[Any, ...]:
-    """Return a key for the library."""
-    cls = type(array)
-    others = tuple(part for part in parts if type(part) is not cls)
-    _check_ours(others, call)
-    for part in others:
-        if not _is_basic(part) and type(as_scalar(part)) is not int:
-            raise OutOfBoundsError(call, f"index {show(part)} selects nothing", "IX-INDEX-1")
-    return tuple(operand(part, backend, cls, call) if type(part) is cls else part for part in parts)
 
 
 def assign(array: Array, key: Any, value: Any) -> None:
@@ -154,9 +114,11 @@ def assign(array: Array, key: Any, value: Any) -> None:
     check_writable(array, _SET)
     check_shared(array, native, backend, _SET)
     parts = key if type(key) is tuple else (key,)
+    if not all(map(is_basic, parts)):
+        parts = tuple(read_part(part, array, _SET) for part in parts)
     _check_kind(array, value)
     elements = operand(value, backend, cls, _SET)
     if type(value) is cls and not backend.keeps_readonly and _may_overlap(array, value):
         elements = backend.copy(elements)  # what is written must not be read again
-    native[_native_key(array, parts, backend, _SET)] = elements
+    put(array, (backend, native), parts, elements, _SET)
     backend.note_written(array)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._terms.errors import ArgumentError, CopyNeededError, ReadOnlyError
 
-from .computing import PLAIN, SCALARS, as_scalar, is_foreign, operand
+from .computing import PLAIN, SCALARS, as_scalar, computes_itself, is_foreign, operand
 from .halves import computing_with, finish, half_of, native_of, sharing_with, wrap
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ _new_object: Final = object.__new__
 
 
 def _other(array: Any, other: Any, backend: Any, dunder: str) -> Any:
-    """Return the other operand for the library, or NotImplemented where it is no number at all."""
+    """Return the other operand for the library, or NotImplemented where Python is to ask it."""
     if type(other) in PLAIN:
         return other
     cls = type(array)
     is_known = type(other) is cls or isinstance(as_scalar(other), SCALARS)
-    if not is_known and not is_foreign(other):
+    if not is_known and (not is_foreign(other) or computes_itself(other)):
         return NotImplemented
     return operand(other, backend, cls, f"Array.{dunder}()")
 

@@ -70,6 +70,11 @@ class Protocols(_core.Tensor):
         return array.copy() if copy else array
 
     @property
+    def __numpy_dtype__(self) -> Any:
+        """The NumPy dtype of the elements: NumPy, and JAX by it, take arrays for dtype-likes."""
+        return self.dtype.__numpy_dtype__
+
+    @property
     def __array_interface__(self) -> dict[str, Any]:
         record = host.array_interface(self)
         if record is None:

@@ -51,6 +51,9 @@ class Backend:
     keeps_readonly : bool
         Whether its arrays know that memory must not be written, and say so by
         ``array.flags.writeable``.
+    checks_indices : bool
+        Whether its arrays are indexed as NumPy's are: by ndarrays, by integers of every type, and
+        with an IndexError where an index leaves the shape.
     uses_operators : bool
         Whether ``x + y`` of its arrays promotes as ``add(x, y)`` does by the standard.
 
@@ -70,6 +73,7 @@ class Backend:
     name: ClassVar[str] = "a library"
     is_mutable: ClassVar[bool] = True
     keeps_readonly: ClassVar[bool] = False
+    checks_indices: ClassVar[bool] = False
     uses_operators: ClassVar[bool] = True
     array_type: type[Any]
     plain_type: type[Any] | None = None
@@ -122,6 +126,10 @@ class Backend:
     def copy(self, native: Any) -> Any:
         """Return a copy of an array of the library, on the same device."""
         return self.namespace.asarray(native, copy=True)
+
+    def as_index(self, native: Any) -> Any:
+        """Return an array of integers or bools as one that the library indexes by."""
+        return native
 
     def from_host(self, elements: Any) -> Any:
         """Return a copy, on this device, of an ndarray."""

@@ -1,6 +1,7 @@
 """What NumPy, and CuPy after it, still lack of the standard, or say in other words.
 
-Source: array API standard 2025.12: argsort, broadcast_arrays, clip, count_nonzero, repeat, sort,
+Source: array API standard 2025.12: argsort, broadcast_arrays,
+broadcast_to, clip, count_nonzero, repeat, sort,
 where, fft.fftfreq, fft.rfftfreq, linalg.eig, linalg.eigvals; seen in NumPy 2.1 to 2.5.
 ``unique_values`` is kept in order, as it was before NumPy 2.3, since SciPy and scikit-learn rely on
 it.  All else is theirs, unchanged.
@@ -37,6 +38,7 @@ def complete(np: Any) -> Completed:
     replaced = {
         "argsort": _argsort(np),
         "broadcast_arrays": _broadcast_arrays(np),
+        "broadcast_to": _broadcast_to(np),
         "clip": _clip(np),
         "diff": _diff(np),
         "count_nonzero": _count_nonzero(np),
@@ -74,12 +76,27 @@ def _argsort(np: Any) -> Any:
     return argsort
 
 
+def _broadcast_to(np: Any) -> Any:
+    """Return ``broadcast_to`` whose result is read-only where elements are repeated, and not else.
+
+    NumPy's always is.
+    """
+
+    def broadcast_to(x: Any, shape: Any) -> Any:
+        found = np.broadcast_to(x, shape)
+        # As many elements as before: axes of length 1 are new at most, which is a view.
+        return x.reshape(found.shape) if found.size == x.size else found
+
+    return broadcast_to
+
+
 def _broadcast_arrays(np: Any) -> Any:
-    """Return ``broadcast_arrays`` whose results are read-only; NumPy's warn that they should be."""
+    """Return ``broadcast_arrays`` likewise; NumPy's results warn that they should be read-only."""
+    broadcast_to = _broadcast_to(np)
 
     def broadcast_arrays(*arrays: Any) -> Any:
         shape = np.broadcast_shapes(*(x.shape for x in arrays))
-        return tuple(np.broadcast_to(x, shape) for x in arrays)
+        return tuple(broadcast_to(x, shape) for x in arrays)
 
     return broadcast_arrays
 

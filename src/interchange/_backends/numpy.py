@@ -32,6 +32,7 @@ class NumPyBackend(Backend):
 
     name: ClassVar[str] = "numpy"
     keeps_readonly: ClassVar[bool] = True
+    checks_indices: ClassVar[bool] = True
 
     def __init__(self, device: Device) -> None:
         import numpy as np

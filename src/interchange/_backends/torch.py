@@ -71,6 +71,10 @@ class TorchBackend(ExchangingBackend):
         """Return a copy."""
         return native.clone()
 
+    def as_index(self, native: Any) -> Any:
+        """Return integers as int64: PyTorch reads uint8 as a mask, and takes few other types."""
+        return native if native.dtype is self._torch.bool else native.long()
+
     def to_host(self, native: Any) -> Any:
         """Return a copy."""
         return native.cpu().numpy().copy()

@@ -23,6 +23,7 @@ from interchange._terms.errors import (
     UnsupportedDeviceError,
     UnsupportedDTypeError,
     error_for,
+    reason_of,
     refuse_record,
     show,
 )
@@ -104,7 +105,7 @@ def import_buffer(x: Any, cls: type[T], call: str) -> T:
         what = f"{type(x).__name__} gives no buffer"
         raise NoProtocolError(call, what, "BUF-1") from error
     except (BufferError, ValueError) as error:
-        what = f"{type(x).__name__} refuses its buffer ({error})"
+        what = f"{type(x).__name__} refuses its buffer ({reason_of(error)})"
         raise ExchangeError(call, what, "BUF-1") from error
     if is_masked(x):
         raise ExchangeError(call, "the array has masked elements", "AI-MASK-1")

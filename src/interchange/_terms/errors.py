@@ -23,6 +23,15 @@ def explain(call: str, what: str, rule: str, way_out: str | None = None) -> str:
     return f"{call}: {what}; {row.text}; {way_out or row.way_out} [{rule}]"
 
 
+def reason_of(error: Exception) -> str:
+    """Return what an error says, for the message of another.
+
+    Of an error of ours that is what was found: the id of a rule ends a message, and stands nowhere
+    else in it.
+    """
+    return error.what if isinstance(error, InterchangeError) else str(error)
+
+
 class InterchangeError(Exception):
     """What all errors of interchange share; every one of them is also a built-in error.
 

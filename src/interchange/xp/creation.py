@@ -213,7 +213,7 @@ def _matrices(x: Any, name: str) -> Array:
     call = f"xp.{name}()"
     found: Array = array_of(x, Array, call)
     if found.ndim < _TWO_AXES:
-        raise ViewError(call, f"an array of {found.ndim} axes", "IX-AXES-1", "pass matrices")
+        raise ViewError(call, f"an array of {found.ndim} axes", "IX-XP-7", "pass matrices")
     return found
 
 

@@ -90,7 +90,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     if any(type(x) is Array and not x.ndim for x in (x1, x2)):
         what = "an array of 0 axes"
-        raise ViewError("xp.linalg.cross()", what, "IX-AXES-1", "pass arrays of vectors")
+        raise ViewError("xp.linalg.cross()", what, "IX-XP-7", "pass arrays of vectors")
     return apply_all("linalg.cross", (x1, x2), axis=plain(axis))
 
 

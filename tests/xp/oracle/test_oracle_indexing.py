@@ -12,7 +12,7 @@ from xp_oracle import values as v
 from xp_oracle.comparing import check
 from xp_oracle.effort import effort
 from xp_oracle.keys import basic, keys, masks, wrong_keys
-from xp_oracle.worlds import OURS, Arr
+from xp_oracle.worlds import OURS, STRICT, Arr, Foreign
 
 KEYS = {"basic": basic, "masks": masks, "any": keys}
 
@@ -139,12 +139,12 @@ def test_an_assignment_reaches_the_memory_that_was_imported():
 
 
 def test_a_foreign_array_is_no_key_and_no_value():
-    """It is a TypeError or an IndexError, never taken for one of ours."""
+    """It is a TypeError or an IndexError, never taken for one of ours; NumPy's are keys alone."""
     x = OURS.xp.asarray([1.0, 2.0, 3.0])
 
     with pytest.raises((TypeError, IndexError)):
-        x[np.asarray([True, False, True])]
+        x[Foreign()]
     with pytest.raises((TypeError, IndexError)):
-        x[np.asarray([0, 1])]
+        x[STRICT.xp.asarray([0, 1])]
     with pytest.raises(TypeError):
         x[...] = np.asarray([1.0, 2.0, 3.0])

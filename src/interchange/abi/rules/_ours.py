@@ -30,9 +30,17 @@ OURS: Final = (
     ),
     Rule(
         "IX-INDEX-1",
-        "an index is made of ints, slices, None, one Ellipsis and Arrays, within the shape",
+        "an index is made of ints, slices, None, one Ellipsis and arrays of ints or bools, within"
+        " the shape",
         "import an array of another library with from_dlpack() first",
         "standard, Indexing",
+    ),
+    Rule(
+        "IX-INDEX-2",
+        "a truth value among indices is an array of bools, whose axes it picks from",
+        "pass a mask, such as xp.asarray(True) for an array without axes",
+        "array API standard 2025.12, Boolean Array Indexing",
+        "SHOULD",
     ),
     Rule(
         "IX-VIEW-1",
@@ -42,9 +50,30 @@ OURS: Final = (
     ),
     Rule(
         "IX-AXES-1",
-        "axes name each dimension once",
+        "axes name each dimension once, and a transpose exchanges two",
         "pass a permutation of range(ndim)",
         "standard, permute_dims",
+    ),
+    Rule(
+        "IX-AXES-2",
+        "an array is counted, and gone through, along its first axis",
+        "use .size, or .item() for the one element",
+        "Python data model, object.__len__ and object.__iter__",
+        "SHOULD",
+    ),
+    Rule(
+        "IX-ELEMENT-1",
+        "only an array without axes stands for a number",
+        "index one element first",
+        "array API standard 2025.12, array.__bool__",
+        "SHOULD",
+    ),
+    Rule(
+        "IX-ELEMENT-2",
+        "item() gives the element of an array that has exactly one",
+        "index one element first",
+        "interchange",
+        "SHOULD",
     ),
     Rule(
         "IX-REQUIRE-1",

@@ -1,0 +1,197 @@
+"""What stands in the brackets of an Array: how it is read, and what the library that computes gets.
+
+Source: array API standard 2025.12, Indexing; for lists and ndarrays NumPy's "Indexing on ndarrays".
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange._protocols.deviations import is_masked
+from interchange._terms.errors import ExchangeError, MixedDevicesError, OutOfBoundsError, show
+
+from .computing import as_scalar, foreign, is_foreign, mixed, operand
+from .elements import INTEGERS
+from .halves import library_of
+
+if TYPE_CHECKING:
+    from interchange._backends.backend import Backend
+
+    from .array import Array
+
+_SEQUENCES: Final = (list, tuple, range)
+_INDEXING: Final = frozenset("biu")
+"""Kinds of NumPy's dtypes that index: bool, signed and unsigned integer."""
+
+
+def is_basic(part: object) -> bool:
+    """Whether a part of a key is certainly basic, for a library to see."""
+    kind = type(part)
+    return kind is int or kind is slice or part is None or part is Ellipsis
+
+
+def read_part(part: Any, array: Array, call: str) -> Any:
+    """Return a part of a key as something basic, an Array or an ndarray.
+
+    Raises
+    ------
+    OutOfBoundsError
+        It indexes nothing (IX-INDEX-1, IX-INDEX-2).
+    ArgumentError
+        It is an array of a library other than NumPy (IX-XP-1).
+    MixedDevicesError
+        It is on another device than the array (IX-XP-2).
+    """
+    if is_basic(part):
+        return part
+    if type(part) is type(array):
+        return _read_array(part, array, call)
+    if isinstance(part, _SEQUENCES) or _is_ndarray(part):
+        return _read_elements(part, array, call)
+    if isinstance(as_scalar(part), bool) or _holds_bools(part):
+        raise OutOfBoundsError(call, f"index {show(part)} is no mask", "IX-INDEX-2")
+    if is_foreign(part) and getattr(part, "ndim", None):
+        raise foreign(call, part)
+    try:
+        return operator.index(part)
+    except TypeError:
+        raise _selects_nothing(call, part) from None
+
+
+def _read_array(part: Array, array: Array, call: str) -> Any:
+    """Return an Array of one whole number without axes as an int, which selects a view."""
+    if part.shape or part.dtype.kind not in INTEGERS:
+        return part
+    if library_of(part).device is not library_of(array).device:
+        raise mixed(call, array.device, part.device)
+    return part.__index__()
+
+
+def _is_ndarray(part: object) -> bool:
+    """Whether a part is an array of NumPy, which is not imported to find out."""
+    known = getattr(sys.modules.get("numpy"), "ndarray", None)
+    return known is not None and isinstance(part, known)
+
+
+def _holds_bools(part: Any) -> bool:
+    """Whether a part is an array of somebody's, without axes, whose element is a truth value."""
+    return is_foreign(part) and str(getattr(part, "dtype", "")).endswith("bool")
+
+
+def _read_elements(part: Any, array: Array, call: str) -> Any:
+    """Return a list or an ndarray as an ndarray of integers or bools, or as the int it stands for.
+
+    Raises
+    ------
+    ExchangeError
+        Elements are masked (AI-MASK-1).
+    """
+    import numpy as np
+
+    if not array.device.is_host_accessible:
+        what = f"the array is on {array.device}, the index {show(part)} on the host"
+        way_out = f"pass an Array, xp.asarray(index, device={str(array.device)!r})"
+        raise MixedDevicesError(call, what, "IX-XP-2", way_out)
+    if is_masked(part):
+        raise ExchangeError(call, "the index has masked elements", "AI-MASK-1")
+    try:
+        found = np.asarray(part)
+    except (TypeError, ValueError, OverflowError):  # ragged, or of what NumPy does not know
+        raise _selects_nothing(call, part) from None
+    if not found.size and isinstance(part, _SEQUENCES):
+        found = found.astype(np.intp)  # a list of nothing has no element type of its own
+    if found.dtype.kind not in _INDEXING:
+        raise _selects_nothing(call, part)
+    return found if found.shape or found.dtype.kind == "b" else int(found)
+
+
+def _selects_nothing(call: str, part: object) -> OutOfBoundsError:
+    """Return the error for what is no index."""
+    return OutOfBoundsError(call, f"index {show(part)} selects nothing", "IX-INDEX-1")
+
+
+def pick(array: Array, half: tuple[Backend, Any], parts: tuple[Any, ...], call: str) -> Any:
+    """Return the elements that parts select, some of them arrays, in an array of the library.
+
+    Parameters
+    ----------
+    array : Array
+        Whose elements.
+    half : tuple[Backend, object]
+        The library, and its array for it.
+    parts : tuple
+        Of the key, read by `read_part`.
+    call : str
+        Named in the error.
+
+    Raises
+    ------
+    OutOfBoundsError
+        An index leaves the shape, or a mask has another (IX-INDEX-1).
+    """
+    backend, native = half
+    key = _native_key(array, backend, parts, call)
+    try:
+        return native[key]
+    except IndexError as error:
+        raise OutOfBoundsError(call, str(error), "IX-INDEX-1") from None
+
+
+def put(
+    array: Array, half: tuple[Backend, Any], parts: tuple[Any, ...], elements: Any, call: str
+) -> None:
+    """Write elements of the library, or a number, to what parts select.
+
+    Raises
+    ------
+    OutOfBoundsError
+        An index leaves the shape, or a mask has another (IX-INDEX-1).
+    """
+    backend, native = half
+    key = _native_key(array, backend, parts, call)
+    try:
+        native[key] = elements
+    except IndexError as error:
+        raise OutOfBoundsError(call, str(error), "IX-INDEX-1") from None
+
+
+def _native_key(
+    array: Array, backend: Backend, parts: tuple[Any, ...], call: str
+) -> tuple[Any, ...]:
+    """Return a key of parts that were read as the library takes it."""
+    cls = type(array)
+    if backend.checks_indices:
+        return tuple(
+            operand(part, backend, cls, call) if type(part) is cls else part for part in parts
+        )
+    if any(_is_ndarray(part) for part in parts):
+        _check_as_numpy(array, parts, call)
+    return tuple(part if is_basic(part) else _as_index(part, backend, cls, call) for part in parts)
+
+
+def _as_index(part: Any, backend: Backend, cls: type[Any], call: str) -> Any:
+    """Return an Array or an ndarray as an array that the library indexes by."""
+    if type(part) is cls:
+        return backend.as_index(operand(part, backend, cls, call))
+    wanted = bool if part.dtype.kind == "b" else "int64"
+    return backend.as_index(backend.from_host(part.astype(wanted, order="C")))
+
+
+def _check_as_numpy(array: Array, parts: tuple[Any, ...], call: str) -> None:
+    """Refuse ndarrays that NumPy would refuse, where a library cuts off what leaves the shape.
+
+    Raises
+    ------
+    OutOfBoundsError
+        An index leaves the shape, or a mask has another (IX-INDEX-1).
+    """
+    import numpy as np
+
+    cls = type(array)
+    told = tuple(np.asarray(part) if type(part) is cls else part for part in parts)
+    try:
+        np.broadcast_to(np.False_, array.shape)[told]
+    except IndexError as error:
+        raise OutOfBoundsError(call, str(error), "IX-INDEX-1") from None
