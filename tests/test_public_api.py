@@ -27,6 +27,7 @@ SPOKEN = frozenset(  # methods that are called by other libraries under these na
         "__dlpack_data_type__",
         "__dlpack_device__",
         "__interchange__",
+        "__numpy_dtype__",
     }
 )
 

@@ -174,6 +174,14 @@ def test_a_scalar_cannot_be_iterated():
         list(ix.asarray(np.array(3.0)))
 
 
+def test_iter_of_a_scalar_refuses_at_once():
+    """At ``iter()``, not at the first step: ``np.iterable`` asks in this way what has items."""
+    with pytest.raises(TypeError, match=r"^iter\(\): an array without axes.*IX-AXES-2\]$"):
+        iter(ix.asarray(np.array(3.0)))
+    assert not np.iterable(ix.asarray(np.array(3.0)))
+    assert np.iterable(ix.asarray(np.zeros((0, 3))))
+
+
 def test_iterating_over_nothing_gives_nothing():
     """No extent, no items."""
     assert list(ix.asarray(np.zeros((0, 3)))) == []
@@ -190,6 +198,36 @@ def test_other_arrays_have_no_truth(shape):
     """Whether any or all is meant is for the caller to say."""
     with pytest.raises(ValueError, match="IX-ELEMENT-1"):
         bool(ix.asarray(np.ones(shape)))
+
+
+@pytest.mark.parametrize(("value", "spec"), [(2.5, ".3f"), (-7, "+05d"), (True, "d"), (1j, ".1f")])
+def test_a_scalar_takes_the_formats_of_its_element(value, spec):
+    """So f-strings show numbers, whoever holds them."""
+    assert format(ix.asarray(np.array(value)), spec) == format(value, spec)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 0)])
+def test_a_format_of_nothing_is_str(shape):
+    """As Python has it; so a log line asks no device for elements."""
+    array = ix.asarray(np.ones(shape))
+
+    assert f"{array}" == str(array)
+    assert f"{ix.from_pointer(8, (), 'float32', device='cuda:0')}".startswith("Array(shape=()")
+
+
+@pytest.mark.parametrize("shape", [(1,), (3,), (0,)])
+def test_an_array_with_axes_takes_no_format(shape):
+    """Neither does NumPy's: which element is meant?"""
+    with pytest.raises(TypeError, match=r"format\(\.\.\., '\.3f'\).*IX-ELEMENT-1"):
+        format(ix.asarray(np.ones(shape)), ".3f")
+
+
+@pytest.mark.filterwarnings("default")  # NumPy below 2.4 warns of a dtype that is not its own
+def test_numpy_finds_the_dtype_of_an_array():
+    """Where it takes dtype-likes, an Array among them: JAX asks so."""
+    array = ix.asarray(np.ones(2, np.float32))
+
+    assert np.result_type(array) == np.dtype(array) == np.float32
 
 
 # ---------------------------------------------------------------- one element, all elements

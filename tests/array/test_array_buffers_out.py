@@ -189,3 +189,13 @@ def test_arrays_are_buffers_to_the_type_system():
     from collections.abc import Buffer
 
     assert issubclass(ix.Array, Buffer)
+
+
+@needs_buffer
+def test_a_refusal_within_a_refusal_names_one_rule():
+    """The id of a rule ends a message, and stands nowhere else in it."""
+    array = ix.from_pointer(8, (1,), "float32", device="cuda:0")
+
+    with pytest.raises(ix.ExchangeError, match=r"the memory is on cuda:0\).*\[BUF-1\]$") as caught:
+        ix.from_buffer(array)
+    assert str(caught.value).count("[") == 1

@@ -200,3 +200,12 @@ class Unprintable:
 def test_a_repr_that_raises_is_left_out():
     """A stranger's repr cannot spoil our error."""
     assert show(Unprintable()) == "a Unprintable"
+
+
+@every_class
+def test_an_id_stands_at_the_end_of_a_message_alone(name):
+    """Where an error of ours is the reason of another: its rule and its way out are left out."""
+    inner = getattr(interchange, name)("f()", "x=3 is odd", "IX-VIEW-1")
+
+    assert errors.reason_of(inner) == "x=3 is odd"
+    assert errors.reason_of(ValueError("of a [stranger]")) == "of a [stranger]"

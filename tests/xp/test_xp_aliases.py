@@ -148,6 +148,25 @@ def test_elements_that_share_memory_are_not_written(spread):
 
 
 @pytest.mark.usefixtures("mutable")
+@pytest.mark.parametrize(
+    ("shape", "wanted"), [((3,), (3,)), ((3,), (1, 3)), ((2, 1), (1, 2, 1)), ((1, 0), (4, 0))]
+)
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_spread_array_that_repeats_nothing_is_written_as_its_source_is(shape, wanted, readonly):
+    """Its elements are in one place each: it is as writable as `Array.broadcast_to` makes it."""
+    memory = np.zeros(shape)
+    memory.flags.writeable = not readonly
+    x = ix.from_dlpack(memory)
+    for found in (xp.broadcast_to(x, wanted), xp.broadcast_arrays(x, xp.ones(wanted))[0]):
+        assert (found.shape, found.readonly) == (wanted, x.broadcast_to(wanted).readonly)
+        assert found.readonly is readonly
+        if not readonly:
+            found[...] = found[...] + 1.0
+
+    assert memory.tolist() == np.full(shape, 0.0 if readonly else 2.0).tolist()
+
+
+@pytest.mark.usefixtures("mutable")
 def test_an_assignment_reads_before_it_writes():
     """Where source and target overlap."""
     x = xp.arange(5)

@@ -256,6 +256,12 @@ def test_a_refusal_speaks_of_nothing_private():
     assert caught.value.__context__ is None
 
 
+def test_numbers_alone_have_no_result_type():
+    """They are of the wrong type for it; SciPy then asks with an array of the default type."""
+    with pytest.raises(TypeError, match=r"^xp\.result_type\(\).*\[IX-XP-7\]$"):
+        xp.result_type(1, 1.0)
+
+
 def test_take_needs_an_axis_where_there_are_several():
     """The standard leaves it out for one axis alone."""
     with pytest.raises(ix.ViewError, match="pass axis="):

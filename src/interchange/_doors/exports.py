@@ -25,7 +25,6 @@ from interchange._terms.errors import (
     ReadOnlyError,
     UnsupportedDeviceError,
     UnsupportedDTypeError,
-    reason_of,
     show,
 )
 from interchange.abi import PyCapsule
@@ -126,7 +125,7 @@ def _refuse_copy(library: str, error: Exception) -> CopyNeededError:
 
 def _first_line(error: Exception) -> str:
     """Return what an error of a library says, without what follows."""
-    return (reason_of(error).strip() or type(error).__name__).splitlines()[0]
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _to_interchange(_: Any, array: Array) -> Array:

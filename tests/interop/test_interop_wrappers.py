@@ -1,0 +1,209 @@
+"""Libraries that wrap arrays of others: xarray, marray and pint around Arrays, on either side.
+
+An operator leaves them to themselves; what is memory of an array library is refused all the same.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange import xp
+
+pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
+
+ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
+COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv]
+SCALING = [operator.mul, operator.truediv]
+VALUES = [1.0, 2.0, 4.0]
+OTHERS = [3.0, 0.5, 4.0]
+
+
+def wrap_xarray(array):
+    """Return a named array of xarray."""
+    return pytest.importorskip("xarray").DataArray(array, dims="x")
+
+
+def wrap_variable(array):
+    """Return a variable of xarray."""
+    return pytest.importorskip("xarray").Variable(("x",), array)
+
+
+def wrap_marray(array):
+    """Return a masked array, whose second element is masked."""
+    masked = pytest.importorskip("marray").masked_namespace(xp)
+    return masked.asarray(array, mask=xp.asarray([False, True, False]))
+
+
+def wrap_pint(array):
+    """Return a quantity without a dimension."""
+    return pytest.importorskip("pint").UnitRegistry().Quantity(array, "metre")
+
+
+WRAPPERS = {
+    "xarray": (wrap_xarray, "data"),
+    "xarray.Variable": (wrap_variable, "data"),
+    "marray": (wrap_marray, "data"),
+    "pint": (wrap_pint, "magnitude"),
+}
+CASES = [
+    (name, do)
+    for name in WRAPPERS
+    # pint adds and compares bare arrays of NumPy's protocols alone: it asks for their one truth.
+    for do in (SCALING if name == "pint" else [*ARITHMETIC, *COMPARISONS])
+]
+
+
+@pytest.mark.parametrize(("name", "do"), CASES)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_wrapper_computes_with_an_array_on_either_side(name, do, side):
+    """The result is wrapped as it was, around an Array, with NumPy's values."""
+    wrap, inner = WRAPPERS[name]
+    wrapped, array = wrap(xp.asarray(VALUES)), xp.asarray(OTHERS)
+    found = do(array, wrapped) if side == "left" else do(wrapped, array)
+    expected = do(*map(np.asarray, (OTHERS, VALUES) if side == "left" else (VALUES, OTHERS)))
+
+    assert type(found) is type(wrapped)
+    assert type(getattr(found, inner)) is ix.Array
+    assert getattr(found, inner).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+@pytest.mark.parametrize("do", IN_PLACE)
+def test_an_array_becomes_what_wraps_the_result_in_place(name, do):
+    """As Python has it where the left operand cannot take the result; its memory is unchanged."""
+    if name == "pint" and do in {operator.iadd, operator.isub}:
+        do = operator.imul
+    wrap, inner = WRAPPERS[name]
+    array = xp.asarray(OTHERS)
+    found = do(array, wrap(xp.asarray(VALUES)))
+    expected = do(np.asarray(OTHERS), np.asarray(VALUES))
+
+    assert getattr(found, inner).tolist() == expected.tolist()
+    assert array.tolist() == OTHERS
+
+
+def test_a_mask_survives_an_operator():
+    """The wrapper computes, and knows what is masked."""
+    assert (xp.asarray(OTHERS) + wrap_marray(xp.asarray(VALUES))).mask.tolist() == [0, 1, 0]
+
+
+def test_units_survive_an_operator():
+    """The wrapper computes, and knows what it is in."""
+    found = xp.asarray(OTHERS) * wrap_pint(xp.asarray(VALUES))
+
+    assert str(found.units) == "meter"
+    assert f"{found[0]:.2f}" == "3.00 meter"
+
+
+class Wrapping:
+    """Has what an array has, and operators that leave Arrays to Arrays."""
+
+    __array_priority__ = 1
+
+    def __array__(self, *_, **__):
+        return np.ones(3)
+
+    def __add__(self, other):
+        return NotImplemented
+
+    __radd__ = __add__
+
+
+class Alike(Wrapping):
+    """The same, and one operator that computes."""
+
+    def __radd__(self, other):
+        return "mine"
+
+    def __eq__(self, other):
+        return "equal"
+
+    __hash__ = None
+
+
+def test_an_operator_is_asked_of_the_right_operand():
+    """Whatever class it is of, as long as it is no array of a library."""
+    assert xp.ones(3) + Alike() == "mine"
+    assert (xp.ones(3) == Alike()) == "equal"
+
+
+@pytest.mark.parametrize("add", [lambda x, y: x + y, lambda x, y: y + x])
+def test_what_neither_side_computes_is_a_type_error(add):
+    """Python says so, once both were asked."""
+    with pytest.raises(TypeError, match="unsupported operand"):
+        add(xp.ones(3), Wrapping())
+
+
+@pytest.mark.parametrize("library", ["torch", "jax.numpy", "array_api_strict", "dask.array"])
+def test_arrays_of_libraries_are_refused_on_either_side(need, library):
+    """They would convert an Array, or fail in words of their own: array-api-strict does."""
+    need(library)
+    other = pytest.importorskip(library).ones(3)
+    with pytest.raises(ix.ArgumentError, match="IX-XP-1"):
+        xp.ones(3) + other
+    with pytest.raises(TypeError, match=r"IX-XP-1|interchange"):
+        other + xp.ones(3)
+
+
+@pytest.mark.parametrize("kind", [np.ndarray, np.matrix, np.ma.MaskedArray, np.recarray])
+def test_subclasses_of_numpys_array_are_refused(kind):
+    """Their own operators would read an Array through ``__array__``."""
+    other = np.ones(3).view(kind)
+    for add in (lambda x, y: x + y, lambda x, y: y + x):
+        with pytest.raises(ix.ArgumentError, match="IX-XP-1"):
+            add(xp.ones(3), other)
+
+
+# ---------------------------------------------------------------- what asks otherwise
+
+
+def test_jax_takes_an_array_where_it_takes_ndarrays():
+    """By NumPy's dtype of it; the values, and the types, are those of an ndarray."""
+    jnp = pytest.importorskip("jax.numpy")
+    for memory in (
+        np.arange(3.0),
+        np.arange(3, dtype=np.int8),
+        np.full((), 1, bool),
+        np.ones((2, 0)),
+    ):
+        for take in (jnp.asarray, jnp.array):
+            ours, theirs = take(ix.from_dlpack(memory)), take(memory)
+
+            assert (ours.dtype, ours.tolist()) == (theirs.dtype, theirs.tolist())
+
+
+@pytest.mark.parametrize(
+    "key", [[0, 2], [-1], slice(1, None), np.array([2, 0]), np.array([True, False, True]), 1, []]
+)
+def test_xarray_selects_by_position_what_it_selects_of_numpy(key):
+    """With lists, ndarrays and masks, which it hands on as ndarrays."""
+    found = wrap_xarray(xp.asarray(VALUES)).isel(x=key)
+
+    assert type(found.data) is ix.Array
+    assert found.data.tolist() == wrap_xarray(np.asarray(VALUES)).isel(x=key).data.tolist()
+
+
+def test_xarray_groups_and_sorts():
+    """Both pick rows by ndarrays of places."""
+    xarray = pytest.importorskip("xarray")
+    for wrap in (xp.asarray, np.asarray):
+        named = wrap_xarray(wrap(VALUES)).assign_coords(g=("x", [1, 0, 1]))
+
+        assert named.groupby("g").sum().data.tolist() == [2.0, 5.0]
+        order = xarray.DataArray(np.array([3, 1, 2]), dims="x")
+        assert named.sortby(order).data.tolist() == [2.0, 4.0, 1.0]
+
+
+@pytest.mark.parametrize("key", [[1, 0], np.array([2, 1, 1]), np.array([True, False, True]), 2])
+def test_dask_slices_blocks_of_arrays(key):
+    """Its blocks stay Arrays, and are picked from by ndarrays."""
+    dask = pytest.importorskip("dask.array")
+    memory = np.arange(12.0).reshape(3, 4)
+    blocks = dask.from_array(ix.from_dlpack(memory), chunks=(2, 3), asarray=False)
+
+    assert np.asarray(blocks[key].compute()).tolist() == memory[key].tolist()
