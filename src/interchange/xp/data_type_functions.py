@@ -131,7 +131,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     backend = backend_of(CPU, call) if backend is None else backend
     if not any(type(x) is Array or not _is_number(x) for x in arrays_and_dtypes):
         what = "there is no array and no dtype among the arguments"
-        raise ArgumentError(call, what, "IX-XP-7", "pass at least one")
+        raise ViewError(call, what, "IX-XP-7", "pass at least one")
     given = [_promoted(x, backend, call) for x in arrays_and_dtypes]
     found: DType = backend.dtype_of(backend.function("result_type")(*given))
     return found
