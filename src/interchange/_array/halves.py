@@ -84,7 +84,8 @@ def finish(name: str, result: Any, backend: Backend, like: Array) -> Array:
     cls = type(like)
     if name in VIEWS:
         found = _owned(wrap(result, backend, cls, like), like)
-        if name in SPREADING and not found.readonly and found._spec.layout.may_overlap:
+        knows = backend.keeps_readonly or name not in SPREADING
+        if not knows and not found.readonly and found._spec.layout.may_overlap:
             found._flags = READ_ONLY
         return found
     if name in FRESH and not backend.keeps_readonly and backend.is_mutable:

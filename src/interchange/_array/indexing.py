@@ -115,7 +115,7 @@ def assign(array: Array, key: Any, value: Any) -> None:
     check_shared(array, native, backend, _SET)
     parts = key if type(key) is tuple else (key,)
     if not all(map(is_basic, parts)):
-        parts = tuple(read_part(part, array, _SET) for part in parts)
+        parts = tuple(p if type(p) is cls else read_part(p, array, _SET) for p in parts)
     _check_kind(array, value)
     elements = operand(value, backend, cls, _SET)
     if type(value) is cls and not backend.keeps_readonly and _may_overlap(array, value):
