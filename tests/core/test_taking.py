@@ -327,6 +327,21 @@ def test_a_kept_capsule_is_renamed():
     )
 
 
+def test_a_capsule_that_nobody_keeps_is_taken_the_quick_way():
+    """On every Python the count of a lone capsule is the one that is looked for."""
+
+    class Giver:
+        def __dlpack__(self, **_):
+            return np.ones(3).__dlpack__(max_version=(1, 0))
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    Giver.__module__ = "torch"
+
+    assert type(core_import(Giver())._keep) is ctypes.py_object
+
+
 # ---------------------------------------------------------------- structs in no capsule
 
 
