@@ -349,7 +349,16 @@ def _bound_beyond(args: Any, kwargs: Any) -> bool:
     return not all(limits.min <= bound <= limits.max for bound in bounds)
 
 
+def _axis_that_one_lacks(args: Any, kwargs: Any) -> bool:
+    axis = kwargs.get("axis", -1)
+    ranks = [one.ndim for one in args if isinstance(one, Arr)]
+    return isinstance(axis, int) and not all(-ndim <= axis < ndim for ndim in ranks)
+
+
+_NO_SUCH_AXIS: Final = "array-api-strict 2.6.1 takes an axis that one of two arrays does not have"
 REFUSED: Final = (
+    RefusalRow("vecdot", _axis_that_one_lacks, ValueError, _NO_SUCH_AXIS),
+    RefusalRow("linalg.vecdot", _axis_that_one_lacks, ValueError, _NO_SUCH_AXIS),
     RefusalRow(
         "clip",
         _bound_beyond,
