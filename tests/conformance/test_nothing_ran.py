@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from interchange_conformance import judging
 from interchange_conformance.cuda import environment
 from interchange_conformance.emucuda import building
 
@@ -72,14 +71,15 @@ def test_a_subject_that_does_not_import_is_2(check, write_subject, at_import, wo
     assert words in err
 
 
-def test_a_library_that_is_not_installed_is_2(check, monkeypatch):
-    """Where it was asked for by name, and not as one of all."""
-    monkeypatch.setattr(judging, "environment", lambda *_: {"PATH": "", "PYTHONPATH": ""})
+def test_a_library_that_is_not_installed_is_2(check, write_subject):
+    """Its description is there, and imports it before anything is judged."""
+    text = "subject = Subject('absent', make=print, preload=('no_such_library',))"
+    spec = write_subject("", text.replace("subject =", "absent ="))
 
-    code, _, err = check("cupy", "--only", ITEM)
+    code, _, err = check(spec.replace(":subject", ":absent"), "--only", ITEM)
 
     assert code == 2
-    assert "cupy" in err
+    assert "no_such_library does not import: ModuleNotFoundError" in err
 
 
 def test_a_subject_without_such_items_is_2(check, write_subject):
