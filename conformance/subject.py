@@ -64,7 +64,8 @@ class Subject:
         What reports call it.
     make : callable or None
         ``make(shape, dtype, device, readonly)`` -> an array.  `shape` is a tuple of extents
-        [elements], `dtype` a name such as ``"float32"``, `device` a name in `DEVICES`,
+        [elements], of 4 MiB at most; `dtype` a name such as ``"float32"``, or one of NumPy's for
+        what DLPack has no words for; `device` a name in `DEVICES`,
         `readonly` whether its memory must refuse writes.  What the elements are does not matter.
         Raises `CannotMakeError` for what the library has not, devices that are no ``"cpu"`` first
         of all.  On a device the driver is asked for nothing before the first call, and the device
