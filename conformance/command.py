@@ -180,6 +180,8 @@ def _files(options: argparse.Namespace) -> dict[str, str]:
 def _specs(options: argparse.Namespace, settings: judging.Settings) -> list[str]:
     """Return the subjects that were asked for, each once."""
     specs = judging.subjects_named(options.subjects, settings.python)
+    if not specs and options.subjects:
+        raise UsageError("none of the libraries that the kit knows is installed")
     if not specs:
         raise UsageError("name a subject, such as 'numpy' or 'mylib.testing:subject', or 'all'")
     if options.expected and len(specs) > 1:

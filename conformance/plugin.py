@@ -50,6 +50,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the CUDA driver: none, the emulated one, or this machine's",
     )
     group.addoption(
+        "--interchange-python",
+        metavar="PROGRAM",
+        default="",
+        help="the interpreter to judge in: one whose environment has the library",
+    )
+    group.addoption(
         "--interchange-fail-on-quirks",
         action="store_true",
         help="what the standards allow fails, too, and is no xfail",
@@ -68,11 +74,13 @@ def pytest_collection_modifyitems(
     from .emucuda.building import CannotBuildError
     from .expectations import ExpectationsError
     from .having_driver import NoDriverError, need_driver
+    from .interpreters import NoInterpreterError
     from .judging import UnknownSubjectError, environment, subjects_named
     from .selecting import UnknownWordError
 
     try:
-        settings, specs = _settings(config), subjects_named(words)
+        settings = _settings(config)
+        specs = subjects_named(words, settings.python)
         if len(specs) > 1 and settings.expected:
             raise pytest.UsageError("--interchange-expected is the file of one subject: name one")
         need_driver(settings.driver, environment(settings.driver))
@@ -82,7 +90,8 @@ def pytest_collection_modifyitems(
             session.ihook.pytest_collectreport(report=report)  # which counts them
             items += report.result
     except (
-        UnknownSubjectError, UnknownWordError, ExpectationsError, CannotBuildError, NoDriverError
+        UnknownSubjectError, UnknownWordError, ExpectationsError, CannotBuildError, NoDriverError,
+        NoInterpreterError,
     ) as error:  # fmt: skip
         raise pytest.UsageError(str(error)) from error
 
@@ -93,6 +102,7 @@ def _refuse_options_alone(config: pytest.Config) -> None:
         "--interchange-only": bool(config.getoption("--interchange-only")),
         "--interchange-expected": config.getoption("--interchange-expected") is not None,
         "--interchange-cuda": config.getoption("--interchange-cuda") != "none",
+        "--interchange-python": bool(config.getoption("--interchange-python")),
         "--interchange-fail-on-quirks": config.getoption("--interchange-fail-on-quirks"),
     }
     for option, is_given in given.items():
@@ -109,14 +119,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def _settings(config: pytest.Config) -> Settings:
     """Return how subjects are judged."""
+    from . import interpreters
     from .judging import Settings
     from .selecting import select
 
+    python = config.getoption("--interchange-python")
     return Settings(
         selection=select(config.getoption("--interchange-only")),
         driver=config.getoption("--interchange-cuda"),
         expected=config.getoption("--interchange-expected"),
         quirks=config.getoption("--interchange-fail-on-quirks"),
+        python=interpreters.found(python) if python else "",
     )
 
 

@@ -73,6 +73,14 @@ def test_all_is_what_is_installed_there(theirs):
     assert "numpy" in judging.installed()
 
 
+def test_an_environment_with_none_of_all_is_2(check, theirs):
+    """Nothing would be judged, and all be well."""
+    code, out, err = check("all", "--python", theirs)
+
+    assert (code, out) == (2, "")
+    assert "none of the libraries that the kit knows is installed" in err
+
+
 def test_the_kit_is_lent_and_nothing_else(theirs):
     """By links; this interpreter needs none."""
     import os

@@ -178,6 +178,7 @@ def test_items_can_be_listed(run):
         (["--interchange-subject=numpy", "--interchange-expected=x"], "the file of one subject"),
         (["--interchange-subject=nothing"], "there is no subject 'nothing'"),
         (["--interchange-only=QUIRK,subject"], "there is nothing to judge it by"),
+        (["--interchange-python=no-such-python"], "'no-such-python' is no program"),
     ],
 )
 def test_what_cannot_be_done_is_told(run, arguments, words):
@@ -200,7 +201,8 @@ def test_a_stale_entry_is_told(run, pytester):
 
 
 @pytest.mark.parametrize("option", [
-    ONLY, "--interchange-expected=x.toml", "--interchange-cuda=real", "--interchange-fail-on-quirks"
+    ONLY, "--interchange-expected=x.toml", "--interchange-cuda=real", "--interchange-python=x",
+    "--interchange-fail-on-quirks",
 ])  # fmt: skip
 def test_options_without_a_subject_are_refused(run, pytester, option):
     """They would judge nothing, and the run would end well."""

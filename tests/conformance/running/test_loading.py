@@ -102,6 +102,7 @@ def test_variables_are_set_unless_they_are(module, monkeypatch):
         (Subject(""), "its name is '', and no text"),
         (Subject(None), "its name is None, and no text"),
         (Subject("mine", make=5), "make is int, and no function"),
+        (Subject("mine", make=make, take_with=5), "take_with is int, and no function"),
         (Subject("mine", take=make), "it has take(), and no read() to look at the result"),
         (Subject("mine", take_cai=make), "it has take_cai(), and no read() to look at"),
         (needs, "it needs 'size'; given are shape, dtype, device, readonly, by name"),
