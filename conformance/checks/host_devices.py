@@ -148,8 +148,8 @@ def host_memory_is_handed_to_the_host(
     """
     generation, ask = case
     x = some_array(producer)
-    require_host(opened(producer, x, generation))
     device = ask(x)
+    require_host(opened(producer, x, generation))
     if not isinstance(device, tuple):
         raise NotApplicable(f"__dlpack_device__() returned {device!r:.200}")
     keywords = asking(generation, dl_device=device)

@@ -215,8 +215,8 @@ def capsules_die_while_an_exception_flies(producer: ProducerDoor, case: str) -> 
     Write the destructor in C or C++, test the name with PyCapsule_IsValid, and save and restore
     the error around whatever may set one. A callback of ctypes crashes here.
     """
+    opened(producer, some_array(producer), case)
     x = some_array(producer)
-    opened(producer, x, case)
 
     note("a capsule dies while an exception is on its way")
     keywords = asking(case)
@@ -227,7 +227,7 @@ def capsules_die_while_an_exception_flies(producer: ProducerDoor, case: str) -> 
     except Exception as error:  # noqa: BLE001 - whatever arrives is the evidence
         raise Found(f"an exception was on its way; what arrived is {words(error)}") from None
     note("the next capsule is made")
-    opened(producer, x, case)
+    opened(producer, some_array(producer), case)
 
 
 def keep_nothing(*_: object) -> None:

@@ -24,6 +24,7 @@ from ..registry import area
 from ..saying import said_of, speaks
 from ..subject import DEVICES, KINDS
 from ..zoo import host
+from ._exports import device_said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,7 +121,7 @@ def make_gives_the_device_that_it_was_asked_for(producer: ProducerDoor, case: An
     """
     x = producer.make(device=case)
     try:
-        kind, _ = x.__dlpack_device__()
+        kind, _ = device_said(x)
     except Exception as error:
         raise NotApplicable(f"the array does not say its device: {error!r:.200}") from error
 
