@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import venv
+from importlib import metadata
 
 import pytest
 from interchange_conformance import interpreters, judging
@@ -28,8 +29,8 @@ def theirs(tmp_path_factory):
     site = next(folder.glob("lib/python3*/site-packages"))
     (site / "theirs.py").write_text(LIBRARY, encoding="utf-8")
     (site / "theirs-3.5.dist-info").mkdir()
-    metadata = "Metadata-Version: 2.1\nName: theirs\nVersion: 3.5\n"
-    (site / "theirs-3.5.dist-info" / "METADATA").write_text(metadata, encoding="utf-8")
+    told = "Metadata-Version: 2.1\nName: theirs\nVersion: 3.5\n"
+    (site / "theirs-3.5.dist-info" / "METADATA").write_text(told, encoding="utf-8")
     return folder / "bin" / "python"
 
 
@@ -104,6 +105,13 @@ def test_the_processes_of_the_kit_import_no_numpy(run_isolated):
     )
 
     assert run_isolated(text) == "[]\n"
+
+
+def test_the_oldest_interpreter_is_that_of_interchange():
+    """As its metadata have it."""
+    oldest = ".".join(map(str, interpreters._OLDEST))
+
+    assert metadata.metadata("array-interchange")["Requires-Python"] == f">={oldest}"
 
 
 def test_an_interpreter_that_is_too_old_is_refused(monkeypatch):
