@@ -201,7 +201,7 @@ def find_item(item: str) -> tuple[Check, str | None]:
         There is no such item.
     """
     name, bracket, rest = item.partition("[")
-    check = CHECKS[name]
+    check = CHECKS[name] if name in CHECKS else load_checks()[name]
     case = rest[:-1] if bracket else None
     if (case is None) == bool(check.cases) or (case is not None and case not in check.cases):
         raise KeyError(item)
