@@ -1,0 +1,71 @@
+"""What a library breaks of a MUST was done by hand, and is done again where it can be."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from interchange_conformance import expectations, subjects
+from interchange_conformance.registry import load_checks
+
+CHECKS = load_checks()
+FOLDER = Path(subjects.__file__).with_name("_evidence")
+NEEDED = {"nanobind": "nanobind", "paddle": "paddle", "pydlpack": "dlpack"}
+"""Name of a description -> what has to be installed to do its evidence again."""
+STRANGERS = (*NEEDED, "pillow")
+DONE = re.compile(r"^(?:def (\w+)|(\w+) = \w+$)", re.MULTILINE)
+PATIENCE = 60.0  # with what hangs [seconds]
+
+RUN = """
+import importlib, sys
+
+module = importlib.import_module(f"interchange_conformance.subjects._evidence.{sys.argv[1]}")
+getattr(module, sys.argv[2])()
+"""
+
+
+def _done(name):
+    """Return what was done by hand for a library, in the order of its module."""
+    path = FOLDER / f"{name}.py"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return [function or alias for function, alias in DONE.findall(text)]
+
+
+def _accused(name):
+    """Return the checks of severity MUST by which a library is known to fail."""
+    entries = expectations.read(expectations.shipped_file(name))
+    checks = {one.check.partition("[")[0] for one in entries}
+    return {check for check in checks if CHECKS[check].severity == "MUST"}
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_no_stranger_is_accused_of_a_must_that_nobody_saw(name):
+    """Each has five lines, and five lines are there for what is reported only."""
+    assert set(_done(name)) == _accused(name)
+
+
+@pytest.mark.interop
+@pytest.mark.isolated
+@pytest.mark.parametrize(
+    ("name", "check"), [(name, check) for name in NEEDED for check in _done(name)]
+)
+def test_what_was_seen_by_hand_is_seen_again(need, name, check):
+    """The lines end as their module says: as others do, by a signal, or not at all."""
+    need(NEEDED[name])
+    ends = re.search(rf'"{check}": "(\w+)"', (FOLDER / f"{name}.py").read_text(encoding="utf-8"))
+
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, name, check],
+            capture_output=True,
+            check=False,
+            timeout=PATIENCE,
+        )
+        ended = {0: None, -11: "SIGSEGV"}.get(done.returncode, done.stderr)
+    except subprocess.TimeoutExpired:
+        ended = "hang"
+
+    assert ended == (ends and ends[1])
