@@ -98,7 +98,12 @@ def _expect_elements(
 AMBIGUOUS: Final = {"V2": "<V2", "V1": "|V1", "f1": "<f1"}
 
 
-@check("CAI-TYPESTR-2", source="known of pytorch#143042", cases=AMBIGUOUS, on="cuda")
+@check(
+    "CAI-TYPESTR-2",
+    source="NumPy array interface, typestr: V is other; known of pytorch#143042",
+    cases=AMBIGUOUS,
+    on="cuda",
+)
 def ambiguous_elements_are_not_read_as_numbers(consumer: ConsumerDoor, case: str) -> None:
     """Elements of a typestr that several types share are handed out raw, or refused.
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 check = area("cai")
 
 _REQUIRED: Final = ("shape", "typestr", "data")
+_HASATTR: Final = "Python documentation, hasattr(): AttributeError; known of jax#19134"
 _ZERO_MEANS_EMPTY: Final = 2  # since that version
 _MUST_BE_DICT: Final = 2  # likewise
 
@@ -48,7 +49,7 @@ _MUST_BE_DICT: Final = 2  # likewise
 # ---------------------------------------------------------------- the host
 
 
-@check("CAI-ATTR-1", source="interchange; known of jax#19134: hasattr() raised", severity="SHOULD")
+@check("CAI-ATTR-1", source=_HASATTR, severity="SHOULD")
 def hasattr_works_on_arrays_of_the_host(producer: ProducerDoor) -> None:
     """Asking an array of the host for the interface raises AttributeError or nothing.
 
@@ -217,7 +218,12 @@ NAMELESS: Final = {
 }
 
 
-@check("CAI-TYPESTR-2", source="known of pytorch#129621: as '<f2'", cases=NAMELESS, on="cuda")
+@check(
+    "CAI-TYPESTR-2",
+    source="NumPy array interface, typestr: the basic type; known of pytorch#129621",
+    cases=NAMELESS,
+    on="cuda",
+)
 def nameless_element_types_are_not_called_another(producer: ProducerDoor, case: str) -> None:
     """An element type for which there is no typestr is not published under that of another.
 
@@ -327,7 +333,7 @@ def records_are_the_same_when_read_again(producer: ProducerDoor) -> None:
 
 @check(
     "CAI-DATA-5",
-    source="interchange; array API standard 2025.12, __dlpack__",
+    source="array API standard 2025.12, __dlpack__; CUDA Array Interface 3, data",
     cases={"writable": False, "read-only": True},
     on="cuda",
 )

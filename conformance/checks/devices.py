@@ -144,7 +144,7 @@ def page_locked_memory_is_said_to_be_the_hosts(producer: ProducerDoor) -> None:
 
 @check(
     "DLP-DEV-5",
-    source="array API standard 2025.12, array.__dlpack__, dl_device",
+    source="array API standard 2025.12, array.__dlpack__, dl_device: must raise BufferError",
     cases=_NOWHERE,
     on="cuda",
 )

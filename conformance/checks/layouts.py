@@ -193,7 +193,7 @@ def strides_are_there_in_every_version(producer: ProducerDoor, case: tuple[str, 
     expect(found.strides is not None, f"strides is NULL for an array of shape {shape}")
 
 
-@check("DLP-STRIDES-2", source="interchange: elements lie in memory", cases=_WITH_AXES)
+@check("DLP-STRIDES-2", source="dlpack.h 1.3, DLTensor.data and strides", cases=_WITH_AXES)
 def elements_lie_in_the_address_range(producer: ProducerDoor, case: Shape) -> None:
     """The strides of an array lead to addresses, from the first element to the last.
 

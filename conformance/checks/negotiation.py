@@ -42,7 +42,7 @@ _PROTOCOLS: Final = (
 )  # fmt: skip
 
 
-@check("IX-PROTOCOL-1", source="interchange: what asarray() can take")
+@check("IX-PROTOCOL-1", source="interchange: what asarray() can take", severity="SHOULD")
 def arrays_speak_a_protocol(producer: ProducerDoor) -> None:
     """An array can be handed to other libraries by some protocol.
 
@@ -72,7 +72,7 @@ def arrays_have_both_methods(producer: ProducerDoor) -> None:
     expect(len(there) == 2, f"of the two methods, {type(x).__name__} has only {there[0]}")
 
 
-@check("DLP-LIFE-6", source="interchange: memory of a library's own can leave")
+@check("DLP-LIFE-6", source="interchange: memory of a library's own can leave", severity="SHOULD")
 def plain_arrays_can_leave(producer: ProducerDoor) -> None:
     """A plain array of float32 is exported to somebody who asks in the newest or the oldest way.
 
@@ -145,7 +145,7 @@ def new_consumers_get_the_versioned_struct(producer: ProducerDoor, case: tuple[i
     expect(not isinstance(found, Exception) and found.versioned, told(keywords, found))
 
 
-@check("DLP-VER-1", source=_LOGIC, severity="SHOULD", cases=_TOO_OLD)
+@check("DLP-VER-1", source=f"{_LOGIC}: raise a BufferError", severity="SHOULD", cases=_TOO_OLD)
 def old_consumers_get_the_old_struct_or_buffer_error(
     producer: ProducerDoor, case: dict[str, Any]
 ) -> None:
@@ -229,8 +229,12 @@ def keywords_of_the_standard_are_taken(producer: ProducerDoor, case: str) -> Non
         raise Found(f"{call({case: None})} raised {words(error)}") from error
 
 
-@check("DLP-NEG-2", source=_LOGIC, severity="SHOULD", cases={"alone": {}, "with-a-version":
-       {"max_version": NEWEST}})  # fmt: skip
+@check(
+    "DLP-NEG-2",
+    source=f"{_LOGIC}: except TypeError",
+    severity="SHOULD",
+    cases={"alone": {}, "with-a-version": {"max_version": NEWEST}},
+)
 def unknown_keywords_raise_type_error(producer: ProducerDoor, case: dict[str, Any]) -> None:
     """A keyword that __dlpack__() does not know raises TypeError.
 

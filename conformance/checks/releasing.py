@@ -234,7 +234,7 @@ def keep_nothing(*_: object) -> None:
     """Take anything."""
 
 
-@check("DLP-LIFE-4", source=_BY_NUMPY, cases=GENERATIONS)
+@check("DLP-LIFE-4", source=_BY_NUMPY, severity="SHOULD", cases=GENERATIONS)
 def deleters_run_while_an_exception_flies(producer: ProducerDoor, case: str) -> None:
     """A consumer's array that dies while an exception is on its way does not end the process.
 

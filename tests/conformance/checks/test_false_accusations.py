@@ -1,0 +1,87 @@
+"""Nobody is accused of what no document asks for, nor of one thing under the name of another."""
+
+from __future__ import annotations
+
+import builtins
+import re
+
+import pytest
+from interchange_conformance.checks import host_interfaces_in, layouts
+from interchange_conformance.doors import ConsumerDoor, ProducerDoor
+from interchange_conformance.findings import NotApplicable
+from interchange_conformance.mutants import load_mutants
+from interchange_conformance.registry import load_checks
+from interchange_conformance.subject import Subject
+
+CHECKS = load_checks()
+OF_OTHERS = {
+    name: check
+    for name, check in CHECKS.items()
+    if check.role != "functions" and check.area != "subject"
+}
+"""Checks of libraries; those of interchange's functions, and of descriptions, are of its own."""
+ERRORS = [
+    name
+    for name, kind in vars(builtins).items()
+    if isinstance(kind, type) and issubclass(kind, Exception) and name != "Exception"
+]
+SPOKEN = re.compile(rf"\b({'|'.join(ERRORS)})\b")
+
+
+@pytest.mark.parametrize("name", OF_OTHERS)
+def test_a_class_of_error_is_asked_for_where_a_document_names_it(name):
+    """The source names it, or the check is a QUIRK."""
+    check = OF_OTHERS[name]
+    asked = set(SPOKEN.findall(check.claim))
+
+    assert check.severity == "QUIRK" or asked <= set(SPOKEN.findall(check.source))
+
+
+@pytest.mark.parametrize("name", OF_OTHERS)
+def test_what_only_interchange_asks_for_is_no_must(name):
+    """A MUST begins with the document that it stands in."""
+    check = OF_OTHERS[name]
+    is_own = re.match("interchange|known of|practice|convention", check.source)
+
+    assert not (check.severity == "MUST" and is_own)
+
+
+def test_buffers_that_some_cannot_take_stand_in_nobodys_way():
+    """A consumer that does not survive one kind of plain buffer is judged by another."""
+    asked = []
+
+    def take(x):
+        asked.append(type(x).__name__)
+        return memoryview(x)
+
+    subject = Subject("taker", take_buffer=take, read=lambda y: y.tolist())
+
+    flat = Subject("taker", take_buffer=take, read=lambda y: list(y.cast("B").cast("f")))
+    host_interfaces_in.plain_buffers_are_taken(ConsumerDoor(flat))
+    make, due = CHECKS["buffers_are_read_as_they_say"].cases["backwards"]
+    host_interfaces_in.buffers_are_read_as_they_say(ConsumerDoor(subject), (make, due))
+
+    assert set(asked) == {"memoryview"}
+
+
+def test_an_array_that_is_exported_once_has_its_axes_right():
+    """What raises at the second export is one finding, and no wrong shape, stride or address."""
+    once = load_mutants()["capsule_form.arrays_that_are_exported_once"].make()
+
+    with pytest.raises(NotApplicable, match="a second export raised KeyError"):
+        layouts.strides_count_elements(_spent(ProducerDoor(once)))
+
+
+class _spent:  # noqa: N801 - stands for a function
+    """A door whose arrays have all been exported before."""
+
+    def __init__(self, door):
+        self.door = door
+
+    def __getattr__(self, name):
+        return getattr(self.door, name)
+
+    def make(self, *shape, **more):
+        x = self.door.make(*shape, **more)
+        self.door.export(x)
+        return x
