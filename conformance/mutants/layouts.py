@@ -112,6 +112,7 @@ def extents_that_are_no_longer_said() -> Subject:
         asked: Any = None
 
         def expand(self, shape: Any) -> Any:
+            """Return the elements repeated, and remember how often that was asked."""
             y = super().expand(shape)
             y.asked = shape
             return y

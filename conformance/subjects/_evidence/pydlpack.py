@@ -1,4 +1,4 @@
-"""pydlpack 0.2.1.
+"""What pydlpack 0.2.1 does, seen by hand.
 
 Source: https://github.com/pearu/pydlpack
 """
