@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
-import inspect
 import time
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import causes
 from .findings import BrokenSubjectError, CannotMakeError, Found, NotApplicable
 from .opening import Opened
+from .signatures import signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ def settled(subject: Subject, is_settled: Callable[[], bool]) -> bool:
 def _takes(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
     """Whether a function has parameters for some arguments; of one that nobody can read, yes."""
     try:
-        signature = inspect.signature(function)
+        signature = signature_of(function)
     except (TypeError, ValueError):
         return True
     try:

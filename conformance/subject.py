@@ -6,13 +6,13 @@ judged.
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import DLDeviceType
 
 from .findings import CannotMakeError
+from .signatures import signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -185,7 +185,7 @@ def subject_of_function(make: Callable[..., Any], name: str) -> Subject:
     >>> subject.make((3,), "float32", "cpu", False)
     [0, 0, 0]
     """
-    parameters = inspect.signature(make).parameters
+    parameters = signature_of(make).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         known: Collection[str] = _USUAL
     else:

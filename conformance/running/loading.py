@@ -8,7 +8,6 @@ mutant of the kit's own and the honest subject that it was made from.
 from __future__ import annotations
 
 import importlib
-import inspect
 import os
 import pkgutil
 from functools import reduce
@@ -16,6 +15,7 @@ from typing import Any, Final
 
 from .. import subjects
 from ..findings import BrokenSubjectError
+from ..signatures import signature_of
 from ..subject import Subject, subject_of_function
 from .wording import words_of
 
@@ -137,7 +137,7 @@ def _checked(subject: Subject, spec: str) -> Subject:
 def _check_parameters(function: Any, spec: str) -> None:
     """Refuse a function that needs what nobody will give it."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = signature_of(function).parameters.values()
     except (TypeError, ValueError) as error:
         words = "its parameters cannot be seen: describe it as a Subject"
         raise BrokenSubjectError(f"{spec}: {words}") from error

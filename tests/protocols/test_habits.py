@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 
 import numpy as np
 import pytest
@@ -113,7 +112,7 @@ def test_a_signature_that_cannot_be_read_is_unknown():
 
 def test_a_signature_is_read_once(monkeypatch):
     """A type is learnt at its first object, and not again."""
-    calls, read = [], inspect.signature
+    calls, read = [], habits.signature_of
 
     def counted(method):
         calls.append(method)
@@ -122,7 +121,7 @@ def test_a_signature_is_read_once(monkeypatch):
     class Fresh(Modern):
         pass
 
-    monkeypatch.setattr(habits.inspect, "signature", counted)
+    monkeypatch.setattr(habits, "signature_of", counted)
     first, second = habit_of(Fresh()), habit_of(Fresh())
 
     assert (first is second, len(calls)) == (True, 1)

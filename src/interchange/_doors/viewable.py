@@ -11,6 +11,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from interchange._terms.errors import ArgumentError, show
+from interchange._terms.signatures import signature_of
 
 from .borrowing import borrow as _borrow
 from .imports import asarray, import_ordered
@@ -78,7 +79,7 @@ def viewable(
             what = f"{function.__name__}() runs its body after it returned"
             way_out = "borrow within the body"
             raise ArgumentError(_CALL, f"borrow=True, and {what}", "IX-ARGUMENT-1", way_out)
-        signature = inspect.signature(function)
+        signature = signature_of(function)
         for name in (*names, *((stream,) if stream else ())):
             if name not in signature.parameters:
                 what = f"{show(name)} is no parameter of {function.__name__}{signature}"

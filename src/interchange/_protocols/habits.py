@@ -7,11 +7,11 @@ keyword; functions without a readable signature are asked with fewer keywords af
 
 from __future__ import annotations
 
-import inspect
 import re
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
+from interchange._terms.signatures import signature_of
 from interchange.abi import exchange_table
 from interchange.abi.exchange import ATTRIBUTES
 
@@ -116,7 +116,7 @@ class Habit:
 def _read_keywords(method: Any) -> tuple[frozenset[str] | None, bool]:
     """Return the keywords of a method, if its signature can be read, and whether it takes any."""
     try:
-        parameters = inspect.signature(method).parameters.values()
+        parameters = signature_of(method).parameters.values()
     except (TypeError, ValueError):
         return None, True
     named = {p.name for p in parameters if p.kind in {p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD}}

@@ -1,0 +1,26 @@
+"""Parameters of functions of others, read without evaluating their annotations.
+
+Source: Python, "inspect.signature"; PEP 649.  From CPython 3.14 on annotations are evaluated when
+somebody asks for them, and names in them may exist for type checkers only.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Any
+
+
+def signature_of(function: Any) -> inspect.Signature:
+    """Return the signature of a function, its annotations as text where they were not evaluated.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It has none that can be read.
+    """
+    if sys.version_info >= (3, 14):
+        from annotationlib import Format
+
+        return inspect.signature(function, annotation_format=Format.STRING)
+    return inspect.signature(function)

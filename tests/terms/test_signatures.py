@@ -1,0 +1,81 @@
+"""Parameters are read, and annotations are nobody's business."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+
+import numpy as np
+import pytest
+from interchange_conformance.signatures import signature_of as signature_in_the_kit
+from interchange_conformance.subject import subject_of_function
+
+import interchange as ix
+from interchange._terms.signatures import signature_of
+
+LATER = """
+class Producer:
+    def __init__(self):
+        self.array = array
+
+    def __dlpack__(self, *, stream: Unknown = None, max_version: Unknown = None) -> Unknown:
+        return self.array.__dlpack__(max_version=max_version)
+
+    def __dlpack_device__(self) -> Unknown:
+        return 1, 0
+
+def function(x: Unknown, *, stream: Unknown = None) -> Unknown:
+    return x.shape
+
+def make(shape: Unknown) -> Unknown:
+    return [0] * shape[0]
+"""
+
+
+@pytest.fixture
+def later():
+    """What a module defines whose annotations name what only type checkers import.
+
+    Before CPython 3.14 they are texts, as ``from __future__ import annotations`` makes them.
+    """
+    names = {"array": np.arange(3)}
+    flags = 0 if sys.version_info >= (3, 14) else annotations.compiler_flag
+    exec(compile(LATER, "later", "exec", flags, dont_inherit=True), names)  # noqa: S102 - above
+    return names
+
+
+def test_a_producer_whose_annotations_mean_nothing_is_taken(later):
+    """Its keywords are read, and no name in its annotations is looked up."""
+    assert ix.from_dlpack(later["Producer"]()).tolist() == [0, 1, 2]
+
+
+def test_a_function_whose_annotations_mean_nothing_is_decorated(later):
+    """viewable() binds arguments by name alone."""
+    decorated = ix.viewable("x", stream="stream")(later["function"])
+
+    assert decorated(b"abc") == (3,)
+
+
+def test_a_maker_whose_annotations_mean_nothing_is_judged(later):
+    """The kit calls it with the parameters that it has."""
+    readonly = False
+    subject = subject_of_function(later["make"], "a list")
+
+    assert subject.make((3,), "float32", "cpu", readonly) == [0, 0, 0]
+
+
+@pytest.mark.parametrize("read", [signature_of, signature_in_the_kit])
+def test_parameters_are_those_of_inspect(read):
+    """Names, kinds and defaults."""
+
+    def function(a, /, b, *c, d=1, **e):
+        del a, b, c, d, e
+
+    assert read(function) == inspect.signature(function)
+
+
+@pytest.mark.parametrize("read", [signature_of, signature_in_the_kit])
+def test_what_has_no_signature_raises_as_inspect_does(read):
+    """TypeError for what is not called, ValueError for what does not tell."""
+    with pytest.raises((TypeError, ValueError)):
+        read(3)
