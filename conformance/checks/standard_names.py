@@ -6,14 +6,16 @@ keywords with defaults.
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..findings import expect
 from ..registry import area
+from ..signatures import signature_of
 from ._refusals import floats
 
 if TYPE_CHECKING:
+    import inspect
+
     from ..doors import FunctionsDoor
 
 check = area("functions")
@@ -65,9 +67,9 @@ def functions_have_the_signatures_of_the_standard(
     owner = getattr(functions.namespace, case.owner) if case.owner else functions.namespace
     function: Any = getattr(owner, case.name, None)
     expect(callable(function), f"{case.owner or 'the namespace'} has no {case.name}()")
-    wrong = _differences(inspect.signature(function), case)
+    wrong = _differences(signature_of(function), case)
 
-    expect(not wrong, f"{case.name}{inspect.signature(function)}: {'; '.join(wrong)}")
+    expect(not wrong, f"{case.name}{signature_of(function)}: {'; '.join(wrong)}")
 
 
 def _differences(found: inspect.Signature, due: Signature) -> list[str]:
