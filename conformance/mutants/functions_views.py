@@ -52,13 +52,16 @@ def copies_what_is_indexed() -> Subject:
 
 
 @mutant("views_that_cannot_be_are_refused", twin=honest_functions)
-def gives_the_first_item() -> Subject:
-    """Gives the first of several elements as the only one."""
+def repeats_elements_to_reshape() -> Subject:
+    """Gives as many of the first elements as there is room for in another shape."""
 
-    def item(array: Any) -> Any:
-        return array.reshape((array.size,))[:1].reshape(()).tolist()
+    def reshape(array: Any, shape: Any, **keywords: Any) -> Any:
+        try:
+            return array_method("reshape")(array, shape, **keywords)
+        except original().ViewError:
+            return array[:1]
 
-    return arrays_of(item=item)
+    return arrays_of(reshape=reshape)
 
 
 @mutant("views_that_cannot_be_are_refused", twin=honest_functions)

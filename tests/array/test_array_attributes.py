@@ -206,13 +206,29 @@ def test_a_scalar_takes_the_formats_of_its_element(value, spec):
     assert format(ix.asarray(np.array(value)), spec) == format(value, spec)
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (2, 0)])
-def test_a_format_of_nothing_is_str(shape):
-    """As Python has it; so a log line asks no device for elements."""
-    array = ix.asarray(np.ones(shape))
+@pytest.mark.parametrize("value", [np.float32(0.1), np.int8(3), np.bool_(1), np.complex64(1j)])
+def test_a_scalar_without_a_format_is_written_as_numpy_writes_it(value):
+    """Reports are made of such texts, and their columns are as wide."""
+    array = ix.asarray(np.asarray(value))
 
-    assert f"{array}" == str(array)
-    assert f"{ix.from_pointer(8, (), 'float32', device='cuda:0')}".startswith("Array(shape=()")
+    assert f"{array}" == str(array) == str(value)
+    assert repr(array).startswith("Array(shape=()")
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        ix.asarray(np.ones((1,))),
+        ix.asarray(np.ones((2, 0))),
+        ix.from_pointer(8, (), "float32", device="cuda:0"),
+        ix.from_pointer(8, (), "float32x2"),
+        ix.from_pointer(8, (), "int4"),
+    ],
+    ids=["one-element", "empty", "device", "lanes", "packed"],
+)
+def test_what_is_no_number_that_can_be_read_is_written_as_its_repr(array):
+    """A log line never fails, and asks no device for elements."""
+    assert f"{array}" == str(array) == repr(array)
 
 
 @pytest.mark.parametrize("shape", [(1,), (3,), (0,)])

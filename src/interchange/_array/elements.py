@@ -1,7 +1,7 @@
 """Elements as Python's numbers.
 
 Source: array API standard 2025.12, ``array.__bool__``, ``__int__``, ``__float__``, ``__complex__``,
-``__index__``; Python's data model, ``__format__``.
+``__index__``; Python's data model, ``__str__`` and ``__format__``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 from interchange._protocols import host
 from interchange._terms.errors import ArgumentError, ViewError
+from interchange._terms.numpy_dtypes import numpy_dtype
 
 from .halves import computing_with
 
@@ -76,15 +77,32 @@ class Elements:
             raise ArgumentError("operator.index()", what, "IX-ARGUMENT-1", "pass whole numbers")
         return int(_number(self, "operator.index()"))
 
+    def __str__(self) -> str:
+        """Return the element of a 0-d array as NumPy's scalars are written, else the repr.
+
+        The repr stands for elements that nobody here can read, too.
+        """
+        array: Any = self
+        if array.shape or not _is_readable(array):
+            return repr(self)
+        return str(_alone(array, "str()"))
+
     def __format__(self, spec: str, /) -> str:
-        """Return the element of a 0-d array in a format, and ``str()`` where none is named.
+        """Return the element of a 0-d array in a format; ``str()`` where none is named.
 
         Raises
         ------
         ArgumentError
             A format is named, and there are axes (IX-ELEMENT-1).
         """
-        return format(_number(self, f"format(..., {spec!r})"), spec) if spec else str(self)
+        return format(_alone(self, f"format(..., {spec!r})"), spec) if spec else str(self)
+
+
+def _is_readable(array: Any) -> bool:
+    """Whether elements can be shown: on the host, or by who computes, in a type of NumPy's."""
+    if array.dtype.is_packed or numpy_dtype(array.dtype) is None:
+        return False
+    return array.device.is_host_accessible or native_or_none(array) is not None
 
 
 def on_host(array: Any, call: str) -> Any:
@@ -96,8 +114,13 @@ def on_host(array: Any, call: str) -> Any:
 
 
 def _number(array: Any, call: str) -> Any:
-    """Return the element of a 0-d array."""
+    """Return the element of a 0-d array as a Python number."""
+    return _alone(array, call).item()
+
+
+def _alone(array: Any, call: str) -> Any:
+    """Return an ndarray of the element of a 0-d array."""
     if array.shape:
         what = f"an array of shape {array.shape}"
         raise ArgumentError(call, what, "IX-ELEMENT-1")
-    return on_host(array, call).item()
+    return on_host(array, call)
