@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..findings import expect
 from ..registry import area
 from ..zoo import ELEMENTS, Deviceless, host
-from ._refusals import described, expect_refusal, floats, granted, on_device, scalar
+from ._refusals import described, expect_refusal, floats, granted, on_device
 
 if TYPE_CHECKING:
     from ..doors import FunctionsDoor
@@ -225,7 +225,6 @@ def kept_contracts_give_the_array(functions: FunctionsDoor) -> None:
 
 ARGUMENTS: Final[dict[str, Wrong]] = {
     "array": (lambda ix: ix.Array(), (TypeError,)),
-    "len-of-scalar": (lambda ix: len(scalar(ix)), (TypeError,)),
     "borrow": (lambda ix: ix.borrow(bytearray(2), stream=None, writable=1), (TypeError,)),
     "mask": (lambda ix: ix.from_cai(_EMPTY_RECORD, mask="ignore"), (TypeError,)),
     "unsynced": (lambda ix: ix.from_cai(_EMPTY_RECORD, unsynced="hope"), (TypeError,)),

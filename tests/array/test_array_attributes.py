@@ -233,7 +233,7 @@ def test_what_is_no_number_that_can_be_read_is_written_as_its_repr(array):
 
 @pytest.mark.parametrize("shape", [(1,), (3,), (0,)])
 def test_an_array_with_axes_takes_no_format(shape):
-    """Neither does NumPy's: which element is meant?"""
+    """Neither does one of NumPy: nobody could say which element is meant."""
     with pytest.raises(TypeError, match=r"format\(\.\.\., '\.3f'\).*IX-ELEMENT-1"):
         format(ix.asarray(np.ones(shape)), ".3f")
 
