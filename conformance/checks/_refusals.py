@@ -94,11 +94,6 @@ def floats(namespace: Any) -> Any:
     return namespace.from_dlpack(host((2, 3), "float32"))
 
 
-def scalar(namespace: Any) -> Any:
-    """Return an Array of one element and no axes."""
-    return namespace.from_dlpack(host((), "float32"))
-
-
 _block: Final = (ctypes.c_float * 6)(*range(6))
 
 
