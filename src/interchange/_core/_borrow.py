@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class Lender(NamedTuple):
-    """The native functions for one kind of capsule; iterators give the same at each step."""
+    """The native functions for one kind of capsule, and arguments of calls, for ever the same."""
 
     deleter: int
-    destructors: Iterator[capsules.Address]
-    names: Iterator[capsules.Address]
+    destructors: Iterator[Any]
+    names: Iterator[Any]
     blocks: Iterator[capsules.Address]  # fresh ones, each for a struct
     write: Any  # ``f(memory, address, template)``
 
@@ -64,14 +64,15 @@ def _lender(struct: Any, name: bytes, max_version: tuple[int, int] | None) -> Le
     size = ctypes.sizeof(struct)
     return Lender(
         managed.deleter,
-        repeat(capsules.Address(destructor)),
-        repeat(_name_address(capsule)),
-        map(capsules.fast_allocate, repeat(ctypes.c_size_t(size))),
+        repeat(_as_pointer(destructor)),
+        repeat(_as_pointer(_name_address(capsule))),
+        map(capsules.fast_allocate, repeat(ctypes.c_size_t.from_param(size))),
         Struct(f"{size}s").pack_into,
     )
 
 
-_name_address = capsules.python_function("PyCapsule_GetName", capsules.Address, ctypes.py_object)
+_name_address = capsules.python_function("PyCapsule_GetName", ctypes.c_void_p, ctypes.py_object)
+_as_pointer = ctypes.c_void_p.from_param  # as calls take it, made once
 
 
 class _Owner:
@@ -84,7 +85,7 @@ def _self_test(lender: Lender, struct: Any, name: bytes) -> None:
         owner = _Owner()
         before = sys.getrefcount(owner)
         managed = struct(manager_ctx=id(owner), deleter=lender.deleter)
-        capsule = make_capsule(lender, bytes(managed), owner, references_to(owner))
+        capsule = make_capsule(lender, bytes(managed), *reference_to(owner))
         if consumed:
             address = capsules.capsule_pointer(capsule, name)
             capsules.rename_capsule(capsule, capsules.USED_NAME[name])
@@ -94,23 +95,28 @@ def _self_test(lender: Lender, struct: Any, name: bytes) -> None:
             raise _refuse("a borrowed deleter did not give its owner back")
 
 
-def references_to(owner: object) -> Iterator[None]:
-    """Return what counts one reference to `owner` more at each step; it keeps nothing alive."""
-    return map(capsules.fast_increase_reference, repeat(capsules.Address(id(owner))))
+def reference_to(owner: object) -> tuple[Any, Iterator[None]]:
+    """Return how C is told of `owner`, and what refers to it once more at each step.
+
+    Neither keeps it alive.
+    """
+    argument = _as_pointer(id(owner))
+    return argument, map(capsules.fast_increase_reference, repeat(argument))
 
 
 def make_capsule(
     lender: tuple[Any, ...],
     template: bytes,
-    owner: object,
+    owner: Any,
     references: Iterator[None],
     _new: Any = capsules.fast_new,
     _memory: memoryview = memory,
 ) -> Any:
     """Return a capsule with a struct of its own, a copy of `template`, which owns `owner`.
 
-    `lender` is a `Lender`; `template` names `owner` as its manager_ctx; `references` are those to
-    it.  Nothing can fail once the capsule is there; what fails before leaves nothing behind.
+    `lender` is a `Lender`; `template` names the owner as its manager_ctx; `owner` and `references`
+    are what `reference_to` returns.  Nothing can fail once the capsule is there; what fails before
+    leaves nothing behind.
 
     A signal handler runs when a call has returned, before anybody has what it gave.  So calls that
     give what must not be lost are made by iterators: the result of a step is stored before
@@ -118,7 +124,7 @@ def make_capsule(
     """
     _, destructors, names, blocks, write = lender
     block: Any = None
-    referred: object = False  # None, once `owner` is referred to
+    referred: object = False  # None, once the owner is referred to
     try:
         for block in blocks:  # noqa: B007 - used below, as the others
             break
@@ -134,7 +140,7 @@ def make_capsule(
             break
     except BaseException:
         if referred is None:
-            capsules.decrease_reference(owner)
+            capsules.fast_decrease_reference(owner)
         if block is not None:
             capsules.free(block)
         raise

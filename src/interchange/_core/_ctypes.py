@@ -183,6 +183,7 @@ class _Lease:
     __del__: Callable[[], object]  # unset, or `_nothing`, while nothing is owned
 
 
+_as_pointer: Final = ctypes.c_void_p.from_param  # so that the finaliser needs no memory
 _nothing: Final = int
 """A finaliser in C that does nothing."""
 
@@ -262,7 +263,7 @@ def _claim(lease: _Lease, cell: Any, generation: _Generation) -> int:
         address, _, _ = map(_call_function, steps, (cell, cell, cell), names)
         deleter = pointers[address + at >> 3]
         if deleter:  # NULL means that there is nothing to release: DLP-LIFE-5
-            lease.__del__ = partial(_deleters[deleter], address)
+            lease.__del__ = partial(_deleters[deleter], _as_pointer(address))
     except BaseException:
         if not address and not length_hint(steps):  # there was no memory for the last step
             address = capsules.fast_pointer(cell, names[1])
@@ -381,7 +382,7 @@ def take_managed(
             return None
         deleter = pointers[address + _VERSIONED_DELETER >> 3]
         if deleter:
-            lease.__del__ = partial(_deleters[deleter], address)
+            lease.__del__ = partial(_deleters[deleter], _as_pointer(address))
     except BaseException:  # as in `_claim`
         address = out.value
         if address and lease.__del__ is _nothing and pointers[address + _VERSIONED_DELETER >> 3]:

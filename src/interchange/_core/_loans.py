@@ -19,7 +19,7 @@ from interchange.abi.dlpack import (
     DLTensor,
 )
 
-from ._borrow import borrow, make_capsule, references_to
+from ._borrow import borrow, make_capsule, reference_to
 
 if TYPE_CHECKING:
     from interchange._terms.spec import Spec
@@ -42,13 +42,13 @@ class Loan:
         Kept alive as long as a struct made from this is.
     """
 
-    __slots__ = ("_dims", "_keep", "_legacy", "_references", "_templates", "_versioned")
+    __slots__ = ("_dims", "_keep", "_legacy", "_references", "_self", "_templates", "_versioned")
 
     def __init__(self, ptr: int, spec: Spec, flags: int, keep: object) -> None:
         ndim = len(spec.shape)
         strides = (1,) if spec.shape == (1,) else spec.strides
         self._keep = keep
-        self._references = references_to(self)
+        self._self, self._references = reference_to(self)
         self._dims = (ctypes.c_int64 * (2 * ndim))(*spec.shape, *strides)
         legacy, versioned = borrow()
         # Plain tuples, which the interpreter takes apart faster than named ones.
@@ -88,7 +88,7 @@ class Loan:
     def lend(self, *, max_version: tuple[int, int] | None = None) -> Any:
         """Return a fresh capsule of the generation that a consumer of `max_version` knows."""
         if max_version is None:
-            return make_capsule(self._legacy, self._templates[0], self, self._references)
+            return make_capsule(self._legacy, self._templates[0], self._self, self._references)
         if max_version[0] < 1:
-            return make_capsule(self._legacy, self._templates[0], self, self._references)
-        return make_capsule(self._versioned, self._templates[1], self, self._references)
+            return make_capsule(self._legacy, self._templates[0], self._self, self._references)
+        return make_capsule(self._versioned, self._templates[1], self._self, self._references)

@@ -35,9 +35,7 @@ _FULL_READ_ONLY: Final = 0x11C  # PyBUF_FULL_RO: indirect, strided, with format
 _get_buffer: Final = capsules.python_function(
     "PyObject_GetBuffer", ctypes.c_int, ctypes.py_object, ctypes.POINTER(Py_buffer), ctypes.c_int
 )
-_release_buffer: Final = capsules.python_function(
-    "PyBuffer_Release", None, ctypes.POINTER(Py_buffer)
-)
+_release_buffer: Final = capsules.python_function("PyBuffer_Release", None)  # needs no memory
 
 
 def buffer_address(view: memoryview) -> int:

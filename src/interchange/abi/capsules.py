@@ -75,7 +75,8 @@ PyCapsule: Final = type(new_capsule(ctypes.addressof(anchor), None, None))
 
 
 # Variants for the hot path.  Without declared argument types a call takes only ctypes instances,
-# bytes and None, and skips their conversion: give them nothing else, an int would lose bits.
+# what `from_param` gives, bytes and None, and skips their conversion: give them nothing else, an
+# int would lose bits.
 class Address(ctypes.c_void_p):
     """A result that stays a ctypes instance, so that it can be passed on as it is."""
 
@@ -93,7 +94,9 @@ fast_allocate: Final = Prototype(Address)(("PyMem_Malloc", _python))
 fast_hide_from_collector: Final = Prototype(None)(("PyObject_GC_UnTrack", _python))
 """``f(py_object)``: the garbage collector no longer sees the object, which must be in no cycle."""
 fast_increase_reference: Final = Prototype(None)(("Py_IncRef", _python))
-"""``f(py_object)``, or of an Address of an object."""
+"""``f(py_object)``, or ``f(c_void_p.from_param(id(object)))``."""
+fast_decrease_reference: Final = Prototype(None)(("Py_DecRef", _python))
+"""As `fast_increase_reference`, for an object that something else refers to, too."""
 
 Deleter: Final = Prototype(None, ctypes.c_void_p)
 """Prototype of a deleter, called with the GIL held."""
