@@ -173,7 +173,7 @@ def _form(shape: Any, strides: Any, typestr: Any, version: Any) -> _Form:
     extents = _numbers(shape, 0)
     if extents is None:
         raise BrokenRule("CAI-SHAPE-1", f"shape is {show(shape)}")
-    steps = None if strides is None else _numbers(strides, -_INT64_MAX)
+    steps = None if strides is None else _numbers(strides, -_INT64_MAX - 1)
     if strides is not None and steps is None:
         raise BrokenRule("CAI-STRIDES-1", f"strides is {show(strides)}")
     if steps is not None and len(steps) != len(extents):

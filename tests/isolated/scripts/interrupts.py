@@ -8,6 +8,7 @@ many references to owners were left behind.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import gc
 import itertools
@@ -18,6 +19,7 @@ import sys
 import numpy as np
 
 import interchange as ix
+from interchange.abi import capsules
 
 PATIENCE = 600.0  # [seconds]
 SOONEST, LATEST = 5e-6, 250e-6  # of an interrupt [seconds]
@@ -80,8 +82,11 @@ def capsule():
         ix.from_dlpack(source.__dlpack__())
         ix.from_dlpack(source.__dlpack__(**NEWEST))
         ix.from_buffer(block)
+        made = strange.__dlpack__(**NEWEST)
+        address = capsules.capsule_pointer(made, capsules.VERSIONED)
+        ctypes.c_int32.from_address(address + 40).value = 99  # the device type
         with contextlib.suppress(BufferError):
-            ix.from_dlpack(strange.__dlpack__(**NEWEST), device="cpu", copy=False)
+            ix.from_dlpack(made)
 
     return act, lambda: sum(map(sys.getrefcount, (source, block)))
 
@@ -123,7 +128,7 @@ class Timer:
         """Count an interrupt in a finaliser, and tell anything else."""
         self.is_set = False
         if unraisable.exc_type is Interrupted:
-        module = getattr(unraisable.object, "__module__", None) or ""
+            module = getattr(unraisable.object, "__module__", None) or ""
             self.dropped["ours" if module.startswith("interchange.") else "another"] += 1
         else:
             sys.__unraisablehook__(unraisable)

@@ -1,0 +1,79 @@
+"""One allocation fails in each exchange, the next one in the next.  Prints what leaks.
+
+``allocations.py ACT`` prints how many exchanges failed, and after which of them references to
+owners were left behind.
+"""
+
+from __future__ import annotations
+
+import _testcapi
+import gc
+import sys
+
+import numpy as np
+
+import interchange as ix
+
+MOST, WARM = 200, 20
+NEWEST = {"max_version": (1, 3)}
+
+block, source = np.zeros(64, np.uint8), np.ones((2, 3))
+
+
+def describe():
+    return ix.from_pointer(block.ctypes.data, (2, 3), "bfloat16", owner=block)
+
+
+again = describe()
+again.__dlpack__()
+again.__dlpack__(**NEWEST)
+kept = []
+
+ACTS = {  # what is made before, and what is tried
+    "export-versioned": (list, lambda _: again.__dlpack__(max_version=(1, 3))),
+    "export-legacy": (list, lambda _: again.__dlpack__()),
+    "export-first": (list, lambda _: describe().__dlpack__(**NEWEST)),
+    "import-versioned": (lambda: source.__dlpack__(**NEWEST), ix.from_dlpack),
+    "import-legacy": (source.__dlpack__, ix.from_dlpack),
+    "import-own": (lambda: again.__dlpack__(**NEWEST), ix.from_dlpack),
+    "import-numpy": (lambda: source, ix.from_dlpack),
+    "import-buffer": (lambda: block, ix.from_buffer),
+}
+
+
+def references():
+    owners = (block, source, again._lend.__self__)
+    return sum(map(sys.getrefcount, owners))
+
+
+def attempt(act, made, place):
+    """Return whether the act failed; what it gave dies where there is memory again."""
+    _testcapi.set_nomemory(place, place + 1)
+    try:
+        kept.append(act(made))
+    except Exception:  # noqa: BLE001 - MemoryError, and what ctypes and libraries make of it
+        return True
+    finally:
+        _testcapi.remove_mem_hooks()
+    return False
+
+
+def main(name):
+    make, act = ACTS[name]
+    for _ in range(WARM):
+        act(make())
+    kept.extend([None] * MOST)  # room
+    kept.clear()
+    gc.collect()
+    before, failed, leaking = references(), 0, []
+    for place in range(MOST):
+        failed += attempt(act, make(), place)
+        kept.clear()
+        if references() != before:
+            leaking.append(place)
+            before = references()
+    print(failed > 0, leaking)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,14 @@
+"""Memory that is handed on a thousand times is released, however long the chain of owners is."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.isolated
+
+
+@pytest.mark.parametrize("where", ["main", "thread"])
+@pytest.mark.parametrize("link", ["versioned", "legacy", "described", "owner"])
+def test_a_long_chain_of_imports_is_freed(run_isolated, link, where):
+    """No recursion limit ends the release of a chain: 20,000 imports of capsules of imports."""
+    assert run_isolated("chains.py", where, link, 20_000) == "freed True\n"

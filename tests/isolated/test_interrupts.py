@@ -1,0 +1,39 @@
+"""An exchange that is interrupted at a random moment leaves nothing behind."""
+
+from __future__ import annotations
+
+import platform
+
+import pytest
+
+pytestmark = [
+    pytest.mark.isolated,
+    pytest.mark.skipif(platform.system() == "Windows", reason="signal.setitimer is of POSIX"),
+]
+
+ROUNDS = 1500
+
+
+def run(run_isolated, loop):
+    """Return the counts of a loop, by name."""
+    _, *words = run_isolated("interrupts.py", loop, ROUNDS).split()
+    return dict(zip(words[::2], map(int, words[1::2]), strict=True))
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "export",
+        "numpy",
+        "capsule",
+        pytest.param("torch", marks=pytest.mark.interop),
+        pytest.param("cai", marks=pytest.mark.emulated),
+    ],
+)
+def test_an_interrupt_leaks_no_owner(run_isolated, need, loop):
+    """No reference to an owner is left, and none was dropped with its error in a finaliser."""
+    if loop == "torch":
+        need("torch")
+    found = run(run_isolated, loop)
+
+    assert (found["rounds"], found["ours"], found["left"]) == (ROUNDS, 0, 0)
