@@ -222,3 +222,34 @@ def test_importing_the_namespace_imports_no_library(run_isolated):
     printed = run_isolated(__import__("textwrap").dedent(script))
 
     assert printed.strip() == "[]"
+
+
+def test_two_that_choose_at_once_take_the_same():
+    """Arrays of twins would not know that they are of one library."""
+    taken = []
+
+    def make(device):
+        if not taken:  # while this one is made, another thread makes one, and takes it
+            taken.append(None)
+            taken[0] = choosing.backend_of(EXT, "f()")
+        return NumPyBackend(device)
+
+    ix.set_backend(EXT, make)
+
+    assert choosing.backend_of(EXT, "f()") is taken[0]
+
+
+def test_a_choice_under_way_does_not_undo_what_is_said_meanwhile():
+    """What was chosen by an older word is not kept under the newer one."""
+
+    class Later(NumPyBackend):
+        """Named while the other is made."""
+
+    def make(device):
+        ix.set_backend(EXT, Later)
+        return NumPyBackend(device)
+
+    ix.set_backend(EXT, make)
+    choosing.backend_of(EXT, "f()")
+
+    assert type(choosing.backend_of(EXT, "f()")) is Later

@@ -1,8 +1,8 @@
 """The two halves of an Array: what describes memory, and the array of the library that computes.
 
-Source: interchange; CPython, the collector of cyclic garbage.  Each half is made from the other when
-it is first needed: an exchange needs no library, and a chain of computations describes nothing in
-between.  A half is one attribute, set once it is whole, since other threads look at it.
+Source: interchange; CPython, the collector of cyclic garbage.  Each half is made from the other
+when it is first needed: an exchange needs no library, and a chain of computations describes nothing
+in between.  A half is one attribute, set once it is whole, since other threads look at it.
 
 The collector sees through no library's array.  So an Array keeps none over memory whose owner may
 refer back to it, which would be a cycle for ever: it is made anew for each use.
@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
-from interchange._core._cycles import may_refer_back
 from interchange._backends.choosing import backend_of
 from interchange._backends.names import FRESH, SPREADING, VIEWS
+from interchange._core._cycles import may_refer_back
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._streams.work import work_of
 from interchange._terms.errors import CopyNeededError

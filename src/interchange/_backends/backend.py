@@ -142,7 +142,7 @@ class Backend:
     # ------------------------------------------------------------ the same for all
 
     def _maker(self, tensor: Tensor) -> Callable[[], Any] | None:  # noqa: ARG002 - NumPy has one
-        """Return what gives `view` anew, if there is anything in which the collector sees the owner."""
+        """Return what gives `view` anew, in which the collector sees who owns the memory."""
         return None
 
     def as_native(self, result: Any) -> Any:

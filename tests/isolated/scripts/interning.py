@@ -28,6 +28,9 @@ MAKERS = {
 }
 
 
+FILES = ("_terms/devices.py", "_terms/dtypes.py", "_terms/interning.py", "/weakref.py")
+
+
 def judge(thing, one, other):
     """Say which outcomes are not the one object."""
     make, number = thing[:2]
@@ -40,7 +43,11 @@ def judge(thing, one, other):
 def first_met(name):
     """Both make what nobody has yet."""
     return switching.try_all(
-        lambda: (MAKERS[name], next(NUMBERS)), lambda t: t[0](t[1]), lambda t: t[0](t[1]), judge
+        lambda: (MAKERS[name], next(NUMBERS)),
+        lambda t: t[0](t[1]),
+        lambda t: t[0](t[1]),
+        judge,
+        FILES,
     )
 
 
@@ -55,7 +62,7 @@ def let_go(name):
         thing[2].clear()
         return thing[0](thing[1])
 
-    return switching.try_all(make, drop, lambda t: t[0](t[1]), judge)
+    return switching.try_all(make, drop, lambda t: t[0](t[1]), judge, FILES)
 
 
 def many(name):

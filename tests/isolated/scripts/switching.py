@@ -11,26 +11,21 @@ import functools
 import random
 import sys
 import threading
-import weakref
-from pathlib import Path
 
-import interchange
-
-OURS = (str(Path(interchange.__file__).parent), weakref.__file__)
 PATIENCE = 20.0  # [seconds]; what takes longer waits for the other
-PARTS = 2  # of the second use, tried at each bytecode of the first
 
 
 class _Counter:
     """Counts the bytecodes of ours that a thread executes, and does something at one of them."""
 
-    def __init__(self, at, act):
+    def __init__(self, files, at, act):
         self.count = 0
+        self._files = files
         self._at = at
         self._act = act
 
     def __call__(self, frame, event, _):
-        if not frame.f_code.co_filename.startswith(OURS):
+        if not frame.f_code.co_filename.endswith(self._files):
             return None
         frame.f_trace_opcodes = True
         if event == "opcode":
@@ -50,7 +45,7 @@ class _Counter:
             sys.settrace(None)
 
 
-def _one(first, second, at, part):
+def _one(first, second, files, at, part):
     """Return both outcomes, and how many bytecodes each part had."""
     outcomes = [None, None]
     handed_back, go_on = threading.Event(), threading.Event()
@@ -59,7 +54,7 @@ def _one(first, second, at, part):
         handed_back.set()
         go_on.wait(PATIENCE)
 
-    other = _Counter(part, pause)
+    other = _Counter(files, part, pause)
 
     def work():
         outcomes[1] = other.run(second)
@@ -72,7 +67,7 @@ def _one(first, second, at, part):
         if not handed_back.wait(PATIENCE):
             raise TimeoutError("the second waits for the first")
 
-    own = _Counter(at, hand_over)
+    own = _Counter(files, at, hand_over)
     outcomes[0] = own.run(first)
     go_on.set()
     if thread.ident is None:  # the first was done before
@@ -83,7 +78,7 @@ def _one(first, second, at, part):
     return outcomes, own.count, other.count
 
 
-def try_all(make, first, second, judge, *, seed=0):
+def try_all(make, first, second, judge, files, *, seed=0):
     """Let `second` come between every two bytecodes of `first`; return how often, and complaints.
 
     Parameters
@@ -94,19 +89,19 @@ def try_all(make, first, second, judge, *, seed=0):
         Given that, from two threads.
     judge : callable
         ``judge(thing, outcome, outcome)`` returns None, or what is wrong.
+    files : tuple of str
+        How the names of the files end whose bytecodes count.
     seed : int
         Chooses the bytecodes at which the second hands back.
     """
     chance = random.Random(seed)  # noqa: S311 - no secret
-    wrong, at, length = {}, 0, 1
-    longest = 1
-    while at <= length:
+    wrong, at, length, longest = {}, 0, 1, 1
+    while at < length:
         at += 1
-        parts = [0, *(chance.randint(1, longest) for _ in range(PARTS))]
-        for part in parts:
+        for part in (0, chance.randint(1, longest)):  # all of it, or a part
             thing = make()
             both = (functools.partial(act, thing) for act in (first, second))
-            outcomes, length, other = _one(*both, at, part)
+            outcomes, length, other = _one(*both, files, at, part)
             longest = max(longest, other)
             found = judge(thing, *outcomes)
             if found is not None:
