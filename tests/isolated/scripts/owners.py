@@ -1,4 +1,4 @@
-"""Owners of memory keep Arrays over it, and what was computed with them.  Are they collected?
+"""Owners of memory keep Arrays over it, and what was computed with them, and are collected or not.
 
 Prints which uses leave one alive, of owners of the kind that the first argument names, with the
 library of the second; and how many uses there were, of which how many with an Array of an owner.
