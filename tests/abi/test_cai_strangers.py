@@ -59,6 +59,55 @@ class Odd:
     __int__ = __index__
 
 
+def running_out(error):
+    """Return a number whose every method raises an error, as one at the end of the stack does."""
+
+    def fail(_):
+        raise error
+
+    return type("RunningOut", (), dict.fromkeys(("__index__", "__int__", "__bool__"), fail))()
+
+
+@pytest.mark.parametrize("error", [RecursionError("deep"), MemoryError("full")], ids=repr)
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"shape": "it"},
+        {"strides": "it"},
+        {"version": "it"},
+        {"stream": "it"},
+        {"data": ("it", False)},
+        {"data": (4096, "it")},
+    ],
+    ids=str,
+)
+def test_an_interpreter_without_room_is_no_broken_rule(entry, error):
+    """Neither a stack that is full nor a memory says anything about the record."""
+    it = running_out(error)
+    ((key, value),) = entry.items()
+    whole = {"data": value, "stream": it, "version": it}.get(key, (it, it))
+    if key == "data":
+        whole = tuple(it if part == "it" else part for part in value)
+
+    with pytest.raises(type(error)) as caught:
+        parse_record({**GOOD, key: whole})
+
+    assert caught.value is error
+
+
+class Deep(dict):
+    """A record that is asked at the end of the stack."""
+
+    def __contains__(self, key):
+        raise RecursionError
+
+
+def test_a_record_that_cannot_be_asked_what_it_lacks_lacks_nothing():
+    """The stack ends while the record is asked: that is told, and no rule."""
+    with pytest.raises(RecursionError):
+        parse_record(Deep())
+
+
 class Vector:
     """Several numbers in one, as an ndarray: without a truth value, and no index."""
 

@@ -395,3 +395,24 @@ def test_a_huge_step_selects_one_row_with_strides_that_fit(step):
     assert all(-(2**63) <= stride < 2**63 for stride in found.strides_in_bytes)
     assert np.from_dlpack(found).tolist() == memory[::step].tolist()
     assert ix.from_dlpack(ix.to_capsule(found, max_version=(1, 3))).tolist() == found.tolist()
+
+
+@pytest.mark.parametrize("key", [slice(None, None, 0), (..., slice(0, 1, 0))], ids=repr)
+def test_a_step_of_zero_is_a_value_error_however_it_is_met(key):
+    """Read, written or beside a mask: one class, that of NumPy and of Python's lists."""
+    array = ix.asarray(np.arange(6.0).reshape(2, 3))
+    mask = ix.asarray(np.ones(2, bool))
+    parts = key if isinstance(key, tuple) else (key,)
+    calls = {
+        "read": lambda: array[key],
+        "read, described": lambda: ix.from_buffer(bytes(4))[key],
+        "written": lambda: array.__setitem__(key, 0.0),
+        "beside a mask": lambda: array[(mask, *parts[-1:])],
+    }
+    refused = {}
+    for name, call in calls.items():
+        with pytest.raises(ix.ViewError, match="has a step of 0") as caught:
+            call()
+        refused[name] = (caught.value.rule, isinstance(caught.value, ValueError))
+
+    assert refused == dict.fromkeys(calls, ("IX-INDEX-1", True))

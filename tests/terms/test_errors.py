@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+from array import array
+from collections import deque
 
 import pytest
 from hypothesis import given, strategies as st
@@ -188,6 +190,99 @@ def test_a_long_repr_is_cut(value, most):
 
     assert len(text) <= most
     assert text == repr(value) or (text.endswith("...") and len(repr(value)) > most)
+
+
+NESTED = st.recursive(
+    st.one_of(
+        st.integers(),
+        st.text(max_size=9),
+        st.binary(max_size=9),
+        st.booleans(),
+        st.none(),
+        st.frozensets(st.integers(0, 9), max_size=3),
+        st.builds(bytearray, st.binary(max_size=9)),
+        st.builds(array, st.just("b"), st.lists(st.integers(0, 9), max_size=4)),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.tuples(inner),
+        st.tuples(inner, inner),
+        st.just(()),
+        st.builds(deque, st.lists(inner, max_size=3)),
+        st.dictionaries(st.integers(0, 9), inner, max_size=3),
+        st.sets(st.integers(0, 9), max_size=3),
+    ),
+    max_leaves=6,
+)
+
+
+@given(NESTED)
+def test_a_short_value_is_shown_as_its_repr(value):
+    """Writing it piece by piece changes nothing about how it reads."""
+    assert show(value, 10_000) == repr(value)
+
+
+class Counting:
+    """Counts how often it is written."""
+
+    written = 0
+
+    def __repr__(self):
+        Counting.written += 1
+        return "x"
+
+
+@pytest.mark.parametrize(
+    "contain",
+    [
+        list,
+        tuple,
+        set,
+        frozenset,
+        deque,
+        dict.fromkeys,
+        lambda xs: dict(enumerate(xs)),
+        lambda xs: [[[xs]]],
+        lambda xs: [xs[:1000]] * 1000,
+    ],
+)
+def test_no_more_of_a_value_is_written_than_is_shown(contain):
+    """A message on a list of millions takes no seconds."""
+    value = contain([Counting() for _ in range(10_000)])
+    Counting.written = 0
+
+    assert show(value).endswith("...")
+    assert Counting.written <= 60
+
+
+@pytest.mark.parametrize("value", ["x" * 200, bytes(200), bytearray(200)], ids=type)
+def test_text_and_bytes_are_cut_before_they_are_written(value):
+    """What would be cut off is never written."""
+
+    class Watched(type(value)):
+        asked = ()
+
+        def __getitem__(self, part):
+            Watched.asked += (part,)
+            return super().__getitem__(part)
+
+    assert show(Watched(value)).endswith("...")
+    assert Watched.asked == (slice(60),)
+
+
+def test_a_list_that_holds_itself_is_shown():
+    """To a depth that fits."""
+    loop = []
+    loop.append(loop)
+
+    assert show(loop) == "[" * 57 + "..."
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_int_that_python_refuses_to_write_is_told_by_its_size(sign):
+    """No message fails for more than 4,300 digits, in a container neither."""
+    assert show(sign * 2**20_000) == "an int of 20001 bits"
+    assert show((1, sign * 2**20_000)) == "(1, an int of 20001 bits)"
 
 
 class Unprintable:

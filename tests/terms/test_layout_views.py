@@ -221,7 +221,6 @@ def test_the_whole_index_changes_nothing(drawn):
         (0, 0, 0),
         (0, 0, ..., 0),
         slice("a", None),
-        slice(None, None, 0),
         slice(None, 1.5),
         frozenset(),
     ],
@@ -232,6 +231,16 @@ def test_other_indices_make_no_view(key):
     with pytest.raises(OutOfBoundsError) as caught:
         Layout((2, 3)).index(key)
 
+    assert caught.value.rule == "IX-INDEX-1"
+
+
+@pytest.mark.parametrize("step", [0, np.int64(0), False], ids=repr)
+def test_a_step_of_zero_is_a_value_error(step):
+    """As Python's own lists and NumPy have it, and no IndexError."""
+    with pytest.raises(ViewError, match="has a step of 0") as caught:
+        Layout((2, 3)).index((0, slice(None, None, step)))
+
+    assert isinstance(caught.value, ValueError)
     assert caught.value.rule == "IX-INDEX-1"
 
 

@@ -18,6 +18,7 @@ from interchange._terms.errors import (
     UnsupportedDTypeError,
     ViewError,
     error_for,
+    show,
 )
 from interchange._terms.layout import problem
 from interchange._terms.spec import Spec
@@ -292,13 +293,13 @@ class Array(Elements, Operators, Protocols):
         source = self.copy() if copy else self
         layout = source._spec.layout.reshape(wanted)
         if layout is None and copy is False:
-            what = f"shape {self.shape} with strides {self.strides} as {wanted}"
+            what = f"shape {self.shape} with strides {self.strides} as {show(wanted)}"
             raise CopyNeededError(call, what, "DLP-COPY-1")
         if layout is None:
             source = self.copy()
             layout = source._spec.layout.reshape(wanted)
         if layout is None:
-            raise ViewError(call, f"shape {self.shape} as {wanted}", "IX-VIEW-1")
+            raise ViewError(call, f"shape {self.shape} as {show(wanted)}", "IX-VIEW-1")
         return source._view(layout, 0, call)
 
     # ------------------------------------------------------------ copies

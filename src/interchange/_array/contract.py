@@ -37,7 +37,7 @@ def _ndim(array: Array, wanted: Any) -> str | None:
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "pass an int or a tuple of them")
     if array.ndim in _choices(wanted):
         return None
-    return f"ndim {array.ndim}, wanted {' or '.join(map(str, _choices(wanted)))}"
+    return f"ndim {array.ndim}, wanted {' or '.join(map(show, _choices(wanted)))}"
 
 
 def _shape(array: Array, wanted: Any) -> str | None:
@@ -50,7 +50,7 @@ def _shape(array: Array, wanted: Any) -> str | None:
     matches = len(wanted) == array.ndim and all(
         extent is None or extent == found for extent, found in zip(wanted, array.shape, strict=True)
     )
-    return None if matches else f"shape {array.shape}, wanted {tuple(wanted)}"
+    return None if matches else f"shape {array.shape}, wanted {show(tuple(wanted))}"
 
 
 def _order(array: Array, wanted: Any) -> str | None:

@@ -102,7 +102,7 @@ def _is_readable(array: Any) -> bool:
     """Whether elements can be shown: on the host, or by who computes, in a type of NumPy's."""
     if array.dtype.is_packed or numpy_dtype(array.dtype) is None:
         return False
-    return array.device.is_host_accessible or native_or_none(array) is not None
+    return array.device.is_host_accessible or hasattr(array, "_library")
 
 
 def on_host(array: Any, call: str) -> Any:

@@ -64,7 +64,7 @@ def export_array(array: Any, stream: Any, max_version: Any, dl_device: Any, copy
 def _check_consumer(stream: int | None, source: Device, target: Device) -> int | None:
     """Return the consumer's stream on the device where it wants the memory."""
     if target is CPU and source.type in STREAM_RULES and stream is not None:
-        raise StreamError(CALL, f"stream={stream} with dl_device={(1, 0)}", "DLP-STREAM-9")
+        raise StreamError(CALL, f"stream={show(stream)} with dl_device={(1, 0)}", "DLP-STREAM-9")
     return check_stream(stream, target, CALL)
 
 

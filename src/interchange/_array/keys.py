@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols.deviations import is_masked
 from interchange._terms.errors import ExchangeError, MixedDevicesError, OutOfBoundsError, show
+from interchange._terms.layout import slice_indices
 
 from .computing import as_scalar, foreign, is_foreign, mixed, operand
 from .elements import INTEGERS
@@ -162,6 +163,9 @@ def _native_key(
 ) -> tuple[Any, ...]:
     """Return a key of parts that were read as the library takes it."""
     cls = type(array)
+    for part in parts:
+        if type(part) is slice:
+            slice_indices(part, 0, call)  # refuses a step of 0
     if backend.checks_indices:
         return tuple(
             operand(part, backend, cls, call) if type(part) is cls else part for part in parts

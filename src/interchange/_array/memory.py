@@ -72,7 +72,7 @@ def resolve_shape(shape: object, size: int, call: str) -> tuple[int, ...]:
     if unknown == 1 and known > 0 and size % known == 0:
         return tuple(size // known if extent == -1 else extent for extent in extents)
     if unknown or any(extent < 0 for extent in extents) or known != size:
-        what = f"shape={extents} for {size} elements"
+        what = f"shape={show(extents)} for {size} elements"
         way_out = "pass extents with that product"
         raise ViewError(call, what, "IX-VIEW-1", way_out)
     return extents
@@ -212,7 +212,7 @@ def _check_unused(stream: Any, device: Device, call: str) -> None:
         return
     handle = stream_handle(stream, call)
     if handle is not None and not may_be_stream(handle):
-        raise StreamError(call, f"stream={handle} on {device}", "DLP-STREAM-1")
+        raise StreamError(call, f"stream={show(handle)} on {device}", "DLP-STREAM-1")
 
 
 def share_with_host(array: T, stream: Any, call: str) -> T:

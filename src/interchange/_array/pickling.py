@@ -108,7 +108,7 @@ def rebuild_array(
     shape = check_ints(shape, "shape", _LOADS)
     layout = Layout(shape, f_strides(shape) if order == "F" else None)
     if view.nbytes != element.nbytes(layout.size):
-        what = f"{view.nbytes} bytes for shape {shape} of {dtype}"
+        what = f"{view.nbytes} bytes for shape {show(shape)} of {show(dtype)}"
         raise ExchangeError(_LOADS, what, "IX-POINTER-1", "pickle the array again")
     array = host.describe_memory(
         buffer_address(view),

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from interchange._streams.ordering import note_ready
 from interchange._terms.devices import CPU
 from interchange._terms.errors import (
+    NO_ROOM,
     ConsumedCapsuleError,
     ExchangeError,
     InterchangeError,
@@ -375,6 +376,8 @@ def take_managed(
     try:
         try:
             (failed,) = made
+        except NO_ROOM:
+            raise
         except Exception:  # noqa: BLE001 - whatever a library raises
             return None
         address = out.value

@@ -17,6 +17,7 @@ from interchange._streams.handles import stream_handle
 from interchange._streams.rules import NO_SYNC, check_stream, streams_of
 from interchange._terms.devices import CPU, Device
 from interchange._terms.errors import (
+    NO_ROOM,
     ArgumentError,
     BackendUnavailableError,
     CopyNeededError,
@@ -360,7 +361,7 @@ def convert(
         else:
             handle = check_stream(stream_handle(stream, _CALL), array.device, _CALL)
             result = target.take_on_stream(module, array, handle)
-    except InterchangeError:
+    except (InterchangeError, *NO_ROOM):
         raise
     except Exception as error:
         if not target.is_foreign:

@@ -459,7 +459,7 @@ def from_pointer(
     extents = check_ints(shape, "shape", call)
     steps = None if strides is None else check_ints(strides, "strides", call)
     if steps is not None and len(steps) != len(extents):
-        what = f"strides={steps} for shape={extents}"
+        what = f"strides={show(steps)} for shape={show(extents)}"
         raise ArgumentError(call, what, "IX-POINTER-1")
     where = Device.of(device, call)
     handle = stream_handle(stream, call)

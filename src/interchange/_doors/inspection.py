@@ -162,7 +162,7 @@ def inspect(x: Any, /) -> Report:
         try:
             record = getattr(x, attribute, None)
         except Exception as error:  # noqa: BLE001 - a stranger's property may raise anything
-            report.parts.append(Report(attribute, {"record": f"raised {error!r}"}))
+            report.parts.append(Report(attribute, {"record": f"raised {show(error, 200)}"}))
             continue
         if record is not None:
             report.parts.append(_inspect_record(attribute, record))
@@ -196,7 +196,7 @@ def _inspect_producer(x: Any) -> Report:
     except InterchangeError as error:
         report._broken(error.rule, error.what)
     except Exception as error:  # noqa: BLE001 - a stranger's method may raise anything
-        report.fields["__dlpack_device__"] = f"raised {error!r}"
+        report.fields["__dlpack_device__"] = f"raised {show(error, 200)}"
     habit = habit_of(x)
     wanted: dict[str, Any] = {"max_version": DLPACK_VERSION}
     if device is not None and device.type in STREAM_RULES:

@@ -11,7 +11,7 @@ from operator import index as as_index
 from typing import Any, Final
 
 from interchange._terms.devices import is_index, is_pair
-from interchange._terms.errors import StreamError, show
+from interchange._terms.errors import NO_ROOM, StreamError, show
 
 from .rules import HANDLES_END
 
@@ -109,6 +109,8 @@ def _number(handle: Any) -> int | None:
             return int(handle)
         if isinstance(handle, ctypes.c_void_p):
             return handle.value or 0
+    except NO_ROOM:
+        raise
     except Exception:  # noqa: BLE001 - whatever a stranger raises, it is no number
         return None
     return None

@@ -122,10 +122,10 @@ def check_stream(stream: object, device: Device, call: str) -> int | None:
         raise StreamError(call, f"stream={show(stream)} is no int", "DLP-STREAM-4")
     number = int(stream)  # type: ignore[call-overload]
     if rule is None:
-        what = f"stream={number} on {device}, which has no streams"
+        what = f"stream={show(number)} on {device}, which has no streams"
         raise StreamError(call, what, "DLP-STREAM-1")
     if not may_be_stream(number) or number in rule.forbidden:
-        what = f"stream={number} is not a stream on {device}"
+        what = f"stream={show(number)} is not a stream on {device}"
         raise StreamError(call, what, rule.rule)
     return int(number)
 

@@ -91,7 +91,7 @@ class Device:
 
     def __new__(cls, type: int | str, id: int = 0) -> Device:  # noqa: A002 - DLDevice's words
         if isinstance(type, str):
-            return cls.of(f"{type}:{id}" if id else type, "Device()")
+            return cls.of(f"{type}:{show(id)}" if id else type, "Device()")
         if not (is_index(type) and is_index(id)):
             what = f"device ({show(type)}, {show(id)}) is no pair of ints"
             raise ArgumentError("Device()", what, "IX-ARGUMENT-1")
@@ -99,7 +99,7 @@ class Device:
         if found is not None:
             return found
         if type not in NAMES or not 0 <= id < 2**31:
-            what = f"device ({type}, {id}) is unknown"
+            what = f"device ({show(type)}, {show(id)}) is unknown"
             raise UnsupportedDeviceError("Device()", what, "DLP-DEV-1")
         self = object.__new__(cls)
         self._type = DLDeviceType(type)

@@ -174,7 +174,7 @@ class DType:
     def _check(code: int, bits: int, lanes: int) -> None:
         """Refuse what no row of the table allows."""
         call = "DType()"
-        what = f"dtype code {code} with {bits} bits and {lanes} lanes"
+        what = f"dtype code {show(code)} with {show(bits)} bits and {show(lanes)} lanes"
         if bits < 1 or not 1 <= lanes < 2**16:
             raise UnsupportedDTypeError(call, f"{what} has no size", "DLP-DTYPE-2")
         if code not in _FAMILIES or bits not in _FAMILIES[Code(code)].bits:
@@ -352,7 +352,7 @@ def _from_text(text: str, call: str = "DType.of()") -> DType:
         return from_typestr(parsed, call)
     if text[:1] == "=":
         return _from_text(NATIVE + text[1:], call)
-    raise UnsupportedDTypeError(call, f"dtype={text!r} is unknown", "DLP-DTYPE-1")
+    raise UnsupportedDTypeError(call, f"dtype={show(text)} is unknown", "DLP-DTYPE-1")
 
 
 def _from_foreign(value: object, call: str) -> DType | None:
@@ -392,7 +392,7 @@ def _from_scalar_type(value: type, call: str) -> DType | None:
 def _from_numpy(name: str, text: str, call: str) -> DType:
     """Return the type of a NumPy dtype, by its name where ml_dtypes made it, else its typestr."""
     if text[:1] == ">" and NATIVE == "<" and text[2:] != "1":
-        raise UnsupportedDTypeError(call, f"dtype {text!r} is big-endian", "DLP-DTYPE-3")
+        raise UnsupportedDTypeError(call, f"dtype {show(text)} is big-endian", "DLP-DTYPE-3")
     if name in _BY_NAME:
         code, bits = _BY_NAME[name]
         return DType(code, bits, padded=bits < 8)

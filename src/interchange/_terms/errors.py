@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from interchange.abi._show import show as show  # noqa: PLC0414 - the floors above have it from here
+from interchange.abi._show import (  # the floors above have them from here
+    NO_ROOM as NO_ROOM,  # noqa: PLC0414
+    show as show,  # noqa: PLC0414
+)
 from interchange.abi.rules import RULES
 
 if TYPE_CHECKING:

@@ -65,15 +65,15 @@ def problem(shape: Ints, strides: Ints | None, itemsize: int) -> tuple[str, str]
     if len(shape) > MOST_AXES:
         return f"ndim is {len(shape)}", "DLP-SHAPE-1"
     if shape and min(shape) < 0:
-        return f"shape {shape} has a negative extent", "DLP-SHAPE-3"
+        return f"shape {show(shape)} has a negative extent", "DLP-SHAPE-3"
     # Extents of 0 do not excuse the others: consumers multiply in any order.
     size = prod(extent or 1 for extent in shape) if 0 in shape else prod(shape)
     if size * itemsize > INT64_MAX:
-        return f"shape {shape} of {itemsize}-byte elements is too large", "DLP-SHAPE-4"
+        return f"shape {show(shape)} of {itemsize}-byte elements is too large", "DLP-SHAPE-4"
     if strides is None:
         return None
     if strides and (max(strides) > INT64_MAX or min(strides) < -INT64_MAX - 1):
-        return f"strides {strides} do not fit", "DLP-STRIDES-2"
+        return f"strides {show(strides)} do not fit", "DLP-STRIDES-2"
     low, high = byte_bounds(shape, strides, itemsize)
     if low < -INT64_MAX or high > INT64_MAX:
         return f"shape {shape} with strides {strides} spans {high - low} bytes", "DLP-STRIDES-2"
@@ -294,7 +294,7 @@ class Layout:
         ndim = len(self.shape)
         normal = tuple(axis + ndim if axis < 0 else axis for axis in axes)
         if sorted(normal) != list(range(ndim)):
-            what = f"axes={axes} on {ndim} axes"
+            what = f"axes={show(axes)} on {ndim} axes"
             raise ViewError(call, what, "IX-AXES-1")
         return Layout(
             tuple(self.shape[axis] for axis in normal), tuple(self.strides[axis] for axis in normal)
@@ -314,11 +314,11 @@ class Layout:
         Layout(shape=(2, 3, 4), strides=(0, 1, 0))
         """
         if any(extent < 0 for extent in shape):
-            raise ViewError(call, f"shape={shape} has a negative extent", "IX-VIEW-1")
+            raise ViewError(call, f"shape={show(shape)} has a negative extent", "IX-VIEW-1")
         lead = len(shape) - len(self.shape)
         pairs = list(zip(self.shape, shape[max(lead, 0) :], strict=lead >= 0))
         if lead < 0 or any(old not in {1, new} for old, new in pairs):
-            what = f"shape {self.shape} does not spread to {shape}"
+            what = f"shape {self.shape} does not spread to {show(shape)}"
             raise ViewError(call, what, "IX-VIEW-1", "spread axes of length 1 only")
         steps = (
             0 if old != new else step for (old, new), step in zip(pairs, self.strides, strict=True)
@@ -416,7 +416,7 @@ class Layout:
             extent, step = self.shape[axis], self.strides[axis]
             axis += 1
             if isinstance(part, slice):
-                start, stop, stride = _slice_indices(part, extent, call)
+                start, stop, stride = slice_indices(part, extent, call)
                 count = len(range(start, stop, stride))
                 shape.append(count)
                 strides.append(step * stride if count > 1 else step)
@@ -465,14 +465,16 @@ def _expand(key: object, ndim: int, call: str) -> list[object]:
     return parts[:at] + fill + parts[at + 1 :]
 
 
-def _slice_indices(part: slice, extent: int, call: str) -> tuple[int, int, int]:
+def slice_indices(part: slice, extent: int, call: str) -> tuple[int, int, int]:
     """Return start, stop and step of a slice on an axis, clipped [elements]."""
     try:
         start, stop, step = part.indices(extent)
     except ValueError as error:
-        raise OutOfBoundsError(call, f"{part} has a step of 0", "IX-INDEX-1") from error
+        raise ViewError(
+            call, f"{show(part)} has a step of 0", "IX-INDEX-1", "pass another step"
+        ) from error
     except TypeError as error:
-        raise OutOfBoundsError(call, f"{part} is no slice of ints", "IX-INDEX-1") from error
+        raise OutOfBoundsError(call, f"{show(part)} is no slice of ints", "IX-INDEX-1") from error
     if not -INT64_MAX <= step <= INT64_MAX:
         step = extent + 1 if step > 0 else -extent - 1
     return start, stop, step
@@ -494,6 +496,6 @@ def _position(part: object, extent: int, call: str) -> int:
         what = f"index {show(part)} makes no view"
         raise OutOfBoundsError(call, what, "IX-INDEX-1") from None
     if not -extent <= place < extent:
-        what = f"index {place} on an axis of {extent}"
+        what = f"index {show(place)} on an axis of {extent}"
         raise OutOfBoundsError(call, what, "IX-INDEX-1")
     return place + extent if place < 0 else place

@@ -1,17 +1,83 @@
 """A stranger's value in a message: short, and never the cause of another error.
 
-Source: interchange.
+Source: interchange.  What could be long is written piece by piece, and no further than it is shown:
+the repr of a list of millions takes seconds, and that of an int of more than 4,300 digits raises.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from array import array
+from collections import deque
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+NO_ROOM: Final = (RecursionError, MemoryError)
+"""Errors that say nothing about the value at hand, whoever raised them."""
+
+_MOST_BITS: Final = 4096  # of an int that is written out: well below what CPython refuses to
+_AROUND: Final[dict[Callable[..., str], tuple[str, str, str]]] = {
+    list.__repr__: ("[", "]", "[]"),
+    tuple.__repr__: ("(", ")", "()"),
+    set.__repr__: ("{", "}", "set()"),
+    frozenset.__repr__: ("frozenset({", "})", "frozenset()"),
+    deque.__repr__: ("deque([", "])", "deque([])"),
+}
+"""The repr of a container -> what it begins and ends with, and what it is when empty."""
+_CUT: Final[frozenset[Callable[..., str]]] = frozenset(
+    {str.__repr__, bytes.__repr__, bytearray.__repr__, array.__repr__}
+)
+"""The repr of what is cut before it is written."""
 
 
 def show(value: Any, most: int = 60) -> str:
     """Return a short repr of a stranger's value; its type when even that fails."""
+    text = ""
     try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - a stranger's repr may raise anything, a long int's too
+        for piece in _pieces(value, most):
+            text += piece
+            if len(text) > most:
+                return f"{text[: most - 3]}..."
+    except Exception:  # noqa: BLE001 - a stranger's repr may raise anything
         return f"a {type(value).__name__}"
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return text
+
+
+def _pieces(value: Any, most: int) -> Iterator[str]:
+    """Yield the repr of a value in pieces; of text and bytes at least `most` characters."""
+    how: Callable[..., str] = type(value).__repr__
+    if how is int.__repr__ and value.bit_length() > _MOST_BITS:
+        yield f"an int of {value.bit_length()} bits"
+    elif how in _CUT:
+        yield repr(value[:most] if len(value) > most else value)
+    elif how is dict.__repr__:
+        yield from _pairs(value, most)
+    elif how in _AROUND:
+        first, last, empty = _AROUND[how]
+        yield from _items(value, first, last, most) if value else (empty,)
+    else:
+        yield repr(value)
+
+
+def _items(values: Any, first: str, last: str, most: int) -> Iterator[str]:
+    """Yield the repr of a container that is not empty."""
+    between = first
+    for value in islice(values, most):  # each is at least a comma and a blank
+        yield between
+        yield from _pieces(value, most)
+        between = ", "
+    yield ",)" if first == "(" and len(values) == 1 else last
+
+
+def _pairs(values: dict[Any, Any], most: int) -> Iterator[str]:
+    """Yield the repr of a dict."""
+    between = "{"
+    for key, value in islice(values.items(), most):
+        yield between
+        yield from _pieces(key, most)
+        yield ": "
+        yield from _pieces(value, most)
+        between = ", "
+    yield "}" if values else "{}"

@@ -12,7 +12,7 @@ import re
 from operator import index as as_index
 from typing import Any, Final, NamedTuple
 
-from ._show import show
+from ._show import NO_ROOM, show
 from .rules import BrokenRule
 
 LATEST_VERSION: Final = 3
@@ -132,6 +132,8 @@ def _as_int(value: object) -> int | None:
         return None
     try:
         return int.__index__(as_index(value))  # type: ignore[arg-type]
+    except NO_ROOM:
+        raise
     except Exception:  # noqa: BLE001 - whatever a stranger raises, it is no int
         return None
 
@@ -142,6 +144,8 @@ def _numbers(value: object, low: int) -> tuple[int, ...] | None:
         entries = tuple(value) if isinstance(value, (tuple, list)) else (None,)
         numbers = tuple(int(entry) for entry in entries)
         fits = numbers == entries and all(low <= number <= _INT64_MAX for number in numbers)
+    except NO_ROOM:
+        raise
     except Exception:  # noqa: BLE001 - whatever a stranger raises, these are no numbers
         return None
     return numbers if fits else None
@@ -154,6 +158,8 @@ def _address(value: object) -> tuple[int, bool]:
         if isinstance(value, (tuple, list)) and len(value) == 2:
             readonly = bool(value[1])
             ptr = 0 if value[0] is None else _as_int(value[0])
+    except NO_ROOM:
+        raise
     except Exception:  # noqa: BLE001 - whatever a stranger raises, the flag is none
         ptr = None
     if ptr is None or not 0 <= ptr <= _UINT64_MAX:
@@ -235,7 +241,7 @@ def parse_record(
             flag = True if readonly else False  # noqa: SIM210 - a call of bool() costs more
             fields = (ptr, flag, extents, steps, element, version, stream, None, None)
             return _new(_cls, fields)  # type: ignore[no-any-return]
-    except Exception:  # noqa: BLE001, S110 - what is odd about it is told below
+    except Exception:  # noqa: BLE001, S110 - whatever it is, it is raised or told below
         pass
     return _parse_carefully(record)
 
@@ -260,6 +266,8 @@ def _what_is_missing(record: Any) -> str:
     """Say what keeps `record` from being a record."""
     try:
         missing = [key for key in ("shape", "typestr", "data") if key not in record]
+    except NO_ROOM:
+        raise
     except Exception:  # noqa: BLE001 - a stranger's own
         missing = []
     if missing and hasattr(record, "keys"):
