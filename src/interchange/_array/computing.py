@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 SCALARS: Final = (int, float, complex)
 """Types of Python's numbers, which promote weakly; some of NumPy's scalars are among them."""
-PLAIN: Final = frozenset({bool, *SCALARS})
 _ARRAY_WORDS: Final = (
     "__array_namespace__",
     "__dlpack__",
@@ -81,7 +80,7 @@ def operand(x: Any, backend: Backend, cls: type[Any], call: str) -> Any:
         raise mixed(call, backend.device, x.device)
     for kind in SCALARS:
         if isinstance(x, kind):
-            return x if type(x) in PLAIN else kind(x)  # type: ignore[arg-type]
+            return x if type(x) is kind or type(x) is bool else kind(x)  # type: ignore[arg-type]
     if isinstance(as_scalar(x), SCALARS):
         return backend.strong_scalar(x)
     raise foreign(call, x)

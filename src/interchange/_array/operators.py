@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._terms.errors import ArgumentError, CopyNeededError, ReadOnlyError
 
-from .computing import PLAIN, SCALARS, as_scalar, computes_itself, is_foreign, operand
+from .computing import SCALARS, as_scalar, computes_itself, is_foreign, operand
 from .halves import computing_with, finish, half_of, native_of, sharing_with, wrap
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ _new_object: Final = object.__new__
 
 def _other(array: Any, other: Any, backend: Any, dunder: str) -> Any:
     """Return the other operand for the library, or NotImplemented where Python is to ask it."""
-    if type(other) in PLAIN:
+    kind = type(other)  # by identity: a metaclass may call its classes equal to these
+    if kind is float or kind is int or kind is complex or kind is bool:
         return other
     cls = type(array)
     is_known = type(other) is cls or isinstance(as_scalar(other), SCALARS)

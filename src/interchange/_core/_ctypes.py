@@ -50,11 +50,13 @@ from ._reading import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable
 
     from interchange._terms.devices import Device
     from interchange._terms.dtypes import DType
     from interchange._terms.spec import Spec
+
+    from .abc import Straight
 
 T = TypeVar("T", bound="Tensor")
 
@@ -474,17 +476,17 @@ ALONE: Final = _references()
 
 
 def straight_import(
-    cls: type[T], straight: Container[type], call: str
+    cls: type[T], straight: Straight, call: str
 ) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Decorate an import function: objects of the types in `straight` skip the negotiation.
+    """Decorate an import function: objects of the type in `straight` skip the negotiation.
 
     Parameters
     ----------
     cls : type
         What the function returns.
-    straight : container of types
-        Types whose memory is always on the host, that know ``max_version``, and whose capsules
-        have native destructors.
+    straight : object
+        Its ``kind`` is the type whose memory is always on the host, that knows ``max_version``,
+        and whose capsules have native destructors; None while it is not known.
     call : str
         Named in errors.
     """
@@ -506,7 +508,8 @@ def straight_import(
                 return negotiate(
                     x, device=device, copy=copy, stream=stream, assume_writable=assume_writable
                 )
-            if type(x) not in straight:
+            kind: type | None = type(x)
+            if kind is not straight.kind:
                 if type(x) is not PyCapsule:
                     return negotiate(x)
                 found = take(x, None, cls, call)

@@ -10,11 +10,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable
 
     from interchange._terms.spec import Spec
 
 T = TypeVar("T", bound="Tensor")
+
+
+class Straight(Protocol):
+    """The one type of producers that is asked without negotiation.
+
+    Attributes
+    ----------
+    kind : type or None
+        The type, compared by identity; None until it is known.
+    """
+
+    kind: type | None
 
 
 class Tensor(Protocol):
@@ -106,9 +118,9 @@ class Core(Protocol):
         """
 
     def straight_import(
-        self, cls: type[T], straight: Container[type], call: str
+        self, cls: type[T], straight: Straight, call: str
     ) -> Callable[[Callable[..., T]], Callable[..., T]]:
-        """Decorate an import function: types in `straight` skip its body.
+        """Decorate an import function: objects of the type in `straight` skip its body.
 
         Their memory is on the host, they know ``max_version`` and take no stream, and their
         capsules have native destructors and are never kept.

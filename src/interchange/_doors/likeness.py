@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface, dlpack
+from interchange._terms.by_type import TypeSet
 from interchange._terms.devices import CPU
 from interchange._terms.errors import (
     InterchangeError,
@@ -147,7 +148,7 @@ KINDS: Final = (
 )
 """What `like` knows, in the order in which it is asked."""
 
-_REMADE: Final = frozenset({PyCapsule, bytes, bytearray})
+_REMADE: Final = TypeSet([PyCapsule, bytes, bytearray])
 """Types of which a result is not handed back as it is: another generation, or a memoryview."""
 
 

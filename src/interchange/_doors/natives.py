@@ -7,13 +7,13 @@ to find out.
 
 from __future__ import annotations
 
-import functools
 import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from interchange._streams.handles import stream_handle
 from interchange._streams.rules import check_stream
+from interchange._terms.by_type import TypeTable
 from interchange._terms.devices import CPU, Device
 from interchange._terms.errors import UnsupportedDeviceError, show
 from interchange.abi.dlpack import DLDeviceType
@@ -278,10 +278,15 @@ LIBRARIES: Final = (
 def library_of(x: object) -> Library | None:
     """Return the library that an array is of, or None for what is no array of one."""
     cls: type = type(x)
-    return _library_of_class(cls)
+    known = _libraries.get(cls)
+    if known is None:
+        known = _libraries[cls] = (_library_of_class(cls),)
+    return known[0]
 
 
-@functools.lru_cache(maxsize=256)
+_libraries: Final[TypeTable[tuple[Library | None]]] = TypeTable(256)
+
+
 def _library_of_class(cls: type) -> Library | None:
     """Return the library that a class of arrays, or a subclass of one, is of."""
     for library in LIBRARIES:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface, dlpack
+from interchange._terms.by_type import TypeSet
 from interchange._terms.devices import CPU, Device
 from interchange._terms.errors import (
     ArgumentError,
@@ -43,7 +44,7 @@ _BETTER: Final = ("asarray", "device", "from_dlpack", "to_device")
 _KEPT: Final = frozenset(
     {"__all__", "__array_api_version__", "__array_namespace_info__", "__version__"}
 )
-_BUILT_IN: Final = frozenset({bool, int, float, complex, str, list, tuple, range, type(None)})
+_BUILT_IN: Final = TypeSet([bool, int, float, complex, str, list, tuple, range, type(None)])
 _HOST_WORDS: Final = ("__array_interface__", "__array_struct__", "__array__")
 _WORDS: Final = ("__dlpack__", cuda_array_interface.ATTRIBUTE, "__interchange__", *_HOST_WORDS)
 

@@ -451,5 +451,5 @@ IMMUTABLE: Final = frozenset({("jaxlib", "ArrayImpl"), ("pyarrow", "Array")})
 WRITABLE: Final = frozenset({"warp"})
 """Libraries that give legacy capsules, and whose arrays may always be written."""
 
-STRAIGHT: Final = frozenset({("numpy", "ndarray")})
-"""Types whose memory is always on the host, that take no stream, and know ``max_version``."""
+STRAIGHT: Final = ("numpy", "ndarray")
+"""The type whose memory is always on the host, that takes no stream, and knows ``max_version``."""

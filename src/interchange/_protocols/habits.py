@@ -8,9 +8,10 @@ keyword; functions without a readable signature are asked with fewer keywords af
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
 
+from interchange._terms.by_type import TypeTable
 from interchange._terms.signatures import signature_of
 from interchange.abi import exchange_table
 from interchange.abi.exchange import ATTRIBUTES
@@ -133,10 +134,26 @@ def _find_table(cls: type, library: str) -> ExchangeTable | None:
     return exchange_table(cls)
 
 
-_habits: Final[WeakKeyDictionary[type, Habit]] = WeakKeyDictionary()  # classes come and go
 _MOST_HABITS: Final = 512
-straight: Final[set[type]] = set()
-"""Types met that need no negotiation (`STRAIGHT`)."""
+_habits: Final[TypeTable[Habit]] = TypeTable(_MOST_HABITS)
+
+
+class Straight:
+    """The type that needs no negotiation (`STRAIGHT`).
+
+    Attributes
+    ----------
+    kind : type or None
+        The type itself, once it was met.
+    """
+
+    __slots__ = ("kind",)
+
+    def __init__(self) -> None:
+        self.kind: type | None = None
+
+
+straight: Final = Straight()
 
 
 def habit_of(x: object) -> Habit | None:
@@ -154,10 +171,8 @@ def habit_of(x: object) -> Habit | None:
     if method is None:  # a proxy may have it on the instance: learnt anew each time
         method = getattr(x, "__dlpack__", None)
         return None if method is None else Habit(cls, method)
-    if len(_habits) >= _MOST_HABITS:
-        _habits.clear()
-        straight.clear()
     habit = _habits[cls] = Habit(cls, method)
-    if (cls.__module__, cls.__qualname__) in STRAIGHT:
-        straight.add(cls)
+    module, name = STRAIGHT
+    if cls is getattr(sys.modules.get(module), name, None):
+        straight.kind = cls
     return habit

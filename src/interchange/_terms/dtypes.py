@@ -15,6 +15,7 @@ from interchange.abi.cai import TypeStr, parse_typestr
 from interchange.abi.dlpack import DLDataTypeCode as Code
 from interchange.abi.rules import BrokenRule
 
+from .by_type import TypeSet
 from .devices import is_index
 from .errors import ArgumentError, UnsupportedDTypeError, refuse_record, show
 from .interning import find, intern
@@ -212,7 +213,7 @@ class DType:
             return _from_text(value, call)
         if isinstance(value, tuple) and len(value) in {2, 3}:
             return _make(value, call)
-        if isinstance(value, type) and value in _BUILTINS:
+        if isinstance(value, type) and value in _BUILTIN_TYPES:
             return cls(*_BUILTINS[value])
         describe = getattr(value, "__dlpack_data_type__", None)
         if describe is not None and not isinstance(value, type):
@@ -305,6 +306,8 @@ _BUILTINS: Final = {
     complex: (Code.kDLComplex, 128),
 }
 
+_BUILTIN_TYPES: Final = TypeSet(_BUILTINS)
+
 _BY_NAME: Final = {
     family.name.format(bits): (code, bits)
     for code, family in _FAMILIES.items()
@@ -384,7 +387,7 @@ def _from_foreign(value: object, call: str) -> DType | None:
 def _from_scalar_type(value: type, call: str) -> DType | None:
     """Return the type of a scalar class of NumPy; abstract classes have none."""
     numpy = sys.modules.get("numpy")  # perhaps half imported by another thread
-    if numpy is None or value not in set(getattr(numpy, "sctypeDict", {}).values()):
+    if numpy is None or value not in TypeSet(getattr(numpy, "sctypeDict", {}).values()):
         return None
     return _from_foreign(numpy.dtype(value), call)
 

@@ -398,6 +398,8 @@ class Layout:
         OutOfBoundsError
             An int outside its axis, too many indices, or a kind of index that needs a copy
             (IX-INDEX-1).
+        ViewError
+            A slice with a step of 0 (IX-INDEX-1).
 
         Examples
         --------

@@ -109,7 +109,7 @@ def optional(x: Any, like: Any, name: str) -> Any:
 
 def plain(value: Any) -> Any:
     """Return ints and tuples of ints as Python's own, where NumPy's came."""
-    if type(value) in {int, type(None)}:
+    if type(value) is int or value is None:
         return value
     if isinstance(value, (tuple, list)):
         return tuple(map(plain, value))

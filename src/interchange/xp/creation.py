@@ -27,6 +27,8 @@ from .manipulation import astype
 from_dlpack = imports.from_dlpack
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from interchange._backends.backend import Backend
 
 _ASARRAY = "xp.asarray()"
@@ -106,9 +108,17 @@ def _with_natives(obj: Any, backend: Backend) -> Any:
         return operand(obj, backend, Array, _ASARRAY)
     if not isinstance(obj, (list, tuple)):
         return obj
-    if not any(issubclass(kind, (Array, list, tuple)) for kind in set(map(type, obj))):
+    if not any(issubclass(kind, (Array, list, tuple)) for kind in _kinds(obj)):
         return obj  # numbers alone, perhaps very many
     return [_with_natives(each, backend) for each in obj]
+
+
+def _kinds(values: Any) -> Iterable[type]:
+    """Return the types of some values, each once where they have a hash."""
+    try:
+        return set(map(type, values))
+    except TypeError:  # a metaclass may take it away
+        return map(type, values)
 
 
 def _no_numbers(call: str, value: Any) -> ArgumentError:

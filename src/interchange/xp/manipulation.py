@@ -99,7 +99,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     count = repeats if type(repeats) is Array else plain(repeats)
     if type(count) is not Array and is_foreign(count):
         raise foreign("xp.repeat()", count)
-    if type(count) not in {Array, int}:
+    if type(count) is not Array and type(count) is not int:
         what = f"repeats={show(repeats)}"
         raise ArgumentError("xp.repeat()", what, "IX-XP-7", "pass an int or an Array of ints")
     backend, natives = natives_of("repeat", (array_of(x, Array, "xp.repeat()"), count))

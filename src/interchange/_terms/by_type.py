@@ -1,0 +1,87 @@
+"""What is known of types, found by identity.
+
+Source: interchange.  A metaclass says what its classes are equal to, and whether they have a hash:
+a set or a dict of types would take one of a stranger's for another, or refuse to look.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from weakref import ref
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+V = TypeVar("V")
+
+
+class TypeSet:
+    """Some types, kept for ever.
+
+    Parameters
+    ----------
+    types : iterable of types
+        What is in the set.
+
+    Examples
+    --------
+    >>> int in TypeSet([int, float]), bool in TypeSet([int, float])
+    (True, False)
+    """
+
+    __slots__ = ("_ids", "_types")
+
+    def __init__(self, types: Iterable[type]) -> None:
+        self._types = tuple(types)
+        self._ids = frozenset(map(id, self._types))
+
+    def __contains__(self, cls: object) -> bool:
+        return id(cls) in self._ids
+
+
+class TypeTable(Generic[V]):
+    """Something of each of some types, which come and go; the table keeps none of them alive.
+
+    Parameters
+    ----------
+    most : int
+        How many types are kept.  When one more comes, all are forgotten.
+
+    Examples
+    --------
+    >>> table = TypeTable(2)
+    >>> table[int] = "a number"
+    >>> table.get(int), table.get(bool), len(table)
+    ('a number', None, 1)
+    """
+
+    __slots__ = ("_found", "_most")
+
+    def __init__(self, most: int) -> None:
+        self._found: Final[dict[int, tuple[ref[type], V]]] = {}
+        self._most = most
+
+    def get(self, cls: type) -> V | None:
+        """Return what is known of a type, or None."""
+        found = self._found.get(id(cls))
+        return found[1] if found is not None and found[0]() is cls else None
+
+    def __setitem__(self, cls: type, value: V) -> None:
+        found, key = self._found, id(cls)
+        if len(found) >= self._most:
+            found.clear()
+
+        def forget(gone: Any) -> None:
+            """Drop the entry of a type that is gone, unless another has its place by now."""
+            entry = found.get(key)
+            if entry is not None and entry[0] is gone:
+                found.pop(key, None)
+
+        found[key] = (ref(cls, forget), value)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def pop(self, cls: type) -> None:
+        """Forget a type."""
+        self._found.pop(id(cls), None)
