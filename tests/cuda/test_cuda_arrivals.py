@@ -238,3 +238,26 @@ def test_a_copy_names_the_stream_object_that_it_was_made_on(cuda):
 
     assert copied.__cuda_array_interface__["stream"] == handle
     assert gone() is not None
+
+
+@pytest.mark.parametrize("error", [BufferError, RuntimeError, NotImplementedError, ValueError])
+def test_a_producer_that_cannot_move_its_memory_has_it_moved(error):
+    """NumPy and libraries for the host refuse ``dl_device`` in words of their own."""
+
+    class OnTheHost:
+        def __init__(self):
+            self.array = ix.from_buffer(bytearray(b"abc"))
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+            if dl_device is not None:
+                raise error("unsupported device requested")
+            return self.array.__dlpack__(max_version=max_version)
+
+    for make in (OnTheHost, lambda: OnTheHost().array, lambda: bytearray(b"abc")):
+        found = ix.asarray(make(), device="cuda:0")
+
+        assert str(found.device) == "cuda:0"
+        assert found.to_device("cpu").tolist() == list(b"abc")

@@ -47,8 +47,8 @@ class Polyglot:
         self.log.append("__array_interface__")
         return BLOCK.__array_interface__
 
-    def _array(self):
-        self.log.append("__array__")
+    def _array(self, *, copy=None):
+        self.log.append("__array__" if copy is False else f"__array__, copy={copy}")
         return BLOCK
 
 
@@ -171,7 +171,7 @@ def test_what_array_gives_is_kept_alive():
     made = []
 
     class Lazy:
-        def __array__(self):
+        def __array__(self, dtype=None, copy=None):
             block = np.arange(3.0)
             made.append(weakref.ref(block))
             return block
@@ -260,8 +260,14 @@ def test_a_producer_that_does_not_copy_is_copied():
 
 
 def test_copy_false_asks_nobody_who_may_copy():
-    """``__array__`` alone makes no promise."""
-    assert refusal(ix.CopyNeededError, Polyglot(*ARRAY), copy=False) == "DLP-COPY-1"
+    """``__array__`` alone, without a word for copies, makes no promise."""
+
+    class Silent:
+        def __array__(self, dtype=None):
+            raise AssertionError
+
+    assert refusal(ix.CopyNeededError, Silent(), copy=False) == "DLP-COPY-1"
+    assert refusal(ix.CopyNeededError, Silent()) == "AI-ARRAY-1"
 
 
 def test_copy_false_refuses_a_copy_that_was_made():
@@ -399,11 +405,13 @@ def test_a_list_from_array_is_refused():
     """What ``__array__`` gives is held to the rules."""
 
     class Listing:
-        def __array__(self):
+        def __array__(self, dtype=None, copy=None):
             return [1, 2]
 
-    with pytest.raises(ix.NoProtocolError, match="AI-1"):
+    with pytest.raises(ix.ExchangeError, match=r"returned \[1, 2\]") as caught:
         ix.asarray(Listing())
+
+    assert caught.value.rule == "AI-ARRAY-2"
 
 
 @pytest.mark.parametrize("error", [RuntimeError, ValueError, KeyError, TypeError, MemoryError])

@@ -189,12 +189,16 @@ def test_pyarrow_memory_is_read_only(need):
 
 
 def test_pyarrow_with_nulls_is_refused(need):
-    """What a bitmap hides is not shown; pyarrow's own error arrives."""
+    """What a bitmap hides is not shown: how much, by which rule, and what to do is told."""
     need("pyarrow")
     pa = pytest.importorskip("pyarrow")
 
-    with pytest.raises(pa.lib.ArrowTypeError, match="no nulls"):
+    told = r"1 of the elements are null.*use asarray"
+    with pytest.raises(ix.ExchangeError, match=told) as caught:
         ix.from_dlpack(pa.array([1.0, None]))
+
+    assert caught.value.rule == "AI-MASK-1"
+    assert isinstance(caught.value.__cause__, pa.lib.ArrowTypeError)
 
 
 @pytest.mark.parametrize("name", ["tvm_ffi", "array_api_strict"])

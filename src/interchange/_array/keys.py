@@ -9,7 +9,7 @@ import operator
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._protocols.deviations import is_masked
+from interchange._protocols.losses import is_masked
 from interchange._terms.errors import ExchangeError, MixedDevicesError, OutOfBoundsError, show
 from interchange._terms.layout import slice_indices
 

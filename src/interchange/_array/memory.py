@@ -230,12 +230,12 @@ def _copy_to(array: T, target: Device, stream: Any, call: str, *, copy: bool | N
 
     there = array._spec.device
     what = f"moving from {there} to {target}"
+    if copy is False:
+        raise CopyNeededError(call, what, "DLP-COPY-1")
     move = transfers.find_move(there, target)
     if move is None:
         stream_handle(stream, call)
         way_out = "move the array with the library that owns the device, then import it"
         raise UnsupportedDeviceError(call, what, "DLP-DEV-6", way_out)
-    if copy is False:
-        raise CopyNeededError(call, what, "DLP-COPY-1")
     moved: T = move(array, target, call, stream)
     return moved

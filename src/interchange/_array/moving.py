@@ -12,7 +12,6 @@ from interchange._backends.choosing import backend_of
 from interchange._terms.devices import CPU, Device
 from interchange._terms.errors import (
     BackendUnavailableError,
-    CopyNeededError,
     DriverUnavailableError,
     UnsupportedDeviceError,
 )
@@ -43,7 +42,7 @@ def move(array: Array, device: Any, stream: Any, call: str, *, copy: bool | None
     except (UnsupportedDeviceError, DriverUnavailableError):
         if stream is not None:
             raise  # which is a driver's word
-        found = _by_libraries(array, target, call, copy=copy)
+        found = _by_libraries(array, target, call)
         if found is None:
             raise
         return found
@@ -74,7 +73,7 @@ def copy(array: Array, order: str, call: str, stream: Any) -> Array:
         return wrap(backend.copy(native), backend, cls)
 
 
-def _by_libraries(array: Array, target: Device, call: str, *, copy: bool | None) -> Array | None:
+def _by_libraries(array: Array, target: Device, call: str) -> Array | None:
     """Return a copy that libraries make, or None where there are none for these devices."""
     there = array.device
     if target.is_host_accessible and (target is not CPU or there.is_host_accessible):
@@ -84,8 +83,6 @@ def _by_libraries(array: Array, target: Device, call: str, *, copy: bool | None)
         sink = backend_of(target, call)
     except BackendUnavailableError:
         return None
-    if copy is False:
-        raise CopyNeededError(call, f"moving from {there} to {target}", "DLP-COPY-1")
     source, native = computing_with(array)
     elements = source.to_host(native)
     if target is CPU:

@@ -45,6 +45,7 @@ from ._reading import (
     kinds,
     read_legacy,
     read_versioned,
+    refuse_handles,
     unpack_legacy,
     unpack_versioned,
 )
@@ -513,6 +514,7 @@ def straight_import(
                 if type(x) is not PyCapsule:
                     return negotiate(x)
                 found = take(x, None, cls, call)
+                refuse_handles(found._spec, call)
                 if found._spec.device is not CPU:
                     note_ready(found, None, None, call)
                 return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import Any, Final
 
-from interchange._terms.devices import Device
+from interchange._terms.devices import CPU, Device
 from interchange._terms.dtypes import DType
 from interchange._terms.errors import (
     ExchangeError,
@@ -25,6 +25,7 @@ from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_IS_COPIED,
     DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
     DLPACK_FLAG_BITMASK_READ_ONLY,
+    DLDataTypeCode,
 )
 from interchange.abi.memory import memory, words
 
@@ -64,6 +65,7 @@ def _learn_kind(raw: bytes, padded: int, call: str) -> Kind:
     device_type, device_id, ndim, code, bits, lanes = _unpack_kind(raw)
     try:
         device = Device(device_type, device_id)
+        device = CPU if device.type is CPU.type else device  # of which dlpack.h knows one
         dtype = DType(code, bits, lanes, padded=padded != 0)
     except (UnsupportedDeviceError, UnsupportedDTypeError) as error:
         raise error._said_by(call) from None
@@ -170,6 +172,12 @@ def find(
         what = f"data {data:#x} + byte_offset {offset} with shape {spec.shape}"
         raise ExchangeError(call, f"{what} and strides {spec.strides}", "DLP-STRIDES-2")
     return data + offset, spec
+
+
+def refuse_handles(spec: Spec, call: str) -> None:
+    """Refuse opaque handles that nobody asked for: what they refer to is kept alive by nobody."""
+    if spec.dtype.code is DLDataTypeCode.kDLOpaqueHandle:
+        raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "DLP-DTYPE-7")
 
 
 def foreign_major(address: int, call: str) -> VersionError:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, overload
 
 from interchange._array import Array
-from interchange._protocols import cuda_array_interface as cai
+from interchange._protocols import cuda_array_interface as cai, dlpack
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_consumer
 from interchange._streams.rules import NO_SYNC, may_be_stream
@@ -27,7 +27,7 @@ from interchange._terms.errors import (
 )
 from interchange.abi import PyCapsule
 
-from .imports import asarray, from_dlpack, on_stream
+from .imports import bring, from_dlpack, on_stream
 
 if TYPE_CHECKING:
     from interchange._terms.typing import SupportsCUDAArrayInterface
@@ -317,11 +317,11 @@ def to_cai(x: Any, /, *, stream: Any = None, version: int = 3) -> CudaArrayView:
     handle = stream_handle(stream, _TO)
     if isinstance(x, CudaArrayView):
         x = x.array
-    if type(x) is PyCapsule or (not isinstance(x, Array) and hasattr(x, "__dlpack__")):
+    if type(x) is PyCapsule or (not isinstance(x, Array) and dlpack.speaks(x)):
         array = _from_producer(x, stream)
         cai.check_describable(array, _TO)
     else:
-        array = asarray(x)
+        array = bring(x, call=_TO)
         cai.check_describable(array, _TO)
         array = on_stream(array, handle, stream, _TO)
     return CudaArrayView(array, version)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from interchange._array import memory
 from interchange._core._numpy import require_numpy_dtype
 from interchange._protocols import dlpack
+from interchange._protocols.array_method import without_copies
 from interchange._streams.driver import driver_of
 from interchange._streams.handles import stream_handle
 from interchange._streams.rules import NO_SYNC, check_stream, streams_of
@@ -32,7 +33,7 @@ from interchange.abi import PyCapsule
 from interchange.abi.dlpack import DLDeviceType
 
 from .cuda_array_interface import to_cai
-from .imports import asarray, import_ordered
+from .imports import asarray, bring, import_ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +73,7 @@ def to_capsule(x: Any, /, *, stream: Any = None, max_version: tuple[int, int] | 
     >>> ix.from_dlpack(ix.to_capsule(bytearray(4))).shape
     (4,)
     """
-    return asarray(x).__dlpack__(stream=stream, max_version=max_version)
+    return bring(x, call="to_capsule()").__dlpack__(stream=stream, max_version=max_version)
 
 
 class Target(NamedTuple):
@@ -380,10 +381,10 @@ def _import(
 
     `stream` is one of the device that memory is on, or will be copied to where it `uploads`.
     """
-    only_shared = False if copy is False else None
+    only_shared = without_copies(x, copy)
     try:
         if stream is None:
-            array = asarray(x, copy=only_shared)
+            array = bring(x, copy=only_shared, call=_CALL)
         else:
             array = import_ordered(x, stream, _CALL)
             if not (uploads and streams_of(array.device) is None):
@@ -424,7 +425,7 @@ def _place(
         return memory.copy_array(array, type(array), "C", _CALL, stream)
     if there.is_host_accessible or type(x) is PyCapsule:
         return memory.copy_array(array, type(array), "C", _CALL)
-    return asarray(x, copy=True)  # nobody here can: its producer may
+    return bring(x, copy=True, call=_CALL)  # nobody here can: its producer may
 
 
 def _current_device() -> Device:

@@ -11,26 +11,24 @@ from interchange import _core
 from interchange._array import Array, moving
 from interchange._array.memory import check_ints
 from interchange._protocols import cuda_array_interface, dlpack, host
+from interchange._protocols.array_method import import_array_method
 from interchange._protocols.habits import straight
+from interchange._protocols.losses import is_column
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import home_of, make_ready, note_ready
 from interchange._streams.rules import (
     NO_SYNC,
-    PER_THREAD_DEFAULT_STREAM,
     STREAM_RULES,
     check_stream,
-    may_be_stream,
     streams_of,
 )
 from interchange._streams.work import Work
-from interchange._terms.devices import NAMES, Device, is_index
+from interchange._terms.devices import Device, is_index
 from interchange._terms.dtypes import DType
 from interchange._terms.errors import (
     ArgumentError,
-    CopyNeededError,
     ExchangeError,
     NoProtocolError,
-    StreamError,
     UnsupportedDTypeError,
     show,
 )
@@ -103,50 +101,54 @@ def from_dlpack(
     """
     dlpack.check_copy(copy, _DLPACK)
     target = None if device is None else Device.of(device, _DLPACK)
-    handle = stream_handle(stream, _DLPACK)
-    described = _described(x)
+    array = _negotiate(x, target, copy, stream, assume_writable=assume_writable, call=_DLPACK)
+    if type(x) is not Array:
+        dlpack.refuse_handles(array, _DLPACK)
+    return array
+
+
+def _negotiate(
+    x: Any,
+    target: Device | None,
+    copy: bool | None,
+    stream: Any,
+    *,
+    assume_writable: bool = False,
+    call: str,
+) -> Array:
+    """Return an Array of a producer or a capsule; errors are in the name of `call`."""
+    handle = stream_handle(stream, call)
+    described = _described(x, call)
     if described is not None:
         x = described
     if type(x) is Array:
         array = x.__copy__()
     elif type(x) is PyCapsule:
-        if handle is not None:
-            _check_stream_of_capsule(x, handle)
-        array = _core.take(x, None, Array, _DLPACK)
-        note_ready(array, handle, stream, _DLPACK)
+        dlpack.check_capsule(x, target, copy, handle, call)
+        array = _core.take(x, None, Array, call)
+        note_ready(array, handle, stream, call)
     else:
-        array = dlpack.import_(
-            x, Array, device=target, copy=copy, stream=handle, keep=stream, call=_DLPACK
-        )
-    needs_copy = dlpack.settle(array, copy=copy, assume_writable=assume_writable, call=_DLPACK)
+        try:
+            array = dlpack.import_(
+                x, Array, device=target, copy=copy, stream=handle, keep=stream, call=call
+            )
+        except Exception as error:
+            dlpack.explain_refusal(x, error, call)
+            raise
+    needs_copy = dlpack.settle(array, copy=copy, assume_writable=assume_writable, call=call)
     moves = needs_copy or target not in {None, array.device}
     if type(x) is Array and stream is not None and not moves:  # who moves memory orders it
-        make_ready(array, handle, stream, _DLPACK)
-    return _place(array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=_DLPACK)
+        make_ready(array, handle, stream, call)
+    return _place(array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call)
 
 
-def _described(x: Any) -> Array | None:
+def _described(x: Any, call: str) -> Array | None:
     """Return the Array that speaks for a `Producer`: a capsule of it would hide who owns whom."""
     from .producer import Producer
 
     if isinstance(x, Producer) and type(x).__dlpack__ is Producer.__dlpack__:
-        return check_described(x.__interchange__(), x, _DLPACK)
+        return check_described(x.__interchange__(), x, call)
     return None
-
-
-def _check_stream_of_capsule(capsule: Any, handle: int) -> None:
-    """Refuse a stream that is none on the device of a capsule, before the capsule is consumed.
-
-    Handles are the same everywhere; 0, 1 and 2 are what devices differ about.
-    """
-    if not may_be_stream(handle):
-        what = f"stream={show(handle)} is not a stream on any device"
-        raise StreamError(_DLPACK, what, "DLP-STREAM-2")
-    if not 0 <= handle <= PER_THREAD_DEFAULT_STREAM:
-        return
-    where = _core.device_in(capsule)
-    if where in NAMES and where in STREAM_RULES:
-        check_stream(handle, Device(where), _DLPACK)
 
 
 def _place(
@@ -261,7 +263,7 @@ def asarray(
     3. ``__cuda_array_interface__``, where DLPack refused or is not spoken;
     4. ``__array_interface__``, likewise;
     5. the buffer protocol, likewise;
-    6. ``__array__``, which may copy: it is left out when `copy` is False.
+    6. ``__array__``, which may copy and make NaN of nulls: only to share, unless `copy` is True.
 
     Parameters
     ----------
@@ -286,7 +288,10 @@ def asarray(
     NoProtocolError
         `x` speaks none of these (IX-PROTOCOL-1).
     UnsupportedDTypeError
-        The elements are not of `dtype` (IX-CAST-1).
+        The elements are not of `dtype` (IX-CAST-1), or are opaque handles, which are taken only
+        where `dtype` says so (DLP-DTYPE-7).
+    CopyNeededError
+        ``__array__`` alone is spoken, and would copy (AI-ARRAY-1).
     ExchangeError
         As `from_dlpack`.
 
@@ -295,71 +300,99 @@ def asarray(
     >>> asarray(b"abc").tolist()
     [97, 98, 99]
     """
-    dlpack.check_copy(copy, _ASARRAY)
-    target = None if device is None else Device.of(device, _ASARRAY)
-    wanted = None if dtype is None else DType.of(dtype, _ASARRAY)
-    array, copied = _first_that_works(x, target, copy)
+    return bring(x, dtype, device, copy, assume_writable=assume_writable, call=_ASARRAY)
+
+
+def bring(
+    x: Any,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    *,
+    assume_writable: bool = False,
+    call: str,
+) -> Array:
+    """Return what `asarray` does, with errors in the name of `call`."""
+    dlpack.check_copy(copy, call)
+    target = None if device is None else Device.of(device, call)
+    wanted = None if dtype is None else DType.of(dtype, call)
+    array, copied = _first_that_works(x, target, copy, call)
     if assume_writable:
         array = array.__copy__()
-        dlpack.settle(array, copy=None, assume_writable=True, call=_ASARRAY)
+        dlpack.settle(array, copy=None, assume_writable=True, call=call)
     if wanted is not None and array.dtype is not wanted:
         what = f"{type(x).__name__} has elements of {array.dtype}, wanted {wanted}"
-        raise UnsupportedDTypeError(_ASARRAY, what, "IX-CAST-1")
+        raise UnsupportedDTypeError(call, what, "IX-CAST-1")
+    if wanted is None and type(x) is not Array:
+        dlpack.refuse_handles(array, call)
     needs_copy = copy is True and not copied
-    return _place(array, target, copy=copy, needs_copy=needs_copy, call=_ASARRAY)
+    return _place(array, target, copy=copy, needs_copy=needs_copy, call=call)
 
 
 def import_ordered(x: Any, stream: Any, call: str) -> Array:
     """Import whatever `x` speaks, ready on `stream` where its device has streams."""
     handle = stream_handle(stream, call)
-    array, _ = _first_that_works(x, None, None, stream)
+    array, _ = _first_that_works(x, None, None, call, stream)
+    if type(x) is not Array:
+        dlpack.refuse_handles(array, call)
     return on_stream(array, handle, stream, call)
 
 
 def _first_that_works(
-    x: Any, target: Device | None, copy: bool | None, stream: Any = None
+    x: Any, target: Device | None, copy: bool | None, call: str, stream: Any = None
 ) -> tuple[Array, bool]:
     """Return an Array of `x` by the first protocol that it speaks, and whether it is a copy."""
+    if type(x) is straight.kind and target is None and copy is None and stream is None:
+        try:
+            return from_dlpack(x), False
+        except BufferError:  # of its element type
+            return host.import_array_interface(x, Array, call), False
     if isinstance(x, Array):
         return x, False  # who names a stream orders it
+    if isinstance(x, type):  # which has the methods of its instances
+        return import_array_method(x, Array, copy, call), False
     describe = getattr(type(x), "__interchange__", None)
     if describe is not None:
-        return check_described(describe(x), x, _ASARRAY), False
-    raw = _record_of_the_host(x)
+        return check_described(describe(x), x, call), False
+    raw = _record_of_the_host(x, call)
     if raw is not None:
-        return import_cai(raw, x, _ASARRAY), False
-    if type(x) is PyCapsule or hasattr(x, "__dlpack__"):
+        return import_cai(raw, x, call), False
+    if type(x) is PyCapsule or dlpack.speaks(x):
         try:
-            return from_dlpack(x, device=target, copy=copy, stream=stream), copy is True
+            return _negotiate(x, target, copy, stream, call=call), copy is True
         except BufferError:
-            found = _by_other_protocols(x)
-            if found is None:
+            found = _by_other_protocols(x, call)
+            if found is None and not (copy and is_column(x)):
                 raise
-            return found, False
-    found = _by_other_protocols(x)
-    return _through_numpy(x, copy) if found is None else (found, False)
+    else:
+        found = _by_other_protocols(x, call)
+    return import_array_method(x, Array, copy, call) if found is None else found, False
 
 
-def _record_of_the_host(x: Any) -> Any:
+def _record_of_the_host(x: Any, call: str) -> Any:
     """Return the CUDA record of an array that DLPack says is on the host: it says where work is.
 
     So are managed and page-locked arrays of numba-cuda, which are ndarrays.
     """
-    raw = getattr(x, cuda_array_interface.ATTRIBUTE, None)
-    if raw is None or not hasattr(x, "__dlpack_device__"):
+    try:
+        raw = getattr(x, cuda_array_interface.ATTRIBUTE, None)
+    except Exception as error:
+        dlpack.explain_refusal(x, error, call)
+        raise
+    if raw is None or getattr(x, "__dlpack_device__", None) is None:
         return None
     return raw if x.__dlpack_device__() == (DLDeviceType.kDLCPU, 0) else None
 
 
-def _by_other_protocols(x: Any) -> Array | None:
+def _by_other_protocols(x: Any, call: str) -> Array | None:
     """Return an Array of `x` by an array interface or the buffer protocol, or None for none."""
     raw = getattr(x, cuda_array_interface.ATTRIBUTE, None)
     if raw is not None:
-        return import_cai(raw, x, _ASARRAY)
-    if hasattr(x, "__array_interface__"):
-        return from_array_interface(x)
+        return import_cai(raw, x, call)
+    if getattr(x, "__array_interface__", None) is not None:
+        return host.import_array_interface(x, Array, call)
     try:
-        return from_buffer(x)
+        return host.import_buffer(x, Array, call)
     except NoProtocolError:
         return None
 
@@ -376,19 +409,6 @@ def import_cai(raw: Any, x: Any, call: str) -> Array:
         unsynced="legacy",
         call=call,
     )
-
-
-def _through_numpy(x: Any, copy: bool | None) -> tuple[Array, bool]:
-    """Return an Array of what ``__array__`` gives, the last resort."""
-    if not hasattr(x, "__array__"):
-        what = f"{show(x)} of type {type(x).__name__}"
-        raise NoProtocolError(_ASARRAY, what, "IX-PROTOCOL-1")
-    if copy is False:
-        what = f"{type(x).__name__} speaks __array__ alone, which may copy"
-        raise CopyNeededError(_ASARRAY, what, "DLP-COPY-1")
-    array = from_array_interface(x.__array__())
-    array._owner = x
-    return array, False
 
 
 def check_described(array: object, x: object, call: str) -> Array:

@@ -25,7 +25,7 @@ from interchange.abi.dlpack import DLPACK_VERSION
 from .cuda_array_interface import to_cai
 from .exports import TARGETS
 from .handing import hand_over
-from .imports import asarray
+from .imports import bring
 from .namespaces import array_namespace
 from .upgrading import has_buffer
 
@@ -203,7 +203,7 @@ def like(result: Any, x: Any, /, *, copy: bool | None = None) -> Any:
     if copy is not True and type(result) is type(x) and type(x) not in _REMADE:
         return result
     try:
-        array = asarray(result, copy=copy)
+        array = bring(result, copy=copy, call=_CALL)
         return kind.give(array, x, copy is not False)
     except InterchangeError as error:
         if error.call == _CALL:

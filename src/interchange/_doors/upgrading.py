@@ -13,14 +13,18 @@ from typing import Any, Final
 
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface, dlpack
+from interchange._protocols.array_method import is_last_resort, without_copies
+from interchange._protocols.losses import is_masked, lost_by, nulls_in
 from interchange._terms.by_type import TypeSet
 from interchange._terms.devices import CPU, Device
 from interchange._terms.errors import (
     ArgumentError,
     CopyNeededError,
+    ExchangeError,
     InterchangeError,
     NoProtocolError,
     UnsupportedDeviceError,
+    error_for,
     show,
 )
 from interchange.abi import PyCapsule
@@ -67,6 +71,7 @@ class UpgradedNamespace(ModuleType):
         self._library = library_of_namespace(xp)
         self._classes = array_classes(self._library, xp)
         self._plain = (*self._classes, int, float, complex, list, tuple)
+        self._keeps_masks = self._library.name == "dask"
         self._import = getattr(xp, "from_dlpack", None)
         self._own = xp.asarray
         for name in _BETTER:  # one object for each name, found at once
@@ -117,11 +122,15 @@ class UpgradedNamespace(ModuleType):
         """
         if isinstance(x, self._classes):
             if device is None and copy is None and self._import is not None:
+                if type(x) is not self._classes[0]:
+                    self._check_mask(x, "from_dlpack()")
                 return self._import(x)
             dlpack.check_copy(copy, "from_dlpack()")
+            self._check_mask(x, "from_dlpack()")
             return self._place(x, device, copy, "from_dlpack()")
         dlpack.check_copy(copy, "from_dlpack()")
-        if type(x) is not PyCapsule and not any(hasattr(x, word) for word in _WORDS[:3]):
+        speaks = type(x) is PyCapsule or dlpack.speaks(x) or has_record(x)
+        if not speaks:
             what = f"{show(x)} of type {type(x).__name__}"
             raise NoProtocolError("from_dlpack()", what, "DLP-NEG-1", "use asarray()")
         return self._bring(x, device, copy, "from_dlpack()")
@@ -150,14 +159,18 @@ class UpgradedNamespace(ModuleType):
         ExchangeError
             As `interchange.asarray` and `interchange.convert`.
         """
+        if type(obj) is not self._classes[0]:
+            self._check_mask(obj, "asarray()")
         if dtype is None and device is None and copy is None and isinstance(obj, self._plain):
             return self._own(obj)
         if not self._is_foreign(obj, copy=copy):
+            self._check_nulls(obj, copy)
             return self._own_asarray(obj, dtype, device, copy)
         dlpack.check_copy(copy, "asarray()")
         if dtype is None:
             return self._bring(obj, device, copy, "asarray()", freely=True)
-        found = self._bring(obj, device, copy and None, "asarray()", freely=True, dtype=dtype)
+        asked = without_copies(obj, copy)
+        found = self._bring(obj, device, asked, "asarray()", freely=True, dtype=dtype)
         if copy is False and found.dtype != dtype:
             what = f"elements of {found.dtype} as {show(dtype)}"
             raise CopyNeededError("asarray()", what, "DLP-COPY-1")
@@ -209,6 +222,21 @@ class UpgradedNamespace(ModuleType):
 
     # ------------------------------------------------------------ what they stand on
 
+    def _check_mask(self, x: Any, call: str) -> None:
+        """Refuse a masked array, of which the library would keep the data alone."""
+        if not self._keeps_masks and is_masked(x):
+            way_out = "fill it first, with x.filled()"
+            raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", way_out)
+
+    def _check_nulls(self, x: Any, copy: bool | None) -> None:
+        """Refuse what the library's own function would lose of somebody else's column or array."""
+        if type(x) in _BUILT_IN or isinstance(x, self._classes):
+            return
+        lost = None if self._keeps_masks else lost_by(x)
+        lost = lost or (None if copy else nulls_in(x))
+        if lost is not None:
+            raise error_for("asarray()", *lost)
+
     def _bring(
         self,
         x: Any,
@@ -236,10 +264,14 @@ class UpgradedNamespace(ModuleType):
         """
         library = self._library
         where, own = (None, None) if device is None else library.find_device(device, call)
+        asked = copy
+        if freely and copy is None and is_last_resort(x):  # a copy may be made, and no loss
+            self._check_nulls(x, copy)
+            asked = True
         if library.memory == "host" or device is None:
-            array = imports.asarray(x, device=where, copy=copy)
+            array = imports.asarray(x, device=where, copy=asked)
         else:  # the library moves its own arrays best
-            array = imports.asarray(x, copy=copy and None)
+            array = imports.asarray(x, copy=without_copies(x, asked))
             array = array.copy() if copy and where is array.device else array
         check_place(array, library, call)
         if library.memory == "device" and array.device is CPU:
@@ -350,6 +382,13 @@ def is_on_cpu(x: Any) -> bool:
     if hasattr(x, "__dlpack_device__"):
         return bool(x.__dlpack_device__() == (CPU.type, CPU.id))
     return getattr(x, cuda_array_interface.ATTRIBUTE, None) is None
+
+
+def has_record(x: Any) -> bool:
+    """Whether an object, and not a class of them, describes memory of its own to us or by CAI."""
+    return not isinstance(x, type) and any(
+        getattr(x, word, None) is not None for word in _WORDS[1:3]
+    )
 
 
 def has_buffer(x: Any) -> bool:

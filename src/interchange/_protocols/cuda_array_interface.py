@@ -156,7 +156,7 @@ def names_stream(raw: dict[str, Any]) -> bool:
 def read_record(raw: Any, hint: Any, call: str) -> InterfaceRecord:
     """Read a record, and refuse what is malformed."""
     try:
-        return parse_with_hint(raw, hint)
+        return parse_with_hint(raw, hint, call)
     except BrokenRule as broken:
         refuse_record(call, broken)
 

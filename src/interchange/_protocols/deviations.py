@@ -80,6 +80,13 @@ DEVIATIONS: Final = (
     Deviation(
         "torch",
         "2.13.0",
+        "asarray() asks for a buffer before __dlpack__, and reads any buffer as float32",
+        "BUF-FORMAT-1",
+        "none can, from CPython 3.12 on: use torch.from_dlpack(), torch.as_tensor() or convert()",
+    ),
+    Deviation(
+        "torch",
+        "2.13.0",
         "pinned tensors advertise device type 3 and ship a capsule that says 1",
         "DLP-DEV-3",
         "the capsule is believed, and no stream is sent",
@@ -114,6 +121,34 @@ DEVIATIONS: Final = (
         "masked arrays hand out their data and forget their mask",
         "AI-MASK-1",
         "masked arrays are refused; fill them first",
+    ),
+    Deviation(
+        "marray",
+        "0.0.12",
+        "__dlpack__() hands out the data and forgets the mask",
+        "AI-MASK-1",
+        "arrays with masked elements are refused; exchange x.data and x.mask as two arrays",
+    ),
+    Deviation(
+        "dask",
+        "2026.8.0",
+        "__array__() computes at each call, whatever copy= says, and forgets masks of chunks",
+        "AI-ARRAY-1",
+        "asarray() computes where copy=True says so, and refuses arrays with masked chunks",
+    ),
+    Deviation(
+        "pandas",
+        "2.3; 3 refuses",
+        "__array__(copy=False) warns and copies, with NaN in the place of nulls",
+        "AI-ARRAY-1",
+        "asarray() asks twice, and refuses where the second answer lies elsewhere",
+    ),
+    Deviation(
+        "pyarrow",
+        "26.0.1",
+        "__dlpack__() of an array with nulls, or of bool, raises TypeError, not BufferError",
+        "DLP-NEG-2",
+        "the reason is told with its rule; asarray(copy=True) goes by __array__",
     ),
     Deviation(
         "jax",
@@ -388,35 +423,6 @@ EXCHANGE_GUARDS: Final[dict[str, Callable[[Any], bool]]] = {
     "tvm_ffi": _host_only,
 }
 """Library -> whether an object may be asked through the C exchange table of its type."""
-
-
-def torch_lost_meaning(x: Any) -> tuple[str, str, str] | None:
-    """Return what ``__dlpack__`` of a torch tensor would not say, or None."""
-    is_neg = getattr(x, "is_neg", None)
-    if is_neg is None or not is_neg():
-        return None
-    return "the tensor has its negative bit set", "DLP-DTYPE-6", "call x.resolve_neg() first"
-
-
-def is_masked(x: Any) -> bool:
-    """Whether `x` is an array of numpy.ma with a masked element."""
-    if not any(str(base.__module__).startswith("numpy.ma") for base in type(x).__mro__):
-        return False
-    return bool(getattr(x.mask, "any", bool)())
-
-
-def numpy_lost_meaning(x: Any) -> tuple[str, str, str] | None:
-    """Return what ``__dlpack__`` of a masked array would not say, or None."""
-    if not is_masked(x):
-        return None
-    return "the array has masked elements", "AI-MASK-1", "fill it first, with x.filled()"
-
-
-EXPORT_GUARDS: Final[dict[str, Callable[[Any], tuple[str, str, str] | None]]] = {
-    "numpy": numpy_lost_meaning,
-    "torch": torch_lost_meaning,
-}
-"""Library -> what the export of an object would lose, by which rule, and a way out."""
 
 
 def numba_tells_strides(raw: Any, x: Any) -> Any:

@@ -12,17 +12,26 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
+from interchange._core import _reading
 from interchange._streams.driver import driver_of
 from interchange._streams.ordering import note_consumer, note_ready, order_before
-from interchange._streams.rules import NO_SYNC, STREAM_RULES, check_stream
-from interchange._terms.devices import CPU, HOST_ACCESSIBLE, Device, is_pair
+from interchange._streams.rules import (
+    NO_SYNC,
+    PER_THREAD_DEFAULT_STREAM,
+    STREAM_RULES,
+    check_stream,
+    may_be_stream,
+)
+from interchange._terms.devices import CPU, HOST_ACCESSIBLE, NAMES, Device, is_pair
 from interchange._terms.errors import (
+    NO_ROOM,
     ArgumentError,
     CopyNeededError,
     ExchangeError,
     InterchangeError,
     NoProtocolError,
     ReadOnlyError,
+    StreamError,
     UnsupportedDeviceError,
     error_for,
     show,
@@ -36,6 +45,7 @@ from interchange.abi.dlpack import (
 
 from .deviations import EXCHANGE_GUARDS, WRITABLE
 from .habits import habit_of
+from .losses import why_refused
 
 if TYPE_CHECKING:
     from interchange._core import Tensor
@@ -71,7 +81,8 @@ def device_of(x: Any, call: str) -> Device:
     if not is_pair(answer):
         what = f"__dlpack_device__() of {type(x).__name__} returned {show(answer)}"
         raise ExchangeError(call, what, "DLP-DEV-2")
-    return Device.of(answer, call)
+    found = Device.of(answer, call)
+    return CPU if found.type is CPU.type else found
 
 
 def import_(
@@ -122,7 +133,7 @@ def import_(
             return found
     source = device_of(x, call)
     wanted = _keywords(source, device, stream, copy, habit, call)
-    capsule, sent = _ask(x, habit, wanted, source)
+    capsule, sent = _ask(x, habit, wanted, source, call)
     alone = habit.native_release and sys.getrefcount(capsule) == _core.ALONE
     tensor = (_core.take_fresh if alone else _core.take)(capsule, x, cls, call)
     elsewhere = _tell_device(tensor._spec.device, source, device)
@@ -136,6 +147,25 @@ def import_(
     if tensor._spec.device.type in STREAM_RULES:
         _order_arrival(tensor, sent, stream, keep, call)
     return tensor
+
+
+def explain_refusal(x: Any, error: Exception, call: str) -> None:
+    """Raise why a producer refused, where that is known and its own error is of another kind."""
+    if isinstance(error, (InterchangeError, *NO_ROOM)):
+        return
+    why = why_refused(x)
+    if why is not None:
+        what, rule, way_out = why
+        if call == "from_dlpack()":  # which asks for no __array__
+            way_out = way_out.replace("pass copy=True", "use asarray(x, copy=True)")
+        raise error_for(call, what, rule, way_out) from error
+
+
+def speaks(x: Any) -> bool:
+    """Whether `x` can be asked where it is and for a capsule; a class speaks for its instances."""
+    if isinstance(x, type) or getattr(x, "__dlpack__", None) is None:
+        return False
+    return getattr(x, "__dlpack_device__", None) is not None
 
 
 def _order_arrival(
@@ -169,34 +199,68 @@ def _keywords(
         wanted["stream"] = check_stream(stream, source, call)
     if moves and device is not None:
         wanted["dl_device"] = device.__dlpack_device__()
+    elif device is not None and copy is False:
+        check_shares(source, device, call)
     if copy is not None:
         wanted["copy"] = copy
     return wanted
 
 
 def _ask(
-    x: Any, habit: Habit, wanted: dict[str, Any], source: Device
+    x: Any, habit: Habit, wanted: dict[str, Any], source: Device, call: str
 ) -> tuple[Any, dict[str, Any]]:
     """Return the capsule of a producer, and the keywords that it was sent.
 
-    One that neither copies nor moves is asked to share.
+    One that neither copies nor moves is asked to share, whatever error it refused with: the
+    standard asks for BufferError, and libraries differ.
 
     Some refuse while another device is current (``torch``): those are asked again on theirs.
     """
     try:
         return habit.ask(x.__dlpack__, wanted)
-    except BufferError:
-        moves = wanted.pop("dl_device", None) is not None
+    except NO_ROOM:
+        raise
+    except Exception as error:
+        target = wanted.pop("dl_device", None)
+        moves = target is not None
         copies = wanted.get("copy") is True and wanted.pop("copy")
         if moves and wanted.get("copy") is False:
-            raise
-        elsewhere = _on_its_device(source)
+            check_shares(source, Device(*target), call)
+        elsewhere = _on_its_device(source) if isinstance(error, BufferError) else None
         if not (moves or copies) and elsewhere is None:
             raise
         if source.type in STREAM_RULES:
             wanted.setdefault("stream", STREAM_RULES[source.type].default)
         with elsewhere or contextlib.nullcontext():
             return habit.ask(x.__dlpack__, wanted)
+
+
+def check_shares(source: Device, target: Device, call: str) -> None:
+    """Refuse to move between devices that share no memory, where ``copy=False`` was said."""
+    if source is not target and not (target is CPU and source.is_host_accessible):
+        raise CopyNeededError(call, f"moving from {source} to {target}", "DLP-COPY-1")
+
+
+def check_capsule(
+    capsule: Any, target: Device | None, copy: bool | None, handle: int | None, call: str
+) -> None:
+    """Refuse what cannot be met, before a capsule is consumed for it.
+
+    Handles of streams are the same everywhere; 0, 1 and 2 are what devices differ about.
+    """
+    if handle is not None and not may_be_stream(handle):
+        what = f"stream={show(handle)} is not a stream on any device"
+        raise StreamError(call, what, "DLP-STREAM-2")
+    is_special = handle is not None and 0 <= handle <= PER_THREAD_DEFAULT_STREAM
+    if not is_special and (copy is not False or target is None):
+        return
+    where = _core.device_in(capsule)
+    if where not in NAMES:
+        return
+    if is_special and where in STREAM_RULES:
+        check_stream(handle, Device(where), call)
+    if copy is False and target is not None and where != target.type:
+        check_shares(Device(where), target, call)
 
 
 def _on_its_device(device: Device) -> contextlib.AbstractContextManager[None] | None:
@@ -242,6 +306,11 @@ def _through_table(x: Any, habit: Habit, cls: type[T], call: str) -> T | None:
 
 
 # ---------------------------------------------------------------- what came
+
+
+def refuse_handles(tensor: Tensor, call: str) -> None:
+    """Refuse opaque handles that nobody asked for: their referents are not kept alive."""
+    _reading.refuse_handles(tensor._spec, call)
 
 
 def settle(tensor: Tensor, *, copy: bool | None, assume_writable: bool, call: str) -> bool:

@@ -16,7 +16,8 @@ from interchange._terms.signatures import signature_of
 from interchange.abi import exchange_table
 from interchange.abi.exchange import ATTRIBUTES
 
-from .deviations import EXCHANGE_GUARDS, EXPORT_GUARDS, IMMUTABLE, NATIVE_RELEASE, STRAIGHT
+from .deviations import EXCHANGE_GUARDS, IMMUTABLE, NATIVE_RELEASE, STRAIGHT
+from .losses import EXPORT_GUARDS
 
 if TYPE_CHECKING:
     from interchange.abi.exchange import ExchangeTable

@@ -38,8 +38,8 @@ from interchange.abi import (
 )
 from interchange.abi.capsules import anchor
 
-from .deviations import is_masked
 from .dlpack import READ_ONLY
+from .losses import is_masked
 from .records import dtype_of, is_plain, layout_of, parse_with_hint
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def import_array_interface(x: Any, cls: type[T], call: str) -> T:
     try:
         if isinstance(raw, dict) and not isinstance(raw.get("data"), tuple):
             raw, keep = _resolve_buffer(raw, x, call)
-        record = parse_with_hint(raw, getattr(x, "dtype", None))
+        record = parse_with_hint(raw, getattr(x, "dtype", None), call)
     except BrokenRule as broken:
         refuse_record(call, broken)
     if record.mask is not None or is_masked(x):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._terms.dtypes import DType, from_typestr
-from interchange._terms.errors import ExchangeError, UnsupportedDTypeError, show
+from interchange._terms.errors import ArgumentError, ExchangeError, UnsupportedDTypeError, show
 from interchange._terms.layout import Layout, strides_in_elements
 from interchange.abi import parse_record, parse_typestr
 from interchange.abi.rules import BrokenRule
@@ -30,14 +30,18 @@ def layout_of(
     return Layout(shape, strides)
 
 
-def parse_with_hint(raw: Any, hint: Any) -> InterfaceRecord:
+def parse_with_hint(raw: Any, hint: Any, call: str) -> InterfaceRecord:
     """Read a record; a type string outside the grammar stands for the hint: a dtype, or None."""
     try:
         return parse_record(raw)
     except BrokenRule as broken:
         if broken.rule != "CAI-TYPESTR-1" or hint is None:
             raise
-        return parse_record({**raw, "typestr": f"|V{DType.of(hint).itemsize}", "descr": None})
+        try:
+            itemsize = DType.of(hint, call).itemsize
+        except ArgumentError:
+            raise broken from None
+        return parse_record({**raw, "typestr": f"|V{itemsize}", "descr": None})
 
 
 def dtype_of(record: InterfaceRecord, hint: Any, call: str) -> DType:

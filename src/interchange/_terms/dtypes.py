@@ -401,8 +401,9 @@ def _from_numpy(name: str, text: str, call: str) -> DType:
         return DType(code, bits, padded=bits < 8)
     try:
         return from_typestr(parse_typestr(text), call)
-    except BrokenRule as broken:
-        refuse_record(call, broken)
+    except BrokenRule as broken:  # NumPy's variable-width text calls itself "StringDType()"
+        what = f"dtype={show(text)} is no plain number"
+        raise UnsupportedDTypeError(call, what, "DLP-DTYPE-3") from broken
 
 
 _PLAIN_KINDS: Final = frozenset("biufc")

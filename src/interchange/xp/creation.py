@@ -11,6 +11,7 @@ from interchange._array import Array
 from interchange._array.computing import SCALARS, array_of, as_scalar, operand
 from interchange._array.halves import wrap
 from interchange._doors import imports
+from interchange._protocols.array_method import without_copies
 from interchange._protocols.dlpack import check_copy
 from interchange._terms.errors import (
     ArgumentError,
@@ -66,8 +67,8 @@ def asarray(
         raise _no_numbers(_ASARRAY, obj)
     # Without a dtype it is moved and copied as asked; with one, casting may copy anyhow.
     if dtype is None:
-        return imports.asarray(obj, device=device, copy=copy)
-    found = imports.asarray(obj, copy=False if copy is False else None)
+        return imports.bring(obj, None, device, copy, call=_ASARRAY)
+    found = imports.bring(obj, copy=without_copies(obj, copy), call=_ASARRAY)
     if copy and found.dtype is dtype_of(dtype, _ASARRAY):
         found, copy = found.copy(), None
     return _again(found, dtype, device, copy)
@@ -82,7 +83,7 @@ def _again(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
             raise CopyNeededError(_ASARRAY, what, "DLP-COPY-1")
         return astype(x, wanted, device=device)
     if device is not None or copy is not None:
-        return imports.asarray(x, device=device, copy=copy)
+        return imports.bring(x, None, device, copy, call=_ASARRAY)
     return x
 
 

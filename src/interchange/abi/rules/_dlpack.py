@@ -213,6 +213,12 @@ _DTYPES: Final = (
         "let the producer's library apply it first",
         "standard, array.__dlpack__",
     ),
+    Rule(
+        "DLP-DTYPE-7",
+        "what an opaque handle refers to is known to its producer alone, and kept alive by nobody",
+        "name the element type, as in asarray(x, dtype='opaque64'), if the handles are yours",
+        "header, DLDataTypeCode, kDLOpaqueHandle",
+    ),
 )
 
 _LAYOUT: Final = (
@@ -262,6 +268,12 @@ _LAYOUT: Final = (
         "DLP-STRIDES-4",
         "strides count elements, not bytes",
         "divide by the element size",
+        "header, DLTensor.strides",
+    ),
+    Rule(
+        "DLP-STRIDES-5",
+        "memory is described by strides: sparse, nested and other layouts have none",
+        "make a dense array on the producer's side",
         "header, DLTensor.strides",
     ),
     Rule(

@@ -172,9 +172,21 @@ _HOST: Final = (
     ),
     Rule(
         "AI-MASK-1",
-        "an array interface with a mask is not a plain array",
+        "plain memory has no word for elements that are masked or null",
         "fill the masked elements, or exchange data and mask as two arrays",
         "NumPy array interface",
+    ),
+    Rule(
+        "AI-ARRAY-1",
+        "__array__ may copy, cast and make NaN of nulls, so it is asked only to share",
+        "pass copy=True for what its __array__ makes of the elements",
+        "NumPy, Interoperability with NumPy, The __array__() method",
+    ),
+    Rule(
+        "AI-ARRAY-2",
+        "__array__() returns an ndarray",
+        "mend the producer",
+        "NumPy, Interoperability with NumPy, The __array__() method",
     ),
     Rule(
         "AI-DESCR-1",

@@ -1,0 +1,136 @@
+"""``__array__``, the last resort: it may copy, cast and make NaN of what NumPy has no word for.
+
+Source: NumPy 2, Interoperability with NumPy: ``__array__(dtype=None, copy=None)`` raises where
+``copy=False`` cannot be met.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from interchange._terms.errors import (
+    NO_ROOM,
+    CopyNeededError,
+    ExchangeError,
+    NoProtocolError,
+    error_for,
+    show,
+)
+
+from .dlpack import speaks as dlpack_speaks
+from .host import import_array_interface
+from .losses import is_column, libraries_of, lost_by, nulls_in
+
+if TYPE_CHECKING:
+    from interchange._core import Tensor
+    from interchange._terms.errors import InterchangeError
+
+T = TypeVar("T", bound="Tensor")
+
+COMPUTES: Final = frozenset({"dask"})
+"""Libraries whose ``__array__`` computes elements at each call, whatever ``copy=`` says."""
+ASKED_TWICE: Final = frozenset({"pandas"})
+"""Libraries that answered ``copy=False`` with a copy: two answers are compared."""
+
+
+def import_array_method(x: Any, cls: type[T], copy: bool | None, call: str) -> T:
+    """Import an object with ``__array__``, as `ask_for_array` takes it.
+
+    Raises
+    ------
+    NoProtocolError
+        It has none, or is a class (IX-PROTOCOL-1).
+    """
+    if isinstance(x, type) or getattr(x, "__array__", None) is None:
+        what = f"{show(x)} of type {type(x).__name__}"
+        if not isinstance(x, type) and getattr(x, "__dlpack__", None) is not None:
+            what += ", which has __dlpack__ and no __dlpack_device__"
+        raise NoProtocolError(call, what, "IX-PROTOCOL-1")
+    tensor = import_array_interface(ask_for_array(x, copy, call), cls, call)
+    tensor._owner = x
+    return tensor
+
+
+def ask_for_array(x: Any, copy: bool | None, call: str) -> Any:
+    """Return the ndarray that ``__array__`` of `x` gives.
+
+    Parameters
+    ----------
+    x : object
+        Has ``__array__``.
+    copy : bool or None
+        True: whatever it makes of its elements.  Else memory that it shares, or an error.
+    call : str
+        Named in errors.
+
+    Raises
+    ------
+    CopyNeededError
+        It would copy, or does not say (AI-ARRAY-1).
+    ExchangeError
+        It would lose a mask (AI-MASK-1), or gave no ndarray (AI-ARRAY-2).
+    """
+    lost = lost_by(x)
+    if lost is not None:
+        raise error_for(call, *lost)
+    found = x.__array__() if copy else _share(x, copy, call)
+    if hasattr(type(found), "__array_interface__"):
+        return found
+    what = f"__array__() of {type(x).__name__} returned {show(found)}"
+    raise ExchangeError(call, what, "AI-ARRAY-2")
+
+
+def without_copies(x: Any, copy: bool | None) -> bool | None:
+    """Return what to ask of `x` where a copy is made later: True only of what else refuses."""
+    if not copy:
+        return copy
+    return True if is_last_resort(x) or is_column(x) else None
+
+
+def is_last_resort(x: Any) -> bool:
+    """Whether `x` has nothing but ``__array__``, as far as its attributes say."""
+    if dlpack_speaks(x) or getattr(x, "__array_interface__", None) is not None:
+        return False
+    return hasattr(x, "__array__")
+
+
+def _share(x: Any, copy: bool | None, call: str) -> Any:
+    """Return what ``__array__(copy=False)`` gives, if it is the memory of `x`."""
+    libraries = libraries_of(type(x))
+    if not COMPUTES.isdisjoint(libraries) or not _takes_copy(x.__array__):
+        raise _refusal(x, copy, call)
+    try:
+        found = x.__array__(copy=False)
+    except NO_ROOM:
+        raise
+    except Exception as error:
+        raise _refusal(x, copy, call) from error
+    if not ASKED_TWICE.isdisjoint(libraries) and not _is_same(found, x.__array__(copy=False)):
+        raise _refusal(x, copy, call)
+    return found
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two ndarrays are the same memory; without elements there is none."""
+    places = [array.__array_interface__["data"][0] for array in (one, other)]
+    return not one.size or places[0] == places[1]
+
+
+def _takes_copy(method: Any) -> bool:
+    """Whether a method takes the keyword ``copy``, as far as its signature says."""
+    try:
+        parameters = inspect.signature(method).parameters
+    except (TypeError, ValueError):
+        return True  # who has it refuses what it does not know
+    kinds = {parameter.kind for parameter in parameters.values()}
+    return "copy" in parameters or inspect.Parameter.VAR_KEYWORD in kinds
+
+
+def _refusal(x: Any, copy: bool | None, call: str) -> InterchangeError:
+    """Return the error for elements that would be copied, and perhaps changed."""
+    lost = nulls_in(x)
+    if lost is not None:
+        return error_for(call, *lost)
+    what = f"{type(x).__name__} speaks __array__ alone, which may copy and cast"
+    return CopyNeededError(call, what, "DLP-COPY-1" if copy is False else "AI-ARRAY-1")

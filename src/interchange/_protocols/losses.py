@@ -1,0 +1,176 @@
+"""What arrays of other libraries have that an exchange would lose: masks, nulls, pending signs.
+
+Source: the libraries' own documentation.  Nothing is imported to find out: what is not imported has
+not made the object.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Loss = tuple[str, str, str]
+"""What would be lost, the id of the rule that forbids it, and a way out."""
+
+_APART: Final = "fill them first, or exchange data and mask as two arrays"
+
+
+def _is_masked_array(x: object) -> bool:
+    """Whether `x` is an array of numpy.ma, with a mask or without."""
+    known = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    return known is not None and isinstance(x, known)
+
+
+def is_masked(x: Any) -> bool:
+    """Whether `x` is an array of numpy.ma with a masked element, or with a masked field of one."""
+    if not _is_masked_array(x):
+        return False
+    mask = x.mask
+    if getattr(mask, "dtype", None) is not None and mask.dtype.fields:
+        return bool(mask.tobytes().strip(b"\0"))
+    return bool(mask.any()) if hasattr(mask, "any") else bool(mask)
+
+
+def _numpy(x: Any) -> Loss | None:
+    """Return what an array of NumPy would lose: its mask."""
+    if not is_masked(x):
+        return None
+    return "the array has masked elements", "AI-MASK-1", "fill it first, with x.filled()"
+
+
+def _marray(x: Any) -> Loss | None:
+    """Return what an array of marray would lose: its mask, which may be of any library."""
+    mask = getattr(x, "mask", None)
+    if mask is None:
+        return None
+    some = mask.any() if hasattr(mask, "any") else mask.__array_namespace__().any(mask)
+    return ("the array has masked elements", "AI-MASK-1", _APART) if some else None
+
+
+def _dask(x: Any) -> Loss | None:
+    """Return what an array of Dask would lose: masks of its chunks, which are not computed yet."""
+    if not _is_masked_array(getattr(x, "_meta", None)):
+        return None
+    return "its chunks are masked arrays", "AI-MASK-1", "fill them first, with da.ma.filled(x, ...)"
+
+
+def _torch(x: Any) -> Loss | None:
+    """Return what a torch tensor would lose: a sign that is still to be changed."""
+    is_neg = getattr(x, "is_neg", None)
+    if is_neg is None or not is_neg():
+        return None
+    return "the tensor has its negative bit set", "DLP-DTYPE-6", "call x.resolve_neg() first"
+
+
+EXPORT_GUARDS: Final[dict[str, Callable[[Any], Loss | None]]] = {
+    "dask": _dask,
+    "marray": _marray,
+    "numpy": _numpy,
+    "torch": _torch,
+}
+"""Library -> what the export of an object would lose."""
+
+
+# ---------------------------------------------------------------- why they refused
+
+
+def _torch_refusal(x: Any) -> Loss | None:
+    """Return why a tensor has no strides: it is sparse, nested, or of a layout of its own."""
+    layout = getattr(x, "layout", None)
+    if layout is None or (str(layout) == "torch.strided" and not getattr(x, "is_nested", False)):
+        return None
+    kind = "nested" if getattr(x, "is_nested", False) else str(layout)
+    return f"the tensor is {kind}", "DLP-STRIDES-5", "call x.to_dense() first, or export its parts"
+
+
+def _arrow_refusal(x: Any) -> Loss | None:
+    """Return why an array of Arrow is no plain memory: it has nulls, or bits for elements."""
+    nulls = _count_nulls(x)
+    if nulls:
+        return _told_nulls(nulls)
+    if str(getattr(x, "type", "")) == "bool":
+        way_out = "cast to uint8, or pass copy=True"
+        return "the elements are bits", "DLP-DTYPE-5", way_out
+    return None
+
+
+REFUSALS: Final[dict[str, Callable[[Any], Loss | None]]] = {
+    "pyarrow": _arrow_refusal,
+    "torch": _torch_refusal,
+}
+"""Library -> why an object of it could not be exported, where its own error is of another kind."""
+
+
+# ---------------------------------------------------------------- nulls
+
+
+def _count_nulls(x: Any) -> int:
+    """Return how many elements of a column of Arrow or Polars are null, or of its columns."""
+    count = getattr(x, "null_count", None)
+    if type(count) is int:
+        return count
+    if callable(count):
+        count = count()
+        return count if type(count) is int else int(sum(sum(row) for row in count.rows()))
+    return sum(map(_count_nulls, getattr(x, "columns", ())))
+
+
+def _count_missing(x: Any) -> int:
+    """Return how many elements of pandas' own types are missing; NaN among floats is a number."""
+    columns = getattr(x, "dtypes", None)
+    if getattr(x, "ndim", 1) > 1 and columns is not None:
+        return sum(_count_missing(x.iloc[:, place]) for place in range(len(columns)))
+    dtype = getattr(x, "dtype", None)
+    if dtype is None or hasattr(dtype, "newbyteorder"):  # NumPy's, whose elements are all there
+        return 0
+    return int(x.isna().sum())
+
+
+_NULLS: Final[dict[str, Callable[[Any], int]]] = {
+    "pandas": _count_missing,
+    "polars": _count_nulls,
+    "pyarrow": _count_nulls,
+}
+
+
+def is_column(x: object) -> bool:
+    """Whether `x` is of a library whose ``__array__`` copies what plain memory has no word for."""
+    return any(name in _NULLS for name in libraries_of(type(x)))
+
+
+def _told_nulls(count: int) -> Loss:
+    """Return what is told of nulls."""
+    way_out = "fill them first, or pass copy=True for what its __array__ makes of them"
+    return f"{count} of the elements are null", "AI-MASK-1", way_out
+
+
+def nulls_in(x: Any) -> Loss | None:
+    """Return what a column would lose on its way through ``__array__``: that elements are null."""
+    count = next((_NULLS[name] for name in libraries_of(type(x)) if name in _NULLS), None)
+    found = 0 if count is None else count(x)
+    return _told_nulls(found) if found else None
+
+
+# ---------------------------------------------------------------- whose rules apply
+
+
+def libraries_of(cls: type) -> list[str]:
+    """Return the top-level modules of a type and of its bases."""
+    return [str(base.__module__).partition(".")[0] for base in cls.__mro__]
+
+
+def lost_by(x: Any) -> Loss | None:
+    """Return what an export of `x` would lose, by what is known of its library."""
+    names = libraries_of(type(x))
+    guard = next((EXPORT_GUARDS[name] for name in names if name in EXPORT_GUARDS), None)
+    return None if guard is None else guard(x)
+
+
+def why_refused(x: Any) -> Loss | None:
+    """Return why `x` could not be exported, by what is known of its library."""
+    names = libraries_of(type(x))
+    reason = next((REFUSALS[name] for name in names if name in REFUSALS), None)
+    return None if reason is None else reason(x)

@@ -1,0 +1,253 @@
+"""What arrays have that plain memory has no word for: masks, nulls, layouts, handles."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+from numpy.ma import mrecords
+
+import interchange as ix
+from interchange import xp
+from interchange._protocols.array_method import ask_for_array
+from interchange.compat import upgrade
+
+PLAIN = np.arange(3.0)
+FIELDS = [("a", "f4"), ("b", "i4")]
+
+
+def masked():
+    return np.ma.masked_array([1.0, 2.0, 3.0], [False, True, False])
+
+
+def in_fields():
+    return np.ma.masked_array(np.zeros(2, FIELDS), mask=[(False, True), (False, False)])
+
+
+MASKED = {
+    "masked array": masked,
+    "structured": in_fields,
+    "masked scalar": lambda: np.ma.masked,
+    "records": lambda: in_fields().view(mrecords.MaskedRecords),
+    "of bool": lambda: np.ma.masked_array([True, False], [True, False]),
+}
+TAKING = {
+    "asarray": ix.asarray,
+    "asarray, copy": lambda x: ix.asarray(x, copy=True),
+    "from_dlpack": ix.from_dlpack,
+    "from_array_interface": ix.from_array_interface,
+    "from_buffer": ix.from_buffer,
+    "xp.asarray": xp.asarray,
+    "xp.asarray, cast": lambda x: xp.asarray(x, dtype="float32"),
+    "convert": lambda x: ix.convert(x, "numpy"),
+    "convert, copy": lambda x: ix.convert(x, "numpy", copy=True),
+    "viewable": ix.viewable("x")(lambda x: x),
+    "like": lambda x: ix.like(x, np.ones(1)[:0].view(type("Mine", (np.ndarray,), {}))),
+    "to_capsule": ix.to_capsule,
+    "array_namespace": lambda x: ix.array_namespace(x).asarray(x),
+    "upgraded asarray": lambda x: upgrade(np).asarray(x),
+    "upgraded asarray, copy": lambda x: upgrade(np).asarray(x, copy=True),
+    "upgraded asarray, cast": lambda x: upgrade(np).asarray(x, dtype=np.float32),
+    "upgraded from_dlpack": lambda x: upgrade(np).from_dlpack(x),
+    "upgraded from_dlpack, copy": lambda x: upgrade(np).from_dlpack(x, copy=True),
+}
+every_door = pytest.mark.parametrize("take", TAKING.values(), ids=TAKING)
+
+
+@every_door
+@pytest.mark.parametrize("make", MASKED.values(), ids=MASKED)
+def test_no_mask_is_lost(make, take):
+    """A masked array is refused by its rule, whichever function is called (AI-MASK-1)."""
+    with pytest.raises(ix.ExchangeError) as caught:
+        take(make())
+
+    assert caught.value.rule == "AI-MASK-1"
+    assert "fill" in caught.value.way_out
+
+
+@every_door
+def test_a_masked_array_without_a_masked_element_is_taken(take):
+    """Nothing would be lost."""
+    found = take(np.ma.masked_array(PLAIN, mask=False))
+
+    values = np.asarray(ix.asarray(found)).astype(float).tolist()
+    assert values == [0.0, 1.0, 2.0] or found.dtype.name == "uint8"
+
+
+def test_a_class_of_that_name_is_no_masked_array():
+    """What has a mask is told by its type."""
+    impostor = type("MaskedArray", (np.ndarray,), {"__module__": "numpy.main", "mask": True})
+
+    assert ix.asarray(PLAIN.view(impostor)).tolist() == [0.0, 1.0, 2.0]
+
+
+# ---------------------------------------------------------------- __array__
+
+
+class Column:
+    """Speaks ``__array__`` alone, and shares or makes its elements."""
+
+    def __init__(self, *, shares=True) -> None:
+        self.shares, self.asked = shares, []
+
+    def __array__(self, dtype=None, copy=None):
+        self.asked.append(copy)
+        if copy is False and not self.shares:
+            raise ValueError("Unable to avoid copy")
+        return PLAIN if self.shares else PLAIN * 1.0
+
+
+class Computing(Column):
+    """Computes at each call, whatever it is asked for."""
+
+    def __array__(self, dtype=None, copy=None):
+        self.asked.append(copy)
+        return PLAIN * 1.0
+
+
+class Old(Column):
+    """Has no word for copies."""
+
+    def __array__(self, dtype=None):
+        self.asked.append("nothing")
+        return PLAIN
+
+
+@pytest.mark.parametrize("copy", [None, False])
+def test_elements_that_are_shared_are_taken(copy):
+    """``__array__(copy=False)`` says that nothing was made of them."""
+    column = Column()
+
+    assert ix.asarray(column, copy=copy).ptr == PLAIN.ctypes.data
+    assert column.asked == [False]
+
+
+@pytest.mark.parametrize("error", [ValueError, RuntimeError, TypeError, KeyError])
+@pytest.mark.parametrize(("copy", "rule"), [(None, "AI-ARRAY-1"), (False, "DLP-COPY-1")])
+def test_elements_are_not_made_without_a_word(error, copy, rule):
+    """However ``__array__`` refuses to share, and whatever it would have made of them."""
+
+    class Other(Column):
+        def __array__(self, dtype=None, copy=None):
+            raise error("no")
+
+    with pytest.raises(ix.CopyNeededError) as caught:
+        ix.asarray(Other(), copy=copy)
+
+    assert caught.value.rule == rule
+    assert "copy=True" in caught.value.way_out or copy is False
+
+
+@pytest.mark.parametrize("kind", [Column, Old, Computing])
+def test_elements_are_made_where_the_caller_says_so(kind):
+    """``copy=True`` takes what ``__array__`` gives, and copies it: nobody knows whose it is."""
+    found = ix.asarray(kind(), copy=True)
+
+    assert found.tolist() == [0.0, 1.0, 2.0]
+    assert (found.ptr != PLAIN.ctypes.data, found.readonly) == (True, False)
+
+
+def test_an_array_method_without_a_word_for_copies_makes_no_promise():
+    """It is not asked at all."""
+    column = Old()
+
+    with pytest.raises(ix.CopyNeededError):
+        ix.asarray(column)
+
+    assert column.asked == []
+
+
+@pytest.mark.parametrize("library", ["pandas", "pandas.core"])
+def test_an_answer_that_moves_is_a_copy(library):
+    """pandas before 3 warns and copies: a second answer that lies elsewhere tells."""
+    moving = type("Series", (Computing,), {"__module__": library})()
+    staying = type("Series", (Column,), {"__module__": library})()
+
+    with pytest.raises(ix.CopyNeededError):
+        ix.asarray(moving)
+    assert ix.asarray(staying).ptr == PLAIN.ctypes.data
+
+
+def test_what_is_computed_is_not_asked_to_share():
+    """Dask computes at each call: it is asked where the caller says so, once."""
+    array = type("Array", (Computing,), {"__module__": "dask.array"})()
+
+    with pytest.raises(ix.CopyNeededError):
+        ix.asarray(array)
+    assert array.asked == []
+    ix.asarray(array, copy=True)
+    assert array.asked == [None]
+
+
+@pytest.mark.parametrize("error", [MemoryError, RecursionError])
+def test_no_room_is_no_answer(error):
+    """Such an error says nothing about copies."""
+
+    class Full:
+        def __array__(self, dtype=None, copy=None):
+            raise error
+
+    with pytest.raises(error):
+        ask_for_array(Full(), None, "f()")
+
+
+# ---------------------------------------------------------------- opaque handles
+
+
+def handles(*, capsule, max_version=(1, 3)):
+    """Return a producer, or a capsule, of opaque handles."""
+    array = ix.from_pointer(PLAIN.ctypes.data, (3,), "opaque64", owner=PLAIN)
+    if capsule:
+        return array.__dlpack__(max_version=max_version)
+    body = {
+        "__dlpack__": lambda _, **keywords: array.__dlpack__(**keywords),
+        "__dlpack_device__": lambda _: (1, 0),
+    }
+    return type("Handles", (), body)()
+
+
+@pytest.mark.parametrize("capsule", [True, False])
+@pytest.mark.parametrize(
+    "take",
+    [
+        ix.from_dlpack,
+        ix.asarray,
+        xp.asarray,
+        ix.to_capsule,
+        lambda x: ix.viewable("x", stream="stream")(lambda x, stream: (x, stream))(x, 7),
+        lambda x: ix.from_dlpack(x, copy=True),
+    ],
+    ids=["from_dlpack", "asarray", "xp.asarray", "to_capsule", "viewable", "copy"],
+)
+def test_opaque_handles_are_refused_unless_asked_for(take, capsule):
+    """Whoever they mean something to does not keep alive what they refer to (DLP-DTYPE-7)."""
+    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+        take(handles(capsule=capsule))
+
+    assert caught.value.rule == "DLP-DTYPE-7"
+
+
+@pytest.mark.parametrize("max_version", [None, (1, 3)])
+def test_a_refused_capsule_of_handles_is_given_back(max_version):
+    """Its memory is let go of."""
+    block = np.arange(3.0)
+    gone = []
+    owner = type("Owner", (), {"__del__": lambda _: gone.append(1), "block": block})()
+    array = ix.from_pointer(block.ctypes.data, (3,), "opaque64", owner=owner)
+    capsule = array.__dlpack__(max_version=max_version)
+    del array, owner
+
+    with pytest.raises(ix.UnsupportedDTypeError):
+        ix.from_dlpack(capsule)
+    gc.collect()
+
+    assert gone == [1]
+
+
+@pytest.mark.parametrize("capsule", [True, False])
+def test_opaque_handles_are_taken_where_the_caller_names_them(capsule):
+    """Who knows what they are says their type."""
+    found = ix.asarray(handles(capsule=capsule), dtype="opaque64")
+
+    assert (found.dtype.name, found.ptr) == ("opaque64", PLAIN.ctypes.data)

@@ -1,0 +1,211 @@
+"""Producers that refuse ``dl_device`` or ``copy``, with whatever error: both are met here."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange import xp
+from interchange.abi import capsule_name
+from interchange.testing import producers
+
+
+class OwnError(Exception):
+    """An error class that nobody else knows."""
+
+
+class OwnBufferError(BufferError):
+    """What the standard asks for, in a class of the library's own."""
+
+
+ERRORS = [
+    BufferError,
+    OwnBufferError,
+    TypeError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    AssertionError,
+    KeyError,
+    OSError,
+    OwnError,
+]
+every_error = pytest.mark.parametrize("error", ERRORS)
+
+
+class Refusing:
+    """Refuses some keywords with an error, and shares its memory otherwise."""
+
+    def __init__(self, error, refused, device=(1, 0)) -> None:
+        self.error, self.refused, self.device, self.asked = error, refused, device, []
+        self.source = producers.host()
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        given = {"dl_device": dl_device, "copy": copy}
+        self.asked.append({key: value for key, value in given.items() if value is not None})
+        if self.asked[-1].keys() & self.refused:
+            raise self.error
+        return self.source.__dlpack__(max_version=max_version)
+
+
+class Broken(Refusing):
+    """Refuses whatever it is asked for."""
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        self.asked.append(dl_device)
+        raise self.error
+
+
+PINNED = (3, 0)  # which the host takes as its own, so that no driver is needed to move it
+CUDA = (2, 0)
+
+
+@every_error
+@pytest.mark.parametrize("take", [ix.from_dlpack, ix.asarray, xp.asarray])
+def test_a_device_that_the_producer_refuses_is_reached_from_here(error, take):
+    """It is asked to share, and the memory is moved here: libraries refuse as they like."""
+    producer = Refusing(error("not there"), {"dl_device"}, PINNED)
+
+    found = take(producer, device="cpu")
+
+    assert (found.device, found.ptr) == (ix.Device("cpu"), producer.source.said.data)
+    assert producer.asked == [{"dl_device": (1, 0)}, {}]
+
+
+@every_error
+@pytest.mark.parametrize("take", [ix.from_dlpack, ix.asarray, xp.asarray])
+def test_a_copy_that_the_producer_refuses_is_made_here(error, take):
+    """Likewise."""
+    producer = Refusing(error("no copies"), {"copy"})
+
+    found = take(producer, copy=True)
+
+    assert found.ptr != producer.source.said.data
+    assert found.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    assert producer.asked == [{"copy": True}, {}]
+
+
+@every_error
+@pytest.mark.parametrize("take", [ix.from_dlpack, ix.asarray, xp.asarray])
+def test_no_copy_to_another_device_is_one_error_for_all(error, take):
+    """However the producer says that it would have to copy, the caller catches one class."""
+    producer = Refusing(error("would copy"), {"dl_device"}, CUDA)
+
+    with pytest.raises(ix.CopyNeededError) as caught:
+        take(producer, device="cpu", copy=False)
+    arguments = caught.value.rule, caught.value.__context__ is producer.error
+    del caught
+    gc.collect()
+
+    assert arguments == ("DLP-COPY-1", True)
+    assert producer.source.deleter_calls == len(producer.source.loans) == 0
+
+
+@every_error
+def test_an_error_that_stays_is_the_producers_own(error):
+    """One that refuses to share, too, is not asked a third time."""
+    producer = Broken(error("broken"), {"dl_device"}, PINNED)
+
+    with pytest.raises(error) as caught:
+        ix.from_dlpack(producer, device="cpu")
+
+    assert caught.value is producer.error
+    assert len(producer.asked) == 2
+
+
+@pytest.mark.parametrize("error", [MemoryError, RecursionError, KeyboardInterrupt])
+@pytest.mark.parametrize("keyword", ["dl_device", "copy"])
+def test_what_is_no_refusal_is_not_asked_again(error, keyword):
+    """Where the interpreter has no room, or is to stop, a second asking helps nobody."""
+    producer = Refusing(error(), {keyword}, PINNED)
+    wanted = {"device": "cpu"} if keyword == "dl_device" else {"copy": True}
+
+    with pytest.raises(error):
+        ix.from_dlpack(producer, **wanted)
+
+    assert len(producer.asked) == 1
+
+
+# ---------------------------------------------------------------- copy=False, whoever has memory
+
+
+class Described:
+    """Has a record of host memory."""
+
+    def __init__(self) -> None:
+        self.block = np.ones(3)
+        self.__array_interface__ = self.block.__array_interface__
+
+
+class Older:
+    """Knows no keywords."""
+
+    def __dlpack__(self, stream=None):
+        raise AssertionError("asked for nothing")
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+HOLDERS = {
+    "ndarray": lambda: np.ones(3),
+    "scalar": lambda: np.float64(1),
+    "Array": lambda: ix.asarray(np.ones(3)),
+    "described": lambda: ix.from_buffer(bytes(3)),
+    "buffer": lambda: bytearray(3),
+    "record": Described,
+    "legacy capsule": lambda: np.ones(3).__dlpack__(),
+    "capsule": lambda: np.ones(3).__dlpack__(max_version=(1, 0)),
+    "modern": producers.host,
+    "older": Older,
+}
+
+
+@pytest.mark.usefixtures("no_driver")
+@pytest.mark.parametrize("device", ["cuda:0", "rocm:1", "metal:0"])
+@pytest.mark.parametrize("make", HOLDERS.values(), ids=HOLDERS)
+@pytest.mark.parametrize("door", [ix.asarray, ix.from_dlpack, xp.asarray, xp.from_dlpack])
+def test_no_copy_to_another_device_is_refused_for_all_memory(door, make, device):
+    """One class, with a driver for the device or without, and no capsule is lost for it."""
+    x = make()
+    name = capsule_name(x) if type(x).__name__ == "PyCapsule" else None
+    if door in {ix.from_dlpack, xp.from_dlpack} and not hasattr(x, "__dlpack__") and name is None:
+        return  # which takes no such thing
+
+    with pytest.raises(ix.CopyNeededError) as caught:
+        door(x, device=device, copy=False)
+
+    assert caught.value.rule == "DLP-COPY-1"
+    assert name is None or capsule_name(x) == name
+
+
+@pytest.mark.usefixtures("no_driver")
+@pytest.mark.parametrize("target", [(2, 0), (10, 1), (8, 0)])
+def test_no_copy_to_another_device_is_refused_on_the_way_out(target):
+    """An export says it in the same class."""
+    array = ix.asarray(np.ones(3))
+
+    with pytest.raises(ix.CopyNeededError):
+        array.__dlpack__(max_version=(1, 3), dl_device=target, copy=False)
+
+
+@pytest.mark.interop
+@pytest.mark.usefixtures("no_driver")
+@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.parametrize("copy", [None, False, True])
+def test_a_library_for_the_host_alone_refuses_in_our_words(need, library, copy):
+    """CPU-only torch and JAX cannot move: what they raise is met by a move of ours."""
+    need(library)
+    x = ix.convert(np.ones(16, "f4"), library, copy=True)
+    wanted = ix.CopyNeededError if copy is False else ix.InterchangeError
+
+    with pytest.raises(wanted) as caught:
+        ix.from_dlpack(x, device="cuda:0", copy=copy)
+
+    assert isinstance(caught.value, BufferError)
