@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -241,3 +243,106 @@ def test_a_stream_takes_no_protocol_away(value):
     function = ix.viewable("x", stream="stream")(lambda x, stream=None: (x.shape, stream))
 
     assert (function(value), function(value, stream=7)) == (((3,), None), ((3,), 7))
+
+
+# ---------------------------------------------------------------- what errors call an argument
+
+
+@ix.viewable("first", "more", "named")
+def contracted(first, *more, **named):
+    """Hold every argument to a contract."""
+    for array in (first, *more, *named.values()):
+        array.require(dtype="uint8", ndim=1)
+
+
+GOOD, BAD = b"abc", np.ones((2, 2))
+
+
+@pytest.mark.parametrize(
+    ("args", "keywords", "name"),
+    [
+        ((BAD,), {}, "first"),
+        ((GOOD, GOOD, BAD), {}, "more[1]"),
+        ((GOOD,), {"left": GOOD, "right": BAD}, "right"),
+    ],
+)
+def test_a_contract_that_is_not_met_names_the_argument(args, keywords, name):
+    """The function need not say the name a second time."""
+    with pytest.raises(ix.ContractError, match=re.escape(f"argument {name!r} from ")) as caught:
+        contracted(*args, **keywords)
+
+    assert caught.value.what.startswith(f"argument {name!r}")
+    assert str(caught.value).count("argument '") == 1
+    assert caught.traceback[-1].name == "check_contract"
+
+
+@pytest.mark.parametrize("keywords", [{}, {"stream": 7}])
+@pytest.mark.parametrize(("place", "name"), [(0, "x"), (1, "y[0]"), (2, "y[1]")])
+def test_an_import_that_fails_names_the_argument(place, name, keywords):
+    """Whatever it refuses."""
+
+    def total(x, *y, stream=None):
+        return x, y, stream
+
+    take = ix.viewable("x", "y", stream="stream" if keywords else None)(total)
+    args = [GOOD, GOOD, GOOD]
+    args[place] = [1, 2]
+
+    with pytest.raises(ix.NoProtocolError) as caught:
+        take(*args, **keywords)
+
+    assert caught.value.call == f"total(), argument {name!r}"
+
+
+def test_a_loan_that_fails_names_the_argument():
+    """`borrow` refuses, and the call that the user made is told."""
+
+    @ix.viewable("x", stream="s", borrow=True, writable=["x"])
+    def fill(x, s):
+        return x, s
+
+    with pytest.raises(ix.ReadOnlyError) as caught:
+        fill(b"abc", 7)
+
+    assert caught.value.call == "fill(), argument 'x'"
+
+
+def test_a_name_that_was_given_stays():
+    """Who says what an argument is called knows it best."""
+
+    @ix.viewable("x")
+    def look(x):
+        x.require(ndim=7, name="the picture")
+
+    with pytest.raises(ix.ContractError, match="argument 'the picture' from "):
+        look(b"abc")
+
+
+def test_an_array_that_is_no_argument_gets_no_name():
+    """Nobody knows what it is."""
+
+    @ix.viewable("x")
+    def look(x):
+        x.copy().require(ndim=7)
+
+    with pytest.raises(ix.ContractError, match="argument 'array' from "):
+        look(b"abc")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="errors have no notes before 3.11")
+def test_a_producers_own_error_is_noted():
+    """It arrives as it is, and says where it came from."""
+    own = KeyError("the producer's own")
+
+    class Broken:
+        def __dlpack__(self, **keywords):
+            raise own
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    with pytest.raises(KeyError) as caught:
+        contracted(Broken())
+
+    assert caught.value is own
+    assert own.__notes__ == ["contracted(), argument 'first'"]

@@ -5,7 +5,7 @@ Source: interchange (IX-REQUIRE-1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._terms.devices import Device, is_index
 from interchange._terms.dtypes import DType
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .array import Array
 
 _CALL = "Array.require()"
+UNNAMED: Final = "array"
+"""What an argument is called of which nobody said the name."""
 
 
 def _choices(value: Any) -> tuple[Any, ...]:
@@ -95,4 +97,6 @@ def check_contract(array: Array, contract: dict[str, Any], name: str) -> None:
     if wrong:
         owner = type(array.owner)
         what = f"argument {name!r} from {owner.__module__}.{owner.__qualname__} has "
-        raise ContractError(_CALL, what + "; ".join(wrong), "IX-REQUIRE-1")
+        error = ContractError(_CALL, what + "; ".join(wrong), "IX-REQUIRE-1")
+        error._array = array if name == UNNAMED else None
+        raise error

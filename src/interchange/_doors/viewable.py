@@ -8,16 +8,18 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from interchange._terms.errors import ArgumentError, show
+from interchange._array.contract import UNNAMED
+from interchange._terms.errors import ArgumentError, ContractError, InterchangeError, show
 from interchange._terms.signatures import signature_of
 
 from .borrowing import borrow as _borrow
-from .imports import asarray, import_ordered
+from .imports import bring, import_ordered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -54,6 +56,10 @@ def viewable(
         At decoration: a name is no parameter of the function, `borrow` lacks a stream, or the
         function is a coroutine or a generator, whose body would run after the loan (IX-ARGUMENT-1,
         IX-BORROW-1).
+
+    Notes
+    -----
+    Errors name the argument: those of its import, and those of `Array.require` in the function.
 
     Examples
     --------
@@ -93,33 +99,68 @@ def viewable(
             handle = given.get(stream) if stream else None
             with contextlib.ExitStack() as debts:
                 for name in names:
-                    take = _taker(debts if borrow else None, handle, name in writable)
+                    take = _taker(debts if borrow else None, handle, name in writable, function)
                     if name in given:
-                        given[name] = _import(given[name], signature.parameters[name].kind, take)
-                return function(*bound.args, **bound.kwargs)
+                        kind = signature.parameters[name].kind
+                        given[name] = _import(name, given[name], kind, take)
+                return _run(function, bound, names)
 
         return wrapper  # type: ignore[return-value]
 
     return decorate
 
 
-def _taker(debts: contextlib.ExitStack | None, stream: Any, writable: bool) -> Callable[[Any], Any]:
-    """Return what makes an Array of an argument."""
+def _run(function: Callable[..., Any], bound: inspect.BoundArguments, names: Iterable[str]) -> Any:
+    """Call a function; what does not meet its contract is told by the name of the argument."""
+    try:
+        return function(*bound.args, **bound.kwargs)
+    except ContractError as error:
+        _name_argument(error, names, bound.arguments)
+        raise
 
-    def take(value: Any) -> Any:
+
+def _taker(
+    debts: contextlib.ExitStack | None, stream: Any, writable: bool, function: Callable[..., Any]
+) -> Callable[[str, Any], Any]:
+    """Return what makes an Array of an argument, and names the argument where it cannot."""
+
+    def take(name: str, value: Any) -> Any:
         if value is None:
             return None
-        if debts is not None:
-            return debts.enter_context(_borrow(value, stream=stream, writable=writable))
-        return asarray(value) if stream is None else import_ordered(value, stream, _CALL)
+        call = f"{function.__name__}(), argument {name!r}"
+        try:
+            if debts is not None:
+                return debts.enter_context(_borrow(value, stream=stream, writable=writable))
+            return (
+                bring(value, call=call) if stream is None else import_ordered(value, stream, call)
+            )
+        except InterchangeError as error:
+            raise error._said_by(call) from error.__cause__
+        except Exception as error:  # a producer's own, which arrives as it is
+            if sys.version_info >= (3, 11):
+                error.add_note(call)
+            raise
 
     return take
 
 
-def _import(value: Any, kind: Any, take: Callable[[Any], Any]) -> Any:
+def _import(name: str, value: Any, kind: Any, take: Callable[[str, Any], Any]) -> Any:
     """Return a value, or each of a starred parameter's values, as an Array."""
     if kind is inspect.Parameter.VAR_POSITIONAL:
-        return tuple(take(one) for one in value)
+        return tuple(take(f"{name}[{place}]", one) for place, one in enumerate(value))
     if kind is inspect.Parameter.VAR_KEYWORD:
-        return {key: take(one) for key, one in value.items()}
-    return take(value)
+        return {key: take(key, one) for key, one in value.items()}
+    return take(name, value)
+
+
+def _name_argument(error: ContractError, names: Iterable[str], given: dict[str, Any]) -> None:
+    """Put the name of an argument into the error of an Array that does not meet its contract."""
+    for name in names:
+        value = given.get(name)
+        if isinstance(value, tuple):
+            several = {f"{name}[{place}]": one for place, one in enumerate(value)}
+        else:
+            several = value if isinstance(value, dict) else {name: value}
+        for said, one in several.items():
+            if error._array is one and one is not None:
+                error._name(UNNAMED, said)
