@@ -32,6 +32,7 @@ from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_READ_ONLY,
     DLPACK_MAJOR_VERSION,
     DLPACK_VERSION,
+    DLDataTypeCode,
     DLManagedTensor,
     DLManagedTensorVersioned,
 )
@@ -493,6 +494,7 @@ def straight_import(
     """
     make_cell = ctypes.py_object  # names of this function are found faster than those of modules
     open_capsule = capsules.fast_pointer
+    handles = DLDataTypeCode.kDLOpaqueHandle
 
     def decorate(negotiate: Callable[..., T]) -> Callable[..., T]:
         @functools.wraps(negotiate)
@@ -514,8 +516,10 @@ def straight_import(
                 if type(x) is not PyCapsule:
                     return negotiate(x)
                 found = take(x, None, cls, call)
-                refuse_handles(found._spec, call)
-                if found._spec.device is not CPU:
+                spec = found._spec
+                if spec.dtype.code is handles:
+                    refuse_handles(spec, call)
+                if spec.device is not CPU:
                     note_ready(found, None, None, call)
                 return found
             cell = make_cell(x.__dlpack__(max_version=DLPACK_VERSION))

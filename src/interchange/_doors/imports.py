@@ -34,13 +34,14 @@ from interchange._terms.errors import (
 )
 from interchange._terms.layout import Layout
 from interchange.abi import PyCapsule
-from interchange.abi.dlpack import DLDeviceType
+from interchange.abi.dlpack import DLDataTypeCode, DLDeviceType
 
 if TYPE_CHECKING:
     from interchange._terms.typing import SupportsDLPack
 
 _DLPACK = "from_dlpack()"
 _ASARRAY = "asarray()"
+HANDLES = DLDataTypeCode.kDLOpaqueHandle
 
 
 @_core.straight_import(Array, straight, _DLPACK)
@@ -102,7 +103,7 @@ def from_dlpack(
     dlpack.check_copy(copy, _DLPACK)
     target = None if device is None else Device.of(device, _DLPACK)
     array = _negotiate(x, target, copy, stream, assume_writable=assume_writable, call=_DLPACK)
-    if type(x) is not Array:
+    if array._spec.dtype.code is HANDLES and type(x) is not Array:
         dlpack.refuse_handles(array, _DLPACK)
     return array
 
@@ -323,7 +324,7 @@ def bring(
     if wanted is not None and array.dtype is not wanted:
         what = f"{type(x).__name__} has elements of {array.dtype}, wanted {wanted}"
         raise UnsupportedDTypeError(call, what, "IX-CAST-1")
-    if wanted is None and type(x) is not Array:
+    if wanted is None and type(x) is not Array and type(x) is not straight.kind:
         dlpack.refuse_handles(array, call)
     needs_copy = copy is True and not copied
     return _place(array, target, copy=copy, needs_copy=needs_copy, call=call)
