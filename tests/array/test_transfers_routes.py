@@ -80,7 +80,15 @@ def test_a_move_that_needs_a_copy_is_refused_without_one(there, target):
     )
 
 
-@pytest.mark.parametrize("copy", [None, True, False])
+@pytest.mark.parametrize(("there", "target"), REFUSED)
+def test_a_move_that_nobody_makes_would_be_a_copy(there, target):
+    """``copy=False`` is one error between all devices."""
+    error = caught(ix.CopyNeededError, ix.from_dlpack, described(there), device=target, copy=False)
+
+    assert (error.rule, error.what) == ("DLP-COPY-1", f"moving from {there} to {target}")
+
+
+@pytest.mark.parametrize("copy", [None, True])
 @pytest.mark.parametrize(("there", "target"), REFUSED)
 def test_other_moves_are_refused(there, target, copy):
     """Whoever owns the device moves its memory; the error says from where to where."""
