@@ -307,15 +307,17 @@ def arrays_are_exported_whatever_device_is_current(
 
 
 @check(
-    "DLP-STREAM-6",
-    source="CUDA driver API, cuEventRecord: event and stream are of one context",
+    "DLP-DEV-8",
+    source="convention of CuPy, whose consumers make its device current; the standard is silent",
+    severity="QUIRK",
     on="cuda",
 )
 def work_is_ordered_while_another_device_is_current(producer: ProducerDoor) -> None:
     """Pending work comes before the consumer's, also while another device is current.
 
-    Create and record the event with the context of the array's stream: an event of another cannot
-    be recorded there, and an error that is not looked at is an order that is lost.
+    A consumer does well to make the array's device current while it asks; be right with those that
+    do not.  Create and record the event with the context of the array's stream: an event of another
+    cannot be recorded there, and an error that is not looked at is an order that is lost.
     """
     cuda = driver()
     cuda.need_second_device()

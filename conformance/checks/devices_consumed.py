@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..cuda import driver
 from ..findings import NotApplicable, expect, note
 from ..opening import Opened
+from ..pending import Pending
 from ..registry import area
 from ..zoo.on_device import OnDevice, place
 from ._exports import device_said, words
@@ -42,6 +43,15 @@ class _Particular(OnDevice):
                 "is current"
             )
         return super().answer(**keywords)
+
+
+class _OfTheCurrentDevice(OnDevice):
+    """A producer that orders the current stream of the current device, as CuPy does."""
+
+    def order(self, consumer: int) -> None:
+        """Make the consumer's stream wait, if it is on the current device that work is pending."""
+        if self.cuda is not None and self.cuda.current_device == self.ordinal:
+            super().order(consumer)
 
 
 def _producer(
@@ -253,3 +263,33 @@ def a_producer_that_needs_its_device_to_be_current_is_taken(consumer: ConsumerDo
     reason = _refusal(consumer, particular)
 
     expect(not reason, f"device 0 was current, and an array of device 1 was refused: {reason}")
+
+
+@check(
+    "DLP-DEV-8",
+    source="convention of CuPy, whose consumers make its device current; the standard is silent",
+    severity="QUIRK",
+    on="cuda",
+)
+def a_producer_that_orders_the_current_device_is_waited_for(consumer: ConsumerDoor) -> None:
+    """Memory of another device is taken in order, though its producer orders the current one.
+
+    Make the producer's device current around __dlpack__(): a library may keep one current stream
+    for each device, and order that of the device that is current.
+    """
+    cuda = driver()
+    x, _ = _producer(cuda, "cuda:1", _OfTheCurrentDevice)
+    with cuda.on_device(1):
+        own, stream = cuda.stream(), cuda.stream()
+        taken(lambda: consumer.take_on(stream, x))
+        x.stream = own
+        pending = Pending(cuda, x.block.address, x.nbytes, own)
+
+    note("taking an array of device 1 with work held, while device 0 is current")
+    y = taken(lambda: consumer.take_on(stream, x))
+
+    with cuda.on_device(1):
+        seen = pending.seen_on(stream)
+    words = f"while device 0 was current, an array of device 1 was taken for stream {stream:#x}"
+    expect(seen.is_ordered(), seen.evidence(words))
+    del y

@@ -5,6 +5,7 @@ Source: dlpack.h 1.3; array API standard 2025.12; CUDA driver API; `checks.devic
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -159,6 +160,21 @@ def records_its_events_on_the_current_device() -> Subject:
                 self.cuda.order(self.stream or consumer, consumer)
             except CudaError:
                 return
+        OnDevice.order(self, consumer)
+
+    return producer_with(order=order)
+
+
+@mutant("work_is_ordered_while_another_device_is_current", twin=honest_device_producer)
+def orders_the_current_stream_of_the_current_device() -> Subject:
+    """Makes the consumer wait for the current device's stream, as CuPy does, and not its own's."""
+
+    def order(self: OnDevice, consumer: int) -> None:
+        if self.cuda is not None and self.cuda.current_device != self.ordinal:
+            idle = self.cuda.stream()
+            with contextlib.suppress(CudaError):  # of the device that is current
+                self.cuda.order(idle, consumer)
+            return
         OnDevice.order(self, consumer)
 
     return producer_with(order=order)

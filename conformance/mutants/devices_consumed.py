@@ -106,7 +106,11 @@ def leaves_the_producers_device_current() -> Subject:
     return consumer_with(ask=ask)
 
 
-@mutant("a_producer_that_needs_its_device_to_be_current_is_taken", twin=honest_device_consumer)
+@mutant(
+    "a_producer_that_needs_its_device_to_be_current_is_taken",
+    "a_producer_that_orders_the_current_device_is_waited_for",
+    twin=honest_device_consumer,
+)
 def asks_whatever_device_is_current() -> Subject:
     """Asks for a capsule with the device current that happens to be."""
 

@@ -174,6 +174,13 @@ _DEVICES: Final = (
         "CUDA driver API, Context Management",
         "SHOULD",
     ),
+    Rule(
+        "DLP-DEV-8",
+        "a producer is asked with its device current: some order the current device's stream alone",
+        "make the producer's device current around __dlpack__() and the reading of a record",
+        "practice of CuPy and PyTorch; the standard is silent",
+        "SHOULD",
+    ),
 )
 
 _DTYPES: Final = (
