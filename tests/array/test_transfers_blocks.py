@@ -109,7 +109,7 @@ def test_a_copy_that_is_done_lets_its_source_go(heap):
     copy = blocks.Copy(blocks.allocate(heap, 8, 0, CALL), source)
     del source
 
-    blocks.note_done(copy)
+    copy.note_done()
 
     assert gone() is None
     assert blocks.block_of(copy).ptr == 64
@@ -118,6 +118,4 @@ def test_a_copy_that_is_done_lets_its_source_go(heap):
 @pytest.mark.parametrize("keep", [None, object(), b"bytes"])
 def test_what_is_not_ours_has_no_block(keep):
     """Other libraries' memory is theirs to give back."""
-    blocks.note_done(keep)
-
     assert blocks.block_of(keep) is None

@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 import interchange as ix
-from interchange._array import blocks
+from interchange._streams import unfinished
 from interchange._streams.driver import driver_of
 
 pytestmark = pytest.mark.emulated
@@ -59,7 +59,7 @@ def test_copies_that_were_made_are_garbage_like_others(machine, emulator, count)
     machine.synchronize()
 
     assert emulator.live() == before
-    assert not any(blocks._unfinished.values())
+    assert not unfinished._entries
 
 
 def test_a_copy_keeps_no_source_that_it_was_made_of(machine, emulator):
@@ -78,8 +78,8 @@ def test_a_copy_keeps_no_source_that_it_was_made_of(machine, emulator):
     assert copied.shape == (SIZE,)
 
 
-def test_a_source_stays_while_its_device_has_copies_to_make(machine, emulator):
-    """The collector asks about all copies of a device at once."""
+def test_a_source_stays_while_there_is_a_copy_of_it_to_make(machine, emulator):
+    """Though another one was made."""
     slow, quick = machine.stream(), machine.stream()
     owner = machine.owner(SIZE, machine.stream())
     machine.synchronize()
@@ -119,7 +119,7 @@ def test_a_driver_that_fails_keeps_the_source(machine, emulator, monkeypatch):
     source = sources(machine, machine.stream(), own=machine.stream())
     machine.synchronize()
     with monkeypatch.context() as patch:
-        patch.setattr(driver_of(ix.Device(2), "test"), "has_caught_up", None)
+        patch.setattr(driver_of(ix.Device(2), "test"), "has_passed", None)
         gc.collect()
         kept = source() is not None
     gc.collect()
@@ -135,7 +135,7 @@ def test_a_forked_child_asks_no_driver(machine, emulator):
     machine.synchronize()
     gc.disable()
     try:
-        blocks._let_go(_process=lambda: -1)
+        unfinished.look(_process=lambda: -1)
         kept = source() is not None
     finally:
         gc.enable()
@@ -166,7 +166,7 @@ def test_a_source_that_the_collector_does_not_see_goes_too(machine, emulator):
 
 
 def test_copies_under_way_do_not_slow_the_collector_down(machine, emulator):
-    """One question per device, however many there are."""
+    """One question per stream, however many there are."""
     stream = machine.stream()
     owner = machine.owner(SIZE, machine.stream())
     source = ix.from_pointer(owner.ptr, (8,), "uint8", device="cuda:0", owner=owner)
@@ -175,7 +175,7 @@ def test_copies_under_way_do_not_slow_the_collector_down(machine, emulator):
         copies = [source.copy(stream=stream) for _ in range(50)]
         with emulator.trace() as trace:
             gc.collect(0)
-        asked = trace.names.count("cuStreamQuery")
+        asked = trace.names.count("cuEventQuery")
     machine.synchronize()
 
     assert asked == 1

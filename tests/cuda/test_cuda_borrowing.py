@@ -7,9 +7,11 @@ import ctypes
 import pytest
 
 import interchange as ix
+from interchange._protocols import cuda_array_interface as cai
 
 pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
+WAITS = {"cuStreamWaitEvent", "cuStreamSynchronize"}
 STREAMS = ("same", "another", "legacy", "per-thread")
 
 
@@ -172,6 +174,36 @@ def test_no_sync_orders_nothing(cuda, produce, gate):
     shut.open()
 
     assert shape == (producer.size,)
+
+
+@pytest.mark.parametrize("way", ["the switch", "sync=False"])
+@pytest.mark.parametrize("back", [False, True], ids=["the host waits", "a stream waits"])
+def test_where_streams_do_not_count_they_are_as_if_not_named(
+    emulator, cuda, produce, monkeypatch, way, back
+):
+    """Nothing waits on entry; on exit the host does, unless `back` names who does instead."""
+    producer, stream, own = produce(cuda.stream()), cuda.stream(), cuda.stream()
+    source = producer
+    if way == "the switch":
+        monkeypatch.setattr(cai, "SYNCS", False)
+    else:
+        source = ix.from_cai(producer, sync=False)
+
+    with emulator.trace() as entry:
+        loan = ix.borrow(source, stream=stream, writable=True, back=own if back else None)
+        array = loan.__enter__()
+    cuda.fill(array.ptr, 9, stream)
+    with emulator.trace() as way_back:
+        loan.__exit__(None, None, None)
+
+    def waiting(trace):
+        calls = [call for call in trace.calls if call.name in WAITS]
+        return [(call.name, call.args["stream"]) for call in calls]
+
+    assert waiting(entry) == ([("cuStreamWaitEvent", stream)] if back else [])
+    assert waiting(way_back) == [
+        ("cuStreamWaitEvent", own) if back else ("cuStreamSynchronize", stream)
+    ]
 
 
 def test_viewable_borrows(cuda, produce, gate):

@@ -9,6 +9,7 @@ import interchange as ix
 pytestmark = pytest.mark.emulated
 
 QUERY = "cuPointerGetAttributes"
+CURRENT = "cuCtxGetDevice"  # asked where there is more than one device
 WAITING = {"cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize"}
 ORDERING = ["cuEventRecord", "cuStreamWaitEvent"]
 
@@ -27,18 +28,18 @@ def test_an_import_asks_about_the_pointer_once(emulator, warm):
     with emulator.trace() as trace:
         array = ix.from_cai(producer)
 
-    assert trace.names == [QUERY]
+    assert trace.names == [QUERY, CURRENT]
     assert array.device == ix.Device(2, 0)
 
 
 def test_equal_streams_need_no_call_but_the_query(emulator, warm):
-    """An import, and an export to the stream that the producer published."""
+    """An import, and an export to the stream that the producer published, who is asked twice."""
     producer, _ = warm
     with emulator.trace() as trace:
         array = ix.from_cai(producer)
         capsule = array.__dlpack__(stream=producer.published, max_version=(1, 1))
 
-    assert trace.names == [QUERY]
+    assert trace.names == [QUERY, CURRENT, CURRENT]
     del capsule
 
 

@@ -169,3 +169,87 @@ def test_memory_that_lives_at_exit_does_no_harm(emulator, run_isolated):
     """Finalisers may run when modules are gone (P23)."""
     assert run_isolated(EXITS).strip() == "done"
     assert emulator is not None
+
+
+# ---------------------------------------------------------------- a search in vain
+
+SEARCH = """
+import sys, types
+import interchange as ix
+from interchange._streams import cuda, hip
+
+searches = []
+for module in (cuda, hip):
+    def search(call, name=module.__name__, found=module.open_driver):
+        searches.append(name.rpartition(".")[2])
+        return found(call)
+    module.open_driver = search
+
+def call(function=lambda: ix.from_cai({record})):
+    try:
+        function()
+    except ix.DriverUnavailableError as error:
+        return error.call
+
+call(lambda: ix.asarray(b"abc").to_device("cuda"))
+call()
+searches.clear()
+said = [call(), call(), call(lambda: ix.asarray(b"abc").to_device("cuda"))]
+print(said, searches)
+{then}
+call()
+print(searches)
+"""
+
+
+def searched(run_isolated, then):
+    """Return what two scripts said: after a search in vain, and after something has happened."""
+    script = SEARCH.format(record=RECORD, then=then)
+    env = {"INTERCHANGE_HIP_LIBRARY": "/nowhere/libamdhip64.so", "LD_LIBRARY_PATH": ""}
+    return run_isolated('import sys; sys.modules["cuda"] = None\n' + script, env=env).split("\n")
+
+
+@pytest.mark.isolated
+def test_a_machine_without_a_driver_searches_for_it_once(run_isolated):
+    """A search takes a millisecond; each refusal is in the name of its own call."""
+    first, then, *_ = searched(run_isolated, "")
+
+    assert first == "['from_cai()', 'from_cai()', 'Array.to_device()'] []"
+    assert then == "[]"
+
+
+@pytest.mark.isolated
+@pytest.mark.parametrize(
+    ("then", "again"),
+    [
+        ('sys.modules["cuda"] = types.ModuleType("cuda")', "cuda"),
+        ("import os; os.environ[hip.hip.VARIABLE] = '/elsewhere/libamdhip64.so'", "hip"),
+        ("import wave", "hip"),
+    ],
+    ids=["cuda-python", "the variable", "another module"],
+)
+def test_a_driver_is_searched_for_again_when_it_may_be_there(run_isolated, then, again):
+    """cuda-python was imported, another file is named, or a library came that brings a runtime."""
+    _, searches, *_ = searched(run_isolated, then)
+
+    assert f"'{again}'" in searches
+
+
+@pytest.mark.emulated
+@pytest.mark.isolated
+def test_a_driver_that_was_loaded_meanwhile_is_found(emulator, run_isolated):
+    """Somebody else's library may load it."""
+    said = run_isolated("""
+import interchange as ix
+for _ in range(2):
+    try:
+        ix.asarray(b"abc").to_device("cuda")
+    except ix.DriverUnavailableError as error:
+        print(error.rule)
+from interchange_conformance.emucuda.control import load
+load()
+print(ix.asarray(b"abc").to_device("cuda").device)
+""")
+
+    assert said.split() == ["IX-DRIVER-1", "IX-DRIVER-1", "cuda:0"]
+    assert emulator is not None

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import gc
 import os
-import weakref
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from interchange._streams.unfinished import look
 from interchange.abi import capsules
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def _own(
     _hide: Any = capsules.fast_hide_from_collector,
 ) -> Block:
     """Return a fresh allocation; the block is there first, so that nothing can come between."""
-    _let_go()
+    look()
     block = object.__new__(Block)
     block.ptr = 0
     block.ordinal = ordinal
@@ -114,7 +113,7 @@ class Copy:
 
     The collector must not see a copy.  It would call the finaliser of a source in garbage, which
     frees the memory, while the stream still reads there.  So the source is no garbage before the
-    copy was made, which is asked about whenever garbage is collected or memory is allocated.
+    copy was made, of which `unfinished.look` tells: the source may be in a cycle with the copy.
 
     Parameters
     ----------
@@ -122,8 +121,6 @@ class Copy:
         The copy's own memory.
     source : object
         What keeps the memory alive that the copy is made from.
-    awaited : bool, default False
-        Let the source go when the driver has caught up: it may be in a cycle with this copy.
     """
 
     __slots__ = ("__weakref__", "_block", "_source")  # cleared in this order, that of their names
@@ -133,58 +130,16 @@ class Copy:
         block: Block,
         source: object,
         *,
-        awaited: bool = False,
         _cell: Any = ctypes.py_object,
         _hide: Any = capsules.fast_hide_from_collector,
     ) -> None:
         self._block = block
         self._source = source
         _hide(_cell(self))
-        if awaited:
-            _await_source(self, block)
 
     def note_done(self) -> None:
         """Note that the copy was made: its source may go."""
         self._source = None
-
-
-_unfinished: Final[dict[tuple[Driver, int, int], list[Any]]] = {}
-"""Driver, device and process -> weak references to copies whose sources are awaited."""
-
-
-def _await_source(copy: Copy, block: Block) -> None:
-    """Let the source of a copy go once all is done that its device was told to wait for."""
-    key = (block._driver, block.ordinal, block._process)
-    _unfinished.setdefault(key, []).append(weakref.ref(copy))
-    if _let_go not in gc.callbacks:
-        gc.callbacks.append(_let_go)
-
-
-def _let_go(
-    phase: str = "start",
-    info: object = None,  # noqa: ARG001 - so are callbacks of the collector called
-    _unfinished: Any = _unfinished,  # defaults, since globals may be gone
-    _suppress: Any = contextlib.suppress,
-    _process: Any = os.getpid,
-) -> None:
-    """Let sources go from which nothing is copied any more, before garbage is looked for.
-
-    One question per device: copies that are under way cost nothing.
-    """
-    if phase != "start" or not _unfinished:
-        return
-    with _suppress(Exception):
-        for key, copies in tuple(_unfinished.items()):
-            driver, ordinal, process = key
-            count = len(copies)  # whatever is enqueued after the question is not among these
-            if not count or process != _process() or not driver.has_caught_up(ordinal):
-                continue
-            done = copies[:count]
-            del copies[:count]
-            for reference in done:
-                copy = reference()
-                if copy is not None:
-                    copy.note_done()
 
 
 def block_of(keep: object) -> Block | None:
@@ -192,9 +147,3 @@ def block_of(keep: object) -> Block | None:
     if isinstance(keep, Copy):
         return keep._block
     return keep if isinstance(keep, Block) else None
-
-
-def note_done(keep: object) -> None:
-    """Note that the host has waited for whatever filled this memory."""
-    if isinstance(keep, Copy):
-        keep.note_done()

@@ -16,7 +16,7 @@ from interchange._streams.rules import (
     STREAM_RULES,
     check_stream,
 )
-from interchange._streams.work import Work, work_of
+from interchange._streams.work import Filled, Work, work_of
 from interchange._terms.errors import StreamError
 from interchange.abi.dlpack import DLDeviceType
 
@@ -40,14 +40,17 @@ class Lane(NamedTuple):
         The device whose default stream it is, if it is one.
     keep : object
         Kept alive with whatever names the stream.
-    producer : Lane or None
-        The other stream that work on the source was pending on, if there is one.
+    producers : tuple[Lane, ...]
+        The other streams that work on the source was pending on.
+    keeps_source : bool
+        Whether `keep` has the source, too, and is not a stream alone.
     """
 
     stream: int
     ordinal: int
     keep: Any
-    producer: Lane | None = None
+    producers: tuple[Lane, ...] = ()
+    keeps_source: bool = False
 
 
 def check_lane(stream: Any, place: Device, call: str) -> int | None:
@@ -105,32 +108,33 @@ def choose_lane(
     StreamError
         A stream does not exist (DLP-STREAM-7), or captures (DLP-STREAM-8).
     """
-    pending, home = pending_on(array, call)
-    producer = None
-    if pending is not None:
-        if home < 0:  # of no device in particular: default streams are those of the current one
-            home = driver.current_device(call)
-        driver.refuse_capture(pending, home, call)
-        producer = Lane(pending, home, getattr(work_of(array), "keep", None))
-        if stream is None and (home == place.id or not _is_default(pending)):
-            return Lane(pending, place.id, producer.keep)
+    pending, home, theirs = pending_on(array, call)
+    if pending and home < 0:  # of no device in particular: default streams are the current one's
+        home = driver.current_device(call)
+    work = work_of(array)
+    for one in pending:
+        driver.refuse_capture(one, home, call)
+    producers = tuple(Lane(one, home, theirs) for one in pending)
+    if stream is None and pending and (home == place.id or not _is_default(pending[-1])):
+        keeps_source = work is not None and work.keeps_source
+        return Lane(pending[-1], place.id, theirs, producers[:-1], keeps_source)
     stream = _UNNAMED[place.type] if stream is None else stream
-    if producer is not None and _are_same(producer, stream, place.id):
-        return Lane(stream, place.id, keep)
-    driver.refuse_capture(stream, place.id, call)
-    return Lane(stream, place.id, keep, producer)
+    others = tuple(one for one in producers if not _are_same(one, stream, place.id))
+    if len(others) == len(producers):  # none of those that were looked at
+        driver.refuse_capture(stream, place.id, call)
+    return Lane(stream, place.id, keep, others)
 
 
 def await_producer(driver: Driver, lane: Lane, call: str) -> None:
     """Let the stream of a copy wait for the work that is pending on its source."""
-    if lane.producer is not None:
-        _order(driver, lane.producer, lane, call)
+    for producer in lane.producers:
+        _order(driver, producer, lane, call)
 
 
 def hand_back(driver: Driver, lane: Lane, call: str) -> None:
-    """Let the producer's stream wait for the copy, so that the source may be written there."""
-    if lane.producer is not None:
-        _order(driver, lane, lane.producer, call)
+    """Let the producer's streams wait for the copy, so that the source may be written there."""
+    for producer in lane.producers:
+        _order(driver, lane, producer, call)
 
 
 def _order(driver: Driver, first: Lane, then: Lane, call: str) -> None:
@@ -148,6 +152,9 @@ def _are_same(lane: Lane, stream: int, ordinal: int) -> bool:
     return lane.stream == stream and (lane.ordinal == ordinal or not _is_default(stream))
 
 
-def work_on(lane: Lane) -> Work:
+def work_on(driver: Driver, lane: Lane, call: str) -> Work:
     """Return what the result of a copy remembers, so that its next consumer waits."""
+    if lane.keeps_source:
+        rest = driver.lasting_stream(lane.ordinal, call)
+        return Filled(lane.stream, lane.ordinal, lane.keep, rest)
     return Work(lane.stream, lane.ordinal, lane.keep)

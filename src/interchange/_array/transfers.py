@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from interchange import _core
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._streams.driver import driver_of
+from interchange._streams.unfinished import tell_when_done
+from interchange._streams.work import Filled, work_of
 from interchange._terms.devices import CPU
 from interchange._terms.errors import UnsupportedDeviceError
 from interchange._terms.layout import Layout, c_strides, f_strides
@@ -26,7 +28,6 @@ from .blocks import (
     allocate_managed,
     allocate_pinned,
     block_of,
-    note_done,
 )
 from .lanes import await_producer, check_lane, choose_lane, hand_back, work_on
 from .memory import check_alike, check_named, copy_on_host, fill_host, share_with_host
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from interchange._core import Tensor
     from interchange._streams.driver import Driver, Pitched
+    from interchange._streams.work import Work
     from interchange._terms.devices import Device
 
     from .blocks import Block
@@ -111,12 +113,12 @@ def copy_on_device(array: Tensor, cls: type[T], order: str, call: str, stream: A
     if pieces is None:
         with _giving_back(block):
             rearranged = _copy_through_host(driver, array, cls, order, lane, call)
-        return _upload(driver, rearranged, spec, block, lane._replace(producer=None), call)
+        return _upload(driver, rearranged, spec, block, lane._replace(producers=()), call)
     with _filling(driver, block, lane, call):
         _enqueue(driver, pieces, block.ptr, array.ptr, lane, call)
-        keep = _keep_source(driver, lane, block, array._keep, call)
+        keep, work = _keep_source(driver, lane, block, array._keep, call)
         hand_back(driver, lane, call)
-    return _on_device(spec, block, keep, lane, cls)
+    return _on_device(spec, block, keep, work, cls)
 
 
 def move_between(array: T, device: Device, call: str, stream: Any) -> T:
@@ -140,12 +142,12 @@ def move_between(array: T, device: Device, call: str, stream: Any) -> T:
             lane = choose_lane(driver, source, device, number, stream, call)
     with _filling(driver, block, lane, call):
         driver.copy(block.ptr, source.ptr, spec.nbytes, lane.stream, lane.ordinal, call)
-        keep = _keep_source(driver, lane, block, source._keep, call)
+        keep, work = _keep_source(driver, lane, block, source._keep, call)
         hand_back(driver, lane, call)
     if source is not array and keep is block:
         # Giving back what was gathered would let the host wait: it stays with the copy.
         keep = Copy(block, source._keep)
-    return _on_device(spec, block, keep, lane, cls)
+    return _on_device(spec, block, keep, work, cls)
 
 
 def move_to_device(array: T, device: Device, call: str, stream: Any) -> T:
@@ -204,7 +206,7 @@ def move_to_host(array: T, device: Device, call: str, stream: Any) -> T:
     with _filling(driver, block, lane, call):
         _enqueue(driver, pieces, block.ptr, array.ptr, lane, call)
         driver.synchronize(lane.stream, lane.ordinal, call)
-    note_done(array._keep)
+    _note_filled(array)
     return _core.describe(block.ptr, spec, 0, block, block, cls)
 
 
@@ -313,31 +315,44 @@ def _upload(driver: Driver, array: T, spec: Spec, block: Block, lane: Lane, call
     """Return a copy on a device of host-accessible memory that lies side by side."""
     with _filling(driver, block, lane, call):
         driver.copy(block.ptr, array.ptr, spec.nbytes, lane.stream, lane.ordinal, call)
-        keep = _keep_source(driver, lane, block, None, call)
-    return _on_device(spec, block, keep, lane, type(array))
+        keep, work = _keep_source(driver, lane, block, None, call)
+    return _on_device(spec, block, keep, work, type(array))
 
 
 def _keep_source(
     driver: Driver, lane: Lane, block: Block, source: object, call: str
-) -> Block | Copy:
-    """Return what keeps fresh memory alive, and what a stream is filling it from.
+) -> tuple[Block | Copy, Work]:
+    """Return what keeps fresh memory alive, and what a stream is filling it from; and that work.
 
-    Memory of ours is not given back before the work on its device is done, and need not be kept.
-    Where that is the work of another device or context, its own one is made to follow.
+    Both let go of the source when the copy was made.  Memory of ours is not given back before the
+    work on its device is done, and need not be kept.  Where that is the work of another device or
+    context, its own one is made to follow.
     """
     theirs = block_of(source)
     if theirs is not None:
         driver.follow(lane.stream, lane.ordinal, theirs.ordinal, call, theirs.ptr)
     is_foreign = source is not None and theirs is None
-    driver.follow(lane.stream, lane.ordinal, block.ordinal, call, 0 if is_foreign else block.ptr)
-    return Copy(block, source, awaited=True) if is_foreign else block
+    driver.follow(lane.stream, lane.ordinal, block.ordinal, call, block.ptr)
+    work = work_on(driver, lane, call)
+    keep = Copy(block, source) if is_foreign else block
+    holders = [one for one in (keep, work) if isinstance(one, (Copy, Filled))]
+    if holders:
+        tell_when_done(driver, lane.stream, lane.ordinal, call, *holders)
+    return keep, work
 
 
-def _on_device(spec: Spec, block: Block, keep: Block | Copy, lane: Lane, cls: type[T]) -> T:
+def _on_device(spec: Spec, block: Block, keep: Block | Copy, work: Work, cls: type[T]) -> T:
     """Return an array on fresh memory that a stream is filling."""
     tensor = _core.describe(block.ptr, spec, 0, keep, keep, cls)
-    tensor._work = work_on(lane)
+    tensor._work = work
     return tensor
+
+
+def _note_filled(array: Tensor) -> None:
+    """Note that the host has waited for whatever filled the memory of an array."""
+    for holder in (array._keep, work_of(array)):
+        if isinstance(holder, (Copy, Filled)):
+            holder.note_done()
 
 
 def _copy_through_host(
@@ -353,7 +368,7 @@ def _copy_through_host(
     with _filling(driver, block, lane, call):
         driver.copy(block.ptr, array.ptr + low, high - low, lane.stream, lane.ordinal, call)
         driver.synchronize(lane.stream, lane.ordinal, call)
-    note_done(array._keep)
+    _note_filled(array)
     fetched = Spec(spec.dtype, CPU, spec.layout)
     staged = _core.describe(block.ptr - low, fetched, READ_ONLY, None, block, cls)
     return copy_on_host(staged, cls, order, call)

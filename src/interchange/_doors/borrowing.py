@@ -8,7 +8,7 @@ direction can meet that duty: a context manager can.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface as cai
@@ -149,16 +149,36 @@ class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like 
         """Order the stream after the producer, and owe the producer the same."""
         device, known = array.device, work_of(array)
         loan = Lent(consumer, home_of(device, consumer, _CALL), self._stream, known)
-        owed, is_named = origins_of(known)
+        users, is_named = origins_of(known)
         if back is not None:
-            owed.append(Work(back, home_of(device, back, _CALL), self._back))
-        for work in owed:  # whoever used the memory before may still do so
-            first = work.pending(_CALL)
-            if first is not None:
+            users.append(Work(back, home_of(device, back, _CALL), self._back))
+        owed: list[_Debt] = []
+        for work in users:  # whoever used the memory before may still do so
+            kept, before = work.keeper, work.pending(_CALL)
+            for first in before:
                 order_streams(device, first, consumer, work.ordinal, _CALL, loan.ordinal, fork=True)
+            owed.append(_Debt(work, before, kept))
         lent._work = loan
         way = None if back is not None else is_named
         debts.callback(_hand_back, array, owed, loan, is_named=way)
+
+
+class _Debt(NamedTuple):
+    """Somebody who used memory before it was lent.
+
+    Attributes
+    ----------
+    work : Work
+        What is known of the work that they enqueued.
+    before : tuple[int, ...]
+        The streams that the borrower waited for.
+    keep : object
+        Keeps them alive.
+    """
+
+    work: Work
+    before: tuple[int, ...]
+    keep: Any
 
 
 def _import(x: Any, stream: Any) -> Array:
@@ -179,7 +199,7 @@ def _import(x: Any, stream: Any) -> Array:
     return import_ordered(x, stream, _CALL)
 
 
-def _hand_back(array: Array, owed: list[Work], loan: Lent, *, is_named: bool | None) -> None:
+def _hand_back(array: Array, owed: list[_Debt], loan: Lent, *, is_named: bool | None) -> None:
     """Make whoever used the memory before wait for the consumer's work.
 
     The host waits where the producer named no stream (`is_named`; None where the borrower named it
@@ -188,16 +208,14 @@ def _hand_back(array: Array, owed: list[Work], loan: Lent, *, is_named: bool | N
     """
     host_waits = is_named is False
     device = array.device
-    consumer = loan.pending(_CALL)
+    (consumer,) = loan.pending(_CALL)
     loan.has_ended = True
-    if consumer is None:
-        return
     try:
-        for work in owed:
-            then = work.pending(_CALL)
-            if then is None:
+        for work, before, _ in owed:
+            waiting = work.owed(before, _CALL)
+            if not waiting:
                 host_waits = is_named is not None
-            else:
+            for then in waiting:
                 order_streams(device, consumer, then, loan.ordinal, _CALL, work.ordinal)
     except BaseException:
         with contextlib.suppress(InterchangeError):

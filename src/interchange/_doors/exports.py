@@ -6,6 +6,7 @@ which stream may use the memory at once; what moves between host and device is a
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -15,6 +16,7 @@ from interchange._protocols import dlpack
 from interchange._protocols.array_method import without_copies
 from interchange._streams.driver import driver_of
 from interchange._streams.handles import stream_handle
+from interchange._streams.ordering import home_if_away
 from interchange._streams.rules import NO_SYNC, check_stream, streams_of
 from interchange._terms.devices import CPU, Device
 from interchange._terms.errors import (
@@ -357,11 +359,12 @@ def convert(
     array = _place(array, x, target, library, copy=copy, stream=stream)
     module = _import_target(library, target)
     try:
-        if stream is None or target.take_on_stream is None:
-            result = take(module, array)
-        else:
-            handle = check_stream(stream_handle(stream, _CALL), array.device, _CALL)
-            result = target.take_on_stream(module, array, handle)
+        with home_if_away(array.device, _CALL) or contextlib.nullcontext():
+            if stream is None or target.take_on_stream is None:
+                result = take(module, array)
+            else:
+                handle = check_stream(stream_handle(stream, _CALL), array.device, _CALL)
+                result = target.take_on_stream(module, array, handle)
     except (InterchangeError, *NO_ROOM):
         raise
     except Exception as error:

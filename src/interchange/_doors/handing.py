@@ -5,8 +5,10 @@ Source: array API standard 2025.12, ``from_dlpack`` (what ``copy=None`` means); 
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
+from interchange._streams.ordering import home_if_away
 from interchange._terms.errors import (
     CopyNeededError,
     ExchangeError,
@@ -62,7 +64,8 @@ def give(array: Array, library: Library, xp: Any, *, may_copy: bool, call: str) 
             what = f"memory that is not known to be writable, of which {library.name} may not know"
             raise ReadOnlyError(call, what, "DLP-RO-3", "pass copy=True")
         array = array.copy()
-    return xp.from_dlpack(array)
+    with home_if_away(array.device, call) or contextlib.nullcontext():
+        return xp.from_dlpack(array)
 
 
 def _through_numpy(array: Array, library: Library, xp: Any, *, may_copy: bool, call: str) -> Any:

@@ -6,12 +6,14 @@ was.  Unlike an import, which stops at the first broken rule, this tells them al
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
 from interchange._protocols.dlpack import device_of
 from interchange._protocols.habits import habit_of
+from interchange._streams.ordering import home_if_away
 from interchange._streams.rules import STREAM_RULES
 from interchange._terms.devices import HANDLES, Device
 from interchange._terms.dtypes import DType, from_typestr
@@ -201,8 +203,10 @@ def _inspect_producer(x: Any) -> Report:
     wanted: dict[str, Any] = {"max_version": DLPACK_VERSION}
     if device is not None and device.type in STREAM_RULES:
         wanted["stream"] = -1  # nothing will be read, so that nobody need wait
+    home = None if device is None else home_if_away(device, _CALL)
     try:
-        capsule = None if habit is None else habit.ask(x.__dlpack__, wanted)[0]
+        with home or contextlib.nullcontext():
+            capsule = None if habit is None else habit.ask(x.__dlpack__, wanted)[0]
     except Exception as error:  # noqa: BLE001 - as above
         report.fields["capsule"] = f"refused: {type(error).__name__}: {error}"
         return report

@@ -11,8 +11,8 @@ import os
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
-from interchange._streams.driver import driver_of, drivers
-from interchange._streams.ordering import pending_on
+from interchange._streams.driver import driver_of, drivers, make_current
+from interchange._streams.ordering import home_if_away, stream_to_publish, wait_on_host
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
 from interchange._streams.work import Work, this_thread
 from interchange._terms.devices import Device
@@ -31,7 +31,7 @@ from interchange._terms.spec import Spec
 from interchange.abi import BrokenRule, InterfaceRecord, TypeStr, format_record, parse_record
 from interchange.abi.dlpack import DLDeviceType
 
-from .deviations import RECORD_GUARDS
+from .deviations import RECORD_GUARDS, STREAM_KEEPERS
 from .dlpack import READ_ONLY
 from .habits import library_of
 from .records import dtype_of, is_plain, layout_of, parse_with_hint
@@ -79,9 +79,11 @@ class Published(Work):
         What to make of a record below version 3: one of `UNSYNCED`.
     hint : object
         What the elements are, where the type string alone did not tell: a dtype, or None.
+    named : object
+        The stream that `first` names, of a library whose arrays do not keep it alive; else None.
     """
 
-    __slots__ = ("device", "first", "hint", "unsynced")
+    __slots__ = ("device", "first", "hint", "named", "unsynced")
 
     def __init__(
         self,
@@ -100,23 +102,65 @@ class Published(Work):
         self.device = device
         self.unsynced = unsynced
         self.hint = hint
+        keeper = STREAM_KEEPERS.get(library_of(type(keep)))
+        self.named = None if keeper is None else keeper(ordinal)
 
-    def pending(self, call: str) -> int | None:
-        """Return the stream to wait for, as the producer says now."""
+    def pending(self, call: str) -> tuple[int, ...]:
+        """Return the streams to wait for: that of the import, and the one that is named now.
+
+        Some publish whichever stream is current; what they enqueued before may still be pending.
+        """
         if self.keep is None:
-            return self.as_said_here(self.at_import(call))
-        raw = _mended(getattr(self.keep, ATTRIBUTE, None), self.keep)
-        now = read_record(raw, self.hint, call)
-        if now[:_SAID_OF_MEMORY] != self.first[:_SAID_OF_MEMORY]:
-            before, after = _describe(self.first), _describe(now)
-            what = f"{type(self.keep).__name__} said {before}, and now {after}"
-            raise ExchangeError(call, what, "CAI-DATA-5")
-        stream = stream_of(now, self.unsynced, self.device, self.ordinal, call)
-        return self.as_said_here(stream)
+            return self.said_here(self.at_import(call))
+        now = self._named_now(call)
+        is_silent = self.first.version < FIRST_WITH_STREAM
+        return self.said_here(now if is_silent else self.at_import(call), now)
+
+    def owed(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:
+        """Return the streams that are to wait for a borrower.
+
+        None where the producer names none now: it may use any stream next.
+        """
+        if self.keep is not None and self._named_now(call) is None:
+            return ()
+        return super().owed(before, call)
+
+    def _named_now(self, call: str) -> int | None:
+        """Return the stream that the producer names now."""
+        now = _read_at_home(self.keep, self.device, self.ordinal, self.first, self.hint, call)
+        return stream_of(now, self.unsynced, self.device, self.ordinal, call)
+
+    @property
+    def keeps_source(self) -> bool:
+        """Whether the producer, which has the memory, keeps the stream alive."""
+        return self.keep is not None
 
     def at_import(self, call: str) -> int | None:
         """Return the stream to wait for, as the producer said first."""
         return stream_of(self.first, self.unsynced, self.device, self.ordinal, call)
+
+
+def _read_at_home(
+    x: Any, device: Device, ordinal: int, first: InterfaceRecord, hint: Any, call: str
+) -> InterfaceRecord:
+    """Return the record that an object gives with a device current (DLP-DEV-8).
+
+    Raises
+    ------
+    ExchangeError
+        It describes other memory than `first` (CAI-DATA-5).
+    """
+    home = home_if_away(device, call, ordinal)
+    if home is None:
+        raw = _mended(getattr(x, ATTRIBUTE, None), x)
+    else:
+        with home:
+            raw = _mended(getattr(x, ATTRIBUTE, None), x)
+    now = read_record(raw, hint, call)
+    if now[:_SAID_OF_MEMORY] != first[:_SAID_OF_MEMORY]:
+        what = f"{type(x).__name__} said {_describe(first)}, and now {_describe(now)}"
+        raise ExchangeError(call, what, "CAI-DATA-5")
+    return now
 
 
 _SAID_OF_MEMORY: Final = 5  # the first fields: address, read-only flag, shape, strides, typestr
@@ -224,7 +268,8 @@ def import_record(
     ptr = record.ptr
     if not ptr or not spec.layout.size:
         return _import_empty(record, spec, owner, cls, call)
-    place = (drivers.get("cuda") or _find_driver(call)).place_of(ptr, call)
+    driver = drivers.get("cuda") or _find_driver(call)
+    place = driver.place_of(ptr, call)
     if place is None:
         raise UnsupportedDeviceError(call, f"address {ptr:#x} is unknown", "CAI-DATA-3")
     kind, ordinal, start, end = place
@@ -235,6 +280,8 @@ def import_record(
         spec = Spec(spec.dtype, device, spec.layout)
     tensor = _core.describe(ptr, spec, READ_ONLY if record.readonly else 0, owner, owner, cls)
     if sync:
+        if x is not None and record.stream and make_current(driver, ordinal, call) is not None:
+            record = _read_at_home(x, spec.device, ordinal, record, hint, call)
         tensor._work = Published(x, record, spec.device, ordinal, unsynced, hint)
     return tensor
 
@@ -338,9 +385,11 @@ def describe_record(tensor: Tensor, version: int, call: str) -> dict[str, Any]:
     steps = None
     if not spec.layout.is_c_contiguous:
         steps = spec.layout.strides_in_bytes(spec.dtype.itemsize)
-    stream, ordinal = pending_on(tensor, call)
-    if stream is not None and version < FIRST_WITH_STREAM:
-        driver_of(spec.device, call).synchronize(stream, ordinal, call)
+    stream = None
+    if version < FIRST_WITH_STREAM:
+        wait_on_host(tensor, call)
+    else:
+        stream = stream_to_publish(tensor, call)
     if stream == 0:  # ROCm's default stream, for which the interface has another number
         stream = LEGACY_DEFAULT_STREAM
     ptr = tensor.ptr

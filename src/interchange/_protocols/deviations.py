@@ -5,6 +5,7 @@ Source: the libraries themselves, run; each row says which release was seen to d
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -432,6 +433,14 @@ def numba_tells_strides(raw: Any, x: Any) -> Any:
     strides = getattr(x, "strides", ())
     return {**raw, "strides": tuple(strides)} if 0 in strides else raw
 
+
+def cupy_stream(ordinal: int) -> Any:
+    """Return CuPy's current stream of a device, which is what its arrays publish."""
+    return sys.modules["cupy"].cuda.get_current_stream(ordinal)
+
+
+STREAM_KEEPERS: Final[dict[str, Callable[[int], Any]]] = {"cupy": cupy_stream}
+"""Library whose arrays publish a stream that they do not keep alive -> what gives that stream."""
 
 RECORD_GUARDS: Final[dict[str, Callable[[Any, Any], Any]]] = {"numba": numba_tells_strides}
 """Library -> what mends the record that one of its objects gave."""

@@ -7,14 +7,12 @@ capsule, and only then what the capsule says.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
 from interchange._core import _reading
-from interchange._streams.driver import driver_of
-from interchange._streams.ordering import note_consumer, note_ready, order_before
+from interchange._streams.ordering import home_if_away, note_consumer, note_ready, order_before
 from interchange._streams.rules import (
     NO_SYNC,
     PER_THREAD_DEFAULT_STREAM,
@@ -133,7 +131,8 @@ def import_(
             return found
     source = device_of(x, call)
     wanted = _keywords(source, device, stream, copy, habit, call)
-    capsule, sent = _ask(x, habit, wanted, source, call)
+    ask = _ask_at_home if source.type in STREAM_RULES else _ask
+    capsule, sent = ask(x, habit, wanted, source, call)
     alone = habit.native_release and sys.getrefcount(capsule) == _core.ALONE
     tensor = (_core.take_fresh if alone else _core.take)(capsule, x, cls, call)
     elsewhere = _tell_device(tensor._spec.device, source, device)
@@ -206,6 +205,17 @@ def _keywords(
     return wanted
 
 
+def _ask_at_home(
+    x: Any, habit: Habit, wanted: dict[str, Any], source: Device, call: str
+) -> tuple[Any, dict[str, Any]]:
+    """Ask a producer with its device current, which it may refuse or order by (DLP-DEV-8)."""
+    home = home_if_away(source, call)
+    if home is None:
+        return _ask(x, habit, wanted, source, call)
+    with home:
+        return _ask(x, habit, wanted, source, call)
+
+
 def _ask(
     x: Any, habit: Habit, wanted: dict[str, Any], source: Device, call: str
 ) -> tuple[Any, dict[str, Any]]:
@@ -213,26 +223,22 @@ def _ask(
 
     One that neither copies nor moves is asked to share, whatever error it refused with: the
     standard asks for BufferError, and libraries differ.
-
-    Some refuse while another device is current (``torch``): those are asked again on theirs.
     """
     try:
         return habit.ask(x.__dlpack__, wanted)
     except NO_ROOM:
         raise
-    except Exception as error:
+    except Exception:
         target = wanted.pop("dl_device", None)
         moves = target is not None
         copies = wanted.get("copy") is True and wanted.pop("copy")
         if moves and wanted.get("copy") is False:
             check_shares(source, Device(*target), call)
-        elsewhere = _on_its_device(source) if isinstance(error, BufferError) else None
-        if not (moves or copies) and elsewhere is None:
+        if not (moves or copies):
             raise
         if source.type in STREAM_RULES:
             wanted.setdefault("stream", STREAM_RULES[source.type].default)
-        with elsewhere or contextlib.nullcontext():
-            return habit.ask(x.__dlpack__, wanted)
+        return habit.ask(x.__dlpack__, wanted)
 
 
 def check_shares(source: Device, target: Device, call: str) -> None:
@@ -261,19 +267,6 @@ def check_capsule(
         check_stream(handle, Device(where), call)
     if copy is False and target is not None and where != target.type:
         check_shares(Device(where), target, call)
-
-
-def _on_its_device(device: Device) -> contextlib.AbstractContextManager[None] | None:
-    """Return what makes a producer's device current, where a driver says that another one is."""
-    if device.type not in {DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM}:
-        return None
-    try:
-        driver = driver_of(device, "from_dlpack()")
-        if driver.current_device("from_dlpack()") == device.id:
-            return None
-    except InterchangeError:
-        return None
-    return driver.on_device(device.id, "from_dlpack()")
 
 
 def _tell_device(found: Device, said: Device, wanted: Device | None) -> str | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LIBRARY: Final = "libcuda.so.1"
+LIBRARY: Final = "libcuda.so.1"
 _UINT64: Final = 2**64 - 1
 
 
@@ -83,6 +83,6 @@ def find_ask(api: Any, asked: tuple[int, ...]) -> Callable[..., int]:
 def _find_library() -> ctypes.CDLL | None:
     """Return the driver's library, which the bindings have loaded: calls release the GIL."""
     try:
-        return ctypes.CDLL(_LIBRARY)
+        return ctypes.CDLL(LIBRARY)
     except OSError:
         return None

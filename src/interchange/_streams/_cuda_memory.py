@@ -215,16 +215,9 @@ class CudaMemory:
             with self.on_stream(stream, ordinal, call) as context:
                 if context == made.context:
                     return
-        self.order(stream, self._follower(where, call), ordinal, call, where)
+        self.order(stream, self.lasting_stream(where, call), ordinal, call, where)
 
-    def has_caught_up(self, where: int) -> bool:
-        """Whether all work is done that `follow` was told of.  Never raises."""
-        follower = self._followers.get(where)
-        with contextlib.suppress(Exception), self.on_device(where, "query()"), self._unnoticed():
-            return follower is not None and not self.api.cuStreamQuery(follower)[0]
-        return False
-
-    def _follower(self, ordinal: int, call: str) -> int:
+    def lasting_stream(self, ordinal: int, call: str) -> int:
         """Return the private stream of a device, made once, in the context that stays."""
         found = self._followers.get(ordinal)
         if found is not None:

@@ -33,6 +33,7 @@ class HipDevices:
 
     def __init__(self, api: Any) -> None:
         self.api = api
+        self._count = 0  # of devices, once it was asked for
 
     # ------------------------------------------------------------ errors
 
@@ -67,10 +68,12 @@ class HipDevices:
         return found.value
 
     def count_devices(self, call: str) -> int:
-        """Return the number of devices."""
-        count = c_int()
-        self.check(self.api.hipGetDeviceCount(byref(count)), "hipGetDeviceCount", call)
-        return count.value
+        """Return the number of devices, which stays as it is."""
+        if not self._count:
+            count = c_int()
+            self.check(self.api.hipGetDeviceCount(byref(count)), "hipGetDeviceCount", call)
+            self._count = count.value
+        return self._count
 
     @contextlib.contextmanager
     def on_device(self, ordinal: int, call: str) -> Iterator[None]:

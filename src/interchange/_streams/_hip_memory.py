@@ -149,19 +149,9 @@ class HipMemory(HipDevices):
         """
         if ptr and self.device_of(stream, ordinal, call) == where:
             return
-        self.order(stream, self._follower(where, call), ordinal, call, where)
+        self.order(stream, self.lasting_stream(where, call), ordinal, call, where)
 
-    def has_caught_up(self, where: int) -> bool:
-        """Whether all work is done that `follow` was told of.  Never raises."""
-        follower = self._followers.get(where)
-        with contextlib.suppress(Exception), self._unnoticed():
-            error = -1 if follower is None else self.api.hipStreamQuery(c_void_p(follower))
-            if error > 0:
-                self.name_of(error)
-            return not error
-        return False
-
-    def _follower(self, ordinal: int, call: str) -> int:
+    def lasting_stream(self, ordinal: int, call: str) -> int:
         """Return the private stream of a device, made once."""
         found = self._followers.get(ordinal)
         if found is not None:

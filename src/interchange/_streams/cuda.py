@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange._terms.errors import DriverUnavailableError, ExchangeError, StreamError
 
-from ._cuda_calls import find_quick_calls
+from ._cuda_calls import LIBRARY, find_quick_calls
 from ._cuda_memory import CudaMemory
+from .driver import is_loaded
 from .rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_PACKAGES: Final = ("cuda", "cuda.bindings", "cuda.bindings.driver")
 _LAST_DEFAULT: Final = PER_THREAD_DEFAULT_STREAM
 _MOST_STREAMS: Final = 1024  # that are remembered
 _NOT_CAPTURING: Final = 0  # CU_STREAM_CAPTURE_STATUS_NONE
@@ -56,6 +59,7 @@ class CudaDriver(CudaMemory):
         self._events: dict[int, list[_Event]] = {}  # those at rest, by context
         self._ready: dict[int, tuple[list[_Event], ctypes.c_void_p]] = {}  # the same, by stream
         self._targets: dict[int, ctypes.c_void_p] = {}  # consumers
+        self._count = 0  # of devices, once it was asked for
         self._capturing, self._record, self._wait = find_quick_calls(api)
 
     # ------------------------------------------------------------ who waits
@@ -230,6 +234,20 @@ class CudaDriver(CudaMemory):
             self.check(error, "cuEventCreate", call)
             return _Event.of(event)
 
+    def mark(self, stream: int, ordinal: int, call: str) -> tuple[int, _Event]:
+        """Return an event behind the work that is on a stream now, and its context."""
+        with self.on_stream(stream, ordinal, call) as context:
+            return context, self._record_event(context, stream, call)
+
+    def has_passed(self, mark: tuple[int, _Event]) -> bool:
+        """Whether the work before a mark is done; then its event is at rest.  Never raises."""
+        context, event = mark
+        with contextlib.suppress(Exception), self._unnoticed():
+            if not self.api.cuEventQuery(event.handle.value)[0]:
+                self._events[context].append(event)
+                return True
+        return False
+
     # ------------------------------------------------------------ contexts
 
     def _find_context(self, stream: int, ordinal: int, call: str) -> int:
@@ -293,10 +311,21 @@ class CudaDriver(CudaMemory):
         return int(device)
 
     def count_devices(self, call: str) -> int:
-        """Return the number of devices."""
-        error, count = self.api.cuDeviceGetCount()
-        self.check(error, "cuDeviceGetCount", call)
-        return int(count)
+        """Return the number of devices, which stays as it is."""
+        if not self._count:
+            error, count = self.api.cuDeviceGetCount()
+            self.check(error, "cuDeviceGetCount", call)
+            self._count = int(count)
+        return self._count
+
+
+def signs_of_driver() -> tuple[Any, ...]:
+    """Return what changes when a driver may be found that was not found before.
+
+    That is, when cuda-python was imported, or somebody has loaded the driver.
+    """
+    modules = (sys.modules.get(name, "") for name in _PACKAGES)
+    return *modules, is_loaded(LIBRARY)
 
 
 def open_driver(call: str) -> CudaDriver:

@@ -6,10 +6,11 @@ interchange, describing memory and handing it on to the stream it is ready on ne
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from interchange._terms.errors import DriverUnavailableError, ExchangeError
 from interchange.abi.dlpack import DLDeviceType
@@ -124,8 +125,17 @@ class Driver(Protocol):
         Nothing is done where `ptr`, an allocation of ours, is freed after that work anyway.
         """
 
-    def has_caught_up(self, where: int) -> bool:
-        """Whether all work is done that `follow` was told of.  Never raises."""
+    def lasting_stream(self, ordinal: int, call: str) -> int:
+        """Return a stream of ours on a device, which no default stream waits for; it stays."""
+
+    def mark(self, stream: int, ordinal: int, call: str) -> Any:
+        """Return a mark behind the work that is on a stream now."""
+
+    def has_passed(self, mark: Any) -> bool:
+        """Whether the work before a mark is done.  Never raises.
+
+        Then the mark is used up: its event is recorded for others.
+        """
 
     def free(self, ptr: int, ordinal: int, pinned: bool) -> None:
         """Give memory back when the work on it is done.  Never raises: a finaliser calls it."""
@@ -151,6 +161,10 @@ _MODULES: Final = {
 drivers: Final[dict[str, Driver]] = {}
 """Module -> its driver, once it was needed."""
 _forked: Final[set[str]] = set()
+_missing: Final[dict[str, tuple[Any, DriverUnavailableError]]] = {}
+"""Module -> what there was to be seen of its driver when it was searched for in vain, and what was
+said: a search takes milliseconds, and is repeated when something else is to be seen."""
+_SEVERAL: Final = 2
 
 
 def driver_of(device: Device, call: str) -> Driver:
@@ -186,8 +200,54 @@ def _open(name: str | None, device: Device, call: str) -> Driver:
         what = f"the driver of {device} was initialised before this process was forked"
         raise ExchangeError(call, what, "IX-DRIVER-3")
     module = importlib.import_module(f"interchange._streams.{name}")
-    driver: Driver = module.open_driver(call)
+    signs = module.signs_of_driver()
+    seen, missing = _missing.get(name, (None, None))
+    if missing is not None and seen == signs:
+        raise missing._said_by(call)
+    try:
+        driver: Driver = module.open_driver(call)
+    except DriverUnavailableError as error:
+        _missing[name] = signs, error._said_by(call)  # without a traceback, which keeps arrays
+        raise
     return drivers.setdefault(name, driver)
+
+
+def make_current(driver: Driver, ordinal: int, call: str) -> AbstractContextManager[None] | None:
+    """Return what makes a device current, or None where it is, or where there is no other.
+
+    Producers may know the stream that is current on the current device alone (DLP-DEV-8).
+
+    Parameters
+    ----------
+    driver : Driver
+        The driver of the device.
+    ordinal : int
+        The device; nothing is done for a number that no device has.
+    call : str
+        Named in errors.
+    """
+    count = driver.count_devices(call)
+    if count < _SEVERAL or not 0 <= ordinal < count or driver.current_device(call) == ordinal:
+        return None
+    return driver.on_device(ordinal, call)
+
+
+def is_loaded(name: str) -> bool:
+    """Whether anybody has loaded a library; it is not loaded to find out.
+
+    Examples
+    --------
+    >>> is_loaded("libnothing_at_all.so")
+    False
+    """
+    mode = getattr(os, "RTLD_NOLOAD", None)
+    if mode is None:
+        return False
+    try:
+        ctypes.CDLL(name, mode=mode)
+    except OSError:
+        return False
+    return True
 
 
 def _forget() -> None:

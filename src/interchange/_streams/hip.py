@@ -6,6 +6,9 @@ current; 1 and 2 are no streams.
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 from ctypes import byref, c_int, c_ulonglong, c_void_p
 from typing import Any
 
@@ -136,6 +139,32 @@ class HipDriver(HipMemory):
                 error = self.api.hipEventCreateWithFlags(byref(event), hip.EVENT_WITHOUT_TIMING)
             self.check(error, "hipEventCreateWithFlags", call)
             return event.value or 0
+
+    def mark(self, stream: int, ordinal: int, call: str) -> tuple[int, int]:
+        """Return an event behind the work that is on a stream now, and its device."""
+        device = self.device_of(stream, ordinal, call)
+        event = self._take_event(device, call)
+        self._record(event, stream, ordinal, call)
+        return device, event
+
+    def has_passed(self, mark: tuple[int, int]) -> bool:
+        """Whether the work before a mark is done; then its event is at rest.  Never raises."""
+        device, event = mark
+        with contextlib.suppress(Exception), self._unnoticed():
+            error = self.api.hipEventQuery(event)
+            if not error:
+                self._events[device].append(event)
+                return True
+            self.name_of(error)
+        return False
+
+
+def signs_of_driver() -> tuple[Any, ...]:
+    """Return what changes when a runtime may be found that was not found before.
+
+    That is, when the user names another file, or modules were imported, which bring a runtime.
+    """
+    return os.environ.get(hip.VARIABLE), len(sys.modules)
 
 
 def open_driver(call: str) -> HipDriver:

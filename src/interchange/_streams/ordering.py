@@ -7,16 +7,18 @@ is to be read by the host.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interchange._terms.devices import ordinal_of
 from interchange._terms.errors import DriverUnavailableError, ExchangeError, InterchangeError
 
-from .driver import driver_of
+from .driver import driver_of, make_current
 from .rules import NO_SYNC, PER_THREAD_DEFAULT_STREAM, STREAM_RULES, check_stream, streams_of
-from .work import Ready, work_of
+from .work import Ready, filled_of, work_of
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from interchange._terms.devices import Device
 
     from .work import Work
@@ -44,17 +46,57 @@ def order_before(tensor: Any, consumer: int | None, call: str) -> None:
     """
     if consumer == NO_SYNC:
         return
-    producer, ordinal = pending_on(tensor, call)
-    if producer is not None:
+    producers, ordinal, _ = pending_on(tensor, call)
+    if producers:
         device = tensor._spec.device
-        order_streams(device, producer, consumer, ordinal, call, home_of(device, consumer, call))
+        where = home_of(device, consumer, call)
+        for producer in producers:
+            order_streams(device, producer, consumer, ordinal, call, where)
 
 
-def pending_on(tensor: Any, call: str) -> tuple[int | None, int]:
-    """Return the stream that work on the memory of a tensor is pending on, and its device."""
+class Pending(NamedTuple):
+    """Where work on the memory of a tensor is pending.
+
+    Attributes
+    ----------
+    streams : tuple[int, ...]
+        The last one is that which the producer names now.
+    ordinal : int
+        Their device.
+    keep : object
+        Keeps the streams alive; hold it as long as they are used.
+    """
+
+    streams: tuple[int, ...]
+    ordinal: int
+    keep: Any
+
+
+def pending_on(tensor: Any, call: str) -> Pending:
+    """Return the streams that work on the memory of a tensor is pending on."""
     device = tensor._spec.device  # looked up first: what describes a result says its work, too
     work = work_of(tensor)
-    return (None, ordinal_of(device)) if work is None else (work.pending(call), work.ordinal)
+    if work is None:
+        return Pending((), ordinal_of(device), None)
+    keep = work.keeper  # before the streams are, for a copy lets it go when it was made
+    return Pending(work.pending(call), work.ordinal, keep)
+
+
+def stream_to_publish(tensor: Any, call: str) -> int | None:
+    """Return the one stream that it is enough to wait for, or None where nothing is pending.
+
+    Where work is pending on others, too, it is made to wait for them (CAI-STREAM-2).  It lives as
+    long as the tensor: where that is not sure, one of ours is made to wait, and stands for it.
+    """
+    streams, ordinal, _ = pending_on(tensor, call)
+    filled = filled_of(work_of(tensor))
+    if streams and filled is not None:
+        streams = (*streams, filled.rest)
+    for earlier in streams[:-1]:
+        order_streams(tensor._spec.device, earlier, streams[-1], ordinal, call)
+    if streams and filled is not None:
+        filled.move()
+    return streams[-1] if streams else None
 
 
 def home_of(device: Device, stream: int | None, call: str) -> int:
@@ -70,6 +112,30 @@ def home_of(device: Device, stream: int | None, call: str) -> int:
         return driver_of(device, call).current_device(call)
     except InterchangeError:  # there is none to ask, nor to order by
         return ordinal
+
+
+def home_if_away(
+    device: Device, call: str, ordinal: int | None = None
+) -> AbstractContextManager[None] | None:
+    """Return what makes a device current, or None where it is, or nobody can tell (DLP-DEV-8).
+
+    Parameters
+    ----------
+    device : Device
+        Where memory is.
+    call : str
+        Named in errors.
+    ordinal : int, optional
+        The device that a driver names; that of `device` when left out.  Managed memory is of none
+        in particular, and whichever is current stays so.
+    """
+    where = ordinal_of(device) if ordinal is None else ordinal
+    if where < 0:
+        return None
+    try:
+        return make_current(driver_of(device, call), where, call)
+    except InterchangeError:  # there is no driver to ask
+        return None
 
 
 def order_streams(

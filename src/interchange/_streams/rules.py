@@ -221,6 +221,18 @@ _CUDA_DUTIES: Final = (
     Duty(">= 2**64", (HANDLES_END,), _TOO_LONG, _REFUSES, _NEVER, "DLP-STREAM-2", is_legal=False),
 )
 
+_MANAGED_DUTIES: Final = (
+    Duty(
+        "None",
+        (None,),
+        f"{_LEGACY}; or the host, whose libraries take such memory and name no stream",
+        "lets the host wait for its work, which is enough for the stream, too",
+        _NOT_NONE,
+        "DLP-STREAM-9",
+    ),
+    *_CUDA_DUTIES[1:],
+)
+
 _ROCM_DUTIES: Final = (
     Duty("None", (None,), "the default stream", "does as for 0", _NOT_NONE, "DLP-STREAM-5"),
     Duty("-1", (NO_SYNC,), _NO_ORDER, _NO_CALL, _VOUCHES, "DLP-STREAM-3"),
@@ -305,7 +317,13 @@ def _types_with(rule: StreamRule | None) -> tuple[DLDeviceType, ...]:
 
 
 DUTIES: Final = (
-    Duties("DLPack on CUDA", _CONSUMERS, _types_with(_CUDA), _CUDA_DUTIES),
+    Duties("DLPack on CUDA", _CONSUMERS, (DLDeviceType.kDLCUDA,), _CUDA_DUTIES),
+    Duties(
+        "DLPack on CUDA, managed memory",
+        _CONSUMERS,
+        (DLDeviceType.kDLCUDAManaged,),
+        _MANAGED_DUTIES,
+    ),
     Duties("DLPack on ROCm", _CONSUMERS, _types_with(_ROCM), _ROCM_DUTIES),
     Duties("DLPack on the host and elsewhere", "nobody's", _types_with(None), _HOST_DUTIES),
     Duties(

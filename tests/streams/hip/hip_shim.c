@@ -198,11 +198,6 @@ API hipError_t hipStreamDestroy(hipStream_t stream)
     ON_STREAM(stream, cuStreamDestroy_v2(stream));
 }
 
-API hipError_t hipStreamQuery(hipStream_t stream)
-{
-    ON_STREAM(stream, cuStreamQuery(stream));
-}
-
 API hipError_t hipStreamSynchronize(hipStream_t stream)
 {
     ON_STREAM(stream, cuStreamSynchronize(stream));
@@ -258,6 +253,11 @@ API hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
 API hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
 {
     ON_STREAM(stream, cuEventRecord(event, stream));
+}
+
+API hipError_t hipEventQuery(hipEvent_t event)
+{
+    ON(current, cuEventQuery(event));
 }
 
 API hipError_t hipEventDestroy(hipEvent_t event)

@@ -10,7 +10,6 @@ pytestmark = pytest.mark.emulated
 
 CALL = "f()"
 SIZE = 256  # [bytes], of an allocation
-NOT_READY = 600  # hipErrorNotReady
 SLOW = 0.02  # [seconds]
 
 
@@ -68,22 +67,29 @@ def test_a_stream_of_the_same_device_is_waited_for_anyway(rocm):
         rocm.driver.follow(0, 1, 1, CALL, memory)
 
     assert calls == []
-    assert rocm.driver.has_caught_up(1) is False  # nobody was told to
 
 
-@pytest.mark.parametrize(("answer", "done"), [(0, True), (NOT_READY, False)])
-def test_the_runtime_tells_whether_the_work_is_done(rocm, monkeypatch, answer, done):
+def test_the_runtime_tells_whether_the_work_is_done(rocm):
     """What it says of work that is not is no error, and is forgotten."""
-    asked = []
-    rocm.driver.follow(rocm.stream(), 0, 0, CALL)
-    rocm.driver.synchronize_device(0, CALL)
-    monkeypatch.setattr(
-        rocm.driver.api,
-        "hipStreamQuery",
-        lambda stream: asked.append(stream.value) or answer,
-        raising=False,
-    )
+    stream = rocm.stream(1)
+    with rocm.emulator.held(stream):
+        mark = rocm.driver.mark(stream, 1, CALL)
+        early = rocm.driver.has_passed(mark)
+    rocm.driver.synchronize_device(1, CALL)
 
-    assert rocm.driver.has_caught_up(0) is done
-    assert asked == [rocm.driver._followers[0]]
+    assert (early, rocm.driver.has_passed(mark)) == (False, True)
     assert rocm.last_error() == 0
+
+
+def test_the_event_of_a_mark_is_used_again(rocm):
+    """Once the work before it is done."""
+    stream = rocm.stream()
+    rocm.driver.has_passed(rocm.driver.mark(stream, 0, CALL))
+    rocm.driver.synchronize_device(0, CALL)
+    before = rocm.events()
+    for _ in range(5):
+        mark = rocm.driver.mark(stream, 0, CALL)
+        rocm.driver.synchronize_device(0, CALL)
+        assert rocm.driver.has_passed(mark)
+
+    assert rocm.events() == before

@@ -1,0 +1,107 @@
+"""Work that streams have not done yet, and who is told, on the host, once it is.
+
+Source: CUDA driver API, ``cuEventQuery``; Python's gc module.  Nobody waits, and no driver calls
+back: it is asked whenever garbage is collected, memory is allocated, or a copy is handed on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from .driver import Driver
+
+
+class Holder(Protocol):
+    """What keeps something alive until some work is done."""
+
+    def note_done(self) -> None:
+        """Let go of it."""
+
+
+class Entry(NamedTuple):
+    """Work that somebody is to be told of.
+
+    Attributes
+    ----------
+    driver : Driver
+        Whose it is.
+    stream : int
+        Which stream it is on.
+    process : int
+        In a forked child there is no driver to ask.
+    mark : object
+        What the driver is asked about.
+    holders : tuple
+        Weak references to those who are told.
+    """
+
+    driver: Driver
+    stream: int
+    process: int
+    mark: Any
+    holders: tuple[weakref.ref[Holder], ...]
+
+
+_entries: Final[deque[Entry]] = deque()
+
+
+def tell_when_done(driver: Driver, stream: int, ordinal: int, call: str, *holders: Holder) -> None:
+    """Let holders know, some time, that the work is done which is on a stream now.
+
+    Parameters
+    ----------
+    driver : Driver
+        The driver of the stream.
+    stream : int
+        Its handle.
+    ordinal : int
+        The device whose default stream it is, if it is one.
+    call : str
+        Named in errors.
+    *holders : object
+        With ``note_done()``; they are referred to weakly.
+    """
+    mark = driver.mark(stream, ordinal, call)
+    references = tuple(weakref.ref(holder) for holder in holders)
+    _entries.append(Entry(driver, stream, os.getpid(), mark, references))
+    if look not in gc.callbacks:
+        gc.callbacks.append(look)
+
+
+def look(
+    phase: str = "start",
+    info: object = None,  # noqa: ARG001 - so are callbacks of the collector called
+    _entries: Any = _entries,  # defaults, since globals may be gone
+    _suppress: Any = contextlib.suppress,
+    _process: Any = os.getpid,
+) -> None:
+    """Tell those whose work is done, before garbage is looked for.
+
+    One question per stream: what is behind the first that is under way is under way, too.
+    """
+    if phase != "start" or not _entries:
+        return
+    process, waiting = _process(), set()
+    for _ in range(len(_entries)):
+        try:
+            entry = _entries.popleft()  # nobody else asks about it meanwhile
+        except IndexError:
+            return
+        where, done = (entry.driver, entry.stream), False
+        with _suppress(Exception):
+            is_ours = entry.process == process and where not in waiting
+            done = is_ours and entry.driver.has_passed(entry.mark)
+        if not done:
+            waiting.add(where)
+            _entries.append(entry)
+            continue
+        for reference in entry.holders:
+            holder = reference()
+            if holder is not None:
+                holder.note_done()

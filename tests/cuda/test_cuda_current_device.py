@@ -1,0 +1,318 @@
+"""Producers that know the current device's stream alone: theirs is current while they are asked."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from types import SimpleNamespace
+
+import pytest
+
+import interchange as ix
+from interchange._doors import exports
+
+pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
+
+SIZE = 4096
+AWAY, HOME = 0, 1  # the device that is current, and the one that the memory is on
+
+
+@contextlib.contextmanager
+def current(cuda, device):
+    """Make a device current."""
+    cuda("cuCtxPushCurrent", cuda.contexts[device])
+    try:
+        yield
+    finally:
+        cuda("cuCtxPopCurrent")
+
+
+def current_device(cuda):
+    """Return the device that is current."""
+    return cuda.contexts.index(int(cuda("cuCtxGetCurrent")))
+
+
+class OnCurrentStream:
+    """An array of a library that orders, and publishes, the current device's current stream."""
+
+    def __init__(self, cuda):
+        self.cuda = cuda
+        self.streams = []
+        for device in (0, 1):
+            with current(cuda, device):
+                self.streams.append(cuda.stream())
+        with current(cuda, HOME):
+            self.ptr = cuda.memory()
+        self.asked_on = []
+        self.error = None
+
+    def stream(self):
+        """Return the stream that counts; note on which device it was asked for."""
+        self.asked_on.append(current_device(self.cuda))
+        if self.error is not None:
+            raise self.error
+        return self.streams[self.asked_on[-1]]
+
+    def write(self, value):
+        """Enqueue a write on the stream of the array's own device."""
+        with current(self.cuda, HOME):
+            self.cuda.fill(self.ptr, value, self.streams[HOME])
+
+    @property
+    def array(self):
+        return ix.from_pointer(self.ptr, (SIZE,), "uint8", device=f"cuda:{HOME}", owner=self)
+
+
+class LikeCuPy(OnCurrentStream):
+    """One that speaks DLPack."""
+
+    def __dlpack_device__(self):
+        return (2, HOME)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        mine, event = self.stream(), self.cuda("cuEventCreate", 2)
+        self.cuda("cuEventRecord", event, mine)
+        self.cuda("cuStreamWaitEvent", stream, event, 0)
+        self.cuda("cuEventDestroy", event)
+        return self.array.__dlpack__(stream=-1, max_version=max_version)
+
+
+class OfRecords(OnCurrentStream):
+    """One that speaks the CUDA Array Interface."""
+
+    @property
+    def __cuda_array_interface__(self):
+        record = self.array.__cuda_array_interface__
+        return {**record, "stream": self.stream()}
+
+
+@pytest.fixture
+def two(cuda):
+    """Return the driver, the first of two devices current."""
+    if len(cuda.contexts) < 2:
+        pytest.skip("there is one device")
+    return cuda
+
+
+WAYS_IN = {
+    "from_dlpack": (LikeCuPy, lambda x, s: ix.from_dlpack(x, stream=s)),
+    "asarray": (LikeCuPy, lambda x, s: ix.asarray(x).__dlpack__(stream=s, max_version=(1, 1))),
+    "borrow": (LikeCuPy, lambda x, s: ix.borrow(x, stream=s).__enter__()),
+    "to_cai": (LikeCuPy, lambda x, s: ix.to_cai(x, stream=s)),
+    "to_capsule": (LikeCuPy, lambda x, s: ix.to_capsule(x, stream=s)),
+    "from_cai": (OfRecords, lambda x, s: ix.from_cai(x, stream=s)),
+    "from_cai, taken": (OfRecords, lambda x, s: ix.to_cai(ix.from_cai(x), stream=s)),
+    "a record, borrowed": (OfRecords, lambda x, s: ix.borrow(x, stream=s).__enter__()),
+    "a record, by asarray": (OfRecords, lambda x, s: ix.to_capsule(x, stream=s)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_IN)
+def test_a_consumer_waits_for_the_producers_device_whichever_is_current(two, gate, way):
+    """Its event, or what it publishes, is of the stream that its work is on (DLP-DEV-8)."""
+    kind, take = WAYS_IN[way]
+    producer, target = kind(two), two.pinned()
+    with current(two, HOME):
+        stream = two.stream()
+    shut = gate(producer.streams[HOME])
+    producer.write(7)
+
+    taken = take(producer, stream)
+    with current(two, HOME):
+        two.copy(target, producer.ptr, stream)
+    before = set(ctypes.string_at(target, SIZE))
+    shut.open()
+    with current(two, HOME):
+        two("cuCtxSynchronize")
+
+    assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {7})
+    assert current_device(two) == AWAY
+    del taken
+
+
+@pytest.mark.parametrize("kind", [LikeCuPy, OfRecords])
+def test_the_users_device_is_current_again_when_a_producer_raises(two, kind):
+    """Whatever it raises; a record is refused when it is read for a hand-over."""
+    producer = kind(two)
+    take = ix.from_dlpack
+    if kind is OfRecords:
+        array = ix.from_cai(producer)
+        take = lambda _: array.__dlpack__(stream=1, max_version=(1, 1))  # noqa: E731
+    producer.error = KeyError("the producer's own")
+
+    with pytest.raises(KeyError, match="the producer's own"):
+        take(producer)
+
+    assert producer.asked_on[-1] == HOME
+    assert current_device(two) == AWAY
+
+
+def test_the_way_back_is_to_the_stream_of_the_producers_device(two, gate):
+    """On exit of a loan the record is read there, too."""
+    producer, target = OfRecords(two), two.pinned()
+    with current(two, HOME):
+        stream = two.stream()
+
+    with ix.borrow(producer, stream=stream, writable=True):
+        shut = gate(stream)
+        with current(two, HOME):
+            two.fill(producer.ptr, 9, stream)
+    with current(two, HOME):
+        two.copy(target, producer.ptr, producer.streams[HOME])
+    before = set(ctypes.string_at(target, SIZE))
+    shut.open()
+    with current(two, HOME):
+        two("cuCtxSynchronize")
+
+    assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {9})
+
+
+def test_a_record_is_read_once_more_where_another_device_was_current(two):
+    """Only its address says where it belongs; with its device current it is read once."""
+    producer = OfRecords(two)
+    ix.from_cai(producer)
+    away = list(producer.asked_on)
+    producer.asked_on.clear()
+    with current(two, HOME):
+        ix.from_cai(producer)
+
+    assert (away, producer.asked_on) == ([AWAY, HOME], [HOME])
+
+
+def test_a_record_that_is_not_to_be_waited_for_is_read_once(two):
+    """sync=False: its stream does not count."""
+    producer = OfRecords(two)
+    ix.from_cai(producer, sync=False)
+
+    assert producer.asked_on == [AWAY]
+
+
+def test_a_record_that_describes_other_memory_on_its_device_is_refused(two):
+    """Else its stream would be that of something else (CAI-DATA-5)."""
+    producer = OfRecords(two)
+    elsewhere = producer.ptr
+    with current(two, HOME):
+        addresses = iter([elsewhere, two.memory()])
+
+    class Changing(OfRecords):
+        @property
+        def __cuda_array_interface__(self):
+            self.ptr = next(addresses)
+            return super().__cuda_array_interface__
+
+    producer.__class__ = Changing
+    with pytest.raises(ix.ExchangeError, match="CAI-DATA-5"):
+        ix.from_cai(producer)
+
+    assert current_device(two) == AWAY
+
+
+@pytest.mark.parametrize("stream", [None, "named"])
+def test_a_library_is_handed_memory_with_its_device_current(two, monkeypatch, stream):
+    """Numba, say, binds an array to the context that is current."""
+    seen = []
+
+    def take(_, array, *__):
+        seen.append(current_device(two))
+        return array
+
+    row = exports.TARGETS["numba"]._replace(module="math", take=take, take_on_stream=take)
+    monkeypatch.setitem(exports.TARGETS, "numba", row)
+    array = LikeCuPy(two).array
+    array._flags = 0
+    with current(two, HOME):
+        handle = None if stream is None else two.stream()
+
+    ix.convert(array, "numba", stream=handle)
+
+    assert (seen, current_device(two)) == ([HOME], AWAY)
+
+
+def test_a_namespace_is_handed_memory_with_its_device_current(two):
+    """`upgrade`d namespaces and `like` call a library's own from_dlpack()."""
+    from interchange._doors.handing import give
+    from interchange._doors.natives import library_of_namespace
+
+    seen = []
+    xp = SimpleNamespace(
+        __name__="theirs", from_dlpack=lambda _: seen.append(current_device(two)), asarray=None
+    )
+    array = LikeCuPy(two).array
+
+    give(array, library_of_namespace(xp), xp, may_copy=False, call="f()")
+
+    assert (seen, current_device(two)) == ([HOME], AWAY)
+
+
+def test_inspect_asks_a_producer_on_its_device(two):
+    """Some refuse elsewhere, and would look broken."""
+    producer = LikeCuPy(two)
+    producer.streams[HOME] = 1
+
+    ix.inspect(producer)
+
+    assert HOME in producer.asked_on
+
+
+def test_a_device_that_no_driver_has_is_left_to_its_producer(two):
+    """It may count devices in a way of its own."""
+    asked = []
+
+    class Elsewhere:
+        def __dlpack_device__(self):
+            return (2, 99)
+
+        def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+            asked.append(current_device(two))
+            array = ix.from_pointer(0, (0,), "uint8", device="cuda:99")
+            return array.__dlpack__(stream=stream, max_version=max_version)
+
+    assert str(ix.from_dlpack(Elsewhere()).device) == "cuda:99"
+    assert asked == [AWAY]
+
+
+@pytest.mark.parametrize(("device", "pushes"), [(AWAY, 1), (HOME, 0)])
+def test_nothing_is_pushed_where_the_device_is_current(emulator, two, device, pushes):
+    """One question is asked; what would be restored is not touched."""
+    producer = LikeCuPy(two)
+    producer.error = BufferError("no memory today")
+    refused = pytest.raises(BufferError, match="no memory today")
+    with current(two, device), emulator.trace() as trace, refused:
+        ix.from_dlpack(producer)
+
+    assert trace.names.count("cuCtxPushCurrent") == pushes
+    assert "cuCtxGetDevice" in trace.names
+
+
+@pytest.mark.usefixtures("two")
+def test_nothing_is_asked_for_memory_of_the_host(emulator):
+    """It is on no device."""
+    import numpy as np
+
+    class OnHost:
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **keywords):
+            return np.zeros(3).__dlpack__(**keywords)
+
+    with emulator.trace() as trace:
+        ix.from_dlpack(OnHost())
+        ix.from_dlpack(np.zeros(3))
+        ix.convert(np.zeros(3), "numpy")
+
+    assert trace.names == []
+
+
+def test_a_machine_with_one_device_asks_for_no_current_one(emulator, two, monkeypatch):
+    """There is no other."""
+    from interchange._streams.driver import driver_of
+
+    monkeypatch.setattr(driver_of(ix.Device(2), "f()"), "_count", 1)
+    producer = LikeCuPy(two)
+    producer.error = BufferError("no memory today")
+    with emulator.trace() as trace, pytest.raises(BufferError, match="no memory today"):
+        ix.from_dlpack(producer)
+
+    assert "cuCtxPushCurrent" not in trace.names
+    assert producer.asked_on == [AWAY]
