@@ -13,7 +13,6 @@ import functools
 import sys
 import threading
 from functools import partial
-from operator import length_hint
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from interchange._streams.ordering import note_ready
@@ -38,6 +37,19 @@ from interchange.abi.dlpack import (
 )
 from interchange.abi.memory import memory, pointers, words
 
+from ._leases import (
+    LEGACY_CLAIM,
+    NOTHING,
+    VERSIONED_CLAIM,
+    VERSIONED_DELETER,
+    Lease,
+    as_pointer,
+    claim,
+    deleters,
+    empty_lease,
+    give_back_lease,
+    keep_deleter,
+)
 from ._loans import Loan
 from ._numpy import is_ndarray, ndarray_over, numpy_can_lend
 from ._reading import (
@@ -172,114 +184,6 @@ def become(target: Tensor, source: Tensor, flags: int | None) -> None:
 # ---------------------------------------------------------------- consuming, by the letter
 
 
-class _Lease:
-    """Owns one managed tensor: calls its deleter once, when asked or when it dies.
-
-    The finaliser is a slot, and what is in it is C code, ``partial(deleter, address)``.  So no
-    signal handler comes between a lease and its deleter, a chain of any length is released without
-    Python's recursion, and nothing is looked up when globals may be gone.
-
-    The collector must not see it.  It would call the finaliser of a lease in garbage before those
-    of other objects there, which may still read the memory, or bring it back to life.
-    """
-
-    __slots__ = ("__del__",)
-
-    __del__: Callable[[], object]  # unset, or `_nothing`, while nothing is owned
-
-
-_as_pointer: Final = ctypes.c_void_p.from_param  # so that the finaliser needs no memory
-_nothing: Final = int
-"""A finaliser in C that does nothing."""
-
-
-def _empty_lease(
-    _cell: Any = ctypes.py_object, _hide: Any = capsules.fast_hide_from_collector
-) -> tuple[_Lease, Any]:
-    """Return a lease that owns nothing yet, and a cell to be used again."""
-    lease = _new_object(_Lease)
-    lease.__del__ = _nothing
-    cell = _cell(lease)
-    _hide(cell)
-    return lease, cell
-
-
-def _give_back(lease: _Lease) -> None:
-    """Call the deleter now, whoever else refers to the lease."""
-    lease.__del__, release = _nothing, lease.__del__
-    release()
-
-
-# A signal handler runs when a call has returned, before anybody has what it gave.  So a call that
-# gives what must not be lost is made by an iterator, and its result unpacked: it is stored before
-# anything else can happen.  Other threads do not come between either, nor does a library that
-# claims in C itself.  From there to the lease that owns it, and where it fails, to the deleter,
-# nothing is called but what is tried: a subscript is no call.
-_call_function: Final = type(capsules.fast_pointer).__call__
-_CLAIM: Final = (
-    capsules.fast_pointer,  # or fail: somebody else was first
-    capsules.fast_rename,
-    capsules.fast_set_destructor,
-)
-"""How a capsule is claimed: take its pointer, mark it used, clear its destructor (DLP-CAP-5)."""
-
-_Generation = tuple[int, tuple[Any, ...]]
-"""Where a struct has its deleter [bytes], and the second arguments of `_CLAIM`."""
-_VERSIONED_DELETER: Final = DLManagedTensorVersioned.deleter.offset
-_VERSIONED_CLAIM: Final[_Generation] = (
-    _VERSIONED_DELETER,
-    (capsules.VERSIONED, capsules.USED_VERSIONED, None),
-)
-_LEGACY_CLAIM: Final[_Generation] = (
-    DLManagedTensor.deleter.offset,
-    (capsules.LEGACY, capsules.USED_LEGACY, None),
-)
-
-
-class _Deleters(dict[int, Any]):
-    """The deleters met so far, by address; another one is made, in C, but not kept."""
-
-    __missing__ = capsules.Deleter
-
-
-_deleters: Final = _Deleters()
-_MOST_DELETERS: Final = 1024  # some producers make one per array
-
-
-def _keep_deleter(address: int) -> None:
-    """Remember a deleter, which is faster than to make it again."""
-    if len(_deleters) >= _MOST_DELETERS:
-        _deleters.clear()
-    _deleters[address] = capsules.Deleter(address)
-
-
-def _claim(lease: _Lease, cell: Any, generation: _Generation) -> int:
-    """Let a lease own the struct of an unused capsule, and return its address.
-
-    Raises
-    ------
-    ValueError
-        The capsule in the cell has another name.
-    """
-    at, names = generation
-    address: int = 0
-    steps = iter(_CLAIM)
-    try:
-        address, _, _ = map(_call_function, steps, (cell, cell, cell), names)
-        deleter = pointers[address + at >> 3]
-        if deleter:  # NULL means that there is nothing to release: DLP-LIFE-5
-            lease.__del__ = partial(_deleters[deleter], _as_pointer(address))
-    except BaseException:
-        if not address and not length_hint(steps):  # there was no memory for the last step
-            address = capsules.fast_pointer(cell, names[1])
-        if address and lease.__del__ is _nothing and pointers[address + at >> 3]:
-            _deleters[pointers[address + at >> 3]](address)
-        raise
-    if deleter not in _deleters:
-        _keep_deleter(deleter)
-    return address
-
-
 def take(
     capsule: Any,
     source: object,
@@ -289,13 +193,13 @@ def take(
     _hide: Any = capsules.fast_hide_from_collector,
 ) -> T:
     """Consume any capsule by the letter: claim, rename, clear the destructor, own."""
-    lease = _new_object(_Lease)  # as `_empty_lease`
-    lease.__del__ = _nothing
+    lease = _new_object(Lease)  # as `empty_lease`
+    lease.__del__ = NOTHING
     cell = _cell(lease)
     _hide(cell)
     cell.value = capsule
     try:
-        address = _claim(lease, cell, _VERSIONED_CLAIM)
+        address = claim(lease, cell, VERSIONED_CLAIM)
     except ValueError:
         return _take_legacy(capsule, source, cls, call)
     return _own(lease, address, source, cls, call)
@@ -303,16 +207,16 @@ def take(
 
 def _take_legacy(capsule: Any, source: object, cls: type[T], call: str) -> T:
     """Consume a capsule that is not versioned, or say why it cannot be."""
-    lease, cell = _empty_lease()
+    lease, cell = empty_lease()
     cell.value = capsule
     try:
-        address = _claim(lease, cell, _LEGACY_CLAIM)
+        address = claim(lease, cell, LEGACY_CLAIM)
     except ValueError:
         raise _refuse_capsule(capsule, call) from None
     try:
         ptr, spec = read_legacy(unpack_legacy(memory, address), call)
     except InterchangeError:
-        _give_back(lease)
+        give_back_lease(lease)
         raise
     return describe(ptr, spec, None, source, lease, cls)
 
@@ -374,7 +278,7 @@ def take_managed(
     _reference: Any = ctypes.byref,
 ) -> T | None:
     """Own the struct that a function of an exchange table makes, None where it makes none."""
-    lease, _ = _empty_lease()
+    lease, _ = empty_lease()
     out = _pointer()
     made = map(make, (source,), (_reference(out),))
     try:
@@ -387,27 +291,27 @@ def take_managed(
         address = out.value
         if failed or not address:
             return None
-        deleter = pointers[address + _VERSIONED_DELETER >> 3]
+        deleter = pointers[address + VERSIONED_DELETER >> 3]
         if deleter:
-            lease.__del__ = partial(_deleters[deleter], _as_pointer(address))
-    except BaseException:  # as in `_claim`
+            lease.__del__ = partial(deleters[deleter], as_pointer(address))
+    except BaseException:  # as in `claim`
         address = out.value
-        if address and lease.__del__ is _nothing and pointers[address + _VERSIONED_DELETER >> 3]:
-            _deleters[pointers[address + _VERSIONED_DELETER >> 3]](address)
+        if address and lease.__del__ is NOTHING and pointers[address + VERSIONED_DELETER >> 3]:
+            deleters[pointers[address + VERSIONED_DELETER >> 3]](address)
         raise
-    if deleter not in _deleters:
-        _keep_deleter(deleter)
+    if deleter not in deleters:
+        keep_deleter(deleter)
     return _own(lease, address, source, cls, call)
 
 
-def _own(lease: _Lease, address: int, source: object, cls: type[T], call: str) -> T:
+def _own(lease: Lease, address: int, source: object, cls: type[T], call: str) -> T:
     """Return the tensor of a versioned struct, or give it back and refuse."""
     try:
         if words[address >> 2] != DLPACK_MAJOR_VERSION:
             raise foreign_major(address, call)
         ptr, spec, flags = read_versioned(unpack_versioned(memory, address), call)
     except InterchangeError:
-        _give_back(lease)
+        give_back_lease(lease)
         raise
     self = _new_object(cls)
     self._ptr = ptr
@@ -445,15 +349,15 @@ def take_fresh(capsule: Any, source: object, cls: type[T], call: str) -> T:
 
 def _give_back_capsule(cell: Any) -> None:
     """Release what is in a versioned capsule of ours; a debugger may still refer to it."""
-    lease, _ = _empty_lease()
-    _claim(lease, cell, _VERSIONED_CLAIM)
-    _give_back(lease)
+    lease, _ = empty_lease()
+    claim(lease, cell, VERSIONED_CLAIM)
+    give_back_lease(lease)
 
 
 def give_back(tensor: Tensor) -> None:
     """Release the memory of a fresh import that nobody has seen, whoever refers to the tensor."""
-    if isinstance(tensor._keep, _Lease):
-        _give_back(tensor._keep)
+    if isinstance(tensor._keep, Lease):
+        give_back_lease(tensor._keep)
     else:
         _give_back_capsule(tensor._keep)
 
@@ -554,7 +458,7 @@ def lender(tensor: Tensor, flags: int) -> Callable[..., Any]:
     the tensor, as the owner of a described array may, nothing of the kind is kept.
     """
     spec = tensor._spec
-    opaque = isinstance(tensor._keep, (_Lease, ctypes.py_object)) or is_ndarray(tensor._keep)
+    opaque = isinstance(tensor._keep, (Lease, ctypes.py_object)) or is_ndarray(tensor._keep)
     if flags == tensor._flags and opaque and numpy_can_lend(spec):
         readonly = bool(flags & DLPACK_FLAG_BITMASK_READ_ONLY)
         view = ndarray_over(tensor.ptr, spec, tensor._keep, readonly=readonly)

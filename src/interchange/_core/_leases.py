@@ -1,0 +1,128 @@
+"""What owns one managed tensor, and how it comes to own it: nothing is lost in between.
+
+Source: dlpack.h 1.3; the Python specification of DLPack; CPython, where signal handlers run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import partial
+from operator import length_hint
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi import capsules
+from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
+from interchange.abi.memory import pointers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_new_object: Final = object.__new__
+
+
+class Lease:
+    """Owns one managed tensor: calls its deleter once, when asked or when it dies.
+
+    The finaliser is a slot, and what is in it is C code, ``partial(deleter, address)``.  So no
+    signal handler comes between a lease and its deleter, a chain of any length is released without
+    Python's recursion, and nothing is looked up when globals may be gone.
+
+    The collector must not see it.  It would call the finaliser of a lease in garbage before those
+    of other objects there, which may still read the memory, or bring it back to life.
+    """
+
+    __slots__ = ("__del__",)
+
+    __del__: Callable[[], object]  # unset, or `NOTHING`, while nothing is owned
+
+
+as_pointer: Final = ctypes.c_void_p.from_param  # so that the finaliser needs no memory
+NOTHING: Final = int
+"""A finaliser in C that does nothing."""
+
+
+def empty_lease(
+    _cell: Any = ctypes.py_object, _hide: Any = capsules.fast_hide_from_collector
+) -> tuple[Lease, Any]:
+    """Return a lease that owns nothing yet, and a cell to be used again."""
+    lease = _new_object(Lease)
+    lease.__del__ = NOTHING
+    cell = _cell(lease)
+    _hide(cell)
+    return lease, cell
+
+
+def give_back_lease(lease: Lease) -> None:
+    """Call the deleter now, whoever else refers to the lease."""
+    lease.__del__, release = NOTHING, lease.__del__
+    release()
+
+
+# A signal handler runs when a call has returned, before anybody has what it gave.  So a call that
+# gives what must not be lost is made by an iterator, and its result unpacked: it is stored before
+# anything else can happen.  Other threads do not come between either, nor does a library that
+# claims in C itself.  From there to the lease that owns it, and where it fails, to the deleter,
+# nothing is called but what is tried: a subscript is no call.
+_call_function: Final = type(capsules.fast_pointer).__call__
+_CLAIM: Final = (
+    capsules.fast_pointer,  # or fail: somebody else was first
+    capsules.fast_rename,
+    capsules.fast_set_destructor,
+)
+"""How a capsule is claimed: take its pointer, mark it used, clear its destructor (DLP-CAP-5)."""
+
+_Generation = tuple[int, tuple[Any, ...]]
+"""Where a struct has its deleter [bytes], and the second arguments of `_CLAIM`."""
+VERSIONED_DELETER: Final = DLManagedTensorVersioned.deleter.offset
+VERSIONED_CLAIM: Final[_Generation] = (
+    VERSIONED_DELETER,
+    (capsules.VERSIONED, capsules.USED_VERSIONED, None),
+)
+LEGACY_CLAIM: Final[_Generation] = (
+    DLManagedTensor.deleter.offset,
+    (capsules.LEGACY, capsules.USED_LEGACY, None),
+)
+
+
+class _Deleters(dict[int, Any]):
+    """The deleters met so far, by address; another one is made, in C, but not kept."""
+
+    __missing__ = capsules.Deleter
+
+
+deleters: Final = _Deleters()
+_MOST_DELETERS: Final = 1024  # some producers make one per array
+
+
+def keep_deleter(address: int) -> None:
+    """Remember a deleter, which is faster than to make it again."""
+    if len(deleters) >= _MOST_DELETERS:
+        deleters.clear()
+    deleters[address] = capsules.Deleter(address)
+
+
+def claim(lease: Lease, cell: Any, generation: _Generation) -> int:
+    """Let a lease own the struct of an unused capsule, and return its address.
+
+    Raises
+    ------
+    ValueError
+        The capsule in the cell has another name.
+    """
+    at, names = generation
+    address: int = 0
+    steps = iter(_CLAIM)
+    try:
+        address, _, _ = map(_call_function, steps, (cell, cell, cell), names)
+        deleter = pointers[address + at >> 3]
+        if deleter:  # NULL means that there is nothing to release: DLP-LIFE-5
+            lease.__del__ = partial(deleters[deleter], as_pointer(address))
+    except BaseException:
+        if not address and not length_hint(steps):  # there was no memory for the last step
+            address = capsules.fast_pointer(cell, names[1])
+        if address and lease.__del__ is NOTHING and pointers[address + at >> 3]:
+            deleters[pointers[address + at >> 3]](address)
+        raise
+    if deleter not in deleters:
+        keep_deleter(deleter)
+    return address
