@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 pytest.importorskip("_testcapi", reason="allocations are made to fail by CPython's test module")
 pytestmark = pytest.mark.isolated
 
+of_cpython = pytest.mark.skipif(
+    sys.version_info[:2] == (3, 13),
+    reason="CPython 3.13.0 crashes in a generator expression that gets no memory",
+)
 ACTS = (
     "export-versioned",
     "export-legacy",
-    "export-first",
+    pytest.param("export-first", marks=of_cpython),
     "import-versioned",
     "import-legacy",
     "import-own",
     "import-numpy",
-    "import-buffer",
+    pytest.param("import-buffer", marks=of_cpython),
 )
 
 
