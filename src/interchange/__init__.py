@@ -18,13 +18,8 @@ from ._doors import distributed as _distributed  # noqa: F401 - it waits for Das
 from ._doors.borrowing import borrow
 from ._doors.cuda_array_interface import CudaArrayView, from_cai, to_cai
 from ._doors.exports import TARGETS, Target, convert, to_capsule
-from ._doors.imports import (
-    asarray,
-    from_array_interface,
-    from_buffer,
-    from_dlpack,
-    from_pointer,
-)
+from ._doors.host_imports import from_array_interface, from_buffer
+from ._doors.imports import asarray, from_dlpack, from_pointer
 from ._doors.inspection import Finding, Report, inspect
 from ._doors.likeness import like
 from ._doors.namespaces import array_namespace
