@@ -225,6 +225,7 @@ _DTYPES: Final = (
         "what an opaque handle refers to is known to its producer alone, and kept alive by nobody",
         "name the element type, as in asarray(x, dtype='opaque64'), if the handles are yours",
         "header, DLDataTypeCode, kDLOpaqueHandle",
+        "SHOULD",
     ),
 )
 
@@ -282,6 +283,7 @@ _LAYOUT: Final = (
         "memory is described by strides: sparse, nested and other layouts have none",
         "make a dense array on the producer's side",
         "header, DLTensor.strides",
+        "SHOULD",
     ),
     Rule(
         "DLP-DATA-1",

@@ -181,12 +181,14 @@ _HOST: Final = (
         "__array__ may copy, cast and make NaN of nulls, so it is asked only to share",
         "pass copy=True for what its __array__ makes of the elements",
         "NumPy, Interoperability with NumPy, The __array__() method",
+        "SHOULD",
     ),
     Rule(
         "AI-ARRAY-2",
         "__array__() returns an ndarray",
         "mend the producer",
         "NumPy, Interoperability with NumPy, The __array__() method",
+        "SHOULD",
     ),
     Rule(
         "AI-DESCR-1",
