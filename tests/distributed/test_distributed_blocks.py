@@ -137,10 +137,15 @@ def test_mixed_blocks_are_joined_to_an_array():
 
 
 @pytest.mark.parametrize("source", [lambda x: x, lambda x: x + 1], ids=["at once", "of a result"])
-def test_an_index_of_integers_is_refused(blocks, source):
-    """Dask hands blocks an ndarray as their index, which is foreign to an Array."""
-    with pytest.raises(ix.ArgumentError, match="IX-XP-1"):
-        source(blocks)[[2, 0, 1]].compute()
+@pytest.mark.parametrize(
+    "key", [[2, 0, 1], np.array([True, False, True, False])], ids=["integers", "mask"]
+)
+def test_an_index_of_host_elements_selects_as_in_numpy(blocks, source, key):
+    """Dask hands blocks an ndarray as their index, which Arrays on the host take."""
+    found = source(blocks)[key].compute()
+
+    assert type(found) is ix.Array
+    assert found.tolist() == source(NUMBERS)[key].tolist()
 
 
 def test_equal_arrays_are_one_in_a_graph():

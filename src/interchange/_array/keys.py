@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols.losses import is_masked
 from interchange._terms.errors import ExchangeError, MixedDevicesError, OutOfBoundsError, show
-from interchange._terms.layout import slice_indices
+from interchange._terms.index_parts import slice_indices
 
 from .computing import as_scalar, foreign, is_foreign, mixed, operand
 from .elements import INTEGERS

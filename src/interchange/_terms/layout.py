@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from itertools import accumulate
 from math import prod
-from operator import index as as_index, mul
+from operator import mul
 from typing import Final
 
-from .errors import OutOfBoundsError, ViewError, show
+from .errors import ViewError, show
+from .index_parts import (
+    INT64_MAX as INT64_MAX,  # noqa: PLC0414
+    expand_key,
+    position_of,
+    slice_indices,
+)
 
-INT64_MAX: Final = 2**63 - 1
 MOST_AXES: Final = 64
 
 Ints = tuple[int, ...]
@@ -410,7 +415,7 @@ class Layout:
         strides: list[int] = []
         offset = 0
         axis = 0
-        for part in _expand(key, len(self.shape), call):
+        for part in expand_key(key, len(self.shape), call):
             if part is None:
                 shape.append(1)
                 strides.append(0)
@@ -424,7 +429,7 @@ class Layout:
                 strides.append(step * stride if count > 1 else step)
                 offset += start * step if count else 0
             else:
-                offset += _position(part, extent, call) * step
+                offset += position_of(part, extent, call) * step
         fresh = Layout(tuple(shape), _fill_ones(tuple(shape), tuple(strides)))
         return fresh, offset if fresh.size else 0
 
@@ -450,54 +455,3 @@ def _fill_ones(shape: Ints, strides: Ints) -> Ints:
         elif filled[axis]:
             span = abs(filled[axis]) * max(shape[axis], 1)
     return tuple(filled)
-
-
-def _expand(key: object, ndim: int, call: str) -> list[object]:
-    """Return one index per axis, and None where an axis is to be added."""
-    parts = list(key) if isinstance(key, tuple) else [key]
-    used = sum(part is not None and part is not Ellipsis for part in parts)
-    dots = sum(part is Ellipsis for part in parts)
-    if dots > 1 or used > ndim:
-        what = f"{show(key)} has {'two Ellipses' if dots > 1 else f'{used} indices'} on {ndim} axes"
-        raise OutOfBoundsError(call, what, "IX-INDEX-1")
-    fill: list[object] = [slice(None)] * (ndim - used)
-    if not dots:
-        return parts + fill
-    at = next(place for place, part in enumerate(parts) if part is Ellipsis)
-    return parts[:at] + fill + parts[at + 1 :]
-
-
-def slice_indices(part: slice, extent: int, call: str) -> tuple[int, int, int]:
-    """Return start, stop and step of a slice on an axis, clipped [elements]."""
-    try:
-        start, stop, step = part.indices(extent)
-    except ValueError as error:
-        raise ViewError(
-            call, f"{show(part)} has a step of 0", "IX-INDEX-1", "pass another step"
-        ) from error
-    except TypeError as error:
-        raise OutOfBoundsError(call, f"{show(part)} is no slice of ints", "IX-INDEX-1") from error
-    if not -INT64_MAX <= step <= INT64_MAX:
-        step = extent + 1 if step > 0 else -extent - 1
-    return start, stop, step
-
-
-def _is_bool(part: object) -> bool:
-    """Whether an index is a truth value, of Python's or of an array library's."""
-    kind = getattr(getattr(part, "dtype", None), "kind", None)
-    return isinstance(part, bool) or kind == "b"
-
-
-def _position(part: object, extent: int, call: str) -> int:
-    """Return the place of an integer index on its axis, counted from its start [elements]."""
-    try:
-        if _is_bool(part) or getattr(part, "ndim", None):
-            raise TypeError(part)  # noqa: TRY301 - both kinds are worded alike
-        place = as_index(part)  # type: ignore[arg-type]
-    except TypeError:
-        what = f"index {show(part)} makes no view"
-        raise OutOfBoundsError(call, what, "IX-INDEX-1") from None
-    if not -extent <= place < extent:
-        what = f"index {show(place)} on an axis of {extent}"
-        raise OutOfBoundsError(call, what, "IX-INDEX-1")
-    return place + extent if place < 0 else place

@@ -1,0 +1,64 @@
+"""Parts of a basic index, read: which axis each is for, where a slice goes, which place an int is.
+
+Source: array API standard 2025.12, Indexing.
+"""
+
+from __future__ import annotations
+
+from operator import index as as_index
+from typing import Final
+
+from .errors import OutOfBoundsError, ViewError, show
+
+INT64_MAX: Final = 2**63 - 1
+
+
+def expand_key(key: object, ndim: int, call: str) -> list[object]:
+    """Return one index per axis, and None where an axis is to be added."""
+    parts = list(key) if isinstance(key, tuple) else [key]
+    used = sum(part is not None and part is not Ellipsis for part in parts)
+    dots = sum(part is Ellipsis for part in parts)
+    if dots > 1 or used > ndim:
+        what = f"{show(key)} has {'two Ellipses' if dots > 1 else f'{used} indices'} on {ndim} axes"
+        raise OutOfBoundsError(call, what, "IX-INDEX-1")
+    fill: list[object] = [slice(None)] * (ndim - used)
+    if not dots:
+        return parts + fill
+    at = next(place for place, part in enumerate(parts) if part is Ellipsis)
+    return parts[:at] + fill + parts[at + 1 :]
+
+
+def slice_indices(part: slice, extent: int, call: str) -> tuple[int, int, int]:
+    """Return start, stop and step of a slice on an axis, clipped [elements]."""
+    try:
+        start, stop, step = part.indices(extent)
+    except ValueError as error:
+        raise ViewError(
+            call, f"{show(part)} has a step of 0", "IX-INDEX-1", "pass another step"
+        ) from error
+    except TypeError as error:
+        raise OutOfBoundsError(call, f"{show(part)} is no slice of ints", "IX-INDEX-1") from error
+    if not -INT64_MAX <= step <= INT64_MAX:
+        step = extent + 1 if step > 0 else -extent - 1
+    return start, stop, step
+
+
+def _is_bool(part: object) -> bool:
+    """Whether an index is a truth value, of Python's or of an array library's."""
+    kind = getattr(getattr(part, "dtype", None), "kind", None)
+    return isinstance(part, bool) or kind == "b"
+
+
+def position_of(part: object, extent: int, call: str) -> int:
+    """Return the place of an integer index on its axis, counted from its start [elements]."""
+    try:
+        if _is_bool(part) or getattr(part, "ndim", None):
+            raise TypeError(part)  # noqa: TRY301 - both kinds are worded alike
+        place = as_index(part)  # type: ignore[arg-type]
+    except TypeError:
+        what = f"index {show(part)} makes no view"
+        raise OutOfBoundsError(call, what, "IX-INDEX-1") from None
+    if not -extent <= place < extent:
+        what = f"index {show(place)} on an axis of {extent}"
+        raise OutOfBoundsError(call, what, "IX-INDEX-1")
+    return place + extent if place < 0 else place
