@@ -14,7 +14,7 @@ from .errors import ArgumentError, UnsupportedDeviceError, show
 from .interning import find, intern
 
 if TYPE_CHECKING:
-    from weakref import KeyedRef
+    from .interning import Known
 
 NAMES: Final = {
     DLDeviceType.kDLCPU: "cpu",
@@ -84,7 +84,7 @@ class Device:
 
     __slots__ = ("__weakref__", "_id", "_text", "_type")
 
-    _known: Final[dict[Any, KeyedRef[Any, Device]]] = {}
+    _known: Final[dict[Any, Known[Device]]] = {}
     _id: int
     _text: str
     _type: DLDeviceType

@@ -22,7 +22,7 @@ from .interning import find, intern
 from .numpy_dtypes import numpy_dtype
 
 if TYPE_CHECKING:
-    from weakref import KeyedRef
+    from .interning import Known
 
 NATIVE: Final = "<" if sys.byteorder == "little" else ">"
 
@@ -136,7 +136,7 @@ class DType:
 
     __slots__ = ("__weakref__", "bits", "code", "is_packed", "itemsize", "lanes", "name", "padded")
 
-    _known: Final[dict[Any, KeyedRef[Any, DType]]] = {}
+    _known: Final[dict[Any, Known[DType]]] = {}
     code: Code
     """What the bits mean, as dlpack.h says it."""
     bits: int

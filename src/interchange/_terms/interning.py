@@ -8,16 +8,36 @@ from __future__ import annotations
 
 import ctypes
 from _weakref import _remove_dead_weakref as remove_dead  # type: ignore[attr-defined]
-from typing import Any, TypeVar
-from weakref import KeyedRef
+from functools import partial
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from weakref import ref
 
 from interchange.abi import capsules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 T = TypeVar("T")
 
 
+class Known(ref[T]):
+    """A weak reference to an interned object, which takes itself out of the table.
+
+    The object may die at any moment, and what its reference calls then is C code alone: a signal
+    handler that raised there would raise into nothing, and an interrupt would be lost.
+    """
+
+    __slots__ = ("forget",)
+
+    forget: Callable[[], object]  # leaves one alone that has taken its place
+
+
+_FORGET: Final = methodcaller("forget")
+
+
 def intern(
-    known: dict[Any, KeyedRef[Any, T]],
+    known: dict[Any, Known[T]],
     key: Any,
     fresh: T,
     _cell: Any = ctypes.py_object,
@@ -38,7 +58,9 @@ def intern(
         Complete, since other threads find it at once; it refers to nothing that could refer back.
     """
     _hide(_cell(fresh))
-    mine = KeyedRef(fresh, _forgetter(known), key)
+    forget = partial(remove_dead, known, key)
+    mine = Known(fresh, _FORGET)
+    mine.forget = forget
     while True:
         found = known.setdefault(key, mine)()
         if found is not None:
@@ -46,16 +68,7 @@ def intern(
         remove_dead(known, key)  # another thread has let go of it this moment
 
 
-def find(known: dict[Any, KeyedRef[Any, T]], key: Any) -> T | None:
+def find(known: dict[Any, Known[T]], key: Any) -> T | None:
     """Return the one object of a key, or None if nobody has it."""
     reference = known.get(key)
     return None if reference is None else reference()
-
-
-def _forgetter(known: dict[Any, KeyedRef[Any, T]]) -> Any:
-    """Return what takes a dead reference out, and leaves one alone that has taken its place."""
-
-    def forget(reference: KeyedRef[Any, T], _remove: Any = remove_dead) -> None:
-        _remove(known, reference.key)
-
-    return forget
