@@ -77,7 +77,7 @@ def test_a_debugger_keeps_no_refused_memory(run_isolated, way):
     assert run_isolated(SCRIPT, way, "traced") == "0\n"
 
 
-@pytest.mark.parametrize("way", ["fresh", "versioned", "elsewhere"])
+@pytest.mark.parametrize("way", WAYS)
 def test_the_recursion_limit_keeps_no_refused_memory(run_isolated, way):
     """At whatever depth an import fails, its memory is released, by a deleter met before."""
     assert run_isolated(SCRIPT, way, "deep") == "0\n"

@@ -201,18 +201,29 @@ def take(
     try:
         address = claim(lease, cell, VERSIONED_CLAIM)
     except ValueError:
-        return _take_legacy(capsule, source, cls, call)
-    return _own(lease, address, source, cls, call)
+        return _take_legacy(lease, cell, source, cls, call)
+    try:  # as `_own`
+        if words[address >> 2] != DLPACK_MAJOR_VERSION:
+            raise foreign_major(address, call)
+        ptr, spec, flags = read_versioned(unpack_versioned(memory, address), call)
+    except InterchangeError:
+        give_back_lease(lease)
+        raise
+    self = _new_object(cls)
+    self._ptr = ptr
+    self._known = spec
+    self._flags = flags
+    self._owner = source
+    self._keep = lease
+    return self
 
 
-def _take_legacy(capsule: Any, source: object, cls: type[T], call: str) -> T:
+def _take_legacy(lease: Lease, cell: Any, source: object, cls: type[T], call: str) -> T:
     """Consume a capsule that is not versioned, or say why it cannot be."""
-    lease, cell = empty_lease()
-    cell.value = capsule
     try:
         address = claim(lease, cell, LEGACY_CLAIM)
     except ValueError:
-        raise _refuse_capsule(capsule, call) from None
+        raise _refuse_capsule(cell.value, call) from None
     try:
         ptr, spec = read_legacy(unpack_legacy(memory, address), call)
     except InterchangeError:
@@ -293,14 +304,18 @@ def take_managed(
             return None
         deleter = pointers[address + VERSIONED_DELETER >> 3]
         if deleter:
-            lease.__del__ = partial(deleters[deleter], as_pointer(address))
+            function = deleters.get(deleter) or keep_deleter(deleter)
+            lease.__del__ = partial(function, as_pointer(address))
     except BaseException:  # as in `claim`
         address = out.value
         if address and lease.__del__ is NOTHING and pointers[address + VERSIONED_DELETER >> 3]:
-            deleters[pointers[address + VERSIONED_DELETER >> 3]](address)
+            deleter = pointers[address + VERSIONED_DELETER >> 3]
+            try:
+                function = deleters[deleter]
+            except KeyError:
+                function = capsules.fast_deleter(deleter)
+            function(as_pointer(address))
         raise
-    if deleter not in deleters:
-        keep_deleter(deleter)
     return _own(lease, address, source, cls, call)
 
 
@@ -420,8 +435,9 @@ def straight_import(
                 if type(x) is not PyCapsule:
                     return negotiate(x)
                 found = take(x, None, cls, call)
-                spec = found._spec
+                spec = found._known or found._spec
                 if spec.dtype.code is handles:
+                    give_back(found)
                     refuse_handles(spec, call)
                 if spec.device is not CPU:
                     note_ready(found, None, None, call)

@@ -84,21 +84,20 @@ LEGACY_CLAIM: Final[_Generation] = (
 )
 
 
-class _Deleters(dict[int, Any]):
-    """The deleters met so far, by address; another one is made, in C, but not kept."""
+deleters: Final[dict[int, Any]] = {}
+"""The deleters met so far, by address.
 
-    __missing__ = capsules.Deleter
-
-
-deleters: Final = _Deleters()
+A plain dict: looking into a subclass of one takes a level more of recursion than the claim did.
+"""
 _MOST_DELETERS: Final = 1024  # some producers make one per array
 
 
-def keep_deleter(address: int) -> None:
-    """Remember a deleter, which is faster than to make it again."""
+def keep_deleter(address: int) -> Any:
+    """Return a deleter that is met for the first time, and remember it, which is faster."""
     if len(deleters) >= _MOST_DELETERS:
         deleters.clear()
-    deleters[address] = capsules.Deleter(address)
+    function = deleters[address] = capsules.fast_deleter(address)
+    return function
 
 
 def claim(lease: Lease, cell: Any, generation: _Generation) -> int:
@@ -116,13 +115,20 @@ def claim(lease: Lease, cell: Any, generation: _Generation) -> int:
         address, _, _ = map(_call_function, steps, (cell, cell, cell), names)
         deleter = pointers[address + at >> 3]
         if deleter:  # NULL means that there is nothing to release: DLP-LIFE-5
-            lease.__del__ = partial(deleters[deleter], as_pointer(address))
+            try:
+                function = deleters[deleter]
+            except KeyError:
+                function = keep_deleter(deleter)
+            lease.__del__ = partial(function, as_pointer(address))
     except BaseException:
         if not address and not length_hint(steps):  # there was no memory for the last step
             address = capsules.fast_pointer(cell, names[1])
         if address and lease.__del__ is NOTHING and pointers[address + at >> 3]:
-            deleters[pointers[address + at >> 3]](address)
+            deleter = pointers[address + at >> 3]  # called here, at a depth that the claim had, too
+            try:
+                function = deleters[deleter]
+            except KeyError:
+                function = capsules.fast_deleter(deleter)
+            function(as_pointer(address))
         raise
-    if deleter not in deleters:
-        keep_deleter(deleter)
     return address

@@ -100,6 +100,8 @@ fast_decrease_reference: Final = Prototype(None)(("Py_DecRef", _python))
 
 Deleter: Final = Prototype(None, ctypes.c_void_p)
 """Prototype of a deleter, called with the GIL held."""
+fast_deleter: Final = Prototype(None)
+"""As `Deleter`, whose functions take ``c_void_p.from_param(address)``."""
 deleters: Final[dict[int, Any]] = {}
 """Deleters met so far, by address."""
 
