@@ -33,6 +33,11 @@ class TrackedArray(_Base):
         """Keep alive what the ndarray does that this one is made from."""
         self.keep = getattr(source, "keep", None)
 
+    @property
+    def base(self) -> Any:
+        """What keeps the memory alive: the ndarray below, NumPy's own answer, does not."""
+        return None if super().base is None else self.keep
+
 
 def track(array: Any, keep: object) -> Any:
     """Return a tracked ndarray over the memory of another, which keeps nothing alive itself.
