@@ -72,6 +72,13 @@ class Cuda:
         """Let the host wait for everything on the first device."""
         self("cuCtxSynchronize")
 
+    def synchronize_all(self) -> None:
+        """Let the host wait for everything on every device."""
+        for context in self.contexts:
+            self("cuCtxPushCurrent", context)
+            self("cuCtxSynchronize")
+            self("cuCtxPopCurrent")
+
     def read(self, ptr: int, nbytes: int = SIZE) -> set[int]:
         """Return the values of the bytes, when all is done."""
         self.synchronize()
@@ -87,10 +94,7 @@ class Cuda:
     def close(self) -> None:
         """Give everything back."""
         self("cuCtxSetCurrent", self.contexts[0])
-        for context in self.contexts:
-            self("cuCtxPushCurrent", context)
-            self("cuCtxSynchronize")
-            self("cuCtxPopCurrent")
+        self.synchronize_all()
         for name, handle in reversed(self._undo):
             self(name, handle)
 
