@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +14,7 @@ from interchange._backends.exchanging import ExchangingBackend
 pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
 COUNT = 4096  # elements of one byte each
+LATER = 0.05  # until a stream goes on that the host waits for [seconds]
 
 
 class Bytes:
@@ -127,3 +129,60 @@ def test_a_consumer_waits_for_what_the_library_wrote(cuda, produce, gate, librar
 
     assert (before, set(ctypes.string_at(target, COUNT))) == ({0}, {9})
     del taken
+
+
+KNOWN_STREAMS = {
+    "a record": lambda producer, _: ix.from_cai(producer),
+    "a bare record": lambda producer, _: ix.from_cai(producer.__cuda_array_interface__),
+    "a capsule": lambda producer, stream: ix.from_dlpack(
+        ix.from_cai(producer).__dlpack__(stream=stream), stream=stream
+    ),
+    "a pointer": lambda producer, stream: ix.from_pointer(
+        producer.ptr, (COUNT,), "uint8", device="cuda", stream=stream
+    ),
+}
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("kind", KNOWN_STREAMS)
+def test_the_library_waits_whenever_it_computes(cuda, produce, gate, kind):
+    """Also for what was enqueued since it saw the memory first."""
+    stream, consumer, target = cuda.stream(), cuda.stream(), cuda.pinned(COUNT)
+    x = KNOWN_STREAMS[kind](produce(stream), stream)
+    +x  # noqa: B018 - the library has seen it before
+    cuda.synchronize()
+
+    shut = gate(stream)
+    cuda.fill(x.ptr, 7, stream, COUNT)
+    taken = read_on(cuda, +x, consumer, target)
+    shut.open()
+    cuda.synchronize()
+
+    assert set(ctypes.string_at(target, COUNT)) == {7}
+    del taken
+
+
+def test_the_host_waits_whenever_it_computes(cuda, gate):
+    """On managed memory, whose owner the collector must see."""
+    stream, ptr = cuda.stream(), cuda.managed()
+    ctypes.memset(ptr, 0, COUNT)
+
+    class Owner:
+        __cuda_array_interface__ = {  # noqa: RUF012 - a record
+            "shape": (COUNT,),
+            "typestr": "|u1",
+            "data": (ptr, False),
+            "version": 3,
+            "stream": stream,
+        }
+
+    x = ix.from_cai(Owner())
+    zeros = x + 0
+    shut = gate(stream)
+    cuda.fill(ptr, 7, stream, COUNT)
+    timer = threading.Timer(LATER, shut.open)
+    timer.start()
+    sevens = x + 0
+    timer.join()
+
+    assert (set(zeros.tolist()), set(sevens.tolist())) == ({0}, {7})

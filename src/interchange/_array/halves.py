@@ -5,7 +5,8 @@ when it is first needed: an exchange needs no library, and a chain of computatio
 in between.  A half is one attribute, set once it is whole, since other threads look at it.
 
 The collector sees through no library's array.  So an Array keeps none over memory whose owner may
-refer back to it, which would be a cycle for ever: it is made anew for each use.
+refer back to it, which would be a cycle for ever: it is made anew for each use.  So it is where
+streams work on the memory, since a library waits for them whenever it takes an array.
 """
 
 from __future__ import annotations
@@ -149,6 +150,8 @@ def half_of(array: Any) -> Half:
 def _make_half(array: Array) -> Half:
     """Return the half of the library that computes where an Array is."""
     backend = backend_of(array.device, _CALL)
+    if work_of(array) is not None:  # where more may be pending by the next use
+        return backend, None, None
     if may_refer_back(array._keep):
         return backend, None, backend._maker(array)
     try:
