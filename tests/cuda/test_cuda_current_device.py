@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +15,7 @@ from interchange._doors import exports
 pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
 SIZE = 4096
+LATER = 0.05  # until a stream goes on that the host may wait for [seconds]
 AWAY, HOME = 0, 1  # the device that is current, and the one that the memory is on
 
 
@@ -128,6 +130,86 @@ def test_a_consumer_waits_for_the_producers_device_whichever_is_current(two, gat
     assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {7})
     assert current_device(two) == AWAY
     del taken
+
+
+class OfManaged(LikeCuPy):
+    """One with managed memory, whose id says nothing."""
+
+    def __init__(self, cuda):
+        super().__init__(cuda)
+        with current(cuda, HOME):
+            self.ptr = cuda.managed()
+        ctypes.memset(self.ptr, 0, SIZE)
+        self.answers = 99
+
+    def __dlpack_device__(self):
+        return (13, 0)
+
+    @property
+    def array(self):
+        return ix.from_pointer(self.ptr, (SIZE,), "uint8", device="cuda_managed", owner=self)
+
+    def __dlpack__(self, **keywords):
+        if not self.answers:
+            raise KeyError("asked again")
+        self.answers -= 1
+        keywords = {"stream": None, **keywords}
+        return super().__dlpack__(**keywords)
+
+
+IN_ORDER = {
+    "a stream": (lambda x, s: ix.from_dlpack(x, stream=s), None),
+    "a default stream": (lambda x, _: ix.from_dlpack(x, stream=1), 1),
+    "no stream": (lambda x, _: ix.from_dlpack(x), 1),
+    "asarray": (lambda x, s: ix.asarray(x).__dlpack__(stream=s, max_version=(1, 1)), None),
+    "one that answers once": (lambda x, s: ix.from_dlpack(x, stream=s), None),
+}
+
+
+@pytest.mark.parametrize("way", IN_ORDER)
+def test_managed_memory_is_asked_for_on_its_device_too(two, gate, way):
+    """Which its address tells, once it came in; a consumer's default stream is where it was."""
+    (take, named), producer, target = IN_ORDER[way], OfManaged(two), two.pinned()
+    if way == "one that answers once":
+        producer.answers = 1
+    stream = two.stream() if named is None else named
+    shut = gate(producer.streams[HOME])
+    producer.write(7)
+    timer = threading.Timer(LATER, shut.open)  # the host waits for one that answers once
+    timer.start()
+
+    taken = take(producer, stream)
+    two.copy(target, producer.ptr, stream)
+    timer.join()
+    two.synchronize_all()
+
+    assert set(ctypes.string_at(target, SIZE)) == {7}
+    assert current_device(two) == AWAY
+    del taken
+
+
+@pytest.mark.parametrize("wish", [{"copy": True}, {"device": "cpu"}, {"device": "cuda:0"}])
+def test_copies_of_managed_memory_are_made_after_its_own_device(two, gate, wish):
+    """Though its producer, asked with another one current, would copy at once."""
+    producer = OfManaged(two)
+    shut = gate(producer.streams[HOME])
+    producer.write(7)
+    timer = threading.Timer(LATER, shut.open)
+    timer.start()
+
+    found = ix.from_dlpack(producer, **wish)
+    timer.join()
+
+    assert set(found.to_device("cpu").tolist()) == {7}
+
+
+def test_managed_memory_on_the_current_device_is_asked_for_once(two):
+    """Nothing else is to be found out."""
+    producer = OfManaged(two)
+    with current(two, HOME):
+        ix.from_dlpack(producer)
+
+    assert producer.asked_on == [HOME]
 
 
 @pytest.mark.parametrize("kind", [LikeCuPy, OfRecords])

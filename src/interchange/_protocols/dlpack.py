@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
 from interchange._core import _reading
-from interchange._streams.ordering import home_if_away, note_consumer, note_ready, order_before
+from interchange._streams.ordering import (
+    has_several,
+    home_if_away,
+    home_of,
+    home_of_address,
+    note_consumer,
+    note_ready,
+    order_before,
+    order_streams,
+    wait_for_device,
+)
 from interchange._streams.rules import (
     NO_SYNC,
     PER_THREAD_DEFAULT_STREAM,
@@ -61,6 +71,7 @@ AKIN: Final = (
 
 READ_ONLY: Final = DLPACK_FLAG_BITMASK_READ_ONLY
 IS_COPIED: Final = DLPACK_FLAG_BITMASK_IS_COPIED
+_MANAGED: Final = DLDeviceType.kDLCUDAManaged
 
 
 def check_copy(copy: object, call: str) -> None:
@@ -144,6 +155,8 @@ def import_(
     elif tensor._flags is None and habit.library in WRITABLE:
         tensor._flags = 0
     if tensor._spec.device.type in STREAM_RULES:
+        if tensor._spec.device.type is _MANAGED:
+            tensor = _once_more_at_home(tensor, x, habit, sent, call)
         _order_arrival(tensor, sent, stream, keep, call)
     return tensor
 
@@ -202,6 +215,8 @@ def _keywords(
         check_shares(source, device, call)
     if copy is not None:
         wanted["copy"] = copy
+    if source.type is _MANAGED and has_several(source, call):
+        _ask_to_share(wanted, source)
     return wanted
 
 
@@ -214,6 +229,43 @@ def _ask_at_home(
         return _ask(x, habit, wanted, source, call)
     with home:
         return _ask(x, habit, wanted, source, call)
+
+
+def _ask_to_share(wanted: dict[str, Any], source: Device) -> None:
+    """Leave copies and moves of memory on an unknown device to us, who find out which it is."""
+    if wanted.pop("dl_device", None) is not None:
+        wanted.setdefault("stream", STREAM_RULES[source.type].default)
+    if wanted.get("copy") is True:
+        del wanted["copy"]
+
+
+def _once_more_at_home(tensor: T, x: Any, habit: Habit, sent: dict[str, Any], call: str) -> T:
+    """Return managed memory, asked for again if it belongs to another device than the current one.
+
+    Its device has no id; the address tells, which comes with the capsule (DLP-DEV-8).  A default
+    stream is one of the current device to whoever named it, and of its own to who was asked there.
+    """
+    device = tensor._spec.device
+    stream = sent.get("stream", STREAM_RULES[_MANAGED].default)
+    if stream == NO_SYNC or not has_several(device, call):
+        return tensor
+    found = home_of_address(device, tensor.ptr, call)
+    if found is None:
+        return tensor
+    home, ordinal = found
+    try:
+        with home:
+            capsule, _ = habit.ask(x.__dlpack__, sent)
+            again = _core.take(capsule, x, type(tensor), call)
+    except NO_ROOM:
+        raise
+    except Exception:  # noqa: BLE001 - one that answers once: all its work is waited for
+        wait_for_device(device, ordinal, call)
+        return tensor
+    again._flags = tensor._flags
+    _core.give_back(tensor)
+    order_streams(device, stream, stream, ordinal, call, home_of(device, stream, call))
+    return again
 
 
 def _ask(

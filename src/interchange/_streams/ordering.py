@@ -127,7 +127,7 @@ def home_if_away(
         Named in errors.
     ordinal : int, optional
         The device that a driver names; that of `device` when left out.  Managed memory is of none
-        in particular, and whichever is current stays so.
+        in particular, and whichever is current stays so: see `home_of_address`.
     """
     where = ordinal_of(device) if ordinal is None else ordinal
     if where < 0:
@@ -136,6 +136,33 @@ def home_if_away(
         return make_current(driver_of(device, call), where, call)
     except InterchangeError:  # there is no driver to ask
         return None
+
+
+def has_several(device: Device, call: str) -> bool:
+    """Whether there are several devices that memory of this type may belong to."""
+    try:
+        return driver_of(device, call).count_devices(call) > 1
+    except InterchangeError:  # there is no driver to ask
+        return False
+
+
+def home_of_address(
+    device: Device, ptr: int, call: str
+) -> tuple[AbstractContextManager[None], int] | None:
+    """Return what makes the device of an address current, and which it is; None where it is."""
+    if not ptr:
+        return None
+    driver = driver_of(device, call)
+    place = driver.place_of(ptr, call)
+    if place is None:
+        return None
+    home = make_current(driver, place.ordinal, call)
+    return None if home is None else (home, place.ordinal)
+
+
+def wait_for_device(device: Device, ordinal: int, call: str) -> None:
+    """Let the host wait for all work on a device."""
+    driver_of(device, call).synchronize_device(ordinal, call)
 
 
 def order_streams(
