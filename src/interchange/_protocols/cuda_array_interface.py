@@ -102,8 +102,10 @@ class Published(Work):
         self.device = device
         self.unsynced = unsynced
         self.hint = hint
-        keeper = STREAM_KEEPERS.get(library_of(type(keep)))
-        self.named = None if keeper is None else keeper(ordinal)
+        self.named = None
+        if type(keep).__module__ not in _plain:
+            keeper = STREAM_KEEPERS.get(library_of(type(keep)))
+            self.named = None if keeper is None else keeper(ordinal)
 
     def pending(self, call: str) -> tuple[int, ...]:
         """Return the streams to wait for: that of the import, and the one that is named now.
@@ -113,6 +115,8 @@ class Published(Work):
         if self.keep is None:
             return self.said_here(self.at_import(call))
         now = self._named_now(call)
+        if now == self.stream and (now is None or now > PER_THREAD_DEFAULT_STREAM):  # mostly
+            return () if now is None else (now,)
         is_silent = self.first.version < FIRST_WITH_STREAM
         return self.said_here(now if is_silent else self.at_import(call), now)
 
@@ -286,14 +290,18 @@ def import_record(
     return tensor
 
 
-_plain: Final[set[str]] = set()  # modules whose objects' records need no mending
+_plain: Final[set[str]] = set()
+"""Modules whose objects' records need no mending, and who keep the streams alive that they name."""
 
 
 def _mended(raw: Any, x: Any) -> Any:
     """Return a record without what its library is known to get wrong."""
-    mend = RECORD_GUARDS.get(library_of(type(x)))
+    library = library_of(type(x))
+    mend = RECORD_GUARDS.get(library)
     if mend is not None:
         return mend(raw, x)
+    if library in STREAM_KEEPERS:
+        return raw
     if len(_plain) >= _MOST_FORMS:
         _plain.clear()
     _plain.add(str(type(x).__module__))

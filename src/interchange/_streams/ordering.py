@@ -46,12 +46,16 @@ def order_before(tensor: Any, consumer: int | None, call: str) -> None:
     """
     if consumer == NO_SYNC:
         return
-    producers, ordinal, _ = pending_on(tensor, call)
+    device = tensor._spec.device  # looked up first, as in `pending_on`
+    work = work_of(tensor)
+    if work is None:
+        return
+    _ = work.keeper  # as long as the streams are used
+    producers = work.pending(call)
     if producers:
-        device = tensor._spec.device
         where = home_of(device, consumer, call)
         for producer in producers:
-            order_streams(device, producer, consumer, ordinal, call, where)
+            order_streams(device, producer, consumer, work.ordinal, call, where)
 
 
 class Pending(NamedTuple):
@@ -88,15 +92,17 @@ def stream_to_publish(tensor: Any, call: str) -> int | None:
     Where work is pending on others, too, it is made to wait for them (CAI-STREAM-2).  It lives as
     long as the tensor: where that is not sure, one of ours is made to wait, and stands for it.
     """
+    filled = filled_of(work_of(tensor))  # before the copy may be found to be made
     streams, ordinal, _ = pending_on(tensor, call)
-    filled = filled_of(work_of(tensor))
-    if streams and filled is not None:
+    if not streams:
+        return None
+    if filled is not None:
         streams = (*streams, filled.rest)
     for earlier in streams[:-1]:
         order_streams(tensor._spec.device, earlier, streams[-1], ordinal, call)
-    if streams and filled is not None:
+    if filled is not None:
         filled.move()
-    return streams[-1] if streams else None
+    return streams[-1]
 
 
 def home_of(device: Device, stream: int | None, call: str) -> int:
