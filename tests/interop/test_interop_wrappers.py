@@ -207,3 +207,35 @@ def test_dask_slices_blocks_of_arrays(key):
     blocks = dask.from_array(ix.from_dlpack(memory), chunks=(2, 3), asarray=False)
 
     assert np.asarray(blocks[key].compute()).tolist() == memory[key].tolist()
+
+
+def test_xarray_writes_numbers_and_ndarrays_into_arrays():
+    """It hands both on as ndarrays."""
+    named = wrap_xarray(xp.asarray(VALUES))
+    named[0] = 7.0
+    named[1:] = np.array([8.0, 9.0])
+
+    assert type(named.data) is ix.Array
+    assert named.data.tolist() == [7.0, 8.0, 9.0]
+
+
+def test_dask_writes_numbers_and_ndarrays_into_blocks_of_arrays():
+    """Each block gets its part of an ndarray."""
+    dask = pytest.importorskip("dask.array")
+    blocks = dask.from_array(xp.asarray(VALUES), chunks=2, asarray=False)
+    blocks[0] = 7.0
+    blocks[1:] = np.array([8.0, 9.0])
+
+    assert np.asarray(blocks.compute()).tolist() == [7.0, 8.0, 9.0]
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_functions_refuse_wrappers_with_a_type_error(name):
+    """NotImplemented is an answer to Python, which asks nobody else about a call.
+
+    Wrappers bring functions of their own, which unwrap, or hand their arrays over.
+    """
+    wrapped = WRAPPERS[name][0](xp.asarray(VALUES))
+    for args in ((xp.asarray(OTHERS), wrapped), (wrapped, xp.asarray(OTHERS))):
+        with pytest.raises(TypeError, match=r"\[IX-XP-1\]$"):
+            xp.add(*args)

@@ -105,7 +105,6 @@ def test_attributes_that_do_not_exist_do_not():
         lambda x, y: y == x,
         lambda x, y: x @ y,
         lambda x, y: x.__iadd__(y),
-        lambda x, y: x.__setitem__(slice(None), y),
         xp.add,
         lambda x, y: xp.add(y, x),
         lambda _, y: xp.sin(y),
@@ -122,6 +121,13 @@ def test_arrays_of_others_are_refused(compute, other):
     """With the way in; nobody could say who waits for whom."""
     with pytest.raises(TypeError):
         compute(three(), other)
+
+
+@pytest.mark.parametrize("other", sorted({*FOREIGN} - {"ndarray"}))
+def test_arrays_of_others_are_no_values_of_an_assignment(other):
+    """An ndarray is: it is host memory, of which the elements are copied at once."""
+    with pytest.raises(TypeError):
+        three()[:] = FOREIGN[other]
 
 
 @pytest.mark.parametrize("compute", [lambda x, y: x + y, lambda x, y: y + x, lambda x, y: x == y])

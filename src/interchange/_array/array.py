@@ -198,6 +198,8 @@ class Array(Elements, Operators, Protocols):
     def __setitem__(self, key: Any, value: Any, /) -> None:
         """Write a number, or the elements of an Array, to what an index selects.
 
+        Memory of the host takes those of an ndarray, too: they are copied.
+
         Raises
         ------
         ReadOnlyError

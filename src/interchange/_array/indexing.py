@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange._protocols.host import import_array_interface
 from interchange._terms.devices import CPU
 from interchange._terms.errors import ArgumentError, show
 
-from .computing import as_scalar, operand
+from .computing import SCALARS, as_scalar, operand
 from .halves import computing_with, library_of, native_or_none, sharing_with, wrap
-from .keys import is_basic, pick, put, read_part
+from .keys import is_basic, is_ndarray, pick, put, read_part
 from .operators import check_shared, check_writable
 
 if TYPE_CHECKING:
@@ -100,13 +101,19 @@ def _view_of_native(array: Array, native: Any, parts: tuple[Any, ...]) -> Array 
 def assign(array: Array, key: Any, value: Any) -> None:
     """Write a scalar or the elements of an Array to what a key selects.
 
+    Those of an ndarray, too, where the host reaches both: they are copied, and nobody waits.
+
     Raises
     ------
     ReadOnlyError
         The memory is read-only, or not known to be writable (DLP-RO-3).
     ArgumentError
-        The library's arrays are never written (IX-XP-5); `value` is no Array and no number
-        (IX-XP-1).
+        The library's arrays are never written (IX-XP-5); `value` is no Array, no ndarray and no
+        number (IX-XP-1).
+    MixedDevicesError
+        It is on another device (IX-XP-2).
+    ExchangeError
+        It has masked elements (AI-MASK-1), or such as no Array has (DLP-DTYPE-3).
     """
     (backend, native), cls = sharing_with(array), type(array)
     if not backend.is_mutable:
@@ -116,6 +123,8 @@ def assign(array: Array, key: Any, value: Any) -> None:
     parts = key if type(key) is tuple else (key,)
     if not all(map(is_basic, parts)):
         parts = tuple(p if type(p) is cls else read_part(p, array, _SET) for p in parts)
+    if not isinstance(value, (cls, *SCALARS)) and is_ndarray(value):
+        value = import_array_interface(value, cls, _SET)
     _check_kind(array, value)
     elements = operand(value, backend, cls, _SET)
     if type(value) is cls and not backend.keeps_readonly and _may_overlap(array, value):

@@ -9,7 +9,8 @@ import operator
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._protocols.losses import is_masked
+from interchange._protocols.cuda_array_interface import ATTRIBUTE as CUDA_RECORD
+from interchange._protocols.losses import holds_masked
 from interchange._terms.errors import ExchangeError, MixedDevicesError, OutOfBoundsError, show
 from interchange._terms.index_parts import slice_indices
 
@@ -49,7 +50,7 @@ def read_part(part: Any, array: Array, call: str) -> Any:
         return part
     if type(part) is type(array):
         return _read_array(part, array, call)
-    if isinstance(part, _SEQUENCES) or _is_ndarray(part):
+    if isinstance(part, _SEQUENCES) or is_ndarray(part):
         return _read_elements(part, array, call)
     if isinstance(as_scalar(part), bool) or _holds_bools(part):
         raise OutOfBoundsError(call, f"index {show(part)} is no mask", "IX-INDEX-2")
@@ -70,10 +71,15 @@ def _read_array(part: Array, array: Array, call: str) -> Any:
     return part.__index__()
 
 
-def _is_ndarray(part: object) -> bool:
-    """Whether a part is an array of NumPy, which is not imported to find out."""
+def is_ndarray(part: object) -> bool:
+    """Whether a part is an array of NumPy, which is not imported to find out.
+
+    One that has a record of device memory may have work pending on it, which NumPy does not know.
+    """
     known = getattr(sys.modules.get("numpy"), "ndarray", None)
-    return known is not None and isinstance(part, known)
+    if known is None or type(part) is known:
+        return known is not None
+    return isinstance(part, known) and not hasattr(part, CUDA_RECORD)
 
 
 def _holds_bools(part: Any) -> bool:
@@ -95,12 +101,12 @@ def _read_elements(part: Any, array: Array, call: str) -> Any:
         what = f"the array is on {array.device}, the index {show(part)} on the host"
         way_out = f"pass an Array, xp.asarray(index, device={str(array.device)!r})"
         raise MixedDevicesError(call, what, "IX-XP-2", way_out)
-    if is_masked(part):
-        raise ExchangeError(call, "the index has masked elements", "AI-MASK-1")
     try:
         found = np.asarray(part)
     except (TypeError, ValueError, OverflowError):  # ragged, or of what NumPy does not know
         raise _selects_nothing(call, part) from None
+    if holds_masked(part):
+        raise ExchangeError(call, "the index has masked elements", "AI-MASK-1")
     if not found.size and isinstance(part, _SEQUENCES):
         found = found.astype(np.intp)  # a list of nothing has no element type of its own
     if found.dtype.kind not in _INDEXING:
@@ -170,7 +176,7 @@ def _native_key(
         return tuple(
             operand(part, backend, cls, call) if type(part) is cls else part for part in parts
         )
-    if any(_is_ndarray(part) for part in parts):
+    if any(is_ndarray(part) for part in parts):
         _check_as_numpy(array, parts, call)
     return tuple(part if is_basic(part) else _as_index(part, backend, cls, call) for part in parts)
 

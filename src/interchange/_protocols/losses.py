@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 Loss = tuple[str, str, str]
 """What would be lost, the id of the rule that forbids it, and a way out."""
@@ -32,6 +32,24 @@ def is_masked(x: Any) -> bool:
     if getattr(mask, "dtype", None) is not None and mask.dtype.fields:
         return bool(mask.tobytes().strip(b"\0"))
     return bool(mask.any()) if hasattr(mask, "any") else bool(mask)
+
+
+def may_nest(values: Any, *kinds: type) -> bool:
+    """Whether there is a list, a tuple, a masked array or one of some kinds among values."""
+    known = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    wanted = (list, tuple, *kinds) if known is None else (list, tuple, known, *kinds)
+    try:
+        found: Iterable[type] = set(map(type, values))  # each once, since they may be many
+    except TypeError:  # a metaclass may take the hash away
+        found = map(type, values)
+    return any(issubclass(kind, wanted) for kind in found)
+
+
+def holds_masked(x: Any) -> bool:
+    """Whether `x`, or an array in the nested lists and tuples of `x`, has a masked element."""
+    if not isinstance(x, (list, tuple)):
+        return is_masked(x)
+    return may_nest(x) and any(map(holds_masked, x))
 
 
 def _numpy(x: Any) -> Loss | None:
@@ -78,7 +96,13 @@ EXPORT_GUARDS: Final[dict[str, Callable[[Any], Loss | None]]] = {
 
 
 def _torch_refusal(x: Any) -> Loss | None:
-    """Return why a tensor has no strides: it is sparse, nested, or of a layout of its own."""
+    """Return why a tensor is no plain memory: it is of a layout without strides, or has none."""
+    if getattr(x, "is_meta", False):
+        way_out = "make one that has, with torch.empty_like(x, device='cpu')"
+        return "the tensor is on torch's device meta, and has no memory", "DLP-DEV-1", way_out
+    if getattr(x, "is_quantized", False):
+        what = f"the elements are {x.dtype}, numbers in a scale of the tensor's own"
+        return what, "DLP-DTYPE-3", "call x.dequantize() first, or x.int_repr()"
     layout = getattr(x, "layout", None)
     if layout is None or (str(layout) == "torch.strided" and not getattr(x, "is_nested", False)):
         return None

@@ -13,9 +13,11 @@ from interchange._array.halves import wrap
 from interchange._doors import imports
 from interchange._protocols.array_method import without_copies
 from interchange._protocols.dlpack import check_copy
+from interchange._protocols.losses import is_masked, may_nest
 from interchange._terms.errors import (
     ArgumentError,
     CopyNeededError,
+    ExchangeError,
     UnsupportedDTypeError,
     ViewError,
     show,
@@ -28,8 +30,6 @@ from .manipulation import astype
 from_dlpack = imports.from_dlpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from interchange._backends.backend import Backend
 
 _ASARRAY = "xp.asarray()"
@@ -90,12 +90,13 @@ def _again(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
 def _of_numbers(obj: Any, dtype: Any, device: Any) -> Array:
     """Return an Array of numbers, or of nested sequences of them."""
     backend = creator("asarray", device)
-    with backend.current():
-        native = backend.function("asarray")(
-            _with_natives(obj, backend),
-            dtype=element(dtype, backend, "asarray"),
-            **backend.keywords(),
-        )
+    told, wanted = _with_natives(obj, backend), element(dtype, backend, "asarray")
+    try:
+        with backend.current():
+            native = backend.function("asarray")(told, dtype=wanted, **backend.keywords())
+    except TypeError as error:  # the library's own words for what no number can be made of
+        what = show(obj) if dtype is None else f"{show(obj)} as {dtype_of(dtype, _ASARRAY)}"
+        raise ArgumentError(_ASARRAY, what, "IX-XP-7", "pass numbers that it holds") from error
     try:
         backend.dtype_of(native.dtype)
     except UnsupportedDTypeError:
@@ -107,19 +108,11 @@ def _with_natives(obj: Any, backend: Backend) -> Any:
     """Return nested sequences with arrays of the library in the place of Arrays."""
     if type(obj) is Array:
         return operand(obj, backend, Array, _ASARRAY)
-    if not isinstance(obj, (list, tuple)):
-        return obj
-    if not any(issubclass(kind, (Array, list, tuple)) for kind in _kinds(obj)):
+    if is_masked(obj):
+        raise ExchangeError(_ASARRAY, "an array in the list has masked elements", "AI-MASK-1")
+    if not isinstance(obj, (list, tuple)) or not may_nest(obj, Array):
         return obj  # numbers alone, perhaps very many
     return [_with_natives(each, backend) for each in obj]
-
-
-def _kinds(values: Any) -> Iterable[type]:
-    """Return the types of some values, each once where they have a hash."""
-    try:
-        return set(map(type, values))
-    except TypeError:  # a metaclass may take it away
-        return map(type, values)
 
 
 def _no_numbers(call: str, value: Any) -> ArgumentError:
