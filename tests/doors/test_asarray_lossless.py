@@ -251,3 +251,28 @@ def test_opaque_handles_are_taken_where_the_caller_names_them(capsule):
     found = ix.asarray(handles(capsule=capsule), dtype="opaque64")
 
     assert (found.dtype.name, found.ptr) == ("opaque64", PLAIN.ctypes.data)
+
+
+@pytest.mark.parametrize("nest", [lambda x: [x], lambda x: ((x,),), lambda x: [[[0.0]], [[x]]]])
+@pytest.mark.parametrize("make", [masked, lambda: np.ma.masked])
+def test_a_list_of_masked_arrays_is_refused_wherever_they_stand_in_it(make, nest):
+    """NumPy makes their data, or a NaN, of them, whatever the mask says."""
+    with pytest.raises(ix.ExchangeError) as caught:
+        xp.asarray(nest(make()))
+    assert caught.value.rule == "AI-MASK-1"
+
+
+def test_an_index_of_masked_arrays_in_a_list_is_refused():
+    """It would select what was masked."""
+    places = np.ma.masked_array([0, 1], [False, True])
+    for key in ([places], [[places], [places]]):
+        with pytest.raises(ix.ExchangeError) as caught:
+            ix.from_dlpack(np.arange(3.0))[key]
+        assert caught.value.rule == "AI-MASK-1"
+
+
+def test_a_list_of_masked_arrays_without_a_masked_element_is_taken():
+    """Nothing is lost of them."""
+    whole = np.ma.masked_array([1.0, 2.0], mask=False)
+
+    assert xp.asarray([whole, whole]).tolist() == [[1.0, 2.0], [1.0, 2.0]]

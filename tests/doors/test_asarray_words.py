@@ -167,3 +167,32 @@ def test_upgraded_functions_are_named_too():
         upgrade(np).from_dlpack(speaking(__dlpack__=_dlpack))
 
     assert (caught.value.call, caught.value.rule) == ("from_dlpack()", "DLP-NEG-1")
+
+
+@pytest.mark.parametrize(
+    "x", [np.array([None]), np.ma.masked_array([1.0], [True]), np.zeros(1, ">f8")], ids=repr
+)
+def test_to_cai_refuses_in_its_own_name_and_in_the_family(x):
+    """Also what NumPy refuses to export, by a BufferError of its own."""
+    with pytest.raises(ix.ExchangeError) as caught:
+        ix.to_cai(x)
+
+    assert caught.value.call == "to_cai()"
+
+
+class Posing:
+    """No number, whatever its class is said to be."""
+
+    @property
+    def __class__(self):
+        return float
+
+
+@pytest.mark.parametrize("dtype", [None, xp.float64, xp.int8])
+@pytest.mark.parametrize("x", [Posing(), [Posing()], [object()]])
+def test_what_no_number_can_be_made_of_is_refused_in_the_name_of_the_call(x, dtype):
+    """And not in the words of the library that was asked to."""
+    with pytest.raises(ix.InterchangeError) as caught:
+        xp.asarray(x, dtype=dtype)
+
+    assert caught.value.call == "xp.asarray()"

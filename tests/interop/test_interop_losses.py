@@ -260,3 +260,27 @@ def test_torch_asarray_reads_buffers_as_floats_before_it_asks_for_dlpack(need):
     assert torch.from_dlpack(both).tolist() == torch.as_tensor(both).tolist() == [0, 1, 2, 3]
     assert ix.convert(ix.asarray(np.arange(4)), "torch").tolist() == [0, 1, 2, 3]
     assert upgrade(torch).asarray(ix.asarray(np.arange(4))).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.filterwarnings("ignore")  # quantized tensors are on their way out
+@pytest.mark.parametrize("kind", ["meta", "quantized"])
+@pytest.mark.parametrize(
+    "take", [ix.from_dlpack, ix.asarray, xp.asarray, ix.to_capsule, ix.to_cai, DOORS["convert"]]
+)
+def test_a_tensor_without_memory_or_plain_elements_is_refused_by_its_rule(need, take, kind):
+    """PyTorch raises a bare ValueError of the one, and a bare BufferError of the other."""
+    need("torch")
+    import torch
+
+    of_kind = {
+        "meta": (lambda: torch.empty(2, device="meta"), "DLP-DEV-1"),
+        "quantized": (
+            lambda: torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8),
+            "DLP-DTYPE-3",
+        ),
+    }
+    make, rule = of_kind[kind]
+    with pytest.raises(ix.ExchangeError) as caught:
+        take(make())
+
+    assert caught.value.rule == rule

@@ -18,6 +18,7 @@ from interchange._terms.dtypes import DType
 from interchange._terms.errors import (
     ArgumentError,
     ExchangeError,
+    InterchangeError,
     NoProtocolError,
     StreamError,
     UnsupportedDeviceError,
@@ -27,7 +28,7 @@ from interchange._terms.errors import (
 )
 from interchange.abi import PyCapsule
 
-from .imports import bring, from_dlpack, on_stream
+from .imports import bring, import_dlpack, on_stream
 
 if TYPE_CHECKING:
     from interchange._terms.typing import SupportsCUDAArrayInterface
@@ -330,8 +331,11 @@ def to_cai(x: Any, /, *, stream: Any = None, version: int = 3) -> CudaArrayView:
 def _from_producer(x: Any, stream: Any) -> Array:
     """Return an Array of a DLPack producer, ready on a stream; by its own record if it refuses."""
     try:
-        return from_dlpack(x, stream=stream)
-    except BufferError:
-        if type(x) is PyCapsule or getattr(x, cai.ATTRIBUTE, None) is None:
+        return import_dlpack(x, stream, _TO)
+    except BufferError as error:
+        if type(x) is not PyCapsule and getattr(x, cai.ATTRIBUTE, None) is not None:
+            return from_cai(x, stream=stream)
+        if isinstance(error, InterchangeError):
             raise
-    return from_cai(x, stream=stream)
+        what = f"{type(x).__name__} gives no memory ({error})"
+        raise ExchangeError(_TO, what, "IX-PROTOCOL-1") from error

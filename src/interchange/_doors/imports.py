@@ -108,6 +108,14 @@ def from_dlpack(
     return array
 
 
+def import_dlpack(x: Any, stream: Any, call: str) -> Array:
+    """Return what `from_dlpack` does, with errors in the name of `call`."""
+    array = _negotiate(x, None, None, stream, call=call)
+    if type(x) is not Array:
+        dlpack.refuse_handles(array, call)
+    return array
+
+
 def _negotiate(
     x: Any,
     target: Device | None,
