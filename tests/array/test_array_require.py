@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -132,3 +134,14 @@ def test_a_contract_that_means_nothing_is_a_wrong_argument(contract, error):
         HOST.require(**contract)
 
     assert type(caught.value) is error
+
+
+def test_memory_that_nobody_owns_is_told_as_such():
+    """Of a bare capsule and of an address no owner is known, and no type of one is made up."""
+    block = (ctypes.c_float * 2)()
+    of_address = ix.from_pointer(ctypes.addressof(block), (2,), "float32")
+    of_capsule = ix.from_dlpack(np.ones(2, "f4").__dlpack__(max_version=(1, 0)))
+
+    for array in (of_address, of_capsule):
+        what = complaint(array, ndim=3, name="x")
+        assert what == "argument 'x' of memory without an owner has ndim 1, wanted 3"

@@ -90,13 +90,20 @@ _CHECKS = {
 }
 
 
+def _origin(array: Array) -> str:
+    """Return where the memory came from, in the words of an error."""
+    if array.owner is None:
+        return "of memory without an owner"
+    owner = type(array.owner)
+    return f"from {owner.__module__}.{owner.__qualname__}"
+
+
 def check_contract(array: Array, contract: dict[str, Any], name: str) -> None:
     """Raise ContractError with everything that differs, or return None."""
     found = (_CHECKS[key](array, wanted) for key, wanted in contract.items() if wanted is not None)
     wrong = [text for text in found if text is not None]
     if wrong:
-        owner = type(array.owner)
-        what = f"argument {name!r} from {owner.__module__}.{owner.__qualname__} has "
+        what = f"argument {name!r} {_origin(array)} has "
         error = ContractError(_CALL, what + "; ".join(wrong), "IX-REQUIRE-1")
         error._array = array if name == UNNAMED else None
         raise error
