@@ -240,3 +240,23 @@ def test_importing_it_imports_no_library(run_isolated):
     )
 
     assert said == "[]\n"
+
+
+class _NoDevice:
+    """An array interface, and DLPack taken away."""
+
+    __dlpack__ = __dlpack_device__ = None
+    _memory = np.arange(3.0)
+
+    @property
+    def __array_interface__(self):
+        return self._memory.__array_interface__
+
+
+def test_dlpack_that_was_taken_away_is_not_asked():
+    """None stands for a protocol that a class does not speak, in all of the four."""
+    names = upgrade(np)
+    assert names.asarray(_NoDevice()).tolist() == [0.0, 1.0, 2.0]
+    assert names.asarray(_NoDevice(), dtype=np.float32).tolist() == [0.0, 1.0, 2.0]
+    assert names.device(_NoDevice()) == "cpu"
+    assert names.to_device(_NoDevice(), "cpu").tolist() == [0.0, 1.0, 2.0]

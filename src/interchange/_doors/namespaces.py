@@ -89,7 +89,8 @@ def array_namespace(*arrays: Any, backend: str | None = None) -> Any:
     """
     if backend is None and arrays:  # the common case
         first = library_of(arrays[0])
-        if first is not None and all(library_of(x) is first for x in arrays):
+        alone = len(arrays) == 1  # no generator for the commonest
+        if first is not None and (alone or all(library_of(x) is first for x in arrays)):
             return upgrade(_namespace_of(first.name))
     named = None if backend is None else _find_backend(backend)
     found: dict[str, tuple[int, Any]] = {}
@@ -189,7 +190,7 @@ def _holds_memory(x: Any) -> bool:
 
 def is_host_accessible(x: Any) -> bool:
     """Whether the host can read the memory of `x`, as far as it says without handing it out."""
-    if hasattr(x, "__dlpack_device__"):
+    if getattr(x, "__dlpack_device__", None) is not None:
         return Device.of(x, _CALL).is_host_accessible
     if getattr(x, cuda_array_interface.ATTRIBUTE, None) is None:
         return True

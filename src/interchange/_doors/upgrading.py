@@ -70,6 +70,7 @@ class UpgradedNamespace(ModuleType):
         self._xp = xp
         self._library = library_of_namespace(xp)
         self._classes = array_classes(self._library, xp)
+        self._array = self._classes[0]
         self._plain = (*self._classes, int, float, complex, list, tuple)
         self._keeps_masks = self._library.name == "dask"
         self._import = getattr(xp, "from_dlpack", None)
@@ -122,7 +123,7 @@ class UpgradedNamespace(ModuleType):
         """
         if isinstance(x, self._classes):
             if device is None and copy is None and self._import is not None:
-                if type(x) is not self._classes[0]:
+                if type(x) is not self._array:
                     self._check_mask(x, "from_dlpack()")
                 return self._import(x)
             dlpack.check_copy(copy, "from_dlpack()")
@@ -159,8 +160,9 @@ class UpgradedNamespace(ModuleType):
         ExchangeError
             As `interchange.asarray` and `interchange.convert`.
         """
-        if type(obj) is not self._classes[0]:
-            self._check_mask(obj, "asarray()")
+        if type(obj) is self._array and dtype is None and device is None and copy is None:
+            return self._own(obj)
+        self._check_mask(obj, "asarray()")
         if dtype is None and device is None and copy is None and isinstance(obj, self._plain):
             return self._own(obj)
         if not self._is_foreign(obj, copy=copy):
@@ -214,7 +216,8 @@ class UpgradedNamespace(ModuleType):
             return self._place_of(x)
         if type(x) is PyCapsule:
             raise NoProtocolError("device()", "a capsule", "IX-PROTOCOL-1", "import it first")
-        where = Device.of(x) if hasattr(x, "__dlpack_device__") else imports.asarray(x).device
+        says = getattr(x, "__dlpack_device__", None) is not None
+        where = Device.of(x) if says else imports.asarray(x).device
         own = self._library.write_device(CPU if where.is_host_accessible else where)
         if own is None:
             refuse_device(self._library.name, where, "device()")
@@ -379,7 +382,7 @@ class DeviceOrArray:
 
 def is_on_cpu(x: Any) -> bool:
     """Whether memory is plain host memory, as far as its producer says."""
-    if hasattr(x, "__dlpack_device__"):
+    if getattr(x, "__dlpack_device__", None) is not None:
         return bool(x.__dlpack_device__() == (CPU.type, CPU.id))
     return getattr(x, cuda_array_interface.ATTRIBUTE, None) is None
 
