@@ -170,7 +170,9 @@ def test_upgraded_functions_are_named_too():
 
 
 @pytest.mark.parametrize(
-    "x", [np.array([None]), np.ma.masked_array([1.0], [True]), np.zeros(1, ">f8")], ids=repr
+    "x",
+    [np.array([None]), np.ma.masked_array([1.0], [True]), np.zeros(1, ">f8")],
+    ids=["objects", "masked", "swapped"],
 )
 def test_to_cai_refuses_in_its_own_name_and_in_the_family(x):
     """Also what NumPy refuses to export, by a BufferError of its own."""
@@ -189,7 +191,7 @@ class Posing:
 
 
 @pytest.mark.parametrize("dtype", [None, xp.float64, xp.int8])
-@pytest.mark.parametrize("x", [Posing(), [Posing()], [object()]])
+@pytest.mark.parametrize("x", [Posing(), [Posing()], [object()]], ids=["one", "list", "object"])
 def test_what_no_number_can_be_made_of_is_refused_in_the_name_of_the_call(x, dtype):
     """And not in the words of the library that was asked to."""
     with pytest.raises(ix.InterchangeError) as caught:
