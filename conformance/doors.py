@@ -178,23 +178,25 @@ class ProducerDoor(_Door):
         try:
             found = method(**keywords)
         except Exception as error:
-            if not isinstance(error, (BufferError, TypeError)):
-                self._need_again(x, error)
             causes.see(error)
+            self._need_again(x, error)
             raise
         with contextlib.suppress(TypeError):  # not everything can be referred to weakly
             self._exported[id(x)] = (weakref.ref(x), keywords)
         return found
 
     def _need_again(self, x: Any, error: Exception) -> None:
-        """Raise `NotApplicable` where an array refuses what it has granted before, too."""
+        """Raise `NotApplicable` where an array refuses what it has granted before, for one cause.
+
+        Nothing can then be learnt from what it was asked now.
+        """
         known, keywords = self._exported.get(id(x), (bool, {}))
         if known() is not x:
             return
         try:
             x.__dlpack__(**keywords)
         except Exception as again:  # noqa: BLE001 - whatever it is, it is compared
-            if type(again) is type(error):
+            if causes.key_of(causes.cause_of(again)) == causes.key_of(causes.cause_of(error)):
                 words = f"a second export raised {type(again).__name__}"
                 raise NotApplicable(f"{type(x).__name__}: {words}") from error
 

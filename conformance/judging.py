@@ -267,7 +267,7 @@ def planned(pool: Pool, selection: Selection) -> tuple[Verdict | None, list[str]
     others = [item for item in items if find_item(item)[0].role != "producer"]
     for item in _FIRST if len(others) < len(items) else ():
         verdict = pool.run_one(item)
-        if verdict.status in BAD:
+        if verdict.status in BAD and verdict.status != "raised":
             return verdict._replace(evidence=f"{verdict.evidence}; {_ONLY}"), others
     return None, items
 

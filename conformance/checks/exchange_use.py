@@ -89,6 +89,7 @@ def tensors_of_tables_are_released_once(consumer: ConsumerDoor) -> None:
 
     Own it as if it had come in a capsule that was renamed: there is no capsule to do it for you.
     """
+    _need_plain(consumer)
     x = _producer()
     y = consumer.take(x)
     if not _was_used(x):
@@ -110,6 +111,7 @@ def tables_that_do_not_lend_are_no_reason_to_crash(consumer: ConsumerDoor) -> No
 
     Test that member before you call it: it is the one that may be NULL.
     """
+    _need_plain(consumer)
     plain, x = _producer(), _producer({_LEND: None})
     consumer.take(plain)
     note("taking an object whose table cannot lend")

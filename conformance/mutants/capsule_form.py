@@ -100,6 +100,23 @@ def arrays_that_are_exported_once() -> Subject:
     return producer_of(Once)
 
 
+@mutant("arrays_are_exported_again", twin=honest_producer)
+def arrays_that_are_moved_away() -> Subject:
+    """An array whose capsule was consumed has nothing left to export; others leave again."""
+
+    class Moved(Honest):
+        """An array that looks at the capsules that it has given."""
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            given = vars(self).setdefault("given", [])
+            if any(capsules.capsule_name(one) in capsules.USED_NAME.values() for one in given):
+                raise RuntimeError("the array was moved away")
+            given.append(super().__dlpack__(**keywords))
+            return given[-1]
+
+    return producer_of(Moved)
+
+
 @mutant("every_export_is_a_capsule_of_its_own", twin=honest_sharer)
 def structs_that_are_shared() -> Subject:
     """Every call returns a new capsule of the same struct, for small arrays, and nobody counts."""

@@ -19,11 +19,17 @@ _NUMBERS = itertools.count()
 _TEXT = """
 import ctypes, os, signal, subprocess, sys, threading, time
 from pathlib import Path
+from interchange_conformance import zoo
+from interchange_conformance.findings import CannotMakeError
 from interchange_conformance.subject import Subject
-from interchange_conformance.zoo import host
 
 HERE = Path(__file__).parent
 {at_import}
+
+def host(shape, dtype):
+    if dtype not in zoo.ELEMENTS:
+        raise CannotMakeError(dtype)
+    return zoo.host(shape, dtype)
 
 def make(shape, dtype, device, readonly):
 {in_make}

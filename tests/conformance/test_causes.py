@@ -16,9 +16,19 @@ class Once:
     def __dlpack_device__(self): return (1, 0)
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         self.calls += 1
-        if self.calls > 1: raise RuntimeError(f"{self!r} was exported {self.calls} times")
+        if self.calls > 1: raise ERROR(f"{self!r} was exported {self.calls} times")
         return x.__dlpack__(max_version=max_version)
 return Once()
+"""
+NEVER_VERSIONED = """
+x = host(shape, dtype)
+class Old:
+    def __dlpack_device__(self): return (1, 0)
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if stream is not None: raise BufferError("host memory has no streams")
+        if max_version is not None: raise RuntimeError(f"{self!r}: no such version")
+        return x.__dlpack__(stream=stream, dl_device=dl_device, copy=copy)
+return Old()
 """
 
 
@@ -30,20 +40,71 @@ def raised(error):
         return found
 
 
-def test_a_second_export_that_raises_is_one_finding(check, write_subject, tmp_path):
-    """With the list of checks that met it, and the place where it comes from."""
-    spec, report = write_subject(ONCE), tmp_path / "report.json"
-
-    code, out, _ = check(spec, "--only", "MUST", "--only", "negotiation,capsule", "--json", report)
+def judged(check, spec, report, *options):
+    """Return the exit code, the output, and the names of checks that found something."""
+    code, out, _ = check(spec, *options, "--json", report)
 
     results = json.loads(report.read_text())["subjects"][0]["results"]
-    bad = [one for one in results if one["standing"] == "unexpected-failure"]
+    bad = [one["check"] for one in results if one["standing"] == "unexpected-failure"]
+    return code, " ".join(out.split()), bad
+
+
+@pytest.mark.parametrize("error", ["RuntimeError", "BufferError", "TypeError"])
+def test_a_second_export_that_raises_is_one_finding(check, write_subject, tmp_path, error):
+    """Of the check that is about it, with the place where it comes from; no MUST is accused."""
+    spec = write_subject(ONCE.replace("ERROR", error))
+    only = "every_*,threads_export_*,arrays_are_*,copies_are_made_*,host_memory_is_handed_*"
+
+    code, told, bad = judged(check, spec, tmp_path / "report.json", "--only", only)
+
     assert code == 1
-    assert len({one["check"] for one in bad}) > 3
-    assert f"{len(bad)} unexpected (1 finding)" in out
-    told = " ".join(out.split())
+    assert set(bad) == {"arrays_are_exported_again"}
+    assert f"{len(bad)} unexpected (1 finding)" in told
     assert "in __dlpack__)" in told.partition(" cause ")[2].partition(" due ")[0]
-    assert all(f"{one['check']}" in told for one in bad)
+
+
+def test_an_error_that_many_checks_meet_is_one_finding(check, write_subject, tmp_path):
+    """With the list of the checks, and the place where it comes from."""
+    spec, only = write_subject(NEVER_VERSIONED), ("--only", "MUST", "--only", "negotiation,capsule")
+
+    code, told, bad = judged(check, spec, tmp_path / "report.json", *only)
+
+    assert code == 1
+    assert len(set(bad)) > 3
+    assert f"{len(bad)} unexpected (1 finding)" in told
+    assert "in __dlpack__)" in told.partition(" cause ")[2].partition(" due ")[0]
+    assert all(f"{one}" in told for one in bad)
+
+
+def test_a_generation_that_raises_leaves_the_other_to_be_judged(check, write_subject, tmp_path):
+    """An exception of the library is no struct under a wrong name, which would end it all."""
+    spec, only = write_subject(NEVER_VERSIONED), ("--only", "names_*,host_memory_has_device_id_0")
+
+    _, told, _ = judged(check, spec, tmp_path / "report.json", *only)
+
+    assert "nothing else was asked" not in told
+    results = json.loads((tmp_path / "report.json").read_text())["subjects"][0]["results"]
+    assert {"names_of_capsules_stay[legacy]"} <= {
+        one["item"] for one in results if one["status"] == "pass"
+    }
+
+
+def test_arrays_that_only_threads_cannot_share_are_found(pool_of):
+    """They leave twice on one thread, so that a refusal on several is the fault."""
+    pool = pool_of("""
+        x = host(shape, dtype)
+        class Busy:
+            def __dlpack_device__(self): return (1, 0)
+            def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+                if threading.current_thread() is not threading.main_thread():
+                    raise RuntimeError("an export is under way")
+                return x.__dlpack__(max_version=max_version)
+        return Busy()
+    """)
+
+    verdict = pool.run_one("threads_export_one_array_at_once[legacy]")
+
+    assert (verdict.status, "an export is under way" in verdict.evidence) == ("fail", True)
 
 
 def test_a_cause_is_the_error_and_the_innermost_line_of_the_library():

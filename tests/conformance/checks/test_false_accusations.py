@@ -5,8 +5,15 @@ from __future__ import annotations
 import builtins
 import re
 
+import numpy as np
 import pytest
-from interchange_conformance.checks import host_interfaces_in, layouts
+from interchange_conformance.checks import (
+    capsule_form,
+    exchange_use,
+    host_interfaces_in,
+    layouts,
+    releasing,
+)
 from interchange_conformance.doors import ConsumerDoor, ProducerDoor
 from interchange_conformance.findings import NotApplicable
 from interchange_conformance.mutants import load_mutants
@@ -70,6 +77,45 @@ def test_an_array_that_is_exported_once_has_its_axes_right():
 
     with pytest.raises(NotApplicable, match="a second export raised KeyError"):
         layouts.strides_count_elements(_spent(ProducerDoor(once)))
+
+
+@pytest.mark.parametrize("generation", ["legacy", "versioned"])
+def test_an_array_that_is_exported_once_is_not_accused_of_its_threads(generation):
+    """Nor is what the threads met the evidence of anything."""
+    once = load_mutants()["capsule_form.arrays_that_are_exported_once"].make()
+
+    with pytest.raises(NotApplicable, match="a second export raised KeyError"):
+        releasing.threads_export_one_array_at_once(ProducerDoor(once), generation)
+
+
+@pytest.mark.parametrize("generation", ["legacy", "versioned"])
+def test_a_library_that_copies_for_every_export_shares_no_struct(generation):
+    """Each capsule says the same as before, and something else than the others."""
+
+    class Copying:
+        def __dlpack__(self, **keywords):
+            return np.zeros((2, 3), "float32").__dlpack__(**keywords)
+
+    door = ProducerDoor(Subject("copying", make=lambda *_: Copying()))
+
+    capsule_form.every_export_is_a_capsule_of_its_own(door, generation)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        exchange_use.tensors_of_tables_are_released_once,
+        exchange_use.tables_that_do_not_lend_are_no_reason_to_crash,
+    ],
+)
+def test_a_library_without_room_for_an_array_is_not_accused_of_its_table(check):
+    """One of matrices only refuses vectors as it likes, with a table or without."""
+
+    def take(x):
+        raise TypeError(f"{type(x).__name__} is no matrix")
+
+    with pytest.raises(NotApplicable, match="it takes no plain array of one axis"):
+        check(ConsumerDoor(Subject("matrices", take=take, read=list)))
 
 
 class _spent:  # noqa: N801 - stands for a function
