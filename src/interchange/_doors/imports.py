@@ -27,7 +27,6 @@ from interchange._terms.devices import Device, is_index
 from interchange._terms.dtypes import DType
 from interchange._terms.errors import (
     ArgumentError,
-    ExchangeError,
     NoProtocolError,
     UnsupportedDTypeError,
     show,
@@ -35,6 +34,8 @@ from interchange._terms.errors import (
 from interchange._terms.layout import Layout
 from interchange.abi import PyCapsule
 from interchange.abi.dlpack import DLDataTypeCode, DLDeviceType
+
+from .producer import Producer, check_described
 
 if TYPE_CHECKING:
     from interchange._terms.typing import SupportsDLPack
@@ -153,8 +154,6 @@ def _negotiate(
 
 def _described(x: Any, call: str) -> Array | None:
     """Return the Array that speaks for a `Producer`: a capsule of it would hide who owns whom."""
-    from .producer import Producer
-
     if isinstance(x, Producer) and type(x).__dlpack__ is Producer.__dlpack__:
         return check_described(x.__interchange__(), x, call)
     return None
@@ -350,14 +349,6 @@ def import_cai(raw: Any, x: Any, call: str) -> Array:
         unsynced="legacy",
         call=call,
     )
-
-
-def check_described(array: object, x: object, call: str) -> Array:
-    """Return what ``__interchange__`` of `x` gave, if it is an Array."""
-    if isinstance(array, Array):
-        return array
-    what = f"__interchange__() of {type(x).__name__} returned {show(array)}"
-    raise ExchangeError(call, what, "IX-PRODUCER-1")  # no TypeError: that means an old producer
 
 
 def from_pointer(

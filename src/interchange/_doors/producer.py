@@ -5,12 +5,18 @@ Source: array API standard 2025.12 (``__dlpack__``); NumPy array interface; PEP 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .imports import check_described
+from interchange._array import Array
+from interchange._terms.errors import ExchangeError, show
 
-if TYPE_CHECKING:
-    from interchange._array import Array
+
+def check_described(array: object, x: object, call: str) -> Array:
+    """Return what ``__interchange__`` of `x` gave, if it is an Array."""
+    if isinstance(array, Array):
+        return array
+    what = f"__interchange__() of {type(x).__name__} returned {show(array)}"
+    raise ExchangeError(call, what, "IX-PRODUCER-1")  # no TypeError: that means an old producer
 
 
 class Producer:
