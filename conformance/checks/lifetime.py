@@ -278,7 +278,7 @@ def refused_exports_keep_nothing(producer: ProducerDoor, case: str) -> None:
         for _ in range(_REFUSALS):
             for request in requests:
                 with contextlib.suppress(Exception):
-                    producer.export(x, **request)
+                    x.__dlpack__(**request)  # itself: the kit remembers errors, and keeps memory
 
     what = f"a round of {len(requests)} exports that are refused"
     _expect_nothing_kept(producer, refuse, _REFUSALS, what)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import re
 
 import numpy as np
@@ -12,6 +13,7 @@ from interchange_conformance.checks import (
     exchange_use,
     host_interfaces_in,
     layouts,
+    lifetime,
     releasing,
 )
 from interchange_conformance.doors import ConsumerDoor, ProducerDoor
@@ -116,6 +118,28 @@ def test_a_library_without_room_for_an_array_is_not_accused_of_its_table(check):
 
     with pytest.raises(NotApplicable, match="it takes no plain array of one axis"):
         check(ConsumerDoor(Subject("matrices", take=take, read=list)))
+
+
+@pytest.mark.parametrize("generation", ["legacy", "versioned"])
+def test_memory_that_the_kit_keeps_is_not_the_librarys(generation):
+    """Errors that read differently each time are remembered by the kit, which is no growth."""
+    count = itertools.count()
+
+    class Wordy:
+        def __init__(self):
+            self.array = np.zeros((2, 3), "float32")
+
+        def __dlpack__(self, *, dl_device=None, **keywords):
+            if dl_device not in {None, (1, 0)}:
+                raise BufferError(f"refusal {next(count)} of {'many ' * 40}")
+            return self.array.__dlpack__(**keywords)
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    door = ProducerDoor(Subject("wordy", make=lambda *_: Wordy()))
+
+    lifetime.refused_exports_keep_nothing(door, generation)
 
 
 class _spent:  # noqa: N801 - stands for a function
