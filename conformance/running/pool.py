@@ -150,6 +150,14 @@ class Pool:
         return [found[item] for item in items if item in found]
 
     def run_one(self, item: str) -> Verdict:
+        """Run one item and return its verdict; what hangs is asked once more.
+
+        A library that was slow for once, or lost a race for the machine, is accused of nothing.
+        """
+        verdict = self._run_once(item)
+        return self._run_once(item) if verdict.status == "hang" else verdict
+
+    def _run_once(self, item: str) -> Verdict:
         """Run one item and return its verdict."""
         check, _ = find_item(item)
         alone = check.fresh or not self.about.forks

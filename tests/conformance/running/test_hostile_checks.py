@@ -47,14 +47,28 @@ def test_how_a_process_ends_is_its_verdict(pool_of, in_make, status, evidence):
     ],
 )
 def test_a_hang_is_cut_after_its_time(pool_of, in_make):
-    """A process that goes on, sleeps, stops or floods us is ended when its time is over."""
+    """A process that goes on, sleeps, stops or floods us is ended when its time is over, twice."""
     pool = pool_of(in_make, patience=QUICK)
     began = time.monotonic()
 
     verdict = pool.run_one(ITEM)
 
     assert verdict.status == "hang"
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 2 * 3
+
+
+def test_a_hang_that_does_not_come_again_accuses_nobody(pool_of, tmp_path):
+    """A library that was late for once is asked again, and judged by its answer."""
+    in_make = """
+        if not (HERE / "was-slow").exists():
+            (HERE / "was-slow").touch()
+            time.sleep(60)
+        """
+    pool = pool_of(in_make, patience=0.05)
+
+    verdict = pool.run_one(ITEM)
+
+    assert (verdict.status, (tmp_path / "was-slow").exists()) == ("pass", True)
 
 
 def test_a_hang_shows_where(pool_of):
