@@ -91,7 +91,7 @@ class RunLog:
             "command": " ".join(["pytest", *_without_paths(arguments)]),
             "commit": _git("rev-parse", "HEAD"),
             "changed_since_commit": bool(_git("status", "--porcelain", "-uno")),
-            "machine": _machine(self.config.getoption("--cuda")),
+            "machine": _machine(self.config.getoption("--cuda") or "emulated"),
             "versions": _versions(),
             "selected": len(self.selected),
             "passed": counts["passed"],

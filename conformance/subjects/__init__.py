@@ -72,7 +72,7 @@ def hooks_of(subject: Subject) -> tuple[str, ...]:
     Examples
     --------
     >>> hooks_of(described()["numpy"])[:3]
-    ('make', 'take', 'read')
+    ('make', 'take', 'take_with')
     """
     left_out = {field.name: field.default for field in fields(subject)}
     return tuple(name for name in HOOKS if getattr(subject, name) is not left_out[name])
