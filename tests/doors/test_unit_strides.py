@@ -44,7 +44,10 @@ class Carrier:
         name = LEGACY if max_version is None else b"dltensor_versioned"
         struct = DLManagedTensor if max_version is None else DLManagedTensorVersioned
         tensor = struct.from_address(capsule_pointer(capsule, name)).dl_tensor
-        ctypes.memmove(tensor.strides, self.strides, ctypes.sizeof(self.strides))
+        if tensor.strides:
+            ctypes.memmove(tensor.strides, self.strides, ctypes.sizeof(self.strides))
+        else:  # NumPy before 2.4 says nothing of C order; the importer keeps this object alive
+            tensor.strides = ctypes.cast(self.strides, ctypes.POINTER(ctypes.c_int64))
         return capsule
 
     def __dlpack_device__(self):
