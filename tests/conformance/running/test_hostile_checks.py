@@ -54,7 +54,7 @@ def test_a_hang_is_cut_after_its_time(pool_of, in_make):
     verdict = pool.run_one(ITEM)
 
     assert verdict.status == "hang"
-    assert time.monotonic() - began < 2 * 3
+    assert time.monotonic() - began < 3
 
 
 def test_a_hang_that_does_not_come_again_accuses_nobody(pool_of, tmp_path):
