@@ -89,7 +89,7 @@ def finish(name: str, result: Any, backend: Backend, like: Array) -> Array:
         if not knows and not found.readonly and found._spec.layout.may_overlap:
             found._flags = READ_ONLY
         return found
-    if name in FRESH and not backend.keeps_readonly and backend.is_mutable:
+    if name in FRESH and backend.is_mutable:
         result = backend.as_native(result)
         if backend.may_share(result, native_of(like)):
             result = backend.copy(result)

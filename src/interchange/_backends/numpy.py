@@ -38,7 +38,7 @@ class NumPyBackend(Backend):
         import numpy as np
 
         self.array_type = self.plain_type = np.ndarray
-        self._as_array = np.asarray
+        self._as_array, self._may_share = np.asarray, np.may_share_memory
         super().__init__(device, complete(np))
 
     def view(self, tensor: Tensor) -> Any:
@@ -62,6 +62,10 @@ class NumPyBackend(Backend):
     def as_native(self, result: Any) -> Any:
         """Return an ndarray, where NumPy returned a scalar."""
         return self._as_array(result)
+
+    def may_share(self, one: Any, other: Any) -> bool:
+        """Whether two ndarrays overlap, as far as their first and last bytes say."""
+        return self._may_share(one, other)
 
     def strong_scalar(self, x: Any) -> Any:
         """Return the scalar."""
