@@ -188,6 +188,38 @@ def test_what_indexes_nothing_is_refused_with_its_rule(case, use):
     assert memory.tolist() == numbered((3, 2)).tolist()
 
 
+NOTHING_SELECTED = {
+    "no elements": ((2, 0), lambda i: (i(2),)),
+    "behind an axis": ((2, 0), lambda i: (slice(None), i(0))),
+    "behind all others": ((2, 0, 3), lambda i: (..., i(3))),
+    "before all others": ((2, 0, 3), lambda i: (i(-3), ...)),
+    "behind a new axis": ((2, 0), lambda i: (None, i(2))),
+    "behind a mask": ((2, 0, 3), lambda i: (np.array([True, False]), slice(None), i(3))),
+}
+
+
+@pytest.mark.parametrize("use", ["get", "set"])
+@pytest.mark.parametrize("case", NOTHING_SELECTED)
+@pytest.mark.parametrize("kind", [list, np.asarray, xp.asarray])
+def test_an_index_leaves_the_shape_where_nothing_is_selected_too(case, kind, use):
+    """NumPy before 2.3 warns of it at most."""
+    shape, make_key = NOTHING_SELECTED[case]
+    array, key = ix.from_dlpack(np.zeros(shape)), make_key(lambda place: kind([place]))
+
+    with pytest.raises(ix.OutOfBoundsError, match="IX-INDEX-1"):
+        array[key] if use == "get" else array.__setitem__(key, 7.0)
+
+
+def test_what_selects_nothing_within_the_shape_is_an_index():
+    """On every version of NumPy; so is all that stands beside an index of nothing."""
+    array = ix.from_dlpack(np.zeros((2, 0, 3)))
+
+    assert array[[1, -2], ..., [2, -3]].shape == (2, 0)
+    assert array[np.zeros((2, 0), bool), [3]].shape == (0,)
+    assert array[np.zeros((1, 0), int), :, [3]].shape == (1, 0, 0)
+    assert array[..., np.array([2])].shape == (2, 0, 1)
+
+
 def test_the_refusal_of_a_truth_speaks_of_masks():
     """And not of arrays of other libraries, which nobody passed."""
     with pytest.raises(IndexError, match=r"index True is no mask.*xp\.asarray\(True\)") as caught:

@@ -5,8 +5,10 @@ Source: array API standard 2025.12, Indexing; for lists and ndarrays NumPy's "In
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols.cuda_array_interface import ATTRIBUTE as CUDA_RECORD
@@ -173,12 +175,66 @@ def _native_key(
         if type(part) is slice:
             slice_indices(part, 0, call)  # refuses a step of 0
     if backend.checks_indices:
-        return tuple(
+        key = tuple(
             operand(part, backend, cls, call) if type(part) is cls else part for part in parts
         )
+        if _passes_by_bounds():
+            _check_bounds(key, array.shape, call)
+        return key
     if any(is_ndarray(part) for part in parts):
         _check_as_numpy(array, parts, call)
     return tuple(part if is_basic(part) else _as_index(part, backend, cls, call) for part in parts)
+
+
+@functools.cache
+def _passes_by_bounds() -> bool:
+    """Whether NumPy takes an index that leaves the shape, where nothing is selected: before 2.3."""
+    import numpy as np
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            np.empty((0, 0))[np.array([0])]
+        except IndexError:
+            return False
+    return True
+
+
+def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...], call: str) -> None:
+    """Refuse integers that leave the shape, each by its own axis; NumPy sees to masks.
+
+    Raises
+    ------
+    OutOfBoundsError
+        An index leaves the shape (IX-INDEX-1).
+    """
+    import numpy as np
+
+    arrays = [part for part in key if is_ndarray(part)]
+    if not all(np.count_nonzero(part) if _is_mask(part) else part.size for part in arrays):
+        return  # they select nothing, whatever else is there: every NumPy takes it
+    counts = [_axes_of(part) for part in key]
+    dots = next((place for place, part in enumerate(key) if part is Ellipsis), len(key))
+    for place, part in enumerate(key):
+        axis = sum(counts[:place]) if place < dots else len(shape) - sum(counts[place:])
+        if is_ndarray(part) and not _is_mask(part) and 0 <= axis < len(shape):
+            try:
+                np.broadcast_to(np.False_, shape[axis])[part]
+            except IndexError as error:
+                what = str(error).replace("axis 0", f"axis {axis}")
+                raise OutOfBoundsError(call, what, "IX-INDEX-1") from None
+
+
+def _axes_of(part: Any) -> int:
+    """Return of how many axes a part of a key is the index."""
+    if part is None or part is Ellipsis:
+        return 0
+    return part.ndim if is_ndarray(part) and _is_mask(part) else 1
+
+
+def _is_mask(part: Any) -> bool:
+    """Whether an array of NumPy among the parts of a key is one of truths."""
+    return bool(part.dtype.kind == "b")
 
 
 def _as_index(part: Any, backend: Backend, cls: type[Any], call: str) -> Any:
