@@ -226,7 +226,7 @@ def try_use(text, make):
 def main(kind, library):
     """Try every use, each with owners of its own."""
     if library == "jax":
-        importlib.import_module("jax").config.jax_enable_x64 = True
+        importlib.import_module("jax").config.update("jax_enable_x64", True)  # noqa: FBT003 - JAX's
     if library != "numpy":
         ix.set_backend("cpu", library)
     uses = USES + [row.example for row in TABLE.values() if row.example]
