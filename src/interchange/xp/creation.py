@@ -95,7 +95,9 @@ def _of_numbers(obj: Any, dtype: Any, device: Any) -> Array:
         with backend.current():
             native = backend.function("asarray")(told, dtype=wanted, **backend.keywords())
     except TypeError as error:  # the library's own words for what no number can be made of
-        what = show(obj) if dtype is None else f"{show(obj)} as {dtype_of(dtype, _ASARRAY)}"
+        if dtype is None:
+            raise _no_numbers(_ASARRAY, obj) from error
+        what = f"{show(obj)} as {dtype_of(dtype, _ASARRAY)}"
         raise ArgumentError(_ASARRAY, what, "IX-XP-7", "pass numbers that it holds") from error
     try:
         backend.dtype_of(native.dtype)

@@ -139,6 +139,12 @@ def test_a_complex_array_is_not_cast_to_a_real_one(one):
         assert isinstance(outcome.error, TypeError)
 
 
+@pytest.mark.parametrize("one", KINDS["complex floating"])
+def test_a_complex_array_is_cast_to_truths(one):
+    """As NumPy does it: what is not 0 is true."""
+    check("astype", None, Arr(np.asarray([0, 1j, 2, np.nan], one)), Named("bool"))
+
+
 def test_types_are_equal_to_themselves_alone():
     """And can be keys."""
     own = [getattr(OURS.xp, name) for name in DTYPES]
