@@ -22,8 +22,8 @@ from interchange import abi
 from interchange._protocols.deviations import DEVIATIONS
 from interchange._streams import handles
 from interchange._streams.rules import DUTIES, STREAM_RULES
-from interchange._terms import devices as _devices
-from interchange._terms.dtypes import all_dtypes
+from interchange._types import devices as _devices
+from interchange._types.dtypes import all_dtypes
 from interchange.xp._table import TABLE
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from ._doors.namespaces import array_namespace
 from ._doors.producer import Producer
 from ._doors.viewable import viewable
 from ._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC, PER_THREAD_DEFAULT_STREAM
-from ._terms.devices import Device
-from ._terms.dtypes import DType
-from ._terms.errors import (
+from ._types.devices import Device
+from ._types.dtypes import DType
+from ._types.errors import (
     ArgumentError,
     BackendUnavailableError,
     ConsumedCapsuleError,

@@ -8,7 +8,7 @@ from hypothesis import assume, event, given, strategies as st
 
 from interchange._array.pieces import MOST_PIECES, PITCH_END, cut
 from interchange._streams.driver import Pitched
-from interchange._terms.layout import byte_bounds, c_strides, f_strides
+from interchange._types.layout import byte_bounds, c_strides, f_strides
 
 
 def dense(shape, order):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from interchange_conformance.subject import DEVICES, KINDS
 
-from interchange._terms.devices import NAMES
+from interchange._types.devices import NAMES
 from interchange.abi import DLDeviceType
 
 WITH_A_DRIVER = {"cpu": "cpu", "cuda": "cuda", "cuda_host": "pinned", "cuda_managed": "managed"}

@@ -10,8 +10,8 @@ import pytest
 
 import interchange as ix
 from interchange._core import describe
-from interchange._terms.devices import Device
-from interchange._terms.spec import Spec
+from interchange._types.devices import Device
+from interchange._types.spec import Spec
 
 EXT = Device.of("ext_dev")
 NUMBERS = np.arange(12.0).reshape(3, 4)

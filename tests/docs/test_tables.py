@@ -13,7 +13,7 @@ from interchange import abi
 from interchange._protocols.deviations import DEVIATIONS
 from interchange._streams.handles import ATTRIBUTES
 from interchange._streams.rules import DUTIES
-from interchange._terms.dtypes import all_dtypes
+from interchange._types.dtypes import all_dtypes
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -11,7 +11,7 @@ import pytest
 import interchange as ix
 from interchange import xp
 from interchange._protocols.habits import habit_of
-from interchange._terms.by_type import TypeTable
+from interchange._types.type_table import TypeTable
 from interchange.compat import upgrade
 
 

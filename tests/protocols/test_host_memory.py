@@ -7,8 +7,8 @@ import pytest
 
 import interchange as ix
 from interchange._protocols import host
-from interchange._terms.devices import CPU, HANDLES, HOST_ACCESSIBLE
-from interchange._terms.layout import Layout
+from interchange._types.devices import CPU, HANDLES, HOST_ACCESSIBLE
+from interchange._types.layout import Layout
 from interchange.abi import DLDeviceType
 from interchange.testing import producers
 

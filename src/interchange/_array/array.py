@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from interchange import _core
 from interchange._protocols import dlpack
 from interchange._streams.work import work_of
-from interchange._terms.errors import (
+from interchange._types.errors import (
     ArgumentError,
     CopyNeededError,
     UnsupportedDTypeError,
@@ -20,8 +20,8 @@ from interchange._terms.errors import (
     error_for,
     show,
 )
-from interchange._terms.layout import problem
-from interchange._terms.spec import Spec
+from interchange._types.layout import problem
+from interchange._types.spec import Spec
 
 from . import memory, moving
 from .contract import check_contract
@@ -37,8 +37,8 @@ from .speaking import Protocols
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from interchange._terms.devices import Device
-    from interchange._terms.layout import Layout
+    from interchange._types.devices import Device
+    from interchange._types.layout import Layout
 
     from .halves import Half
 

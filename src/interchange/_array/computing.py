@@ -10,8 +10,8 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols.habits import library_of as module_of
-from interchange._terms.devices import CPU
-from interchange._terms.errors import ArgumentError, MixedDevicesError, show
+from interchange._types.devices import CPU
+from interchange._types.errors import ArgumentError, MixedDevicesError, show
 
 from .halves import computing_with, library_of, view_by
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._terms.devices import Device, is_index
-from interchange._terms.dtypes import DType
-from interchange._terms.errors import ArgumentError, ContractError, show
+from interchange._types.devices import Device, is_index
+from interchange._types.dtypes import DType
+from interchange._types.errors import ArgumentError, ContractError, show
 
 if TYPE_CHECKING:
     from .array import Array

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from interchange._protocols import host
-from interchange._terms.errors import ArgumentError, ViewError
-from interchange._terms.numpy_dtypes import numpy_dtype
+from interchange._types.errors import ArgumentError, ViewError
+from interchange._types.numpy_dtypes import numpy_dtype
 
 from .halves import computing_with
 

@@ -12,8 +12,8 @@ from interchange._protocols import dlpack
 from interchange._streams.ordering import order_before
 from interchange._streams.rules import STREAM_RULES, check_stream
 from interchange._streams.work import work_of
-from interchange._terms.devices import CPU, is_index
-from interchange._terms.errors import (
+from interchange._types.devices import CPU, is_index
+from interchange._types.errors import (
     ArgumentError,
     DriverUnavailableError,
     StreamError,
@@ -25,7 +25,7 @@ from interchange.abi.dlpack import DLPACK_VERSION
 from . import memory
 
 if TYPE_CHECKING:
-    from interchange._terms.devices import Device
+    from interchange._types.devices import Device
 
     from .array import Array
 

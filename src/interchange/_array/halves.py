@@ -19,11 +19,11 @@ from interchange._backends.names import FRESH, SPREADING, VIEWS
 from interchange._core._cycles import may_refer_back
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._streams.work import work_of
-from interchange._terms.errors import CopyNeededError
+from interchange._types.errors import CopyNeededError
 
 if TYPE_CHECKING:
     from interchange._backends.backend import Backend
-    from interchange._terms.spec import Spec
+    from interchange._types.spec import Spec
 
     from .array import Array
 

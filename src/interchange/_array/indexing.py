@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols.host import import_array_interface
-from interchange._terms.devices import CPU
-from interchange._terms.errors import ArgumentError, show
+from interchange._types.devices import CPU
+from interchange._types.errors import ArgumentError, show
 
 from .computing import SCALARS, as_scalar, operand
 from .halves import computing_with, library_of, native_or_none, sharing_with, wrap

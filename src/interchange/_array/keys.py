@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols.cuda_array_interface import ATTRIBUTE as CUDA_RECORD
 from interchange._protocols.losses import holds_masked
-from interchange._terms.errors import ExchangeError, MixedDevicesError, OutOfBoundsError, show
-from interchange._terms.index_parts import slice_indices
+from interchange._types.errors import ExchangeError, MixedDevicesError, OutOfBoundsError, show
+from interchange._types.indices import slice_indices
 
 from .computing import as_scalar, foreign, is_foreign, mixed, operand
 from .elements import INTEGERS

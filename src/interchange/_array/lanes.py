@@ -17,13 +17,13 @@ from interchange._streams.rules import (
     check_stream,
 )
 from interchange._streams.work import Filled, Work, work_of
-from interchange._terms.errors import StreamError
+from interchange._types.errors import StreamError
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:
     from interchange._core import Tensor
     from interchange._streams.driver import Driver
-    from interchange._terms.devices import Device
+    from interchange._types.devices import Device
 
 _UNNAMED: Final = {DLDeviceType.kDLCUDA: PER_THREAD_DEFAULT_STREAM, DLDeviceType.kDLROCM: 0}
 """Device type -> the stream of copies where nobody names one and no work is pending."""

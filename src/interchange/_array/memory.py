@@ -15,8 +15,8 @@ from interchange._protocols import host
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import wait_on_host
 from interchange._streams.rules import NO_SYNC, check_stream, may_be_stream, streams_of
-from interchange._terms.devices import CPU, Device
-from interchange._terms.errors import (
+from interchange._types.devices import CPU, Device
+from interchange._types.errors import (
     ArgumentError,
     CopyNeededError,
     StreamError,
@@ -25,8 +25,8 @@ from interchange._terms.errors import (
     ViewError,
     show,
 )
-from interchange._terms.layout import Layout, c_strides, f_strides
-from interchange._terms.spec import Spec
+from interchange._types.layout import Layout, c_strides, f_strides
+from interchange._types.spec import Spec
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:

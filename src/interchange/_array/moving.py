@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._backends.choosing import backend_of
-from interchange._terms.devices import CPU, Device
-from interchange._terms.errors import (
+from interchange._types.devices import CPU, Device
+from interchange._types.errors import (
     BackendUnavailableError,
     DriverUnavailableError,
     UnsupportedDeviceError,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, Final
 
-from interchange._terms.errors import ViewError, show
+from interchange._types.errors import ViewError, show
 
 VERSIONS: Final = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 """Versions of the standard that the namespace holds; the last is its own."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols.dlpack import READ_ONLY
-from interchange._terms.errors import ArgumentError, CopyNeededError, ReadOnlyError
+from interchange._types.errors import ArgumentError, CopyNeededError, ReadOnlyError
 
 from .computing import SCALARS, as_scalar, computes_itself, is_foreign, operand
 from .halves import computing_with, finish, half_of, native_of, sharing_with, wrap

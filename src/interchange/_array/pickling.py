@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols import host
 from interchange._protocols.dlpack import READ_ONLY
-from interchange._terms.devices import CPU, Device
-from interchange._terms.dtypes import DType
-from interchange._terms.errors import ExchangeError, show
-from interchange._terms.layout import Layout, f_strides
+from interchange._types.devices import CPU, Device
+from interchange._types.dtypes import DType
+from interchange._types.errors import ExchangeError, show
+from interchange._types.layout import Layout, f_strides
 from interchange.abi import buffer_address
 
 from .memory import check_ints

@@ -16,7 +16,7 @@ from interchange._streams.driver import Pitched
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from interchange._terms.layout import Ints
+    from interchange._types.layout import Ints
 
 MOST_PIECES: Final = 64
 """As many copies are made of any array, however small."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interchange._protocols import host
-from interchange._terms.devices import CPU
-from interchange._terms.numpy_dtypes import numpy_dtype
+from interchange._types.devices import CPU
+from interchange._types.numpy_dtypes import numpy_dtype
 
 if TYPE_CHECKING:
     from .array import Array

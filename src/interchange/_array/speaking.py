@@ -10,7 +10,7 @@ from typing import Any
 
 from interchange import _core
 from interchange._protocols import cuda_array_interface, dlpack, host
-from interchange._terms.errors import CopyNeededError, UnsupportedDTypeError, show
+from interchange._types.errors import CopyNeededError, UnsupportedDTypeError, show
 
 from .exporting import export_array
 from .namespace import namespace_of

@@ -16,10 +16,10 @@ from interchange._protocols.dlpack import READ_ONLY
 from interchange._streams.driver import driver_of
 from interchange._streams.unfinished import tell_when_done
 from interchange._streams.work import Filled, work_of
-from interchange._terms.devices import CPU
-from interchange._terms.errors import UnsupportedDeviceError
-from interchange._terms.layout import Layout, c_strides, f_strides
-from interchange._terms.spec import Spec
+from interchange._types.devices import CPU
+from interchange._types.errors import UnsupportedDeviceError
+from interchange._types.layout import Layout, c_strides, f_strides
+from interchange._types.spec import Spec
 from interchange.abi.dlpack import DLDeviceType
 
 from .blocks import (
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from interchange._core import Tensor
     from interchange._streams.driver import Driver, Pitched
     from interchange._streams.work import Work
-    from interchange._terms.devices import Device
+    from interchange._types.devices import Device
 
     from .blocks import Block
     from .lanes import Lane

@@ -10,8 +10,8 @@ import operator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from interchange._terms.dtypes import DType
-from interchange._terms.errors import (
+from interchange._types.dtypes import DType
+from interchange._types.errors import (
     ArgumentError,
     BackendUnavailableError,
     UnsupportedDTypeError,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from interchange._core import Tensor
-    from interchange._terms.devices import Device
+    from interchange._types.devices import Device
 
 
 class Backend:

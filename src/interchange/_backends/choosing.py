@@ -12,8 +12,8 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._terms.devices import CPU, NAMES, Device
-from interchange._terms.errors import ArgumentError, BackendUnavailableError, show
+from interchange._types.devices import CPU, NAMES, Device
+from interchange._types.errors import ArgumentError, BackendUnavailableError, show
 from interchange.abi.dlpack import DLDeviceType
 
 from .backend import Backend

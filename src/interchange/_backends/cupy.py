@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from interchange._core import Tensor
-    from interchange._terms.devices import Device
+    from interchange._types.devices import Device
 
 
 class CuPyBackend(ExchangingBackend):

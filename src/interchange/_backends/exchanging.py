@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from interchange._protocols import dlpack
 from interchange._streams.ordering import note_ready
-from interchange._terms.errors import CopyNeededError
+from interchange._types.errors import CopyNeededError
 
 from .backend import Backend
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from interchange._terms.devices import CPU
-from interchange._terms.errors import CopyNeededError, UnsupportedDTypeError
+from interchange._types.devices import CPU
+from interchange._types.errors import CopyNeededError, UnsupportedDTypeError
 from interchange.abi.dlpack import DLDeviceType
 
 from .exchanging import ExchangingBackend
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from interchange._core import Tensor
-    from interchange._terms.devices import Device
-    from interchange._terms.dtypes import DType
+    from interchange._types.devices import Device
+    from interchange._types.dtypes import DType
 
 _CALL = "Array"
 _PLATFORMS = {

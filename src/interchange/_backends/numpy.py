@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from interchange import _core
 from interchange._core._numpy import require_numpy_dtype
 from interchange._protocols import host
-from interchange._terms.devices import CPU
-from interchange._terms.dtypes import DType
+from interchange._types.devices import CPU
+from interchange._types.dtypes import DType
 from interchange.abi.dlpack import DLPACK_VERSION
 
 from .backend import Backend
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange._core import Tensor
-    from interchange._terms.devices import Device
+    from interchange._types.devices import Device
 
 _CALL = "Array"
 

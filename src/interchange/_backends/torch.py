@@ -8,8 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from interchange._terms.devices import CPU
-from interchange._terms.errors import BackendUnavailableError
+from interchange._types.devices import CPU
+from interchange._types.errors import BackendUnavailableError
 from interchange.abi.dlpack import DLDeviceType
 
 from .exchanging import ExchangingBackend
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from interchange._core import Tensor
-    from interchange._terms.devices import Device
+    from interchange._types.devices import Device
 
 _EXCHANGED = frozenset({"uint16", "uint32", "uint64"})
 _ON_GPUS = frozenset({DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM})

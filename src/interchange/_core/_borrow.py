@@ -16,7 +16,7 @@ from itertools import repeat
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from interchange._terms.errors import ExchangeError
+from interchange._types.errors import ExchangeError
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
 from interchange.abi.memory import memory

@@ -16,8 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from interchange._streams.ordering import note_ready
-from interchange._terms.devices import CPU
-from interchange._terms.errors import (
+from interchange._types.devices import CPU
+from interchange._types.errors import (
     NO_ROOM,
     ConsumedCapsuleError,
     ExchangeError,
@@ -66,9 +66,9 @@ from ._reading import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange._terms.devices import Device
-    from interchange._terms.dtypes import DType
-    from interchange._terms.spec import Spec
+    from interchange._types.devices import Device
+    from interchange._types.dtypes import DType
+    from interchange._types.spec import Spec
 
     from .abc import Straight
 

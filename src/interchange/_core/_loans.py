@@ -22,7 +22,7 @@ from interchange.abi.dlpack import (
 from ._borrow import borrow, make_capsule, reference_to
 
 if TYPE_CHECKING:
-    from interchange._terms.spec import Spec
+    from interchange._types.spec import Spec
 
 _INT64_POINTER = ctypes.POINTER(ctypes.c_int64)
 

@@ -10,15 +10,15 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from interchange._terms.devices import CPU
-from interchange._terms.errors import UnsupportedDTypeError
-from interchange._terms.numpy_dtypes import numpy_dtype
+from interchange._types.devices import CPU
+from interchange._types.errors import UnsupportedDTypeError
+from interchange._types.numpy_dtypes import numpy_dtype
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensorVersioned
 
 if TYPE_CHECKING:
-    from interchange._terms.dtypes import DType
-    from interchange._terms.spec import Spec
+    from interchange._types.dtypes import DType
+    from interchange._types.spec import Spec
 
 
 class _Described:

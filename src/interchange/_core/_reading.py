@@ -10,17 +10,17 @@ from __future__ import annotations
 import struct
 from typing import Any, Final
 
-from interchange._terms.devices import CPU, Device
-from interchange._terms.dtypes import DType
-from interchange._terms.errors import (
+from interchange._types.devices import CPU, Device
+from interchange._types.dtypes import DType
+from interchange._types.errors import (
     ExchangeError,
     UnsupportedDeviceError,
     UnsupportedDTypeError,
     VersionError,
     error_for,
 )
-from interchange._terms.layout import INT64_MAX, MOST_AXES, Layout, problem
-from interchange._terms.spec import Spec
+from interchange._types.layout import INT64_MAX, MOST_AXES, Layout, problem
+from interchange._types.spec import Spec
 from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_IS_COPIED,
     DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange._terms.spec import Spec
+    from interchange._types.spec import Spec
 
 T = TypeVar("T", bound="Tensor")
 

@@ -17,8 +17,8 @@ from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import home_of, order_streams
 from interchange._streams.rules import NO_SYNC, check_stream, streams_of
 from interchange._streams.work import Lent, Work, origins_of, work_of
-from interchange._terms.devices import ordinal_of
-from interchange._terms.errors import ArgumentError, InterchangeError, ReadOnlyError, show
+from interchange._types.devices import ordinal_of
+from interchange._types.errors import ArgumentError, InterchangeError, ReadOnlyError, show
 
 from .cuda_array_interface import CudaArrayView
 from .imports import asarray, import_cai, import_ordered

@@ -14,8 +14,8 @@ from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_consumer
 from interchange._streams.rules import NO_SYNC, may_be_stream
 from interchange._streams.work import work_of
-from interchange._terms.dtypes import DType
-from interchange._terms.errors import (
+from interchange._types.dtypes import DType
+from interchange._types.errors import (
     ArgumentError,
     ExchangeError,
     InterchangeError,
@@ -31,7 +31,7 @@ from interchange.abi import PyCapsule
 from .imports import bring, import_dlpack, on_stream
 
 if TYPE_CHECKING:
-    from interchange._terms.typing import SupportsCUDAArrayInterface
+    from interchange._types.typing import SupportsCUDAArrayInterface
 
 _FROM: Final = "from_cai()"
 _TO: Final = "to_cai()"

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._array import Array, pickling
 from interchange._array.memory import COPIED_BY_DRIVERS, check_ints
 from interchange._streams.ordering import wait_on_host
-from interchange._terms.dtypes import DType
-from interchange._terms.errors import ExchangeError, show
+from interchange._types.dtypes import DType
+from interchange._types.errors import ExchangeError, show
 
 from .imports import asarray, from_pointer
 

@@ -18,8 +18,8 @@ from interchange._streams.driver import driver_of
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import home_if_away
 from interchange._streams.rules import NO_SYNC, check_stream, streams_of
-from interchange._terms.devices import CPU, Device
-from interchange._terms.errors import (
+from interchange._types.devices import CPU, Device
+from interchange._types.errors import (
     NO_ROOM,
     ArgumentError,
     BackendUnavailableError,

@@ -9,7 +9,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from interchange._streams.ordering import home_if_away
-from interchange._terms.errors import (
+from interchange._types.errors import (
     CopyNeededError,
     ExchangeError,
     InterchangeError,

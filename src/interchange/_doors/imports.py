@@ -23,22 +23,22 @@ from interchange._streams.rules import (
     streams_of,
 )
 from interchange._streams.work import Work
-from interchange._terms.devices import Device, is_index
-from interchange._terms.dtypes import DType
-from interchange._terms.errors import (
+from interchange._types.devices import Device, is_index
+from interchange._types.dtypes import DType
+from interchange._types.errors import (
     ArgumentError,
     NoProtocolError,
     UnsupportedDTypeError,
     show,
 )
-from interchange._terms.layout import Layout
+from interchange._types.layout import Layout
 from interchange.abi import PyCapsule
 from interchange.abi.dlpack import DLDataTypeCode, DLDeviceType
 
 from .producer import Producer, check_described
 
 if TYPE_CHECKING:
-    from interchange._terms.typing import SupportsDLPack
+    from interchange._types.typing import SupportsDLPack
 
 _DLPACK = "from_dlpack()"
 _ASARRAY = "asarray()"

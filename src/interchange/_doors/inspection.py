@@ -15,16 +15,16 @@ from interchange._protocols.dlpack import device_of
 from interchange._protocols.habits import habit_of
 from interchange._streams.ordering import home_if_away
 from interchange._streams.rules import STREAM_RULES
-from interchange._terms.devices import HANDLES, Device
-from interchange._terms.dtypes import DType, from_typestr
-from interchange._terms.errors import (
+from interchange._types.devices import HANDLES, Device
+from interchange._types.dtypes import DType, from_typestr
+from interchange._types.errors import (
     InterchangeError,
     NoProtocolError,
     UnsupportedDeviceError,
     UnsupportedDTypeError,
     show,
 )
-from interchange._terms.layout import INT64_MAX, MOST_AXES, Layout, problem, strides_in_elements
+from interchange._types.layout import INT64_MAX, MOST_AXES, Layout, problem, strides_in_elements
 from interchange.abi import (
     DLPACK_MAJOR_VERSION,
     DLPACK_VERSION,

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface, dlpack
-from interchange._terms.by_type import TypeSet
-from interchange._terms.devices import CPU
-from interchange._terms.errors import (
+from interchange._types.devices import CPU
+from interchange._types.errors import (
     InterchangeError,
     NoProtocolError,
     UnsupportedDeviceError,
     show,
 )
+from interchange._types.type_table import TypeSet
 from interchange.abi import PyCapsule
 from interchange.abi.capsules import USED_VERSIONED, VERSIONED, capsule_name
 from interchange.abi.dlpack import DLPACK_VERSION

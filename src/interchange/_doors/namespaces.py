@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface
-from interchange._terms.devices import Device
-from interchange._terms.errors import (
+from interchange._types.devices import Device
+from interchange._types.errors import (
     ArgumentError,
     BackendUnavailableError,
     NoProtocolError,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from interchange._streams.handles import stream_handle
 from interchange._streams.rules import check_stream
-from interchange._terms.by_type import TypeTable
-from interchange._terms.devices import CPU, Device
-from interchange._terms.errors import UnsupportedDeviceError, show
+from interchange._types.devices import CPU, Device
+from interchange._types.errors import UnsupportedDeviceError, show
+from interchange._types.type_table import TypeTable
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:

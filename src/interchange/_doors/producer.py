@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from interchange._array import Array
-from interchange._terms.errors import ExchangeError, show
+from interchange._types.errors import ExchangeError, show
 
 
 def check_described(array: object, x: object, call: str) -> Array:

@@ -15,9 +15,8 @@ from interchange._array import Array
 from interchange._protocols import cuda_array_interface, dlpack
 from interchange._protocols.array_method import is_last_resort, without_copies
 from interchange._protocols.losses import is_masked, lost_by, nulls_in
-from interchange._terms.by_type import TypeSet
-from interchange._terms.devices import CPU, Device
-from interchange._terms.errors import (
+from interchange._types.devices import CPU, Device
+from interchange._types.errors import (
     ArgumentError,
     CopyNeededError,
     ExchangeError,
@@ -27,6 +26,7 @@ from interchange._terms.errors import (
     error_for,
     show,
 )
+from interchange._types.type_table import TypeSet
 from interchange.abi import PyCapsule
 
 from . import imports

@@ -12,8 +12,8 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from interchange._array.contract import UNNAMED
-from interchange._terms.errors import ArgumentError, ContractError, InterchangeError, show
-from interchange._terms.signatures import signature_of
+from interchange._types.errors import ArgumentError, ContractError, InterchangeError, show
+from interchange._types.signatures import signature_of
 
 from .borrowing import borrow as _borrow
 from .imports import bring, import_ordered

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from interchange._terms.errors import (
+from interchange._types.errors import (
     NO_ROOM,
     CopyNeededError,
     ExchangeError,
@@ -24,7 +24,7 @@ from .losses import is_column, libraries_of, lost_by, nulls_in
 
 if TYPE_CHECKING:
     from interchange._core import Tensor
-    from interchange._terms.errors import InterchangeError
+    from interchange._types.errors import InterchangeError
 
 T = TypeVar("T", bound="Tensor")
 

@@ -15,8 +15,8 @@ from interchange._streams.driver import driver_of, drivers, make_current
 from interchange._streams.ordering import home_if_away, stream_to_publish, wait_on_host
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
 from interchange._streams.work import Work, this_thread
-from interchange._terms.devices import Device
-from interchange._terms.errors import (
+from interchange._types.devices import Device
+from interchange._types.errors import (
     DriverUnavailableError,
     ExchangeError,
     InterchangeError,
@@ -26,8 +26,8 @@ from interchange._terms.errors import (
     refuse_record,
     show,
 )
-from interchange._terms.layout import problem
-from interchange._terms.spec import Spec
+from interchange._types.layout import problem
+from interchange._types.spec import Spec
 from interchange.abi import BrokenRule, InterfaceRecord, TypeStr, format_record, parse_record
 from interchange.abi.dlpack import DLDeviceType
 
@@ -39,7 +39,7 @@ from .records import dtype_of, is_plain, layout_of, parse_with_hint
 if TYPE_CHECKING:
     from interchange._core import Tensor
     from interchange._streams.driver import Driver, Place
-    from interchange._terms.dtypes import DType
+    from interchange._types.dtypes import DType
 
 T = TypeVar("T", bound="Tensor")
 

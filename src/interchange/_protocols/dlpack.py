@@ -30,8 +30,8 @@ from interchange._streams.rules import (
     check_stream,
     may_be_stream,
 )
-from interchange._terms.devices import CPU, HOST_ACCESSIBLE, NAMES, Device, is_pair
-from interchange._terms.errors import (
+from interchange._types.devices import CPU, HOST_ACCESSIBLE, NAMES, Device, is_pair
+from interchange._types.errors import (
     NO_ROOM,
     ArgumentError,
     CopyNeededError,

@@ -11,8 +11,8 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._terms.by_type import TypeTable
-from interchange._terms.signatures import signature_of
+from interchange._types.signatures import signature_of
+from interchange._types.type_table import TypeTable
 from interchange.abi import exchange_table
 from interchange.abi.exchange import ATTRIBUTES
 

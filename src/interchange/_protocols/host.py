@@ -14,9 +14,9 @@ from interchange import _core
 from interchange._core._numpy import ndarray_over, require_numpy_dtype
 from interchange._core._reading import place
 from interchange._streams.ordering import wait_on_host
-from interchange._terms.devices import CPU
-from interchange._terms.dtypes import DType, from_format
-from interchange._terms.errors import (
+from interchange._types.devices import CPU
+from interchange._types.dtypes import DType, from_format
+from interchange._types.errors import (
     ExchangeError,
     NoProtocolError,
     ReadOnlyError,
@@ -27,8 +27,8 @@ from interchange._terms.errors import (
     refuse_record,
     show,
 )
-from interchange._terms.layout import Layout, problem
-from interchange._terms.spec import Spec
+from interchange._types.layout import Layout, problem
+from interchange._types.spec import Spec
 from interchange.abi import (
     BrokenRule,
     InterfaceRecord,
@@ -44,7 +44,7 @@ from .records import dtype_of, is_plain, layout_of, parse_with_hint
 
 if TYPE_CHECKING:
     from interchange._core import Tensor
-    from interchange._terms.devices import Device
+    from interchange._types.devices import Device
 
 T = TypeVar("T", bound="Tensor")
 

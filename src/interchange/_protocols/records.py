@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interchange._terms.dtypes import DType, from_typestr
-from interchange._terms.errors import ArgumentError, ExchangeError, UnsupportedDTypeError, show
-from interchange._terms.layout import Layout, strides_in_elements
+from interchange._types.dtypes import DType, from_typestr
+from interchange._types.errors import ArgumentError, ExchangeError, UnsupportedDTypeError, show
+from interchange._types.layout import Layout, strides_in_elements
 from interchange.abi import parse_record, parse_typestr
 from interchange.abi.rules import BrokenRule
 

@@ -11,7 +11,7 @@ import ctypes
 import struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from interchange._terms.errors import ExchangeError, OutOfDeviceMemoryError
+from interchange._types.errors import ExchangeError, OutOfDeviceMemoryError
 from interchange.abi.dlpack import DLDeviceType
 
 from ._cuda_calls import find_ask

@@ -9,7 +9,7 @@ import contextlib
 from ctypes import byref, c_int
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._terms.errors import ExchangeError, StreamError
+from interchange._types.errors import ExchangeError, StreamError
 
 from . import _hip_library as hip
 

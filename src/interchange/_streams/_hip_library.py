@@ -11,7 +11,7 @@ import os
 from ctypes import POINTER, Structure, c_char_p, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._terms.errors import DriverUnavailableError
+from interchange._types.errors import DriverUnavailableError
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import contextlib
 from ctypes import byref, c_int, c_size_t, c_uint, c_void_p
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._terms.errors import OutOfDeviceMemoryError, UnsupportedDeviceError
+from interchange._types.errors import OutOfDeviceMemoryError, UnsupportedDeviceError
 from interchange.abi.dlpack import DLDeviceType
 
 from . import _hip_library as hip

@@ -11,7 +11,7 @@ import ctypes
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from interchange._terms.errors import DriverUnavailableError, ExchangeError, StreamError
+from interchange._types.errors import DriverUnavailableError, ExchangeError, StreamError
 
 from ._cuda_calls import LIBRARY, find_quick_calls
 from ._cuda_memory import CudaMemory

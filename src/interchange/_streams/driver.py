@@ -12,13 +12,13 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from interchange._terms.errors import DriverUnavailableError, ExchangeError
+from interchange._types.errors import DriverUnavailableError, ExchangeError
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from interchange._terms.devices import Device
+    from interchange._types.devices import Device
 
 
 class Place(NamedTuple):

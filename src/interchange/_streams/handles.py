@@ -10,8 +10,8 @@ import ctypes
 from operator import index as as_index
 from typing import Any, Final
 
-from interchange._terms.devices import is_index, is_pair
-from interchange._terms.errors import NO_ROOM, StreamError, show
+from interchange._types.devices import is_index, is_pair
+from interchange._types.errors import NO_ROOM, StreamError, show
 
 from .rules import HANDLES_END
 

@@ -12,7 +12,7 @@ import sys
 from ctypes import byref, c_int, c_ulonglong, c_void_p
 from typing import Any
 
-from interchange._terms.errors import DriverUnavailableError, StreamError
+from interchange._types.errors import DriverUnavailableError, StreamError
 
 from . import _hip_library as hip
 from ._hip_devices import DEFAULT_STREAM, HipDevices

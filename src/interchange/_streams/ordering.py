@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from interchange._terms.devices import ordinal_of
-from interchange._terms.errors import DriverUnavailableError, ExchangeError, InterchangeError
+from interchange._types.devices import ordinal_of
+from interchange._types.errors import DriverUnavailableError, ExchangeError, InterchangeError
 
 from .driver import driver_of, make_current
 from .rules import NO_SYNC, PER_THREAD_DEFAULT_STREAM, STREAM_RULES, check_stream, streams_of
@@ -19,7 +19,7 @@ from .work import Ready, filled_of, work_of
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from interchange._terms.devices import Device
+    from interchange._types.devices import Device
 
     from .work import Work
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from interchange._terms.devices import is_index
-from interchange._terms.errors import StreamError, show
+from interchange._types.devices import is_index
+from interchange._types.errors import StreamError, show
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:
-    from interchange._terms.devices import Device
+    from interchange._types.devices import Device
 
 LEGACY_DEFAULT_STREAM: Final = 1
 PER_THREAD_DEFAULT_STREAM: Final = 2
@@ -71,7 +71,7 @@ def streams_of(device: Device) -> Device | None:
 
     Examples
     --------
-    >>> from interchange._terms.devices import Device
+    >>> from interchange._types.devices import Device
     >>> streams_of(Device(3)), streams_of(Device(1))
     (Device('cuda:0'), None)
     """
@@ -111,7 +111,7 @@ def check_stream(stream: object, device: Device, call: str) -> int | None:
 
     Examples
     --------
-    >>> from interchange._terms.devices import Device
+    >>> from interchange._types.devices import Device
     >>> check_stream(None, Device(2), "f()"), check_stream(None, Device(1), "f()")
     (1, None)
     """

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import interchange
-from interchange._terms.errors import NoProtocolError
+from interchange._types.errors import NoProtocolError
 from interchange.abi import RULES
 
 from .output import UsageError

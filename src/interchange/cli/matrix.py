@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import interchange
-from interchange._terms.errors import InterchangeError
+from interchange._types.errors import InterchangeError
 
 from .cuda_driver import open_cuda
 from .subjects import AbsentError, first_line, hushed, load, make_sample

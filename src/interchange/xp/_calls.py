@@ -20,9 +20,9 @@ from interchange._array.computing import (
 from interchange._array.halves import computing_with, finish, library_of, wrap
 from interchange._backends.choosing import backend_of
 from interchange._backends.names import FRESH, VIEWS
-from interchange._terms.devices import CPU, Device
-from interchange._terms.dtypes import DType
-from interchange._terms.errors import (
+from interchange._types.devices import CPU, Device
+from interchange._types.dtypes import DType
+from interchange._types.errors import (
     ArgumentError,
     UnsupportedDeviceError,
     UnsupportedDTypeError,

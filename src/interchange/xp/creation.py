@@ -14,7 +14,7 @@ from interchange._doors import imports
 from interchange._protocols.array_method import without_copies
 from interchange._protocols.dlpack import check_copy
 from interchange._protocols.losses import is_masked, may_nest
-from interchange._terms.errors import (
+from interchange._types.errors import (
     ArgumentError,
     CopyNeededError,
     ExchangeError,

@@ -12,9 +12,9 @@ from interchange._array.computing import SCALARS, as_scalar, operand
 from interchange._array.halves import library_of
 from interchange._backends.choosing import backend_of
 from interchange._backends.names import KINDS
-from interchange._terms.devices import CPU
-from interchange._terms.dtypes import DType
-from interchange._terms.errors import ArgumentError, ViewError, show
+from interchange._types.devices import CPU
+from interchange._types.dtypes import DType
+from interchange._types.errors import ArgumentError, ViewError, show
 
 from ._calls import dtype_of
 from ._documentation import document

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from interchange._terms.dtypes import DType
+from interchange._types.dtypes import DType
 
 bool_: Final = DType.of("bool")
 int8: Final = DType.of("int8")

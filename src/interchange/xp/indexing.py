@@ -8,7 +8,7 @@ from __future__ import annotations
 from interchange._array import Array
 from interchange._array.computing import array_of
 from interchange._array.halves import wrap
-from interchange._terms.errors import ViewError
+from interchange._types.errors import ViewError
 
 from ._calls import natives_of, plain
 from ._documentation import document

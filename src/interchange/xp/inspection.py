@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from interchange._backends.choosing import backend_of, backends_in_use
 from interchange._backends.names import KINDS
-from interchange._terms.devices import CPU, Device
-from interchange._terms.dtypes import DType
-from interchange._terms.errors import ViewError, show
+from interchange._types.devices import CPU, Device
+from interchange._types.dtypes import DType
+from interchange._types.errors import ViewError, show
 
 _CALL: Final = "xp.__array_namespace_info__()"
 _MOST_AXES: Final = 64

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from interchange._array import Array
 from interchange._array.computing import array_of, operand
 from interchange._array.halves import library_of
-from interchange._terms.errors import ViewError
+from interchange._types.errors import ViewError
 
 from ._calls import apply, apply_all, apply_many, plain, typed
 from ._documentation import document

@@ -12,7 +12,7 @@ from interchange._array.computing import array_of, foreign, is_foreign
 from interchange._array.halves import computing_with, wrap
 from interchange._array.memory import check_ints, resolve_shape
 from interchange._protocols.dlpack import check_copy
-from interchange._terms.errors import ArgumentError, ViewError, show
+from interchange._types.errors import ArgumentError, ViewError, show
 
 from ._calls import apply, apply_many, dtype_of, element, natives_of, plain
 from ._documentation import document

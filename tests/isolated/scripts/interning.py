@@ -23,12 +23,12 @@ MAKERS = {
     "dtype": lambda n: ix.DType(2, 32, n),
     "dtype by name": lambda n: ix.DType.of(f"float32x{n}"),
     "dtype of a pickle": lambda n: pickle.loads(
-        b"cinterchange._terms.dtypes\n_from_text\n(Vfloat32x%d\ntR." % n
+        b"cinterchange._types.dtypes\n_from_text\n(Vfloat32x%d\ntR." % n
     ),
 }
 
 
-FILES = ("_terms/devices.py", "_terms/dtypes.py", "_terms/interning.py", "/weakref.py")
+FILES = ("_types/devices.py", "_types/dtypes.py", "_types/interning.py", "/weakref.py")
 
 
 def judge(thing, one, other):

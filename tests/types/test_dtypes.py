@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from interchange import DType, UnsupportedDTypeError
 from interchange._core._numpy import numpy_dtype
-from interchange._terms.dtypes import all_dtypes, from_format, from_typestr
+from interchange._types.dtypes import all_dtypes, from_format, from_typestr
 from interchange.abi import DLDataTypeCode, parse_typestr
 
 SIGNED, UNSIGNED = "signed integer", "unsigned integer"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from interchange import ArgumentError, DType, InterchangeError, UnsupportedDTypeError
-from interchange._terms.dtypes import all_dtypes
+from interchange._types.dtypes import all_dtypes
 from interchange.abi import RULES
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")

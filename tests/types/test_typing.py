@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange._terms import typing as ix_typing
+from interchange._types import typing as ix_typing
 
 HOST = ix.from_buffer(bytearray(4))
 

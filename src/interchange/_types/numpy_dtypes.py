@@ -6,13 +6,22 @@ Source: NumPy, data types; ml_dtypes.  Neither is imported before somebody asks.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .dtypes import DType
+from typing import Any, Protocol
 
 
-def numpy_dtype(dtype: DType) -> Any | None:
+class Named(Protocol):
+    """An element type, as far as NumPy and ml_dtypes have names for it."""
+
+    @property
+    def typestr(self) -> object:
+        """The type string of the array interface, or None."""
+
+    @property
+    def ml_dtypes_name(self) -> str | None:
+        """What ml_dtypes calls it, or None."""
+
+
+def numpy_dtype(dtype: Named) -> Any | None:
     """Return the NumPy dtype of `dtype`, or None where neither NumPy nor ml_dtypes has one."""
     import numpy as np
 

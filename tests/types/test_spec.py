@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from interchange._terms.devices import CPU, Device
-from interchange._terms.dtypes import DType
-from interchange._terms.layout import Layout
-from interchange._terms.spec import Spec
+from interchange._types.devices import CPU, Device
+from interchange._types.dtypes import DType
+from interchange._types.layout import Layout
+from interchange._types.spec import Spec
 
 FLOAT = DType(2, 32)
 LAYOUT = Layout((2, 3))

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import interchange
-from interchange._terms import errors
-from interchange._terms.errors import InterchangeError, error_for, explain, refuse_record, show
+from interchange._types import errors
+from interchange._types.errors import InterchangeError, error_for, explain, refuse_record, show
 from interchange.abi import RULES, BrokenRule
 
 BASES = {  # design: what each error is for those who catch Python's own

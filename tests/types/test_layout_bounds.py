@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from numpy.lib.stride_tricks import as_strided
 
-from interchange._terms.layout import (
+from interchange._types.layout import (
     INT64_MAX,
     Layout,
     byte_bounds,

@@ -11,7 +11,7 @@ from interchange_conformance.signatures import signature_of as signature_in_the_
 from interchange_conformance.subject import subject_of_function
 
 import interchange as ix
-from interchange._terms.signatures import signature_of
+from interchange._types.signatures import signature_of
 
 LATER = """
 class Producer:

@@ -15,11 +15,11 @@ from interchange.abi.cai import TypeStr, parse_typestr
 from interchange.abi.dlpack import DLDataTypeCode as Code
 from interchange.abi.rules import BrokenRule
 
-from .by_type import TypeSet
 from .devices import is_index
 from .errors import ArgumentError, UnsupportedDTypeError, refuse_record, show
 from .interning import find, intern
 from .numpy_dtypes import numpy_dtype
+from .type_table import TypeSet
 
 if TYPE_CHECKING:
     from .interning import Known

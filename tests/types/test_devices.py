@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from interchange import ArgumentError, Device, InterchangeError, UnsupportedDeviceError
-from interchange._terms.devices import CPU, HANDLES, HOST_ACCESSIBLE, NAMES
+from interchange._types.devices import CPU, HANDLES, HOST_ACCESSIBLE, NAMES
 from interchange.abi import DLDeviceType
 
 EXPECTED = {  # number in dlpack.h -> name here

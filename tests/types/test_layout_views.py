@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 from interchange import OutOfBoundsError, ViewError
-from interchange._terms.layout import Layout, c_strides, f_strides
+from interchange._types.layout import Layout, c_strides, f_strides
 from interchange.testing.strategies import layouts, shapes
 
 ITEM = 4  # [bytes]

@@ -13,7 +13,7 @@ from operator import mul
 from typing import Final
 
 from .errors import ViewError, show
-from .index_parts import (
+from .indices import (
     INT64_MAX as INT64_MAX,  # noqa: PLC0414
     expand_key,
     position_of,
