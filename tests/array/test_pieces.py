@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, event, given, strategies as st
 
 from interchange._array.pieces import MOST_PIECES, PITCH_END, cut
-from interchange._streams.driver import Pitched
+from interchange._streams.driver import PitchedCopy
 from interchange._types.layout import byte_bounds, c_strides, f_strides
 
 
@@ -114,7 +114,7 @@ def test_what_lies_side_by_side_is_one_run(shape, itemsize, order):
     size = int(np.prod(shape, dtype=object)) * itemsize
 
     assert cut(shape, strides, strides, itemsize) == [
-        Pitched(size, 1, 1, (0, size, 1), (0, size, 1))
+        PitchedCopy(size, 1, 1, (0, size, 1), (0, size, 1))
     ]
 
 
@@ -128,17 +128,17 @@ def test_no_elements_are_no_pieces(shape):
     ("shape", "strides", "expected"),
     [
         # every second element: rows of one
-        ((5,), (2,), Pitched(4, 5, 1, (0, 4, 5), (0, 8, 5))),
+        ((5,), (2,), PitchedCopy(4, 5, 1, (0, 4, 5), (0, 8, 5))),
         # some columns
-        ((3, 4), (10, 1), Pitched(16, 3, 1, (0, 16, 3), (0, 40, 3))),
+        ((3, 4), (10, 1), PitchedCopy(16, 3, 1, (0, 16, 3), (0, 40, 3))),
         # a block of a volume
-        ((2, 3, 4), (60, 10, 1), Pitched(16, 3, 2, (0, 16, 3), (0, 40, 6))),
+        ((2, 3, 4), (60, 10, 1), PitchedCopy(16, 3, 2, (0, 16, 3), (0, 40, 6))),
         # every second row and column
-        ((3, 4), (20, 2), Pitched(4, 4, 3, (0, 4, 4), (0, 8, 10))),
+        ((3, 4), (20, 2), PitchedCopy(4, 4, 3, (0, 4, 4), (0, 8, 10))),
         # a block with all columns: two axes are one
-        ((2, 3, 4), (24, 4, 1), Pitched(48, 2, 1, (0, 48, 2), (0, 96, 2))),
+        ((2, 3, 4), (24, 4, 1), PitchedCopy(48, 2, 1, (0, 48, 2), (0, 96, 2))),
         # axes of length 1 do not count
-        ((1, 3, 1, 4), (-7, 10, 0, 1), Pitched(16, 3, 1, (0, 16, 3), (0, 40, 3))),
+        ((1, 3, 1, 4), (-7, 10, 0, 1), PitchedCopy(16, 3, 1, (0, 16, 3), (0, 40, 3))),
     ],
 )
 def test_what_fits_one_copy_is_one_copy(shape, strides, expected):

@@ -109,7 +109,7 @@ def test_a_copy_that_is_done_lets_its_source_go(heap):
     copy = blocks.Copy(blocks.allocate(heap, 8, 0, CALL), source)
     del source
 
-    copy.note_done()
+    copy.on_done()
 
     assert gone() is None
     assert blocks.block_of(copy).ptr == 64

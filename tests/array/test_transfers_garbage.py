@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 import interchange as ix
-from interchange._streams import unfinished
+from interchange._streams import completion
 from interchange._streams.driver import driver_of
 
 pytestmark = pytest.mark.emulated
@@ -63,7 +63,7 @@ def test_copies_that_were_made_are_garbage_like_others(machine, emulator, count)
     machine.synchronize()
 
     assert emulator.live() == before
-    assert not unfinished._entries
+    assert not completion._notifications
 
 
 def test_a_copy_keeps_no_source_that_it_was_made_of(machine, emulator):
@@ -123,7 +123,7 @@ def test_a_driver_that_fails_keeps_the_source(machine, emulator, monkeypatch):
     source = sources(machine, machine.stream(), own=machine.stream())
     machine.synchronize()
     with monkeypatch.context() as patch:
-        patch.setattr(driver_of(ix.Device(2), "test"), "has_passed", None)
+        patch.setattr(driver_of(ix.Device(2), "test"), "is_complete", None)
         gc.collect()
         kept = source() is not None
     gc.collect()
@@ -139,7 +139,7 @@ def test_a_forked_child_asks_no_driver(machine, emulator):
     machine.synchronize()
     gc.disable()
     try:
-        unfinished.look(_process=lambda: -1)
+        completion.poll(_process=lambda: -1)
         kept = source() is not None
     finally:
         gc.enable()

@@ -95,7 +95,7 @@ def test_memory_of_ours_may_be_dropped_before_the_copy_has_run(machine, emulator
     """It is given back when the work on it is done, on whichever device."""
     array = ix.asarray(np.full(SIZE, 7, np.uint8)).to_device("cuda", stream=machine.stream())
     stream = machine.stream(1)
-    emulator.delay(stream if target == "cuda:1" else array._work.stream, SLOW)
+    emulator.delay(stream if target == "cuda:1" else array._pending_work.stream, SLOW)
 
     copied = array.copy() if target == "cuda:0" else array.to_device(target, stream=stream)
     del array

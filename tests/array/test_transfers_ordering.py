@@ -292,8 +292,8 @@ def test_a_stream_object_lives_as_long_as_what_it_fills(machine, busy):
 
     moved = busy.array.to_device("cuda:1", stream=stream)
 
-    assert moved._work.keep is stream
-    assert moved._work.stream == stream.handle
+    assert moved._pending_work.keep is stream
+    assert moved._pending_work.stream == stream.handle
 
 
 # ---------------------------------------------------------------- the host
@@ -308,7 +308,7 @@ def test_the_host_waits_once_for_what_it_will_read(emulator, busy, target):
     assert np.asarray(here).tobytes() == filled(7)
     assert [name for name in trace.names if name in WAITS] == ["cuStreamSynchronize"]
     assert ordered(trace) == ([], [])
-    assert not hasattr(here, "_work")
+    assert not hasattr(here, "_pending_work")
 
 
 def test_the_host_waits_for_a_copy_on_the_stream_that_is_named(machine, emulator, busy):

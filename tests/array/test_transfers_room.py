@@ -123,7 +123,7 @@ def test_an_address_that_was_used_again_is_left_alone(machine, emulator):
     driver.free(ours, 0, pinned=False)
 
     assert "cuMemFree" not in "".join(trace.names)
-    assert driver.place_of(theirs, "test") is not None
+    assert driver.pointer_attributes(theirs, "test") is not None
 
 
 def test_memory_of_a_context_is_given_back_from_any_other(machine, emulator, own_context):

@@ -181,7 +181,7 @@ def test_memory_goes_to_rocm_and_back():
         "rocm_host:0",
         "cpu",
     ]
-    assert (there._work.stream, copied._work.stream) == (0, 0)
+    assert (there._pending_work.stream, copied._pending_work.stream) == (0, 0)
     assert np.array_equal(np.asarray(here), elements[:, ::2])
     assert np.array_equal(np.asarray(locked), elements[:, ::2])
 
@@ -195,7 +195,9 @@ def test_memory_of_another_vendor_goes_by_the_host(rocm, emulator, kind):
     emulator.delay(stream, 0.02)
     emulator.fill(stream, ptr, SIZE, 7)
     array = described(kind, ptr)
-    array._work = ix.from_pointer(ptr, (SIZE,), "uint8", device="cuda", stream=stream)._work
+    array._pending_work = ix.from_pointer(
+        ptr, (SIZE,), "uint8", device="cuda", stream=stream
+    )._pending_work
 
     with emulator.trace() as trace:
         moved = array.to_device("rocm:0")

@@ -35,7 +35,7 @@ CUDA_ROWS = (
     ),
     (
         "an address is asked about",
-        "place_of(ptr, 'bench')",
+        "pointer_attributes(ptr, 'bench')",
         "ask(ordinal, ptr)",
         2.0,
     ),
@@ -84,7 +84,7 @@ def make_cuda_names(which: str = "emulated") -> dict[str, Any]:
         "consumer": consumer,
         "ptr": ptr,
         "order": ours.order,
-        "place_of": ours.place_of,
+        "pointer_attributes": ours.pointer_attributes,
         "record": driver.cuEventRecord,
         "wait": driver.cuStreamWaitEvent,
         "event": driver.cuEventCreate(2)[1],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from interchange import _core
 from interchange._protocols import dlpack
-from interchange._streams.work import work_of
+from interchange._streams.pending import pending_work_of
 from interchange._types.errors import (
     ArgumentError,
     CopyNeededError,
@@ -170,9 +170,9 @@ class Array(Elements, Operators, Protocols):
             raise error_for(call, *found)
         flags = None if self._flags is None else self._flags & dlpack.READ_ONLY
         view = _core.describe(ptr, fresh, flags, self._owner, self._keep, Array)
-        work = work_of(self)
+        work = pending_work_of(self)
         if work is not None:
-            view._work = work
+            view._pending_work = work
         return view
 
     def __getitem__(self, key: Any, /) -> Array:

@@ -10,7 +10,7 @@ import ctypes
 import os
 from typing import TYPE_CHECKING, Any
 
-from interchange._streams.unfinished import look
+from interchange._streams.completion import poll
 from interchange.abi import capsules
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _own(
     _hide: Any = capsules.fast_hide_from_collector,
 ) -> Block:
     """Return a fresh allocation; the block is there first, so that nothing can come between."""
-    look()
+    poll()
     block = object.__new__(Block)
     block.ptr = 0
     block.ordinal = ordinal
@@ -113,7 +113,7 @@ class Copy:
 
     The collector must not see a copy.  It would call the finaliser of a source in garbage, which
     frees the memory, while the stream still reads there.  So the source is no garbage before the
-    copy was made, of which `unfinished.look` tells: the source may be in a cycle with the copy.
+    copy was made, of which `completion.poll` tells: the source may be in a cycle with the copy.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Copy:
         self._source = source
         _hide(_cell(self))
 
-    def note_done(self) -> None:
+    def on_done(self) -> None:
         """Note that the copy was made: its source may go."""
         self._source = None
 

@@ -117,7 +117,7 @@ def array_of(x: Any, cls: type[Any], call: str) -> Any:
     return x
 
 
-def home_of(xs: Iterable[Any], cls: type[Any], call: str) -> Backend:
+def backend_for(xs: Iterable[Any], cls: type[Any], call: str) -> Backend:
     """Return the library that computes with these: that of the first Array among them.
 
     Raises

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange import _core
 from interchange._protocols import dlpack
 from interchange._streams.ordering import order_before
+from interchange._streams.pending import pending_work_of
 from interchange._streams.rules import STREAM_RULES, check_stream
-from interchange._streams.work import work_of
 from interchange._types.devices import CPU, is_index
 from interchange._types.errors import (
     ArgumentError,
@@ -56,7 +56,7 @@ def export_array(array: Any, stream: Any, max_version: Any, dl_device: Any, copy
     if not hasattr(moved, "_lend"):
         moved._lend = _core.lender(moved, flags)
     is_plain = max_version is None or max(map(abs, max_version)) < _C_INT_END
-    if is_plain and work_of(moved) is None and target.type not in STREAM_RULES:
+    if is_plain and pending_work_of(moved) is None and target.type not in STREAM_RULES:
         moved._asked = max_version  # the same again is answered without a look
     return moved._lend(max_version=version)
 

@@ -18,7 +18,7 @@ from interchange._backends.choosing import backend_of
 from interchange._backends.names import FRESH, SPREADING, VIEWS
 from interchange._core._cycles import may_refer_back
 from interchange._protocols.dlpack import READ_ONLY
-from interchange._streams.work import work_of
+from interchange._streams.pending import pending_work_of
 from interchange._types.errors import CopyNeededError
 
 if TYPE_CHECKING:
@@ -108,9 +108,9 @@ def _owned(found: Array, like: Array) -> Array:
     else:
         return found
     view = _core.describe(found.ptr, spec, found._flags, like._owner, keep, type(found))
-    work = work_of(found)
+    work = pending_work_of(found)
     if work is not None:
-        view._work = work
+        view._pending_work = work
     return view
 
 
@@ -150,7 +150,7 @@ def half_of(array: Any) -> Half:
 def _make_half(array: Array) -> Half:
     """Return the half of the library that computes where an Array is."""
     backend = backend_of(array.device, _CALL)
-    if work_of(array) is not None:  # where more may be pending by the next use
+    if pending_work_of(array) is not None:  # where more may be pending by the next use
         return backend, None, None
     if may_refer_back(array._keep):
         return backend, None, backend._maker(array)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange._streams.handles import stream_handle
-from interchange._streams.ordering import pending_on
+from interchange._streams.ordering import pending_streams_of
+from interchange._streams.pending import PendingCopy, PendingWork, pending_work_of
 from interchange._streams.rules import (
     NO_SYNC,
     PER_THREAD_DEFAULT_STREAM,
     STREAM_RULES,
     check_stream,
 )
-from interchange._streams.work import Filled, Work, work_of
 from interchange._types.errors import StreamError
 from interchange.abi.dlpack import DLDeviceType
 
@@ -108,10 +108,10 @@ def choose_lane(
     StreamError
         A stream does not exist (DLP-STREAM-7), or captures (DLP-STREAM-8).
     """
-    pending, home, theirs = pending_on(array, call)
+    pending, home, theirs = pending_streams_of(array, call)
     if pending and home < 0:  # of no device in particular: default streams are the current one's
         home = driver.current_device(call)
-    work = work_of(array)
+    work = pending_work_of(array)
     for one in pending:
         driver.refuse_capture(one, home, call)
     producers = tuple(Lane(one, home, theirs) for one in pending)
@@ -152,9 +152,9 @@ def _are_same(lane: Lane, stream: int, ordinal: int) -> bool:
     return lane.stream == stream and (lane.ordinal == ordinal or not _is_default(stream))
 
 
-def work_on(driver: Driver, lane: Lane, call: str) -> Work:
+def work_on(driver: Driver, lane: Lane, call: str) -> PendingWork:
     """Return what the result of a copy remembers, so that its next consumer waits."""
     if lane.keeps_source:
         rest = driver.lasting_stream(lane.ordinal, call)
-        return Filled(lane.stream, lane.ordinal, lane.keep, rest)
-    return Work(lane.stream, lane.ordinal, lane.keep)
+        return PendingCopy(lane.stream, lane.ordinal, lane.keep, rest)
+    return PendingWork(lane.stream, lane.ordinal, lane.keep)

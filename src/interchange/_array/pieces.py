@@ -11,7 +11,7 @@ from math import prod
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from interchange._streams.driver import Pitched
+from interchange._streams.driver import PitchedCopy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +42,7 @@ class Axis(NamedTuple):
     target: int
 
 
-def cut(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[Pitched] | None:
+def cut(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[PitchedCopy] | None:
     """Return the driver's copies that together copy a strided array.
 
     Parameters
@@ -58,14 +58,14 @@ def cut(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[Pitched]
 
     Returns
     -------
-    list[Pitched] or None
+    list[PitchedCopy] or None
         Copies with places in place of addresses, relative to the first elements; none at all for
         an array without elements.  None where they would be too many.
 
     Examples
     --------
     >>> cut((3, 4), (8, 1), (4, 1), 2)  # half of the columns
-    [Pitched(width=8, height=3, depth=1, target=(0, 8, 3), source=(0, 16, 3))]
+    [PitchedCopy(width=8, height=3, depth=1, target=(0, 8, 3), source=(0, 16, 3))]
     >>> cut((100, 100), (-100, -1), (100, 1), 1) is None  # reversed
     True
     """
@@ -151,9 +151,9 @@ def _starts(axes: list[Axis]) -> Iterator[tuple[int, int]]:
         )
 
 
-def _piece(width: int, rows: Axis, slices: Axis, source: int, target: int) -> Pitched:
+def _piece(width: int, rows: Axis, slices: Axis, source: int, target: int) -> PitchedCopy:
     """Return one copy; pitches that are not used are those of what has no gaps."""
-    return Pitched(
+    return PitchedCopy(
         width,
         rows.extent,
         slices.extent,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
 from interchange._protocols.dlpack import READ_ONLY
+from interchange._streams.completion import notify_when_done
 from interchange._streams.driver import driver_of
-from interchange._streams.unfinished import tell_when_done
-from interchange._streams.work import Filled, work_of
+from interchange._streams.pending import PendingCopy, pending_work_of
 from interchange._types.devices import CPU
 from interchange._types.errors import UnsupportedDeviceError
 from interchange._types.layout import Layout, c_strides, f_strides
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from interchange._core import Tensor
-    from interchange._streams.driver import Driver, Pitched
-    from interchange._streams.work import Work
+    from interchange._streams.driver import Driver, PitchedCopy
+    from interchange._streams.pending import PendingWork
     from interchange._types.devices import Device
 
     from .blocks import Block
@@ -165,7 +165,9 @@ def move_to_device(array: T, device: Device, call: str, stream: Any) -> T:
         array = share_with_host(array, None, call)  # another vendor's, which this driver knows not
     if not _is_whole(array):
         array = copy_on_host(array, type(array), "C", call)
-    is_shared = array._spec.device is not CPU or driver.place_of(array.ptr, call) is not None
+    is_shared = (
+        array._spec.device is not CPU or driver.pointer_attributes(array.ptr, call) is not None
+    )
     lane = choose_lane(driver, array, device, number, stream, call)
     block = allocate(driver, spec.nbytes, device.id, call)
     moved = _upload(driver, array, spec, block, lane, call)
@@ -253,7 +255,7 @@ def _is_whole(array: Tensor) -> bool:
     return layout.is_c_contiguous or layout.is_f_contiguous
 
 
-def _cut(array: Tensor, target: Layout, call: str) -> list[Pitched] | None:
+def _cut(array: Tensor, target: Layout, call: str) -> list[PitchedCopy] | None:
     """Return the driver's copies that fill a layout, or None where the host must rearrange."""
     spec = array._spec
     layout = spec.layout
@@ -265,7 +267,7 @@ def _cut(array: Tensor, target: Layout, call: str) -> list[Pitched] | None:
 
 def _check_known(driver: Driver, array: Tensor, call: str) -> None:
     """Refuse an address that the driver does not know: it would take it for one of the host's."""
-    if driver.place_of(array.ptr, call) is None:
+    if driver.pointer_attributes(array.ptr, call) is None:
         what = f"address {array.ptr:#x} on {array._spec.device} is unknown"
         raise UnsupportedDeviceError(call, what, "CAI-DATA-3")
 
@@ -297,7 +299,7 @@ def _filling(driver: Driver, block: Block, lane: Lane, call: str) -> Iterator[No
 
 
 def _enqueue(
-    driver: Driver, pieces: list[Pitched], target: int, source: int, lane: Lane, call: str
+    driver: Driver, pieces: list[PitchedCopy], target: int, source: int, lane: Lane, call: str
 ) -> None:
     """Enqueue copies between these addresses."""
     for piece in pieces:
@@ -321,7 +323,7 @@ def _upload(driver: Driver, array: T, spec: Spec, block: Block, lane: Lane, call
 
 def _keep_source(
     driver: Driver, lane: Lane, block: Block, source: object, call: str
-) -> tuple[Block | Copy, Work]:
+) -> tuple[Block | Copy, PendingWork]:
     """Return what keeps fresh memory alive, and what a stream is filling it from; and that work.
 
     Both let go of the source when the copy was made.  Memory of ours is not given back before the
@@ -335,24 +337,24 @@ def _keep_source(
     driver.follow(lane.stream, lane.ordinal, block.ordinal, call, block.ptr)
     work = work_on(driver, lane, call)
     keep = Copy(block, source) if is_foreign else block
-    holders = [one for one in (keep, work) if isinstance(one, (Copy, Filled))]
+    holders = [one for one in (keep, work) if isinstance(one, (Copy, PendingCopy))]
     if holders:
-        tell_when_done(driver, lane.stream, lane.ordinal, call, *holders)
+        notify_when_done(driver, lane.stream, lane.ordinal, call, *holders)
     return keep, work
 
 
-def _on_device(spec: Spec, block: Block, keep: Block | Copy, work: Work, cls: type[T]) -> T:
+def _on_device(spec: Spec, block: Block, keep: Block | Copy, work: PendingWork, cls: type[T]) -> T:
     """Return an array on fresh memory that a stream is filling."""
     tensor = _core.describe(block.ptr, spec, 0, keep, keep, cls)
-    tensor._work = work
+    tensor._pending_work = work
     return tensor
 
 
 def _note_filled(array: Tensor) -> None:
     """Note that the host has waited for whatever filled the memory of an array."""
-    for holder in (array._keep, work_of(array)):
-        if isinstance(holder, (Copy, Filled)):
-            holder.note_done()
+    for holder in (array._keep, pending_work_of(array)):
+        if isinstance(holder, (Copy, PendingCopy)):
+            holder.on_done()
 
 
 def _copy_through_host(

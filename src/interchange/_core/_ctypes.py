@@ -96,8 +96,8 @@ class Tensor:
         "_known",
         "_lend",
         "_owner",
+        "_pending_work",
         "_ptr",
-        "_work",
     )
 
     _ptr: int
@@ -108,7 +108,7 @@ class Tensor:
     _keep: Any
     _lend: Any  # unset until the first export
     _asked: tuple[int, int] | None  # likewise
-    _work: Any  # unset on the host
+    _pending_work: Any  # unset on the host
 
     @property
     def _spec(self) -> Spec:
@@ -175,9 +175,9 @@ def become(target: Tensor, source: Tensor, flags: int | None) -> None:
     """
     target._ptr = source.ptr  # looked up, if it was not
     target._flags = flags
-    work = getattr(source, "_work", None)
+    work = getattr(source, "_pending_work", None)
     if work is not None:
-        target._work = work
+        target._pending_work = work
     target._known = source._known
 
 

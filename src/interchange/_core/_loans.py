@@ -28,7 +28,7 @@ _INT64_POINTER = ctypes.POINTER(ctypes.c_int64)
 
 
 class Loan:
-    """What an exported struct owns: the memory's keeper, and the shape and strides it points to.
+    """What an exported struct owns: the memory's owner, and the shape and strides it points to.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Tensor(Protocol):
         ``_lend(max_version=...)`` makes capsules of this memory; unset until the first export.
     _asked : tuple[int, int] or None
         The ``max_version`` of the last export, which was checked then; unset until the first.
-    _work : Work
+    _pending_work : PendingWork
         Where work on the memory may be pending; unset where nothing is, as on the host.
     """
 
@@ -56,7 +56,7 @@ class Tensor(Protocol):
     _keep: Any
     _lend: Any
     _asked: tuple[int, int] | None
-    _work: Any
+    _pending_work: Any
 
     @property
     def ptr(self) -> int:

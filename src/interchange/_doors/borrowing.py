@@ -14,9 +14,9 @@ from interchange._array import Array
 from interchange._protocols import cuda_array_interface as cai
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._streams.handles import stream_handle
-from interchange._streams.ordering import home_of, order_streams
+from interchange._streams.ordering import order_streams, ordinal_for
+from interchange._streams.pending import BorrowedWork, PendingWork, origins_of, pending_work_of
 from interchange._streams.rules import NO_SYNC, check_stream, streams_of
-from interchange._streams.work import Lent, Work, origins_of, work_of
 from interchange._types.devices import ordinal_of
 from interchange._types.errors import ArgumentError, InterchangeError, ReadOnlyError, show
 
@@ -135,7 +135,7 @@ class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like 
         if consumer is not None and consumer != NO_SYNC:
             self._lend(array, lent, consumer, back, debts)
         else:
-            lent._work = Work(None, ordinal_of(array.device), self._stream)
+            lent._pending_work = PendingWork(None, ordinal_of(array.device), self._stream)
         return lent
 
     def _lend(
@@ -147,18 +147,18 @@ class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like 
         debts: contextlib.ExitStack,
     ) -> None:
         """Order the stream after the producer, and owe the producer the same."""
-        device, known = array.device, work_of(array)
-        loan = Lent(consumer, home_of(device, consumer, _CALL), self._stream, known)
+        device, known = array.device, pending_work_of(array)
+        loan = BorrowedWork(consumer, ordinal_for(device, consumer, _CALL), self._stream, known)
         users, is_named = origins_of(known)
         if back is not None:
-            users.append(Work(back, home_of(device, back, _CALL), self._back))
+            users.append(PendingWork(back, ordinal_for(device, back, _CALL), self._back))
         owed: list[_Debt] = []
         for work in users:  # whoever used the memory before may still do so
-            kept, before = work.keeper, work.pending(_CALL)
+            kept, before = work.keepalive, work.pending(_CALL)
             for first in before:
                 order_streams(device, first, consumer, work.ordinal, _CALL, loan.ordinal, fork=True)
             owed.append(_Debt(work, before, kept))
-        lent._work = loan
+        lent._pending_work = loan
         way = None if back is not None else is_named
         debts.callback(_hand_back, array, owed, loan, is_named=way)
 
@@ -168,7 +168,7 @@ class _Debt(NamedTuple):
 
     Attributes
     ----------
-    work : Work
+    work : PendingWork
         What is known of the work that they enqueued.
     before : tuple[int, ...]
         The streams that the borrower waited for.
@@ -176,7 +176,7 @@ class _Debt(NamedTuple):
         Keeps them alive.
     """
 
-    work: Work
+    work: PendingWork
     before: tuple[int, ...]
     keep: Any
 
@@ -199,7 +199,9 @@ def _import(x: Any, stream: Any) -> Array:
     return import_ordered(x, stream, _CALL)
 
 
-def _hand_back(array: Array, owed: list[_Debt], loan: Lent, *, is_named: bool | None) -> None:
+def _hand_back(
+    array: Array, owed: list[_Debt], loan: BorrowedWork, *, is_named: bool | None
+) -> None:
     """Make whoever used the memory before wait for the consumer's work.
 
     The host waits where the producer named no stream (`is_named`; None where the borrower named it

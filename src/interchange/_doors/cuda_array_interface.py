@@ -12,8 +12,8 @@ from interchange._array import Array
 from interchange._protocols import cuda_array_interface as cai, dlpack
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_consumer
+from interchange._streams.pending import pending_work_of
 from interchange._streams.rules import NO_SYNC, may_be_stream
-from interchange._streams.work import work_of
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
     ArgumentError,
@@ -200,7 +200,7 @@ def _own_array(
     if owner is not None:
         alias._keep = (alias._keep, owner)
     if not ordered:
-        note_consumer(alias, NO_SYNC, stream, _FROM, work_of(array))
+        note_consumer(alias, NO_SYNC, stream, _FROM, pending_work_of(array))
     return alias
 
 

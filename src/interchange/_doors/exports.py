@@ -16,7 +16,7 @@ from interchange._protocols import dlpack
 from interchange._protocols.array_method import without_copies
 from interchange._streams.driver import driver_of
 from interchange._streams.handles import stream_handle
-from interchange._streams.ordering import home_if_away
+from interchange._streams.ordering import device_guard
 from interchange._streams.rules import NO_SYNC, check_stream, streams_of
 from interchange._types.devices import CPU, Device
 from interchange._types.errors import (
@@ -359,7 +359,7 @@ def convert(
     array = _place(array, x, target, library, copy=copy, stream=stream)
     module = _import_target(library, target)
     try:
-        with home_if_away(array.device, _CALL) or contextlib.nullcontext():
+        with device_guard(array.device, _CALL) or contextlib.nullcontext():
             if stream is None or target.take_on_stream is None:
                 result = take(module, array)
             else:

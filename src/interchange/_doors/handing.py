@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from interchange._streams.ordering import home_if_away
+from interchange._streams.ordering import device_guard
 from interchange._types.errors import (
     CopyNeededError,
     ExchangeError,
@@ -64,7 +64,7 @@ def give(array: Array, library: Library, xp: Any, *, may_copy: bool, call: str) 
             what = f"memory that is not known to be writable, of which {library.name} may not know"
             raise ReadOnlyError(call, what, "DLP-RO-3", "pass copy=True")
         array = array.copy()
-    with home_if_away(array.device, call) or contextlib.nullcontext():
+    with device_guard(array.device, call) or contextlib.nullcontext():
         return xp.from_dlpack(array)
 
 

@@ -15,14 +15,14 @@ from interchange._protocols.array_method import import_array_method
 from interchange._protocols.habits import straight
 from interchange._protocols.losses import is_column
 from interchange._streams.handles import stream_handle
-from interchange._streams.ordering import home_of, make_ready, note_ready
+from interchange._streams.ordering import make_ready, note_ready, ordinal_for
+from interchange._streams.pending import PendingWork
 from interchange._streams.rules import (
     NO_SYNC,
     STREAM_RULES,
     check_stream,
     streams_of,
 )
-from interchange._streams.work import Work
 from interchange._types.devices import Device, is_index
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
@@ -428,5 +428,5 @@ def from_pointer(
         device=where,
     )
     if consumer is not None and consumer != NO_SYNC:
-        array._work = Work(consumer, home_of(where, consumer, call), stream)
+        array._pending_work = PendingWork(consumer, ordinal_for(where, consumer, call), stream)
     return array

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._array import Array
 from interchange._protocols.dlpack import device_of
 from interchange._protocols.habits import habit_of
-from interchange._streams.ordering import home_if_away
+from interchange._streams.ordering import device_guard
 from interchange._streams.rules import STREAM_RULES
 from interchange._types.devices import HANDLES, Device
 from interchange._types.dtypes import DType, from_typestr
@@ -203,7 +203,7 @@ def _inspect_producer(x: Any) -> Report:
     wanted: dict[str, Any] = {"max_version": DLPACK_VERSION}
     if device is not None and device.type in STREAM_RULES:
         wanted["stream"] = -1  # nothing will be read, so that nobody need wait
-    home = None if device is None else home_if_away(device, _CALL)
+    home = None if device is None else device_guard(device, _CALL)
     try:
         with home or contextlib.nullcontext():
             capsule = None if habit is None else habit.ask(x.__dlpack__, wanted)[0]

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
 from interchange._streams.driver import driver_of, drivers, make_current
-from interchange._streams.ordering import home_if_away, stream_to_publish, wait_on_host
+from interchange._streams.ordering import device_guard, stream_to_publish, wait_on_host
+from interchange._streams.pending import PendingWork, this_thread
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
-from interchange._streams.work import Work, this_thread
 from interchange._types.devices import Device
 from interchange._types.errors import (
     DriverUnavailableError,
@@ -38,7 +38,7 @@ from .records import dtype_of, is_plain, layout_of, parse_with_hint
 
 if TYPE_CHECKING:
     from interchange._core import Tensor
-    from interchange._streams.driver import Driver, Place
+    from interchange._streams.driver import Driver, PointerAttributes
     from interchange._types.dtypes import DType
 
 T = TypeVar("T", bound="Tensor")
@@ -64,7 +64,7 @@ _NO_ID: Final = {
 _BFLOAT16: Final = TypeStr("<", "V", 2)  # as torch and ml_dtypes write it
 
 
-class Published(Work):
+class PublishedWork(PendingWork):
     """Work on a stream that an object publishes; it is asked again whenever memory is taken.
 
     Attributes
@@ -104,8 +104,8 @@ class Published(Work):
         self.hint = hint
         self.named = None
         if type(keep).__module__ not in _plain:
-            keeper = STREAM_KEEPERS.get(library_of(type(keep)))
-            self.named = None if keeper is None else keeper(ordinal)
+            keepalive = STREAM_KEEPERS.get(library_of(type(keep)))
+            self.named = None if keepalive is None else keepalive(ordinal)
 
     def pending(self, call: str) -> tuple[int, ...]:
         """Return the streams to wait for: that of the import, and the one that is named now.
@@ -113,12 +113,12 @@ class Published(Work):
         Some publish whichever stream is current; what they enqueued before may still be pending.
         """
         if self.keep is None:
-            return self.said_here(self.at_import(call))
+            return self.handles_here(self.at_import(call))
         now = self._named_now(call)
         if now == self.stream and (now is None or now > PER_THREAD_DEFAULT_STREAM):  # mostly
             return () if now is None else (now,)
         is_silent = self.first.version < FIRST_WITH_STREAM
-        return self.said_here(now if is_silent else self.at_import(call), now)
+        return self.handles_here(now if is_silent else self.at_import(call), now)
 
     def owed(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:
         """Return the streams that are to wait for a borrower.
@@ -154,7 +154,7 @@ def _read_at_home(
     ExchangeError
         It describes other memory than `first` (CAI-DATA-5).
     """
-    home = home_if_away(device, call, ordinal)
+    home = device_guard(device, call, ordinal)
     if home is None:
         raw = _mended(getattr(x, ATTRIBUTE, None), x)
     else:
@@ -273,7 +273,7 @@ def import_record(
     if not ptr or not spec.layout.size:
         return _import_empty(record, spec, owner, cls, call)
     driver = drivers.get("cuda") or _find_driver(call)
-    place = driver.place_of(ptr, call)
+    place = driver.pointer_attributes(ptr, call)
     if place is None:
         raise UnsupportedDeviceError(call, f"address {ptr:#x} is unknown", "CAI-DATA-3")
     kind, ordinal, start, end = place
@@ -286,7 +286,7 @@ def import_record(
     if sync:
         if x is not None and record.stream and make_current(driver, ordinal, call) is not None:
             record = _read_at_home(x, spec.device, ordinal, record, hint, call)
-        tensor._work = Published(x, record, spec.device, ordinal, unsynced, hint)
+        tensor._pending_work = PublishedWork(x, record, spec.device, ordinal, unsynced, hint)
     return tensor
 
 
@@ -363,7 +363,7 @@ def _import_empty(record: InterfaceRecord, spec: Spec, owner: Any, cls: type[T],
     return _core.describe(0, spec, READ_ONLY if record.readonly else 0, owner, owner, cls)
 
 
-def _refuse_span(record: InterfaceRecord, place: Place, call: str) -> ExchangeError:
+def _refuse_span(record: InterfaceRecord, place: PointerAttributes, call: str) -> ExchangeError:
     """Return the error for elements outside their allocation."""
     what = (
         f"shape {record.shape} with byte strides {record.strides} at {record.ptr:#x} leaves its"

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from interchange import _core
 from interchange._core import _reading
 from interchange._streams.ordering import (
+    device_guard,
     has_several,
-    home_if_away,
-    home_of,
     home_of_address,
     note_consumer,
     note_ready,
     order_before,
     order_streams,
+    ordinal_for,
     wait_for_device,
 )
 from interchange._streams.rules import (
@@ -224,7 +224,7 @@ def _ask_at_home(
     x: Any, habit: Habit, wanted: dict[str, Any], source: Device, call: str
 ) -> tuple[Any, dict[str, Any]]:
     """Ask a producer with its device current, which it may refuse or order by (DLP-DEV-8)."""
-    home = home_if_away(source, call)
+    home = device_guard(source, call)
     if home is None:
         return _ask(x, habit, wanted, source, call)
     with home:
@@ -264,7 +264,7 @@ def _once_more_at_home(tensor: T, x: Any, habit: Habit, sent: dict[str, Any], ca
         return tensor
     again._flags = tensor._flags
     _core.give_back(tensor)
-    order_streams(device, stream, stream, ordinal, call, home_of(device, stream, call))
+    order_streams(device, stream, stream, ordinal, call, ordinal_for(device, stream, call))
     return again
 
 

@@ -15,13 +15,13 @@ from interchange._types.errors import ExchangeError, OutOfDeviceMemoryError
 from interchange.abi.dlpack import DLDeviceType
 
 from ._cuda_calls import find_ask
-from .driver import Place
+from .driver import PointerAttributes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from .driver import Pitched
+    from .driver import PitchedCopy
 
 # CU_POINTER_ATTRIBUTE_: IS_MANAGED, MEMORY_TYPE, DEVICE_ORDINAL, RANGE_START_ADDR, RANGE_SIZE
 _ASKED: Final = (8, 2, 9, 11, 12)
@@ -101,7 +101,7 @@ class CudaMemory:
 
     # ------------------------------------------------------------ addresses
 
-    def place_of(self, ptr: int, call: str) -> Place | None:
+    def pointer_attributes(self, ptr: int, call: str) -> PointerAttributes | None:
         """Return where an address is, or None where the driver does not know it."""
         questions = self._questions
         try:
@@ -113,14 +113,14 @@ class CudaMemory:
         managed, kind, ordinal, start, size = _read(question.answers)
         questions.append(question)
         if kind == _DEVICE and not managed and not error:
-            return _new_tuple(Place, (_CUDA, ordinal, start, start + size))
+            return _new_tuple(PointerAttributes, (_CUDA, ordinal, start, start + size))
         if error:
             self.check(self.api.CUresult(error), "cuPointerGetAttributes", call)
         if not kind:
             return None
         type_ = DLDeviceType.kDLCUDAHost if kind == _HOST else DLDeviceType.kDLCUDA
         type_ = DLDeviceType.kDLCUDAManaged if managed else type_
-        return Place(type_, max(ordinal, 0), start, start + size)
+        return PointerAttributes(type_, max(ordinal, 0), start, start + size)
 
     def device_pointer(self, ptr: int, call: str) -> int:
         """Return the address by which the current device reaches page-locked host memory."""
@@ -251,7 +251,7 @@ class CudaMemory:
             (error,) = self.api.cuMemcpyAsync(target, source, nbytes, stream)
         self.check(error, f"cuMemcpyAsync({nbytes})", call)
 
-    def copy_pitched(self, copy: Pitched, stream: int, ordinal: int, call: str) -> None:
+    def copy_pitched(self, copy: PitchedCopy, stream: int, ordinal: int, call: str) -> None:
         """Enqueue a copy of rows and slices, between addresses that the driver knows."""
         request = self.api.CUDA_MEMCPY3D()
         kind = self.api.CUmemorytype(_UNIFIED)

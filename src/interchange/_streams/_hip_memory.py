@@ -14,12 +14,12 @@ from interchange.abi.dlpack import DLDeviceType
 
 from . import _hip_library as hip
 from ._hip_devices import HipDevices
-from .driver import Place
+from .driver import PointerAttributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .driver import Pitched
+    from .driver import PitchedCopy
 
 _OUT_OF_MEMORY: Final = 2  # hipErrorOutOfMemory
 _NON_BLOCKING: Final = 1  # hipStreamNonBlocking: no default stream waits for it
@@ -47,7 +47,7 @@ class HipMemory(HipDevices):
 
     # ------------------------------------------------------------ addresses
 
-    def place_of(self, ptr: int, call: str) -> Place | None:
+    def pointer_attributes(self, ptr: int, call: str) -> PointerAttributes | None:
         """Return where an address is, or None where the runtime does not know it.
 
         Managed memory counts as the device's: DLPack has no other word for it on ROCm.
@@ -62,7 +62,7 @@ class HipMemory(HipDevices):
         if kind is None:
             return None
         start, end = self._range_of(ptr, said, call)
-        return Place(kind, said.device, start, end)
+        return PointerAttributes(kind, said.device, start, end)
 
     def _range_of(self, ptr: int, said: hip.PointerAttributes, call: str) -> tuple[int, int]:
         """Return where the allocation begins that an address is in, and where it ends."""
@@ -176,7 +176,7 @@ class HipMemory(HipDevices):
             error = self.api.hipMemcpyAsync(target, source, nbytes, hip.COPY_DEFAULT, stream)
         self.check(error, f"hipMemcpyAsync({nbytes})", call)
 
-    def copy_pitched(self, copy: Pitched, stream: int, ordinal: int, call: str) -> None:
+    def copy_pitched(self, copy: PitchedCopy, stream: int, ordinal: int, call: str) -> None:
         """Enqueue a copy of rows and slices, between addresses that the runtime knows."""
         function = "hipMemcpy2DAsync" if copy.depth == 1 else "hipMemcpy3DAsync"
         enqueue = self._copy_rows if copy.depth == 1 else self._copy_slices
@@ -185,13 +185,13 @@ class HipMemory(HipDevices):
             error = enqueue(copy, stream)
         self.check(error, function, call)
 
-    def _copy_rows(self, copy: Pitched, stream: int) -> int:
+    def _copy_rows(self, copy: PitchedCopy, stream: int) -> int:
         """Enqueue a copy of rows."""
         target, source, size = copy.target[:2], copy.source[:2], (copy.width, copy.height)
         call = self.api.hipMemcpy2DAsync
         return int(call(*target, *source, *size, hip.COPY_DEFAULT, stream))
 
-    def _copy_slices(self, copy: Pitched, stream: int) -> int:
+    def _copy_slices(self, copy: PitchedCopy, stream: int) -> int:
         """Enqueue a copy of slices."""
         request = hip.Copy3D(
             source=_pitched(copy.source, copy.width),

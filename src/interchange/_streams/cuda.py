@@ -239,7 +239,7 @@ class CudaDriver(CudaMemory):
         with self.on_stream(stream, ordinal, call) as context:
             return context, self._record_event(context, stream, call)
 
-    def has_passed(self, mark: tuple[int, _Event]) -> bool:
+    def is_complete(self, mark: tuple[int, _Event]) -> bool:
         """Whether the work before a mark is done; then its event is at rest.  Never raises."""
         context, event = mark
         with contextlib.suppress(Exception), self._unnoticed():

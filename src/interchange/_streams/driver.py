@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from interchange._types.devices import Device
 
 
-class Place(NamedTuple):
+class PointerAttributes(NamedTuple):
     """Where an address is, as its driver says.
 
     Attributes
@@ -40,7 +40,7 @@ class Place(NamedTuple):
     end: int
 
 
-class Pitched(NamedTuple):
+class PitchedCopy(NamedTuple):
     """A copy of rows and slices that lie apart: what a driver's 3-D copy takes.
 
     Attributes
@@ -95,7 +95,7 @@ class Driver(Protocol):
     def synchronize_device(self, ordinal: int, call: str) -> None:
         """Let the host wait for everything on a device."""
 
-    def place_of(self, ptr: int, call: str) -> Place | None:
+    def pointer_attributes(self, ptr: int, call: str) -> PointerAttributes | None:
         """Return where an address is, or None where the driver does not know it."""
 
     def device_pointer(self, ptr: int, call: str) -> int:
@@ -131,7 +131,7 @@ class Driver(Protocol):
     def mark(self, stream: int, ordinal: int, call: str) -> Any:
         """Return a mark behind the work that is on a stream now."""
 
-    def has_passed(self, mark: Any) -> bool:
+    def is_complete(self, mark: Any) -> bool:
         """Whether the work before a mark is done.  Never raises.
 
         Then the mark is used up: its event is recorded for others.
@@ -145,7 +145,7 @@ class Driver(Protocol):
     ) -> None:
         """Enqueue a copy between any two addresses that the driver or the host knows."""
 
-    def copy_pitched(self, copy: Pitched, stream: int, ordinal: int, call: str) -> None:
+    def copy_pitched(self, copy: PitchedCopy, stream: int, ordinal: int, call: str) -> None:
         """Enqueue a copy of rows and slices, between addresses that the driver knows."""
 
 

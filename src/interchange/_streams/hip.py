@@ -147,7 +147,7 @@ class HipDriver(HipMemory):
         self._record(event, stream, ordinal, call)
         return device, event
 
-    def has_passed(self, mark: tuple[int, int]) -> bool:
+    def is_complete(self, mark: tuple[int, int]) -> bool:
         """Whether the work before a mark is done; then its event is at rest.  Never raises."""
         device, event = mark
         with contextlib.suppress(Exception), self._unnoticed():

@@ -13,15 +13,15 @@ from interchange._types.devices import ordinal_of
 from interchange._types.errors import DriverUnavailableError, ExchangeError, InterchangeError
 
 from .driver import driver_of, make_current
+from .pending import WorkOnConsumer, pending_copy_of, pending_work_of
 from .rules import NO_SYNC, PER_THREAD_DEFAULT_STREAM, STREAM_RULES, check_stream, streams_of
-from .work import Ready, filled_of, work_of
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from interchange._types.devices import Device
 
-    from .work import Work
+    from .pending import PendingWork
 
 
 def order_before(tensor: Any, consumer: int | None, call: str) -> None:
@@ -46,19 +46,19 @@ def order_before(tensor: Any, consumer: int | None, call: str) -> None:
     """
     if consumer == NO_SYNC:
         return
-    device = tensor._spec.device  # looked up first, as in `pending_on`
-    work = work_of(tensor)
+    device = tensor._spec.device  # looked up first, as in `pending_streams_of`
+    work = pending_work_of(tensor)
     if work is None:
         return
-    _ = work.keeper  # as long as the streams are used
+    _ = work.keepalive  # as long as the streams are used
     producers = work.pending(call)
     if producers:
-        where = home_of(device, consumer, call)
+        where = ordinal_for(device, consumer, call)
         for producer in producers:
             order_streams(device, producer, consumer, work.ordinal, call, where)
 
 
-class Pending(NamedTuple):
+class PendingStreams(NamedTuple):
     """Where work on the memory of a tensor is pending.
 
     Attributes
@@ -76,14 +76,14 @@ class Pending(NamedTuple):
     keep: Any
 
 
-def pending_on(tensor: Any, call: str) -> Pending:
+def pending_streams_of(tensor: Any, call: str) -> PendingStreams:
     """Return the streams that work on the memory of a tensor is pending on."""
     device = tensor._spec.device  # looked up first: what describes a result says its work, too
-    work = work_of(tensor)
+    work = pending_work_of(tensor)
     if work is None:
-        return Pending((), ordinal_of(device), None)
-    keep = work.keeper  # before the streams are, for a copy lets it go when it was made
-    return Pending(work.pending(call), work.ordinal, keep)
+        return PendingStreams((), ordinal_of(device), None)
+    keep = work.keepalive  # before the streams are, for a copy lets it go when it was made
+    return PendingStreams(work.pending(call), work.ordinal, keep)
 
 
 def stream_to_publish(tensor: Any, call: str) -> int | None:
@@ -92,8 +92,8 @@ def stream_to_publish(tensor: Any, call: str) -> int | None:
     Where work is pending on others, too, it is made to wait for them (CAI-STREAM-2).  It lives as
     long as the tensor: where that is not sure, one of ours is made to wait, and stands for it.
     """
-    filled = filled_of(work_of(tensor))  # before the copy may be found to be made
-    streams, ordinal, _ = pending_on(tensor, call)
+    filled = pending_copy_of(pending_work_of(tensor))  # before the copy may be found to be made
+    streams, ordinal, _ = pending_streams_of(tensor, call)
     if not streams:
         return None
     if filled is not None:
@@ -105,7 +105,7 @@ def stream_to_publish(tensor: Any, call: str) -> int | None:
     return streams[-1]
 
 
-def home_of(device: Device, stream: int | None, call: str) -> int:
+def ordinal_for(device: Device, stream: int | None, call: str) -> int:
     """Return the device whose stream a number means, for memory on `device`.
 
     Managed and page-locked memory are of no device in particular: default streams are those of
@@ -120,7 +120,7 @@ def home_of(device: Device, stream: int | None, call: str) -> int:
         return ordinal
 
 
-def home_if_away(
+def device_guard(
     device: Device, call: str, ordinal: int | None = None
 ) -> AbstractContextManager[None] | None:
     """Return what makes a device current, or None where it is, or nobody can tell (DLP-DEV-8).
@@ -159,7 +159,7 @@ def home_of_address(
     if not ptr:
         return None
     driver = driver_of(device, call)
-    place = driver.place_of(ptr, call)
+    place = driver.pointer_attributes(ptr, call)
     if place is None:
         return None
     home = make_current(driver, place.ordinal, call)
@@ -236,7 +236,7 @@ def note_ready(tensor: Any, stream: int | None, keep: Any, call: str) -> None:
         return  # the producer let the host wait
     ready = check_stream(stream, device, call)
     if ready != NO_SYNC:
-        tensor._work = Ready(ready, home_of(device, ready, call), keep)
+        tensor._pending_work = WorkOnConsumer(ready, ordinal_for(device, ready, call), keep)
 
 
 def make_ready(
@@ -257,7 +257,7 @@ def make_ready(
     fresh : bool
         Whether the producer said where work is pending a moment ago, and need not be asked again.
     """
-    device, work = tensor._spec.device, work_of(tensor)
+    device, work = tensor._spec.device, pending_work_of(tensor)
     streams = streams_of(device)
     if streams is None:
         return
@@ -265,7 +265,7 @@ def make_ready(
     if fresh and work is not None and consumer != NO_SYNC:
         producer = work.at_import(call)
         if producer is not None:
-            where = home_of(device, consumer, call)
+            where = ordinal_for(device, consumer, call)
             order_streams(device, producer, consumer, work.ordinal, call, where)
     else:
         order_before(tensor, consumer, call)
@@ -273,13 +273,13 @@ def make_ready(
 
 
 def note_consumer(
-    tensor: Any, consumer: int | None, keep: Any, call: str, origin: Work | None = None
+    tensor: Any, consumer: int | None, keep: Any, call: str, origin: PendingWork | None = None
 ) -> None:
     """Note the stream that waits for the work on a tensor: whoever takes it next waits there."""
     if consumer is not None:
         device = tensor._spec.device
         ready = None if consumer == NO_SYNC else consumer
-        tensor._work = Ready(ready, home_of(device, ready, call), keep, origin)
+        tensor._pending_work = WorkOnConsumer(ready, ordinal_for(device, ready, call), keep, origin)
 
 
 def wait_on_host(tensor: Any, call: str) -> None:

@@ -12,8 +12,8 @@ from interchange._array import Array
 from interchange._array.computing import (
     array_of,
     as_scalar,
+    backend_for,
     foreign,
-    home_of,
     is_foreign,
     operand,
 )
@@ -60,7 +60,7 @@ def binary(name: str) -> Callable[[Operand, Operand], Array]:
     call = f"xp.{name}()"
 
     def function(x1: Operand, x2: Operand, /) -> Array:
-        backend = home_of((x1, x2), Array, call)
+        backend = backend_for((x1, x2), Array, call)
         one, other = operand(x1, backend, Array, call), operand(x2, backend, Array, call)
         return wrap(backend.function(name)(one, other), backend, Array)
 
@@ -96,7 +96,7 @@ def apply_many(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> 
 def natives_of(name: str, xs: Sequence[Any]) -> tuple[Backend, list[Any]]:
     """Return the library that computes with these, and what it is given."""
     call, xs = f"xp.{name}()", tuple(xs)
-    backend = home_of(xs, Array, call)
+    backend = backend_for(xs, Array, call)
     return backend, [operand(x, backend, Array, call) for x in xs]
 
 

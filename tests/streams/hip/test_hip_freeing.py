@@ -74,22 +74,22 @@ def test_the_runtime_tells_whether_the_work_is_done(rocm):
     stream = rocm.stream(1)
     with rocm.emulator.held(stream):
         mark = rocm.driver.mark(stream, 1, CALL)
-        early = rocm.driver.has_passed(mark)
+        early = rocm.driver.is_complete(mark)
     rocm.driver.synchronize_device(1, CALL)
 
-    assert (early, rocm.driver.has_passed(mark)) == (False, True)
+    assert (early, rocm.driver.is_complete(mark)) == (False, True)
     assert rocm.last_error() == 0
 
 
 def test_the_event_of_a_mark_is_used_again(rocm):
     """Once the work before it is done."""
     stream = rocm.stream()
-    rocm.driver.has_passed(rocm.driver.mark(stream, 0, CALL))
+    rocm.driver.is_complete(rocm.driver.mark(stream, 0, CALL))
     rocm.driver.synchronize_device(0, CALL)
     before = rocm.events()
     for _ in range(5):
         mark = rocm.driver.mark(stream, 0, CALL)
         rocm.driver.synchronize_device(0, CALL)
-        assert rocm.driver.has_passed(mark)
+        assert rocm.driver.is_complete(mark)
 
     assert rocm.events() == before

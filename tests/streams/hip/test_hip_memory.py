@@ -8,7 +8,7 @@ from ctypes import byref, c_size_t, c_void_p
 import pytest
 
 import interchange as ix
-from interchange._streams.driver import Pitched, Place
+from interchange._streams.driver import PitchedCopy, PointerAttributes
 from interchange.abi import DLDeviceType
 
 pytestmark = pytest.mark.emulated
@@ -27,19 +27,19 @@ def test_an_address_has_a_place(rocm_of_each_version, pinned, kind, ordinal):
     rocm = rocm_of_each_version
     start = rocm.memory(ordinal, pinned=pinned)
 
-    found = rocm.driver.place_of(start + 100, CALL)
+    found = rocm.driver.pointer_attributes(start + 100, CALL)
 
-    assert found == Place(kind, ordinal, start, start + SIZE)
+    assert found == PointerAttributes(kind, ordinal, start, start + SIZE)
 
 
 def test_managed_memory_counts_as_the_devices(rocm_of_each_version):
     """DLPack has no type for it on ROCm."""
     rocm, found = rocm_of_each_version, c_void_p()
     rocm.do("hipMallocManaged", byref(found), c_size_t(SIZE), 1)
-    place = rocm.driver.place_of(found.value, CALL)
+    place = rocm.driver.pointer_attributes(found.value, CALL)
     rocm.do("hipFree", found)
 
-    assert place == Place(ON_DEVICE, 0, found.value, found.value + SIZE)
+    assert place == PointerAttributes(ON_DEVICE, 0, found.value, found.value + SIZE)
 
 
 def test_registered_memory_has_a_place(rocm_of_each_version):
@@ -47,17 +47,17 @@ def test_registered_memory_has_a_place(rocm_of_each_version):
     rocm, buffer = rocm_of_each_version, ctypes.create_string_buffer(3 * 4096)
     start = -(-ctypes.addressof(buffer) // 4096) * 4096
     rocm.do("hipHostRegister", c_void_p(start), c_size_t(SIZE), 0)
-    place = rocm.driver.place_of(start + 8, CALL)
+    place = rocm.driver.pointer_attributes(start + 8, CALL)
     rocm.do("hipHostUnregister", c_void_p(start))
 
-    assert place == Place(ON_HOST, 0, start, start + SIZE)
+    assert place == PointerAttributes(ON_HOST, 0, start, start + SIZE)
 
 
 def test_an_unknown_address_has_none(rocm_of_each_version):
     """However the runtime says so, it keeps no error that another library takes for its own."""
     rocm, mine = rocm_of_each_version, ctypes.create_string_buffer(8)
 
-    assert rocm.driver.place_of(ctypes.addressof(mine), CALL) is None
+    assert rocm.driver.pointer_attributes(ctypes.addressof(mine), CALL) is None
     assert rocm.last_error() == 0
 
 
@@ -68,7 +68,7 @@ def test_memory_comes_and_goes(rocm, pinned, ordinal):
     before = rocm.emulator.live()
     make = rocm.driver.allocate_pinned if pinned else rocm.driver.allocate
     memory = make(SIZE, ordinal, CALL)
-    place = rocm.driver.place_of(memory, CALL)
+    place = rocm.driver.pointer_attributes(memory, CALL)
     rocm.driver.free(memory, ordinal, pinned)
 
     assert (place.type, place.ordinal) == (ON_HOST if pinned else ON_DEVICE, ordinal)
@@ -107,7 +107,7 @@ def test_rows_and_slices_are_copied(rocm, depth):
     text, stream = ctypes.create_string_buffer(bytes(range(SIZE)), SIZE), rocm.stream()
     memory, back = rocm.memory(), rocm.memory(pinned=True)
     width, height, pitch, rows = 3, 4, 10, 6
-    copy = Pitched(width, height, depth, (back, width, height), (memory, pitch, rows))
+    copy = PitchedCopy(width, height, depth, (back, width, height), (memory, pitch, rows))
     rocm.driver.copy(memory, ctypes.addressof(text), SIZE, stream, 0, CALL)
     rocm.driver.copy_pitched(copy, stream, 0, CALL)
     rocm.driver.synchronize(stream, 0, CALL)
@@ -124,7 +124,7 @@ def test_rows_and_slices_are_copied(rocm, depth):
 def test_a_copy_that_does_not_fit_is_told(rocm, depth, name):
     """By the function that refuses it: rows need no slices."""
     start, stream = rocm.memory(), rocm.stream()
-    copy = Pitched(8, SIZE, depth, (start, 8, SIZE), (start, 8, SIZE))
+    copy = PitchedCopy(8, SIZE, depth, (start, 8, SIZE), (start, 8, SIZE))
     with pytest.raises(ix.ExchangeError) as caught, rocm.emulator.trace() as trace:
         rocm.driver.copy_pitched(copy, stream, 0, CALL)
 

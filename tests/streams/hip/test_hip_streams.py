@@ -9,7 +9,7 @@ import pytest
 
 import interchange as ix
 from interchange._streams import driver as drivers
-from interchange._streams.driver import Pitched
+from interchange._streams.driver import PitchedCopy
 
 pytestmark = pytest.mark.emulated
 
@@ -211,7 +211,7 @@ def test_the_host_waits_for_one_device_only(rocm):
 def uses(rocm, stream):
     """Return every call that names a stream."""
     driver, memory, other = rocm.driver, rocm.memory(), rocm.stream()
-    rows = Pitched(2, 2, 1, (memory, 4, 2), (memory + 64, 4, 2))
+    rows = PitchedCopy(2, 2, 1, (memory, 4, 2), (memory + 64, 4, 2))
     return {
         "producer": lambda call: driver.order(stream, other, 0, call),
         "consumer": lambda call: driver.order(other, stream, 0, call),

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from .driver import Driver
 
 
-class Holder(Protocol):
+class Listener(Protocol):
     """What keeps something alive until some work is done."""
 
-    def note_done(self) -> None:
+    def on_done(self) -> None:
         """Let go of it."""
 
 
-class Entry(NamedTuple):
+class Notification(NamedTuple):
     """Work that somebody is to be told of.
 
     Attributes
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
         In a forked child there is no driver to ask.
     mark : object
         What the driver is asked about.
-    holders : tuple
+    listeners : tuple
         Weak references to those who are told.
     """
 
@@ -45,14 +45,16 @@ class Entry(NamedTuple):
     stream: int
     process: int
     mark: Any
-    holders: tuple[weakref.ref[Holder], ...]
+    listeners: tuple[weakref.ref[Listener], ...]
 
 
-_entries: Final[deque[Entry]] = deque()
+_notifications: Final[deque[Notification]] = deque()
 
 
-def tell_when_done(driver: Driver, stream: int, ordinal: int, call: str, *holders: Holder) -> None:
-    """Let holders know, some time, that the work is done which is on a stream now.
+def notify_when_done(
+    driver: Driver, stream: int, ordinal: int, call: str, *listeners: Listener
+) -> None:
+    """Let listeners know, some time, that the work is done which is on a stream now.
 
     Parameters
     ----------
@@ -64,20 +66,20 @@ def tell_when_done(driver: Driver, stream: int, ordinal: int, call: str, *holder
         The device whose default stream it is, if it is one.
     call : str
         Named in errors.
-    *holders : object
-        With ``note_done()``; they are referred to weakly.
+    *listeners : object
+        With ``on_done()``; they are referred to weakly.
     """
     mark = driver.mark(stream, ordinal, call)
-    references = tuple(weakref.ref(holder) for holder in holders)
-    _entries.append(Entry(driver, stream, os.getpid(), mark, references))
-    if look not in gc.callbacks:
-        gc.callbacks.append(look)
+    references = tuple(weakref.ref(listener) for listener in listeners)
+    _notifications.append(Notification(driver, stream, os.getpid(), mark, references))
+    if poll not in gc.callbacks:
+        gc.callbacks.append(poll)
 
 
-def look(
+def poll(
     phase: str = "start",
     info: object = None,  # noqa: ARG001 - so are callbacks of the collector called
-    _entries: Any = _entries,  # defaults, since globals may be gone
+    _notifications: Any = _notifications,  # defaults, since globals may be gone
     _suppress: Any = contextlib.suppress,
     _process: Any = os.getpid,
 ) -> None:
@@ -85,23 +87,23 @@ def look(
 
     One question per stream: what is behind the first that is under way is under way, too.
     """
-    if phase != "start" or not _entries:
+    if phase != "start" or not _notifications:
         return
     process, waiting = _process(), set()
-    for _ in range(len(_entries)):
+    for _ in range(len(_notifications)):
         try:
-            entry = _entries.popleft()  # nobody else asks about it meanwhile
+            one = _notifications.popleft()  # nobody else asks about it meanwhile
         except IndexError:
             return
-        where, done = (entry.driver, entry.stream), False
+        where, done = (one.driver, one.stream), False
         with _suppress(Exception):
-            is_ours = entry.process == process and where not in waiting
-            done = is_ours and entry.driver.has_passed(entry.mark)
+            is_ours = one.process == process and where not in waiting
+            done = is_ours and one.driver.is_complete(one.mark)
         if not done:
             waiting.add(where)
-            _entries.append(entry)
+            _notifications.append(one)
             continue
-        for reference in entry.holders:
-            holder = reference()
-            if holder is not None:
-                holder.note_done()
+        for reference in one.listeners:
+            listener = reference()
+            if listener is not None:
+                listener.on_done()

@@ -10,8 +10,8 @@ from __future__ import annotations
 import threading
 from typing import Any, Final
 
+from .completion import poll
 from .rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
-from .unfinished import look
 
 _here: Final = threading.local()
 
@@ -25,7 +25,7 @@ def this_thread() -> object:
         return _here.token
 
 
-class Work:
+class PendingWork:
     """Work that may be pending on one stream, which a producer named as its own.
 
     Parameters
@@ -45,7 +45,7 @@ class Work:
 
     Examples
     --------
-    >>> Work(7, 0, None).pending("f()")
+    >>> PendingWork(7, 0, None).pending("f()")
     (7,)
     """
 
@@ -62,36 +62,36 @@ class Work:
 
         The last one is that which the producer names now; there is none where nothing is pending.
         """
-        return self.said_here(self.stream)
+        return self.handles_here(self.stream)
 
     def owed(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:
         """Return the streams that are to wait for a borrower, who waited for those `before`."""
         return tuple(dict.fromkeys((*before, *self.pending(call))))
 
     @property
-    def keeper(self) -> Any:
+    def keepalive(self) -> Any:
         """What keeps the streams of `pending` alive."""
         return self.keep
 
     @property
     def keeps_source(self) -> bool:
-        """Whether `keeper` is what has the memory, too, and not a stream alone."""
+        """Whether `keepalive` is what has the memory, too, and not a stream alone."""
         return False
 
     def at_import(self, call: str) -> int | None:  # noqa: ARG002 - as above
         """Return the stream to wait for, as it was said when the memory came in."""
         return self.stream
 
-    def said_here(self, *streams: int | None) -> tuple[int, ...]:
+    def handles_here(self, *streams: int | None) -> tuple[int, ...]:
         """Return streams by the numbers that they have in the calling thread, each once."""
         first, then = streams[0], streams[-1]
         if first == then:  # mostly: one stream, by one name
-            here = self.as_said_here(first)
+            here = self.handle_here(first)
             return () if here is None else (here,)
-        said = map(self.as_said_here, streams)
+        said = map(self.handle_here, streams)
         return tuple(dict.fromkeys(stream for stream in said if stream is not None))
 
-    def as_said_here(self, stream: int | None) -> int | None:
+    def handle_here(self, stream: int | None) -> int | None:
         """Return a stream by the number that it has in the calling thread.
 
         The per-thread default stream of another thread has none.  The legacy default stream stands
@@ -102,7 +102,7 @@ class Work:
         return stream
 
 
-class Filled(Work):
+class PendingCopy(PendingWork):
     """A copy on a stream that the producer of its source keeps alive.
 
     When the copy was made, nothing is pending, and the producer is let go with its stream: they
@@ -111,7 +111,7 @@ class Filled(Work):
     Parameters
     ----------
     stream, ordinal, keep
-        As in `Work`; `keep` has the source, too.
+        As in `PendingWork`; `keep` has the source, too.
     rest : int
         A stream of ours that stays, and waits for whoever borrows the copy.
     """
@@ -122,7 +122,7 @@ class Filled(Work):
         super().__init__(stream, ordinal, keep)
         self.rest = rest
 
-    def note_done(self) -> None:
+    def on_done(self) -> None:
         """Note that the copy was made; what was enqueued since may be pending elsewhere."""
         if self.keep is not None:
             self.stream = self.keep = None
@@ -130,7 +130,7 @@ class Filled(Work):
     def pending(self, call: str) -> tuple[int, ...]:
         """Return the stream of the copy until the driver says that it was made."""
         if self.keep is not None:
-            look()
+            poll()
         return super().pending(call)
 
     def owed(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:  # noqa: ARG002 - others'
@@ -144,18 +144,18 @@ class Filled(Work):
 
     @property
     def keeps_source(self) -> bool:
-        """Whether `keeper` has the source of the copy, which was not made yet."""
+        """Whether `keepalive` has the source of the copy, which was not made yet."""
         return self.keep is not None
 
 
-class Ready(Work):
+class WorkOnConsumer(PendingWork):
     """Memory was made ready on a consumer's stream; its producer has a stream of its own.
 
     Parameters
     ----------
     stream, ordinal, keep
-        As in `Work`.
-    origin : Work or None
+        As in `PendingWork`.
+    origin : PendingWork or None
         What was known of the memory before: what its producer named, or a stream on which it was
         made ready in between; None where nobody named any.
     """
@@ -163,60 +163,62 @@ class Ready(Work):
     __slots__ = ("origin",)
 
     def __init__(
-        self, stream: int | None, ordinal: int, keep: Any, origin: Work | None = None
+        self, stream: int | None, ordinal: int, keep: Any, origin: PendingWork | None = None
     ) -> None:
         super().__init__(stream, ordinal, keep)
         self.origin = origin
 
 
-class Lent(Work):
+class BorrowedWork(PendingWork):
     """Memory that is used on a consumer's stream, until it is handed back.
 
     Parameters
     ----------
     stream, ordinal, keep
-        As in `Work`.
-    lender : Work or None
-        What was known of the memory before, and is again when the loan has ended.
+        As in `PendingWork`.
+    previous : PendingWork or None
+        What was known of the memory before, and is again once the memory is handed back.
     """
 
-    __slots__ = ("has_ended", "lender")
+    __slots__ = ("previous", "has_ended")
 
-    def __init__(self, stream: int | None, ordinal: int, keep: Any, lender: Work | None) -> None:
+    def __init__(
+        self, stream: int | None, ordinal: int, keep: Any, previous: PendingWork | None
+    ) -> None:
         super().__init__(stream, ordinal, keep)
-        self.lender = lender
+        self.previous = previous
         self.has_ended = False
 
     def pending(self, call: str) -> tuple[int, ...]:
-        """Return the streams to wait for: that of the loan while it lasts."""
+        """Return the streams to wait for: that of the borrower until it hands back."""
         if not self.has_ended:
-            return self.said_here(self.stream)
-        return () if self.lender is None else self.lender.pending(call)
+            return self.handles_here(self.stream)
+        return () if self.previous is None else self.previous.pending(call)
 
     @property
-    def keeper(self) -> Any:
-        """What keeps the stream of the loan alive, and the lender's when it has ended."""
+    def keepalive(self) -> Any:
+        """What keeps the stream of the borrower alive, and the producer's once it has ended."""
         if not self.has_ended:
             return self.keep
-        return None if self.lender is None else self.lender.keeper
+        return None if self.previous is None else self.previous.keepalive
 
     @property
     def keeps_source(self) -> bool:
-        """Whether `keeper` is the lender's, and has the memory, too."""
-        return self.has_ended and self.lender is not None and self.lender.keeps_source
+        """Whether `keepalive` is the producer's, and has the memory, too."""
+        return self.has_ended and self.previous is not None and self.previous.keeps_source
 
 
-def filled_of(work: Work | None) -> Filled | None:
+def pending_copy_of(work: PendingWork | None) -> PendingCopy | None:
     """Return the copy that was not made yet, and whose stream may go when it was, or None."""
-    while isinstance(work, Lent) and work.has_ended:
-        work = work.lender
-    return work if isinstance(work, Filled) and work.keeps_source else None
+    while isinstance(work, BorrowedWork) and work.has_ended:
+        work = work.previous
+    return work if isinstance(work, PendingCopy) and work.keeps_source else None
 
 
-def origins_of(work: Work | None) -> tuple[list[Work], bool]:
+def origins_of(work: PendingWork | None) -> tuple[list[PendingWork], bool]:
     """Return whose streams are to wait for a borrower, and whether the producer's is among them."""
-    owed: list[Work] = []
-    while isinstance(work, Ready):
+    owed: list[PendingWork] = []
+    while isinstance(work, WorkOnConsumer):
         owed.append(work)
         work = work.origin
     if work is None:
@@ -224,6 +226,6 @@ def origins_of(work: Work | None) -> tuple[list[Work], bool]:
     return [*owed, work], True
 
 
-def work_of(tensor: Any) -> Work | None:
+def pending_work_of(tensor: Any) -> PendingWork | None:
     """Return what is known of pending work on the memory of a tensor; None on the host."""
-    return getattr(tensor, "_work", None)
+    return getattr(tensor, "_pending_work", None)
