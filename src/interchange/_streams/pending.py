@@ -180,7 +180,7 @@ class BorrowedWork(PendingWork):
         What was known of the memory before, and is again once the memory is handed back.
     """
 
-    __slots__ = ("previous", "has_ended")
+    __slots__ = ("has_ended", "previous")
 
     def __init__(
         self, stream: int | None, ordinal: int, keep: Any, previous: PendingWork | None
