@@ -70,7 +70,7 @@ class Gate:
         self._watchdog = threading.Timer(timeout, self._give_up)
         self._watchdog.daemon = True
         address = ctypes.addressof(self._semaphore)
-        _keep(self, address)
+        _keepalive(self, address)
         try:
             _launch(handle_of(stream), address)
         except BaseException:
@@ -127,7 +127,7 @@ class Gate:
                 _libc.sem_post(self._semaphore)
 
 
-def _keep(gate: Gate, address: int) -> None:
+def _keepalive(gate: Gate, address: int) -> None:
     """Shut a gate, keep its semaphore, and drop those that were opened and passed."""
     value = c_int()
     with _registry:

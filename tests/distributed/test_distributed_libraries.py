@@ -29,7 +29,7 @@ class OnExtension(ix.Backend):
 
     def view(self, tensor):
         elements = ix.from_pointer(
-            tensor.ptr, tensor.shape, tensor.dtype, strides=tensor.strides, owner=tensor._keep
+            tensor.ptr, tensor.shape, tensor.dtype, strides=tensor.strides, owner=tensor._keepalive
         )
         return strict.from_dlpack(elements)
 

@@ -28,7 +28,9 @@ class Producer:
         return (2, 0) if sys.argv[1] == "elsewhere" else (1, 0)
 
 def fresh():
-    return _core.take_fresh(Producer().__dlpack__(max_version=(1, 3)), None, ix.Array, "f()")
+    return _core.consume_fresh_capsule(
+        Producer().__dlpack__(max_version=(1, 3)), None, ix.Array, "f()"
+    )
 
 WAYS = {
     "fresh": fresh,

@@ -182,7 +182,7 @@ def test_what_is_learnt_is_bounded():
     size = len(habits._habits)
     array = ix.from_dlpack(np.ones(3))
 
-    assert (size <= habits._MOST_HABITS, array.shape, habits.straight.kind is np.ndarray) == (
+    assert (size <= habits._MOST_HABITS, array.shape, habits.fast_path.kind is np.ndarray) == (
         True,
         (3,),
         True,
@@ -205,7 +205,7 @@ def test_only_plain_ndarrays_go_straight(x):
     habits._habits.pop(type(x))
     habit_of(x)
 
-    assert habits.straight.kind is not type(x)
+    assert habits.fast_path.kind is not type(x)
 
 
 @pytest.mark.parametrize("module", ["numpyro", "mytorch.numpy", "stranger", "", "__main__"])

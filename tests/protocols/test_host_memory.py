@@ -49,7 +49,7 @@ def test_described_memory_is_that_memory():
     array = described(shape=(2, 3), strides=(1, 2))
 
     assert (array.ptr, array.shape, array.strides) == (ADDRESS, (2, 3), (1, 2))
-    assert (array.owner, array._keep) == (MEMORY, MEMORY)
+    assert (array.owner, array._keepalive) == (MEMORY, MEMORY)
     assert array.tolist() == MEMORY.reshape(3, 2).T.tolist()
 
 

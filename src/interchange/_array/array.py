@@ -169,7 +169,7 @@ class Array(Elements, Operators, Protocols):
         if found is not None:
             raise error_for(call, *found)
         flags = None if self._flags is None else self._flags & dlpack.READ_ONLY
-        view = _core.describe(ptr, fresh, flags, self._owner, self._keep, Array)
+        view = _core.describe(ptr, fresh, flags, self._owner, self._keepalive, Array)
         work = pending_work_of(self)
         if work is not None:
             view._pending_work = work

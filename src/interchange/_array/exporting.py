@@ -46,19 +46,19 @@ def export_array(array: Any, stream: Any, max_version: Any, dl_device: Any, copy
     moved = _move(array, target, consumer, copy)
     if copy or (moved is not array and not _shares(moved, array)):
         flags = dlpack.IS_COPIED if versioned else 0
-        return _core.lender(moved, flags)(max_version=version)
+        return _core.exporter(moved, flags)(max_version=version)
     flags = dlpack.export_flags(moved, versioned=versioned, call=CALL)
     if stream is None and moved.device.is_host_accessible:
         consumer = None  # libraries of the host take managed memory, too, and name no stream
     order_before(moved, consumer, CALL)
     if flags != moved._flags:
-        return _core.lender(moved, flags)(max_version=version)
-    if not hasattr(moved, "_lend"):
-        moved._lend = _core.lender(moved, flags)
+        return _core.exporter(moved, flags)(max_version=version)
+    if not hasattr(moved, "_make_capsule"):
+        moved._make_capsule = _core.exporter(moved, flags)
     is_plain = max_version is None or max(map(abs, max_version)) < _C_INT_END
     if is_plain and pending_work_of(moved) is None and target.type not in STREAM_RULES:
         moved._asked = max_version  # the same again is answered without a look
-    return moved._lend(max_version=version)
+    return moved._make_capsule(max_version=version)
 
 
 def _check_consumer(stream: int | None, source: Device, target: Device) -> int | None:
@@ -70,7 +70,7 @@ def _check_consumer(stream: int | None, source: Device, target: Device) -> int |
 
 def _shares(moved: Array, array: Array) -> bool:
     """Whether one is the memory of the other under another device's name."""
-    return moved._keep is array._keep
+    return moved._keepalive is array._keepalive
 
 
 def _move(array: Array, target: Device, consumer: int | None, copy: bool | None) -> Array:

@@ -54,7 +54,7 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: Array | None = None)
     self = _new_object(cls)
     native = native if type(native) is backend.plain_type else backend.as_native(native)
     self._library = (backend, native, None)
-    self._owner = self._keep = native
+    self._owner = self._keepalive = native
     self._known = self._fields = None
     if backend.keeps_readonly:
         unknown = like is not None and like._flags is None  # nobody could say, of either
@@ -98,13 +98,13 @@ def finish(name: str, result: Any, backend: Backend, like: Array) -> Array:
 
 def _owned(found: Array, like: Array) -> Array:
     """Return a result that the collector sees the owner of, where it is a view and may have to."""
-    if not may_refer_back(like._keep):
+    if not may_refer_back(like._keepalive):
         return found
     spec = found._spec
     if not spec.layout.size:
         keep = None
     elif like._spec.has_element_at(found.ptr - like.ptr):  # no fresh memory is where that is
-        keep = like._keep
+        keep = like._keepalive
     else:
         return found
     view = _core.describe(found.ptr, spec, found._flags, like._owner, keep, type(found))
@@ -123,7 +123,7 @@ def describe(array: Array) -> Spec:
         flags = None if not (said or found._flags) else READ_ONLY
     else:
         flags = said | found._flags
-    _core.become(array, found, flags)
+    _core.redescribe(array, found, flags)
     return array._spec
 
 
@@ -152,7 +152,7 @@ def _make_half(array: Array) -> Half:
     backend = backend_of(array.device, _CALL)
     if pending_work_of(array) is not None:  # where more may be pending by the next use
         return backend, None, None
-    if may_refer_back(array._keep):
+    if may_refer_back(array._keepalive):
         return backend, None, backend._maker(array)
     try:
         return backend, backend.view(array), None

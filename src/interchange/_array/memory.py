@@ -221,7 +221,9 @@ def share_with_host(array: T, stream: Any, call: str) -> T:
     if check_named(stream, spec.device, call) != NO_SYNC:
         wait_on_host(array, call)
     shared = Spec(spec.dtype, CPU, spec.layout)
-    return _core.describe(array.ptr, shared, array._flags, array._owner, array._keep, type(array))
+    return _core.describe(
+        array.ptr, shared, array._flags, array._owner, array._keepalive, type(array)
+    )
 
 
 def _copy_to(array: T, target: Device, stream: Any, call: str, *, copy: bool | None) -> T:

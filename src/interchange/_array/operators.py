@@ -60,7 +60,7 @@ def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
         if type(result) is not backend.plain_type:
             result = backend.as_native(result)
         found = _new_object(cls)
-        found._owner = found._keep = result
+        found._owner = found._keepalive = result
         found._library = (backend, result, None)
         found._known = found._fields = None
         found._flags = 0 if backend.is_mutable else READ_ONLY

@@ -116,7 +116,7 @@ def copy_on_device(array: Tensor, cls: type[T], order: str, call: str, stream: A
         return _upload(driver, rearranged, spec, block, lane._replace(producers=()), call)
     with _filling(driver, block, lane, call):
         _enqueue(driver, pieces, block.ptr, array.ptr, lane, call)
-        keep, work = _keep_source(driver, lane, block, array._keep, call)
+        keep, work = _keep_source(driver, lane, block, array._keepalive, call)
         hand_back(driver, lane, call)
     return _on_device(spec, block, keep, work, cls)
 
@@ -142,11 +142,11 @@ def move_between(array: T, device: Device, call: str, stream: Any) -> T:
             lane = choose_lane(driver, source, device, number, stream, call)
     with _filling(driver, block, lane, call):
         driver.copy(block.ptr, source.ptr, spec.nbytes, lane.stream, lane.ordinal, call)
-        keep, work = _keep_source(driver, lane, block, source._keep, call)
+        keep, work = _keep_source(driver, lane, block, source._keepalive, call)
         hand_back(driver, lane, call)
     if source is not array and keep is block:
         # Giving back what was gathered would let the host wait: it stays with the copy.
-        keep = Copy(block, source._keep)
+        keep = Copy(block, source._keepalive)
     return _on_device(spec, block, keep, work, cls)
 
 
@@ -352,7 +352,7 @@ def _on_device(spec: Spec, block: Block, keep: Block | Copy, work: PendingWork, 
 
 def _note_filled(array: Tensor) -> None:
     """Note that the host has waited for whatever filled the memory of an array."""
-    for holder in (array._keep, pending_work_of(array)):
+    for holder in (array._keepalive, pending_work_of(array)):
         if isinstance(holder, (Copy, PendingCopy)):
             holder.on_done()
 

@@ -57,7 +57,7 @@ class NumPyBackend(Backend):
             capsule = native.__dlpack__(max_version=DLPACK_VERSION)
         except BufferError:  # element types of ml_dtypes
             return host.import_array_interface(native, cls, _CALL)
-        return _core.take(capsule, native, cls, _CALL)
+        return _core.consume_capsule(capsule, native, cls, _CALL)
 
     def as_native(self, result: Any) -> Any:
         """Return an ndarray, where NumPy returned a scalar."""

@@ -44,43 +44,43 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
     from ._ctypes import (
         ALONE,
         Tensor,
-        become,
+        consume_capsule,
+        consume_fresh_capsule,
+        consume_managed_tensor,
         describe,
-        device_in,
-        give_back,
-        lender,
-        straight_import,
-        take,
-        take_fresh,
-        take_managed,
+        device_in_capsule,
+        exporter,
+        fast_import,
+        redescribe,
+        release,
     )
 else:
     ALONE = chosen.ALONE
     Tensor = chosen.Tensor
-    become = chosen.become
+    redescribe = chosen.redescribe
     describe = chosen.describe
-    device_in = chosen.device_in
-    give_back = chosen.give_back
-    lender = chosen.lender
-    straight_import = chosen.straight_import
-    take = chosen.take
-    take_fresh = chosen.take_fresh
-    take_managed = chosen.take_managed
+    device_in_capsule = chosen.device_in_capsule
+    release = chosen.release
+    exporter = chosen.exporter
+    fast_import = chosen.fast_import
+    consume_capsule = chosen.consume_capsule
+    consume_fresh_capsule = chosen.consume_fresh_capsule
+    consume_managed_tensor = chosen.consume_managed_tensor
 
 __all__ = [
     "ALONE",
     "TWINS",
     "Tensor",
-    "become",
     "chosen",
+    "consume_capsule",
+    "consume_fresh_capsule",
+    "consume_managed_tensor",
     "core_name",
     "describe",
-    "device_in",
-    "give_back",
-    "lender",
+    "device_in_capsule",
+    "exporter",
+    "fast_import",
+    "redescribe",
     "refused",
-    "straight_import",
-    "take",
-    "take_fresh",
-    "take_managed",
+    "release",
 ]

@@ -1,9 +1,9 @@
 """The readable core: capsules in and out, over ctypes alone.
 
 Source: dlpack.h 1.3; the Python specification of DLPack.  Memory is released by the producer's own
-capsule destructor where the capsule is ours alone (`take_fresh`), else by its deleter, called from
-a finaliser, where CPython guards a pending exception (`take`).  Exports use deleters borrowed from
-NumPy (`_borrow`).
+capsule destructor where the capsule is ours alone (`consume_fresh_capsule`), else by its deleter,
+called from a finaliser, where CPython guards a pending exception (`consume_capsule`).  Exports use
+NumPy's deleters (`_numpy_deleters`).
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from interchange.abi.dlpack import (
 )
 from interchange.abi.memory import memory, pointers, words
 
-from ._leases import (
+from ._export import Exporter
+from ._numpy import is_ndarray, ndarray_over, numpy_can_export
+from ._owners import (
     LEGACY_CLAIM,
     NOTHING,
     VERSIONED_CLAIM,
     VERSIONED_DELETER,
-    Lease,
+    ManagedTensorOwner,
     as_pointer,
     claim,
     deleters,
-    empty_lease,
-    give_back_lease,
+    empty_owner,
     keep_deleter,
+    release_owner,
 )
-from ._loans import Loan
-from ._numpy import is_ndarray, ndarray_over, numpy_can_lend
-from ._reading import (
+from ._parsing import (
     KNOWN_FLAGS,
     foreign_major,
     kinds,
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from interchange._types.dtypes import DType
     from interchange._types.spec import Spec
 
-    from .abc import Straight
+    from .abc import FastPath
 
 T = TypeVar("T", bound="Tensor")
 
@@ -92,9 +92,9 @@ class Tensor:
         "_asked",
         "_fields",
         "_flags",
-        "_keep",
+        "_keepalive",
         "_known",
-        "_lend",
+        "_make_capsule",
         "_owner",
         "_pending_work",
         "_ptr",
@@ -105,8 +105,8 @@ class Tensor:
     _fields: tuple[Any, ...] | None  # set where `_known` is None; None: `_describe` knows more
     _flags: int | None
     _owner: Any
-    _keep: Any
-    _lend: Any  # unset until the first export
+    _keepalive: Any
+    _make_capsule: Any  # unset until the first export
     _asked: tuple[int, int] | None  # likewise
     _pending_work: Any  # unset on the host
 
@@ -164,11 +164,11 @@ def describe(
     self._known = spec
     self._flags = flags
     self._owner = owner
-    self._keep = keep
+    self._keepalive = keep
     return self
 
 
-def become(target: Tensor, source: Tensor, flags: int | None) -> None:
+def redescribe(target: Tensor, source: Tensor, flags: int | None) -> None:
     """Let a tensor that describes nothing yet describe what another does, which it keeps alive.
 
     Several threads may do so at once.  Each sets the same, and what says that all is there last.
@@ -184,7 +184,7 @@ def become(target: Tensor, source: Tensor, flags: int | None) -> None:
 # ---------------------------------------------------------------- consuming, by the letter
 
 
-def take(
+def consume_capsule(
     capsule: Any,
     source: object,
     cls: type[T],
@@ -193,43 +193,45 @@ def take(
     _hide: Any = capsules.fast_hide_from_collector,
 ) -> T:
     """Consume any capsule by the letter: claim, rename, clear the destructor, own."""
-    lease = _new_object(Lease)  # as `empty_lease`
-    lease.__del__ = NOTHING
-    cell = _cell(lease)
+    owner = _new_object(ManagedTensorOwner)  # as `empty_owner`
+    owner.__del__ = NOTHING
+    cell = _cell(owner)
     _hide(cell)
     cell.value = capsule
     try:
-        address = claim(lease, cell, VERSIONED_CLAIM)
+        address = claim(owner, cell, VERSIONED_CLAIM)
     except ValueError:
-        return _take_legacy(lease, cell, source, cls, call)
+        return _consume_legacy_capsule(owner, cell, source, cls, call)
     try:  # as `_own`
         if words[address >> 2] != DLPACK_MAJOR_VERSION:
             raise foreign_major(address, call)
         ptr, spec, flags = read_versioned(unpack_versioned(memory, address), call)
     except InterchangeError:
-        give_back_lease(lease)
+        release_owner(owner)
         raise
     self = _new_object(cls)
     self._ptr = ptr
     self._known = spec
     self._flags = flags
     self._owner = source
-    self._keep = lease
+    self._keepalive = owner
     return self
 
 
-def _take_legacy(lease: Lease, cell: Any, source: object, cls: type[T], call: str) -> T:
+def _consume_legacy_capsule(
+    owner: ManagedTensorOwner, cell: Any, source: object, cls: type[T], call: str
+) -> T:
     """Consume a capsule that is not versioned, or say why it cannot be."""
     try:
-        address = claim(lease, cell, LEGACY_CLAIM)
+        address = claim(owner, cell, LEGACY_CLAIM)
     except ValueError:
         raise _refuse_capsule(cell.value, call) from None
     try:
         ptr, spec = read_legacy(unpack_legacy(memory, address), call)
     except InterchangeError:
-        give_back_lease(lease)
+        release_owner(owner)
         raise
-    return describe(ptr, spec, None, source, lease, cls)
+    return describe(ptr, spec, None, source, owner, cls)
 
 
 def _one_at_a_time(function: Callable[..., T]) -> Callable[..., T]:
@@ -246,7 +248,7 @@ def _one_at_a_time(function: Callable[..., T]) -> Callable[..., T]:
 
 _HAS_GIL: Final = getattr(sys, "_is_gil_enabled", lambda: True)()
 if not _HAS_GIL:  # C code is interrupted by other threads, too
-    take = _one_at_a_time(take)
+    consume_capsule = _one_at_a_time(consume_capsule)
 
 
 def _refuse_capsule(capsule: object, call: str) -> InterchangeError:
@@ -260,7 +262,7 @@ def _refuse_capsule(capsule: object, call: str) -> InterchangeError:
     return ExchangeError(call, what, "DLP-CAP-1")
 
 
-def device_in(capsule: Any) -> int | None:
+def device_in_capsule(capsule: Any) -> int | None:
     """Return the device type that a capsule says, without consuming it; None if it cannot be read.
 
     Nothing is decided by it but whether an argument makes sense.
@@ -280,7 +282,7 @@ def device_in(capsule: Any) -> int | None:
     return None
 
 
-def take_managed(
+def consume_managed_tensor(
     make: Any,
     source: object,
     cls: type[T],
@@ -289,7 +291,7 @@ def take_managed(
     _reference: Any = ctypes.byref,
 ) -> T | None:
     """Own the struct that a function of an exchange table makes, None where it makes none."""
-    lease, _ = empty_lease()
+    owner, _ = empty_owner()
     out = _pointer()
     made = map(make, (source,), (_reference(out),))
     try:
@@ -305,10 +307,10 @@ def take_managed(
         deleter = pointers[address + VERSIONED_DELETER >> 3]
         if deleter:
             function = deleters.get(deleter) or keep_deleter(deleter)
-            lease.__del__ = partial(function, as_pointer(address))
+            owner.__del__ = partial(function, as_pointer(address))
     except BaseException:  # as in `claim`
         address = out.value
-        if address and lease.__del__ is NOTHING and pointers[address + VERSIONED_DELETER >> 3]:
+        if address and owner.__del__ is NOTHING and pointers[address + VERSIONED_DELETER >> 3]:
             deleter = pointers[address + VERSIONED_DELETER >> 3]
             try:
                 function = deleters[deleter]
@@ -316,31 +318,31 @@ def take_managed(
                 function = capsules.fast_deleter(deleter)
             function(as_pointer(address))
         raise
-    return _own(lease, address, source, cls, call)
+    return _own(owner, address, source, cls, call)
 
 
-def _own(lease: Lease, address: int, source: object, cls: type[T], call: str) -> T:
+def _own(owner: ManagedTensorOwner, address: int, source: object, cls: type[T], call: str) -> T:
     """Return the tensor of a versioned struct, or give it back and refuse."""
     try:
         if words[address >> 2] != DLPACK_MAJOR_VERSION:
             raise foreign_major(address, call)
         ptr, spec, flags = read_versioned(unpack_versioned(memory, address), call)
     except InterchangeError:
-        give_back_lease(lease)
+        release_owner(owner)
         raise
     self = _new_object(cls)
     self._ptr = ptr
     self._known = spec
     self._flags = flags
     self._owner = source
-    self._keep = lease
+    self._keepalive = owner
     return self
 
 
 # ---------------------------------------------------------------- consuming what is ours alone
 
 
-def take_fresh(capsule: Any, source: object, cls: type[T], call: str) -> T:
+def consume_fresh_capsule(capsule: Any, source: object, cls: type[T], call: str) -> T:
     """Consume a capsule nobody else refers to, whose destructor is native code.
 
     The capsule itself stays the owner: its destructor calls the deleter when the last view dies,
@@ -351,30 +353,30 @@ def take_fresh(capsule: Any, source: object, cls: type[T], call: str) -> T:
     try:
         address = capsules.fast_pointer(cell, capsules.VERSIONED)
     except ValueError:
-        return take(capsule, source, cls, call)
+        return consume_capsule(capsule, source, cls, call)
     try:
         if words[address >> 2] != DLPACK_MAJOR_VERSION:
             raise foreign_major(address, call)
         ptr, spec, flags = read_versioned(unpack_versioned(memory, address), call)
     except InterchangeError:
-        _give_back_capsule(cell)
+        _release_capsule(cell)
         raise
     return describe(ptr, spec, flags, source, cell, cls)
 
 
-def _give_back_capsule(cell: Any) -> None:
+def _release_capsule(cell: Any) -> None:
     """Release what is in a versioned capsule of ours; a debugger may still refer to it."""
-    lease, _ = empty_lease()
-    claim(lease, cell, VERSIONED_CLAIM)
-    give_back_lease(lease)
+    owner, _ = empty_owner()
+    claim(owner, cell, VERSIONED_CLAIM)
+    release_owner(owner)
 
 
-def give_back(tensor: Tensor) -> None:
+def release(tensor: Tensor) -> None:
     """Release the memory of a fresh import that nobody has seen, whoever refers to the tensor."""
-    if isinstance(tensor._keep, Lease):
-        give_back_lease(tensor._keep)
+    if isinstance(tensor._keepalive, ManagedTensorOwner):
+        release_owner(tensor._keepalive)
     else:
-        _give_back_capsule(tensor._keep)
+        _release_capsule(tensor._keepalive)
 
 
 _MOST_ALONE: Final = 1 if sys.version_info >= (3, 14) else 2
@@ -396,16 +398,16 @@ ALONE: Final = _references()
 """Reference count of a capsule that only the asking function refers to."""
 
 
-def straight_import(
-    cls: type[T], straight: Straight, call: str
+def fast_import(
+    cls: type[T], fast_path: FastPath, call: str
 ) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Decorate an import function: objects of the type in `straight` skip the negotiation.
+    """Decorate an import function: objects of the type in `fast_path` skip the negotiation.
 
     Parameters
     ----------
     cls : type
         What the function returns.
-    straight : object
+    fast_path : object
         Its ``kind`` is the type whose memory is always on the host, that knows ``max_version``,
         and whose capsules have native destructors; None while it is not known.
     call : str
@@ -431,13 +433,13 @@ def straight_import(
                     x, device=device, copy=copy, stream=stream, assume_writable=assume_writable
                 )
             kind: type | None = type(x)
-            if kind is not straight.kind:
+            if kind is not fast_path.kind:
                 if type(x) is not PyCapsule:
                     return negotiate(x)
-                found = take(x, None, cls, call)
+                found = consume_capsule(x, None, cls, call)
                 spec = found._known or found._spec
                 if spec.dtype.code is handles:
-                    give_back(found)
+                    release(found)
                     refuse_handles(spec, call)
                 if spec.device is not CPU:
                     note_ready(found, None, None, call)
@@ -446,17 +448,17 @@ def straight_import(
             try:
                 fields = unpack_versioned(memory, open_capsule(cell, _VERSIONED))
             except ValueError:
-                return take(cell.value, x, cls, call)
+                return consume_capsule(cell.value, x, cls, call)
             flags = fields[2]
             if fields[0] != DLPACK_MAJOR_VERSION or flags > KNOWN_FLAGS or fields[4] not in kinds:
-                return take_fresh(cell.value, x, cls, call)
+                return consume_fresh_capsule(cell.value, x, cls, call)
             self = _new_object(cls)
             self._ptr = fields[3]
             self._known = None
             self._fields = fields
             self._flags = flags
             self._owner = x
-            self._keep = cell
+            self._keepalive = cell
             return self
 
         return import_
@@ -467,16 +469,18 @@ def straight_import(
 # ---------------------------------------------------------------- exporting
 
 
-def lender(tensor: Tensor, flags: int) -> Callable[..., Any]:
+def exporter(tensor: Tensor, flags: int) -> Callable[..., Any]:
     """Return what makes capsules of the memory of `tensor`, by NumPy itself where it can.
 
     The collector does not see through an ndarray.  Where what keeps the memory may refer back to
     the tensor, as the owner of a described array may, nothing of the kind is kept.
     """
     spec = tensor._spec
-    opaque = isinstance(tensor._keep, (Lease, ctypes.py_object)) or is_ndarray(tensor._keep)
-    if flags == tensor._flags and opaque and numpy_can_lend(spec):
+    opaque = isinstance(tensor._keepalive, (ManagedTensorOwner, ctypes.py_object)) or is_ndarray(
+        tensor._keepalive
+    )
+    if flags == tensor._flags and opaque and numpy_can_export(spec):
         readonly = bool(flags & DLPACK_FLAG_BITMASK_READ_ONLY)
-        view = ndarray_over(tensor.ptr, spec, tensor._keep, readonly=readonly)
+        view = ndarray_over(tensor.ptr, spec, tensor._keepalive, readonly=readonly)
         return cast("Callable[..., Any]", view.__dlpack__)
-    return Loan(tensor.ptr, spec, flags, tensor._keep).lend
+    return Exporter(tensor.ptr, spec, flags, tensor._keepalive).make_capsule

@@ -58,7 +58,7 @@ def _fills_strides() -> bool:
     return bool(DLManagedTensorVersioned.from_address(address).dl_tensor.strides)
 
 
-def numpy_can_lend(spec: Spec) -> bool:
+def numpy_can_export(spec: Spec) -> bool:
     """Whether NumPy's own ``__dlpack__`` says of such memory what dlpack.h asks for.
 
     It does for its own element types on the host, except that data of empty arrays is not NULL

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="Tensor")
 
 
-class Straight(Protocol):
+class FastPath(Protocol):
     """The one type of producers that is asked without negotiation.
 
     Attributes
@@ -41,10 +41,11 @@ class Tensor(Protocol):
         DLPack's flags; None when the producer could not say (a legacy capsule).
     _owner : object
         Who gave the memory, for people to read.
-    _keep : object
+    _keepalive : object
         What must live as long as the memory is used.
-    _lend : callable
-        ``_lend(max_version=...)`` makes capsules of this memory; unset until the first export.
+    _make_capsule : callable
+        ``_make_capsule(max_version=...)`` makes capsules of this memory; unset before the first
+        export.
     _asked : tuple[int, int] or None
         The ``max_version`` of the last export, which was checked then; unset until the first.
     _pending_work : PendingWork
@@ -53,8 +54,8 @@ class Tensor(Protocol):
 
     _flags: int | None
     _owner: Any
-    _keep: Any
-    _lend: Any
+    _keepalive: Any
+    _make_capsule: Any
     _asked: tuple[int, int] | None
     _pending_work: Any
 
@@ -73,16 +74,16 @@ class Core(Protocol):
     name: str
     """``"ctypes"`` or ``"native"``."""
 
-    def take_fresh(self, capsule: Any, source: object, cls: type[T], call: str) -> T:
+    def consume_fresh_capsule(self, capsule: Any, source: object, cls: type[T], call: str) -> T:
         """Consume a capsule nobody else refers to, whose destructor is native code."""
 
-    def take(self, capsule: Any, source: object, cls: type[T], call: str) -> T:
+    def consume_capsule(self, capsule: Any, source: object, cls: type[T], call: str) -> T:
         """Consume any capsule by the letter: claim, rename, clear the destructor, own."""
 
-    def device_in(self, capsule: Any) -> int | None:
+    def device_in_capsule(self, capsule: Any) -> int | None:
         """Return the device type that a capsule says, without consuming it."""
 
-    def take_managed(
+    def consume_managed_tensor(
         self, make: Callable[..., int], source: object, cls: type[T], call: str
     ) -> T | None:
         """Own the ``DLManagedTensorVersioned`` that ``make(source, out)`` makes, in no capsule.
@@ -91,7 +92,7 @@ class Core(Protocol):
         fails.
         """
 
-    def give_back(self, tensor: Any) -> None:
+    def release(self, tensor: Any) -> None:
         """Release the memory of a fresh import that nobody has seen, whoever refers to it."""
 
     def describe(
@@ -105,22 +106,22 @@ class Core(Protocol):
     ) -> T:
         """Return a tensor over memory that `keep` keeps alive; everything is checked before."""
 
-    def become(self, target: Any, source: Any, flags: int | None) -> None:
+    def redescribe(self, target: Any, source: Any, flags: int | None) -> None:
         """Let a tensor that describes nothing yet describe what another does.
 
         It keeps the memory alive already.  Several threads may do so at once.
         """
 
-    def lender(self, tensor: Any, flags: int) -> Callable[..., Any]:
+    def exporter(self, tensor: Any, flags: int) -> Callable[..., Any]:
         """Return what makes capsules of the memory of `tensor`: ``f(max_version=...)``.
 
         It refers to what keeps the memory alive, and not to `tensor` itself.
         """
 
-    def straight_import(
-        self, cls: type[T], straight: Straight, call: str
+    def fast_import(
+        self, cls: type[T], fast_path: FastPath, call: str
     ) -> Callable[[Callable[..., T]], Callable[..., T]]:
-        """Decorate an import function: objects of the type in `straight` skip its body.
+        """Decorate an import function: objects of the type in `fast_path` skip its body.
 
         Their memory is on the host, they know ``max_version`` and take no stream, and their
         capsules have native destructors and are never kept.

@@ -198,7 +198,7 @@ def _own_array(
     ordered = sync and cai.SYNCS
     alias = on_stream(array, handle, stream if ordered else None, _FROM)
     if owner is not None:
-        alias._keep = (alias._keep, owner)
+        alias._keepalive = (alias._keepalive, owner)
     if not ordered:
         note_consumer(alias, NO_SYNC, stream, _FROM, pending_work_of(array))
     return alias

@@ -12,7 +12,7 @@ from interchange._array import Array, moving
 from interchange._array.memory import check_ints
 from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._protocols.array_method import import_array_method
-from interchange._protocols.habits import straight
+from interchange._protocols.habits import fast_path
 from interchange._protocols.losses import is_column
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_ready, ordinal_for
@@ -45,7 +45,7 @@ _ASARRAY = "asarray()"
 HANDLES = DLDataTypeCode.kDLOpaqueHandle
 
 
-@_core.straight_import(Array, straight, _DLPACK)
+@_core.fast_import(Array, fast_path, _DLPACK)
 def from_dlpack(
     x: SupportsDLPack | Any,
     /,
@@ -135,7 +135,7 @@ def _negotiate(
         array = x.__copy__()
     elif type(x) is PyCapsule:
         dlpack.check_capsule(x, target, copy, handle, call)
-        array = _core.take(x, None, Array, call)
+        array = _core.consume_capsule(x, None, Array, call)
         note_ready(array, handle, stream, call)
     else:
         try:
@@ -171,7 +171,7 @@ def _place(
     """Return the array where it is wanted, copied if that is still to be done."""
     if target is not None and target is not array.device:
         moved = moving.move(array, target, stream, call, copy=copy)
-        needs_copy = needs_copy and moved._keep is array._keep
+        needs_copy = needs_copy and moved._keepalive is array._keepalive
         array = moved
     if not needs_copy:
         return array
@@ -263,7 +263,7 @@ def bring(
     if wanted is not None and array.dtype is not wanted:
         what = f"{type(x).__name__} has elements of {array.dtype}, wanted {wanted}"
         raise UnsupportedDTypeError(call, what, "IX-CAST-1")
-    if wanted is None and type(x) is not Array and type(x) is not straight.kind:
+    if wanted is None and type(x) is not Array and type(x) is not fast_path.kind:
         dlpack.refuse_handles(array, call)
     needs_copy = copy is True and not copied
     return _place(array, target, copy=copy, needs_copy=needs_copy, call=call)
@@ -282,7 +282,7 @@ def _first_that_works(
     x: Any, target: Device | None, copy: bool | None, call: str, stream: Any = None
 ) -> tuple[Array, bool]:
     """Return an Array of `x` by the first protocol that it speaks, and whether it is a copy."""
-    if type(x) is straight.kind and target is None and copy is None and stream is None:
+    if type(x) is fast_path.kind and target is None and copy is None and stream is None:
         try:
             return from_dlpack(x), False
         except BufferError:  # of its element type

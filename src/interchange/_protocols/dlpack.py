@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
-from interchange._core import _reading
+from interchange._core import _parsing
 from interchange._streams.ordering import (
     device_guard,
     has_several,
@@ -145,10 +145,12 @@ def import_(
     ask = _ask_at_home if source.type in STREAM_RULES else _ask
     capsule, sent = ask(x, habit, wanted, source, call)
     alone = habit.native_release and sys.getrefcount(capsule) == _core.ALONE
-    tensor = (_core.take_fresh if alone else _core.take)(capsule, x, cls, call)
+    tensor = (_core.consume_fresh_capsule if alone else _core.consume_capsule)(
+        capsule, x, cls, call
+    )
     elsewhere = _tell_device(tensor._spec.device, source, device)
     if elsewhere is not None:
-        _core.give_back(tensor)  # before anybody can hold the traceback
+        _core.release(tensor)  # before anybody can hold the traceback
         raise UnsupportedDeviceError(call, elsewhere, "DLP-DEV-3")
     if habit.is_immutable and not (tensor._flags or 0) & IS_COPIED:
         tensor._flags = (tensor._flags or 0) | READ_ONLY
@@ -256,14 +258,14 @@ def _once_more_at_home(tensor: T, x: Any, habit: Habit, sent: dict[str, Any], ca
     try:
         with home:
             capsule, _ = habit.ask(x.__dlpack__, sent)
-            again = _core.take(capsule, x, type(tensor), call)
+            again = _core.consume_capsule(capsule, x, type(tensor), call)
     except NO_ROOM:
         raise
     except Exception:  # noqa: BLE001 - one that answers once: all its work is waited for
         wait_for_device(device, ordinal, call)
         return tensor
     again._flags = tensor._flags
-    _core.give_back(tensor)
+    _core.release(tensor)
     order_streams(device, stream, stream, ordinal, call, ordinal_for(device, stream, call))
     return again
 
@@ -312,7 +314,7 @@ def check_capsule(
     is_special = handle is not None and 0 <= handle <= PER_THREAD_DEFAULT_STREAM
     if not is_special and (copy is not False or target is None):
         return
-    where = _core.device_in(capsule)
+    where = _core.device_in_capsule(capsule)
     if where not in NAMES:
         return
     if is_special and where in STREAM_RULES:
@@ -343,9 +345,9 @@ def _through_table(x: Any, habit: Habit, cls: type[T], call: str) -> T | None:
     if habit.table is None or not EXCHANGE_GUARDS[habit.library](x):
         return None
     make = habit.table.make_managed
-    found = _core.take_managed(make, x, cls, call) if make else None
+    found = _core.consume_managed_tensor(make, x, cls, call) if make else None
     if found is not None and found._spec.device.type in STREAM_RULES:
-        _core.give_back(found)
+        _core.release(found)
         return None
     return found  # None where it fails: __dlpack__ will say it in the standard's words
 
@@ -355,7 +357,7 @@ def _through_table(x: Any, habit: Habit, cls: type[T], call: str) -> T | None:
 
 def refuse_handles(tensor: Tensor, call: str) -> None:
     """Refuse opaque handles that nobody asked for: their referents are not kept alive."""
-    _reading.refuse_handles(tensor._spec, call)
+    _parsing.refuse_handles(tensor._spec, call)
 
 
 def settle(tensor: Tensor, *, copy: bool | None, assume_writable: bool, call: str) -> bool:

@@ -139,7 +139,7 @@ _MOST_HABITS: Final = 512
 _habits: Final[TypeTable[Habit]] = TypeTable(_MOST_HABITS)
 
 
-class Straight:
+class FastPath:
     """The type that needs no negotiation (`STRAIGHT`).
 
     Attributes
@@ -154,7 +154,7 @@ class Straight:
         self.kind: type | None = None
 
 
-straight: Final = Straight()
+fast_path: Final = FastPath()
 
 
 def habit_of(x: object) -> Habit | None:
@@ -175,5 +175,5 @@ def habit_of(x: object) -> Habit | None:
     habit = _habits[cls] = Habit(cls, method)
     module, name = STRAIGHT
     if cls is getattr(sys.modules.get(module), name, None):
-        straight.kind = cls
+        fast_path.kind = cls
     return habit

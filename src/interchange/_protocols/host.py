@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from interchange import _core
 from interchange._core._numpy import ndarray_over, require_numpy_dtype
-from interchange._core._reading import place
+from interchange._core._parsing import place
 from interchange._streams.ordering import wait_on_host
 from interchange._types.devices import CPU
 from interchange._types.dtypes import DType, from_format
@@ -211,7 +211,7 @@ def as_ndarray(tensor: Tensor, call: str, *, carrier: bool = False, tracked: boo
         require_numpy_dtype(spec.dtype, call)
     readonly = not _is_writable(tensor)
     return ndarray_over(
-        tensor.ptr, spec, tensor._keep, readonly=readonly, carrier=carrier, tracked=tracked
+        tensor.ptr, spec, tensor._keepalive, readonly=readonly, carrier=carrier, tracked=tracked
     )
 
 
@@ -258,4 +258,4 @@ def raw_bytes(tensor: Tensor, *, readonly: bool) -> Any:
     """Return the memory of an array whose elements lie side by side, as tracked bytes."""
     wait_on_host(tensor, "raw_bytes()")
     spec = Spec(DType(1, 8), CPU, Layout((tensor._spec.nbytes,)))
-    return ndarray_over(tensor.ptr, spec, tensor._keep, readonly=readonly, tracked=True)
+    return ndarray_over(tensor.ptr, spec, tensor._keepalive, readonly=readonly, tracked=True)

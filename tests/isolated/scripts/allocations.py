@@ -42,7 +42,7 @@ ACTS = {  # what is made before, and what is tried
 
 
 def references():
-    owners = (block, source, again._lend.__self__)
+    owners = (block, source, again._make_capsule.__self__)
     return sum(map(sys.getrefcount, owners))
 
 

@@ -121,7 +121,9 @@ ACTS = {
     "import-bare-producer": lambda: lambda: ix.from_dlpack(OLD),
     "import-modern-producer": lambda: lambda: ix.from_dlpack(NEW),
     "import-fresh": lambda: (
-        lambda: _core.take_fresh(source.__dlpack__(**NEWEST), source, ix.Array, "from_dlpack()")
+        lambda: _core.consume_fresh_capsule(
+            source.__dlpack__(**NEWEST), source, ix.Array, "from_dlpack()"
+        )
     ),
     "import-exchange-table": torch_tensor,
     "import-buffer": lambda: lambda: ix.from_buffer(text),

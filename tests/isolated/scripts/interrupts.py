@@ -36,7 +36,7 @@ class Interrupted(BaseException):
 def export():
     """Memory of ours is described and handed out: for the first time, and again."""
     again = [describe("bfloat16"), describe("float32")]
-    lends = [array.__dlpack__(**NEWEST) and array._lend.__self__ for array in again]
+    lends = [array.__dlpack__(**NEWEST) and array._make_capsule.__self__ for array in again]
 
     def act():
         for array in again:

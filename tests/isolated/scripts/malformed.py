@@ -36,7 +36,7 @@ def by_capsule(case):
 def by_fresh(case):
     """Hand in what the trusted libraries give: a capsule that frees itself, and stays the owner."""
     producer = case.make().but(destructor="numpy")
-    return producer, lambda: _core.take_fresh(
+    return producer, lambda: _core.consume_fresh_capsule(
         producer.__dlpack__(), None, ix.Array, "from_dlpack()"
     )
 

@@ -1,10 +1,10 @@
-"""Native deleters, lent by NumPy: a Python function must never become a C function pointer.
+"""NumPy's deleters for our capsules: a Python function must never become a C function pointer.
 
 Source: numpy/_core/src/multiarray/dlpack.c.  NumPy's deleter frees the struct with ``PyMem_Free``
 and drops one reference to whatever object ``manager_ctx`` is; its capsule destructor calls the
 deleter when the capsule was not consumed.  Both look at the state of the interpreter first, take
 the GIL and leave a pending exception alone, which is all that DLP-LIFE-1 to DLP-LIFE-5 ask.  None
-of this is promised by NumPy, so that `borrow` checks what can be checked before it lends.
+of this is promised by NumPy, so that `numpy_functions` checks what can be checked first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Lender(NamedTuple):
+class NumPyFunctions(NamedTuple):
     """The native functions for one kind of capsule, and arguments of calls, for ever the same."""
 
     deleter: int
@@ -36,13 +36,15 @@ class Lender(NamedTuple):
 
 
 def _refuse(why: str) -> ExchangeError:
-    """Say that this NumPy cannot lend."""
+    """Say that this NumPy's functions cannot be used."""
     import numpy as np
 
     return ExchangeError("Array.__dlpack__()", f"NumPy {np.__version__}: {why}", "DLP-LIFE-6")
 
 
-def _lender(struct: Any, name: bytes, max_version: tuple[int, int] | None) -> Lender:
+def _read_functions(
+    struct: Any, name: bytes, max_version: tuple[int, int] | None
+) -> NumPyFunctions:
     """Read NumPy's functions off a capsule of a dummy array, and check what they will be given."""
     import numpy as np
 
@@ -62,7 +64,7 @@ def _lender(struct: Any, name: bytes, max_version: tuple[int, int] | None) -> Le
     if not managed.deleter or not destructor:
         raise _refuse("there is no deleter or no destructor")
     size = ctypes.sizeof(struct)
-    return Lender(
+    return NumPyFunctions(
         managed.deleter,
         repeat(_as_pointer(destructor)),
         repeat(_as_pointer(_name_address(capsule))),
@@ -79,20 +81,20 @@ class _Owner:
     """Stands for an owner in the self-test."""
 
 
-def _self_test(lender: Lender, struct: Any, name: bytes) -> None:
-    """Lend and see the reference come back, from a dropped capsule and from a consumer."""
+def _self_test(functions: NumPyFunctions, struct: Any, name: bytes) -> None:
+    """Make capsules and see the reference come back, from a dropped capsule and from a consumer."""
     for consumed in (False, True):
         owner = _Owner()
         before = sys.getrefcount(owner)
-        managed = struct(manager_ctx=id(owner), deleter=lender.deleter)
-        capsule = make_capsule(lender, bytes(managed), *reference_to(owner))
+        managed = struct(manager_ctx=id(owner), deleter=functions.deleter)
+        capsule = make_capsule(functions, bytes(managed), *reference_to(owner))
         if consumed:
             address = capsules.capsule_pointer(capsule, name)
             capsules.rename_capsule(capsule, capsules.USED_NAME[name])
-            capsules.deleter_at(lender.deleter)(address)
+            capsules.deleter_at(functions.deleter)(address)
         del capsule
         if sys.getrefcount(owner) != before:
-            raise _refuse("a borrowed deleter did not give its owner back")
+            raise _refuse("its deleter did not let go of the owner")
 
 
 def reference_to(owner: object) -> tuple[Any, Iterator[None]]:
@@ -105,7 +107,7 @@ def reference_to(owner: object) -> tuple[Any, Iterator[None]]:
 
 
 def make_capsule(
-    lender: tuple[Any, ...],
+    functions: tuple[Any, ...],
     template: bytes,
     owner: Any,
     references: Iterator[None],
@@ -114,15 +116,15 @@ def make_capsule(
 ) -> Any:
     """Return a capsule with a struct of its own, a copy of `template`, which owns `owner`.
 
-    `lender` is a `Lender`; `template` names the owner as its manager_ctx; `owner` and `references`
-    are what `reference_to` returns.  Nothing can fail once the capsule is there; what fails before
-    leaves nothing behind.
+    `functions` is a `NumPyFunctions`; `template` names the owner as its manager_ctx; `owner` and
+    `references` are what `reference_to` returns.  Nothing can fail once the capsule is there;
+    what fails before leaves nothing behind.
 
     A signal handler runs when a call has returned, before anybody has what it gave.  So calls that
     give what must not be lost are made by iterators: the result of a step is stored before
     anything else can happen.
     """
-    _, destructors, names, blocks, write = lender
+    _, destructors, names, blocks, write = functions
     block: Any = None
     referred: object = False  # None, once the owner is referred to
     try:
@@ -148,16 +150,16 @@ def make_capsule(
 
 
 @lru_cache(maxsize=1)
-def borrow() -> tuple[Lender, Lender]:
-    """Return NumPy's lenders, for legacy and for versioned capsules, tested once.
+def numpy_functions() -> tuple[NumPyFunctions, NumPyFunctions]:
+    """Return NumPy's functions, for legacy and for versioned capsules, tested once.
 
     Raises
     ------
     ExchangeError
         This NumPy does not do what its sources did when this was written (DLP-LIFE-6).
     """
-    legacy = _lender(DLManagedTensor, capsules.LEGACY, None)
-    versioned = _lender(DLManagedTensorVersioned, capsules.VERSIONED, (1, 0))
+    legacy = _read_functions(DLManagedTensor, capsules.LEGACY, None)
+    versioned = _read_functions(DLManagedTensorVersioned, capsules.VERSIONED, (1, 0))
     _self_test(legacy, DLManagedTensor, capsules.LEGACY)
     _self_test(versioned, DLManagedTensorVersioned, capsules.VERSIONED)
     return legacy, versioned

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _new_object: Final = object.__new__
 
 
-class Lease:
+class ManagedTensorOwner:
     """Owns one managed tensor: calls its deleter once, when asked or when it dies.
 
     The finaliser is a slot, and what is in it is C code, ``partial(deleter, address)``.  So no
-    signal handler comes between a lease and its deleter, a chain of any length is released without
+    signal handler comes between an owner and its deleter, a chain of any length is released without
     Python's recursion, and nothing is looked up when globals may be gone.
 
-    The collector must not see it.  It would call the finaliser of a lease in garbage before those
+    The collector must not see it.  It would call the finaliser of an owner in garbage before those
     of other objects there, which may still read the memory, or bring it back to life.
     """
 
@@ -41,27 +41,27 @@ NOTHING: Final = int
 """A finaliser in C that does nothing."""
 
 
-def empty_lease(
+def empty_owner(
     _cell: Any = ctypes.py_object, _hide: Any = capsules.fast_hide_from_collector
-) -> tuple[Lease, Any]:
-    """Return a lease that owns nothing yet, and a cell to be used again."""
-    lease = _new_object(Lease)
-    lease.__del__ = NOTHING
-    cell = _cell(lease)
+) -> tuple[ManagedTensorOwner, Any]:
+    """Return an owner that owns nothing yet, and a cell to be used again."""
+    owner = _new_object(ManagedTensorOwner)
+    owner.__del__ = NOTHING
+    cell = _cell(owner)
     _hide(cell)
-    return lease, cell
+    return owner, cell
 
 
-def give_back_lease(lease: Lease) -> None:
-    """Call the deleter now, whoever else refers to the lease."""
-    lease.__del__, release = NOTHING, lease.__del__
+def release_owner(owner: ManagedTensorOwner) -> None:
+    """Call the deleter now, whoever else refers to the owner."""
+    owner.__del__, release = NOTHING, owner.__del__
     release()
 
 
 # A signal handler runs when a call has returned, before anybody has what it gave.  So a call that
 # gives what must not be lost is made by an iterator, and its result unpacked: it is stored before
 # anything else can happen.  Other threads do not come between either, nor does a library that
-# claims in C itself.  From there to the lease that owns it, and where it fails, to the deleter,
+# claims in C itself.  From there to the object that owns it, and where it fails, to the deleter,
 # nothing is called but what is tried: a subscript is no call.
 _call_function: Final = type(capsules.fast_pointer).__call__
 _CLAIM: Final = (
@@ -100,8 +100,8 @@ def keep_deleter(address: int) -> Any:
     return function
 
 
-def claim(lease: Lease, cell: Any, generation: _Generation) -> int:
-    """Let a lease own the struct of an unused capsule, and return its address.
+def claim(owner: ManagedTensorOwner, cell: Any, generation: _Generation) -> int:
+    """Let an owner have the struct of an unused capsule, and return its address.
 
     Raises
     ------
@@ -119,11 +119,11 @@ def claim(lease: Lease, cell: Any, generation: _Generation) -> int:
                 function = deleters[deleter]
             except KeyError:
                 function = keep_deleter(deleter)
-            lease.__del__ = partial(function, as_pointer(address))
+            owner.__del__ = partial(function, as_pointer(address))
     except BaseException:
         if not address and not length_hint(steps):  # there was no memory for the last step
             address = capsules.fast_pointer(cell, names[1])
-        if address and lease.__del__ is NOTHING and pointers[address + at >> 3]:
+        if address and owner.__del__ is NOTHING and pointers[address + at >> 3]:
             deleter = pointers[address + at >> 3]  # called here, at a depth that the claim had, too
             try:
                 function = deleters[deleter]

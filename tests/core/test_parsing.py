@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 import interchange as ix
-from interchange._core import _reading
+from interchange._core import _parsing
 from interchange.testing import producers
 
 GOOD = producers.host()
@@ -36,8 +36,8 @@ def lies(draw):
 
 def forget():
     """Empty what was learnt of structs."""
-    _reading.kinds.clear()
-    _reading._padded_kinds.clear()
+    _parsing.kinds.clear()
+    _parsing._padded_kinds.clear()
 
 
 def outcome(said):
@@ -110,16 +110,16 @@ def test_numpy_is_checked_before_use(times):
 
 def test_kinds_are_bounded():
     """A stream of odd element types and devices does not fill the memory."""
-    for lanes in range(1, 2 * _reading._MOST_KINDS):
+    for lanes in range(1, 2 * _parsing._MOST_KINDS):
         ix.from_dlpack(GOOD.but(dtype=(1, 8, lanes), shape=(), strides=(), generation="versioned"))
 
-    assert len(_reading.kinds) <= _reading._MOST_KINDS
+    assert len(_parsing.kinds) <= _parsing._MOST_KINDS
 
 
 def test_layouts_are_bounded():
     """A stream of odd shapes does not fill the memory."""
-    for extent in range(1, 2 * _reading._MOST_SPECS):
+    for extent in range(1, 2 * _parsing._MOST_SPECS):
         ix.from_dlpack(np.zeros(extent, np.int8)).shape  # noqa: B018 - it is looked up here
-    most = max(len(part) for kind in _reading.kinds.values() for part in kind if type(part) is dict)
+    most = max(len(part) for kind in _parsing.kinds.values() for part in kind if type(part) is dict)
 
-    assert most <= _reading._MOST_SPECS
+    assert most <= _parsing._MOST_SPECS

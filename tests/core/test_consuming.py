@@ -35,14 +35,14 @@ def source(request):
 
 def test_a_consumed_capsule_says_so(core, source):
     """Its name changes, so that nobody consumes it twice."""
-    core.take(source.__dlpack__(), source, core.Tensor, CALL)
+    core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)
 
     assert source.loans[0].name == USED[source.manners.generation]
 
 
 def test_a_consumed_capsule_has_no_destructor(core, source):
     """A producer's destructor that ignores the name cannot free what is in use (P3)."""
-    core.take(source.__dlpack__(), source, core.Tensor, CALL)
+    core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)
 
     assert source.loans[0].destructor_cleared is True
 
@@ -50,17 +50,17 @@ def test_a_consumed_capsule_has_no_destructor(core, source):
 def test_a_capsule_is_consumed_once(core, source):
     """The second time it is refused, and what the first one got lives on."""
     capsule = source.__dlpack__()
-    tensor = core.take(capsule, source, core.Tensor, CALL)
+    tensor = core.consume_capsule(capsule, source, core.Tensor, CALL)
 
     with pytest.raises(ConsumedCapsuleError) as caught:
-        core.take(capsule, source, core.Tensor, CALL)
+        core.consume_capsule(capsule, source, core.Tensor, CALL)
 
     assert (caught.value.rule, source.deleter_calls, tensor.shape) == ("DLP-CAP-2", 0, (2, 3))
 
 
 def test_the_deleter_runs_when_the_tensor_dies(core, source):
     """Not before, and once."""
-    tensor = core.take(source.__dlpack__(), source, core.Tensor, CALL)
+    tensor = core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)
     before = source.deleter_calls
     del tensor
 
@@ -69,7 +69,7 @@ def test_the_deleter_runs_when_the_tensor_dies(core, source):
 
 def test_the_collector_gives_memory_back(core, source):
     """A tensor in a cycle is released when the cycle is found."""
-    cycle = [core.take(source.__dlpack__(), source, core.Tensor, CALL)]
+    cycle = [core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)]
     cycle.append(cycle)
     del cycle
     gc.collect()
@@ -108,7 +108,7 @@ def core_import(x):
 
 def test_a_null_deleter_is_not_called(core, source):
     """There is nothing to release (P10)."""
-    tensor = core.take(source.but(deleter=False).__dlpack__(), source, core.Tensor, CALL)
+    tensor = core.consume_capsule(source.but(deleter=False).__dlpack__(), source, core.Tensor, CALL)
     ptr = tensor.ptr
     del tensor
     gc.collect()
@@ -122,7 +122,7 @@ def test_what_is_refused_is_given_back(core, source):
     capsule = bad.__dlpack__()
 
     with pytest.raises(UnsupportedDeviceError):
-        core.take(capsule, bad, core.Tensor, CALL)
+        core.consume_capsule(capsule, bad, core.Tensor, CALL)
 
     name = capsules.capsule_name(capsule)
     assert (name, bad.deleter_calls) == (USED[source.manners.generation], 1)
@@ -134,7 +134,7 @@ def test_what_is_refused_does_not_wait_for_the_error_to_go(core, source, rule):
     bad = source.but(**{rule: {"device": (99, 0), "ndim": -1, "dtype": (99, 8, 1)}[rule]})
 
     with pytest.raises(ExchangeError) as caught:
-        core.take(bad.__dlpack__(), bad, core.Tensor, CALL)
+        core.consume_capsule(bad.__dlpack__(), bad, core.Tensor, CALL)
 
     assert (bad.deleter_calls, caught.tb is None) == (1, False)
 
@@ -143,7 +143,7 @@ def test_what_is_refused_does_not_wait_for_the_error_to_go(core, source, rule):
 def test_what_is_no_capsule_is_refused(core, thing):
     """Nothing but a capsule is looked into."""
     with pytest.raises(NoProtocolError) as caught:
-        core.take(thing, None, core.Tensor, CALL)
+        core.consume_capsule(thing, None, core.Tensor, CALL)
 
     assert caught.value.rule == "DLP-CAP-3"
 
@@ -153,7 +153,7 @@ def test_a_capsule_of_another_name_is_left_alone(core, name):
     """It is refused, it keeps its name, and it frees itself."""
     source = producers.host().but(name=name)
     capsule = source.__dlpack__()
-    rule = rule_of(core.take, capsule, source, core.Tensor, CALL)
+    rule = rule_of(core.consume_capsule, capsule, source, core.Tensor, CALL)
     after = capsules.capsule_name(capsule)
     del capsule
 
@@ -174,7 +174,7 @@ def test_a_foreign_major_is_released(core):
     source = producers.host().but(generation="versioned", version=(2, 0), ndim=-1, device=(77, 0))
 
     with pytest.raises(VersionError):
-        core.take(source.__dlpack__(), source, core.Tensor, CALL)
+        core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)
 
     assert source.deleter_calls == 1
 
@@ -183,7 +183,7 @@ def test_a_legacy_struct_says_nothing_of_flags(core):
     """Whether its memory may be written is not known."""
     source = producers.host().but(generation="legacy")
 
-    assert core.take(source.__dlpack__(), source, core.Tensor, CALL)._flags is None
+    assert core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)._flags is None
 
 
 @pytest.mark.parametrize(
@@ -194,21 +194,21 @@ def test_flags_are_kept(core, flags, kept):
     """Read-only and copied are carried; padded belongs to the element type, others to nobody."""
     source = producers.host().but(generation="versioned", flags=flags)
 
-    assert core.take(source.__dlpack__(), source, core.Tensor, CALL)._flags == kept
+    assert core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)._flags == kept
 
 
 @pytest.mark.parametrize("offset", [0, 4, 64, 4096])
 def test_the_offset_is_added(core, source, offset):
     """The first element is at data + byte_offset (P31)."""
     made = producers.host(byte_offset=offset).but(generation=source.manners.generation)
-    tensor = core.take(made.__dlpack__(), made, core.Tensor, CALL)
+    tensor = core.consume_capsule(made.__dlpack__(), made, core.Tensor, CALL)
 
     assert tensor.ptr == made.said.data + offset
 
 
 def test_the_owner_is_named(core, source):
     """The tensor says who gave the memory."""
-    assert core.take(source.__dlpack__(), source, core.Tensor, CALL)._owner is source
+    assert core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)._owner is source
 
 
 def test_the_struct_is_not_changed(core, source):
@@ -216,7 +216,7 @@ def test_the_struct_is_not_changed(core, source):
     capsule = source.__dlpack__()
     loan = source.loans[0]
     before = bytes(loan.managed)
-    tensor = core.take(capsule, source, core.Tensor, CALL)
+    tensor = core.consume_capsule(capsule, source, core.Tensor, CALL)
 
     assert (bytes(loan.managed), tensor.strides) == (before, (3, 1))
 
@@ -233,7 +233,7 @@ def test_a_fresh_capsule_stays_the_owner(core):
     """It keeps its name, and its own destructor gives the memory back."""
     source = fresh(producers.host().but(generation="versioned"))
     capsule = source.__dlpack__()
-    tensor = core.take_fresh(capsule, source, core.Tensor, CALL)
+    tensor = core.consume_fresh_capsule(capsule, source, core.Tensor, CALL)
     name = capsules.capsule_name(capsule)
     del capsule
     before = source.deleter_calls
@@ -246,7 +246,7 @@ def test_a_fresh_legacy_capsule_is_taken_by_the_letter(core):
     """There is no quick way for the struct of before 1.0."""
     source = fresh(producers.host().but(generation="legacy"))
     capsule = source.__dlpack__()
-    tensor = core.take_fresh(capsule, source, core.Tensor, CALL)
+    tensor = core.consume_fresh_capsule(capsule, source, core.Tensor, CALL)
     name = capsules.capsule_name(capsule)
     del capsule, tensor
 
@@ -258,7 +258,7 @@ def test_a_refused_fresh_capsule_frees_itself(core):
     source = fresh(producers.host().but(generation="versioned", ndim=-1))
 
     with pytest.raises(ExchangeError):
-        core.take_fresh(source.__dlpack__(), source, core.Tensor, CALL)
+        core.consume_fresh_capsule(source.__dlpack__(), source, core.Tensor, CALL)
 
     assert source.deleter_calls == 1
 
@@ -341,7 +341,7 @@ def test_a_capsule_that_nobody_keeps_is_taken_the_quick_way():
 
     Giver.__module__ = "torch"
 
-    assert type(core_import(Giver())._keep) is ctypes.py_object
+    assert type(core_import(Giver())._keepalive) is ctypes.py_object
 
 
 # ---------------------------------------------------------------- structs in no capsule
@@ -361,7 +361,7 @@ def test_a_managed_tensor_is_owned(core):
     """A struct from the exchange table is released once, when the tensor dies."""
     source = producers.host().but(generation="versioned")
     claim = producers.Claim(source.__dlpack__())
-    tensor = core.take_managed(exchange(claim), source, core.Tensor, CALL)
+    tensor = core.consume_managed_tensor(exchange(claim), source, core.Tensor, CALL)
     before, shape = source.deleter_calls, tensor.shape
     del tensor
 
@@ -374,7 +374,7 @@ def test_a_bad_managed_tensor_is_given_back(core):
     claim = producers.Claim(source.__dlpack__())
 
     with pytest.raises(ExchangeError):
-        core.take_managed(exchange(claim), source, core.Tensor, CALL)
+        core.consume_managed_tensor(exchange(claim), source, core.Tensor, CALL)
 
     assert source.deleter_calls == 1
 
@@ -384,7 +384,7 @@ def test_a_bad_managed_tensor_is_given_back(core):
 
 def test_a_tensor_can_be_referred_to_weakly(core, source):
     """Caches of other libraries hold arrays weakly."""
-    tensor = core.take(source.__dlpack__(), source, core.Tensor, CALL)
+    tensor = core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)
     reference = weakref.ref(tensor)
     del tensor
 

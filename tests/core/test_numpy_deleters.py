@@ -11,7 +11,7 @@ import pytest
 from interchange_conformance.zoo.counting import COUNTING_DELETER
 
 import interchange as ix
-from interchange._core import _borrow
+from interchange._core import _numpy_deleters
 from interchange.testing import producers
 
 NEWEST = {"max_version": (1, 3)}
@@ -21,9 +21,9 @@ BLOCK = np.zeros(64, np.uint8)
 @pytest.fixture(autouse=True)
 def _untested():
     """Forget the self-test, before and after."""
-    _borrow.borrow.cache_clear()
+    _numpy_deleters.numpy_functions.cache_clear()
     yield
-    _borrow.borrow.cache_clear()
+    _numpy_deleters.numpy_functions.cache_clear()
 
 
 class Dummy:
@@ -100,7 +100,7 @@ def _odd_numpy(request, monkeypatch):
         return DUMMIES[-1]
 
     own().__dlpack__()  # whatever else asks NumPy once has asked
-    _borrow.borrow.cache_clear()
+    _numpy_deleters.numpy_functions.cache_clear()
     monkeypatch.setattr(np, "zeros", zeros)
     yield
     DUMMIES.clear()
@@ -144,12 +144,12 @@ def test_a_refusal_is_not_for_ever(monkeypatch):
 @pytest.mark.parametrize("keywords", [{}, NEWEST])
 def test_a_deleter_that_keeps_its_owner_is_found_out(monkeypatch, keywords):
     """The self-test lends an object of its own first, and wants it back."""
-    honest = _borrow._lender
+    honest = _numpy_deleters._read_functions
 
-    def lender(*arguments):
+    def functions(*arguments):
         return honest(*arguments)._replace(deleter=COUNTING_DELETER)
 
-    monkeypatch.setattr(_borrow, "_lender", lender)
+    monkeypatch.setattr(_numpy_deleters, "_read_functions", functions)
     before = sys.getrefcount(BLOCK)
     error = refusal(own(), **keywords)
 
@@ -158,7 +158,7 @@ def test_a_deleter_that_keeps_its_owner_is_found_out(monkeypatch, keywords):
 
 def test_a_capsule_without_destructor_is_found_out(monkeypatch):
     """A NumPy whose capsules do not free themselves lends nothing."""
-    monkeypatch.setattr(_borrow.capsules, "capsule_destructor", lambda _: None)
+    monkeypatch.setattr(_numpy_deleters.capsules, "capsule_destructor", lambda _: None)
 
     assert refusal(own()).rule == "DLP-LIFE-6"
 
@@ -176,8 +176,10 @@ def test_no_memory_no_reference(monkeypatch):
     array = own()
     array.__dlpack__()
     before = sys.getrefcount(BLOCK)
-    lender = _borrow.borrow()[0]._replace(blocks=itertools.repeat(ctypes.c_void_p(None)))
-    monkeypatch.setattr(array._lend.__self__, "_legacy", tuple(lender))
+    functions = _numpy_deleters.numpy_functions()[0]._replace(
+        blocks=itertools.repeat(ctypes.c_void_p(None))
+    )
+    monkeypatch.setattr(array._make_capsule.__self__, "_legacy", tuple(functions))
 
     with pytest.raises(MemoryError):
         array.__dlpack__()
@@ -187,6 +189,6 @@ def test_no_memory_no_reference(monkeypatch):
 
 def test_the_lent_functions_are_of_numpy():
     """Both generations have functions of their own (DLP-LIFE-4)."""
-    legacy, versioned = _borrow.borrow()
+    legacy, versioned = _numpy_deleters.numpy_functions()
 
     assert len({legacy.deleter, versioned.deleter, 0, COUNTING_DELETER}) == 4

@@ -19,7 +19,7 @@ from interchange.abi.dlpack import (
     DLTensor,
 )
 
-from ._borrow import borrow, make_capsule, reference_to
+from ._numpy_deleters import make_capsule, numpy_functions, reference_to
 
 if TYPE_CHECKING:
     from interchange._types.spec import Spec
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _INT64_POINTER = ctypes.POINTER(ctypes.c_int64)
 
 
-class Loan:
+class Exporter:
     """What an exported struct owns: the memory's owner, and the shape and strides it points to.
 
     Parameters
@@ -42,15 +42,23 @@ class Loan:
         Kept alive as long as a struct made from this is.
     """
 
-    __slots__ = ("_dims", "_keep", "_legacy", "_references", "_self", "_templates", "_versioned")
+    __slots__ = (
+        "_dims",
+        "_keepalive",
+        "_legacy",
+        "_references",
+        "_self",
+        "_templates",
+        "_versioned",
+    )
 
     def __init__(self, ptr: int, spec: Spec, flags: int, keep: object) -> None:
         ndim = len(spec.shape)
         strides = (1,) if spec.shape == (1,) else spec.strides
-        self._keep = keep
+        self._keepalive = keep
         self._self, self._references = reference_to(self)
         self._dims = (ctypes.c_int64 * (2 * ndim))(*spec.shape, *strides)
-        legacy, versioned = borrow()
+        legacy, versioned = numpy_functions()
         # Plain tuples, which the interpreter takes apart faster than named ones.
         self._legacy, self._versioned = tuple(legacy), tuple(versioned)
         tensor = self._tensor(ptr, spec)
@@ -85,7 +93,7 @@ class Loan:
             tensor.strides = ctypes.cast(dims + 8 * ndim, _INT64_POINTER)
         return tensor
 
-    def lend(self, *, max_version: tuple[int, int] | None = None) -> Any:
+    def make_capsule(self, *, max_version: tuple[int, int] | None = None) -> Any:
         """Return a fresh capsule of the generation that a consumer of `max_version` knows."""
         if max_version is None:
             return make_capsule(self._legacy, self._templates[0], self._self, self._references)
