@@ -1,4 +1,4 @@
-"""The habits of this code base, as far as a program can see them."""
+"""The rules of this code base, as far as a program can see them."""
 
 from __future__ import annotations
 

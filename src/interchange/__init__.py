@@ -12,7 +12,7 @@ from typing import Any as _Any
 
 from ._array import Array
 from ._backends.backend import Backend
-from ._backends.choosing import set_backend
+from ._backends.selection import set_backend
 from ._core import core_name
 from ._doors import distributed as _distributed  # noqa: F401 - it waits for Dask
 from ._doors.borrowing import borrow

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import interchange as ix
-from interchange._backends.exchanging import ExchangingBackend
+from interchange._backends.dlpack_backend import DLPackBackend
 
 pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
@@ -37,7 +37,7 @@ class Bytes:
         self.library.cuda.fill(self.ptr, value, self.library.current, COUNT)
 
 
-class Library(ExchangingBackend):
+class Library(DLPackBackend):
     """A library that copies and fills, on the emulated driver or a real one."""
 
     name = "bytes"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from interchange import abi
-from interchange._backends.choosing import GROUP
+from interchange._backends.selection import GROUP
 
 if TYPE_CHECKING:
     from pathlib import Path

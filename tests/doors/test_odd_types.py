@@ -10,7 +10,7 @@ import pytest
 
 import interchange as ix
 from interchange import xp
-from interchange._protocols.habits import habit_of
+from interchange._protocols.capabilities import capabilities_of
 from interchange._types.type_table import TypeTable
 from interchange.compat import upgrade
 
@@ -93,8 +93,8 @@ def test_each_type_is_learnt_apart(meta):
         def __dlpack__(self, *, max_version=None, copy=None):
             return self.block.__dlpack__()
 
-    assert habit_of(made(meta)).keywords == frozenset()
-    assert habit_of(Newer()).keywords == {"max_version", "copy"}
+    assert capabilities_of(made(meta)).keywords == frozenset()
+    assert capabilities_of(Newer()).keywords == {"max_version", "copy"}
 
 
 @every_metaclass

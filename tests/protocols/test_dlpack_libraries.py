@@ -1,4 +1,4 @@
-"""Other libraries' habits, met on purpose: exchange tables, lost meanings, immutable arrays."""
+"""Other libraries, met on purpose: exchange tables, lost meanings, immutable arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange._protocols.habits import habit_of
+from interchange._protocols.capabilities import capabilities_of
 
 pytestmark = pytest.mark.interop
 
@@ -143,7 +143,7 @@ def test_a_view_goes_through_its_table(view):
     array = np.ones((2, 3), np.float32)
     found = ix.from_dlpack(view(array))
 
-    assert (habit_of(view(array)).table is None, found.ptr) == (False, array.ctypes.data)
+    assert (capabilities_of(view(array)).table is None, found.ptr) == (False, array.ctypes.data)
 
 
 def test_a_read_only_view_stays_read_only(view):

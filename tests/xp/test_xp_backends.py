@@ -10,7 +10,7 @@ import pytest
 
 import interchange as ix
 from interchange import xp
-from interchange._backends import choosing
+from interchange._backends import selection
 from interchange._backends.numpy import NumPyBackend
 
 EXT = ix.Device.of("ext_dev:3")
@@ -82,10 +82,10 @@ def test_a_function_brings_a_library():
 
 def test_the_environment_names_a_library(monkeypatch):
     """Where nobody said otherwise."""
-    monkeypatch.setattr(choosing, "entry_points", lambda **_: [Point("theirs", NumPyBackend)])
+    monkeypatch.setattr(selection, "entry_points", lambda **_: [Point("theirs", NumPyBackend)])
     monkeypatch.setenv("INTERCHANGE_EXT_DEV_BACKEND", "theirs")
 
-    assert type(choosing.backend_of(EXT, "f()")) is NumPyBackend
+    assert type(selection.backend_of(EXT, "f()")) is NumPyBackend
 
 
 def test_numpy_computes_on_the_host_alone():
@@ -109,7 +109,7 @@ def test_what_was_said_goes_before_the_environment(monkeypatch):
     monkeypatch.setenv("INTERCHANGE_EXT_DEV_BACKEND", "nonesuch")
     ix.set_backend(EXT, NumPyBackend)
 
-    assert type(choosing.backend_of(EXT, "f()")) is NumPyBackend
+    assert type(selection.backend_of(EXT, "f()")) is NumPyBackend
 
 
 @pytest.mark.parametrize(
@@ -147,10 +147,10 @@ def test_a_library_that_does_not_compute_there_is_an_error_when_it_was_named():
 
 def test_another_package_brings_a_library(monkeypatch):
     """By an entry point, whose name is as good as those that are known here."""
-    monkeypatch.setattr(choosing, "entry_points", lambda **_: [Point("theirs", NumPyBackend)])
+    monkeypatch.setattr(selection, "entry_points", lambda **_: [Point("theirs", NumPyBackend)])
     ix.set_backend(EXT, "theirs")
 
-    assert type(choosing.backend_of(EXT, "f()")) is NumPyBackend
+    assert type(selection.backend_of(EXT, "f()")) is NumPyBackend
 
 
 def test_a_library_of_another_package_is_found_where_none_is_known(monkeypatch):
@@ -160,9 +160,9 @@ def test_a_library_of_another_package_is_found_where_none_is_known(monkeypatch):
         raise LookupError(device)
 
     points = [Point("elsewhere", elsewhere), Point("theirs", NumPyBackend)]
-    monkeypatch.setattr(choosing, "entry_points", lambda **_: points)
+    monkeypatch.setattr(selection, "entry_points", lambda **_: points)
 
-    assert type(choosing.backend_of(EXT, "f()")) is NumPyBackend
+    assert type(selection.backend_of(EXT, "f()")) is NumPyBackend
 
 
 def test_what_is_imported_goes_before_what_is_installed(monkeypatch):
@@ -176,33 +176,33 @@ def test_what_is_imported_goes_before_what_is_installed(monkeypatch):
 
         return make
 
-    monkeypatch.setattr(choosing, "_named", named)
-    monkeypatch.setattr(choosing, "find_spec", lambda _: object())
-    monkeypatch.setattr(choosing, "entry_points", lambda **_: [])
+    monkeypatch.setattr(selection, "_named", named)
+    monkeypatch.setattr(selection, "find_spec", lambda _: object())
+    monkeypatch.setattr(selection, "entry_points", lambda **_: [])
     for name in ("cupy", "torch", "jax"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "jax", object())
 
     with pytest.raises(ix.BackendUnavailableError, match="install one of cupy, torch, jax"):
-        choosing.backend_of(ix.Device.of("cuda:7"), "f()")
+        selection.backend_of(ix.Device.of("cuda:7"), "f()")
     assert asked == ["jax", "cupy", "torch"]
 
 
 def test_who_would_compute_is_told_without_asking_anybody(monkeypatch):
     """What was said, else the environment, else what is imported before what is installed."""
     cuda = ix.Device.of("cuda").type
-    monkeypatch.setattr(choosing, "find_spec", lambda name: None if name == "cupy" else object())
+    monkeypatch.setattr(selection, "find_spec", lambda name: None if name == "cupy" else object())
     for name in ("cupy", "torch", "jax"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "jax", object())
-    installed = choosing.who_computes(cuda)
+    installed = selection.who_computes(cuda)
     monkeypatch.setenv("INTERCHANGE_CUDA_BACKEND", "torch")
-    named = choosing.who_computes(cuda)
+    named = selection.who_computes(cuda)
     ix.set_backend("cuda", NumPyBackend)
 
     assert installed == ("jax", "torch")
     assert named == ("torch",)
-    assert choosing.who_computes(cuda) == ("numpy",)
+    assert selection.who_computes(cuda) == ("numpy",)
 
 
 def test_the_namespace_is_announced():
@@ -231,12 +231,12 @@ def test_two_that_choose_at_once_take_the_same():
     def make(device):
         if not taken:  # while this one is made, another thread makes one, and takes it
             taken.append(None)
-            taken[0] = choosing.backend_of(EXT, "f()")
+            taken[0] = selection.backend_of(EXT, "f()")
         return NumPyBackend(device)
 
     ix.set_backend(EXT, make)
 
-    assert choosing.backend_of(EXT, "f()") is taken[0]
+    assert selection.backend_of(EXT, "f()") is taken[0]
 
 
 def test_a_choice_under_way_does_not_undo_what_is_said_meanwhile():
@@ -250,6 +250,6 @@ def test_a_choice_under_way_does_not_undo_what_is_said_meanwhile():
         return NumPyBackend(device)
 
     ix.set_backend(EXT, make)
-    choosing.backend_of(EXT, "f()")
+    selection.backend_of(EXT, "f()")
 
-    assert type(choosing.backend_of(EXT, "f()")) is Later
+    assert type(selection.backend_of(EXT, "f()")) is Later

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._protocols.habits import library_of as module_of
+from interchange._protocols.capabilities import library_of as module_of
 from interchange._types.devices import CPU
 from interchange._types.errors import ArgumentError, MixedDevicesError, show
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
-from interchange._backends.choosing import backend_of
 from interchange._backends.names import FRESH, SPREADING, VIEWS
+from interchange._backends.selection import backend_of
 from interchange._core._cycles import may_refer_back
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._streams.pending import pending_work_of

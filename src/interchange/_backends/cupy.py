@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from interchange.abi.dlpack import DLDeviceType
 
-from .completing import complete
-from .exchanging import ExchangingBackend
+from .array_api_gaps import fill_gaps
+from .dlpack_backend import DLPackBackend
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from interchange._types.devices import Device
 
 
-class CuPyBackend(ExchangingBackend):
+class CuPyBackend(DLPackBackend):
     """CuPy, whose functions work on the device that is current."""
 
     name: ClassVar[str] = "cupy"
@@ -32,7 +32,7 @@ class CuPyBackend(ExchangingBackend):
         self._place = cupy.cuda.Device(device.id)
         super().__init__(device, namespace)
 
-    def take(self, tensor: Tensor) -> Any:
+    def import_tensor(self, tensor: Tensor) -> Any:
         """Return an array of CuPy over described memory."""
         with self._place:
             return self._cupy.from_dlpack(tensor)
@@ -83,5 +83,5 @@ def make(device: Device) -> CuPyBackend:
     try:
         namespace: Any = importlib.import_module("array_api_compat.cupy")
     except ModuleNotFoundError:
-        namespace = complete(cupy)
+        namespace = fill_gaps(cupy)
     return CuPyBackend(device, cupy, namespace)

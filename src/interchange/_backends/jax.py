@@ -12,7 +12,7 @@ from interchange._types.devices import CPU
 from interchange._types.errors import CopyNeededError, UnsupportedDTypeError
 from interchange.abi.dlpack import DLDeviceType
 
-from .exchanging import ExchangingBackend
+from .dlpack_backend import DLPackBackend
 from .names import STANDARD_DTYPES
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _PLATFORMS = {
 _WIDE = frozenset({"int64", "uint64", "float64", "complex128"})
 
 
-class JAXBackend(ExchangingBackend):
+class JAXBackend(DLPackBackend):
     """JAX, which has 64-bit types only where ``jax_enable_x64`` is set."""
 
     name: ClassVar[str] = "jax"
@@ -44,7 +44,7 @@ class JAXBackend(ExchangingBackend):
         self._place = place
         super().__init__(device, jax.numpy)
 
-    def take(self, tensor: Tensor) -> Any:
+    def import_tensor(self, tensor: Tensor) -> Any:
         """Return an array of JAX over described memory, or a copy where it takes no such memory.
 
         Raises

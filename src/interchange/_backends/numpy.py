@@ -15,8 +15,8 @@ from interchange._types.devices import CPU
 from interchange._types.dtypes import DType
 from interchange.abi.dlpack import DLPACK_VERSION
 
+from .array_api_gaps import fill_gaps
 from .backend import Backend
-from .completing import complete
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ class NumPyBackend(Backend):
 
         self.array_type = self.plain_type = np.ndarray
         self._as_array, self._may_share = np.asarray, np.may_share_memory
-        super().__init__(device, complete(np))
+        super().__init__(device, fill_gaps(np))
 
     def view(self, tensor: Tensor) -> Any:
         """Return an ndarray over described memory, once nobody is at work on it."""

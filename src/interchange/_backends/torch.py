@@ -12,7 +12,7 @@ from interchange._types.devices import CPU
 from interchange._types.errors import BackendUnavailableError
 from interchange.abi.dlpack import DLDeviceType
 
-from .exchanging import ExchangingBackend
+from .dlpack_backend import DLPackBackend
 from .names import STANDARD_DTYPES
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _EXCHANGED = frozenset({"uint16", "uint32", "uint64"})
 _ON_GPUS = frozenset({DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM})
 
 
-class TorchBackend(ExchangingBackend):
+class TorchBackend(DLPackBackend):
     """PyTorch, whose operators promote in a way of their own, so that functions stand for them."""
 
     name: ClassVar[str] = "torch"
@@ -38,7 +38,7 @@ class TorchBackend(ExchangingBackend):
         self._place = torch.device("cpu" if device is CPU else f"cuda:{device.id}")
         super().__init__(device, namespace)
 
-    def take(self, tensor: Tensor) -> Any:
+    def import_tensor(self, tensor: Tensor) -> Any:
         """Return a tensor of PyTorch over described memory."""
         return self._torch.from_dlpack(tensor)
 

@@ -12,7 +12,7 @@ from interchange._array import Array, moving
 from interchange._array.memory import check_ints
 from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._protocols.array_method import import_array_method
-from interchange._protocols.habits import fast_path
+from interchange._protocols.capabilities import fast_path
 from interchange._protocols.losses import is_column
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_ready, ordinal_for

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
+from interchange._protocols.capabilities import capabilities_of
 from interchange._protocols.dlpack import device_of
-from interchange._protocols.habits import habit_of
 from interchange._streams.ordering import device_guard
 from interchange._streams.rules import STREAM_RULES
 from interchange._types.devices import HANDLES, Device
@@ -199,14 +199,14 @@ def _inspect_producer(x: Any) -> Report:
         report._broken(error.rule, error.what)
     except Exception as error:  # noqa: BLE001 - a stranger's method may raise anything
         report.fields["__dlpack_device__"] = f"raised {show(error, 200)}"
-    habit = habit_of(x)
+    capabilities = capabilities_of(x)
     wanted: dict[str, Any] = {"max_version": DLPACK_VERSION}
     if device is not None and device.type in STREAM_RULES:
         wanted["stream"] = -1  # nothing will be read, so that nobody need wait
     home = None if device is None else device_guard(device, _CALL)
     try:
         with home or contextlib.nullcontext():
-            capsule = None if habit is None else habit.ask(x.__dlpack__, wanted)[0]
+            capsule = None if capabilities is None else capabilities.ask(x.__dlpack__, wanted)[0]
     except Exception as error:  # noqa: BLE001 - as above
         report.fields["capsule"] = f"refused: {type(error).__name__}: {error}"
         return report

@@ -51,14 +51,14 @@ from interchange.abi.dlpack import (
     DLDeviceType,
 )
 
+from .capabilities import capabilities_of
 from .deviations import EXCHANGE_GUARDS, WRITABLE
-from .habits import habit_of
 from .losses import why_refused
 
 if TYPE_CHECKING:
     from interchange._core import Tensor
 
-    from .habits import Habit
+    from .capabilities import Capabilities
 
 T = TypeVar("T", bound="Tensor")
 
@@ -128,23 +128,23 @@ def import_(
     ExchangeError, NoProtocolError, StreamError
         Or what the producer raised, unchanged.
     """
-    habit = habit_of(x)
-    if habit is None:
+    known = capabilities_of(x)
+    if known is None:
         what = f"{type(x).__name__} has no __dlpack__"
         raise NoProtocolError(call, what, "DLP-NEG-1")
-    lost = None if habit.guard is None else habit.guard(x)
+    lost = None if known.guard is None else known.guard(x)
     if lost is not None:
         what, rule, way_out = lost
         raise error_for(call, what, rule, way_out)
-    if habit.table is not None and device is None and copy is None:
-        found = _through_table(x, habit, cls, call)
+    if known.table is not None and device is None and copy is None:
+        found = _through_table(x, known, cls, call)
         if found is not None:
             return found
     source = device_of(x, call)
-    wanted = _keywords(source, device, stream, copy, habit, call)
+    wanted = _keywords(source, device, stream, copy, known, call)
     ask = _ask_at_home if source.type in STREAM_RULES else _ask
-    capsule, sent = ask(x, habit, wanted, source, call)
-    alone = habit.native_release and sys.getrefcount(capsule) == _core.ALONE
+    capsule, sent = ask(x, known, wanted, source, call)
+    alone = known.native_release and sys.getrefcount(capsule) == _core.ALONE
     tensor = (_core.consume_fresh_capsule if alone else _core.consume_capsule)(
         capsule, x, cls, call
     )
@@ -152,13 +152,13 @@ def import_(
     if elsewhere is not None:
         _core.release(tensor)  # before anybody can hold the traceback
         raise UnsupportedDeviceError(call, elsewhere, "DLP-DEV-3")
-    if habit.is_immutable and not (tensor._flags or 0) & IS_COPIED:
+    if known.is_immutable and not (tensor._flags or 0) & IS_COPIED:
         tensor._flags = (tensor._flags or 0) | READ_ONLY
-    elif tensor._flags is None and habit.library in WRITABLE:
+    elif tensor._flags is None and known.library in WRITABLE:
         tensor._flags = 0
     if tensor._spec.device.type in STREAM_RULES:
         if tensor._spec.device.type is _MANAGED:
-            tensor = _once_more_at_home(tensor, x, habit, sent, call)
+            tensor = _ask_again_at_home(tensor, x, known, sent, call)
         _order_arrival(tensor, sent, stream, keep, call)
     return tensor
 
@@ -203,12 +203,12 @@ def _keywords(
     device: Device | None,
     stream: int | None,
     copy: bool | None,
-    habit: Habit,
+    known: Capabilities,
     call: str,
 ) -> dict[str, Any]:
     """Return what to ask a producer on `source` for."""
     wanted: dict[str, Any] = {"max_version": DLPACK_VERSION}
-    moves = device is not None and device != source and habit.may_take("dl_device")
+    moves = device is not None and device != source and known.may_take("dl_device")
     if source.type in STREAM_RULES and not (moves and device == CPU):
         wanted["stream"] = check_stream(stream, source, call)
     if moves and device is not None:
@@ -223,14 +223,14 @@ def _keywords(
 
 
 def _ask_at_home(
-    x: Any, habit: Habit, wanted: dict[str, Any], source: Device, call: str
+    x: Any, known: Capabilities, wanted: dict[str, Any], source: Device, call: str
 ) -> tuple[Any, dict[str, Any]]:
     """Ask a producer with its device current, which it may refuse or order by (DLP-DEV-8)."""
     home = device_guard(source, call)
     if home is None:
-        return _ask(x, habit, wanted, source, call)
+        return _ask(x, known, wanted, source, call)
     with home:
-        return _ask(x, habit, wanted, source, call)
+        return _ask(x, known, wanted, source, call)
 
 
 def _ask_to_share(wanted: dict[str, Any], source: Device) -> None:
@@ -241,7 +241,9 @@ def _ask_to_share(wanted: dict[str, Any], source: Device) -> None:
         del wanted["copy"]
 
 
-def _once_more_at_home(tensor: T, x: Any, habit: Habit, sent: dict[str, Any], call: str) -> T:
+def _ask_again_at_home(
+    tensor: T, x: Any, known: Capabilities, sent: dict[str, Any], call: str
+) -> T:
     """Return managed memory, asked for again if it belongs to another device than the current one.
 
     Its device has no id; the address tells, which comes with the capsule (DLP-DEV-8).  A default
@@ -257,7 +259,7 @@ def _once_more_at_home(tensor: T, x: Any, habit: Habit, sent: dict[str, Any], ca
     home, ordinal = found
     try:
         with home:
-            capsule, _ = habit.ask(x.__dlpack__, sent)
+            capsule, _ = known.ask(x.__dlpack__, sent)
             again = _core.consume_capsule(capsule, x, type(tensor), call)
     except NO_ROOM:
         raise
@@ -271,7 +273,7 @@ def _once_more_at_home(tensor: T, x: Any, habit: Habit, sent: dict[str, Any], ca
 
 
 def _ask(
-    x: Any, habit: Habit, wanted: dict[str, Any], source: Device, call: str
+    x: Any, known: Capabilities, wanted: dict[str, Any], source: Device, call: str
 ) -> tuple[Any, dict[str, Any]]:
     """Return the capsule of a producer, and the keywords that it was sent.
 
@@ -279,7 +281,7 @@ def _ask(
     standard asks for BufferError, and libraries differ.
     """
     try:
-        return habit.ask(x.__dlpack__, wanted)
+        return known.ask(x.__dlpack__, wanted)
     except NO_ROOM:
         raise
     except Exception:
@@ -292,7 +294,7 @@ def _ask(
             raise
         if source.type in STREAM_RULES:
             wanted.setdefault("stream", STREAM_RULES[source.type].default)
-        return habit.ask(x.__dlpack__, wanted)
+        return known.ask(x.__dlpack__, wanted)
 
 
 def check_shares(source: Device, target: Device, call: str) -> None:
@@ -337,14 +339,14 @@ def _is_akin(one: Device, other: Device) -> bool:
     return any({one.type, other.type} <= kin for kin in AKIN)
 
 
-def _through_table(x: Any, habit: Habit, cls: type[T], call: str) -> T | None:
+def _through_table(x: Any, known: Capabilities, cls: type[T], call: str) -> T | None:
     """Import through the C exchange table, or return None where ``__dlpack__`` is to be asked.
 
     The table's functions order no streams, so memory on a device with streams goes the other way.
     """
-    if habit.table is None or not EXCHANGE_GUARDS[habit.library](x):
+    if known.table is None or not EXCHANGE_GUARDS[known.library](x):
         return None
-    make = habit.table.make_managed
+    make = known.table.make_managed
     found = _core.consume_managed_tensor(make, x, cls, call) if make else None
     if found is not None and found._spec.device.type in STREAM_RULES:
         _core.release(found)

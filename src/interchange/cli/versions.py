@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import interchange
 from interchange import _core
-from interchange._backends.choosing import LIBRARIES, who_computes
+from interchange._backends.selection import LIBRARIES, who_computes
 from interchange._types.devices import NAMES
 from interchange.abi import DLPACK_VERSION, exchange_table
 

@@ -18,8 +18,8 @@ from interchange._array.computing import (
     operand,
 )
 from interchange._array.halves import computing_with, finish, library_of, wrap
-from interchange._backends.choosing import backend_of
 from interchange._backends.names import FRESH, VIEWS
+from interchange._backends.selection import backend_of
 from interchange._types.devices import CPU, Device
 from interchange._types.dtypes import DType
 from interchange._types.errors import (

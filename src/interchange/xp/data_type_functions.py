@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from interchange._array import Array
 from interchange._array.computing import SCALARS, as_scalar, operand
 from interchange._array.halves import library_of
-from interchange._backends.choosing import backend_of
 from interchange._backends.names import KINDS
+from interchange._backends.selection import backend_of
 from interchange._types.devices import CPU
 from interchange._types.dtypes import DType
 from interchange._types.errors import ArgumentError, ViewError, show

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from interchange._backends.choosing import backend_of, backends_in_use
 from interchange._backends.names import KINDS
+from interchange._backends.selection import backend_of, backends_in_use
 from interchange._types.devices import CPU, Device
 from interchange._types.dtypes import DType
 from interchange._types.errors import ViewError, show

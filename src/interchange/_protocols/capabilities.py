@@ -1,4 +1,4 @@
-"""What a type of producer is like, learnt once: its keywords, its releases, its exchange table.
+"""What a type of producer supports, learnt once: keywords, releases, exchange table.
 
 Source: array API standard, ``array.__dlpack__`` (the keywords came with 2023.12).  Keywords are
 read off the signature, so that a TypeError of the producer's own is never taken for a missing
@@ -33,7 +33,7 @@ def library_of(cls: type) -> str:
     return str(cls.__module__).partition(".")[0]
 
 
-class Habit:
+class Capabilities:
     """What is known of a type of producers.
 
     Attributes
@@ -135,8 +135,8 @@ def _find_table(cls: type, library: str) -> ExchangeTable | None:
     return exchange_table(cls)
 
 
-_MOST_HABITS: Final = 512
-_habits: Final[TypeTable[Habit]] = TypeTable(_MOST_HABITS)
+_MOST_TYPES: Final = 512
+_known: Final[TypeTable[Capabilities]] = TypeTable(_MOST_TYPES)
 
 
 class FastPath:
@@ -157,23 +157,23 @@ class FastPath:
 fast_path: Final = FastPath()
 
 
-def habit_of(x: object) -> Habit | None:
+def capabilities_of(x: object) -> Capabilities | None:
     """Return what is known of the producer `x`, or None when it has no ``__dlpack__``."""
     cls = type(x)
     if issubclass(cls, type):
         return None  # a class has the method, and is no array
     own = getattr(x, "__dict__", {}).get("__dlpack__")
     if own is not None:
-        return Habit(cls, own)  # its own, not its type's: learnt anew each time
-    habit = _habits.get(cls)
-    if habit is not None:
-        return habit
+        return Capabilities(cls, own)  # its own, not its type's: learnt anew each time
+    capabilities = _known.get(cls)
+    if capabilities is not None:
+        return capabilities
     method = getattr(cls, "__dlpack__", None)
     if method is None:  # a proxy may have it on the instance: learnt anew each time
         method = getattr(x, "__dlpack__", None)
-        return None if method is None else Habit(cls, method)
-    habit = _habits[cls] = Habit(cls, method)
+        return None if method is None else Capabilities(cls, method)
+    capabilities = _known[cls] = Capabilities(cls, method)
     module, name = STRAIGHT
     if cls is getattr(sys.modules.get(module), name, None):
         fast_path.kind = cls
-    return habit
+    return capabilities

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _CALL = "Array"
 
 
-class ExchangingBackend(Backend):
+class DLPackBackend(Backend):
     """A library that takes DLPack and gives DLPack.
 
     Attributes
@@ -30,7 +30,7 @@ class ExchangingBackend(Backend):
 
     takes_negative_strides: ClassVar[bool] = True
 
-    def take(self, tensor: Tensor) -> Any:
+    def import_tensor(self, tensor: Tensor) -> Any:
         """Return what the library makes of described memory."""
         raise NotImplementedError
 
@@ -49,7 +49,7 @@ class ExchangingBackend(Backend):
         if not self.takes_negative_strides and any(step < 0 for step in tensor._spec.strides):
             what = f"{self.name} has no negative strides"
             raise CopyNeededError(_CALL, what, "DLP-COPY-1", "take a contiguous() copy")
-        return self.take(_writable(tensor))
+        return self.import_tensor(_writable(tensor))
 
     def describe(self, native: Any, cls: type[Any]) -> Any:
         """Return an Array over an array of the library, ready on the library's stream."""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange._protocols import habits
-from interchange._protocols.habits import habit_of
+from interchange._protocols import capabilities
+from interchange._protocols.capabilities import capabilities_of
 from interchange.testing import Recorder, producers
 
 ALL = frozenset({"stream", "max_version", "dl_device", "copy"})
@@ -100,19 +100,19 @@ class Inherited(Old):
 )
 def test_keywords_are_read_off_the_signature(cls, keywords, forwards):
     """What ``__dlpack__`` takes is known before it is called."""
-    habit = habit_of(cls())
+    capabilities = capabilities_of(cls())
 
-    assert (habit.keywords, habit.forwards) == (keywords, forwards)
+    assert (capabilities.keywords, capabilities.forwards) == (keywords, forwards)
 
 
 def test_a_signature_that_cannot_be_read_is_unknown():
     """Of compiled functions nothing is assumed."""
-    assert habit_of(producers.host(kind=producers.Opaque)).keywords is None
+    assert capabilities_of(producers.host(kind=producers.Opaque)).keywords is None
 
 
 def test_a_signature_is_read_once(monkeypatch):
     """A type is learnt at its first object, and not again."""
-    calls, read = [], habits.signature_of
+    calls, read = [], capabilities.signature_of
 
     def counted(method):
         calls.append(method)
@@ -121,8 +121,8 @@ def test_a_signature_is_read_once(monkeypatch):
     class Fresh(Modern):
         pass
 
-    monkeypatch.setattr(habits, "signature_of", counted)
-    first, second = habit_of(Fresh()), habit_of(Fresh())
+    monkeypatch.setattr(capabilities, "signature_of", counted)
+    first, second = capabilities_of(Fresh()), capabilities_of(Fresh())
 
     assert (first is second, len(calls)) == (True, 1)
 
@@ -133,15 +133,18 @@ def test_a_subclass_is_learnt_apart():
     class Overriding(Modern):
         def __dlpack__(self): ...
 
-    assert (habit_of(Modern()).keywords, habit_of(Overriding()).keywords) == (ALL, frozenset())
+    assert (capabilities_of(Modern()).keywords, capabilities_of(Overriding()).keywords) == (
+        ALL,
+        frozenset(),
+    )
 
 
 def test_nothing_is_learnt_of_what_speaks_no_dlpack():
     """Strangers leave no trace."""
-    before = len(habits._habits)
-    found = [habit_of(thing) for thing in (None, 1, object(), [], int)]
+    before = len(capabilities._known)
+    found = [capabilities_of(thing) for thing in (None, 1, object(), [], int)]
 
-    assert (found, len(habits._habits)) == ([None] * 5, before)
+    assert (found, len(capabilities._known)) == ([None] * 5, before)
 
 
 def test_a_method_that_is_none_is_no_method():
@@ -150,7 +153,7 @@ def test_a_method_that_is_none_is_no_method():
     class Silent(Modern):
         __dlpack__ = None
 
-    assert habit_of(Silent()) is None
+    assert capabilities_of(Silent()) is None
 
 
 class Proxy:
@@ -165,24 +168,28 @@ class Proxy:
 
 def test_a_proxy_is_learnt_by_what_it_stands_for():
     """An instance's own ``__dlpack__`` says nothing of the next instance's."""
-    found = [habit_of(Proxy(target)).keywords for target in (Modern(), Old(), Oldest())]
+    found = [capabilities_of(Proxy(target)).keywords for target in (Modern(), Old(), Oldest())]
 
     assert found == [ALL, {"stream"}, frozenset()]
 
 
 def test_a_proxy_without_target_speaks_no_dlpack():
     """It is asked anew each time."""
-    assert habit_of(Proxy(object())) is None
+    assert capabilities_of(Proxy(object())) is None
 
 
 def test_what_is_learnt_is_bounded():
     """A stream of types does not fill the memory, and NumPy's quick way comes back."""
-    for number in range(habits._MOST_HABITS + 50):
-        habit_of(type(f"Type{number}", (Modern,), {})())
-    size = len(habits._habits)
+    for number in range(capabilities._MOST_TYPES + 50):
+        capabilities_of(type(f"Type{number}", (Modern,), {})())
+    size = len(capabilities._known)
     array = ix.from_dlpack(np.ones(3))
 
-    assert (size <= habits._MOST_HABITS, array.shape, habits.fast_path.kind is np.ndarray) == (
+    assert (
+        size <= capabilities._MOST_TYPES,
+        array.shape,
+        capabilities.fast_path.kind is np.ndarray,
+    ) == (
         True,
         (3,),
         True,
@@ -202,10 +209,10 @@ def test_what_is_learnt_is_bounded():
 )
 def test_only_plain_ndarrays_go_straight(x):
     """A subclass, or a class of the same name, may do as it likes: it is negotiated with."""
-    habits._habits.pop(type(x))
-    habit_of(x)
+    capabilities._known.pop(type(x))
+    capabilities_of(x)
 
-    assert habits.fast_path.kind is not type(x)
+    assert capabilities.fast_path.kind is not type(x)
 
 
 @pytest.mark.parametrize("module", ["numpyro", "mytorch.numpy", "stranger", "", "__main__"])
@@ -213,14 +220,14 @@ def test_a_stranger_is_not_trusted(module):
     """Trust goes by the whole name of the top module, and no other."""
     cls = type("Array", (Modern,), {"__module__": module})
 
-    assert habit_of(cls()).native_release is False
+    assert capabilities_of(cls()).native_release is False
 
 
 def test_a_wrapper_of_ours_is_not_trusted_for_what_it_wraps():
     """What a `Recorder` hands out is as good as what it wraps, which may be anything."""
     recorder = Recorder(producers.host())
 
-    assert habit_of(recorder).native_release is False
+    assert capabilities_of(recorder).native_release is False
 
 
 def test_a_user_s_producer_is_not_trusted():
@@ -229,12 +236,12 @@ def test_a_user_s_producer_is_not_trusted():
     class Mine(ix.Producer):
         pass
 
-    assert habit_of(Mine()).native_release is False
+    assert capabilities_of(Mine()).native_release is False
 
 
 def test_trusted_libraries_are_trusted():
     """NumPy's capsules, and those of Arrays, may stay the owners of their memory."""
-    found = [habit_of(x).native_release for x in (np.ones(2), ix.from_buffer(b"a"))]
+    found = [capabilities_of(x).native_release for x in (np.ones(2), ix.from_buffer(b"a"))]
 
     assert found == [True, True]
 

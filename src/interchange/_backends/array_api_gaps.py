@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class Completed:
+class Namespace:
     """A module, with some of its names replaced.
 
     Parameters
@@ -33,7 +33,7 @@ class Completed:
         return found
 
 
-def complete(np: Any) -> Completed:
+def fill_gaps(np: Any) -> Namespace:
     """Return NumPy, or what has NumPy's names, as the standard has them."""
     replaced = {
         "argsort": _argsort(np),
@@ -42,14 +42,14 @@ def complete(np: Any) -> Completed:
         "clip": _clip(np),
         "diff": _diff(np),
         "count_nonzero": _count_nonzero(np),
-        "fft": Completed(np.fft, {name: _frequencies(np, name) for name in _FREQUENCIES}),
-        "linalg": Completed(np.linalg, _linalg(np)),
+        "fft": Namespace(np.fft, {name: _frequencies(np, name) for name in _FREQUENCIES}),
+        "linalg": Namespace(np.linalg, _linalg(np)),
         "repeat": _repeat(np),
         "sort": _sort(np),
         "unique_values": _unique_values(np),
         "where": _where(np),
     }
-    return Completed(np, replaced)
+    return Namespace(np, replaced)
 
 
 def _sort(np: Any) -> Any:
