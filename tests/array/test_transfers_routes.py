@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange._array import transfers
+from interchange._array import device_copies
 from interchange._streams.driver import driver_of, drivers
 
 SIZE = 64
@@ -57,7 +57,7 @@ def caught(error, function, *arguments, **keywords):
 @pytest.mark.parametrize(("there", "target"), ROUTES)
 def test_each_pair_of_devices_has_its_way(there, target):
     """One function makes each kind of copy."""
-    move = transfers.find_move(ix.Device.of(there), ix.Device.of(target))
+    move = device_copies.find_move(ix.Device.of(there), ix.Device.of(target))
 
     assert move.__name__ == ROUTES[there, target]
 
@@ -113,7 +113,7 @@ def test_a_stream_that_is_none_is_refused_first(there, target):
 @pytest.mark.parametrize("shape", [(0,), (3, 0, 2)])
 def test_nothing_is_moved_without_a_driver(monkeypatch, there, target, shape):
     """An array without elements has no memory anywhere."""
-    monkeypatch.setattr(transfers, "driver_of", None)
+    monkeypatch.setattr(device_copies, "driver_of", None)
     array = ix.from_pointer(0, shape, "float32", device=there)
 
     moved = array.to_device(target)
@@ -124,7 +124,7 @@ def test_nothing_is_moved_without_a_driver(monkeypatch, there, target, shape):
 @pytest.mark.parametrize("device", ["cuda:0", "rocm:0"])
 def test_nothing_is_copied_without_a_driver(monkeypatch, device):
     """Likewise on the same device."""
-    monkeypatch.setattr(transfers, "driver_of", None)
+    monkeypatch.setattr(device_copies, "driver_of", None)
 
     copied = ix.from_pointer(0, (0, 2), "float32", device=device).copy(order="F")
 
@@ -146,7 +146,7 @@ def test_nothing_is_copied_without_a_driver(monkeypatch, device):
 )
 def test_streams_are_those_of_the_device(monkeypatch, there, target, stream, rule):
     """Each vendor has its own numbers; nobody asks the driver about them."""
-    monkeypatch.setattr(transfers, "driver_of", None)
+    monkeypatch.setattr(device_copies, "driver_of", None)
 
     error = caught(ix.StreamError, described(there).to_device, target, stream=stream)
 

@@ -11,7 +11,7 @@ import pytest
 
 import interchange as ix
 from interchange import xp
-from interchange._array.halves import library_of, native_of
+from interchange._array.backing import library_of, native_of
 
 
 def is_described(array):

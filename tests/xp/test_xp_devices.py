@@ -7,7 +7,7 @@ import pytest
 
 import interchange as ix
 from interchange import xp
-from interchange._array.halves import library_of, native_of
+from interchange._array.backing import library_of, native_of
 
 
 def on(device, values=(1.0, 2.0, 3.0)):

@@ -23,16 +23,16 @@ from interchange._types.errors import (
 from interchange._types.layout import problem
 from interchange._types.spec import Spec
 
-from . import memory, moving
+from . import copies, transfers
+from .backing import describe
 from .contract import check_contract
 from .elements import Elements
-from .halves import describe
 from .indexing import assign, select
 from .namespace import namespace_of
 from .operators import Operators
 from .pickling import reduce_array
 from .printing import describe_array
-from .speaking import Protocols
+from .protocols import Protocols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from interchange._types.devices import Device
     from interchange._types.layout import Layout
 
-    from .halves import Half
+    from .backing import Backing
 
 _TWO_AXES = 2
 
@@ -75,7 +75,7 @@ class Array(Elements, Operators, Protocols):
 
     __slots__ = ("_library",)
 
-    _library: Half  # unset until somebody computes
+    _library: Backing  # unset until somebody computes
 
     __array_priority__ = 1000  # NumPy's arrays leave operators with an Array to it
 
@@ -146,7 +146,7 @@ class Array(Elements, Operators, Protocols):
         """
         layout = self._spec.layout
         return (
-            layout.is_c_contiguous if memory.check_order(order) == "C" else layout.is_f_contiguous
+            layout.is_c_contiguous if copies.check_order(order) == "C" else layout.is_f_contiguous
         )
 
     def __iter__(self) -> Iterator[Array]:
@@ -254,7 +254,7 @@ class Array(Elements, Operators, Protocols):
             `axes` is no permutation (IX-AXES-1).
         """
         call = "Array.permute_dims()"
-        order = memory.check_ints(axes, "axes", call)
+        order = copies.check_ints(axes, "axes", call)
         return self._view(self._spec.layout.permute(order, call), 0, call)
 
     def broadcast_to(self, shape: tuple[int, ...], /) -> Array:
@@ -266,7 +266,7 @@ class Array(Elements, Operators, Protocols):
             An axis longer than 1 would change (IX-VIEW-1).
         """
         call = "Array.broadcast_to()"
-        layout = self._spec.layout.broadcast(memory.check_ints(shape, "shape", call), call)
+        layout = self._spec.layout.broadcast(copies.check_ints(shape, "shape", call), call)
         found = self._view(layout, 0, call)
         if layout.may_overlap:
             found._flags = (found._flags or 0) | dlpack.READ_ONLY
@@ -291,7 +291,7 @@ class Array(Elements, Operators, Protocols):
         """
         call = "Array.reshape()"
         dlpack.check_copy(copy, call)
-        wanted = memory.resolve_shape(shape, self.size, call)
+        wanted = copies.resolve_shape(shape, self.size, call)
         source = self.copy() if copy else self
         layout = source._spec.layout.reshape(wanted)
         if layout is None and copy is False:
@@ -333,7 +333,7 @@ class Array(Elements, Operators, Protocols):
         stream wait for the copy, or name the writer's stream as `stream`.
         """
         call = "Array.copy()"
-        return moving.copy(self, memory.check_order(order), call, stream)
+        return transfers.copy(self, copies.check_order(order), call, stream)
 
     def astype(self, dtype: Any, /, *, copy: bool = True) -> Array:
         """Return the array with elements cast to `dtype`, as ``interchange.xp.astype`` does.
@@ -391,7 +391,7 @@ class Array(Elements, Operators, Protocols):
         with ``stream=-1``) nobody waits: before the memory is written again, let the writer's
         stream wait for the copy, or name the writer's stream as `stream`.
         """
-        return moving.move(self, device, stream, "Array.to_device()")
+        return transfers.move(self, device, stream, "Array.to_device()")
 
     # ------------------------------------------------------------ contracts and values
 

@@ -12,7 +12,7 @@ from interchange._protocols import host
 from interchange._types.errors import ArgumentError, ViewError
 from interchange._types.numpy_dtypes import numpy_dtype
 
-from .halves import computing_with
+from .backing import computing_with
 
 INTEGERS = frozenset({"signed integer", "unsigned integer"})
 

@@ -11,9 +11,9 @@ from interchange._protocols.host import import_array_interface
 from interchange._types.devices import CPU
 from interchange._types.errors import ArgumentError, show
 
-from .computing import SCALARS, as_scalar, operand
-from .halves import computing_with, library_of, native_or_none, sharing_with, wrap
-from .keys import is_basic, is_ndarray, pick, put, read_part
+from .backing import computing_with, library_of, native_or_none, sharing_with, wrap
+from .index_keys import is_basic, is_ndarray, pick, put, read_part
+from .operands import SCALARS, as_scalar, operand
 from .operators import check_shared, check_writable
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def select(array: Array, key: Any) -> Array:
     if not all(map(is_basic, parts)):
         key = parts = tuple(read_part(part, array, _GET) for part in parts)
         if not all(map(is_basic, parts)):
-            half = computing_with(array)
-            return wrap(pick(array, half, parts, _GET), half[0], type(array))
+            backing = computing_with(array)
+            return wrap(pick(array, backing, parts, _GET), backing[0], type(array))
     native = native_or_none(array) if _is_plain(array) else None
     if native is not None and library_of(array).keeps_readonly:
         view = _view_of_native(array, native, parts)

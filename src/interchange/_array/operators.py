@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._types.errors import ArgumentError, CopyNeededError, ReadOnlyError
 
-from .computing import SCALARS, as_scalar, computes_itself, is_foreign, operand
-from .halves import computing_with, finish, half_of, native_of, sharing_with, wrap
+from .backing import backing_of, computing_with, finish, native_of, sharing_with, wrap
+from .operands import SCALARS, as_scalar, computes_itself, is_foreign, operand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,13 +45,13 @@ def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
 
     def method(self: Any, other: Any, /) -> Any:  # one body: each call within costs a tenth
         cls = type(self)
-        half: Any = getattr(self, "_library", None)  # in one step: other threads make it, too
-        backend, own, again = half or half_of(self)
+        backing: Any = getattr(self, "_library", None)  # in one step: other threads make it, too
+        backend, own, again = backing or backing_of(self)
         if own is None:
             own = native_of(self) if again is None else again()
-        half = getattr(other, "_library", None) if type(other) is cls else None
-        if half is not None and half[0] is backend and half[1] is not None:
-            native = half[1]
+        backing = getattr(other, "_library", None) if type(other) is cls else None
+        if backing is not None and backing[0] is backend and backing[1] is not None:
+            native = backing[1]
         else:
             native = _other(self, other, backend, dunder)
             if native is NotImplemented:

@@ -18,8 +18,8 @@ from interchange._types.errors import ExchangeError, show
 from interchange._types.layout import Layout, f_strides
 from interchange.abi import buffer_address
 
-from .memory import check_ints
-from .moving import move
+from .copies import check_ints
+from .transfers import move
 
 if TYPE_CHECKING:
     from .array import Array

@@ -15,7 +15,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array, pickling
-from interchange._array.memory import COPIED_BY_DRIVERS, check_ints
+from interchange._array.copies import COPIED_BY_DRIVERS, check_ints
 from interchange._streams.ordering import wait_on_host
 from interchange._types.dtypes import DType
 from interchange._types.errors import ExchangeError, show

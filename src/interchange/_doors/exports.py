@@ -10,7 +10,7 @@ import contextlib
 import importlib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from interchange._array import memory
+from interchange._array import copies
 from interchange._core._numpy import require_numpy_dtype
 from interchange._protocols import dlpack
 from interchange._protocols.array_method import without_copies
@@ -413,21 +413,21 @@ def _place(
             what = f"{library} has arrays on the host alone, and the memory is on {there}"
             way_out = "pass copy=True, and it is copied to the host"
             raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", way_out)
-        return memory.move_array(array, CPU, None, _CALL)
+        return copies.move_array(array, CPU, None, _CALL)
     if target.memory == "device" and (there is CPU or (copy and there.is_host_accessible)):
         if not copy:
             what = f"{library} has arrays on devices alone, and the memory is on {there}"
             way_out = "pass copy=True, and it is copied to the current device"
             raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", way_out)
-        return memory.move_array(array, _current_device(), stream, _CALL)
+        return copies.move_array(array, _current_device(), stream, _CALL)
     if target.memory == "host" and there is not CPU:
-        array = memory.share_with_host(array, None, _CALL)
+        array = copies.share_with_host(array, None, _CALL)
     if not copy:
         return array
-    if there.type in memory.COPIED_BY_DRIVERS:
-        return memory.copy_array(array, type(array), "C", _CALL, stream)
+    if there.type in copies.COPIED_BY_DRIVERS:
+        return copies.copy_array(array, type(array), "C", _CALL, stream)
     if there.is_host_accessible or type(x) is PyCapsule:
-        return memory.copy_array(array, type(array), "C", _CALL)
+        return copies.copy_array(array, type(array), "C", _CALL)
     return bring(x, copy=True, call=_CALL)  # nobody here can: its producer may
 
 

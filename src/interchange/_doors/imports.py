@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange import _core
-from interchange._array import Array, moving
-from interchange._array.memory import check_ints
+from interchange._array import Array, transfers
+from interchange._array.copies import check_ints
 from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._protocols.array_method import import_array_method
 from interchange._protocols.capabilities import fast_path
@@ -170,13 +170,13 @@ def _place(
 ) -> Array:
     """Return the array where it is wanted, copied if that is still to be done."""
     if target is not None and target is not array.device:
-        moved = moving.move(array, target, stream, call, copy=copy)
+        moved = transfers.move(array, target, stream, call, copy=copy)
         needs_copy = needs_copy and moved._keepalive is array._keepalive
         array = moved
     if not needs_copy:
         return array
     named = stream if array.device.type in STREAM_RULES else None
-    return moving.copy(array, "C", call, named)
+    return transfers.copy(array, "C", call, named)
 
 
 def on_stream(array: Array, handle: int | None, keep: Any, call: str) -> Array:

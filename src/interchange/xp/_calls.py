@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
-from interchange._array.computing import (
+from interchange._array.backing import computing_with, finish, library_of, wrap
+from interchange._array.operands import (
     array_of,
     as_scalar,
     backend_for,
@@ -17,7 +18,6 @@ from interchange._array.computing import (
     is_foreign,
     operand,
 )
-from interchange._array.halves import computing_with, finish, library_of, wrap
 from interchange._backends.names import FRESH, VIEWS
 from interchange._backends.selection import backend_of
 from interchange._types.devices import CPU, Device

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
-from interchange._array.computing import SCALARS, array_of, as_scalar, operand
-from interchange._array.halves import wrap
+from interchange._array.backing import wrap
+from interchange._array.operands import SCALARS, array_of, as_scalar, operand
 from interchange._doors import imports
 from interchange._protocols.array_method import without_copies
 from interchange._protocols.dlpack import check_copy

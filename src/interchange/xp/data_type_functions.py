@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interchange._array import Array
-from interchange._array.computing import SCALARS, as_scalar, operand
-from interchange._array.halves import library_of
+from interchange._array.backing import library_of
+from interchange._array.operands import SCALARS, as_scalar, operand
 from interchange._backends.names import KINDS
 from interchange._backends.selection import backend_of
 from interchange._types.devices import CPU

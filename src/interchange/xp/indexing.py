@@ -6,8 +6,8 @@ Source: array API standard 2025.12, Indexing Functions.
 from __future__ import annotations
 
 from interchange._array import Array
-from interchange._array.computing import array_of
-from interchange._array.halves import wrap
+from interchange._array.backing import wrap
+from interchange._array.operands import array_of
 from interchange._types.errors import ViewError
 
 from ._calls import natives_of, plain

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from interchange._array import Array
-from interchange._array.computing import array_of, operand
-from interchange._array.halves import library_of
+from interchange._array.backing import library_of
+from interchange._array.operands import array_of, operand
 from interchange._types.errors import ViewError
 
 from ._calls import apply, apply_all, apply_many, plain, typed

@@ -1,8 +1,8 @@
-"""The two halves of an Array: what describes memory, and the array of the library that computes.
+"""The array of the library that computes, behind an Array; and what describes it, behind that.
 
-Source: interchange; CPython, the collector of cyclic garbage.  Each half is made from the other
-when it is first needed: an exchange needs no library, and a chain of computations describes nothing
-in between.  A half is one attribute, set once it is whole, since other threads look at it.
+Source: interchange; CPython, the collector of cyclic garbage.  Each of the two is made from the
+other when it is first needed: an exchange needs no library, and a chain of computations describes
+nothing in between.  The backing is one attribute, set once it is whole: other threads look at it.
 
 The collector sees through no library's array.  So an Array keeps none over memory whose owner may
 refer back to it, which would be a cycle for ever: it is made anew for each use.  So it is where
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="Array")
 
-Half = tuple["Backend", Any, Any]
+Backing = tuple["Backend", Any, Any]
 """Who computes; its array over the memory; and what makes that anew where it is None, if anything.
 """
 
@@ -129,26 +129,26 @@ def describe(array: Array) -> Spec:
 
 def library_of(array: Any) -> Backend:
     """Return who computes with an Array: who did before, if somebody did."""
-    found: Half | None = getattr(array, "_library", None)
+    found: Backing | None = getattr(array, "_library", None)
     return backend_of(array.device, _CALL) if found is None else found[0]
 
 
 def native_or_none(array: Any) -> Any:
     """Return the array of the library that an Array keeps, if it does."""
-    found: Half | None = getattr(array, "_library", None)
+    found: Backing | None = getattr(array, "_library", None)
     return None if found is None else found[1]
 
 
-def half_of(array: Any) -> Half:
-    """Return the half of the library that computes, made at the first use."""
-    found: Half | None = getattr(array, "_library", None)
+def backing_of(array: Any) -> Backing:
+    """Return what backs an Array, made at the first use."""
+    found: Backing | None = getattr(array, "_library", None)
     if found is None:
-        found = array._library = _make_half(array)
+        found = array._library = _make_backing(array)
     return found
 
 
-def _make_half(array: Array) -> Half:
-    """Return the half of the library that computes where an Array is."""
+def _make_backing(array: Array) -> Backing:
+    """Return what backs an Array: of the library that computes where it is."""
     backend = backend_of(array.device, _CALL)
     if pending_work_of(array) is not None:  # where more may be pending by the next use
         return backend, None, None
@@ -162,7 +162,7 @@ def _make_half(array: Array) -> Half:
 
 def computing_with(array: Any) -> tuple[Backend, Any]:
     """Return who computes with an Array, and its array; a copy where it knows no such layout."""
-    backend, native, again = half_of(array)
+    backend, native, again = backing_of(array)
     if native is None:
         native = view_by(array, backend) if again is None else again()
     return backend, native
@@ -171,7 +171,7 @@ def computing_with(array: Any) -> tuple[Backend, Any]:
 def sharing_with(array: Any) -> tuple[Backend, Any]:
     """Return who computes with an Array, and its array; None where it knows no such layout."""
     try:
-        backend, native, again = half_of(array)
+        backend, native, again = backing_of(array)
         if native is None:
             native = backend.view(array) if again is None else again()
     except CopyNeededError:

@@ -111,9 +111,9 @@ def copy_array(array: Tensor, cls: type[T], order: str, call: str, stream: Any =
         Nobody here can read the memory (DLP-DEV-6).
     """
     if array._spec.device.type in COPIED_BY_DRIVERS:
-        from . import transfers
+        from . import device_copies
 
-        return transfers.copy_on_device(array, cls, order, call, stream)
+        return device_copies.copy_on_device(array, cls, order, call, stream)
     check_named(stream, array._spec.device, call)
     return copy_on_host(array, cls, order, call)
 
@@ -121,9 +121,9 @@ def copy_array(array: Tensor, cls: type[T], order: str, call: str, stream: Any =
 def copy_alike(array: T, call: str, stream: Any) -> T:
     """Return a copy, in C order, on the same device, page-locked or managed if the array is."""
     if array._spec.device.type in HOST_KINDS:
-        from . import transfers
+        from . import device_copies
 
-        return transfers.copy_in_kind(array, call)
+        return device_copies.copy_in_kind(array, call)
     return copy_array(array, type(array), "C", call, stream)
 
 
@@ -228,13 +228,13 @@ def share_with_host(array: T, stream: Any, call: str) -> T:
 
 def _copy_to(array: T, target: Device, stream: Any, call: str, *, copy: bool | None) -> T:
     """Return a copy on another device, if a driver or the host can make it."""
-    from . import transfers
+    from . import device_copies
 
     there = array._spec.device
     what = f"moving from {there} to {target}"
     if copy is False:
         raise CopyNeededError(call, what, "DLP-COPY-1")
-    move = transfers.find_move(there, target)
+    move = device_copies.find_move(there, target)
     if move is None:
         stream_handle(stream, call)
         way_out = "move the array with the library that owns the device, then import it"

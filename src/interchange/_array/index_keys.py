@@ -16,9 +16,9 @@ from interchange._protocols.losses import holds_masked
 from interchange._types.errors import ExchangeError, MixedDevicesError, OutOfBoundsError, show
 from interchange._types.indices import slice_indices
 
-from .computing import as_scalar, foreign, is_foreign, mixed, operand
+from .backing import library_of
 from .elements import INTEGERS
-from .halves import library_of
+from .operands import as_scalar, foreign, is_foreign, mixed, operand
 
 if TYPE_CHECKING:
     from interchange._backends.backend import Backend
@@ -121,14 +121,14 @@ def _selects_nothing(call: str, part: object) -> OutOfBoundsError:
     return OutOfBoundsError(call, f"index {show(part)} selects nothing", "IX-INDEX-1")
 
 
-def pick(array: Array, half: tuple[Backend, Any], parts: tuple[Any, ...], call: str) -> Any:
+def pick(array: Array, backing: tuple[Backend, Any], parts: tuple[Any, ...], call: str) -> Any:
     """Return the elements that parts select, some of them arrays, in an array of the library.
 
     Parameters
     ----------
     array : Array
         Whose elements.
-    half : tuple[Backend, object]
+    backing : tuple[Backend, object]
         The library, and its array for it.
     parts : tuple
         Of the key, read by `read_part`.
@@ -140,7 +140,7 @@ def pick(array: Array, half: tuple[Backend, Any], parts: tuple[Any, ...], call: 
     OutOfBoundsError
         An index leaves the shape, or a mask has another (IX-INDEX-1).
     """
-    backend, native = half
+    backend, native = backing
     key = _native_key(array, backend, parts, call)
     try:
         return native[key]
@@ -149,7 +149,7 @@ def pick(array: Array, half: tuple[Backend, Any], parts: tuple[Any, ...], call: 
 
 
 def put(
-    array: Array, half: tuple[Backend, Any], parts: tuple[Any, ...], elements: Any, call: str
+    array: Array, backing: tuple[Backend, Any], parts: tuple[Any, ...], elements: Any, call: str
 ) -> None:
     """Write elements of the library, or a number, to what parts select.
 
@@ -158,7 +158,7 @@ def put(
     OutOfBoundsError
         An index leaves the shape, or a mask has another (IX-INDEX-1).
     """
-    backend, native = half
+    backend, native = backing
     key = _native_key(array, backend, parts, call)
     try:
         native[key] = elements

@@ -22,7 +22,7 @@ from interchange._types.errors import (
 )
 from interchange.abi.dlpack import DLPACK_VERSION
 
-from . import memory
+from . import copies
 
 if TYPE_CHECKING:
     from interchange._types.devices import Device
@@ -77,11 +77,11 @@ def _move(array: Array, target: Device, consumer: int | None, copy: bool | None)
     """Return the memory where it is wanted, copied if it must be."""
     try:
         if target is not array.device:
-            moved = memory.move_array(array, target, consumer, CALL, copy=copy)
+            moved = copies.move_array(array, target, consumer, CALL, copy=copy)
         else:
             moved = array
         if copy and (moved is array or _shares(moved, array)):
-            return memory.copy_alike(moved, CALL, consumer)
+            return copies.copy_alike(moved, CALL, consumer)
     except (UnsupportedDeviceError, DriverUnavailableError) as error:
         if target is array.device:
             raise

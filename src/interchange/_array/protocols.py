@@ -12,7 +12,7 @@ from interchange import _core
 from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._types.errors import CopyNeededError, UnsupportedDTypeError, show
 
-from .exporting import export_array
+from .dlpack_export import export_array
 from .namespace import namespace_of
 
 

@@ -1,4 +1,4 @@
-"""Strided copies cut into what a driver copies: tried on bytes, against NumPy."""
+"""Strided copies, cut into what a driver copies: tried on bytes, against NumPy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, event, given, strategies as st
 
-from interchange._array.pieces import MOST_PIECES, PITCH_END, cut
+from interchange._array.memcpy_plan import MOST_COPIES, PITCH_END, plan_copies
 from interchange._streams.driver import PitchedCopy
 from interchange._types.layout import byte_bounds, c_strides, f_strides
 
@@ -16,19 +16,19 @@ def dense(shape, order):
     return c_strides(shape) if order == "C" else f_strides(shape)
 
 
-def apply(pieces, source, start, size):
+def apply(copies, source, start, size):
     """Return what copies leave of `size` bytes, with gaps as None; each byte is written once."""
     target = [None] * size
-    for piece in pieces:
-        to, to_pitch, to_rows = piece.target
-        at, at_pitch, at_rows = piece.source
-        for slice_ in range(piece.depth):
-            for row in range(piece.height):
+    for copy in copies:
+        to, to_pitch, to_rows = copy.target
+        at, at_pitch, at_rows = copy.source
+        for slice_ in range(copy.depth):
+            for row in range(copy.height):
                 into = to + (slice_ * to_rows + row) * to_pitch
                 out_of = start + at + (slice_ * at_rows + row) * at_pitch
-                assert target[into : into + piece.width] == [None] * piece.width
+                assert target[into : into + copy.width] == [None] * copy.width
                 assert out_of >= 0
-                target[into : into + piece.width] = source[out_of : out_of + piece.width]
+                target[into : into + copy.width] = source[out_of : out_of + copy.width]
     return target
 
 
@@ -71,27 +71,27 @@ def test_the_pieces_make_the_copy_that_numpy_makes(drawn):
     assume(high - low < 200_000)
     source = bytes(np.random.default_rng(7).integers(0, 256, high - low, np.uint8))
 
-    pieces = cut(shape, strides, dense(shape, order), itemsize)
+    copies = plan_copies(shape, strides, dense(shape, order), itemsize)
 
-    event("host" if pieces is None else f"{min(len(pieces), 3)} pieces")
-    if pieces is not None:
+    event("host" if copies is None else f"{min(len(copies), 3)} copies")
+    if copies is not None:
         size = int(np.prod(shape)) * itemsize
         expected = by_numpy(source, -low, shape, strides, itemsize, order)
-        assert apply(pieces, list(source), -low, size) == expected
+        assert apply(copies, list(source), -low, size) == expected
 
 
 @given(strided())
 def test_every_piece_is_one_that_a_driver_takes(drawn):
-    """Pitches cover rows and stay below the limit, slices cover their rows, and pieces are few."""
+    """Pitches cover rows and stay below the limit, slices cover their rows, and copies are few."""
     shape, strides, itemsize, order = drawn
 
-    pieces = cut(shape, strides, dense(shape, order), itemsize) or []
+    copies = plan_copies(shape, strides, dense(shape, order), itemsize) or []
 
-    assert len(pieces) <= MOST_PIECES
-    for piece in pieces:
-        for _, pitch, rows in (piece.target, piece.source):
-            assert piece.height == 1 or piece.width <= pitch < PITCH_END
-            assert rows >= piece.height
+    assert len(copies) <= MOST_COPIES
+    for copy in copies:
+        for _, pitch, rows in (copy.target, copy.source):
+            assert copy.height == 1 or copy.width <= pitch < PITCH_END
+            assert rows >= copy.height
 
 
 @given(strided())
@@ -99,9 +99,9 @@ def test_few_elements_are_never_left_to_the_host(drawn):
     """Whatever the strides, copies of single elements do it."""
     shape, strides, itemsize, order = drawn
 
-    pieces = cut(shape, strides, dense(shape, order), itemsize)
+    copies = plan_copies(shape, strides, dense(shape, order), itemsize)
 
-    assert pieces is not None or np.prod(shape) > MOST_PIECES
+    assert copies is not None or np.prod(shape) > MOST_COPIES
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -113,7 +113,7 @@ def test_what_lies_side_by_side_is_one_run(shape, itemsize, order):
     strides = dense(shape, order)
     size = int(np.prod(shape, dtype=object)) * itemsize
 
-    assert cut(shape, strides, strides, itemsize) == [
+    assert plan_copies(shape, strides, strides, itemsize) == [
         PitchedCopy(size, 1, 1, (0, size, 1), (0, size, 1))
     ]
 
@@ -121,7 +121,7 @@ def test_what_lies_side_by_side_is_one_run(shape, itemsize, order):
 @pytest.mark.parametrize("shape", [(0,), (3, 0, 2), (0, 0)])
 def test_no_elements_are_no_pieces(shape):
     """Nothing is copied, whatever the strides."""
-    assert cut(shape, (7,) * len(shape), dense(shape, "C"), 4) == []
+    assert plan_copies(shape, (7,) * len(shape), dense(shape, "C"), 4) == []
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_no_elements_are_no_pieces(shape):
 )
 def test_what_fits_one_copy_is_one_copy(shape, strides, expected):
     """Rows, columns and blocks are each one call, where pitches allow."""
-    assert cut(shape, strides, dense(shape, "C"), 4) == [expected]
+    assert plan_copies(shape, strides, dense(shape, "C"), 4) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -161,9 +161,9 @@ def test_what_fits_one_copy_is_one_copy(shape, strides, expected):
 )
 def test_what_fits_no_single_copy_is_a_few(shape, strides, order, count):
     """Axes that no copy takes are walked, the shortest ones."""
-    pieces = cut(shape, strides, dense(shape, order), 4)
+    copies = plan_copies(shape, strides, dense(shape, order), 4)
 
-    assert len(pieces) == count
+    assert len(copies) == count
 
 
 @pytest.mark.parametrize(
@@ -172,14 +172,14 @@ def test_what_fits_no_single_copy_is_a_few(shape, strides, order, count):
 )
 def test_too_many_copies_are_left_to_the_host(shape, strides):
     """Elements one by one would take longer than fetching them all."""
-    assert cut(shape, strides, dense(shape, "C"), 4) is None
+    assert plan_copies(shape, strides, dense(shape, "C"), 4) is None
 
 
 def test_many_copies_are_made_while_each_moves_much():
     """A walk is worth it as long as its steps are long."""
     long, short = 2**14, 2**13  # [elements] of 4 bytes
 
-    pieces = cut((100, long), (-long, 1), (long, 1), 4)
+    copies = plan_copies((100, long), (-long, 1), (long, 1), 4)
 
-    assert len(pieces) == 100
-    assert cut((100, short), (-short, 1), (short, 1), 4) is None
+    assert len(copies) == 100
+    assert plan_copies((100, short), (-short, 1), (short, 1), 4) is None

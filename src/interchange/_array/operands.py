@@ -13,7 +13,7 @@ from interchange._protocols.capabilities import library_of as module_of
 from interchange._types.devices import CPU
 from interchange._types.errors import ArgumentError, MixedDevicesError, show
 
-from .halves import computing_with, library_of, view_by
+from .backing import computing_with, library_of, view_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 import interchange as ix
-from interchange._array import blocks
+from interchange._array import allocations
 
 CALL = "test"
 
@@ -38,7 +38,7 @@ def heap():
 
 def test_a_block_is_given_back_when_it_dies(heap):
     """Nobody has to ask."""
-    block = blocks.allocate(heap, 8, 1, CALL)
+    block = allocations.allocate(heap, 8, 1, CALL)
 
     assert block.ptr == 64
     del block
@@ -47,7 +47,7 @@ def test_a_block_is_given_back_when_it_dies(heap):
 
 def test_a_block_is_given_back_once(heap):
     """When asked, and not again when it dies."""
-    block = blocks.allocate(heap, 8, 0, CALL)
+    block = allocations.allocate(heap, 8, 0, CALL)
 
     block.release()
     block.release()
@@ -59,14 +59,14 @@ def test_a_block_is_given_back_once(heap):
 def test_what_was_not_allocated_is_not_given_back(heap):
     """The driver's error goes to the caller."""
     with pytest.raises(ix.ExchangeError, match="8 bytes by device 1"):
-        blocks.allocate_pinned(heap, 8, 1, CALL)
+        allocations.allocate_pinned(heap, 8, 1, CALL)
 
     assert heap.calls == []
 
 
 def test_another_process_does_not_give_a_block_back(heap):
     """A forked child has a copy of the object, and not the memory."""
-    block = blocks.allocate(heap, 8, 0, CALL)
+    block = allocations.allocate(heap, 8, 0, CALL)
     block._process = os.getpid() + 1
 
     del block
@@ -77,7 +77,7 @@ def test_another_process_does_not_give_a_block_back(heap):
 def test_a_driver_that_fails_at_exit_says_nothing(heap, monkeypatch):
     """Its module may be gone before the last block."""
     monkeypatch.setattr(Heap, "free", None)
-    block = blocks.allocate(heap, 8, 0, CALL)
+    block = allocations.allocate(heap, 8, 0, CALL)
 
     del block
 
@@ -91,7 +91,7 @@ def test_a_copy_lets_its_source_go_last(heap):
         def __del__(self):
             heap.calls.append("source")
 
-    copy = blocks.Copy(blocks.allocate(heap, 8, 0, CALL), Source())
+    copy = allocations.CopyInProgress(allocations.allocate(heap, 8, 0, CALL), Source())
 
     del copy
 
@@ -106,16 +106,16 @@ def test_a_copy_that_is_done_lets_its_source_go(heap):
 
     source = Source()
     gone = weakref.ref(source)
-    copy = blocks.Copy(blocks.allocate(heap, 8, 0, CALL), source)
+    copy = allocations.CopyInProgress(allocations.allocate(heap, 8, 0, CALL), source)
     del source
 
     copy.on_done()
 
     assert gone() is None
-    assert blocks.block_of(copy).ptr == 64
+    assert allocations.allocation_of(copy).ptr == 64
 
 
 @pytest.mark.parametrize("keep", [None, object(), b"bytes"])
 def test_what_is_not_ours_has_no_block(keep):
     """Other libraries' memory is theirs to give back."""
-    assert blocks.block_of(keep) is None
+    assert allocations.allocation_of(keep) is None

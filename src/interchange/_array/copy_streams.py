@@ -29,31 +29,31 @@ _UNNAMED: Final = {DLDeviceType.kDLCUDA: PER_THREAD_DEFAULT_STREAM, DLDeviceType
 """Device type -> the stream of copies where nobody names one and no work is pending."""
 
 
-class Lane(NamedTuple):
+class CopyStream(NamedTuple):
     """The stream that a copy runs on.
 
     Attributes
     ----------
-    stream : int
-        Its handle.
+    handle : int
+        The stream's.
     ordinal : int
         The device whose default stream it is, if it is one.
     keep : object
         Kept alive with whatever names the stream.
-    producers : tuple[Lane, ...]
+    producers : tuple[CopyStream, ...]
         The other streams that work on the source was pending on.
     keeps_source : bool
         Whether `keep` has the source, too, and is not a stream alone.
     """
 
-    stream: int
+    handle: int
     ordinal: int
     keep: Any
-    producers: tuple[Lane, ...] = ()
+    producers: tuple[CopyStream, ...] = ()
     keeps_source: bool = False
 
 
-def check_lane(stream: Any, place: Device, call: str) -> int | None:
+def check_copy_stream(stream: Any, place: Device, call: str) -> int | None:
     """Return the handle of the stream that a copy is asked to run on; None where none is named.
 
     Parameters
@@ -80,9 +80,9 @@ def check_lane(stream: Any, place: Device, call: str) -> int | None:
     return number
 
 
-def choose_lane(
+def choose_copy_stream(
     driver: Driver, array: Tensor, place: Device, stream: int | None, keep: Any, call: str
-) -> Lane:
+) -> CopyStream:
     """Choose the stream of a copy; nothing is enqueued yet.
 
     Neither the stream nor the one that work is pending on may capture: an event between them would
@@ -97,7 +97,7 @@ def choose_lane(
     place : Device
         Whose default streams are meant.
     stream : int or None
-        What `check_lane` returned.
+        What `check_copy_stream` returned.
     keep : object
         What the stream was taken from.
     call : str
@@ -114,32 +114,32 @@ def choose_lane(
     work = pending_work_of(array)
     for one in pending:
         driver.refuse_capture(one, home, call)
-    producers = tuple(Lane(one, home, theirs) for one in pending)
+    producers = tuple(CopyStream(one, home, theirs) for one in pending)
     if stream is None and pending and (home == place.id or not _is_default(pending[-1])):
         keeps_source = work is not None and work.keeps_source
-        return Lane(pending[-1], place.id, theirs, producers[:-1], keeps_source)
+        return CopyStream(pending[-1], place.id, theirs, producers[:-1], keeps_source)
     stream = _UNNAMED[place.type] if stream is None else stream
     others = tuple(one for one in producers if not _are_same(one, stream, place.id))
     if len(others) == len(producers):  # none of those that were looked at
         driver.refuse_capture(stream, place.id, call)
-    return Lane(stream, place.id, keep, others)
+    return CopyStream(stream, place.id, keep, others)
 
 
-def await_producer(driver: Driver, lane: Lane, call: str) -> None:
+def await_producer(driver: Driver, copy_stream: CopyStream, call: str) -> None:
     """Let the stream of a copy wait for the work that is pending on its source."""
-    for producer in lane.producers:
-        _order(driver, producer, lane, call)
+    for producer in copy_stream.producers:
+        _order(driver, producer, copy_stream, call)
 
 
-def hand_back(driver: Driver, lane: Lane, call: str) -> None:
+def order_after(driver: Driver, copy_stream: CopyStream, call: str) -> None:
     """Let the producer's streams wait for the copy, so that the source may be written there."""
-    for producer in lane.producers:
-        _order(driver, lane, producer, call)
+    for producer in copy_stream.producers:
+        _order(driver, copy_stream, producer, call)
 
 
-def _order(driver: Driver, first: Lane, then: Lane, call: str) -> None:
+def _order(driver: Driver, first: CopyStream, then: CopyStream, call: str) -> None:
     """Make one stream wait for another, perhaps of another device."""
-    driver.order(first.stream, then.stream, first.ordinal, call, then.ordinal)
+    driver.order(first.handle, then.handle, first.ordinal, call, then.ordinal)
 
 
 def _is_default(stream: int) -> bool:
@@ -147,14 +147,16 @@ def _is_default(stream: int) -> bool:
     return stream <= PER_THREAD_DEFAULT_STREAM
 
 
-def _are_same(lane: Lane, stream: int, ordinal: int) -> bool:
-    """Whether a stream of a device is that of `lane`; the number of a default one is not enough."""
-    return lane.stream == stream and (lane.ordinal == ordinal or not _is_default(stream))
+def _are_same(copy_stream: CopyStream, stream: int, ordinal: int) -> bool:
+    """Whether a stream is that of a copy; the number of a default one is not enough."""
+    return copy_stream.handle == stream and (
+        copy_stream.ordinal == ordinal or not _is_default(stream)
+    )
 
 
-def work_on(driver: Driver, lane: Lane, call: str) -> PendingWork:
+def work_on(driver: Driver, copy_stream: CopyStream, call: str) -> PendingWork:
     """Return what the result of a copy remembers, so that its next consumer waits."""
-    if lane.keeps_source:
-        rest = driver.lasting_stream(lane.ordinal, call)
-        return PendingCopy(lane.stream, lane.ordinal, lane.keep, rest)
-    return PendingWork(lane.stream, lane.ordinal, lane.keep)
+    if copy_stream.keeps_source:
+        rest = driver.lasting_stream(copy_stream.ordinal, call)
+        return PendingCopy(copy_stream.handle, copy_stream.ordinal, copy_stream.keep, rest)
+    return PendingWork(copy_stream.handle, copy_stream.ordinal, copy_stream.keep)

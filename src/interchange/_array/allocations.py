@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from interchange._streams.driver import Driver
 
 
-class Block:
+class Allocation:
     """One allocation of a driver, given back when asked or when this object dies.
 
-    The collector must not see it: it would call the finaliser of a block in garbage before those
-    of other objects there, which may still read the memory.  So a block refers to nothing that
-    could refer back.
+    The collector must not see it: it would call the finaliser of one in garbage before those of
+    other objects there, which may still read the memory.  So it refers to nothing that could refer
+    back.
 
     Attributes
     ----------
@@ -64,21 +64,21 @@ def _own(
     pinned: bool = False,
     _cell: Any = ctypes.py_object,
     _hide: Any = capsules.fast_hide_from_collector,
-) -> Block:
-    """Return a fresh allocation; the block is there first, so that nothing can come between."""
+) -> Allocation:
+    """Return a fresh allocation; the object is there first, so that nothing can come between."""
     poll()
-    block = object.__new__(Block)
-    block.ptr = 0
-    block.ordinal = ordinal
-    block._driver = driver
-    block._pinned = pinned
-    block._process = os.getpid()
-    _hide(_cell(block))
-    block.ptr = allocate(nbytes, ordinal, call)
-    return block
+    allocation = object.__new__(Allocation)
+    allocation.ptr = 0
+    allocation.ordinal = ordinal
+    allocation._driver = driver
+    allocation._pinned = pinned
+    allocation._process = os.getpid()
+    _hide(_cell(allocation))
+    allocation.ptr = allocate(nbytes, ordinal, call)
+    return allocation
 
 
-def allocate(driver: Driver, nbytes: int, ordinal: int, call: str) -> Block:
+def allocate(driver: Driver, nbytes: int, ordinal: int, call: str) -> Allocation:
     """Return fresh memory of a device.
 
     Parameters
@@ -95,21 +95,21 @@ def allocate(driver: Driver, nbytes: int, ordinal: int, call: str) -> Block:
     return _own(driver, driver.allocate, nbytes, ordinal, call)
 
 
-def allocate_pinned(driver: Driver, nbytes: int, ordinal: int, call: str) -> Block:
+def allocate_pinned(driver: Driver, nbytes: int, ordinal: int, call: str) -> Allocation:
     """Return fresh page-locked host memory, as `allocate`."""
     return _own(driver, driver.allocate_pinned, nbytes, ordinal, call, pinned=True)
 
 
-def allocate_managed(driver: Driver, nbytes: int, ordinal: int, call: str) -> Block:
+def allocate_managed(driver: Driver, nbytes: int, ordinal: int, call: str) -> Allocation:
     """Return fresh managed memory, as `allocate`."""
     return _own(driver, driver.allocate_managed, nbytes, ordinal, call)
 
 
-class Copy:
+class CopyInProgress:
     """What keeps a copy's memory alive, and with it what a stream may still be copying from.
 
-    Nobody else may refer to the block: the source goes last, when giving back the block has waited
-    for the copy.
+    Nobody else may refer to the allocation: the source goes last, when giving back the allocation
+    has waited for the copy.
 
     The collector must not see a copy.  It would call the finaliser of a source in garbage, which
     frees the memory, while the stream still reads there.  So the source is no garbage before the
@@ -117,23 +117,23 @@ class Copy:
 
     Parameters
     ----------
-    block : Block
+    allocation : Allocation
         The copy's own memory.
     source : object
         What keeps the memory alive that the copy is made from.
     """
 
-    __slots__ = ("__weakref__", "_block", "_source")  # cleared in this order, that of their names
+    __slots__ = ("__weakref__", "_allocation", "_source")  # cleared in this order, by their names
 
     def __init__(
         self,
-        block: Block,
+        allocation: Allocation,
         source: object,
         *,
         _cell: Any = ctypes.py_object,
         _hide: Any = capsules.fast_hide_from_collector,
     ) -> None:
-        self._block = block
+        self._allocation = allocation
         self._source = source
         _hide(_cell(self))
 
@@ -142,8 +142,8 @@ class Copy:
         self._source = None
 
 
-def block_of(keep: object) -> Block | None:
-    """Return the block among what keeps memory alive, if it is one of ours."""
-    if isinstance(keep, Copy):
-        return keep._block
-    return keep if isinstance(keep, Block) else None
+def allocation_of(keep: object) -> Allocation | None:
+    """Return the allocation among what keeps memory alive, if it is one of ours."""
+    if isinstance(keep, CopyInProgress):
+        return keep._allocation
+    return keep if isinstance(keep, Allocation) else None

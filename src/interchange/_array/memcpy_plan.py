@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from interchange._types.layout import Ints
 
-MOST_PIECES: Final = 64
+MOST_COPIES: Final = 64
 """As many copies are made of any array, however small."""
-WORTH_A_PIECE: Final = 2**16
+WORTH_A_COPY: Final = 2**16
 """More copies are made as long as each moves so much [bytes]."""
 PITCH_END: Final = 2**31
 """Rows that lie further apart are beyond a driver's 2-D copy [bytes]."""
@@ -42,7 +42,7 @@ class Axis(NamedTuple):
     target: int
 
 
-def cut(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[PitchedCopy] | None:
+def plan_copies(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[PitchedCopy] | None:
     """Return the driver's copies that together copy a strided array.
 
     Parameters
@@ -64,9 +64,9 @@ def cut(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[PitchedC
 
     Examples
     --------
-    >>> cut((3, 4), (8, 1), (4, 1), 2)  # half of the columns
+    >>> plan_copies((3, 4), (8, 1), (4, 1), 2)  # half of the columns
     [PitchedCopy(width=8, height=3, depth=1, target=(0, 8, 3), source=(0, 16, 3))]
-    >>> cut((100, 100), (-100, -1), (100, 1), 1) is None  # reversed
+    >>> plan_copies((100, 100), (-100, -1), (100, 1), 1) is None  # reversed
     True
     """
     if 0 in shape:
@@ -75,9 +75,9 @@ def cut(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[PitchedC
     rows, slices, looped = _choose(axes, width)
     count = prod(axis.extent for axis in looped)
     size = prod(shape) * itemsize
-    if count > max(MOST_PIECES, size // WORTH_A_PIECE):
+    if count > max(MOST_COPIES, size // WORTH_A_COPY):
         return None
-    return [_piece(width, rows, slices, *starts) for starts in _starts(looped)]
+    return [_copy(width, rows, slices, *starts) for starts in _starts(looped)]
 
 
 def _merge(shape: Ints, source: Ints, target: Ints, itemsize: int) -> list[Axis]:
@@ -151,7 +151,7 @@ def _starts(axes: list[Axis]) -> Iterator[tuple[int, int]]:
         )
 
 
-def _piece(width: int, rows: Axis, slices: Axis, source: int, target: int) -> PitchedCopy:
+def _copy(width: int, rows: Axis, slices: Axis, source: int, target: int) -> PitchedCopy:
     """Return one copy; pitches that are not used are those of what has no gaps."""
     return PitchedCopy(
         width,
