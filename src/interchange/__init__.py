@@ -14,17 +14,17 @@ from ._array import Array
 from ._backends.backend import Backend
 from ._backends.selection import set_backend
 from ._core import core_name
-from ._doors import distributed as _distributed  # noqa: F401 - it waits for Dask
-from ._doors.borrowing import borrow
-from ._doors.cuda_array_interface import CudaArrayView, from_cai, to_cai
-from ._doors.exports import TARGETS, Target, convert, to_capsule
-from ._doors.host_imports import from_array_interface, from_buffer
-from ._doors.imports import asarray, from_dlpack, from_pointer
-from ._doors.inspection import Finding, Report, inspect
-from ._doors.likeness import like
-from ._doors.namespaces import array_namespace
-from ._doors.producer import Producer
-from ._doors.viewable import viewable
+from ._functions import dask as _dask  # noqa: F401 - it waits for Dask
+from ._functions.borrow import borrow
+from ._functions.cai import CudaArrayView, from_cai, to_cai
+from ._functions.exporting import TARGETS, Target, convert, to_capsule
+from ._functions.host_importing import from_array_interface, from_buffer
+from ._functions.importing import asarray, from_dlpack, from_pointer
+from ._functions.inspect import Finding, Report, inspect
+from ._functions.like import like
+from ._functions.namespaces import array_namespace
+from ._functions.producer import Producer
+from ._functions.viewable import viewable
 from ._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC, PER_THREAD_DEFAULT_STREAM
 from ._types.devices import Device
 from ._types.dtypes import DType

@@ -3,6 +3,6 @@
 Source: array API standard 2025.12; array-api-compat, which wraps all but ``from_dlpack``.
 """
 
-from ._doors.upgrading import UpgradedNamespace, upgrade
+from ._functions.upgrade import UpgradedNamespace, upgrade
 
 __all__ = ["UpgradedNamespace", "upgrade"]

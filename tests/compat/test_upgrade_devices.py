@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange._doors.likeness import like
-from interchange._doors.namespaces import array_namespace
+from interchange._functions.like import like
+from interchange._functions.namespaces import array_namespace
 from interchange.compat import upgrade
 from interchange.testing import producers
 
@@ -173,7 +173,7 @@ def test_device_tells_where_foreign_memory_is_in_its_words(xp):
 
 def test_memory_of_every_kind_goes_with_it(xp, monkeypatch):
     """On the host, too: its namespace copies it to the device."""
-    from interchange._doors import namespaces
+    from interchange._functions import namespaces
 
     monkeypatch.setattr(namespaces, "find_spec", lambda _: None)
     namespaces._namespace_of.cache_clear()

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import interchange as ix
-from interchange._doors import exports
+from interchange._functions import exporting
 
 pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
@@ -298,8 +298,8 @@ def test_a_library_is_handed_memory_with_its_device_current(two, monkeypatch, st
         seen.append(current_device(two))
         return array
 
-    row = exports.TARGETS["numba"]._replace(module="math", take=take, take_on_stream=take)
-    monkeypatch.setitem(exports.TARGETS, "numba", row)
+    row = exporting.TARGETS["numba"]._replace(module="math", take=take, take_on_stream=take)
+    monkeypatch.setitem(exporting.TARGETS, "numba", row)
     array = LikeCuPy(two).array
     array._flags = 0
     with current(two, HOME):
@@ -312,8 +312,8 @@ def test_a_library_is_handed_memory_with_its_device_current(two, monkeypatch, st
 
 def test_a_namespace_is_handed_memory_with_its_device_current(two):
     """`upgrade`d namespaces and `like` call a library's own from_dlpack()."""
-    from interchange._doors.handing import give
-    from interchange._doors.natives import library_of_namespace
+    from interchange._functions.libraries import library_of_namespace
+    from interchange._functions.native_or_copy import give
 
     seen = []
     xp = SimpleNamespace(

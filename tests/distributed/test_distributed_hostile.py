@@ -6,7 +6,7 @@ import pytest
 
 import interchange as ix
 from interchange._array.pickling import rebuild_writable
-from interchange._doors.distributed import from_device_frames, from_frames
+from interchange._functions.dask import from_device_frames, from_frames
 
 FACTS = {
     "dtype": "float64",

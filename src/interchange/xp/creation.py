@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interchange._array import Array
 from interchange._array.backing import wrap
 from interchange._array.operands import SCALARS, array_of, as_scalar, operand
-from interchange._doors import imports
+from interchange._functions import importing
 from interchange._protocols.array_method import without_copies
 from interchange._protocols.dlpack import check_copy
 from interchange._protocols.losses import is_masked, may_nest
@@ -27,7 +27,7 @@ from ._calls import apply, apply_many, create, creator, dtype_of, element, plain
 from ._documentation import document
 from .manipulation import astype
 
-from_dlpack = imports.from_dlpack
+from_dlpack = importing.from_dlpack
 
 if TYPE_CHECKING:
     from interchange._backends.backend import Backend
@@ -67,8 +67,8 @@ def asarray(
         raise _no_numbers(_ASARRAY, obj)
     # Without a dtype it is moved and copied as asked; with one, casting may copy anyhow.
     if dtype is None:
-        return imports.bring(obj, None, device, copy, call=_ASARRAY)
-    found = imports.bring(obj, copy=without_copies(obj, copy), call=_ASARRAY)
+        return importing.bring(obj, None, device, copy, call=_ASARRAY)
+    found = importing.bring(obj, copy=without_copies(obj, copy), call=_ASARRAY)
     if copy and found.dtype is dtype_of(dtype, _ASARRAY):
         found, copy = found.copy(), None
     return _again(found, dtype, device, copy)
@@ -83,7 +83,7 @@ def _again(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
             raise CopyNeededError(_ASARRAY, what, "DLP-COPY-1")
         return astype(x, wanted, device=device)
     if device is not None or copy is not None:
-        return imports.bring(x, None, device, copy, call=_ASARRAY)
+        return importing.bring(x, None, device, copy, call=_ASARRAY)
     return x
 
 

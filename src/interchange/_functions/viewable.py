@@ -15,8 +15,8 @@ from interchange._array.contract import UNNAMED
 from interchange._types.errors import ArgumentError, ContractError, InterchangeError, show
 from interchange._types.signatures import signature_of
 
-from .borrowing import borrow as _borrow
-from .imports import bring, import_ordered
+from .borrow import borrow as _borrow
+from .importing import bring, import_ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

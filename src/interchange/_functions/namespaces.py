@@ -23,12 +23,12 @@ from interchange._types.errors import (
 )
 from interchange.abi import PyCapsule
 
-from .imports import asarray
-from .natives import LIBRARIES, library_of, library_of_namespace
-from .upgrading import OURS, has_buffer, upgrade
+from .importing import asarray
+from .libraries import LIBRARIES, library_of, library_of_namespace
+from .upgrade import OURS, has_buffer, upgrade
 
 if TYPE_CHECKING:
-    from .natives import Library
+    from .libraries import Library
 
 _CALL: Final = "array_namespace()"
 _LIBRARIES: Final = {library.name: library for library in LIBRARIES}

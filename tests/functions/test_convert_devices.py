@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 import interchange as ix
-from interchange._doors import exports
+from interchange._functions import exporting
 
 MINE = "library_of_this_test"
 
@@ -26,8 +26,8 @@ def change(monkeypatch):
     """Return what changes the row of that library."""
 
     def change_row(**options):
-        row = exports.TARGETS[MINE]._replace(**options)
-        monkeypatch.setitem(exports.TARGETS, MINE, row)
+        row = exporting.TARGETS[MINE]._replace(**options)
+        monkeypatch.setitem(exporting.TARGETS, MINE, row)
 
     return change_row
 

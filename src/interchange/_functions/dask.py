@@ -20,7 +20,7 @@ from interchange._streams.ordering import wait_on_host
 from interchange._types.dtypes import DType
 from interchange._types.errors import ExchangeError, show
 
-from .imports import asarray, from_pointer
+from .importing import asarray, from_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -22,17 +22,17 @@ from interchange.abi import PyCapsule
 from interchange.abi.capsules import USED_VERSIONED, VERSIONED, capsule_name
 from interchange.abi.dlpack import DLPACK_VERSION
 
-from .cuda_array_interface import to_cai
-from .exports import TARGETS
-from .handing import hand_over
-from .imports import bring
+from .cai import to_cai
+from .exporting import TARGETS
+from .importing import bring
 from .namespaces import array_namespace
-from .upgrading import has_buffer
+from .native_or_copy import hand_over
+from .upgrade import has_buffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .cuda_array_interface import CudaArrayView
+    from .cai import CudaArrayView
 
 _CALL: Final = "like()"
 

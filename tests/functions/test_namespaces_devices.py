@@ -8,7 +8,7 @@ import types
 import pytest
 
 import interchange as ix
-from interchange._doors.natives import LIBRARIES
+from interchange._functions.libraries import LIBRARIES
 
 ROWS = {library.name: library for library in LIBRARIES}
 CUDA, ROCM = ix.Device(2, 1), ix.Device(10, 1)

@@ -28,7 +28,7 @@ from interchange._types.errors import (
 )
 from interchange.abi import PyCapsule
 
-from .imports import bring, import_dlpack, on_stream
+from .importing import bring, import_dlpack, on_stream
 
 if TYPE_CHECKING:
     from interchange._types.typing import SupportsCUDAArrayInterface

@@ -43,7 +43,7 @@ from interchange.abi import (
     parse_record,
 )
 
-from .host_imports import from_buffer
+from .host_importing import from_buffer
 
 if TYPE_CHECKING:
     from interchange.abi import InterfaceRecord

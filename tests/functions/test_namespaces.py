@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import interchange as ix
-from interchange._doors.namespaces import array_namespace
+from interchange._functions.namespaces import array_namespace
 from interchange.compat import upgrade
 from interchange.testing import producers
 
@@ -55,7 +55,7 @@ every_library = pytest.mark.parametrize("library", NATIVE)
 @pytest.fixture(autouse=True)
 def bare(monkeypatch):
     """Choose as if array-api-compat were not installed; with it is tried among the libraries."""
-    from interchange._doors import namespaces
+    from interchange._functions import namespaces
 
     monkeypatch.setattr(namespaces, "find_spec", lambda _: None)
     namespaces._namespace_of.cache_clear()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import interchange as ix
-from interchange._doors.likeness import KINDS, like
+from interchange._functions.like import KINDS, like
 from interchange.abi.capsules import capsule_name
 from interchange.testing import producers, strategies
 

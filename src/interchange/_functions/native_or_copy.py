@@ -17,12 +17,12 @@ from interchange._types.errors import (
     UnsupportedDeviceError,
 )
 
-from .exports import TARGETS, convert
+from .exporting import TARGETS, convert
 
 if TYPE_CHECKING:
     from interchange._array import Array
 
-    from .natives import Library
+    from .libraries import Library
 
 
 def hand_over(array: Array, target: str, *, may_copy: bool, call: str) -> Any:

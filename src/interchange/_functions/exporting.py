@@ -34,8 +34,8 @@ from interchange._types.errors import (
 from interchange.abi import PyCapsule
 from interchange.abi.dlpack import DLDeviceType
 
-from .cuda_array_interface import to_cai
-from .imports import asarray, bring, import_ordered
+from .cai import to_cai
+from .importing import asarray, bring, import_ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable

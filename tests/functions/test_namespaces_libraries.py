@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange._doors.likeness import like
-from interchange._doors.namespaces import array_namespace
+from interchange._functions.like import like
+from interchange._functions.namespaces import array_namespace
 from interchange.compat import upgrade
 
 pytestmark = pytest.mark.interop

@@ -29,15 +29,15 @@ from interchange._types.errors import (
 from interchange._types.type_table import TypeSet
 from interchange.abi import PyCapsule
 
-from . import imports
-from .handing import check_place, give
-from .natives import (
+from . import importing
+from .libraries import (
     array_classes,
     library_of,
     library_of_namespace,
     on_current_device,
     refuse_device,
 )
+from .native_or_copy import check_place, give
 
 _CALL: Final = "upgrade()"
 _PREFIX: Final = "interchange.compat."
@@ -217,7 +217,7 @@ class UpgradedNamespace(ModuleType):
         if type(x) is PyCapsule:
             raise NoProtocolError("device()", "a capsule", "IX-PROTOCOL-1", "import it first")
         says = getattr(x, "__dlpack_device__", None) is not None
-        where = Device.of(x) if says else imports.asarray(x).device
+        where = Device.of(x) if says else importing.asarray(x).device
         own = self._library.write_device(CPU if where.is_host_accessible else where)
         if own is None:
             refuse_device(self._library.name, where, "device()")
@@ -272,9 +272,9 @@ class UpgradedNamespace(ModuleType):
             self._check_nulls(x, copy)
             asked = True
         if library.memory == "host" or device is None:
-            array = imports.asarray(x, device=where, copy=asked)
+            array = importing.asarray(x, device=where, copy=asked)
         else:  # the library moves its own arrays best
-            array = imports.asarray(x, copy=without_copies(x, asked))
+            array = importing.asarray(x, copy=without_copies(x, asked))
             array = array.copy() if copy and where is array.device else array
         check_place(array, library, call)
         if library.memory == "device" and array.device is CPU:

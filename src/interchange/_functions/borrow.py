@@ -20,8 +20,8 @@ from interchange._streams.rules import NO_SYNC, check_stream, streams_of
 from interchange._types.devices import ordinal_of
 from interchange._types.errors import ArgumentError, InterchangeError, ReadOnlyError, show
 
-from .cuda_array_interface import CudaArrayView
-from .imports import asarray, import_cai, import_ordered
+from .cai import CudaArrayView
+from .importing import asarray, import_cai, import_ordered
 
 if TYPE_CHECKING:
     from types import TracebackType
