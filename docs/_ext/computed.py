@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from interchange._backends.array_api_gaps import complete
+from interchange._backends.array_api_gaps import fill_gaps
 from interchange.xp._table import TABLE
 
 FOUND: Final = Path(__file__).parents[1] / "_generated" / "backends.json"
@@ -38,7 +38,7 @@ def lacking(library: str) -> dict[str, Any] | None:
     except ImportError:
         return None
     if library == "numpy":
-        namespace = complete(namespace)
+        namespace = fill_gaps(namespace)
     missing = [name for name in TABLE if name not in OURS and not _has(namespace, name)]
     return {"release": version(distribution), "lacks": missing}
 
