@@ -56,7 +56,7 @@ def test_a_frame_that_must_not_be_written_is_not():
 def test_a_pickle_allocates_nothing_for_a_number():
     """It carries bytes, or is refused."""
     with pytest.raises(ix.ExchangeError, match="IX-POINTER-1"):
-        rebuild_writable(10**12, "uint8", (10**12,), "C", False)  # noqa: FBT003
+        rebuild_writable(ix.Array, 10**12, "uint8", (10**12,), "C", False)  # noqa: FBT003
 
 
 def test_two_copies_of_interchange_watch_for_dask(run_isolated):

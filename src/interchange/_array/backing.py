@@ -21,13 +21,15 @@ from interchange._protocols.dlpack import READ_ONLY
 from interchange._streams.pending import pending_work_of
 from interchange._types.errors import CopyNeededError
 
+from .copies import copy_array
+
 if TYPE_CHECKING:
     from interchange._backends.backend import Backend
     from interchange._types.spec import Spec
 
-    from .array import Array
+    from .described import Described
 
-T = TypeVar("T", bound="Array")
+T = TypeVar("T", bound="Described")
 
 Backing = tuple["Backend", Any, Any]
 """Who computes; its array over the memory; and what makes that anew where it is None, if anything.
@@ -37,7 +39,7 @@ _CALL: Final = "Array"
 _new_object: Final = object.__new__
 
 
-def wrap(native: Any, backend: Backend, cls: type[T], like: Array | None = None) -> T:
+def wrap(native: Any, backend: Backend, cls: type[T], like: Described | None = None) -> T:
     """Return an Array of a result; what it describes is found out when somebody asks.
 
     Parameters
@@ -48,7 +50,7 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: Array | None = None)
         The library.
     cls : type
         What to return.
-    like : Array, optional
+    like : Described, optional
         Whose memory the result may share, if the library does not know what must not be written.
     """
     self = _new_object(cls)
@@ -68,7 +70,7 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: Array | None = None)
     return self
 
 
-def finish(name: str, result: Any, backend: Backend, like: Array) -> Array:
+def finish(name: str, result: Any, backend: Backend, like: T) -> T:
     """Return an Array of the result of a function of one array, whose memory it shares or not.
 
     Parameters
@@ -96,7 +98,7 @@ def finish(name: str, result: Any, backend: Backend, like: Array) -> Array:
     return wrap(result, backend, cls)
 
 
-def _owned(found: Array, like: Array) -> Array:
+def _owned(found: T, like: T) -> T:
     """Return a result that the collector sees the owner of, where it is a view and may have to."""
     if not may_refer_back(like._keepalive):
         return found
@@ -114,7 +116,7 @@ def _owned(found: Array, like: Array) -> Array:
     return view
 
 
-def describe(array: Array) -> Spec:
+def describe(array: Described) -> Spec:
     """Fill in what describes the memory of a result; several threads fill in the same."""
     backend, native, _ = array._library
     said = array._flags
@@ -147,7 +149,7 @@ def backing_of(array: Any) -> Backing:
     return found
 
 
-def _make_backing(array: Array) -> Backing:
+def _make_backing(array: Described) -> Backing:
     """Return what backs an Array: of the library that computes where it is."""
     backend = backend_of(array.device, _CALL)
     if pending_work_of(array) is not None:  # where more may be pending by the next use
@@ -184,9 +186,10 @@ def native_of(array: Any) -> Any:
     return computing_with(array)[1]
 
 
-def view_by(array: Array, backend: Backend) -> Any:
+def view_by(array: Described, backend: Backend) -> Any:
     """Return the array of a library, on the same device, over the memory of an Array or a copy."""
     try:
         return backend.view(array)
     except CopyNeededError:
-        return backend.view(array.copy())  # made anew each time: the memory may have changed
+        copied = copy_array(array, type(array), "C", _CALL)  # each time: memory may have changed
+        return backend.view(copied)

@@ -12,7 +12,7 @@ from interchange._types.dtypes import DType
 from interchange._types.errors import ArgumentError, ContractError, show
 
 if TYPE_CHECKING:
-    from .array import Array
+    from .described import Described
 
 _CALL = "Array.require()"
 UNNAMED: Final = "array"
@@ -24,7 +24,7 @@ def _choices(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (list, set, frozenset, tuple)) else (value,)
 
 
-def _dtype(array: Array, wanted: Any) -> str | None:
+def _dtype(array: Described, wanted: Any) -> str | None:
     """Return what is wrong with the element type."""
     choice = [DType.of(one, _CALL) for one in _choices(wanted)]
     if array.dtype in choice:
@@ -32,7 +32,7 @@ def _dtype(array: Array, wanted: Any) -> str | None:
     return f"dtype {array.dtype}, wanted {' or '.join(map(str, choice))}"
 
 
-def _ndim(array: Array, wanted: Any) -> str | None:
+def _ndim(array: Described, wanted: Any) -> str | None:
     """Return what is wrong with the number of axes."""
     if not all(map(is_index, _choices(wanted))):
         what = f"ndim={show(wanted)} is no int"
@@ -42,7 +42,7 @@ def _ndim(array: Array, wanted: Any) -> str | None:
     return f"ndim {array.ndim}, wanted {' or '.join(map(show, _choices(wanted)))}"
 
 
-def _shape(array: Array, wanted: Any) -> str | None:
+def _shape(array: Described, wanted: Any) -> str | None:
     """Return what is wrong with the extents."""
     if not isinstance(wanted, (tuple, list)) or not all(
         extent is None or is_index(extent) for extent in wanted
@@ -55,14 +55,14 @@ def _shape(array: Array, wanted: Any) -> str | None:
     return None if matches else f"shape {array.shape}, wanted {show(tuple(wanted))}"
 
 
-def _order(array: Array, wanted: Any) -> str | None:
+def _order(array: Described, wanted: Any) -> str | None:
     """Return what is wrong with the layout."""
     if array.is_contiguous(wanted):
         return None
     return f"shape {array.shape} with strides {array.strides}, wanted {wanted} order"
 
 
-def _device(array: Array, wanted: Any) -> str | None:
+def _device(array: Described, wanted: Any) -> str | None:
     """Return what is wrong with the place."""
     device = Device.of(wanted, _CALL)
     any_ordinal = isinstance(wanted, str) and ":" not in wanted
@@ -71,7 +71,7 @@ def _device(array: Array, wanted: Any) -> str | None:
     return f"device {array.device}, wanted {wanted if any_ordinal else device}"
 
 
-def _writable(array: Array, wanted: Any) -> str | None:
+def _writable(array: Described, wanted: Any) -> str | None:
     """Return what is wrong with the right to write."""
     if not wanted or array.readonly is False:
         return None
@@ -90,7 +90,7 @@ _CHECKS = {
 }
 
 
-def _origin(array: Array) -> str:
+def _origin(array: Described) -> str:
     """Return where the memory came from, in the words of an error."""
     if array.owner is None:
         return "of memory without an owner"
@@ -98,7 +98,7 @@ def _origin(array: Array) -> str:
     return f"from {owner.__module__}.{owner.__qualname__}"
 
 
-def check_contract(array: Array, contract: dict[str, Any], name: str) -> None:
+def check_contract(array: Described, contract: dict[str, Any], name: str) -> None:
     """Raise ContractError with everything that differs, or return None."""
     found = (_CHECKS[key](array, wanted) for key, wanted in contract.items() if wanted is not None)
     wrong = [text for text in found if text is not None]

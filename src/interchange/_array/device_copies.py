@@ -29,7 +29,6 @@ from .allocations import (
     allocate_pinned,
     allocation_of,
 )
-from .copies import check_alike, check_named, copy_on_host, fill_host, share_with_host
 from .copy_streams import (
     await_producer,
     check_copy_stream,
@@ -37,6 +36,7 @@ from .copy_streams import (
     order_after,
     work_on,
 )
+from .host_copies import check_alike, check_named, copy_on_host, fill_host, share_with_host
 from .memcpy_plan import plan_copies
 
 if TYPE_CHECKING:

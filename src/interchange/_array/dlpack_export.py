@@ -27,7 +27,7 @@ from . import copies
 if TYPE_CHECKING:
     from interchange._types.devices import Device
 
-    from .array import Array
+    from .described import Described
 
 CALL: Final = "Array.__dlpack__()"
 _C_INT_END: Final = 2**31
@@ -68,12 +68,12 @@ def _check_consumer(stream: int | None, source: Device, target: Device) -> int |
     return check_stream(stream, target, CALL)
 
 
-def _shares(moved: Array, array: Array) -> bool:
+def _shares(moved: Described, array: Described) -> bool:
     """Whether one is the memory of the other under another device's name."""
     return moved._keepalive is array._keepalive
 
 
-def _move(array: Array, target: Device, consumer: int | None, copy: bool | None) -> Array:
+def _move(array: Described, target: Device, consumer: int | None, copy: bool | None) -> Described:
     """Return the memory where it is wanted, copied if it must be."""
     try:
         if target is not array.device:

@@ -23,7 +23,7 @@ from .operands import as_scalar, foreign, is_foreign, mixed, operand
 if TYPE_CHECKING:
     from interchange._backends.backend import Backend
 
-    from .array import Array
+    from .described import Described
 
 _SEQUENCES: Final = (list, tuple, range)
 _INDEXING: Final = frozenset("biu")
@@ -36,7 +36,7 @@ def is_basic(part: object) -> bool:
     return kind is int or kind is slice or part is None or part is Ellipsis
 
 
-def read_part(part: Any, array: Array, call: str) -> Any:
+def read_part(part: Any, array: Described, call: str) -> Any:
     """Return a part of a key as something basic, an Array or an ndarray.
 
     Raises
@@ -64,7 +64,7 @@ def read_part(part: Any, array: Array, call: str) -> Any:
         raise _selects_nothing(call, part) from None
 
 
-def _read_array(part: Array, array: Array, call: str) -> Any:
+def _read_array(part: Any, array: Described, call: str) -> Any:
     """Return an Array of one whole number without axes as an int, which selects a view."""
     if part.shape or part.dtype.kind not in INTEGERS:
         return part
@@ -89,7 +89,7 @@ def _holds_bools(part: Any) -> bool:
     return is_foreign(part) and str(getattr(part, "dtype", "")).endswith("bool")
 
 
-def _read_elements(part: Any, array: Array, call: str) -> Any:
+def _read_elements(part: Any, array: Described, call: str) -> Any:
     """Return a list or an ndarray as an ndarray of integers or bools, or as the int it stands for.
 
     Raises
@@ -121,7 +121,7 @@ def _selects_nothing(call: str, part: object) -> OutOfBoundsError:
     return OutOfBoundsError(call, f"index {show(part)} selects nothing", "IX-INDEX-1")
 
 
-def pick(array: Array, backing: tuple[Backend, Any], parts: tuple[Any, ...], call: str) -> Any:
+def pick(array: Described, backing: tuple[Backend, Any], parts: tuple[Any, ...], call: str) -> Any:
     """Return the elements that parts select, some of them arrays, in an array of the library.
 
     Parameters
@@ -149,7 +149,7 @@ def pick(array: Array, backing: tuple[Backend, Any], parts: tuple[Any, ...], cal
 
 
 def put(
-    array: Array, backing: tuple[Backend, Any], parts: tuple[Any, ...], elements: Any, call: str
+    array: Described, backing: tuple[Backend, Any], parts: tuple[Any, ...], elements: Any, call: str
 ) -> None:
     """Write elements of the library, or a number, to what parts select.
 
@@ -167,7 +167,7 @@ def put(
 
 
 def _native_key(
-    array: Array, backend: Backend, parts: tuple[Any, ...], call: str
+    array: Described, backend: Backend, parts: tuple[Any, ...], call: str
 ) -> tuple[Any, ...]:
     """Return a key of parts that were read as the library takes it."""
     cls = type(array)
@@ -245,7 +245,7 @@ def _as_index(part: Any, backend: Backend, cls: type[Any], call: str) -> Any:
     return backend.as_index(backend.from_host(part.astype(wanted, order="C")))
 
 
-def _check_as_numpy(array: Array, parts: tuple[Any, ...], call: str) -> None:
+def _check_as_numpy(array: Described, parts: tuple[Any, ...], call: str) -> None:
     """Refuse ndarrays that NumPy would refuse, where a library cuts off what leaves the shape.
 
     Raises

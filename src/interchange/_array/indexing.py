@@ -5,7 +5,7 @@ Source: array API standard 2025.12, Indexing.  A basic index always gives a view
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange._protocols.host import import_array_interface
 from interchange._types.devices import CPU
@@ -17,13 +17,15 @@ from .operands import SCALARS, as_scalar, operand
 from .operators import check_shared, check_writable
 
 if TYPE_CHECKING:
-    from .array import Array
+    from .described import Described
+
+T = TypeVar("T", bound="Described")
 
 _GET = "Array.__getitem__()"
 _SET = "Array.__setitem__()"
 
 
-def select(array: Array, key: Any) -> Array:
+def select(array: T, key: Any) -> T:
     """Return the elements that a key selects: a view by a basic index, a copy by arrays."""
     parts = key if type(key) is tuple else (key,)
     if not all(map(is_basic, parts)):
@@ -51,7 +53,7 @@ _RANKS: Final = {
 _RANKS_OF_NUMBERS: Final = ((bool, 0), (int, 1), (float, 2), (complex, 3))
 
 
-def _check_kind(array: Array, value: Any) -> None:
+def _check_kind(array: Described, value: Any) -> None:
     """Refuse to write what elements of that kind cannot hold, rather than cut it off.
 
     Raises
@@ -71,7 +73,7 @@ def _check_kind(array: Array, value: Any) -> None:
         raise ArgumentError(_SET, what, "IX-XP-4", "cast with xp.astype() first")
 
 
-def _may_overlap(array: Array, other: Array) -> bool:
+def _may_overlap(array: Described, other: Described) -> bool:
     """Whether two arrays may share memory."""
     (low, high), (start, end) = (
         tuple(x.ptr + bound for bound in x._spec.layout.byte_bounds(x.itemsize))
@@ -80,12 +82,12 @@ def _may_overlap(array: Array, other: Array) -> bool:
     return bool(low < end and start < high)
 
 
-def _is_plain(array: Array) -> bool:
+def _is_plain(array: Described) -> bool:
     """Whether the library describes memory as we do: the host's, with flags that are known."""
     return array._flags is not None and (array._known is None or array._known.device is CPU)
 
 
-def _view_of_native(array: Array, native: Any, parts: tuple[Any, ...]) -> Array | None:
+def _view_of_native(array: T, native: Any, parts: tuple[Any, ...]) -> T | None:
     """Return a view that the library makes, or None where it refuses the key."""
     # With an Ellipsis the library gives an array, and not a scalar, for one element.
     wanted = parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)
@@ -98,7 +100,7 @@ def _view_of_native(array: Array, native: Any, parts: tuple[Any, ...]) -> Array 
     return view
 
 
-def assign(array: Array, key: Any, value: Any) -> None:
+def assign(array: Described, key: Any, value: Any) -> None:
     """Write a scalar or the elements of an Array to what a key selects.
 
     Those of an ndarray, too, where the host reaches both: they are copied, and nobody waits.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeVar
 
 from interchange._protocols import host
 from interchange._protocols.dlpack import READ_ONLY
@@ -18,11 +18,11 @@ from interchange._types.errors import ExchangeError, show
 from interchange._types.layout import Layout, f_strides
 from interchange.abi import buffer_address
 
-from .copies import check_ints
-from .transfers import move
+from .arguments import check_ints
+from .described import Described
+from .transfers import copy, move
 
-if TYPE_CHECKING:
-    from .array import Array
+T = TypeVar("T", bound="Described")
 
 LOAD_DEVICE: Final = "INTERCHANGE_LOAD_DEVICE"
 """The variable that says where arrays come back that were pickled on a device."""
@@ -31,7 +31,7 @@ _LOADS: Final = "pickle.loads()"
 _OUT_OF_BAND: Final = 5  # the first pickle protocol with buffers
 
 
-def reduce_array(array: Array, protocol: int) -> Any:
+def reduce_array(array: Described, protocol: int) -> Any:
     """Return how to pickle an Array, for ``__reduce_ex__``."""
     dense, order = fetch(array, _DUMPS)
     # Where nobody said whether memory may be written, its copy in the pickle may.
@@ -39,12 +39,12 @@ def reduce_array(array: Array, protocol: int) -> Any:
     is_buffer = protocol >= _OUT_OF_BAND
     data: Any = pickle.PickleBuffer(view) if is_buffer else bytes(view)
     rebuild = rebuild_array if is_buffer or view.readonly else rebuild_writable
-    facts = (data, dense.dtype.name, dense.shape, order, array.readonly)
+    facts = (type(array), data, dense.dtype.name, dense.shape, order, array.readonly)
     there = array.device
     return rebuild, facts if there.is_host_accessible else (*facts, str(there))
 
 
-def fetch(array: Array, call: str) -> tuple[Array, str]:
+def fetch(array: T, call: str) -> tuple[T, str]:
     """Return an array on the host, its elements side by side, and which axis runs fastest.
 
     Parameters
@@ -64,26 +64,29 @@ def fetch(array: Array, call: str) -> tuple[Array, str]:
     if not array.device.is_host_accessible:
         array = move(array, CPU, None, call)
     order = "F" if array.is_contiguous("F") and not array.is_contiguous("C") else "C"
-    return array.contiguous(order), order
+    return array if array.is_contiguous(order) else copy(array, order, call, None), order
 
 
-def bytes_of(dense: Array, *, readonly: bool) -> memoryview:
+def bytes_of(dense: Described, *, readonly: bool) -> memoryview:
     """Return the memory of a host array whose elements lie side by side."""
     return memoryview(host.raw_bytes(dense, readonly=readonly))
 
 
-def rebuild_array(
+def rebuild_array(  # noqa: PLR0917 - as pickles have them
+    cls: Any,
     data: Any,
     dtype: str,
     shape: tuple[int, ...],
     order: str,
     readonly: bool | None,
     device: str = "cpu",
-) -> Array:
+) -> Any:
     """Return an Array over the bytes in `data`: the other half of `reduce_array`.
 
     Parameters
     ----------
+    cls : type
+        What to return.
     data : object with a buffer
         The elements, and nothing else.
     dtype : str
@@ -97,8 +100,9 @@ def rebuild_array(
     device : str, default "cpu"
         Where the array was.  It is brought there again, or to where the environment says.
     """
-    from .array import Array
-
+    if not (isinstance(cls, type) and issubclass(cls, Described)):
+        what = f"{show(cls)} is no class of arrays"
+        raise ExchangeError(_LOADS, what, "IX-POINTER-1", "pickle the array again")
     try:
         view = memoryview(data).cast("B")
     except (TypeError, BufferError) as error:
@@ -117,7 +121,7 @@ def rebuild_array(
         readonly=bool(readonly) or view.readonly,
         owner=data,
         keep=view,
-        cls=Array,
+        cls=cls,
         call=_LOADS,
     )
     if readonly is None and not view.readonly:
@@ -125,15 +129,15 @@ def rebuild_array(
     return array if device == "cpu" else _bring_back(array, device, readonly)
 
 
-def rebuild_writable(data: bytes, *facts: Any) -> Array:
+def rebuild_writable(cls: Any, data: bytes, *facts: Any) -> Any:
     """Return an Array over a copy of the bytes in `data`, which protocols without buffers carry."""
     if not isinstance(data, bytes):
         what = f"data is {show(data)}"
         raise ExchangeError(_LOADS, what, "IX-POINTER-1", "pickle the array again")
-    return rebuild_array(bytearray(data), *facts)
+    return rebuild_array(cls, bytearray(data), *facts)
 
 
-def _bring_back(array: Array, device: str, readonly: bool | None) -> Array:
+def _bring_back(array: T, device: str, readonly: bool | None) -> T:
     """Return an array where it was when it was pickled, or where the environment says."""
     target = Device.of(os.environ.get(LOAD_DEVICE) or device, _LOADS)
     try:

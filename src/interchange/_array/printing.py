@@ -12,13 +12,13 @@ from interchange._types.devices import CPU
 from interchange._types.numpy_dtypes import numpy_dtype
 
 if TYPE_CHECKING:
-    from .array import Array
+    from .described import Described
 
 _EDGE = 3  # elements at each end of an axis
 _MOST = 100  # elements shown without an ellipsis
 
 
-def describe_array(array: Array) -> str:
+def describe_array(array: Described) -> str:
     """Return the repr of an Array."""
     owner = type(array.owner)
     name = owner.__qualname__
@@ -32,7 +32,7 @@ def describe_array(array: Array) -> str:
     return f"{head})" if preview is None else f"{head},\n{preview})"
 
 
-def _preview(array: Array) -> str | None:
+def _preview(array: Described) -> str | None:
     """Return the elements as text, indented, or None where they cannot be read."""
     if array.device is not CPU or array.dtype.is_packed or not array.size:
         return None

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from interchange import _core
 from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._types.errors import CopyNeededError, UnsupportedDTypeError, show
 
+from .described import Described
 from .dlpack_export import export_array
 from .namespace import namespace_of
 
 
-class Protocols(_core.Tensor):
+class Protocols(Described):
     """What other libraries ask an Array for."""
 
     __slots__ = ()

@@ -6,7 +6,7 @@ host, and the host waits for it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from interchange._backends.selection import backend_of
 from interchange._types.devices import CPU, Device
@@ -20,10 +20,12 @@ from . import copies
 from .backing import computing_with, wrap
 
 if TYPE_CHECKING:
-    from .array import Array
+    from .described import Described
+
+T = TypeVar("T", bound="Described")
 
 
-def move(array: Array, device: Any, stream: Any, call: str, *, copy: bool | None = None) -> Array:
+def move(array: T, device: Any, stream: Any, call: str, *, copy: bool | None = None) -> T:
     """Return the array on `device`, itself where it is there already.
 
     Parameters
@@ -48,7 +50,7 @@ def move(array: Array, device: Any, stream: Any, call: str, *, copy: bool | None
         return found
 
 
-def copy(array: Array, order: str, call: str, stream: Any) -> Array:
+def copy(array: T, order: str, call: str, stream: Any) -> T:
     """Return a copy: a driver's or the host's, else one that the library makes that computes there.
 
     Parameters
@@ -73,7 +75,7 @@ def copy(array: Array, order: str, call: str, stream: Any) -> Array:
         return wrap(backend.copy(native), backend, cls)
 
 
-def _by_libraries(array: Array, target: Device, call: str) -> Array | None:
+def _by_libraries(array: T, target: Device, call: str) -> T | None:
     """Return a copy that libraries make, or None where there are none for these devices."""
     there = array.device
     if target.is_host_accessible and (target is not CPU or there.is_host_accessible):

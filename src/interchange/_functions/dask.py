@@ -15,7 +15,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array, pickling
-from interchange._array.copies import COPIED_BY_DRIVERS, check_ints
+from interchange._array.arguments import check_ints
+from interchange._array.copies import COPIED_BY_DRIVERS
 from interchange._streams.ordering import wait_on_host
 from interchange._types.dtypes import DType
 from interchange._types.errors import ExchangeError, show
@@ -149,7 +150,7 @@ def from_frames(facts: dict[str, Any], frames: list[Any]) -> Array:
         raise _refuse_facts(facts) from error
     if not readonly and frame.readonly:  # it came compressed
         frame = memoryview(bytearray(frame))
-    array = pickling.rebuild_array(frame, dtype, sent, order, readonly, device)
+    array: Array = pickling.rebuild_array(Array, frame, dtype, sent, order, readonly, device)
     return array if shape == array.shape else array.broadcast_to(shape)
 
 

@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange._array import copies
+from interchange._array.host_copies import share_with_host
 from interchange._core._numpy import require_numpy_dtype
 from interchange._protocols import dlpack
 from interchange._protocols.array_method import without_copies
@@ -421,7 +422,7 @@ def _place(
             raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", way_out)
         return copies.move_array(array, _current_device(), stream, _CALL)
     if target.memory == "host" and there is not CPU:
-        array = copies.share_with_host(array, None, _CALL)
+        array = share_with_host(array, None, _CALL)
     if not copy:
         return array
     if there.type in copies.COPIED_BY_DRIVERS:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from interchange import _core
 from interchange._array import Array, transfers
-from interchange._array.copies import check_ints
+from interchange._array.arguments import check_ints
 from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._protocols.array_method import import_array_method
 from interchange._protocols.capabilities import fast_path

@@ -18,7 +18,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from interchange._array.copies import ALIGNMENT
+from interchange._array.host_copies import ALIGNMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

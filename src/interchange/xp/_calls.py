@@ -72,7 +72,8 @@ def apply(name: str, x: Any, /, *args: Any, **keywords: Any) -> Array:
     """Return what the library's function gives for one array; other arguments go as they are."""
     backend, native = computing_with(array_of(x, Array, f"xp.{name}()"))
     result = backend.function(name)(native, *args, **keywords)
-    return finish(name, result, backend, x)
+    found: Array = finish(name, result, backend, x)
+    return found
 
 
 def apply_all(name: str, xs: Sequence[Any], /, *args: Any, **keywords: Any) -> Array:

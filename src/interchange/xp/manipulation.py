@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
+from interchange._array.arguments import check_ints, resolve_shape
 from interchange._array.backing import computing_with, wrap
-from interchange._array.copies import check_ints, resolve_shape
 from interchange._array.operands import array_of, foreign, is_foreign
 from interchange._protocols.dlpack import check_copy
 from interchange._types.errors import ArgumentError, ViewError, show

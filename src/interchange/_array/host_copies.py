@@ -1,0 +1,89 @@
+"""Copies that the host makes, and its own view of memory that it shares with a device.
+
+Source: array API standard 2025.12 (``to_device``).  Fresh memory is aligned to 64 bytes, which some
+consumers ask of host memory before they share it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from interchange import _core
+from interchange._protocols import host
+from interchange._streams.handles import stream_handle
+from interchange._streams.ordering import wait_on_host
+from interchange._streams.rules import NO_SYNC, check_stream, streams_of
+from interchange._types.devices import CPU
+from interchange._types.errors import UnsupportedDTypeError
+from interchange._types.layout import Layout, c_strides, f_strides
+from interchange._types.spec import Spec
+
+if TYPE_CHECKING:
+    from interchange._core import Tensor
+    from interchange._types.devices import Device
+
+T = TypeVar("T", bound="Tensor")
+
+ALIGNMENT: Final = 64  # [bytes]
+
+
+def fresh_memory(nbytes: int) -> tuple[int, Any]:
+    """Return the address of fresh host memory, and what keeps it alive."""
+    import numpy as np
+
+    block = np.empty(nbytes + ALIGNMENT, np.uint8)
+    start = block.__array_interface__["data"][0]
+    return -(-start // ALIGNMENT) * ALIGNMENT, block
+
+
+def check_named(stream: Any, device: Device, call: str) -> int | None:
+    """Return the handle of a stream where the host makes a copy, or refuse what is none there."""
+    handle = stream_handle(stream, call)
+    return None if handle is None else check_stream(handle, streams_of(device) or device, call)
+
+
+def copy_on_host(array: Tensor, cls: type[T], order: str, call: str) -> T:
+    """Return a copy of host-accessible memory in plain host memory."""
+    host.check_host(array, call)
+    spec = array._spec
+    shape = spec.shape
+    strides = c_strides(shape) if order == "C" else f_strides(shape)
+    layout = Layout(shape, strides)
+    ptr, block = fresh_memory(spec.nbytes)
+    if not layout.size:
+        ptr = 0
+    fresh = _core.describe(ptr, Spec(spec.dtype, CPU, layout), 0, block, block, cls)
+    fill_host(array, fresh, call)
+    return fresh
+
+
+def fill_host(source: Tensor, target: Tensor, call: str) -> None:
+    """Copy elements between host-accessible arrays of one shape, after all work on the source."""
+    if not source._spec.layout.size:
+        return
+    if not source._spec.dtype.is_packed:
+        elements = host.as_ndarray(source, call, carrier=True)
+        host.as_ndarray(target, call, carrier=True)[...] = elements
+        return
+    check_alike(source._spec, target._spec.layout, call)
+    host.raw_bytes(target, readonly=False)[:] = host.raw_bytes(source, readonly=True)
+
+
+def check_alike(spec: Spec, target: Layout, call: str) -> None:
+    """Refuse to rearrange elements that share bytes: they are copied as a whole, or not at all."""
+    layout = spec.layout
+    by_rows = layout.is_c_contiguous and target.is_c_contiguous
+    if not by_rows and not (layout.is_f_contiguous and target.is_f_contiguous):
+        what = f"elements are {spec.dtype} with strides {spec.strides}"
+        raise UnsupportedDTypeError(call, what, "DLP-DTYPE-5")
+
+
+def share_with_host(array: T, stream: Any, call: str) -> T:
+    """Return host-accessible memory as the CPU's, after all work on it; -1 vouches for that."""
+    spec = array._spec
+    if check_named(stream, spec.device, call) != NO_SYNC:
+        wait_on_host(array, call)
+    shared = Spec(spec.dtype, CPU, spec.layout)
+    return _core.describe(
+        array.ptr, shared, array._flags, array._owner, array._keepalive, type(array)
+    )

@@ -1,0 +1,71 @@
+"""Who imports whom: no module leads back to itself, wherever in a file the import is."""
+
+from __future__ import annotations
+
+import ast
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src"
+FILES = {
+    ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted((SRC / "interchange").rglob("*.py"))
+}
+
+
+def absolute(node: ast.ImportFrom, name: str, path: Path) -> str:
+    """Return the whole name of the module that is imported from."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for _ in range(node.level - 1):
+        package = package.rpartition(".")[0]
+    parts = [package] if node.level else []
+    return ".".join([*parts, *([node.module] if node.module else [])])
+
+
+def imported(name: str, path: Path) -> set[str]:
+    """Return the modules of ours that a module imports: for types, and in functions, too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = absolute(node, name, path)
+            whole = {f"{base}.{each.name}" for each in node.names}
+            found |= {each if each in FILES else base for each in whole}
+    return (found & FILES.keys()) - {name}
+
+
+GRAPH = {name: imported(name, path) for name, path in FILES.items()}
+
+
+def test_imports_are_found():
+    """Absolute and relative ones, of modules and of names, under ``TYPE_CHECKING`` as well."""
+    assert {"interchange._array.described", "interchange._array.backing"} <= GRAPH[
+        "interchange._array.transfers"
+    ]
+    assert "interchange._protocols.host" in GRAPH["interchange._array.host_copies"]
+    assert len(GRAPH) > 100
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    """Each can be read, and tested, when what is below it is known."""
+    order = list(TopologicalSorter(GRAPH).static_order())  # or CycleError, which names the ring
+
+    assert set(order) == FILES.keys()
+
+
+@pytest.mark.parametrize("package", sorted({n.rpartition(".")[0] for n in FILES if "." in n}))
+def test_no_package_imports_its_neighbour_and_is_imported_by_it(package):
+    """Modules of a folder, each with all that is in it, are in one order, too."""
+    depth = package.count(".") + 2
+    siblings: dict[str, set[str]] = {}
+    for name, targets in GRAPH.items():
+        if name.startswith(package + "."):
+            own = ".".join(name.split(".")[:depth])
+            below = {".".join(each.split(".")[:depth]) for each in targets}
+            inside = {each for each in below if each.startswith(package + ".") and each != own}
+            siblings.setdefault(own, set()).update(inside)
+
+    assert set(TopologicalSorter(siblings).static_order()) == siblings.keys()
