@@ -38,6 +38,7 @@ extensions = [
     "kit_pages",
     "generated",
     "links",
+    "sources",
 ]
 exclude_patterns = ["_build", "_ext", "_generated", "changes"]
 nitpicky = True

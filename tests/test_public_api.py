@@ -6,13 +6,19 @@ difference before it is committed: it is what users will notice.
 
 from __future__ import annotations
 
+import ast
+import doctest
 import enum
 import importlib
 import inspect
+import pickle
+import pydoc
 import sys
 from pathlib import Path
 
 import pytest
+
+import interchange
 
 LIST = Path(__file__).parent / "public_api.txt"
 MODULES = ("interchange", "interchange.abi", "interchange.testing.producers")
@@ -167,6 +173,101 @@ def test_every_name_is_there(name):
     module = importlib.import_module(name)
 
     assert all(hasattr(module, key) for key in module.__all__)
+
+
+# ---------------------------------------------------------------- where they say they are from
+
+SHOWN = [
+    name
+    for name in interchange.__all__
+    if isinstance(getattr(interchange, name), type)
+    or inspect.isfunction(getattr(interchange, name))
+]
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_public_object_says_where_users_import_it_from(name):
+    """Tracebacks, reprs and pickles name ``interchange``, and not a module that may be renamed."""
+    value = getattr(interchange, name)
+
+    assert (value.__module__, value.__qualname__) == ("interchange", name)
+    assert pickle.loads(pickle.dumps(value)) is value
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_examples_of_a_public_object_run(name):
+    """Those of its methods, too, which pytest looks for in the module that a class names."""
+    found = doctest.DocTestFinder().find(
+        getattr(interchange, name), name, module=False, globs=dict(vars(interchange))
+    )
+    said = []
+    runner = doctest.DocTestRunner()
+    for example in found:
+        runner.run(example, out=said.append)
+
+    assert (runner.summarize(verbose=False).failed, "".join(said)) == (0, "")
+
+
+# ---------------------------------------------------------------- imported when they are named
+
+
+def test_checkers_are_told_of_the_same_names():
+    """What is imported for type checkers is what `__getattr__` imports, from the same modules."""
+    tree = ast.parse(Path(interchange.__file__).read_text(encoding="utf-8"))
+    branches = [node for node in tree.body if isinstance(node, ast.If)]
+    told = {
+        node.module: tuple(alias.name for alias in node.names)
+        for branch in branches
+        for node in branch.body
+        if isinstance(node, ast.ImportFrom)
+    }
+
+    assert told.pop(None) == interchange._MODULES
+    assert told == interchange._LATER
+
+
+@pytest.mark.isolated
+def test_names_that_are_not_loaded_yet_are_listed(run_isolated):
+    """By ``dir()``, to ``from interchange import name`` and to a star import."""
+    script = """
+import interchange
+later = {"borrow", "convert", "like", "Report", "TARGETS", "__version__"}
+print(later & set(vars(interchange)), later <= set(dir(interchange)))
+from interchange import Report, TARGETS
+print(interchange.Report is Report, interchange.TARGETS is TARGETS)
+names = {}
+exec("from interchange import *", names)
+print(set(interchange.__all__) <= set(names))
+"""
+    assert run_isolated(script).splitlines() == ["set() True", "True True", "True"]
+
+
+@pytest.mark.isolated
+def test_a_double_stays_when_its_neighbours_are_loaded(run_isolated):
+    """Set before anybody asked for the function that it stands in for."""
+    script = """
+import interchange
+interchange.convert = "double"
+interchange.to_capsule
+print(interchange.convert, interchange.to_capsule.__module__)
+"""
+    assert run_isolated(script).split() == ["double", "interchange"]
+
+
+def test_help_shows_what_is_loaded_later():
+    """``help(interchange)`` has them all."""
+    text = pydoc.plain(pydoc.render_doc(interchange))
+
+    assert [name for name in SHOWN if name not in text] == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_name_that_is_not_there_is_refused(name):
+    """With the error and the words of Python's own modules."""
+    module = importlib.import_module(name)
+
+    with pytest.raises(AttributeError, match=f"module '{name}' has no attribute 'nothing'"):
+        module.nothing  # noqa: B018 - the error
 
 
 # ---------------------------------------------------------------- documentation

@@ -6,25 +6,17 @@ are modules, imported when they are first named.
 """
 
 import sys as _sys
+import types as _types
+import typing as _typing
 from importlib import import_module as _import_module
-from importlib.metadata import PackageNotFoundError as _NotInstalled, version as _version
-from typing import Any as _Any
 
 from ._array import Array
 from ._backends.backend import Backend
 from ._backends.selection import set_backend
 from ._core import core_name
-from ._functions import dask as _dask  # noqa: F401 - it waits for Dask
-from ._functions.borrow import borrow
-from ._functions.cai import CudaArrayView, from_cai, to_cai
-from ._functions.exporting import TARGETS, Target, convert, to_capsule
-from ._functions.host_importing import from_array_interface, from_buffer
+from ._functions import dask_hook as _dask_hook  # noqa: F401 - it waits for Dask
 from ._functions.importing import asarray, from_dlpack, from_pointer
-from ._functions.inspect import Finding, Report, inspect
-from ._functions.like import like
-from ._functions.namespaces import array_namespace
 from ._functions.producer import Producer
-from ._functions.viewable import viewable
 from ._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC, PER_THREAD_DEFAULT_STREAM
 from ._types.devices import Device
 from ._types.dtypes import DType
@@ -49,10 +41,18 @@ from ._types.errors import (
     ViewError,
 )
 
-try:
-    __version__ = _version("array-interchange")
-except _NotInstalled:  # run from a source tree that is not installed
-    __version__ = "0+unknown"
+if _typing.TYPE_CHECKING:  # what checkers see; `_LATER` says the same
+    from . import compat as compat, xp as xp
+    from ._functions.borrow import borrow
+    from ._functions.cai import CudaArrayView, from_cai, to_cai
+    from ._functions.exporting import TARGETS, Target, convert, to_capsule
+    from ._functions.host_importing import from_array_interface, from_buffer
+    from ._functions.inspect import Finding, Report, inspect
+    from ._functions.like import like
+    from ._functions.namespaces import array_namespace
+    from ._functions.viewable import viewable
+
+    __version__: str
 
 __all__ = [
     "LEGACY_DEFAULT_STREAM",
@@ -105,23 +105,64 @@ __all__ = [
     "viewable",
 ]
 
+_LATER = {
+    "_functions.borrow": ("borrow",),
+    "_functions.cai": ("CudaArrayView", "from_cai", "to_cai"),
+    "_functions.exporting": ("TARGETS", "Target", "convert", "to_capsule"),
+    "_functions.host_importing": ("from_array_interface", "from_buffer"),
+    "_functions.inspect": ("Finding", "Report", "inspect"),
+    "_functions.like": ("like",),
+    "_functions.namespaces": ("array_namespace",),
+    "_functions.viewable": ("viewable",),
+}
+"""Module that is imported when one of its names is first used -> those names."""
+_HOMES = {name: module for module, names in _LATER.items() for name in names}
 _MODULES = ("compat", "xp")
+_THIS = _sys.modules[__name__]
 
 
-def __getattr__(name: str) -> _Any:
-    """Import the parts that few need, when they are first named."""
-    if name in _MODULES:
-        return _import_module(f"{__name__}.{name}")
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message, name=name, obj=_sys.modules[__name__])
+def _publish(name: str, value: _typing.Any) -> None:
+    """Show a public object under the name by which users import it, in tracebacks, too.
+
+    What somebody else put there stays, such as the double of a test.
+    """
+    if isinstance(value, (type, _types.FunctionType)):
+        value.__module__ = __name__
+    vars(_THIS).setdefault(name, value)
+
+
+def _find_version() -> str:
+    """Return the version that is installed; the metadata of packages takes long to import."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("array-interchange")
+    except metadata.PackageNotFoundError:  # run from a source tree that is not installed
+        return "0+unknown"
+
+
+if not _typing.TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _typing.Any:
+        """Import the parts that few need, when they are first named."""
+        if name in _MODULES:
+            return _import_module(f"{__name__}.{name}")
+        if name == "__version__":
+            _publish(name, _find_version())
+        elif name in _HOMES:
+            module = _import_module(f"{__name__}.{_HOMES[name]}")
+            for each in _LATER[_HOMES[name]]:
+                _publish(each, getattr(module, each))
+        else:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=_THIS)
+        return vars(_THIS)[name]
 
 
 def __dir__() -> list[str]:
     """Return the public names."""
-    return sorted({*globals(), *_MODULES})
+    return sorted({*globals(), *__all__, *_MODULES})
 
 
-for _name in __all__:
-    _public = globals()[_name]
-    if isinstance(_public, type) and issubclass(_public, InterchangeError):
-        _public.__module__ = __name__  # so that tracebacks name what users can import
+for _name in set(__all__) & set(globals()):
+    _publish(_name, getattr(_THIS, _name))

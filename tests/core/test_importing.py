@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,50 @@ LIBRARIES = (
     "rich",
     "hypothesis",
 )
+
+
+STANDARD = (
+    "__future__",
+    "array",
+    "collections",
+    "contextlib",
+    "ctypes",
+    "enum",
+    "functools",
+    "gc",
+    "importlib.util",
+    "itertools",
+    "math",
+    "operator",
+    "re",
+    "struct",
+    "threading",
+    "types",
+    "typing",
+    "weakref",
+)
+"""What an import of interchange takes from the standard library: a closed list."""
+LATER = (  # what few need, or only those who see an error
+    *(f"interchange.{name}" for name in interchange._LATER),
+    "interchange.abi.rules._book",
+    "interchange._doors.distributed",
+    "interchange.compat",
+    "interchange.xp",
+)
+MOST_MODULES = 75
+"""Modules of its own that an import of interchange may load."""
+
+
+def loaded_by(program):
+    """Return the modules that a program loads beyond those of the bare interpreter."""
+    script = (
+        "import sys; before = set(sys.modules)\n"
+        f"sys.path.insert(0, {str(ROOT.parent)!r})\n"
+        f"{program}\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    command = [sys.executable, "-I", "-S", "-c", script]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 
 def modules():
@@ -60,6 +106,34 @@ tops = {{name.partition(".")[0] for name in set(sys.modules) - before}}
 print(*sorted(tops & set({LIBRARIES!r})))
 """
     assert not run_isolated(script).split()
+
+
+@pytest.mark.isolated
+def test_an_import_loads_little():
+    """A closed list of the standard library, and of ours what exchanging needs."""
+    found = loaded_by("import interchange")
+    ours = {name for name in found if name.partition(".")[0] == "interchange"}
+
+    assert found - ours <= loaded_by(f"import {', '.join(STANDARD)}")
+    assert ours & set(LATER) == set()
+    assert len(ours) <= MOST_MODULES
+
+
+@pytest.mark.isolated
+@pytest.mark.parametrize(
+    ("use", "wanted"),
+    [
+        ("interchange.__version__", "importlib.metadata"),
+        ("interchange.inspect", "interchange._doors.inspection"),
+        ("interchange.abi.RULES", "interchange.abi.rules._book"),
+        ("interchange.ViewError('f()', 'x', 'IX-ARGUMENT-1')", "interchange.abi.rules._book"),
+        ("interchange.xp", "interchange.xp"),
+    ],
+)
+def test_the_rest_is_loaded_when_it_is_first_needed(use, wanted):
+    """And not before."""
+    assert wanted not in loaded_by("import interchange")
+    assert wanted in loaded_by(f"import interchange; {use}")
 
 
 @pytest.mark.isolated

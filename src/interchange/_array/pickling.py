@@ -7,7 +7,6 @@ the buffer that the unpickler hands out.  Device memory goes by way of the host,
 from __future__ import annotations
 
 import os
-import pickle
 from typing import Any, Final, TypeVar
 
 from interchange._protocols import host
@@ -33,11 +32,13 @@ _OUT_OF_BAND: Final = 5  # the first pickle protocol with buffers
 
 def reduce_array(array: Described, protocol: int) -> Any:
     """Return how to pickle an Array, for ``__reduce_ex__``."""
+    from pickle import PickleBuffer
+
     dense, order = fetch(array, _DUMPS)
     # Where nobody said whether memory may be written, its copy in the pickle may.
     view = bytes_of(dense, readonly=bool(array.readonly))
     is_buffer = protocol >= _OUT_OF_BAND
-    data: Any = pickle.PickleBuffer(view) if is_buffer else bytes(view)
+    data: Any = PickleBuffer(view) if is_buffer else bytes(view)
     rebuild = rebuild_array if is_buffer or view.readonly else rebuild_writable
     facts = (type(array), data, dense.dtype.name, dense.shape, order, array.readonly)
     there = array.device

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +18,8 @@ from interchange.abi.dlpack import DLDeviceType
 from .backend import Backend
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from importlib.metadata import EntryPoint
 
 LIBRARIES: Final = {
     DLDeviceType.kDLCPU: ("numpy",),
@@ -183,6 +183,13 @@ def _candidates(
             yield _named(name, call), False
     for point in entry_points(group=GROUP):
         yield point.load(), False
+
+
+def entry_points(*, group: str) -> Iterable[EntryPoint]:
+    """Return what installed packages bring; the metadata of packages takes long to import."""
+    from importlib import metadata
+
+    return metadata.entry_points(group=group)
 
 
 def _named(name: str, call: str) -> Callable[[Device], Any]:

@@ -245,6 +245,8 @@ class CudaArrayView:
         which the host waits before the record is handed out.
     """
 
+    __module__ = "interchange"  # `borrow` and `like` hand it out before anybody named it
+
     __slots__ = ("__weakref__", "array", "version")
 
     def __init__(self, array: Array, version: int) -> None:

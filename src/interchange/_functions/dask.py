@@ -8,9 +8,6 @@ protocol 4, which has no buffers, so that what passes by it would be copied.
 from __future__ import annotations
 
 import importlib
-import logging
-import sys
-import threading
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +23,6 @@ from .importing import asarray, from_pointer
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_PACKAGES: Final = frozenset({"dask", "distributed"})
 _SERIALIZE: Final = "distributed.protocol.serialize()"
 _LOAD: Final = "distributed.protocol.deserialize()"
 
@@ -225,98 +221,11 @@ def from_device_frames(facts: dict[str, Any], frames: list[Any]) -> Array:
     return array.permute_dims(tuple(range(array.ndim))[::-1]) if by_columns else array
 
 
-# ---------------------------------------------------------------- when they are imported
-
-_waiting: Final[dict[str, Callable[[Any], None]]] = {
+TELL: Final[dict[str, Callable[[Any], None]]] = {
     "dask.sizeof": _tell_sizes,
     "dask.tokenize": _tell_tokens,
     "dask.array.dispatch": _tell_blocks,
     "distributed.protocol.serialize": _tell_frames,
     "distributed.protocol.cuda": _tell_device_frames,
 }
-"""Modules of Dask that were not told of Arrays yet -> how to tell them."""
-
-
-def _tell(module: Any) -> None:
-    """Tell a module of Dask that is imported now, once; whatever fails, its import does not."""
-    tell = _waiting.pop(module.__name__, None)
-    if tell is None:
-        return
-    try:
-        tell(module)
-    except Exception:
-        logging.getLogger(__name__).exception("cannot tell %s of Arrays", module.__name__)
-
-
-class _Teller:
-    """A loader that lets another one load a module, and then has the module told."""
-
-    def __init__(self, loader: Any) -> None:
-        self._loader = loader
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_loader":  # copied before it was set
-            raise AttributeError(name)
-        return getattr(self._loader, name)
-
-    def create_module(self, spec: Any) -> Any:
-        """Let the other one create the module."""
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module: Any) -> None:
-        """Let the other one execute the module, under its own name."""
-        module.__spec__.loader = module.__loader__ = self._loader
-        self._loader.exec_module(module)
-        _tell(module)
-
-
-class _Watcher:
-    """A finder that finds nothing itself, and has modules of Dask told when they are executed.
-
-    Nothing of ours is called on the way of an Array into a process that has not seen one before:
-    distributed looks its class up in a table, which has to be filled by then.
-    """
-
-    def __init__(self) -> None:
-        self._asking = threading.local()
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Return None, or the spec that the other finders give for a module of Dask."""
-        if name.partition(".")[0] not in _PACKAGES or getattr(self._asking, "now", False):
-            return None
-        _tell_imported()
-        if name not in _waiting:
-            return None
-        others = [finder for finder in sys.meta_path if finder is not self]
-        asks = [ask for ask in (getattr(one, "find_spec", None) for one in others) if ask]
-        self._asking.now = True  # a watcher of another copy of this module asks back
-        try:
-            spec = next(filter(None, (ask(name, path, target) for ask in asks)), None)
-        finally:
-            self._asking.now = False
-        if spec is not None and hasattr(spec.loader, "exec_module"):
-            spec.loader = _Teller(spec.loader)
-        return spec
-
-
-def _tell_imported() -> None:
-    """Tell what is imported already, by whatever way."""
-    for name in tuple(_waiting):
-        spec = getattr(sys.modules.get(name), "__spec__", None)
-        if spec is not None and not getattr(spec, "_initializing", False):
-            _tell(sys.modules[name])
-
-
-def _start() -> None:
-    """Tell what is imported already, and watch for the rest."""
-    for name in tuple(_waiting):
-        if name in sys.modules:
-            _tell(importlib.import_module(name))  # waits, if a thread is still importing it
-    before = [one for one in sys.meta_path if type(one).__module__ == __name__]
-    for watcher in before:  # of this module, imported before and thrown away
-        sys.meta_path.remove(watcher)
-    if _waiting:
-        sys.meta_path.insert(0, _Watcher())
-
-
-_start()
+"""Module of Dask -> how to tell it of Arrays."""

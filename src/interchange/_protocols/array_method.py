@@ -6,7 +6,6 @@ Source: NumPy 2, Interoperability with NumPy: ``__array__(dtype=None, copy=None)
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange._types.errors import (
@@ -119,6 +118,8 @@ def _is_same(one: Any, other: Any) -> bool:
 
 def _takes_copy(method: Any) -> bool:
     """Whether a method takes the keyword ``copy``, as far as its signature says."""
+    import inspect  # takes long
+
     try:
         parameters = inspect.signature(method).parameters
     except (TypeError, ValueError):

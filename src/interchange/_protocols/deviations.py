@@ -450,7 +450,7 @@ NATIVE_RELEASE: Final = frozenset(
         "array_api_strict",
         "cuda",
         "cupy",
-        "interchange._array.array",
+        ("interchange", "Array"),
         "jaxlib",
         "numpy",
         "pyarrow",
@@ -458,7 +458,7 @@ NATIVE_RELEASE: Final = frozenset(
         "tvm_ffi",
     }
 )
-"""Libraries, and a module, whose capsules have native destructors that leave exceptions alone."""
+"""Libraries, and a type, whose capsules have native destructors that leave exceptions alone."""
 
 IMMUTABLE: Final = frozenset({("jaxlib", "ArrayImpl"), ("pyarrow", "Array")})
 """Types, by library and name, whose arrays are never written, whatever their capsules say."""

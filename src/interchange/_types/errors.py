@@ -8,21 +8,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from interchange.abi import rules
 from interchange.abi._show import (  # the floors above have them from here
     NO_ROOM as NO_ROOM,  # noqa: PLC0414
     show as show,  # noqa: PLC0414
 )
-from interchange.abi.rules import RULES
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from interchange.abi.rules import BrokenRule
+    from interchange.abi.rules import BrokenRule, Rule
+
+
+def _row(rule: str) -> Rule:
+    """Return a row of the rule book, which is imported for the first error."""
+    return rules.RULES[rule]
 
 
 def explain(call: str, what: str, rule: str, way_out: str | None = None) -> str:
     """Word an error: what was called, what was found, the rule, a way out, the rule's id."""
-    row = RULES[rule]
+    row = _row(rule)
     return f"{call}: {what}; {row.text}; {way_out or row.way_out} [{rule}]"
 
 
@@ -60,7 +65,7 @@ class InterchangeError(Exception):
         self.call = call
         self.what = what
         self.rule = rule
-        self.way_out = way_out or RULES[rule].way_out
+        self.way_out = way_out or _row(rule).way_out
 
     def _said_by(self, call: str) -> Self:
         """Return the same error in the name of another call: the one that the user made."""

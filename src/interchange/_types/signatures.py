@@ -6,9 +6,11 @@ somebody asks for them, and names in them may exist for type checkers only.
 
 from __future__ import annotations
 
-import inspect
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import inspect
 
 
 def signature_of(function: Any) -> inspect.Signature:
@@ -19,6 +21,8 @@ def signature_of(function: Any) -> inspect.Signature:
     TypeError, ValueError
         It has none that can be read.
     """
+    import inspect  # takes long
+
     if sys.version_info >= (3, 14):
         from annotationlib import Format
 

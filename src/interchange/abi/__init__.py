@@ -5,6 +5,9 @@ Interface; PEP 3118.  Names of C things are the C names.  Nothing here depends o
 so that tools which judge libraries can stand on it.
 """
 
+import sys as _sys
+import typing as _typing
+
 from .buffers import buffer_address
 from .cai import InterfaceRecord, TypeStr, format_record, parse_record, parse_typestr
 from .capsules import (
@@ -42,7 +45,29 @@ from .dlpack import (
     DLTensor,
 )
 from .exchange import ExchangeTable, exchange_table
-from .rules import RULES, BrokenRule, Rule
+from .rules import BrokenRule
+
+_THIS = _sys.modules[__name__]
+
+if _typing.TYPE_CHECKING:
+    from .rules import RULES, Rule
+else:
+
+    def __getattr__(name: str) -> _typing.Any:
+        """Import the texts of the rules when they are first named."""
+        if name not in {"RULES", "Rule"}:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        from . import rules
+
+        setattr(_THIS, name, getattr(rules, name))
+        return vars(_THIS)[name]
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "DLPACK_FLAG_BITMASK_IS_COPIED",

@@ -3,25 +3,39 @@
 Source: named per rule.  Abbreviations: *header* is dlpack.h 1.3, *spec* the Python specification of
 DLPack, *standard* the array API standard 2025.12, *CAI* the CUDA Array Interface version 3, *PEP
 3118* the buffer protocol.  ``interchange`` marks rules of our own, drawn from the others where they
-are silent.
+are silent.  The texts are imported when one is first needed: most programs never see an error.
 """
 
 from __future__ import annotations
 
-from types import MappingProxyType
-from typing import Final
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
-from ._dlpack import DLPACK
-from ._interfaces import INTERFACES
-from ._ours import OURS
-from ._rule import Rule, Severity
+if TYPE_CHECKING:
+    from ._book import ALL, RULES
+    from ._rule import Rule, Severity
 
 __all__ = ["ALL", "RULES", "BrokenRule", "Rule", "Severity"]
 
-ALL: Final = DLPACK + INTERFACES + OURS
-"""Every row."""
-RULES: Final = MappingProxyType({rule.id: rule for rule in ALL})
-"""Rule id -> row."""
+_THIS: Final = sys.modules[__name__]
+_HOMES: Final = {"ALL": "_book", "RULES": "_book", "Rule": "_rule", "Severity": "_rule"}
+"""Name that is imported when it is first asked for -> its module."""
+
+if not TYPE_CHECKING:  # checkers see the imports above
+
+    def __getattr__(name: str) -> Any:
+        """Import what few need, when it is first named."""
+        if name not in _HOMES:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        setattr(_THIS, name, getattr(import_module(f".{_HOMES[name]}", __name__), name))
+        return vars(_THIS)[name]
+
+
+def __dir__() -> list[str]:
+    """Return the names of the module, those to come among them."""
+    return sorted({*globals(), *_HOMES})
 
 
 class BrokenRule(ValueError):  # noqa: N818 - it names what happened
@@ -36,6 +50,8 @@ class BrokenRule(ValueError):  # noqa: N818 - it names what happened
     """
 
     def __init__(self, rule: str, what: str) -> None:
+        from ._book import RULES
+
         super().__init__(f"{what}; {RULES[rule].text} [{rule}]")
         self.rule = rule
         self.what = what

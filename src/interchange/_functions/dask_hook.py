@@ -1,0 +1,112 @@
+"""An import hook: Dask is told of Arrays when both are imported, in either order.
+
+Source: Python, "importlib", "sys.meta_path".  What it is told is in `dask`, which is not
+imported without Dask.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from typing import Any, Final
+
+_PACKAGES: Final = frozenset({"dask", "distributed"})
+_waiting: Final = {
+    "dask.sizeof",
+    "dask.tokenize",
+    "dask.array.dispatch",
+    "distributed.protocol.serialize",
+    "distributed.protocol.cuda",
+}
+"""Modules of Dask that were not told of Arrays yet."""
+
+
+def _tell(module: Any) -> None:
+    """Tell a module of Dask that is imported now, once; whatever fails, its import does not."""
+    try:
+        _waiting.remove(module.__name__)
+    except KeyError:
+        return
+    try:
+        from .dask import TELL
+
+        TELL[module.__name__](module)
+    except Exception:
+        import logging
+
+        logging.getLogger(__name__).exception("cannot tell %s of Arrays", module.__name__)
+
+
+class _Teller:
+    """A loader that lets another one load a module, and then has the module told."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_loader":  # copied before it was set
+            raise AttributeError(name)
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: Any) -> Any:
+        """Let the other one create the module."""
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: Any) -> None:
+        """Let the other one execute the module, under its own name."""
+        module.__spec__.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        _tell(module)
+
+
+class _Watcher:
+    """A finder that finds nothing itself, and has modules of Dask told when they are executed.
+
+    Nothing of ours is called on the way of an Array into a process that has not seen one before:
+    distributed looks its class up in a table, which has to be filled by then.
+    """
+
+    def __init__(self) -> None:
+        self._asking = threading.local()
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """Return None, or the spec that the other finders give for a module of Dask."""
+        if name.partition(".")[0] not in _PACKAGES or getattr(self._asking, "now", False):
+            return None
+        _tell_imported()
+        if name not in _waiting:
+            return None
+        others = [finder for finder in sys.meta_path if finder is not self]
+        asks = [ask for ask in (getattr(one, "find_spec", None) for one in others) if ask]
+        self._asking.now = True  # a watcher of another copy of this module asks back
+        try:
+            spec = next(filter(None, (ask(name, path, target) for ask in asks)), None)
+        finally:
+            self._asking.now = False
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = _Teller(spec.loader)
+        return spec
+
+
+def _tell_imported() -> None:
+    """Tell what is imported already, by whatever way."""
+    for name in tuple(_waiting):
+        spec = getattr(sys.modules.get(name), "__spec__", None)
+        if spec is not None and not getattr(spec, "_initializing", False):
+            _tell(sys.modules[name])
+
+
+def _start() -> None:
+    """Tell what is imported already, and watch for the rest."""
+    for name in tuple(_waiting):
+        if name in sys.modules:
+            _tell(importlib.import_module(name))  # waits, if a thread is still importing it
+    before = [one for one in sys.meta_path if type(one).__module__ == __name__]
+    for watcher in before:  # of this module, imported before and thrown away
+        sys.meta_path.remove(watcher)
+    if _waiting:
+        sys.meta_path.insert(0, _Watcher())
+
+
+_start()

@@ -1,0 +1,18 @@
+"""The whole rule book, put together: read by those who list rules, and to word an error.
+
+Source: the modules beside this one.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+from ._dlpack import DLPACK
+from ._interfaces import INTERFACES
+from ._ours import OURS
+
+ALL: Final = DLPACK + INTERFACES + OURS
+"""Every row."""
+RULES: Final = MappingProxyType({rule.id: rule for rule in ALL})
+"""Rule id -> row."""
