@@ -3,6 +3,8 @@
 ``--check`` exits with 1 when a case is over its budget; ``--quick`` only sees that all cases run.
 ``--cuda`` times device memory on the emulated CUDA driver, ``--cuda=real`` on this machine's; both
 need the extra ``interop``.
+``--imports`` times ``import interchange`` in fresh processes, here or with every ``--python``, and
+``--markdown`` writes the figures to a file.
 The verdict of a case is the median over processes of the median ratio over rounds.
 """
 
@@ -20,7 +22,8 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from cases import CASES, Case, make_names  # noqa: E402 - the folder is no package
+import import_time  # noqa: E402 - the folder is no package
+from cases import CASES, Case, make_names  # noqa: E402 - as above
 from cuda_cases import CUDA_ROWS, make_cuda_names  # noqa: E402 - as above
 from paired import compare  # noqa: E402 - as above
 
@@ -78,6 +81,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--cuda", nargs="?", const="emulated", choices=("emulated", "real"))
+    parser.add_argument("--imports", action="store_true")
+    parser.add_argument("--python", action="append", default=[], metavar="PATH")
+    parser.add_argument("--markdown", type=Path, metavar="FILE")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -85,6 +91,9 @@ def main() -> int:
         return 0
     if options.quick:
         options.processes, options.rounds, options.count = 1, 3, 50
+    if options.imports:
+        within = import_time.run(options.python, options.rounds, options.markdown)
+        return 1 if options.check and not within else 0
     results = [
         measure_in_child(options.cuda, options.rounds, options.count)
         for _ in range(options.processes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,9 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import import_time  # noqa: E402 - the folder is no package
 
 
 @pytest.mark.slow
@@ -20,3 +25,38 @@ def test_every_case_runs_and_is_printed():
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n| ") >= 8
+
+
+@pytest.mark.slow
+def test_the_time_of_an_import_is_written(tmp_path):
+    """With where and when it was measured."""
+    page = tmp_path / "page.md"
+    command = [sys.executable, str(HERE), "--quick", "--imports", f"--markdown={page}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    said, table = page.read_text(encoding="utf-8").split("\n\n")
+    assert re.fullmatch(r"Measured on \S+ at commit (`\w+`|that).* on \d+ cores of .*:", said)
+    assert table.splitlines()[-1].startswith(f"| {platform.python_version()} | ")
+
+
+def test_a_ratio_is_of_what_comes_on_top_of_the_interpreter():
+    """The bare interpreter costs both sides the same."""
+    result = import_time.Result("3.11.7", "2.4.6", 0.01, 0.13, 0.04, 0.05)
+
+    assert result.ratio(result.subject) == pytest.approx(0.25)
+    assert import_time.within_budget([result])
+    assert not import_time.within_budget([result, result._replace(subject=0.06)])
+    assert "| 3.11.7 | 2.4.6 | 10.0 | 130.0 | 40.0 | 0.25 | 0.33 |" in import_time.page_of(
+        [result], 3
+    )
+
+
+def test_the_figures_of_the_docs_are_within_the_budget():
+    """Those that the program itself wrote for the page on overhead."""
+    text = (HERE.parents[1] / "docs" / "_generated" / "import-time.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in text.splitlines()[4:]]
+
+    assert text.startswith("Measured on ")
+    assert [row[0].rpartition(".")[0] for row in rows] == ["3.10", "3.11", "3.12", "3.13"]
+    assert all(float(row[5]) <= round(import_time.BUDGET, 2) for row in rows)
