@@ -31,8 +31,10 @@ LIBRARIES = (
 )
 
 
+LIGHT = ("__future__", "importlib", "os", "threading", "types", "typing")
+"""What an import of interchange takes from the standard library: a closed list."""
 STANDARD = (
-    "__future__",
+    *LIGHT,
     "array",
     "collections",
     "contextlib",
@@ -46,21 +48,30 @@ STANDARD = (
     "operator",
     "re",
     "struct",
-    "threading",
-    "types",
-    "typing",
     "weakref",
 )
-"""What an import of interchange takes from the standard library: a closed list."""
-LATER = (  # what few need, or only those who see an error
-    *(f"interchange.{name}" for name in interchange._LATER),
+"""What a first array takes: likewise."""
+SELDOM = (  # what few need, or only those who see an error
+    *(
+        f"interchange._doors.{name}"
+        for name in (
+            "borrowing",
+            "cuda_array_interface",
+            "distributed",
+            "exports",
+            "host_imports",
+            "inspection",
+            "likeness",
+            "namespaces",
+            "viewable",
+        )
+    ),
     "interchange.abi.rules._book",
-    "interchange._doors.distributed",
     "interchange.compat",
     "interchange.xp",
 )
 MOST_MODULES = 75
-"""Modules of its own that an import of interchange may load."""
+"""Modules of its own that a first array may load."""
 
 
 def loaded_by(program):
@@ -108,15 +119,28 @@ print(*sorted(tops & set({LIBRARIES!r})))
     assert not run_isolated(script).split()
 
 
-@pytest.mark.isolated
-def test_an_import_loads_little():
-    """A closed list of the standard library, and of ours what exchanging needs."""
-    found = loaded_by("import interchange")
-    ours = {name for name in found if name.partition(".")[0] == "interchange"}
+def _ours(names):
+    """Return those of the modules that are interchange's."""
+    return {name for name in names if name.partition(".")[0] == "interchange"}
 
-    assert found - ours <= loaded_by(f"import {', '.join(STANDARD)}")
-    assert ours & set(LATER) == set()
-    assert len(ours) <= MOST_MODULES
+
+@pytest.mark.isolated
+def test_an_import_loads_next_to_nothing():
+    """A closed list of the standard library; of ours the package, and what waits for Dask."""
+    found = loaded_by("import interchange")
+
+    assert found - _ours(found) <= loaded_by(f"import {', '.join(LIGHT)}")
+    assert _ours(found) == {"interchange", "interchange._doors", "interchange._doors.dask_hook"}
+
+
+@pytest.mark.isolated
+def test_a_first_array_loads_little():
+    """A closed list of the standard library, and of ours what an exchange needs."""
+    found = loaded_by("import interchange; interchange.asarray(b'abc').shape")
+
+    assert found - _ours(found) <= loaded_by(f"import {', '.join(STANDARD)}")
+    assert found & set(SELDOM) == set()
+    assert len(_ours(found)) <= MOST_MODULES
 
 
 @pytest.mark.isolated
@@ -124,6 +148,8 @@ def test_an_import_loads_little():
     ("use", "wanted"),
     [
         ("interchange.__version__", "importlib.metadata"),
+        ("interchange.Array", "interchange._array"),
+        ("interchange.abi", "interchange.abi"),
         ("interchange.inspect", "interchange._doors.inspection"),
         ("interchange.abi.RULES", "interchange.abi.rules._book"),
         ("interchange.ViewError('f()', 'x', 'IX-ARGUMENT-1')", "interchange.abi.rules._book"),

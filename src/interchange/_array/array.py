@@ -67,6 +67,8 @@ class Array(Elements, Operators, Protocols):
     [99, 98, 97]
     """
 
+    __module__ = "interchange"
+
     __slots__ = ()
 
     __array_priority__ = 1000  # NumPy's arrays leave operators with an Array to it

@@ -70,6 +70,8 @@ class Backend:
     True
     """
 
+    __module__ = "interchange"
+
     name: ClassVar[str] = "a library"
     is_mutable: ClassVar[bool] = True
     keeps_readonly: ClassVar[bool] = False

@@ -79,6 +79,8 @@ class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like 
     (4,)
     """
 
+    __module__ = "interchange"
+
     def __init__(
         self, x: Any, *more: Any, stream: Any, writable: bool = False, back: Any = None
     ) -> None:

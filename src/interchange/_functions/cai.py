@@ -245,7 +245,7 @@ class CudaArrayView:
         which the host waits before the record is handed out.
     """
 
-    __module__ = "interchange"  # `borrow` and `like` hand it out before anybody named it
+    __module__ = "interchange"
 
     __slots__ = ("__weakref__", "array", "version")
 

@@ -114,6 +114,9 @@ class Target(NamedTuple):
     take_on_stream: Callable[[Any, Array, int | None], Any] | None = None
 
 
+Target.__module__ = "interchange"
+
+
 def _as_writable(array: Array) -> Array:
     """Return an alias that says it may be written, for consumers that are known not to."""
     alias = array.__copy__()

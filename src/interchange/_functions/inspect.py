@@ -73,6 +73,8 @@ class Finding:
         What was found.
     """
 
+    __module__ = "interchange"
+
     rule: str
     what: str
 
@@ -96,6 +98,8 @@ class Report:
     parts : list[Report]
         One for each protocol of an object.
     """
+
+    __module__ = "interchange"
 
     kind: str
     fields: dict[str, str] = field(default_factory=dict)

@@ -40,6 +40,8 @@ class Producer:
     array([0., 0., 0.])
     """
 
+    __module__ = "interchange"
+
     __slots__ = ()
 
     def __interchange__(self) -> Array:

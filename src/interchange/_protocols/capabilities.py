@@ -7,13 +7,13 @@ keyword; functions without a readable signature are asked with fewer keywords af
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.signatures import signature_of
 from interchange._types.type_table import TypeTable
 from interchange.abi import exchange_table
+from interchange.abi._patterns import compiled
 from interchange.abi.exchange import ATTRIBUTES
 
 from .deviations import EXCHANGE_GUARDS, IMMUTABLE, NATIVE_RELEASE, STRAIGHT
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from interchange.abi.exchange import ExchangeTable
 
 KEYWORDS: Final = ("max_version", "stream", "dl_device", "copy")
-_ABOUT_KEYWORDS: Final = re.compile(
+_ABOUT_KEYWORDS: Final = (
     r"keyword|incompatible function arguments|positional argument|takes no arguments"
 )
 
@@ -114,7 +114,7 @@ class Capabilities:
 
     def _refuses_keywords(self, error: TypeError) -> bool:
         """Whether `error` is about the call and not about what the producer did in it."""
-        return _ABOUT_KEYWORDS.search(str(error)) is not None
+        return compiled(_ABOUT_KEYWORDS).search(str(error)) is not None
 
 
 def _read_keywords(method: Any) -> tuple[frozenset[str] | None, bool]:

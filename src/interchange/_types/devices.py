@@ -5,9 +5,9 @@ Source: dlpack.h, ``DLDeviceType``.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
+from interchange.abi._patterns import compiled
 from interchange.abi.dlpack import DLDeviceType
 
 from .errors import ArgumentError, UnsupportedDeviceError, show
@@ -54,7 +54,7 @@ HANDLES: Final = frozenset({DLDeviceType.kDLOpenCL, DLDeviceType.kDLVulkan, DLDe
 
 _TYPE_OF_NAME: Final = {name: number for number, name in NAMES.items()}
 _CLASS: Final = type  # the name means something else within Device
-_WORDS: Final = re.compile(r"([a-z_]+)(?::([0-9]{1,10}))?")
+_WORDS: Final = r"([a-z_]+)(?::([0-9]{1,10}))?"
 _WITHOUT_ORDINAL: Final = frozenset({DLDeviceType.kDLCPU})
 
 
@@ -81,6 +81,8 @@ class Device:
     >>> Device(1).is_host_accessible
     True
     """
+
+    __module__ = "interchange"
 
     __slots__ = ("__weakref__", "_id", "_text", "_type")
 
@@ -135,7 +137,7 @@ class Device:
         if isinstance(value, cls):
             return value
         if isinstance(value, str):
-            match = _WORDS.fullmatch(value)
+            match = compiled(_WORDS).fullmatch(value)
             if match is None or match[1] not in _TYPE_OF_NAME:
                 what = f"device={show(value)} is unknown"
                 raise UnsupportedDeviceError(call, what, "DLP-DEV-1")

@@ -7,10 +7,10 @@ One table, `_FAMILIES`, says which codes and sizes exist; everything else is der
 from __future__ import annotations
 
 import ctypes
-import re
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from interchange.abi._patterns import compiled
 from interchange.abi.cai import TypeStr, parse_typestr
 from interchange.abi.dlpack import DLDataTypeCode as Code
 from interchange.abi.rules import BrokenRule
@@ -133,6 +133,8 @@ class DType:
     >>> DType(17, 4, 2).itemsize
     1
     """
+
+    __module__ = "interchange"
 
     __slots__ = ("__weakref__", "bits", "code", "is_packed", "itemsize", "lanes", "name", "padded")
 
@@ -313,7 +315,7 @@ _BY_NAME: Final = {
     for code, family in _FAMILIES.items()
     for bits in family.bits
 }
-_SUFFIXES: Final = re.compile(r"(.*?)(?:x([0-9]{1,5}))?(_padded)?")
+_SUFFIXES: Final = r"(.*?)(?:x([0-9]{1,5}))?(_padded)?"
 
 
 def all_dtypes() -> list[DType]:
@@ -343,7 +345,7 @@ def _from_text(text: str, call: str = "DType.of()") -> DType:
     """Return the type that a name or a typestr says."""
     if text in _BY_NAME:  # before suffixes: complex64 is no vector of 64
         return DType(*_BY_NAME[text])
-    match = _SUFFIXES.fullmatch(text)
+    match = compiled(_SUFFIXES).fullmatch(text)
     if match is not None and match[1] in _BY_NAME:
         numbers = (*_BY_NAME[match[1]], int(match[2] or 1))
         return _make(numbers, call, padded=match[3] is not None)

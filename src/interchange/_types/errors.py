@@ -151,6 +151,10 @@ class ContractError(InterchangeError, ValueError):
         self._array = None
 
 
+for _error in [one for one in vars().copy().values() if isinstance(one, type)]:
+    _error.__module__ = "interchange"  # tracebacks name what users can import
+
+
 _CLASS_OF_AREA: dict[str, type[InterchangeError]] = {
     "BUF-FORMAT": UnsupportedDTypeError,
     "CAI-DESCR": UnsupportedDTypeError,

@@ -8,10 +8,10 @@ dtype, follows a pointer or looks at a stream's worth: that is for higher floors
 from __future__ import annotations
 
 import ctypes
-import re
 from operator import index as as_index
 from typing import Any, Final, NamedTuple
 
+from ._patterns import compiled
 from ._show import NO_ROOM, show
 from .rules import BrokenRule
 
@@ -21,7 +21,7 @@ _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)  # [bytes]
 _INT64_MAX: Final = 2**63 - 1
 _UINT64_MAX: Final = 2**64 - 1
 
-_TYPESTR: Final = re.compile(r"([<>|])([tbiufcmMOSUV])([0-9]{0,9})(\[[0-9a-zA-Z/]+\])?")
+_TYPESTR: Final = r"([<>|])([tbiufcmMOSUV])([0-9]{0,9})(\[[0-9a-zA-Z/]+\])?"
 
 
 class TypeStr(NamedTuple):
@@ -81,7 +81,7 @@ def parse_typestr(text: object) -> TypeStr:
     '<M8[ns]'
     """
     is_text = issubclass(type(text), str)  # a dead proxy has a type, and no class to ask for
-    match = _TYPESTR.fullmatch(text) if is_text else None  # type: ignore[call-overload]
+    match = compiled(_TYPESTR).fullmatch(text) if is_text else None  # type: ignore[call-overload]
     unsized = match is not None and not match[3] and match[2] != "O"  # NumPy writes "|O"
     if match is None or unsized or (match[4] and match[2] not in "mM"):
         raise BrokenRule("CAI-TYPESTR-1", f"typestr is {show(text)}")
