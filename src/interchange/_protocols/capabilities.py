@@ -66,9 +66,8 @@ class Capabilities:
 
     def __init__(self, cls: type, method: Any) -> None:
         self.library = library_of(cls)
-        self.native_release = bool(
-            {self.library, (str(cls.__module__), cls.__qualname__)} & NATIVE_RELEASE
-        )
+        names = {self.library, f"{cls.__module__}.{cls.__qualname__}"}
+        self.native_release = not names.isdisjoint(NATIVE_RELEASE)
         bases = [(library_of(base), base.__qualname__) for base in cls.__mro__]
         self.is_immutable = any(base in IMMUTABLE for base in bases)
         guarded = (EXPORT_GUARDS[library] for library, _ in bases if library in EXPORT_GUARDS)

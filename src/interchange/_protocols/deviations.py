@@ -450,7 +450,7 @@ NATIVE_RELEASE: Final = frozenset(
         "array_api_strict",
         "cuda",
         "cupy",
-        ("interchange", "Array"),
+        "interchange.Array",
         "jaxlib",
         "numpy",
         "pyarrow",
