@@ -1,6 +1,6 @@
 """interchange itself: described memory, of any protocol and on any device.
 
-Source: https://array-interchange.readthedocs.io
+Source: its API reference (``docs/api``).
 
 The kit knows it by its name only, and asks it for what a stranger could.
 """

@@ -369,6 +369,7 @@ def facts() -> dict[str, str]:
         "dlpack": "{}.{}".format(*abi.DLPACK_VERSION),
         "numpy": _floor(r'dependencies = \["numpy>=([\d.]+)"\]', project),
         "python": _floor(r'requires-python = ">=([\d.]+)"', project),
+        "pythons": ", ".join(re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project)),
     }
 
 

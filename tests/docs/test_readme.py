@@ -62,12 +62,17 @@ def test_the_command_is_installed(project: str) -> None:
     assert re.search(r'^interchange = "interchange\.cli:main"$', project, re.MULTILINE)
 
 
-def test_the_links_lead_somewhere(readme: str, root: Path) -> None:
-    """Each relative link is a file of the repository."""
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", readme)
+def test_the_files_that_it_names_exist(readme: str, root: Path) -> None:
+    """Each path in a code span is a file of the repository, or a folder."""
+    paths = re.findall(r"`((?:docs|src|tests)/[^` ]+|[A-Z]+(?:\.md)?)`", readme)
 
-    assert links
-    assert [link for link in links if not (root / link).is_file()] == []
+    assert len(paths) > len("links")
+    assert [path for path in paths if not (root / path).exists()] == []
+
+
+def test_nothing_is_linked_relative_to_the_page(readme: str) -> None:
+    """A package index has this page without the repository, and such links lead nowhere there."""
+    assert re.findall(r"\]\((?!https?:)[^)]+\)|^\[[^]]+\]:|<a |<img ", readme, re.MULTILINE) == []
 
 
 def test_the_versions_are_those_of_the_project(readme: str, tables: ModuleType) -> None:

@@ -1,0 +1,129 @@
+"""What strangers meet first is so: addresses, the workflow of CI, what is said of support."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+_URL = re.compile(r"https?://[^\s)>\"'`\]]+")
+_HOSTS = frozenset(  # they exist, and what is linked there was read
+    {
+        "data-apis.org",
+        "dmlc.github.io",
+        "docs.nvidia.com",
+        "github.com",
+        "nanobind.readthedocs.io",
+        "numpy.org",
+        "nvidia.github.io",
+        "peps.python.org",
+        "semver.org",
+    }
+)
+_RESERVED = re.compile(r"(?:[\w-]+\.)*(?:example(?:\.(?:org|com|net))?|invalid|localhost)")
+_DEAD = (
+    "array-interchange.readthedocs.io",
+    "github.com/array-interchange",
+    "pypi.org/project/array-",
+)
+"""Where nothing of ours is, or not yet."""
+
+
+def _texts(root: Path) -> dict[str, str]:
+    """Return what strangers read, by path: prose, metadata and workflows."""
+    found = [
+        *root.glob("*.md"),
+        *root.glob("*.toml"),
+        *(root / "conformance").glob("*.toml"),
+        *(root / "conformance").glob("*.md"),
+        *(root / ".github").rglob("*.yml"),
+        *(
+            path
+            for path in (root / "docs").rglob("*")
+            if path.suffix in {".md", ".py"} and "_build" not in path.parts
+        ),
+    ]
+    return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in found}
+
+
+def test_every_address_is_one_that_exists(root: Path) -> None:
+    """On a host of the list, or on one that is reserved for examples."""
+    urls = {url for text in _texts(root).values() for url in _URL.findall(text)}
+    hosts = {urlsplit(url).hostname or "" for url in urls}
+
+    assert "semver.org" in hosts
+    assert sorted(h for h in hosts - _HOSTS if not _RESERVED.fullmatch(h)) == []
+
+
+def test_no_address_is_one_where_nothing_is(root: Path) -> None:
+    """Neither in the pages nor in the metadata nor in what the programs print."""
+    sources = [*(root / "src").rglob("*.py"), *(root / "conformance").rglob("*.py")]
+    sources += (root / "conformance").rglob("*.json")
+    texts = {**_texts(root), **{str(p): p.read_text(encoding="utf-8") for p in sources}}
+
+    assert [(path, dead) for path, text in texts.items() for dead in _DEAD if dead in text] == []
+
+
+def test_nobody_is_sent_to_an_address_of_mail(root: Path) -> None:
+    """None was set up."""
+    pattern = re.compile(r"(?<![\w/@.-])[\w.+-]+@[\w-]+\.[a-z]{2,}(?![\w/])")
+    texts = _texts(root)
+
+    assert [
+        (path, pattern.findall(text)) for path, text in texts.items() if pattern.search(text)
+    ] == []
+
+
+def test_the_workflow_runs_what_everybody_can_run(root: Path) -> None:
+    """One step of its own: ``.ci/run``, which is executable; the others bring code and Pythons."""
+    text = (root / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+
+    assert re.findall(r"^ *- run: (.*)$", text, re.MULTILINE) == [".ci/run"]
+    assert re.findall(r"^ *- uses: ([\w/-]+)@", text, re.MULTILINE) == [
+        "actions/checkout",
+        "actions/setup-python",
+    ]
+    assert "permissions:\n  contents: read\n" in text
+    assert (root / ".ci" / "run").stat().st_mode & 0o111
+
+
+def test_the_workflow_brings_the_pythons_that_are_looked_for(root: Path) -> None:
+    """The default one last, as setup-python wants it."""
+    workflow = (root / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    brought = re.findall(r"^ +(3\.\d+)$", workflow, re.MULTILINE)
+    versions = re.search(r'^versions="(.*)"$', (root / ".ci" / "run").read_text(), re.MULTILINE)
+
+    assert versions is not None
+    assert set(brought) - {brought[-1]} <= set(versions[1].split())
+
+
+@pytest.mark.parametrize("word", ["pointer", "pickle", "Report privately", "python -m interchange"])
+def test_the_page_on_security_says(root: Path, word: str) -> None:
+    """What must be trusted, and what a report needs."""
+    assert word in (root / "SECURITY.md").read_text(encoding="utf-8")
+
+
+def test_the_page_on_support_names_the_pythons_of_the_metadata(
+    pages: dict[str, str], project: str, tables: ModuleType
+) -> None:
+    """Each with a classifier, from the floor on."""
+    facts = tables.facts()
+    versions = facts["pythons"].split(", ")
+
+    assert versions[0] == facts["python"]
+    assert all(f'"Programming Language :: Python :: {version}"' in project for version in versions)
+    assert "| CPython | {{ pythons }} |" in pages["docs/support.md"]
+
+
+def test_the_page_on_support_lists_what_is_public(pages: dict[str, str]) -> None:
+    """Every module of the API reference."""
+    modules = re.findall(r"^`(interchange[.\w]*)`$", pages["docs/api/index.md"], re.MULTILINE)
+
+    assert modules
+    assert [name for name in modules if f"`{name}`" not in pages["docs/support.md"]] == []

@@ -1,0 +1,115 @@
+"""The source distribution is whole: what is in the repository is in it, and its own tests pass."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BUILD = "import sys, setuptools.build_meta as b; b.build_sdist(sys.argv[1])"
+MADE = {"__pycache__", "_build", "build", "dist"}
+JUNK = (
+    ".venv/lib/left.py",
+    "conformance/build/lib/left.py",
+    "docs/_build/html/left.html",
+    "tests/__pycache__/left.pyc",
+    "tests/.coverage.left",
+)
+"""What lies about in a checkout that somebody works in."""
+TESTS = ("tests/terms/test_errors.py", "tests/docs/test_readme.py", "tests/abi/test_rules.py")
+"""What is run from the unpacked distribution; ``.ci/run`` runs more."""
+
+
+def files_of_the_repository():
+    """Return what is tracked by git; in an unpacked distribution, what is there."""
+    if (ROOT / ".git").exists():
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), "ls-files"],  # noqa: S607 - that of the path
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return {name for name in done.stdout.splitlines() if (ROOT / name).is_file()}
+    paths = {path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file()}
+    return {str(path) for path in paths if not _is_made(path)}
+
+
+def _is_made(path):
+    """Return whether a file is made by a tool, and not by people."""
+    hidden = {part for part in path.parts[:-1] if part.startswith(".")} - {".ci", ".github"}
+    tools = {"PKG-INFO", "setup.cfg"} & {path.name}
+    return bool(hidden or tools or MADE & set(path.parts)) or ".egg-info" in str(path)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """Return a copy of the repository, with what else lies about in one."""
+    folder = tmp_path_factory.mktemp("checkout")
+    for name in files_of_the_repository():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, target)
+    for name in JUNK:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("left\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def unpacked(checkout, tmp_path_factory):
+    """Return the folder of the source distribution of that copy, unpacked."""
+    folder = tmp_path_factory.mktemp("sdist")
+    subprocess.run(
+        [sys.executable, "-c", BUILD, str(folder)], cwd=checkout, capture_output=True, check=True
+    )
+    (archive,) = folder.glob("array_interchange-*.tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder)  # noqa: S202 - made above
+    return folder / archive.name.removesuffix(".tar.gz")
+
+
+@pytest.mark.slow
+def test_every_file_of_the_repository_is_in_it(unpacked):
+    """Tests, docs and what they read; nothing is forgotten when a file is added."""
+    found = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
+
+    assert sorted(files_of_the_repository() - found) == []
+
+
+@pytest.mark.slow
+def test_nothing_else_is_in_it(unpacked):
+    """Neither what was built in the checkout nor its environments."""
+    found = {path.relative_to(unpacked) for path in unpacked.rglob("*") if path.is_file()}
+    written = {str(path) for path in found if not _is_made(path)}
+    made = {path.name for path in found if _is_made(path)}
+
+    assert sorted(written - files_of_the_repository()) == []
+    assert "left.pyc" not in made
+    assert [path for path in JUNK if (unpacked / path).exists()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.isolated
+def test_its_own_tests_pass(unpacked):
+    """A part of them, from its folder, over its own sources."""
+    text = "import interchange; print(interchange.__file__)"
+    environment = {"PYTHONPATH": str(unpacked / "src"), "PATH": "/usr/bin:/bin"}
+    said = subprocess.run(
+        [sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS],
+        cwd=unpacked,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert said.stdout.startswith(str(unpacked))
+    assert done.returncode == 0, done.stdout
