@@ -8,9 +8,9 @@ modules.
 
 import os as _os
 import sys as _sys
-import types as _types
 import typing as _typing
 from importlib import import_module as _import_module
+from types import FunctionType as _FunctionType
 
 from ._functions import dask_hook as _dask_hook  # noqa: F401 - it waits for Dask
 
@@ -157,7 +157,7 @@ def _publish(name: str, value: _typing.Any) -> None:
 
     Functions say that they are from here, where users import them; classes say so themselves.
     """
-    if isinstance(value, _types.FunctionType):
+    if isinstance(value, _FunctionType):
         value.__module__ = __name__
     vars(_THIS).setdefault(name, value)
 

@@ -53,15 +53,15 @@ STANDARD = (
 """What a first array takes: likewise."""
 SELDOM = (  # what few need, or only those who see an error
     *(
-        f"interchange._doors.{name}"
+        f"interchange._functions.{name}"
         for name in (
-            "borrowing",
-            "cuda_array_interface",
-            "distributed",
-            "exports",
-            "host_imports",
-            "inspection",
-            "likeness",
+            "borrow",
+            "cai",
+            "dask",
+            "exporting",
+            "host_importing",
+            "inspect",
+            "like",
             "namespaces",
             "viewable",
         )
@@ -130,7 +130,11 @@ def test_an_import_loads_next_to_nothing():
     found = loaded_by("import interchange")
 
     assert found - _ours(found) <= loaded_by(f"import {', '.join(LIGHT)}")
-    assert _ours(found) == {"interchange", "interchange._doors", "interchange._doors.dask_hook"}
+    assert _ours(found) == {
+        "interchange",
+        "interchange._functions",
+        "interchange._functions.dask_hook",
+    }
 
 
 @pytest.mark.isolated
@@ -150,7 +154,7 @@ def test_a_first_array_loads_little():
         ("interchange.__version__", "importlib.metadata"),
         ("interchange.Array", "interchange._array"),
         ("interchange.abi", "interchange.abi"),
-        ("interchange.inspect", "interchange._doors.inspection"),
+        ("interchange.inspect", "interchange._functions.inspect"),
         ("interchange.abi.RULES", "interchange.abi.rules._book"),
         ("interchange.ViewError('f()', 'x', 'IX-ARGUMENT-1')", "interchange.abi.rules._book"),
         ("interchange.xp", "interchange.xp"),

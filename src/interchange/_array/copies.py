@@ -18,7 +18,6 @@ from interchange._types.errors import (
 )
 from interchange.abi.dlpack import DLDeviceType
 
-from . import device_copies
 from .host_copies import check_named, copy_on_host, share_with_host
 
 if TYPE_CHECKING:
@@ -58,6 +57,8 @@ def copy_array(array: Tensor, cls: type[T], order: str, call: str, stream: Any =
         Nobody here can read the memory (DLP-DEV-6).
     """
     if array._spec.device.type in COPIED_BY_DRIVERS:
+        from . import device_copies
+
         return device_copies.copy_on_device(array, cls, order, call, stream)
     check_named(stream, array._spec.device, call)
     return copy_on_host(array, cls, order, call)
@@ -66,6 +67,8 @@ def copy_array(array: Tensor, cls: type[T], order: str, call: str, stream: Any =
 def copy_alike(array: T, call: str, stream: Any) -> T:
     """Return a copy, in C order, on the same device, page-locked or managed if the array is."""
     if array._spec.device.type in HOST_KINDS:
+        from . import device_copies
+
         return device_copies.copy_in_kind(array, call)
     return copy_array(array, type(array), "C", call, stream)
 
@@ -118,6 +121,8 @@ def _check_unused(stream: Any, device: Device, call: str) -> None:
 
 def _copy_to(array: T, target: Device, stream: Any, call: str, *, copy: bool | None) -> T:
     """Return a copy on another device, if a driver or the host can make it."""
+    from . import device_copies
+
     there = array._spec.device
     what = f"moving from {there} to {target}"
     if copy is False:
