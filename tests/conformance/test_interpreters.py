@@ -111,7 +111,8 @@ def test_the_oldest_interpreter_is_that_of_interchange():
     """As its metadata have it."""
     oldest = ".".join(map(str, interpreters._OLDEST))
 
-    assert metadata.metadata("array-interchange")["Requires-Python"] == f">={oldest}"
+    for name in ("array-interchange", "array-interchange-conformance"):
+        assert metadata.metadata(name)["Requires-Python"] == f">={oldest}"
 
 
 def test_an_interpreter_that_is_too_old_is_refused(monkeypatch):

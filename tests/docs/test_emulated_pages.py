@@ -78,9 +78,9 @@ def test_the_detector_is_asked_at_the_end(guide: Path) -> None:
 
 
 @pytest.mark.parametrize("guide", _pages(), ids=lambda guide: guide.name)
-def test_variables_of_the_emulated_driver_are_read(guide: Path, root: Path) -> None:
+def test_variables_of_the_emulated_driver_are_read(guide: Path) -> None:
     """Every ``EMUCUDA_NAME`` on a page is one that the driver reads."""
-    source = (root / "conformance" / "emucuda" / "driver.c").read_text(encoding="utf-8")
+    source = (Path(emucuda.__file__).parent / "driver.c").read_text(encoding="utf-8")
     named = set(re.findall(r"EMUCUDA_[A-Z_]+", guide.read_text(encoding="utf-8")))
 
     assert named <= set(re.findall(r'"(EMUCUDA_[A-Z_]+)"', source))

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 DEMO = 'python3 -m venv .venv && .venv/bin/pip install -q ".[demo]" && .venv/bin/interchange matrix'
-TEST = 'python3 -m venv .venv && .venv/bin/pip install -q -e ".[test]" && .venv/bin/pytest'
+TEST = (
+    'python3 -m venv .venv && .venv/bin/pip install -q -e ".[test]" -e "./conformance[test]"'
+    " && .venv/bin/pytest"
+)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from hypothesis import strategies as st
+
 from interchange_conformance.zoo.kinds import Producer, host
 from interchange_conformance.zoo.memory import ELEMENTS, itemsize
 

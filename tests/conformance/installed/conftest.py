@@ -1,4 +1,4 @@
-"""An environment as users have it: a wheel of this checkout, installed, and what it depends on.
+"""Environments as users have them: wheels of this checkout, installed, and what they depend on.
 
 Nothing is downloaded: the other distributions are those of the environment that runs the tests, by
 links, so that nothing is found that the wheel does not ask for.
@@ -19,32 +19,40 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[3]
-DISTRIBUTION = "array-interchange"
-_SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src", "conformance")
+OURS = {"array-interchange": ROOT, "array-interchange-conformance": ROOT / "conformance"}
+"""Distribution -> the folder of its project."""
+_SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src")
 
 
 class Installed:
-    """An environment with the wheel in it.
+    """An environment with wheels of ours in it.
 
     Parameters
     ----------
     folder : Path
         Where it is made.
-    extras : tuple of str
-        Extras of the wheel whose dependencies are there, too.
+    wheels : dict
+        Distribution of ours -> its wheel.
+    wanted : tuple of str
+        Requirements, such as ``"pytest"``: they are there, and what they need.
     """
 
-    def __init__(self, folder: Path, *extras: str) -> None:
+    def __init__(self, folder: Path, wheels: dict[str, Path], *wanted: str) -> None:
         venv.create(folder, symlinks=True)
         self.bin = folder / "bin"
         self.site = next(folder.glob("lib/python3*/site-packages"))
-        for name in sorted({"pytest"} | _needed("pytest", ()) | _needed(DISTRIBUTION, extras)):
+        self.folder = folder
+        needed = _needed(wanted)
+        for name in sorted(needed - OURS.keys()):
             _link(name, self.site)
             self._add_commands(name)
-        wheel = _wheel(folder / "wheel")
-        python = str(self.bin / "python")
-        options = ("--no-deps", "--no-index", "--quiet", "--disable-pip-version-check")
-        _run(sys.executable, "-m", "pip", "--python", python, "install", *options, str(wheel))
+        self.install(*(wheels[name] for name in sorted(needed & OURS.keys())))
+
+    def install(self, *wheels: Path) -> None:
+        """Install wheels, for which everything that they need must be there."""
+        command = ("-m", "pip", "--python", str(self.bin / "python"), "install")
+        options = ("--no-index", "--quiet", "--disable-pip-version-check")
+        _run(sys.executable, *command, *options, *map(str, wheels))
 
     def _add_commands(self, name: str) -> None:
         """Put the commands of a distribution beside the interpreter, as an installer does."""
@@ -88,36 +96,37 @@ def _run(*command: str, cwd: Path | None = None) -> None:
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
-def _wheel(folder: Path) -> Path:
-    """Build a wheel of a copy of this checkout, and return its path."""
+def _wheel(project: Path, folder: Path) -> Path:
+    """Build a wheel of a copy of a project of this checkout, and return its path."""
     copy = folder / "source"
     copy.mkdir(parents=True)
     for name in _SOURCES:
         ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, copy / name, ignore=ignored)
+        if (project / name).is_dir():
+            shutil.copytree(project / name, copy / name, ignore=ignored)
         else:
-            shutil.copy(ROOT / name, copy / name)
+            shutil.copy(project / name, copy / name)
     build = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
     _run(sys.executable, "-c", build, str(folder), cwd=copy)
     return next(folder.glob("*.whl"))
 
 
-def _needed(root: str, extras: tuple[str, ...]) -> set[str]:
-    """Return the distributions that one needs, with some of its extras, and what these need."""
+def _needed(wanted: tuple[str, ...]) -> set[str]:
+    """Return the distributions that some requirements ask for, and what these need."""
     found: set[tuple[str, tuple[str, ...]]] = set()
-    to_do = [(root, extras)]
+    to_do = [(Requirement(one), ("",)) for one in wanted]
     while to_do:
-        name, wanted = to_do.pop()
-        for requirement in map(Requirement, metadata.requires(name) or ()):
-            marks = [{"extra": extra} for extra in ("", *wanted)]
-            if requirement.marker and not any(map(requirement.marker.evaluate, marks)):
-                continue
-            one = _normal(requirement.name), tuple(sorted(requirement.extras))
-            if one not in found:
-                found.add(one)
-                to_do.append(one)
-    return {name for name, _ in found} - {DISTRIBUTION}
+        requirement, asked = to_do.pop()
+        marks = [{"extra": extra} for extra in asked]
+        if requirement.marker and not any(map(requirement.marker.evaluate, marks)):
+            continue
+        one = _normal(requirement.name), tuple(sorted(requirement.extras))
+        if one not in found:
+            found.add(one)
+            name, extras = one
+            needs = map(Requirement, metadata.requires(name) or ())
+            to_do += [(further, ("", *extras)) for further in needs]
+    return {name for name, _ in found}
 
 
 def _normal(name: str) -> str:
@@ -136,6 +145,14 @@ def _link(name: str, site: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory) -> Installed:
+def wheels(tmp_path_factory) -> dict[str, Path]:
+    """Return the wheel of each distribution of ours, built once."""
+    folder = tmp_path_factory.mktemp("wheels")
+    return {name: _wheel(project, folder / name) for name, project in OURS.items()}
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory, wheels) -> Installed:
     """Return the environment that a session has one of: as the guides say, with pytest."""
-    return Installed(tmp_path_factory.mktemp("installed"), "conformance", "emulated")
+    wanted = ("array-interchange-conformance[emulated]", "pytest")
+    return Installed(tmp_path_factory.mktemp("installed"), wheels, *wanted)

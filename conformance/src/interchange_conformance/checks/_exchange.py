@@ -1,0 +1,265 @@
+"""What checks of the C exchange table share: whose table it is, and readers for what it gives.
+
+Source: dlpack.h 1.3, ``DLPackExchangeAPI``.  A struct that is in no capsule is put into one,
+without a destructor, so that it is read like any other.
+"""
+
+from __future__ import annotations
+
+import builtins
+import ctypes
+import importlib
+import re
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange.abi import capsules
+from interchange.abi.dlpack import (
+    DLDataType,
+    DLDevice,
+    DLManagedTensorVersioned,
+    DLPackExchangeAPI,
+    DLPackVersion,
+    DLTensor,
+)
+from interchange.abi.exchange import ATTRIBUTES, exchange_table
+from interchange_conformance.findings import BrokenSubjectError, Found, NotApplicable
+from interchange_conformance.opening import Opened
+
+if TYPE_CHECKING:
+    from interchange.abi.exchange import ExchangeTable
+    from interchange_conformance.doors import ProducerDoor
+
+    Ints = tuple[int, ...]
+
+_SILENT: Final = "without setting an error"  # as `ExchangeTable` words it
+
+
+# ---------------------------------------------------------------- whose table
+
+
+def carrier_of(producer: ProducerDoor, x: Any = None) -> type:
+    """Return the type that carries the table: the one that the subject names, else an array's.
+
+    Parameters
+    ----------
+    producer : ProducerDoor
+        The library.
+    x : object, optional
+        An array of it; one is made when left out.
+
+    Raises
+    ------
+    BrokenSubjectError
+        The subject names none that can be imported.
+    """
+    spec = producer.subject.array_type
+    if spec is None:
+        return type(producer.make() if x is None else x)
+    module, _, name = spec.partition(":")
+    try:
+        found: Any = reduce(getattr, name.split("."), importlib.import_module(module))
+    except (ImportError, AttributeError) as error:
+        raise BrokenSubjectError(f"array_type={spec!r}: {error}") from error
+    cls: type = found
+    return cls
+
+
+def attributes_of(x: object) -> list[str]:
+    """Return under which of the two names an object or a type has an exchange table."""
+    return [name for name in ATTRIBUTES if getattr(x, name, None) is not None]
+
+
+def address_of_table(cls: type) -> int:
+    """Return the address in the attribute of a type, whatever is there.
+
+    Raises
+    ------
+    NotApplicable
+        The type has no table, or none in a form that can be followed.
+    """
+    names = attributes_of(cls)
+    if not names:
+        raise NotApplicable(f"{cls.__name__} has no exchange table")
+    value = getattr(cls, names[0])
+    if type(value) is int and value:
+        return value
+    if type(value) is capsules.PyCapsule:
+        return int(capsules.capsule_pointer(value, capsules.capsule_name(value)))
+    raise NotApplicable(f"{cls.__name__}.{names[0]} is {value!r:.200}, which leads nowhere")
+
+
+def table_of(producer: ProducerDoor, x: Any = None) -> ExchangeTable:
+    """Return the exchange table of the subject's arrays, or of one of them.
+
+    Raises
+    ------
+    NotApplicable
+        They have none of major version 1.
+    """
+    cls = carrier_of(producer, x)
+    found = exchange_table(cls)
+    if found is None:
+        raise NotApplicable(f"{cls.__name__} has no exchange table of major version 1")
+    return found
+
+
+def of_the_carrier(producer: ProducerDoor, x: Any) -> Any:
+    """Return an array, if it is exactly of the type that carries the table."""
+    cls = carrier_of(producer, x)
+    if type(x) is not cls:
+        what = f"the array is {type(x).__name__}, and the exchange table that of {cls.__name__}"
+        raise NotApplicable(what)
+    return x
+
+
+# ---------------------------------------------------------------- calls
+
+
+def silent(error: BaseException) -> bool:
+    """Whether an error stands for -1 that was returned with no error set."""
+    return isinstance(error, BufferError) and _SILENT in str(error)
+
+
+def owned(table: ExchangeTable, x: Any) -> Opened:
+    """Return the tensor that a table makes of an array; it is to be consumed and released.
+
+    Raises
+    ------
+    Found
+        The function failed.
+    """
+    try:
+        address = table.managed_from(x)
+    except Exception as error:
+        what = f"managed_tensor_from_py_object_no_sync of {type(x).__name__}"
+        raise Found(f"{what} failed: {error!r:.300}") from error
+    return opened_at(address)
+
+
+def opened_at(address: int) -> Opened:
+    """Return a reader of a managed tensor that is in no capsule."""
+    return Opened(capsules.new_capsule(address, capsules.VERSIONED, None))
+
+
+class Lent(NamedTuple):
+    """A borrowed tensor, in a struct that can be read like an owned one.
+
+    Attributes
+    ----------
+    opened : Opened
+        Reader of it.
+    struct : DLManagedTensorVersioned
+        What holds the fields.
+    """
+
+    opened: Opened
+    struct: DLManagedTensorVersioned
+
+
+def borrowed(table: ExchangeTable, x: Any) -> Lent:
+    """Return the description that a table lends of an array."""
+    version = DLPackVersion(*table.version)
+    struct = DLManagedTensorVersioned(version=version, dl_tensor=table.tensor_from(x))
+    return Lent(opened_at(ctypes.addressof(struct)), struct)
+
+
+# ---------------------------------------------------------------- the allocator
+
+_Allocate: Final = capsules.Prototype(
+    ctypes.c_int,
+    ctypes.POINTER(DLTensor),
+    ctypes.POINTER(ctypes.c_void_p),
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+)
+_SET_ERROR: Final = ctypes.cast(ctypes.CDLL(None).strcat, ctypes.c_void_p).value
+"""What the allocator calls with a context, a kind and a message: ``strcat`` adds the kind to the
+context, which is a buffer, and looks at no third argument.  Native code, since no Python function
+becomes a C function pointer (DLP-LIFE-4)."""
+_KIND: Final = 4096  # room for what is added [bytes]
+
+
+_KINDS: Final = "|".join(
+    sorted(
+        (name for name, kind in vars(builtins).items() if isinstance(kind, type)
+         and issubclass(kind, BaseException)),
+        key=len,
+        reverse=True,
+    )
+)  # fmt: skip
+
+
+def calls_in(kinds: str) -> int:
+    """Return how many calls of ``SetError`` added up to a text: one, if it is no list of errors.
+
+    Parameters
+    ----------
+    kinds : str
+        Kinds, one after the other.
+
+    Examples
+    --------
+    >>> calls_in("MemoryError"), calls_in("MemoryErrorValueErrorMemoryError")
+    (1, 3)
+    """
+    found = re.findall(_KINDS, kinds)
+    return len(found) if "".join(found) == kinds else 1
+
+
+class Allocated(NamedTuple):
+    """What an allocator did.
+
+    Attributes
+    ----------
+    code : int
+        What it returned.
+    address : int
+        Of the tensor; 0 for none.
+    kind : str
+        What ``SetError`` was called with, calls one after the other.
+    """
+
+    code: int
+    address: int
+    kind: str
+
+
+def allocate(
+    table: ExchangeTable, shape: Ints, element: tuple[int, int, int], device: tuple[int, int]
+) -> Allocated:
+    """Ask a table for a tensor.
+
+    Parameters
+    ----------
+    table : ExchangeTable
+        The table.
+    shape : tuple of int
+        Extents [elements].
+    element : tuple of int
+        Code, bits and lanes.
+    device : tuple of int
+        Type and id.
+
+    Raises
+    ------
+    NotApplicable
+        The table has no allocator.
+    """
+    function = DLPackExchangeAPI.from_address(table.address).managed_tensor_allocator
+    if not function:
+        raise NotApplicable("managed_tensor_allocator is NULL")
+    extents = (ctypes.c_int64 * len(shape))(*shape)
+    prototype = DLTensor(
+        device=DLDevice(*device),
+        ndim=len(shape),
+        dtype=DLDataType(*element),
+        shape=ctypes.cast(extents, ctypes.POINTER(ctypes.c_int64)),
+    )
+    out, context = ctypes.c_void_p(), ctypes.create_string_buffer(_KIND)
+    where = ctypes.addressof(context)
+    try:
+        code = _Allocate(function)(ctypes.byref(prototype), ctypes.byref(out), where, _SET_ERROR)
+    except Exception:  # noqa: BLE001 - an error of Python's was set, too, which nobody forbids
+        code = -1
+    return Allocated(code, out.value or 0, context.value.decode("latin-1"))

@@ -1,0 +1,277 @@
+"""What the checks of producers share: how capsules are asked for, and what is a refusal.
+
+Source: array API standard 2025.12, ``array.__dlpack__``.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import struct
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi.dlpack import DLDeviceType
+from interchange_conformance.findings import Found, NotApplicable, expect
+from interchange_conformance.opening import Opened
+from interchange_conformance.zoo import ELEMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from interchange_conformance.doors import ProducerDoor
+
+NEWEST: Final = (1, 3)
+HOST: Final = (1, 0)
+HOST_KINDS: Final = frozenset(
+    {DLDeviceType.kDLCPU, DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMHost}
+)
+"""Types of devices whose memory the host reads."""
+SOMETHING: Final[Any] = type("Something", (), {"__repr__": lambda _: "<something>"})()
+"""An argument of no use to anybody."""
+REFUSALS: Final = (TypeError, ValueError, BufferError)
+"""What malformed arguments may raise: the standard names no class for them."""
+GENERATIONS: Final = {"legacy": "legacy", "versioned": "versioned"}
+"""Cases of checks that look at both structs."""
+
+_PENDING: Final = 0.01  # until a new array is there [seconds]
+_SHAPES: Final = ((2, 3), (6,))
+
+
+def asking(generation: str, **more: Any) -> dict[str, Any]:
+    """Return the keywords that ask for a struct of a generation."""
+    return {**({"max_version": NEWEST} if generation == "versioned" else {}), **more}
+
+
+def in_each(cases: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
+    """Return the cases of a check that looks at both structs: a generation, and one of `cases`."""
+    return {
+        f"{generation}-{name}": (generation, value)
+        for generation in GENERATIONS
+        for name, value in cases.items()
+    }
+
+
+def call(keywords: Mapping[str, Any]) -> str:
+    """Return a call of ``__dlpack__`` as it is written."""
+    return f"__dlpack__({', '.join(f'{name}={value!r:.60}' for name, value in keywords.items())})"
+
+
+def words(error: BaseException) -> str:
+    """Return an error as it is printed, cut to a line."""
+    return f"{type(error).__name__}: {error!s:.200}"
+
+
+def told(keywords: Mapping[str, Any], found: Opened | Exception) -> str:
+    """Return a call of ``__dlpack__`` and what came of it, as a sentence."""
+    if isinstance(found, Exception):
+        return f"{call(keywords)} raised {words(found)}"
+    return f"{call(keywords)} returned a capsule named {found.name!r}, on device {found.device}"
+
+
+def device_said(x: Any) -> Any:
+    """Return what ``__dlpack_device__()`` returns, with a member of an enum by its value.
+
+    The standard's type of the first part is Enum, which need be no int itself.
+    """
+    said = x.__dlpack_device__()
+    if isinstance(said, tuple) and said and isinstance(said[0], enum.Enum):
+        return (said[0].value, *said[1:])
+    return said
+
+
+def some_array(producer: ProducerDoor, dtype: str = "float32", *, readonly: bool = False) -> Any:
+    """Return an array of six elements: with two axes, or with one where there is no other."""
+    with_two_axes, with_one = _SHAPES
+    try:
+        return producer.make(with_two_axes, dtype, readonly=readonly)
+    except NotApplicable as first:
+        try:
+            return producer.make(with_one, dtype, readonly=readonly)
+        except NotApplicable:
+            raise first from None
+
+
+def knows(producer: ProducerDoor, x: Any, keyword: str) -> bool:
+    """Whether ``__dlpack__`` takes a keyword; None is a value of all four."""
+    try:
+        producer.export(x, **{keyword: None})
+    except TypeError:
+        pass
+    except Exception:  # noqa: BLE001 - it was not the keyword
+        return True
+    else:
+        return True
+    try:
+        producer.export(x)
+    except TypeError:
+        return True  # as without it: it was not the keyword
+    except Exception:  # noqa: BLE001 - neither was this
+        return False
+    return False
+
+
+def answer(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened | Exception:
+    """Return the opened capsule, or the error that came in its place.
+
+    Raises
+    ------
+    NotApplicable
+        ``__dlpack__`` does not know one of the keywords, or what it returned is no capsule: other
+        checks are about that.
+    """
+    try:
+        capsule = producer.export(x, **keywords)
+    except NotApplicable:
+        raise
+    except Exception as error:
+        if isinstance(error, TypeError):
+            unknown = [keyword for keyword in keywords if not knows(producer, x, keyword)]
+            if unknown:
+                raise NotApplicable(f"__dlpack__() takes no {' nor '.join(unknown)}") from error
+        return error.with_traceback(None)  # frames would keep arrays alive
+    try:
+        return Opened(capsule)
+    except Found as found:
+        raise NotApplicable(str(found)) from found
+
+
+def answer_at_rest(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened | Exception:
+    """Return the answer when nothing is pending: some look at streams only while something is."""
+    found = answer(producer, x, **keywords)
+    if isinstance(found, Exception):
+        time.sleep(_PENDING)
+        return answer(producer, x, **keywords)
+    return found
+
+
+def ways_out(producer: ProducerDoor, x: Any, *, kind: int | None = None) -> list[dict[str, Any]]:
+    """Return the keywords, for each generation, with which an array is exported.
+
+    Parameters
+    ----------
+    producer : ProducerDoor
+        What is judged.
+    x : object
+        An array of its library, of which nothing special is asked.
+    kind : int, optional
+        Type of the device that the memory must be on.
+
+    Raises
+    ------
+    NotApplicable
+        There are none, so that a refusal says nothing of what else was asked; or the memory is
+        elsewhere.
+    """
+    found = []
+    for generation in GENERATIONS:
+        keywords = asking(generation)
+        there = _if_it_leaves(producer, x, keywords)
+        if there is None:
+            continue
+        if kind is not None and there.device[0] != kind:
+            raise NotApplicable(f"the memory is on device {there.device}")
+        found.append(keywords)
+    if not found:
+        raise NotApplicable("a plain array is refused, whatever is asked")
+    return found
+
+
+def _if_it_leaves(producer: ProducerDoor, x: Any, keywords: Mapping[str, Any]) -> Opened | None:
+    """Return the opened capsule, or None where there is none for these keywords."""
+    try:
+        found = answer(producer, x, **keywords)
+    except NotApplicable:
+        return None
+    return None if isinstance(found, Exception) else found
+
+
+def require_way(producer: ProducerDoor, generation: str) -> None:
+    """Make a check not applicable if not even plain arrays leave as a generation.
+
+    Whoever refuses all of them does not refuse what the check asks for because of what is odd in
+    it.
+    """
+    keywords = asking(generation)
+    if _if_it_leaves(producer, some_array(producer), keywords) is None:
+        raise NotApplicable(f"{call(keywords)} is refused for plain arrays, too")
+
+
+def granted(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened:
+    """Return the opened capsule; a refusal makes the check not applicable.
+
+    It is one if it is a BufferError, or if a copy was asked for: with which error copies are to be
+    refused is for another check.
+    """
+    found = answer(producer, x, **keywords)
+    if isinstance(found, BufferError) or (isinstance(found, Exception) and "copy" in keywords):
+        raise NotApplicable(told(keywords, found))
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def opened(producer: ProducerDoor, x: Any, generation: str, **more: Any) -> Opened:
+    """Return a capsule of one generation; where the library has none, the check does not apply."""
+    keywords = asking(generation, **more)
+    found = granted(producer, x, **keywords)
+    if found.versioned != (generation == "versioned"):
+        raise NotApplicable(told(keywords, found))
+    return found
+
+
+def newest(producer: ProducerDoor, x: Any, **more: Any) -> Opened:
+    """Return a capsule of the newest generation that the library has."""
+    if knows(producer, x, "max_version"):
+        return granted(producer, x, max_version=NEWEST, **more)
+    return granted(producer, x, **more)
+
+
+def require_host(found: Opened) -> Opened:
+    """Return what was opened, if its memory may be read here."""
+    if found.device[0] not in HOST_KINDS:
+        raise NotApplicable(f"the memory is on device {found.device}")
+    return found
+
+
+def numbered(producer: ProducerDoor, shape: tuple[int, ...]) -> tuple[Any, list[bytes]]:
+    """Return an array of int32 whose elements are 0, 1, 2..., and the bytes of each."""
+    return holding(producer, list(range(math.prod(shape))), shape, "int32")
+
+
+def holding(
+    producer: ProducerDoor, numbers: list[Any], shape: tuple[int, ...], dtype: str
+) -> tuple[Any, list[bytes]]:
+    """Return an array that holds some numbers in C order, and the bytes of each.
+
+    They are written through its capsule; of a library whose arrays are never written, it is made
+    of them, and a capsule that shows others is found.
+
+    Raises
+    ------
+    NotApplicable
+        The array must not be written, or is not changed by that.
+    """
+    elements = [bytes_of(number, dtype) for number in numbers]
+    immutable = producer.subject.immutable
+    x = producer.make_from(numbers, shape, dtype) if immutable else producer.make(shape, dtype)
+    found = require_host(newest(producer, x))
+    if found.dtype != ELEMENTS[dtype] or (found.readonly and not immutable):
+        raise NotApplicable(f"the array is no writable one of {dtype}, so what it holds is unknown")
+    if immutable:
+        read = found.read()
+        expect(read == elements, f"an array of {numbers!r:.60} is exported as one of {read!r:.90}")
+        return x, elements
+    found.write(elements)
+    if newest(producer, x).read() != elements:
+        raise NotApplicable("what is written through a capsule does not reach the array")
+    return x, elements
+
+
+def bytes_of(number: Any, dtype: str) -> bytes:
+    """Return an element as it lies in memory."""
+    if isinstance(number, complex):
+        return struct.pack("=ff", number.real, number.imag)
+    _, bits, _ = ELEMENTS[dtype]
+    return int(number).to_bytes(bits // 8, sys.byteorder, signed=number < 0)

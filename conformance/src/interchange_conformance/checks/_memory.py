@@ -1,0 +1,152 @@
+"""Meters of memory: how much the process holds, as the allocator or the kernel counts it.
+
+Source: glibc manual, ``mallinfo2``; Linux, ``proc_pid_smaps``; CPython, ``sys.getallocatedblocks``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import time
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from interchange_conformance.doors import collect
+from interchange_conformance.findings import NotApplicable
+
+from ._exports import newest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.doors import ProducerDoor
+
+    Meter = Callable[[], int]
+
+BLOCK: Final = (2**22,)
+"""Shape of an array that is large enough to be seen: 4 MiB of uint8."""
+_ROUNDS: Final = 16
+_TRIES: Final = 5
+_PATIENCE: Final = 0.02  # until what others still do to memory is done [seconds]
+
+
+class _MallocInfo(ctypes.Structure):
+    """struct mallinfo2."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks",
+                     "uordblks", "fordblks", "keepcost")
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _mallinfo() -> Callable[[], _MallocInfo] | None:
+    """Return glibc's ``mallinfo2``, where there is one."""
+    function = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if function is not None:
+        function.restype = _MallocInfo
+    return function
+
+
+def allocated() -> int:
+    """Return how much is allocated by malloc [bytes]; 0 where that is not counted."""
+    ask = _mallinfo()
+    if ask is None:
+        return 0
+    info = ask()
+    return int(info.uordblks + info.hblkhd)
+
+
+def resident() -> int:
+    """Return how much physical memory the process has [bytes]; 0 where that is not known."""
+    try:
+        lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Rss:"))
+
+
+def blocks() -> int:
+    """Return how many of its own small blocks CPython has given out; malloc sees only arenas."""
+    return sys.getallocatedblocks()
+
+
+METERS: Final[tuple[Meter, ...]] = (allocated, resident)
+
+
+def touch(producer: ProducerDoor, x: object) -> None:
+    """Write to all memory of an array, so that the kernel has to provide it."""
+    found = newest(producer, x)
+    if not (found.readonly or producer.subject.immutable) and found.data:
+        ctypes.memset(found.first, 1, found.nbytes)
+
+
+def meter_for(producer: ProducerDoor) -> Meter:
+    """Return a meter that sees the arrays of a library.
+
+    Raises
+    ------
+    NotApplicable
+        None does: the library takes its memory from an allocator of its own, for example.
+    """
+    touch(producer, producer.make(BLOCK, "uint8"))  # whatever is made once is made now
+    for turn in range(_TRIES):
+        if turn:
+            time.sleep(_PATIENCE)  # a library's own threads may be giving memory back
+        _settle(producer)
+        found = _seeing(producer)
+        if found is not None:
+            return found
+    raise NotApplicable("an array of 4 MiB more is seen neither by malloc nor by the kernel")
+
+
+def _seeing(producer: ProducerDoor) -> Meter | None:
+    """Return the first meter that sees a new array as what it is."""
+    size = BLOCK[0]
+    before = [meter() for meter in METERS]
+    x = producer.make(BLOCK, "uint8")
+    touch(producer, x)
+    for meter, start in zip(METERS, before, strict=True):
+        if size // 2 < meter() - start < size * 2:
+            return meter
+    return None
+
+
+def _settle(producer: ProducerDoor) -> None:
+    """Let go of what nobody needs, the library's caches included."""
+    collect()
+    producer.subject.release()
+
+
+def kept(producer: ProducerDoor, meter: Meter, act: Callable[[], object]) -> int:
+    """Return how much memory is kept per call of `act` [bytes], on average."""
+    for _ in range(3):
+        act()
+    return int(_span(producer, (meter,), act)[0])
+
+
+def least_kept(
+    producer: ProducerDoor, meters: tuple[Meter, ...], act: Callable[[], object]
+) -> list[float]:
+    """Return how much is kept per call of `act`, by each meter, in the quieter of two spans.
+
+    What others in the process allocate meanwhile comes and goes; a leak is there both times.
+    """
+    for _ in range(3):
+        act()
+    spans = [_span(producer, meters, act) for _ in range(2)]
+    return [min(both) for both in zip(*spans, strict=True)]
+
+
+def _span(
+    producer: ProducerDoor, meters: tuple[Meter, ...], act: Callable[[], object]
+) -> list[float]:
+    """Return how much is kept per call of `act`, by each meter, in one span."""
+    _settle(producer)
+    before = [meter() for meter in meters]
+    for _ in range(_ROUNDS):
+        act()
+    _settle(producer)
+    return [(meter() - start) / _ROUNDS for meter, start in zip(meters, before, strict=True)]

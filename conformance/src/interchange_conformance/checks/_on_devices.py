@@ -1,0 +1,240 @@
+"""What the checks of device memory share: arrays where they were asked for, and where they are.
+
+Source: CUDA driver API, Unified Addressing; array API standard 2025.12, ``array.__dlpack__``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange_conformance.cuda import LEGACY, PER_THREAD, driver
+from interchange_conformance.findings import CannotMakeError, Found, NotApplicable, expect
+from interchange_conformance.pending import Pending
+
+from ._exports import device_said, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.doors import ConsumerDoor, ProducerDoor
+    from interchange_conformance.opening import Opened
+    from interchange_conformance.zoo import Call
+
+SHAPE: Final = (1024,)
+NBYTES: Final = 4096  # of SHAPE in float32 [bytes]
+_FORMS: Final = ((SHAPE, "float32"), ((NBYTES,), "uint8"), ((NBYTES,), "int8"))
+"""Arrays of NBYTES; the first is asked for that the library has."""
+CUDA, PINNED, ROCM, MANAGED = 2, 3, 10, 13
+WITH_STREAMS: Final = frozenset({CUDA, ROCM, MANAGED})
+KINDS: Final = {"cuda": ("cuda", 0), "cuda:1": ("cuda", 1), "managed": ("managed", 0)} | {
+    "pinned": ("pinned", 0)
+}
+"""Name of a device, for ``make`` -> what the driver says of such memory."""
+NAMES: Final = {LEGACY: "the legacy default stream", PER_THREAD: "the per-thread default stream"}
+
+
+def stream_name(stream: int) -> str:
+    """Return a stream in words."""
+    return NAMES.get(stream, f"stream {stream:#x}")
+
+
+def address_of(producer: ProducerDoor, x: Any) -> int:
+    """Return where the first element of an array is, without an order between streams.
+
+    Raises
+    ------
+    NotApplicable
+        The array does not say so.
+    """
+    found: int | str = ""
+    with_streams = device_said(x)[0] in WITH_STREAMS
+    for keywords in ({"stream": -1}, {}) if with_streams else ({},):
+        found = _address_or_reason(producer, x, keywords)
+        if isinstance(found, int):
+            return found
+    raise NotApplicable(f"the array could not be exported with nothing pending: {found}")
+
+
+def _address_or_reason(producer: ProducerDoor, x: Any, keywords: dict[str, Any]) -> int | str:
+    """Return the address in a capsule, or why there is none."""
+    try:
+        return producer.open_newest(x, **keywords).first
+    except NotApplicable:
+        raise
+    except Exception as error:  # noqa: BLE001 - another check says what is wrong with it
+        return words(error)
+
+
+def _first_of(make: Callable[[tuple[int, ...], str], Any]) -> Any:
+    """Return the first array that a library has of those that will do."""
+    for shape, dtype in _FORMS:
+        with contextlib.suppress(NotApplicable):
+            return make(shape, dtype)
+    return make(*_FORMS[0])
+
+
+def fresh(producer: ProducerDoor, device: str) -> Any:
+    """Return an array of `NBYTES` that was asked for on a device, and never exported."""
+    return _first_of(lambda shape, dtype: producer.make(shape, dtype, device=device))
+
+
+def make_there(producer: ProducerDoor, device: str) -> tuple[Cuda, Any, int]:
+    """Return the driver, an array on a device and its address, all work on it done.
+
+    Parameters
+    ----------
+    producer : ProducerDoor
+        The library.
+    device : str
+        A key of `KINDS`.
+
+    Raises
+    ------
+    NotApplicable
+        There is no driver or no such device, or ``make`` returned other memory.
+    """
+    cuda = driver()
+    kind, number = KINDS[device]
+    if number:
+        cuda.need_second_device()
+    x = fresh(producer, device)
+    if not hasattr(x, "__dlpack_device__"):
+        raise NotApplicable(f"{type(x).__name__} has no __dlpack_device__")
+    cuda.make_current(0)
+    cuda.synchronize()
+    address = address_of(producer, x)
+    found = cuda.kind(address)
+    if found != (kind, number) and not (found[0] == kind == "managed"):
+        words = f"{found[0]} memory, number {found[1]}"
+        raise NotApplicable(f"make(device={device!r}) returned an array in {words}")
+    return cuda, x, address
+
+
+class Busy(NamedTuple):
+    """An array that its library counts as busy on a stream.
+
+    Attributes
+    ----------
+    x : object
+        The array.
+    address : int
+        Of its first element.
+    stream : int
+        Handle of the stream.
+    """
+
+    x: Any
+    address: int
+    stream: int
+
+
+def make_busy(producer: ProducerDoor, stream: int, device: str = "cuda") -> Busy:
+    """Return an array that the library counts as busy on a stream, with nothing pending yet.
+
+    Where the subject describes no ``make_on``, it is the stream that the array publishes.
+    """
+    if producer.subject.make_on is None:
+        return _publishing(producer, stream, device)
+    cuda = driver()
+    x = _first_of(lambda shape, dtype: producer.make_on(stream, shape, dtype, device))
+    if not hasattr(x, "__dlpack__"):
+        raise NotApplicable(f"{type(x).__name__} has no __dlpack__")
+    cuda.synchronize()
+    address = address_of(producer, x)
+    found = cuda.kind(address)[0]
+    if found != device:
+        raise NotApplicable(f"make_on() returned an array in {found} memory, and not in {device}")
+    return Busy(x, address, stream)
+
+
+def _publishing(producer: ProducerDoor, wanted: int, device: str) -> Busy:
+    """Return an array that publishes a stream: any, or a certain default stream."""
+    _, x, address = make_there(producer, device)
+    record = getattr(x, "__cuda_array_interface__", None)
+    stream = record.get("stream") if isinstance(record, dict) else None
+    if not isinstance(stream, int) or stream < LEGACY:
+        raise NotApplicable("the subject describes no make_on(), and its arrays publish no stream")
+    if wanted in NAMES and stream != wanted:
+        raise NotApplicable(f"the subject describes no make_on(), for {stream_name(wanted)}")
+    return Busy(x, address, stream)
+
+
+def handed_over(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened:
+    """Return the opened capsule; a refusal makes the check not applicable.
+
+    A producer may refuse what it cannot order.
+    """
+    try:
+        return producer.open_newest(x, **keywords)
+    except (NotApplicable, Found):
+        raise
+    except Exception as error:
+        asked = ", ".join(f"{name}={value!r}" for name, value in keywords.items())
+        raise NotApplicable(f"__dlpack__({asked}) raised {words(error)}") from error
+
+
+def warm_up(producer: ProducerDoor, pending: int, stream: int | None, device: str = "cuda") -> None:
+    """Hand another array over before it counts: what is loaded then may make the host wait."""
+    with contextlib.suppress(Exception):
+        producer.open_newest(make_busy(producer, pending, device).x, stream=stream)
+    driver().synchronize()
+
+
+def expect_order(pending: Pending, stream: int, opened: Opened, call: str) -> None:
+    """Read through a capsule on the consumer's stream, and expect to see the work."""
+    seen = pending.seen_on(stream, opened.first)
+    expect(seen.is_ordered(), seen.evidence(call))
+
+
+def need_order(producer: ProducerDoor) -> None:
+    """Raise `NotApplicable` where not even the plainest export is ordered.
+
+    One check says so; others are about what a producer that orders may get wrong.
+    """
+    cuda = driver()
+    own, consumer = cuda.stream(), cuda.stream()
+    warm_up(producer, own, consumer)
+    x, address, own = make_busy(producer, own)
+    pending = Pending(cuda, address, NBYTES, own)
+    opened = handed_over(producer, x, stream=consumer)
+    if not pending.seen_on(consumer, opened.first).is_ordered():
+        raise NotApplicable("no export waits for pending work, as another check finds")
+    cuda.forget()
+
+
+def taken(take: Callable[[], Any]) -> Any:
+    """Return what a consumer took; a refusal makes the check not applicable."""
+    try:
+        return take()
+    except (NotApplicable, Found):
+        raise
+    except CannotMakeError as error:
+        raise NotApplicable(str(error)) from error
+    except Exception as error:
+        raise NotApplicable(f"the array is refused: {words(error)}") from error
+
+
+def requests(consumer: ConsumerDoor, x: Any) -> list[dict[str, Any]]:
+    """Return the keywords with which a consumer asked a producer of the zoo for a capsule.
+
+    Whether it took what it then got does not matter here.
+    """
+    refusal = ""
+    try:
+        consumer.take(x)
+    except NotApplicable:
+        raise
+    except Exception as error:  # noqa: BLE001 - fake devices may well be refused
+        refusal = words(error)
+    asked = asked_of(x)
+    if not asked:
+        raise NotApplicable(f"it asks for no capsule of device type {x.said.device}: {refusal}")
+    return asked
+
+
+def asked_of(x: Any) -> list[dict[str, Any]]:
+    """Return the keywords of each call of ``__dlpack__`` of a producer that keeps a log."""
+    log: list[Call] = x.log
+    return [call.keywords for call in log if call.method == "__dlpack__"]

@@ -1,0 +1,127 @@
+"""Views that most array libraries can make, and what their elements are.
+
+Source: array API standard 2025.12, Indexing; `expand` is PyTorch's word for repeating elements by
+steps of 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange_conformance.findings import NotApplicable
+
+from ._exports import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Shape = tuple[int, ...]
+    Rows = list[list[bytes]]
+
+TABLE: Final = (4, 6)
+"""Rows and columns of the arrays that views with two axes are made of."""
+LINE: Final = 12
+"""Elements of the arrays that views with one axis are made of."""
+
+
+class Elements(NamedTuple):
+    """What a view ought to be.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Its extents [elements].
+    elements : list of bytes
+        Its elements, in C order.
+    """
+
+    shape: Shape
+    elements: list[bytes]
+
+
+class View(NamedTuple):
+    """A way to make a view.
+
+    Attributes
+    ----------
+    axes : int
+        How many axes the base has.
+    make : callable
+        ``make(x)`` -> the view of an array.
+    plain : callable
+        The same of a list of rows, or of elements where the base has one axis.
+    """
+
+    axes: int
+    make: Callable[[Any], Any]
+    plain: Callable[[Any], Any]
+
+    def due(self, elements: list[bytes]) -> Elements:
+        """Return what the view of a base with these elements ought to be."""
+        if self.axes == 1:
+            line = self.plain(elements)
+            return Elements((len(line),), line)
+        rows, columns = TABLE
+        base = [elements[row * columns : (row + 1) * columns] for row in range(rows)]
+        table = [list(row) for row in self.plain(base)]
+        return Elements((len(table), len(table[0])), [one for row in table for one in row])
+
+
+def spread(x: Any, shape: Shape) -> Any:
+    """Return an array that repeats the elements of `x` by steps of 0."""
+    if hasattr(x, "expand"):
+        return x.expand(shape)
+    return x.__array_namespace__().broadcast_to(x, shape)
+
+
+VIEWS: Final = {
+    "tail": View(1, lambda x: x[3:], lambda line: line[3:]),
+    "every-third": View(1, lambda x: x[1::3], lambda line: line[1::3]),
+    "backwards": View(1, lambda x: x[::-1], lambda line: line[::-1]),
+    "backwards-by-2": View(1, lambda x: x[9:2:-2], lambda line: line[9:2:-2]),
+    "rows": View(2, lambda x: x[1:, :], lambda rows: rows[1:]),
+    "columns": View(2, lambda x: x[:, 2:5], lambda rows: [row[2:5] for row in rows]),
+    "inner": View(2, lambda x: x[1:3, 1::2], lambda rows: [row[1::2] for row in rows[1:3]]),
+    "upside-down": View(2, lambda x: x[::-1, :], lambda rows: rows[::-1]),
+    "mirrored": View(2, lambda x: x[:, ::-1], lambda rows: [row[::-1] for row in rows]),
+    "transposed": View(2, lambda x: x.T, lambda rows: zip(*rows, strict=True)),
+    "transposed-inner": View(
+        2, lambda x: x[1:, ::2].T, lambda rows: zip(*(row[::2] for row in rows[1:]), strict=True)
+    ),
+    "spread": View(2, lambda x: spread(x[2:3, :], (5, 6)), lambda rows: [rows[2]] * 5),
+}
+
+
+def view_of(x: Any, make: Callable[[Any], Any], shape: Shape | None = None) -> Any:
+    """Return what an operation makes of an array, if the array knows it.
+
+    Parameters
+    ----------
+    x : object
+        The array.
+    make : callable
+        The operation.
+    shape : tuple of int, optional
+        Extents that the result has where the operation means here what it means to most.
+
+    Raises
+    ------
+    NotApplicable
+        The array does not know it, or knows something else by that name.
+    """
+    try:
+        y = make(x)
+    except Exception as error:
+        raise NotApplicable(f"{type(x).__name__}: {words(error)}") from error
+    said = extents_of(y)
+    if None not in (shape, said) and said != shape:
+        raise NotApplicable(f"{type(x).__name__} makes an array of shape {said} of it")
+    return y
+
+
+def extents_of(y: Any) -> Shape | None:
+    """Return the shape that an array says it has; None where it says none."""
+    try:
+        return tuple(map(int, y.shape))
+    except Exception:  # noqa: BLE001 - not all have one
+        return None

@@ -1,0 +1,218 @@
+"""The streams of the CUDA Array Interface: which a library publishes, and which it waits for.
+
+Source: CUDA Array Interface, version 3, Synchronization and Lifetime management.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.cuda import LEGACY, PER_THREAD, driver
+from interchange_conformance.doors import collect
+from interchange_conformance.findings import NotApplicable, expect
+from interchange_conformance.pending import LONG_PATIENCE, NEW, Pending
+from interchange_conformance.registry import area
+
+from ._records import (
+    FIRST_WITH_STREAM,
+    SPEC,
+    Exporter,
+    address_of_elements,
+    allocation_of,
+    device_array,
+    expect_stream,
+    is_int,
+    record_of,
+)
+
+if TYPE_CHECKING:
+    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.doors import ConsumerDoor, ProducerDoor
+
+check = area("cai")
+
+_SYNC: Final = "CUDA Array Interface 3, Synchronization"
+_COUNT: Final = 256  # [bytes], of memory that is waited for
+_PATIENCE: Final = 0.2  # until work goes on that somebody waits for [seconds]
+
+STREAMS: Final = {"handle": None, "legacy": LEGACY, "per-thread": PER_THREAD}
+"""Where work is pending: None for a fresh stream."""
+
+
+def _stream(cuda: Cuda, case: int | None) -> int:
+    """Return the stream of a case."""
+    return cuda.stream() if case is None else case
+
+
+# ---------------------------------------------------------------- producers
+
+
+@check("CAI-STREAM-1", source=f"{SPEC}, stream: 0 is disallowed", on="cuda")
+def published_streams_are_not_0(producer: ProducerDoor) -> None:
+    """The stream of a record is None, 1, 2 or a handle.
+
+    Publish 1 for the legacy default stream and 2 for the per-thread one, whose handles may both be
+    0 in your own code; leave the key out, or None, when nothing is pending.
+    """
+    record = record_of(device_array(producer))
+
+    expect_stream(record, "a fresh array")
+
+
+@check("CAI-STREAM-1", source=f"{SPEC}, stream: 0 is disallowed", cases=STREAMS, on="cuda")
+def published_streams_of_busy_arrays_are_not_0(producer: ProducerDoor, case: int | None) -> None:
+    """The stream of a record is None, 1, 2 or a handle, also where work is pending.
+
+    Publish 1 for the legacy default stream and 2 for the per-thread one, whose handles may both be
+    0 in your own code.
+    """
+    stream = _stream(driver(), case)
+    record = record_of(producer.make_on(stream, (_COUNT,), "uint8"))
+
+    expect_stream(record, f"an array that is busy on stream {stream:#x}")
+
+
+@check("CAI-STREAM-2", source=f"{_SYNC}: producers must ensure", cases=STREAMS, on="cuda")
+def published_streams_order_the_pending_work(producer: ProducerDoor, case: int | None) -> None:
+    """To wait for the published stream is enough for all work that is pending on the array.
+
+    Publish the stream that the work is on.  Of several, make the published one wait for events on
+    the others; where you can name none, wait on the host before you return the record.
+    """
+    cuda = driver()
+    stream, ours = _stream(cuda, case), cuda.stream()
+    x = producer.make_on(stream, (_COUNT,), "uint8")
+    record = record_of(x)
+    if not record.get("version", 0) >= FIRST_WITH_STREAM:
+        raise NotApplicable(f"version {record.get('version')} says nothing of streams")
+    address = address_of_elements(record)
+    if address + _COUNT > allocation_of(cuda, address)[1]:
+        raise NotApplicable("the record leaves its allocation")
+    pending = Pending(cuda, address, _COUNT, stream, _PATIENCE)
+    published = record_of(x).get("stream")
+    if published is not None:
+        cuda.order(published, ours)
+    seen = pending.seen_on(ours)
+
+    expect(seen.is_ordered(), seen.evidence(f"pending on {stream:#x}, published {published}"))
+
+
+@check("DLP-STREAM-7", source="CUDA Array Interface 3, Lifetime management", on="cuda")
+def published_streams_live_as_long_as_the_array(producer: ProducerDoor) -> None:
+    """A stream that is published exists as long as the array.
+
+    Let the array refer to its stream.
+    """
+    x = device_array(producer)
+    collect()
+    producer.subject.release()
+    stream = record_of(x).get("stream")
+
+    if is_int(stream) and stream > PER_THREAD:
+        expect(driver().knows(stream), f"the published stream {stream:#x} does not exist")
+
+
+# ---------------------------------------------------------------- consumers
+
+
+class _Bytes(Exporter):
+    """Bytes of device memory, on a stream."""
+
+    def __init__(self, address: int, stream: Any) -> None:
+        super().__init__(
+            {
+                "shape": (_COUNT,),
+                "typestr": "|u1",
+                "data": (address, False),
+                "strides": None,
+                "version": 3,
+                "stream": stream,
+            }
+        )
+
+
+@check("CAI-STREAM-2", source=f"{_SYNC}: synchronize on before", cases=STREAMS, on="cuda")
+def published_streams_are_waited_for(consumer: ConsumerDoor, case: int | None) -> None:
+    """What a library reads of a record comes after the work on the published stream.
+
+    Wait for the stream on the host, or let your own stream wait for an event on it, or work in it;
+    mind 1 and 2, which are handles of the default streams as they are.
+    """
+    cuda = driver()
+    stream = _stream(cuda, case)
+    address = cuda.memory(_COUNT)
+    x = _Bytes(address, stream)
+    _need_reading(consumer, _Bytes(cuda.memory(_COUNT), None))
+    pending = Pending(cuda, address, _COUNT, stream)
+    pending.let_go_later(_PATIENCE)
+    found = set(consumer.values(consumer.take_cai(x)))
+    reports = cuda.reports()
+    cuda.synchronize()
+
+    saw = f"work that writes {NEW} was pending on the published stream {stream:#x}, and"
+    expect(found == {NEW}, f"{saw} {sorted(found)} was read")
+    expect(not reports, f"{saw} the detector reports: {'; '.join(reports)}")
+
+
+@check(
+    "CAI-STREAM-2",
+    source=f"{_SYNC}: no computation in the provided stream until its operations have taken place",
+    cases=STREAMS,
+    on="cuda",
+)
+def published_streams_wait_for_the_consumer(consumer: ConsumerDoor, case: int | None) -> None:
+    """What a producer does next on its published stream comes after the consumer's use.
+
+    Let the published stream wait for an event behind your last work, or let the host wait for that
+    work, or work on the published stream itself: nobody else knows when your use has ended.
+    """
+    cuda = driver()
+    stream = _stream(cuda, case)
+    address = cuda.memory(_COUNT)
+    works: list[Pending] = []
+    used: list[int] = []
+
+    def work(own: int) -> None:
+        used.append(own)
+        works.append(Pending(cuda, address, _COUNT, own))
+
+    try:
+        consumer.use_cai(_Bytes(address, stream), work)
+        if not used:
+            raise NotApplicable("use_cai() did not call work()")
+        seen = works[0].seen_on(stream)
+    finally:
+        for one in works:
+            one.let_go()
+    words = f"work was pending on the consumer's stream {used[0]:#x} when its use was over"
+    expect(seen.is_ordered(), seen.evidence(words))
+
+
+def _need_reading(consumer: ConsumerDoor, x: Any) -> None:
+    """Raise `NotApplicable` where a plain record is not taken, or not read."""
+    try:
+        consumer.values(consumer.take_cai(x))
+    except NotApplicable:
+        raise
+    except Exception as error:
+        raise NotApplicable(f"it does not take bytes: {error!r:.300}") from error
+
+
+@check("CAI-STREAM-2", source=f"{_SYNC}: when stream is None", severity="QUIRK", on="cuda")
+def records_without_a_stream_are_taken_at_once(consumer: ConsumerDoor) -> None:
+    """To take a record that publishes no stream, the host waits for nothing.
+
+    Use the memory at once, on any stream: who published none has nothing pending, or sees to the
+    order.
+    """
+    cuda = driver()
+    _need_reading(consumer, _Bytes(cuda.memory(_COUNT), None))
+    stream, address = cuda.stream(), cuda.memory(_COUNT)
+    consumer.take_cai(_Bytes(cuda.memory(_COUNT), None))
+    pending = Pending(cuda, address, _COUNT, stream, LONG_PATIENCE)
+    y = consumer.take_cai(_Bytes(address, None))
+    waited = pending.let_go()
+    cuda.synchronize()
+    del y
+
+    expect(not waited, "the host waited for work on a stream that was not published")

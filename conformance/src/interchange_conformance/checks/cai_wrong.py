@@ -1,0 +1,345 @@
+"""Records of the CUDA Array Interface that are wrong: does a library refuse them.
+
+Source: CUDA Array Interface, version 3.  To give a right record is the producer's duty; a library
+that takes a wrong one breaks no rule of the interface, and surprises its user somewhere else: in a
+kernel, with a wrong number or a crash.  What counts as a refusal is any exception.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.cuda import driver
+from interchange_conformance.findings import Found, NotApplicable, expect, note
+from interchange_conformance.registry import area
+
+from ._records import ATTRIBUTE, SPEC, Exporter, Floats, need_plain_records
+
+if TYPE_CHECKING:
+    from interchange_conformance.doors import ConsumerDoor
+
+check = area("cai")
+
+Changes = dict[str, Any]
+
+_NO_CLASS: Final = "interchange; the interface names no class"
+
+
+def _expect_refusal(consumer: ConsumerDoor, changes: Changes, what: str = "") -> None:
+    """Raise `Found` unless a record with some entries changed is refused; ``...`` takes one out."""
+    record = Floats(driver()).record(**changes)
+    left_out = [key for key, value in changes.items() if value is ...]
+    said = what or (f"without {', '.join(left_out)}" if left_out else f"with {changes!r:.200}")
+    _expect_error(consumer, Exporter(record), f"a record {said}")
+
+
+def _expect_error(consumer: ConsumerDoor, x: Any, what: str) -> Exception:
+    """Return the error with which an object is refused."""
+    need_plain_records(consumer)
+    note(f"taking {what}")
+    try:
+        y = consumer.take_cai(x)
+    except Exception as error:  # noqa: BLE001 - any will do
+        return error
+    raise Found(f"{what} was taken, as {type(y).__name__}")
+
+
+# ---------------------------------------------------------------- no record at all
+
+
+class _Nothing:
+    """An object that speaks no protocol."""
+
+
+class _Raising:
+    """An object whose property raises."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        raise self.error
+
+
+@check("CAI-ATTR-1", source=_NO_CLASS, severity="QUIRK", on="cuda")
+def objects_without_the_interface_are_refused(consumer: ConsumerDoor) -> None:
+    """An object without the interface is refused with a TypeError or an AttributeError.
+
+    Raise one of the two, and name the attribute.
+    """
+    error = _expect_error(consumer, _Nothing(), "an object without the interface")
+
+    expect(
+        isinstance(error, (TypeError, AttributeError)),
+        f"an object without {ATTRIBUTE} was refused with {error!r:.300}",
+    )
+
+
+@check("CAI-ATTR-1", source=f"{_NO_CLASS}; known of jax#19134", severity="QUIRK", on="cuda")
+def properties_that_raise_attribute_error_are_no_interface(consumer: ConsumerDoor) -> None:
+    """An object whose property raises AttributeError is one without the interface.
+
+    Ask with getattr(x, name, None): arrays of the host raise AttributeError there.
+    """
+    x = _Raising(AttributeError("on the host"))
+    error = _expect_error(consumer, x, "an object whose property raises AttributeError")
+
+    expect(isinstance(error, (TypeError, AttributeError)), f"it was refused with {error!r:.300}")
+
+
+OWN: Final = {"runtime-error": RuntimeError, "value-error": ValueError, "type-error": TypeError}
+
+
+@check("CAI-ATTR-1", source="interchange", severity="SHOULD", cases=OWN, on="cuda")
+def errors_of_the_property_come_through(consumer: ConsumerDoor, case: type[Exception]) -> None:
+    """What the property of an object raises comes through.
+
+    Let it pass: the producer knows best why it has no record, such as for a tensor that requires
+    grad.
+    """
+    words = "the words of the producer"
+    error: BaseException | None = _expect_error(
+        consumer, _Raising(case(words)), f"an object whose property raises {case.__name__}"
+    )
+    chain = []
+    while error is not None:
+        chain.append(error)
+        hidden = error.__suppress_context__
+        error = error.__cause__ if hidden else error.__cause__ or error.__context__
+
+    kept = any(isinstance(one, case) and words in str(one) for one in chain)
+    expect(kept, f"the property raised {case.__name__}, and {chain[0]!r:.300} came")
+
+
+NO_DICTS: Final = {
+    "list": [("shape", (2, 3))],
+    "number": 7,
+    "text": "shape",
+    "bytes": b"",
+    "object": _Nothing(),
+}
+
+
+@check("CAI-DICT-1", source=SPEC, severity="SHOULD", cases=NO_DICTS, on="cuda")
+def what_is_no_dict_is_refused(consumer: ConsumerDoor, case: Any) -> None:
+    """A record that is no dict is refused.
+
+    Raise TypeError or BufferError where record['shape'] fails.
+    """
+    _expect_error(consumer, Exporter(case), f"a record that is {case!r:.60}")
+
+
+MISSING: Final = {key: {key: ...} for key in ("shape", "typestr", "data")}
+
+
+@check("CAI-DICT-1", source=SPEC, severity="SHOULD", cases=MISSING, on="cuda")
+def records_without_what_is_required_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+    """A record that lacks shape, typestr or data is refused.
+
+    Let the KeyError out, or name the entry in an error of your own.
+    """
+    _expect_refusal(consumer, case)
+
+
+# ---------------------------------------------------------------- wrong entries
+
+
+SHAPES: Final = {
+    "negative": {"shape": (-1, 3)},
+    "text": {"shape": "23"},
+    "none": {"shape": None},
+    "fraction": {"shape": (1.5, 3)},
+    "huge": {"shape": (2**70,)},
+}
+
+
+@check("CAI-SHAPE-1", source=f"{SPEC}, shape", severity="SHOULD", cases=SHAPES, on="cuda")
+def wrong_shapes_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+    """A shape that is no tuple of extents is refused.
+
+    Test that it is a tuple of ints, none of them negative.
+    """
+    _expect_refusal(consumer, case)
+
+
+STRIDES: Final = {
+    "text": {"strides": "no"},
+    "number": {"strides": 4},
+    "nones": {"strides": (None, 4)},
+}
+
+
+@check("CAI-STRIDES-1", source=f"{SPEC}, strides", severity="SHOULD", cases=STRIDES, on="cuda")
+def wrong_strides_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+    """Strides that are neither None nor a tuple of ints are refused.
+
+    Test that it is a tuple of ints.
+    """
+    _expect_refusal(consumer, case)
+
+
+COUNTS: Final = {"too-few": {"strides": (4,)}, "too-many": {"strides": (24, 12, 4)}}
+
+
+@check("CAI-STRIDES-2", source=f"{SPEC}, strides", severity="SHOULD", cases=COUNTS, on="cuda")
+def strides_that_are_not_one_per_axis_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+    """Strides that are more or fewer than the extents are refused.
+
+    Compare their lengths.
+    """
+    _expect_refusal(consumer, case)
+
+
+DATA: Final = {
+    "number": {"data": 4096},
+    "none": {"data": None},
+    "text": {"data": ("4096", False)},
+    "fraction": {"data": (1.5, False)},
+    "negative": {"data": (-1, False)},
+    "too-large": {"data": (2**64, False)},
+}
+
+
+@check("CAI-DATA-1", source=f"{SPEC}, data", severity="SHOULD", cases=DATA, on="cuda")
+def wrong_data_is_refused(consumer: ConsumerDoor, case: Changes) -> None:
+    """A data entry that is no pair of an address and a flag is refused.
+
+    Unpack it, and test that the address is an int of 64 bits.
+    """
+    _expect_refusal(consumer, case)
+
+
+@check("CAI-DATA-2", source=f"{SPEC}, data", severity="SHOULD", on="cuda")
+def elements_at_address_0_are_refused(consumer: ConsumerDoor) -> None:
+    """A record of elements whose address is 0 is refused.
+
+    0 is for arrays without elements.
+    """
+    _expect_refusal(consumer, {"data": (0, False)})
+
+
+@check("CAI-DATA-3", source=f"{SPEC}, data; known of jax#37303", severity="SHOULD", on="cuda")
+def addresses_that_the_driver_does_not_know_are_refused(consumer: ConsumerDoor) -> None:
+    """A record whose address is nowhere is refused.
+
+    Ask cuPointerGetAttribute about it: its error is cheap, a fault in a kernel is not.
+    """
+    _expect_refusal(consumer, {"data": (12345 * 16, False)})
+
+
+@check("CAI-DATA-3", source=f"{SPEC}, data: device-accessible", severity="SHOULD", on="cuda")
+def plain_memory_of_the_host_is_refused(consumer: ConsumerDoor) -> None:
+    """A record of memory of the host that no device reaches is refused.
+
+    Ask cuPointerGetAttribute about it: memory that it does not know is of no use to a kernel.
+    """
+    block = ctypes.create_string_buffer(4096)
+    cuda = driver()
+    address = ctypes.addressof(block)
+    if cuda.kind(address)[0] != "host" or cuda.reaches_the_host:
+        raise NotApplicable("devices reach all memory of the host here")
+    _expect_refusal(consumer, {"data": (address, False)}, "of plain memory of the host")
+
+
+OUTSIDE: Final = {
+    "shape": {"shape": (2**20,)},
+    "large-steps": {"strides": (2**30, 4)},
+    "backward-steps": {"strides": (-(2**30), 4)},
+}
+
+
+@check(
+    "CAI-DATA-4",
+    source="CUDA driver API, CU_POINTER_ATTRIBUTE_RANGE_SIZE",
+    severity="SHOULD",
+    cases=OUTSIDE,
+    on="cuda",
+)
+def elements_outside_their_allocation_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+    """A record whose elements are not all within the allocation of its address is refused.
+
+    Compare with CU_POINTER_ATTRIBUTE_RANGE_START_ADDR and RANGE_SIZE.
+    """
+    _expect_refusal(consumer, case)
+
+
+@check("DLP-SHAPE-4", source="interchange", severity="SHOULD", on="cuda")
+def records_beyond_64_bits_are_refused(consumer: ConsumerDoor) -> None:
+    """A record of more elements than a 64-bit integer counts is refused.
+
+    Multiply with a test for overflow.
+    """
+    _expect_refusal(consumer, {"shape": (2**40, 2**40)})
+
+
+TYPESTRS: Final = {
+    "number": {"typestr": 4},
+    "none": {"typestr": None},
+    "empty": {"typestr": ""},
+    "no-kind": {"typestr": "<4"},
+    "unknown-kind": {"typestr": "<q4"},
+    "size-3": {"typestr": "<f3"},
+}
+
+
+@check("CAI-TYPESTR-1", source=f"{SPEC}, typestr", severity="SHOULD", cases=TYPESTRS, on="cuda")
+def wrong_typestrs_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+    """A typestr that is no byte order, kind and size is refused.
+
+    Parse all three; raise for what you do not know.
+    """
+    _expect_refusal(consumer, case)
+
+
+VERSIONS: Final = {"text": {"version": "three"}, "list": {"version": [3]}}
+
+
+@check("CAI-VER-1", source=f"{SPEC}, version", severity="SHOULD", cases=VERSIONS, on="cuda")
+def wrong_versions_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+    """A version that is no number of 0 or more is refused.
+
+    Test it before you compare it.
+    """
+    _expect_refusal(consumer, case)
+
+
+STREAMS: Final = {
+    "zero": {"stream": 0},
+    "negative": {"stream": -1},
+    "text": {"stream": "7"},
+    "fraction": {"stream": 7.5},
+    "too-large": {"stream": 2**64},
+}
+
+
+@check("CAI-STREAM-1", source=f"{SPEC}, stream", severity="SHOULD", cases=STREAMS, on="cuda")
+def wrong_streams_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+    """A stream that is not None, 1, 2 or a handle is refused, 0 above all.
+
+    0 is disallowed because it could mean None, 1 or 2.
+    """
+    _expect_refusal(consumer, case)
+
+
+# ---------------------------------------------------------------- nearly right
+
+SLOPPY: Final = {
+    "shape-number": {"shape": 6},
+    "typestr-name": {"typestr": "float32"},
+    "typestr-without-size": {"typestr": "<f"},
+    "typestr-of-no-order": {"typestr": "f4"},
+    "version-below-0": {"version": -1},
+    "version-text": {"version": "3"},
+}
+"""What NumPy or Python understand, and the interface has not."""
+
+
+@check("CAI-DICT-1", source=SPEC, severity="QUIRK", cases=SLOPPY, on="cuda")
+def sloppy_records_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+    """A record that can only be guessed at is refused.
+
+    Read the entries by the letter, so that a producer learns of its mistake from you.
+    """
+    _expect_refusal(consumer, case)

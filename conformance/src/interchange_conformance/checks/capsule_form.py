@@ -1,0 +1,261 @@
+"""Capsule form: the capsule itself, its name, its struct, what version and flags that says.
+
+Source: dlpack.h 1.3; DLPack Python specification; array API standard 2025.12.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi import capsules
+from interchange.abi.dlpack import (
+    DLPACK_FLAG_BITMASK_IS_COPIED,
+    DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
+    DLPACK_FLAG_BITMASK_READ_ONLY,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+)
+from interchange_conformance.doors import collect
+from interchange_conformance.findings import Found, NotApplicable, expect, note
+from interchange_conformance.registry import area
+from interchange_conformance.zoo import ELEMENTS
+
+from ._exports import GENERATIONS, NEWEST, asking, call, in_each, opened, some_array, words
+
+if TYPE_CHECKING:
+    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.opening import Opened
+
+check = area("capsule")
+
+_NAMES: Final = {"legacy": capsules.LEGACY, "versioned": capsules.VERSIONED}
+_ASKED: Final[dict[str, dict[str, Any]]] = {
+    "without-version": {},
+    "with-version": {"max_version": NEWEST},
+    "with-a-copy": {"max_version": NEWEST, "copy": True},
+}
+_KNOWN_FLAGS: Final = (
+    DLPACK_FLAG_BITMASK_READ_ONLY
+    | DLPACK_FLAG_BITMASK_IS_COPIED
+    | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+)
+_CHURN: Final = 4096  # allocations that find the memory of a name, if it was freed
+_FILLING: Final = (0xA5,)  # of what is allocated where a struct was, if it was freed
+
+
+def _asked(producer: ProducerDoor, x: Any, keywords: dict[str, Any]) -> Any:
+    """Return what ``__dlpack__`` returns; refusals and unknown keywords are for other checks."""
+    try:
+        return producer.export(x, **keywords)
+    except Exception as error:
+        raise NotApplicable(f"{call(keywords)} raised {error!r:.200}") from error
+
+
+@check("DLP-CAP-3", source="array API standard 2025.12, array.__dlpack__, Returns", cases=_ASKED)
+def exports_are_capsules(producer: ProducerDoor, case: dict[str, Any]) -> None:
+    """__dlpack__() returns a PyCapsule.
+
+    Return what PyCapsule_New gave you, and no wrapper around it: consumers hand it to the
+    PyCapsule functions of the C API, which take nothing else.
+    """
+    found = _asked(producer, some_array(producer), case)
+
+    kind = type(found)
+    expect(
+        kind is capsules.PyCapsule,
+        f"{call(case)} returned {found!r:.200} of type {kind.__module__}.{kind.__qualname__}",
+    )
+
+
+@check("DLP-CAP-1", source="DLPack Python specification, Implementation: names", cases=_ASKED)
+def capsules_have_one_of_the_two_names(producer: ProducerDoor, case: dict[str, Any]) -> None:
+    """A capsule is named 'dltensor' or 'dltensor_versioned'.
+
+    Give PyCapsule_New one of the two names, letter for letter: consumers compare them to know
+    which struct follows, and refuse every other.
+    """
+    found = _asked(producer, some_array(producer), case)
+    if type(found) is not capsules.PyCapsule:
+        raise NotApplicable(f"{found!r:.200} is no capsule")
+
+    name = capsules.capsule_name(found)
+    expect(name in capsules.USED_NAME, f"{call(case)} returned a capsule named {name!r}")
+
+
+@check(
+    "DLP-CAP-1",
+    source="DLPack Python specification, Implementation: the _versioned suffix",
+    cases=GENERATIONS,
+)
+def names_tell_which_struct_follows(producer: ProducerDoor, case: str) -> None:
+    """Under 'dltensor' lies a DLManagedTensor, under the other name a DLManagedTensorVersioned.
+
+    Name the capsule after the struct that you put into it. The two structs begin differently, so
+    that a consumer who trusts a wrong name follows pointers that are none.
+    """
+    found = opened(producer, producer.make((1, 2, 3)), case)
+
+    def says(struct: Any) -> tuple[int, tuple[int, int, int], int]:
+        tensor = struct.from_address(found.address).dl_tensor
+        dtype = tensor.dtype
+        return tensor.ndim, (dtype.code, dtype.bits, dtype.lanes), tensor.device.device_type
+
+    note(f"reading the struct of a capsule named {found.name!r}")
+    due = (3, ELEMENTS["float32"])
+    other = DLManagedTensor if found.versioned else DLManagedTensorVersioned
+    named = DLManagedTensorVersioned if found.versioned else DLManagedTensor
+    expect(
+        says(named)[:2] == due or says(other)[:2] != due,
+        f"read as {named.__name__}, as the name {found.name!r} asks for, the struct of a float32 "
+        f"array of 3 axes says (ndim, dtype, device type) = {says(named)}; read as "
+        f"{other.__name__} it says {says(other)}",
+    )
+
+
+@check(
+    "DLP-CAP-4",
+    source="DLPack Python specification, Implementation: names are statically allocated",
+    cases=GENERATIONS,
+)
+def names_of_capsules_stay(producer: ProducerDoor, case: str) -> None:
+    """The name of a capsule is still there when the array and everything else is gone.
+
+    Pass a string literal, or one that is never freed: a capsule keeps the pointer, not the text.
+    """
+    found = opened(producer, some_array(producer), case)
+    gc.collect()
+
+    note("reading the name of a capsule whose array is gone")
+    churn = [b"x" * (size % 32 + 1) for size in range(_CHURN)]
+    name = found.name_now
+    del churn
+    expect(name == found.name, f"the name was {found.name!r}, and then became {name!r:.60}")
+
+
+@check(
+    "DLP-CAP-6",
+    source="DLPack Python specification, Implementation: a capsule is consumed exactly once",
+    cases=GENERATIONS,
+)
+def every_export_is_a_capsule_of_its_own(producer: ProducerDoor, case: str) -> None:
+    """Each call of __dlpack__() gives a new capsule, that stays whole when others are released.
+
+    Allocate a managed tensor for every call, or count the capsules that share one: each of them is
+    released once. A capsule that is handed out again has been consumed by somebody else.
+    """
+    x = some_array(producer)
+
+    found = [opened(producer, x, case) for _ in range(4)]
+
+    own = {id(one.capsule) for one in found}
+    expect(len(own) == len(found), f"{len(found)} calls gave {len(own)} different capsules")
+    last = found.pop()
+    said = _fields(last)  # its own: a library may copy for every call
+    for count, one in enumerate(found, 1):
+        one.consume().release()
+        collect()
+        others = [bytes(_FILLING) * (size * 8) for size in range(1, 17) for _ in range(64)]
+        note(f"reading the last of 4 capsules after {count} others were released")
+        expect(_fields(last) == said, f"after {count} of 4 capsules were released, the last says "
+               f"{_fields(last)}; before, it said {said}")  # fmt: skip
+        del others
+    note("releasing the last of 4 capsules")
+    last.consume().release()
+
+
+def _fields(found: Opened) -> tuple[Any, ...]:
+    """Return what a struct says."""
+    return (
+        found.version, found.flags, found.device, found.dtype, found.ndim, found.shape,
+        found.strides, found.data, found.deleter,
+    )  # fmt: skip
+
+
+@check(
+    "DLP-CAP-6",
+    source="DLPack Python specification, Semantics: x may continue to be used like other arrays",
+    severity="SHOULD",
+    cases=in_each({name: name for name in ("dropped", "held", "consumed")}),
+)
+def arrays_are_exported_again(producer: ProducerDoor, case: tuple[str, str]) -> None:
+    """An array that was exported can be exported again, whatever became of its capsule.
+
+    Keep what an export needs as long as the array is there: a consumer that was refused for one
+    reason asks again, and two consumers take the same array.
+    """
+    generation, fate = case
+    x = some_array(producer)
+    first: Opened | None = opened(producer, x, generation)
+    if fate == "dropped":
+        first = None
+        collect()
+    elif fate == "consumed" and first is not None:
+        first.consume().release()
+
+    try:
+        x.__dlpack__(**asking(generation))
+    except Exception as error:
+        said = f"{call(asking(generation))} raised {words(error)}"
+        raise Found(f"the second time, with the first capsule {fate}, {said}") from error
+    finally:
+        del first
+
+
+@check(
+    "DLP-CAP-2",
+    source="DLPack Python specification, Implementation: consumed exactly once",
+    cases=GENERATIONS,
+)
+def consumed_capsules_are_not_handed_out_again(producer: ProducerDoor, case: str) -> None:
+    """After a capsule was consumed, the next call of __dlpack__() gives one that was not.
+
+    Make a capsule for every call, and keep none: that of the last call has a used name by now, and
+    its struct belongs to somebody else.
+    """
+    x = some_array(producer)
+    found = opened(producer, x, case)
+    capsules.rename_capsule(found.capsule, capsules.USED_NAME[found.name])
+
+    again = _asked(producer, x, asking(case))
+
+    name = capsules.capsule_name(again) if type(again) is capsules.PyCapsule else b"?"
+    capsules.rename_capsule(found.capsule, found.name)  # nobody keeps it: let it free itself
+    used = name in capsules.USED_NAME.values()
+    expect(not used, f"{call(asking(case))} returned a capsule named {name!r} the second time")
+
+
+@check(
+    "DLP-VER-1",
+    source="array API standard 2025.12, array.__dlpack__, Notes: the recommended logic",
+    severity="SHOULD",
+)
+def versioned_structs_are_of_major_version_1(producer: ProducerDoor) -> None:
+    """A versioned struct that was asked for with max_version=(1, 3) is of major version 1.
+
+    Write the version of the header that you follow into the struct, major first. With another
+    major version a consumer may do nothing but call the deleter.
+    """
+    found = opened(producer, some_array(producer), "versioned")
+
+    expect(
+        found.version is not None and found.version[0] == NEWEST[0],
+        f"{call({'max_version': NEWEST})} returned a struct of version {found.version}",
+    )
+
+
+@check(
+    "DLP-VER-1",
+    source="dlpack.h 1.3, DLManagedTensorVersioned.flags: by default 0",
+    severity="SHOULD",
+)
+def flags_have_no_unknown_bits(producer: ProducerDoor) -> None:
+    """Only those bits of the flags are set that DLPack has defined.
+
+    Begin with flags = 0 and set what applies. Other bits may get a meaning in a later version,
+    which your arrays would then claim to have.
+    """
+    found = opened(producer, some_array(producer), "versioned")
+
+    unknown = found.flags & ~_KNOWN_FLAGS
+    expect(not unknown, f"the flags are {found.flags:#x}; nobody has defined {unknown:#x}")

@@ -1,0 +1,275 @@
+"""Consumers and capsules: which are taken, how they are marked, and that none is taken twice.
+
+Source: DLPack Python specification, Implementation; dlpack.h 1.3; CPython, PyCapsule.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi import capsules
+from interchange_conformance.attempts import (
+    EACH_GENERATION,
+    PLAIN,
+    Attempt,
+    attempts,
+    elements_of,
+    expect_all_released,
+    expect_released,
+    expect_right,
+    let_go,
+    of_rule,
+    paired,
+    releases,
+    shares,
+    show,
+    ways,
+)
+from interchange_conformance.findings import Found, NotApplicable, expect, note
+from interchange_conformance.registry import area
+from interchange_conformance.zoo import host, zoo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from interchange_conformance.attempts import Generation, Pair, Way
+    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.zoo import Source
+
+check = area("capsule")
+
+_ZOO: Final = paired(zoo())
+_SPECIFICATION: Final = "DLPack Python specification, Implementation"
+
+
+@check("DLP-CAP-1", source="array API standard 2025.12, from_dlpack")
+def plain_arrays_are_taken(consumer: ConsumerDoor) -> None:
+    """An array of plain float32 elements in host memory is taken, and read right.
+
+    Take at least one of the two structs, of at least one axis. Everything else that is said of a
+    consumer is only said of ways that such an array goes.
+    """
+    if consumer.subject.take is None and consumer.subject.take_capsule is None:
+        raise NotApplicable("the subject describes neither take() nor take_capsule()")
+    source = host(PLAIN)
+    if consumer.subject.take is not None:
+        refused = Attempt(consumer.subject.take, source)
+        asked = any(call.method == "__dlpack__" for call in source.log)
+        if not (refused.taken or asked):
+            raise NotApplicable(f"host memory {refused}, before any capsule was asked for")
+
+    try:
+        found = ways(consumer)
+    except NotApplicable as refusals:
+        raise Found(f"no plain array of host memory was taken: {refusals}") from None
+
+    for way in found:
+        attempt = Attempt(way.take, host(way.shape).but(generation=way.generation))
+        if consumer.subject.read is not None:
+            read = expect_right(consumer, way, attempt, elements_of(attempt.source))
+            expect(read, f"{way}: {show(attempt.source)} {attempt}")
+
+
+@check("DLP-CAP-1", source=_SPECIFICATION, cases=of_rule(_ZOO, "DLP-CAP-1"))
+def capsules_of_other_names_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
+    """A capsule that is named otherwise than the two names is refused.
+
+    Compare the whole name: another name stands for another struct, or for a tensor that is already
+    somebody's.
+    """
+    for way, attempt in attempts(consumer, case):
+        expect(not attempt.taken, f"{way}: a capsule with {case.name} {attempt}")
+
+
+@check("DLP-CAP-2", source=_SPECIFICATION, cases=of_rule(_ZOO, "DLP-CAP-2"))
+def used_capsules_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
+    """A capsule whose name begins with 'used_' is refused.
+
+    Its tensor belongs to whoever renamed it, who will release it: two owners free it twice.
+    """
+    for way, attempt in attempts(consumer, case):
+        expect(not attempt.taken, f"{way}: the capsule of {case.name} {attempt}")
+
+
+@check("DLP-CAP-2", source=_SPECIFICATION, cases=EACH_GENERATION)
+def taken_capsules_are_renamed(consumer: ConsumerDoor, case: Generation) -> None:
+    """A capsule that was taken is named 'used_' and what it was named before.
+
+    Call PyCapsule_SetName with the name that goes with the struct: the producer's destructor
+    compares it, and releases the tensor under your feet if it finds another one.
+    """
+    due = capsules.USED_NAME[capsules.VERSIONED if case == "versioned" else capsules.LEGACY]
+    for way in ways(consumer, case):
+        attempt = Attempt(way.take, host(way.shape).but(generation=case))
+
+        found = [loan.name for loan in attempt.source.loans]
+
+        names = " and ".join(map(repr, found))
+        expect(due in found, f"{way}: the capsule is named {names} after it, due was {due!r}")
+
+
+@check("DLP-CAP-2", source=_SPECIFICATION, cases=EACH_GENERATION)
+def a_capsule_is_taken_once(consumer: ConsumerDoor, case: Generation) -> None:
+    """The second import of a capsule is refused, and the first is not harmed by it.
+
+    Rename the capsule when you take the tensor out of it, and refuse capsules that are renamed.
+    """
+    for way in ways(consumer, case):
+        source = host(way.shape).but(generation=case, repeat=True)
+        first = Attempt(way.take, source)
+
+        second = Attempt(way.take, source)
+        let_go(consumer)
+
+        expect(not second.taken, f"{way}: the same capsule, a second time, {second}")
+        _expect_unharmed(consumer, way, first)
+        expect_released(consumer, way, first)
+
+
+def _expect_unharmed(consumer: ConsumerDoor, way: Way, first: Attempt) -> None:
+    """Raise unless an array is on memory that is its own still, and is read as ever."""
+    source = first.source
+    calls = source.deleter_calls
+    if not calls and consumer.subject.read is None:
+        return
+    alive = not calls or not shares(consumer, source, first.array)
+    words = f"{way}: the same capsule was refused a second time, and the first array"
+    expect(alive, f"{words} lives while its deleter has run {calls} times")
+    due = elements_of(source)
+    found = first.values(consumer)
+    expect(found == due, f"{words} is read as {found!s:.200}, due was {due}")
+
+
+_REFUSED: Final = {
+    "element-type": "code-99",
+    "device": "device-99",
+    "extent": "extent-negative",
+}
+"""What is found out at various points of an import."""
+
+
+@check(
+    "DLP-CAP-5",
+    source="DLPack Python specification, Implementation: rename, then own",
+    cases={name: _ZOO[case] for name, case in _REFUSED.items()},
+)
+def a_refused_capsule_is_either_used_or_not(consumer: ConsumerDoor, case: Pair) -> None:
+    """After a refusal a capsule is either unused and its tensor alive, or used and released.
+
+    Take, rename, and own the tensor in one step that cannot fail, and validate afterwards; or
+    validate first and touch nothing. Between the two, a tensor is leaked or freed twice.
+    """
+    refused = False
+    for way in ways(consumer, *case.versions):
+        source = way.fit(case.versions[way.generation].make().but(repeat=True))
+        if source is None:
+            continue
+        note(f"taking {case.name} by {way}")
+        attempt = Attempt(way.take, source)
+        if attempt.taken or not source.loans:
+            continue
+        refused = True
+        name = source.loans[-1].name or b""
+        is_used = name in capsules.USED_NAME.values()
+
+        if is_used:
+            releases(consumer, source)  # which may come with the next collection
+        else:
+            let_go(consumer)
+        calls = source.deleter_calls
+
+        words = f"the capsule is named {name!r}, and the deleter has run {calls} times"
+        expect(calls == is_used, f"{way}: {case.name} {attempt}; {words}")
+    if not refused:
+        raise NotApplicable(f"{case.name} is not refused once there is a capsule")
+
+
+@check("DLP-CAP-5", source=_SPECIFICATION, severity="QUIRK", cases=EACH_GENERATION)
+def the_destructor_of_a_taken_capsule_is_cleared(consumer: ConsumerDoor, case: Generation) -> None:
+    """The destructor of a capsule that was taken is set to NULL.
+
+    Call PyCapsule_SetDestructor(capsule, NULL) after the renaming: some producers have a destructor
+    that releases the tensor whatever the capsule is named.
+    """
+    for way in ways(consumer, case):
+        attempt = Attempt(way.take, host(way.shape).but(generation=case))
+
+        cleared = any(loan.destructor_cleared for loan in attempt.source.loans)
+
+        expect(cleared, f"{way}: the capsule has its destructor still")
+
+
+@check(
+    "DLP-CAP-3",
+    source="array API standard 2025.12, array.__dlpack__, Returns",
+    cases=of_rule(_ZOO, "DLP-CAP-3"),
+)
+def what_is_no_capsule_is_refused(consumer: ConsumerDoor, case: Pair) -> None:
+    """A producer that returns something else than a capsule is refused.
+
+    Check the type before you ask for the name or the pointer.
+    """
+    for way, attempt in attempts(consumer, case):
+        returned = attempt.source.manners.returns
+        expect(not attempt.taken, f"{way}: a __dlpack__() that returns {returned!r} {attempt}")
+
+
+# ------------------------------------------------------------------ threads
+
+_ROUNDS: Final = 200
+_SLOW: Final = 6  # rounds in which each function of Python's lets the other thread go on
+_SWITCH: Final = 1e-6  # how long a thread goes on before another may [seconds]
+
+
+@check("DLP-CAP-2", source=_SPECIFICATION, cases=EACH_GENERATION)
+def of_two_threads_one_takes_a_capsule(consumer: ConsumerDoor, case: Generation) -> None:
+    """When two threads import the same capsule at once, one gets the tensor and one an error.
+
+    Claim the capsule in one step, under a lock or the GIL, between looking at its name and renaming
+    it: without, both own the tensor, and both release it.
+    """
+    for way in ways(consumer, case):
+        sources = [host(way.shape).but(generation=case, repeat=True) for _ in range(_ROUNDS)]
+        for source in sources:
+            source.__dlpack__(max_version=(1, 3))  # the one capsule that both will get
+        winners = []
+        for both in _at_once(way.take, sources):
+            taken = [one for one in both if one.taken]
+            expect(len(taken) == 1, f"{way}: of two threads {len(taken)} took the same capsule")
+            winners += taken
+        expect_all_released(consumer, [(way, winner) for winner in winners])
+
+
+def _at_once(
+    take: Callable[[Any], Any], sources: Sequence[Source]
+) -> Iterator[tuple[Attempt, Attempt]]:
+    """Yield what becomes of each of some capsules, which two threads take at the same time."""
+    barrier = threading.Barrier(2)
+    found: tuple[list[Attempt], list[Attempt]] = [], []
+
+    def work(mine: list[Attempt]) -> None:
+        for number, source in enumerate(sources):
+            barrier.wait()
+            sys.setprofile(_step_back if number < _SLOW else None)
+            mine.append(Attempt(take, source))
+            sys.setprofile(None)
+
+    threads = [threading.Thread(target=work, args=(mine,), daemon=True) for mine in found]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    yield from zip(*found, strict=True)
+
+
+def _step_back(*_: object) -> None:
+    """Let another thread go on."""
+    time.sleep(_SWITCH)

@@ -1,0 +1,171 @@
+"""Consumers and copies: what is shared by default, and what ``copy`` changes about it.
+
+Source: array API standard 2025.12, ``from_dlpack``, copy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.attempts import Attempt, shares, show, ways
+from interchange_conformance.findings import NotApplicable, expect
+from interchange_conformance.registry import area
+from interchange_conformance.zoo import Producer, StreamOnly, host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.attempts import Shape, Way
+    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.zoo import Source
+
+check = area("copies")
+
+_COPY: Final = "array API standard 2025.12, from_dlpack, copy"
+
+
+@check("DLP-COPY-1", source=f"{_COPY}=None: must reuse memory if possible", severity="SHOULD")
+def memory_is_shared_by_default(consumer: ConsumerDoor) -> None:
+    """An array in host memory is taken without a copy.
+
+    Wrap the memory. Users write into one array to change the other, and take arrays that fit into
+    memory once.
+    """
+    for way in ways(consumer):
+        source = host(way.shape).but(generation=way.generation)
+        y = way.take(source)
+
+        expect(
+            shares(consumer, source, y),
+            f"{way}: what the producer wrote after the import is not in the array",
+        )
+
+
+def _asking(consumer: ConsumerDoor, copy: bool | None) -> Callable[[Source], Any]:
+    """Return the function that takes producers with a value of ``copy``."""
+    take_with = consumer.subject.take_with
+    if take_with is None:
+        raise NotApplicable("the subject describes no take_with()")
+    take = lambda source: take_with(source, copy=copy)  # noqa: E731 - it has no name of its own
+    if copy is not None:
+        _need_keyword(consumer)
+    return take
+
+
+def _need_keyword(consumer: ConsumerDoor) -> None:
+    """Leave those out whose take_with() takes no plain array, whatever ``copy`` is."""
+    plain = Attempt(_asking(consumer, copy=None), host(_way(consumer).shape))
+    if not plain.taken:
+        raise NotApplicable(f"take_with(copy=None): a plain array {plain}")
+
+
+def _way(consumer: ConsumerDoor) -> Way:
+    """Return a way that producers go."""
+    for way in ways(consumer):
+        if way.name == "take":
+            return way
+    raise NotApplicable("take() takes no plain array")
+
+
+def _by_columns(shape: Shape) -> Source:
+    """Return a producer in Fortran order."""
+    if len(shape) == 1:
+        raise NotApplicable("arrays of one axis have one order")
+    return host(shape, strides=(1, shape[0]))
+
+
+def _off_by_4(shape: Shape) -> Source:
+    """Return a producer whose data is aligned to its elements, and to no more."""
+    source = host(shape, byte_offset=4)
+    return source.but(data=(source.said.data or 0) + 4, byte_offset=0)
+
+
+_LAYOUTS: Final[dict[str, Callable[[Shape], Source]]] = {
+    "plain": host,
+    "f-order": _by_columns,
+    "gaps": lambda shape: host(shape, strides=(32, 5)[-len(shape) :]),
+    "data-at-4-bytes": _off_by_4,
+}
+"""What some libraries cannot have without a copy."""
+
+
+@check("DLP-COPY-1", source=f"{_COPY}=False: must never copy", cases=_LAYOUTS)
+def copy_false_shares_or_refuses(consumer: ConsumerDoor, case: Callable[[Shape], Source]) -> None:
+    """With copy=False an array shares the producer's memory, or is refused.
+
+    Send copy=False to the producer, and copy nothing yourself, for alignment or strides either.
+    """
+    shape = _way(consumer).shape
+    take = _asking(consumer, copy=False)
+    attempt = Attempt(take, case(shape))
+    if not attempt.taken:
+        return
+
+    shared = shares(consumer, attempt.source, attempt.array)
+
+    expect(shared, f"copy=False: {show(attempt.source)} {attempt}, and is a copy")
+
+
+@check("DLP-COPY-1", source=f"{_COPY}=False: raises if a copy is necessary", severity="SHOULD")
+def copy_false_takes_what_is_shared_anyway(consumer: ConsumerDoor) -> None:
+    """With copy=False an array is taken whose memory is shared by default.
+
+    Refuse copy=False only where you would have to copy.
+    """
+    shape = _way(consumer).shape
+    take = _asking(consumer, copy=False)
+    default = Attempt(_asking(consumer, copy=None), host(shape))
+    if not shares(consumer, default.source, default.array):
+        raise NotApplicable("a plain array is copied by default")
+
+    attempt = Attempt(take, host(shape))
+
+    expect(attempt.taken, f"copy=False: {show(attempt.source)} {attempt}, and copy=None shares it")
+
+
+_COPIED: Final = {"by-the-producer": Producer, "by-the-consumer": StreamOnly}
+"""Who has to make the copy: a producer of 2021.12 knows no ``copy``."""
+
+
+@check("DLP-COPY-2", source=f"{_COPY}=True: must always copy", cases=_COPIED)
+def copy_true_copies_or_refuses(consumer: ConsumerDoor, case: type[Source]) -> None:
+    """With copy=True an array has memory of its own, or is refused.
+
+    Send copy=True to the producer, and copy yourself where it does not know the keyword. Whoever
+    asks for a copy is going to write to it.
+    """
+    shape = _way(consumer).shape
+    take = _asking(consumer, copy=True)
+    attempt = Attempt(take, host(shape, kind=case))
+    if not attempt.taken:
+        return
+
+    shared = shares(consumer, attempt.source, attempt.array)
+
+    expect(not shared, f"copy=True: {show(attempt.source)} {attempt}, and shares the memory")
+
+
+class _Copying(Producer):
+    """A producer that would rather copy, unless it is told not to."""
+
+    def __dlpack__(self, *, copy: bool | None = None, **keywords: Any) -> Any:
+        return super().__dlpack__(copy=copy is not False, **keywords)
+
+
+@check("DLP-COPY-1", source=f"{_COPY}=False, and array.__dlpack__, copy")
+def copy_false_reaches_the_producer(consumer: ConsumerDoor) -> None:
+    """A producer learns of copy=False.
+
+    Pass the keyword on: a producer that is not told may copy as it likes.
+    """
+    shape = _way(consumer).shape
+    if not Attempt(_asking(consumer, copy=None), host(shape, kind=_Copying)).taken:
+        raise NotApplicable("a producer that copies is refused")
+    take = _asking(consumer, copy=False)
+    attempt = Attempt(take, host(shape, kind=_Copying))
+    if not attempt.taken:
+        return
+
+    shared = shares(consumer, attempt.source, attempt.array)
+
+    expect(shared, "copy=False: the producer was not told, and copied")

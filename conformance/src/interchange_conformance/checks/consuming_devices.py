@@ -1,0 +1,296 @@
+"""Consumers and devices, on host memory that says it is elsewhere.
+
+Source: dlpack.h 1.3, DLDevice; array API standard 2025.12, ``from_dlpack`` and
+``array.__dlpack_device__``.  Nothing here needs a driver: the memory is the host's, and what is
+looked at is whether a consumer believes what it is told.
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi.dlpack import DLDeviceType
+from interchange_conformance.attempts import (
+    Attempt,
+    attempts,
+    by_object,
+    elements_of,
+    expect_released,
+    expect_right,
+    of_rule,
+    paired,
+    show,
+    ways,
+)
+from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.registry import area
+from interchange_conformance.zoo import claiming, host, zoo
+
+from ._exports import device_said
+
+if TYPE_CHECKING:
+    from interchange_conformance.attempts import Pair, Way
+    from interchange_conformance.doors import ConsumerDoor
+
+check = area("devices")
+
+_ZOO: Final = paired(zoo())
+_TYPES: Final = "dlpack.h 1.3, DLDeviceType"
+_HOST: Final = frozenset({
+    DLDeviceType.kDLCPU, DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMHost,
+    DLDeviceType.kDLCUDAManaged,
+})  # fmt: skip
+"""What the host reaches."""
+_NAMED: Final = frozenset(map(int, DLDeviceType))
+_ELSEWHERE: Final = {
+    kind.name.removeprefix("kDL").lower(): (int(kind), 0)
+    for kind in DLDeviceType
+    if kind not in _HOST and not kind.name.endswith("Host")
+}
+_ELSEWHERE["second-cuda"] = (2, 1)
+_DRIVERS: Final = {DLDeviceType.kDLCUDA: "libcuda.", DLDeviceType.kDLROCM: "libamdhip64."}
+"""Device type -> library through which such memory is read, with the host's addresses too."""
+_UNKNOWN: Final = {"0": (0, 0), "5": (5, 0), "99": (99, 0), "negative": (-1, 0)}
+
+
+def _expect_elsewhere(consumer: ConsumerDoor, way: Way, device: tuple[int, int]) -> None:
+    """Raise if an array on a device is taken for host memory."""
+    source = host(way.shape).but(generation=way.generation, device=device)
+    attempt = Attempt(way.take, source)
+    if not attempt.taken:
+        return
+    _expect_said(consumer, attempt, device, f"{way}: {show(source)} {attempt}")
+
+
+def _expect_said(
+    consumer: ConsumerDoor, attempt: Attempt, device: tuple[int, int], words: str
+) -> None:
+    """Raise if an array that was taken says that it is elsewhere, or is read as host memory."""
+    if any(loan.said.device[0] in _HOST for loan in attempt.source.loans):
+        return  # it asked the producer for host memory, and got a copy
+    said = _device_of(attempt.array)
+    whole = device[0] in _DRIVERS
+    same = said is None or (said == device if whole else said[:1] == device[:1])
+    expect(same, f"{words}, and says that it is on device {said}")
+    if not _has_driver(device[0]):
+        found = _values(consumer, attempt)
+        expect(found is None, f"{words}, and read as {found!s:.100}")
+
+
+def _device_of(y: Any) -> tuple[int, ...] | None:
+    """Return what an array says of its device; None where it says nothing."""
+    try:
+        return tuple(map(int, device_said(y)))
+    except Exception:  # noqa: BLE001 - it refuses to say, which is no lie
+        return None
+
+
+def _values(consumer: ConsumerDoor, attempt: Attempt) -> list[Any] | None:
+    """Return the elements; None where they are refused, or nobody can read them."""
+    try:
+        return attempt.values(consumer)
+    except NotApplicable:
+        return None
+
+
+def _has_driver(device_type: int) -> bool:
+    """Whether this process has a driver that may read what is said to be on such a device."""
+    library = _DRIVERS.get(DLDeviceType(device_type)) if device_type in _NAMED else None
+    if library is None:
+        return False
+    try:
+        return library in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:  # no Linux: it may have
+        return True
+
+
+@check("DLP-DEV-6", source=_TYPES, cases=_ELSEWHERE)
+def memory_of_a_device_is_not_taken_for_host_memory(
+    consumer: ConsumerDoor, case: tuple[int, int]
+) -> None:
+    """Memory of a device is refused, or stays on that device.
+
+    Look at the device type of the struct, and keep it with the number of the device. An address of
+    a device means something else on the host, or nothing: refuse to read it there.
+    """
+    for way in ways(consumer):
+        _expect_elsewhere(consumer, way, case)
+
+
+@check("DLP-DEV-1", source=_TYPES, cases=_UNKNOWN)
+def memory_of_unknown_devices_is_not_taken_for_host_memory(
+    consumer: ConsumerDoor, case: tuple[int, int]
+) -> None:
+    """Memory of a device type that has no name is refused, or keeps the type.
+
+    Refuse the types that you do not know: they are devices of tomorrow, or mistakes.
+    """
+    for way in ways(consumer):
+        _expect_elsewhere(consumer, way, case)
+
+
+_LIES: Final = {
+    "says-host-ships-cuda": (2, 0),
+    "says-host-ships-opencl": (4, 0),
+    "says-host-ships-unknown": (99, 0),
+}
+
+
+@check(
+    "DLP-DEV-3",
+    source="DLPack Python specification, Semantics; dlpack.h 1.3, DLTensor.device",
+    severity="SHOULD",
+    cases=_LIES,
+)
+def the_device_in_the_capsule_counts(consumer: ConsumerDoor, case: tuple[int, int]) -> None:
+    """What the struct says of its device is believed, whatever __dlpack_device__() said.
+
+    Compare the two once you have the capsule. Producers do disagree with themselves, and the host
+    crashes on an address that is none of its own.
+    """
+    for way in ways(consumer):
+        source = host(way.shape).but(
+            generation=way.generation, device=case, advertises=(1, 0), deaf=True
+        )
+        attempt = Attempt(way.take, source)
+        if attempt.taken:
+            words = f"{way}: an array that said device (1, 0) and came as {case} {attempt}"
+            _expect_said(consumer, attempt, case, words)
+
+
+@check(
+    "DLP-DEV-3",
+    source="practice: PyTorch says 3 of page-locked tensors, and ships 1",
+    severity="QUIRK",
+)
+def page_locked_memory_may_come_as_host_memory(consumer: ConsumerDoor) -> None:
+    """An array that says it is in page-locked memory, and comes as host memory, is taken.
+
+    Accept device types that are akin: the host reaches both.
+    """
+    objects = [way for way in ways(consumer) if way.name == "take"]
+    if not objects:
+        raise NotApplicable("take() takes no plain array")
+    for way in objects:
+        source = host(way.shape).but(generation=way.generation, advertises=(3, 0), deaf=True)
+        attempt = Attempt(way.take, source)
+
+        if consumer.subject.read is not None:
+            expect_right(consumer, way, attempt, elements_of(source))
+        expect(attempt.taken, f"{way}: an array that said device (3, 0), came as (1, 0), {attempt}")
+
+
+_NEAR: Final = {"page-locked": (3, 0), "rocm-page-locked": (11, 0), "managed": (13, 0)}
+
+
+@check("DLP-DEV-6", source=_TYPES, cases=_NEAR)
+def memory_that_the_host_reaches_too_is_read_right(
+    consumer: ConsumerDoor, case: tuple[int, int]
+) -> None:
+    """Page-locked and managed memory is read right, or refused, and is released once.
+
+    Treat types 3, 11 and 13 as host memory, or refuse them before you have the capsule.
+    """
+    for way in ways(consumer):
+        attempt = Attempt(way.take, host(way.shape).but(generation=way.generation, device=case))
+
+        if consumer.subject.read is not None:
+            expect_right(consumer, way, attempt, elements_of(attempt.source))
+        expect_released(consumer, way, attempt)
+
+
+@check("DLP-DEV-1", source="dlpack.h 1.3, DLDevice.device_id", severity="QUIRK")
+def negative_device_ids_are_refused(consumer: ConsumerDoor) -> None:
+    """A device with a negative id is refused.
+
+    Nobody counts devices from below 0: the struct was not filled.
+    """
+    for way, attempt in attempts(consumer, _ZOO["device-id-negative"]):
+        moved = bool(attempt.source.loans) and attempt.source.loans[-1].said.device[1] >= 0
+        expect(moved or not attempt.taken, f"{way}: {show(attempt.source)} {attempt}")
+
+
+# ------------------------------------------------------------------ device=
+
+_DEVICE: Final = "array API standard 2025.12, from_dlpack, device"
+
+
+def _to_host(consumer: ConsumerDoor) -> Any:
+    """Return the function that takes producers onto the host."""
+    take_with = consumer.subject.take_with
+    if take_with is None:
+        raise NotApplicable("the subject describes no take_with()")
+    if not _takes_device(take_with):
+        raise NotApplicable("the subject's take_with() has no parameter device")
+    return lambda source: take_with(source, device="cpu")
+
+
+def _takes_device(function: Any) -> bool:
+    """Whether a function has a parameter ``device``, or takes whatever it is given."""
+    parameters = inspect.signature(function).parameters.values()
+    return any(one.name == "device" or one.kind is one.VAR_KEYWORD for one in parameters)
+
+
+@check("DLP-DEV-5", source=f"{_DEVICE}: must offer a way for kDLCPU", severity="SHOULD")
+def the_host_can_be_asked_for(consumer: ConsumerDoor) -> None:
+    """With device="cpu" an array of the host is taken, and shares the memory as without it.
+
+    Take the keyword, and send no dl_device where the array is there already.
+    """
+    way = next(way for way in ways(consumer) if way.take == by_object(consumer))
+    attempt = Attempt(_to_host(consumer), host(way.shape))
+
+    expect(attempt.taken, f'device="cpu": an array of the host {attempt}')
+    if consumer.subject.read is not None:
+        expect_right(consumer, way, attempt, elements_of(attempt.source))
+
+
+@check("DLP-DEV-5", source=f"{_DEVICE}: on which to place the created array")
+def what_is_taken_onto_the_host_is_there(consumer: ConsumerDoor) -> None:
+    """With device="cpu" an array of a device is taken to the host, or refused.
+
+    Send dl_device=(1, 0) to the producer, or copy yourself, and refuse what neither can do: an
+    array that is still on its device is not what was asked for.
+    """
+    way = next(way for way in ways(consumer) if way.take == by_object(consumer))
+    take = _to_host(consumer)
+    if not Attempt(take, host(way.shape)).taken:
+        raise NotApplicable('device="cpu": an array of the host is refused')
+    source = claiming((7, 0), way.shape)  # whose producer copies to the host when it is asked
+    note("taking memory of a device onto the host")
+    attempt = Attempt(take, source)
+    if not attempt.taken:
+        return
+
+    said = _device_of(attempt.array)
+    words = f'device="cpu": an array that is on device (7, 0) {attempt}'
+    expect(said is None or said[0] in _HOST, f"{words}, and says that it is on {said}")
+    moved = [loan.said.device for loan in source.loans]
+    expect((1, 0) in moved, f"{words}; what the producer handed out is on {moved}")
+    if consumer.subject.read is not None:
+        expect_right(consumer, way, attempt, elements_of(source))
+
+
+@check(
+    "DLP-DEV-2",
+    source="array API standard 2025.12, array.__dlpack_device__, Returns",
+    cases=of_rule(_ZOO, "DLP-DEV-2"),
+)
+def odd_answers_about_the_device_do_no_harm(consumer: ConsumerDoor, case: Pair) -> None:
+    """When __dlpack_device__() returns no tuple of two ints, the array is refused or read right.
+
+    Ask for the device before you ask for the capsule, and check the answer before you use it. Once
+    there is a capsule, its tensor is to be released on every path.
+    """
+    take = by_object(consumer)
+    way = next(way for way in ways(consumer) if way.take == take)
+    source = way.fit(case.versions["versioned"].make())
+    if source is None:
+        raise NotApplicable("the case has two axes")
+    attempt = Attempt(take, source)
+
+    if consumer.subject.read is not None:
+        expect_right(consumer, way, attempt, elements_of(source))
+    expect_released(consumer, way, attempt)

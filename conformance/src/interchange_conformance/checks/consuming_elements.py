@@ -1,0 +1,326 @@
+"""Consumers and element types: known ones are read right, unknown ones are not read as others.
+
+Source: dlpack.h 1.3, DLDataType, DLDataTypeCode and DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+from interchange_conformance.attempts import (
+    LINE,
+    Attempt,
+    attempts,
+    expect_right,
+    of_rule,
+    paired,
+    show,
+    ways,
+)
+from interchange_conformance.findings import NotApplicable, expect
+from interchange_conformance.opening import Opened
+from interchange_conformance.registry import area
+from interchange_conformance.zoo import ELEMENTS, host, zoo
+
+if TYPE_CHECKING:
+    from interchange_conformance.attempts import Generation, Pair, Way
+    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.zoo import Source
+
+check = area("capsule")
+
+_ZOO: Final = paired(zoo())
+_HEADER: Final = "dlpack.h 1.3, DLDataType"
+_UNSETTLED: Final = ("float128", "bool-of-1-bit")
+
+
+class _Sample(NamedTuple):
+    """What is in memory, and what it stands for.
+
+    Attributes
+    ----------
+    data : bytes
+        Of all elements.
+    values : list
+        What they stand for.
+    """
+
+    data: bytes
+    values: list[Any]
+
+
+def _packed(form: str, *values: Any) -> _Sample:
+    """Return elements that the ``struct`` module writes, the last two of which are both ends."""
+    parts = [part for value in values for part in _parts(value)]
+    return _Sample(struct.pack(f"={len(parts)}{form}", *parts), list(values))
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    """Return the real and the imaginary part of a complex number; of another the number alone."""
+    return (value.real, value.imag) if isinstance(value, complex) else (value,)
+
+
+def _integers(form: str, bits: int, *, signed: bool) -> _Sample:
+    """Return integers, among them the least and the greatest of their type."""
+    least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    return _packed(form, 0, 1, least + 2, 100, least, most)
+
+
+def _little(size: int, *numbers: int) -> bytes:
+    """Return integers in native order."""
+    form = {1: "B", 2: "H"}[size]
+    return struct.pack(f"={len(numbers)}{form}", *numbers)
+
+
+_SAMPLES: Final[dict[str, _Sample]] = {
+    "bool": _packed("?", *map(bool, (1, 0, 1, 1, 0, 1))),
+    "int8": _integers("b", 8, signed=True),
+    "int16": _integers("h", 16, signed=True),
+    "int32": _integers("i", 32, signed=True),
+    "int64": _integers("q", 64, signed=True),
+    "uint8": _integers("B", 8, signed=False),
+    "uint16": _integers("H", 16, signed=False),
+    "uint32": _integers("I", 32, signed=False),
+    "uint64": _integers("Q", 64, signed=False),
+    "float16": _packed("e", 0.0, 1.0, -1.5, 0.25, -65504.0, 65504.0),
+    "float32": _packed("f", 0.0, 1.0, -1.5, 2.0**-149, -(2.0**127), 2.0**127),
+    "float64": _packed("d", 0.0, 1.0, -1.5, 2.0**-1022, -(2.0**1023), 2.0**1023),
+    "complex64": _packed("f", 0j, 1 + 0j, -1j, 1.5 - 2j, -(2.0**127) + 0j, 2.0**127 * 1j),
+    "complex128": _packed("d", 0j, 1 + 0j, -1j, 1.5 - 2j, -(2.0**1023) + 0j, 2.0**1023 * 1j),
+    "bfloat16": _Sample(
+        _little(2, 0x0000, 0x3F80, 0xBFC0, 0x4049, 0xFF00, 0x7F00),
+        [0.0, 1.0, -1.5, 3.140625, -(2.0**127), 2.0**127],
+    ),
+    "float8_e4m3fn": _Sample(
+        _little(1, 0x00, 0x38, 0xBC, 0x01, 0xFE, 0x7E), [0.0, 1.0, -1.5, 2.0**-9, -448.0, 448.0]
+    ),
+    "float8_e5m2": _Sample(
+        _little(1, 0x00, 0x3C, 0xBE, 0x01, 0xFB, 0x7B),
+        [0.0, 1.0, -1.5, 2.0**-16, -57344.0, 57344.0],
+    ),
+}
+
+
+def _holding(dtype: str, way: Way) -> Source:
+    """Return a producer of the sample of an element type."""
+    source = host(way.shape, dtype).but(generation=way.generation)
+    if source.memory is None:
+        raise NotApplicable("there is no memory")
+    source.memory.view()[:] = _SAMPLES[dtype].data
+    return source
+
+
+@check(
+    "DLP-DTYPE-1",
+    source=f"{_HEADER}Code",
+    cases={name.replace("_", "-"): name for name in _SAMPLES},
+)
+def elements_are_read_as_their_type_says(consumer: ConsumerDoor, case: str) -> None:
+    """The elements of an array that is taken are read as what code, bits and lanes say.
+
+    Map each code and size to the type of the same values, and refuse what you have no type for.
+    Bits count the whole of a complex number; bfloat16 is no float16, and a bool is a byte.
+    """
+    for way in ways(consumer):
+        attempt = Attempt(way.take, _holding(case, way))
+        read = expect_right(consumer, way, attempt, _SAMPLES[case].values)
+        if read and case == "bool":
+            _expect_bools(consumer, way, attempt)
+
+
+def _expect_bools(consumer: ConsumerDoor, way: Way, attempt: Attempt) -> None:
+    """Raise if bools have become numbers: 1 is True in Python, and no bool where it is written."""
+    found = attempt.values(consumer) or []
+    if all(type(value) is bool or repr(value) in _BOOLS for value in found):
+        return
+    said = _handed_on(attempt.array)
+    words = f"{way}: bools are read as {found!s:.100}, and handed on as {said}"
+    expect(said in (None, _BOOL), f"{words}, due was {_BOOL}")
+
+
+_BOOL: Final = ELEMENTS["bool"]
+_BOOLS: Final = frozenset({"True", "False", "np.True_", "np.False_"})
+"""How scalars of libraries show themselves."""
+
+
+# ------------------------------------------------------------------ unknown types
+
+
+def _expect_not_read(consumer: ConsumerDoor, case: Pair) -> None:
+    """Raise if elements of a type that nobody knows are read, or handed on as another."""
+    for way, attempt in attempts(consumer, case):
+        words = f"{way}: {show(attempt.source)} {attempt}"
+        try:
+            found = attempt.values(consumer)
+        except NotApplicable:
+            found = None
+        expect(found is None, f"{words}, and read as {found!s:.100}")
+        if attempt.taken:
+            said = _handed_on(attempt.array)
+            expect(said in (None, attempt.source.said.dtype), f"{words}, and handed on as {said}")
+
+
+def _handed_on(y: Any) -> tuple[int, int, int] | None:
+    """Return the element type under which an array is exported; None where it is not."""
+    try:
+        return Opened(y.__dlpack__()).dtype
+    except Exception:  # noqa: BLE001 - it is not handed on
+        return None
+
+
+@check(
+    "DLP-DTYPE-1",
+    source=f"{_HEADER}Code",
+    cases=of_rule(_ZOO, "DLP-DTYPE-1", *_UNSETTLED),
+)
+def unknown_element_types_are_not_read_as_others(consumer: ConsumerDoor, case: Pair) -> None:
+    """An element type that has no name is refused, or kept as it is.
+
+    Refuse codes that you do not know, and known ones with bits that are not theirs. A newer minor
+    version may bring either.
+    """
+    _expect_not_read(consumer, case)
+
+
+@check(
+    "DLP-DTYPE-1",
+    source=f"{_HEADER}: bool has 8 bits; what has 128 is not said",
+    severity="QUIRK",
+    cases={name: _ZOO[name] for name in _UNSETTLED},
+)
+def unsettled_element_types_are_not_read(consumer: ConsumerDoor, case: Pair) -> None:
+    """An element type that libraries would read differently is refused, or kept as it is.
+
+    Refuse floats of 128 bits, which are padded or not and of two kinds, and bools of one bit, of
+    which nobody says where they begin.
+    """
+    _expect_not_read(consumer, case)
+
+
+@check(
+    "DLP-DTYPE-2",
+    source=f"{_HEADER}: bits and lanes",
+    severity="SHOULD",
+    cases=of_rule(_ZOO, "DLP-DTYPE-2"),
+)
+def elements_of_no_size_are_not_read(consumer: ConsumerDoor, case: Pair) -> None:
+    """An element type without bits or lanes is refused, or kept as it is.
+
+    Check both numbers: sizes and strides are multiples of them.
+    """
+    _expect_not_read(consumer, case)
+
+
+# ------------------------------------------------------------------ vectors and packed elements
+
+_VECTOR: Final = (2, 32, 2)
+_NUMBERS: Final = [float(number) for number in range(2 * LINE[0])]
+
+
+@check("DLP-DTYPE-1", source=f"{_HEADER}.lanes")
+def lanes_are_not_dropped(consumer: ConsumerDoor) -> None:
+    """An array of elements with two lanes is refused, or all lanes are read.
+
+    Refuse lanes other than 1 unless you have vector types; as an array of single numbers half the
+    elements are missing, and strides are wrong.
+    """
+    for way in ways(consumer):
+        source = host(way.shape, _VECTOR).but(generation=way.generation)
+        if source.memory is not None:
+            source.memory.view()[:] = struct.pack(f"={len(_NUMBERS)}f", *_NUMBERS)
+        attempt = Attempt(way.take, source)
+
+        found = attempt.values(consumer)
+
+        if found is not None:
+            flat = [part for value in found for part in _parts(value)]
+            words = f"{way}: an array with two float32 in each element, {_NUMBERS}, was read as"
+            expect(flat == _NUMBERS, f"{words} {found!s:.200}")
+
+
+class _Small(NamedTuple):
+    """An array of elements below 8 bits.
+
+    Attributes
+    ----------
+    dtype : str
+        The element type.
+    flags : int
+        Of the struct.
+    data : bytes
+        What is in memory.
+    values : list
+        What its elements are.
+    """
+
+    dtype: str
+    flags: int
+    data: bytes
+    values: list[Any]
+
+
+_PACKED: Final = bytes([0x10, 0x32, 0x54, 0x06, 0x01, 0x02])  # and what lies behind the last one
+_APART: Final = bytes([0, 1, 2, 3, 4, 5])
+_PADDED: Final = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+_FLOAT4: Final = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0]
+_SMALL: Final = {
+    "packed-uint4": _Small("uint4", 0, _PACKED, [0, 1, 2, 3, 4, 5]),
+    "padded-uint4": _Small("uint4", _PADDED, _APART, [0, 1, 2, 3, 4, 5]),
+    "packed-float4": _Small("float4_e2m1fn", 0, _PACKED, _FLOAT4),
+    "padded-float4": _Small("float4_e2m1fn", _PADDED, _APART, _FLOAT4),
+}
+
+
+_SUBBYTE: Final = "dlpack.h 1.3, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED"
+
+
+@check("DLP-DTYPE-5", source=_SUBBYTE, cases=_SMALL)
+def elements_below_8_bits_are_read_as_the_flag_says(consumer: ConsumerDoor, case: _Small) -> None:
+    """Elements below 8 bits are packed unless the flag says that each has a byte, or are refused.
+
+    Without the flag two elements of 4 bits share a byte, the first in its low half. Refuse what
+    you cannot read: one element per byte reads past the end of the memory.
+    """
+    _expect_small(consumer, case, "versioned")
+
+
+@check(
+    "DLP-DTYPE-5",
+    source=f"{_SUBBYTE}: packed by default; the legacy struct has no flags",
+    severity="QUIRK",
+    cases={name: small for name, small in _SMALL.items() if not small.flags},
+)
+def elements_below_8_bits_of_the_legacy_struct_are_packed(
+    consumer: ConsumerDoor, case: _Small
+) -> None:
+    """Elements below 8 bits in a legacy struct are read as packed ones, or refused.
+
+    Refuse them: the struct cannot say which of the two they are, and is older than the question.
+    """
+    _expect_small(consumer, case, "legacy")
+
+
+def _expect_small(consumer: ConsumerDoor, case: _Small, generation: Generation) -> None:
+    """Raise if elements below 8 bits are read as others."""
+    for way in ways(consumer, generation):
+        source = host(LINE, case.dtype).but(generation=generation, flags=case.flags)
+        if source.memory is not None:
+            source.memory.view()[:] = case.data
+        attempt = Attempt(way.take, source)
+
+        found = attempt.values(consumer)
+
+        if found is not None:
+            values = [_as_number(value) for value in found]
+            words = f"{way}: {show(source)}, in bytes {case.data.hex(' ')}, was read as"
+            expect(values == case.values, f"{words} {values}, due was {case.values}")
+
+
+def _as_number(value: Any) -> Any:
+    """Return a number of a library's own as a plain one; one that is no number as it is."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return value

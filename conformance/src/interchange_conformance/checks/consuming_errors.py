@@ -1,0 +1,119 @@
+"""Consumers and errors: the class of a refusal, by which callers choose what to try next.
+
+Source: array API standard 2025.12, ``from_dlpack``, Raises; practice of NumPy and CuPy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from interchange_conformance.attempts import Attempt, attempts, by_object, paired, ways
+from interchange_conformance.findings import NotApplicable, expect
+from interchange_conformance.registry import area
+from interchange_conformance.zoo import host, legal, zoo
+
+if TYPE_CHECKING:
+    from interchange_conformance.attempts import Pair, Way
+    from interchange_conformance.doors import ConsumerDoor
+
+check = area("errors")
+
+_ZOO: Final = paired(zoo())
+_LEGAL: Final = paired(legal())
+_RAISES: Final = "array API standard 2025.12, from_dlpack, Raises"
+_PRACTICE: Final = "practice of NumPy and CuPy"
+_USED: Final = {
+    "other-name": _ZOO["name-unknown"],
+    "used": _ZOO["consumed-by-another"],
+}
+
+
+def _expect_class(way: Way, attempt: Attempt, due: tuple[type[Exception], ...], what: str) -> None:
+    """Raise unless a refusal is of the class that is due."""
+    names = " or ".join(error.__name__ for error in due)
+    expect(isinstance(attempt.error, due), f"{way}: {what} {attempt}, due was {names}")
+
+
+def _expect_each(
+    consumer: ConsumerDoor, case: Pair, due: tuple[type[Exception], ...], what: str
+) -> None:
+    """Raise unless each refusal of a case is of the class that is due."""
+    refused = False
+    for way, attempt in attempts(consumer, case):
+        if not attempt.taken:
+            refused = True
+            _expect_class(way, attempt, due, what)
+    if not refused:
+        raise NotApplicable(f"{what} is taken")
+
+
+_ELEMENTS: Final = {
+    "unknown-code": (_ZOO["code-99"], "an element type of code 99"),
+    "two-lanes": (_LEGAL["lanes-2"], "an element type of two lanes"),
+}
+
+
+@check("DLP-DTYPE-1", source=_PRACTICE, severity="QUIRK", cases=_ELEMENTS)
+def unsupported_elements_raise_buffer_error(consumer: ConsumerDoor, case: tuple[Pair, str]) -> None:
+    """An element type that the library has not is refused with BufferError.
+
+    Raise BufferError for whatever a tensor says that you have no arrays for: by it callers know
+    that another protocol, or a conversion, may work. The standard names it for devices, and for
+    producers.
+    """
+    _expect_each(consumer, case[0], (BufferError,), case[1])
+
+
+_DEVICES: Final = {"cuda": (2, 0), "opencl": (4, 0), "unknown": (99, 0)}
+
+
+@check("DLP-DEV-6", source=f"{_RAISES}: BufferError", severity="SHOULD", cases=_DEVICES)
+def unsupported_devices_raise_buffer_error(consumer: ConsumerDoor, case: tuple[int, int]) -> None:
+    """A device that the library cannot use is refused with BufferError.
+
+    Raise BufferError, whether it is __dlpack_device__() that says so or the struct, and also where
+    the library was built without support for the device. TypeError was right until 2022.
+    """
+    refused = False
+    for way in ways(consumer):
+        source = host(way.shape).but(generation=way.generation, device=case)
+        attempt = Attempt(way.take, source)
+        if not attempt.taken:
+            refused = True
+            _expect_class(way, attempt, (BufferError,), f"memory of device {case}")
+    if not refused:
+        raise NotApplicable(f"memory of device {case} is taken")
+
+
+@check("DLP-VER-1", source=_PRACTICE, severity="QUIRK")
+def newer_majors_raise_buffer_error(consumer: ConsumerDoor) -> None:
+    """A struct of a newer major version is refused with BufferError.
+
+    Raise BufferError: it is nobody's mistake, and asking for an older version may help.
+    """
+    _expect_each(consumer, _ZOO["major-2"], (BufferError,), "version 2.0")
+
+
+@check("DLP-CAP-2", source=_PRACTICE, severity="QUIRK", cases=_USED)
+def capsules_not_to_be_taken_raise_value_error(consumer: ConsumerDoor, case: Pair) -> None:
+    """A capsule of another name, or one that was used, is refused with ValueError or BufferError.
+
+    Raise ValueError: it is the caller's mistake, and trying again cannot help. BufferError will do,
+    as for everything that cannot be exchanged.
+    """
+    _expect_each(consumer, case, (ValueError, BufferError), "such a capsule")
+
+
+@check("DLP-NEG-1", source=f"{_RAISES}: AttributeError", severity="SHOULD")
+def objects_without_dlpack_raise_attribute_error(consumer: ConsumerDoor) -> None:
+    """An object without __dlpack__ is refused with AttributeError.
+
+    Let the AttributeError of looking the method up out as it is.
+    """
+    take = by_object(consumer)
+    attempt = Attempt(take, _ZOO["no-dlpack"].versions["versioned"].make())
+
+    if attempt.taken:
+        raise NotApplicable("it is taken")
+    due = isinstance(attempt.error, AttributeError)
+    expect(due, f"an object with __dlpack_device__ alone {attempt}, due was AttributeError")

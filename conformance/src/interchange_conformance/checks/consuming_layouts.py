@@ -1,0 +1,179 @@
+"""Consumers and layouts: strides, offsets, scalars, arrays without elements, many axes.
+
+Source: dlpack.h 1.3, DLTensor.  What is here is legal: a consumer reads it right, or refuses what
+it has no arrays for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from interchange_conformance.attempts import (
+    Attempt,
+    Pair,
+    attempts,
+    elements_of,
+    expect_right,
+    paired,
+    show,
+    ways,
+)
+from interchange_conformance.findings import expect
+from interchange_conformance.registry import area
+from interchange_conformance.zoo import Case, host, legal, zoo
+
+if TYPE_CHECKING:
+    from interchange_conformance.doors import ConsumerDoor
+
+check = area("capsule")
+
+_LEGAL: Final = paired(legal())
+_STRIDES: Final = "dlpack.h 1.3, DLTensor.strides"
+
+
+def _some(*names: str) -> dict[str, Pair]:
+    """Return legal cases by their names."""
+    return {name: _LEGAL[name] for name in names}
+
+
+def _expect_right_or_refused(consumer: ConsumerDoor, case: Pair) -> None:
+    """Raise if a case is read as something else than it is."""
+    for way, attempt in attempts(consumer, case):
+        expect_right(consumer, way, attempt, elements_of(attempt.source))
+
+
+def _expect_right(consumer: ConsumerDoor, case: Pair) -> None:
+    """Raise unless a case is taken, and read right where it can be read."""
+    for way, attempt in attempts(consumer, case):
+        if consumer.subject.read is not None:
+            expect_right(consumer, way, attempt, elements_of(attempt.source))
+        expect(attempt.taken, f"{way}: {show(attempt.source)} {attempt}")
+
+
+@check(
+    "DLP-STRIDES-4",
+    source=f"{_STRIDES}: in number of elements",
+    cases=_some(
+        "f-order", "negative-strides", "mixed-strides", "zero-strides", "broadcast",
+        "overlapping", "gaps",
+    ),
+)  # fmt: skip
+def strides_are_honoured(consumer: ConsumerDoor, case: Pair) -> None:
+    """An array of any strides is read right, or refused.
+
+    Strides count elements, may be negative or zero, and need not go down. Refuse with BufferError
+    those that you have no arrays for; do not abort, and do not read the memory in C order.
+    """
+    _expect_right_or_refused(consumer, case)
+
+
+@check(
+    "DLP-STRIDES-1",
+    source=f"{_STRIDES}: can be NULL before 1.2, which means compact and row-major",
+    cases=_some("strides-null"),
+)
+def strides_that_are_null_mean_c_order(consumer: ConsumerDoor, case: Pair) -> None:
+    """An array whose strides are NULL is taken as one in C order.
+
+    Test the pointer. Producers older than DLPack 1.2 leave it NULL for every compact array.
+    """
+    _expect_right(consumer, case)
+
+
+_LATE: Final = Case(
+    "strides-null-in-1-3", "DLP-STRIDES-1", lambda: host().but(generation="versioned", strides=None)
+)
+
+
+@check("DLP-STRIDES-1", source=f"{_STRIDES}: not NULL from 1.2 on", severity="QUIRK")
+def strides_that_may_not_be_null_do_no_harm(consumer: ConsumerDoor) -> None:
+    """An array of version 1.3 whose strides are NULL is read in C order, or refused.
+
+    Test the pointer, whatever the version says: who made the struct may know less of the header
+    than its version.
+    """
+    _expect_right_or_refused(consumer, Pair(_LATE.name, {"versioned": _LATE}))
+
+
+@check(
+    "DLP-DATA-2",
+    source="dlpack.h 1.3, DLTensor.byte_offset",
+    cases={f"{offset}-bytes": offset for offset in (4, 64, 4096)},
+)
+def the_byte_offset_is_added(consumer: ConsumerDoor, case: int) -> None:
+    """The first element is read at data + byte_offset, or the array is refused.
+
+    Add byte_offset wherever you use data, and when you export again.
+    """
+    for way in ways(consumer):
+        source = host(way.shape, byte_offset=case).but(generation=way.generation)
+        expect_right(consumer, way, Attempt(way.take, source), elements_of(source))
+
+
+@check(
+    "DLP-SHAPE-2",
+    source="dlpack.h 1.3, DLTensor.shape and strides: can be NULL when ndim == 0",
+    cases=_some(
+        "scalar", "scalar-null-pointers", "scalar-dangling-pointers", "scalar-strides-null"
+    ),
+)
+def pointers_of_scalars_are_not_followed(consumer: ConsumerDoor, case: Pair) -> None:
+    """An array without axes has one element, and its shape and strides are not looked at.
+
+    Follow neither pointer when ndim is 0: they may be NULL, or lead nowhere.
+    """
+    _expect_right_or_refused(consumer, case)
+
+
+@check(
+    "DLP-DATA-3",
+    source="dlpack.h 1.3, DLTensor.data: NULL for size-zero tensors",
+    severity="MUST",
+    cases=_some("empty", "empty-with-data", "empty-with-strides-0", "empty-with-huge-strides"),
+)
+def arrays_without_elements_are_not_followed(consumer: ConsumerDoor, case: Pair) -> None:
+    """An array with an extent of 0 has no elements, and its data is not looked at.
+
+    Do not follow data, nor hand it to memcpy: it is NULL, or leads anywhere.
+    """
+    _expect_right_or_refused(consumer, case)
+
+
+@check(
+    "DLP-DATA-3",
+    source="dlpack.h 1.3, DLTensor.data: NULL for size-zero tensors",
+    severity="SHOULD",
+    cases=_some("empty"),
+)
+def arrays_without_elements_are_taken(consumer: ConsumerDoor, case: Pair) -> None:
+    """An array with an extent of 0 is taken.
+
+    Accept NULL for data when there are no elements.
+    """
+    _expect_right(consumer, case)
+
+
+@check(
+    "DLP-STRIDES-2",
+    source=f"{_STRIDES}; practice: the stride of one element is never used",
+    severity="SHOULD",
+    cases=_some("shape-1-stride-3", "extent-1-huge-stride", "extent-1-negative-stride"),
+)
+def strides_of_single_elements_do_not_matter(consumer: ConsumerDoor, case: Pair) -> None:
+    """An array is taken whatever the strides of its axes of extent 1 are.
+
+    Leave axes of extent 0 and 1 out when you check strides: no step is ever made along them.
+    """
+    _expect_right(consumer, case)
+
+
+_AXES: Final = {"64": _LEGAL["64-axes"], "65": paired(zoo())["ndim-65"]}
+
+
+@check("DLP-SHAPE-1", source="dlpack.h 1.3, DLTensor.ndim", cases=_AXES)
+def no_axes_are_lost(consumer: ConsumerDoor, case: Pair) -> None:
+    """An array of many axes is read right, or refused.
+
+    Compare ndim with the most that you have room for, before you copy shape and strides.
+    """
+    _expect_right_or_refused(consumer, case)

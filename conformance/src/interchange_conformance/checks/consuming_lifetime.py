@@ -1,0 +1,287 @@
+"""Consumers and lifetime: a tensor is released once, when its last view dies, whatever came of it.
+
+Source: dlpack.h 1.3, DLManagedTensorVersioned.deleter; DLPack Python specification, Implementation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.attempts import (
+    EACH_GENERATION,
+    Attempt,
+    attempts,
+    by_object,
+    elements_of,
+    expect_all_released,
+    expect_released,
+    expect_right,
+    let_go,
+    of_rule,
+    paired,
+    releases,
+    shares,
+    show,
+    ways,
+)
+from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.registry import area
+from interchange_conformance.zoo import host, legal, zoo
+
+if TYPE_CHECKING:
+    from interchange_conformance.attempts import Generation, Pair, Way
+    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.zoo import Source
+
+check = area("lifetime")
+
+_ZOO: Final = paired(zoo())
+_LEGAL: Final = paired(legal())
+_DELETER: Final = "dlpack.h 1.3, DLManagedTensorVersioned.deleter"
+
+
+def _made(way: Way) -> Source:
+    """Return a plain producer for a way."""
+    return host(way.shape).but(generation=way.generation)
+
+
+@check("DLP-LIFE-1", source=_DELETER, cases=EACH_GENERATION)
+def the_deleter_runs_once_when_the_array_dies(consumer: ConsumerDoor, case: Generation) -> None:
+    """The deleter runs once, when the last array on the memory dies, and not before.
+
+    Own the struct in one place, and call its own deleter with its own address: a copy of the struct
+    is somebody else's.
+    """
+    for way in ways(consumer, case):
+        attempt = Attempt(way.take, _made(way))
+        let_go(consumer)
+        counts = attempt.source.counts
+        alive = 0 in counts or not shares(consumer, attempt.source, attempt.array)
+        expect(alive, f"{way}: the array lives, and the deleter has run {_times(counts)}")
+
+        expect_released(consumer, way, attempt)
+
+
+def _times(counts: tuple[int, ...]) -> str:
+    """Return how often deleters have run, in words."""
+    return f"{' and '.join(map(str, counts)) or 'no'} times"
+
+
+def _expect_once(counts: tuple[int, ...], words: str) -> None:
+    """Raise unless each of the structs that were handed out was released once."""
+    expect(set(counts) == {1}, f"{words}, and the deleter ran {_times(counts)}")
+
+
+_GROUPS: Final[dict[str, tuple[Pair, ...]]] = {
+    "names": tuple(_ZOO[name] for name in ("name-unknown", "name-longer", "name-null")),
+    "unknown-devices": tuple(of_rule(_ZOO, "DLP-DEV-1").values()),
+    "lying-devices": tuple(of_rule(_ZOO, "DLP-DEV-3").values()),
+    "unknown-elements": tuple(
+        _ZOO[name] for name in ("code-99", "float17", "float6-of-8-bits", "bits-0", "lanes-0")
+    ),
+    "extents": tuple(_ZOO[name] for name in ("extent-negative", "extents-negative-product-6")),
+    "sizes": tuple(_ZOO[name] for name in ("elements-overflow", "elements-overflow-to-6")),
+    "versions": tuple(_LEGAL[name] for name in ("minor-99", "flags-unknown", "read-only")),
+    "scalars": tuple(_LEGAL[name] for name in ("scalar", "scalar-strides-null")),
+    "without-elements": tuple(_LEGAL[name] for name in ("empty", "empty-with-data")),
+    "layouts": tuple(_LEGAL[name] for name in ("f-order", "broadcast", "gaps", "strides-null")),
+    "rare-elements": tuple(
+        _LEGAL[name] for name in ("bool", "complex128", "bfloat16", "lanes-2", "padded-uint4")
+    ),
+    "many-axes": (_LEGAL["64-axes"], _ZOO["ndim-65"]),
+    "fake-cuda": (_LEGAL["fake-cuda"],),
+}
+"""What is refused by most, and what only by some; an import of any may fail half-way."""
+
+
+@check("DLP-LIFE-1", source=_DELETER, cases=_GROUPS)
+def a_tensor_is_released_once_whatever_becomes_of_it(
+    consumer: ConsumerDoor, case: tuple[Pair, ...]
+) -> None:
+    """A tensor that was refused, or taken and let go, is released once.
+
+    On every path between the capsule and the array, an error included, somebody owns the tensor,
+    and nobody but him: the capsule while it is unused, you from then on.
+    """
+    imports: list[tuple[Way, Attempt]] = []
+    for pair in case:
+        with contextlib.suppress(NotApplicable):
+            imports += attempts(consumer, pair)
+    if not imports:
+        raise NotApplicable("no such array fits any way in")
+    note("letting go of all of them")
+    expect_all_released(consumer, imports)
+
+
+@check("DLP-LIFE-1", source="dlpack.h 1.3, deleter; what was taken is handed on")
+def views_keep_the_memory(consumer: ConsumerDoor) -> None:
+    """The tensor is released when the last array that shares its memory dies, and not before.
+
+    Let what you export refer to what you imported, not only to the array in between.
+    """
+    way = next((way for way in ways(consumer) if way.name == "take"), None)
+    if way is None:
+        raise NotApplicable("take() takes no plain array")
+    source = _made(way)
+    first = way.take(source)
+    if not hasattr(first, "__dlpack__"):
+        raise NotApplicable(f"{type(first).__name__} has no __dlpack__")
+    try:
+        second: Any = way.take(first)
+    except Exception as error:
+        raise NotApplicable(f"its own array is refused: {type(error).__name__}") from error
+    if not shares(consumer, source, second):
+        raise NotApplicable("what is taken of its own array is a copy")
+
+    del first
+    let_go(consumer)
+    counts = source.counts
+    alive = 0 in counts
+    expect(alive, f"an array on the memory lives, and the deleter has run {_times(counts)}")
+
+    del second
+    _expect_once(releases(consumer, source), "both arrays were let go")
+
+
+@check("DLP-LIFE-5", source=f"{_DELETER}: can be NULL", cases=EACH_GENERATION)
+def deleters_that_are_null_are_not_called(consumer: ConsumerDoor, case: Generation) -> None:
+    """Nothing is called when an array dies, or is refused, whose deleter is NULL.
+
+    Test the pointer before the call, also where you wrap it for later.
+    """
+    for way in ways(consumer, case):
+        note(f"taking an array without a deleter by {way}")
+        attempt = Attempt(way.take, _made(way).but(deleter=False))
+        if consumer.subject.read is not None:
+            expect_right(consumer, way, attempt, elements_of(attempt.source))
+
+        note("letting go of an array without a deleter")
+        attempt.drop()
+        let_go(consumer)
+
+
+@check("DLP-LIFE-5", source=f"{_DELETER}: can be NULL", severity="SHOULD", cases=EACH_GENERATION)
+def arrays_without_a_deleter_are_taken(consumer: ConsumerDoor, case: Generation) -> None:
+    """An array whose deleter is NULL is taken.
+
+    Take it as memory that stays, as constants and what is mapped from a file do.
+    """
+    for way in ways(consumer, case):
+        note(f"taking an array without a deleter by {way}")
+        attempt = Attempt(way.take, _made(way).but(deleter=False))
+        expect(attempt.taken, f"{way}: {show(attempt.source)} {attempt}")
+        _kept.append(attempt.array)  # what becomes of it is another check's to say
+
+
+_kept: Final[list[Any]] = []
+
+
+@check(
+    "DLP-LIFE-8",
+    source="dlpack.h 1.3, DLManagedTensorVersioned.manager_ctx: it can also be NULL",
+    severity="SHOULD",
+    cases=EACH_GENERATION,
+)
+def arrays_without_a_manager_ctx_are_taken(consumer: ConsumerDoor, case: Generation) -> None:
+    """An array whose manager_ctx is NULL is taken.
+
+    Leave the field to the producer's deleter: what it points to, if to anything, has no meaning to
+    anybody else.
+    """
+    for way in ways(consumer, case):
+        note(f"taking an array whose manager_ctx is NULL by {way}")
+        attempt = Attempt(way.take, _made(way).but(manager_ctx=None))
+        expect(attempt.taken, f"{way}: an array whose manager_ctx is NULL {attempt}")
+        if consumer.subject.read is not None:
+            expect_right(consumer, way, attempt, elements_of(attempt.source))
+
+        note("letting go of an array whose manager_ctx is NULL")
+        expect_released(consumer, way, attempt)
+
+
+@check("DLP-LIFE-7", source="interchange; the documents are silent", cases=EACH_GENERATION)
+def the_struct_stays_as_the_producer_made_it(consumer: ConsumerDoor, case: Generation) -> None:
+    """Nothing of the struct is written by the consumer, shape and strides included.
+
+    Copy what you want to change, such as strides that you count in bytes: the producer may read
+    its struct, and hand the same one to others, as nanobind does.
+    """
+    for way in ways(consumer, case):
+        plain = _made(way)
+        offset = host(way.shape, byte_offset=64).but(generation=case)
+        old = plain.but(strides=None, version=(1, 1))
+        for source in (plain, offset, old):
+            attempt = Attempt(way.take, source)
+
+            changed = sorted({name for loan in source.loans for name in loan.rewritten})
+
+            words = f"{way}: {show(source)} {attempt}, and its struct has other bytes in"
+            expect(not changed, f"{words} {', '.join(changed)}")
+
+
+@check(
+    "DLP-LIFE-1",
+    source="array API standard 2025.12, from_dlpack: a view of the memory",
+    severity="SHOULD",
+)
+def elements_are_read_without_asking_again(consumer: ConsumerDoor) -> None:
+    """Once an array is taken, its producer is not asked for the memory any more.
+
+    Keep the tensor, not the producer: that object may be changed, closed, or gone.
+    """
+    take = by_object(consumer)
+    way = next(way for way in ways(consumer) if way.take == take)
+    source = _made(way)
+    due = elements_of(source)
+    attempt = Attempt(take, source)
+    asked = len(source.log)
+    source.manners = replace(source.manners, raises=BufferError("the producer is closed"))
+
+    found = attempt.values(consumer)
+
+    more = [call for call in source.log[asked:] if call.method == "__dlpack__"]
+    expect(not more, "after the import __dlpack__() of the producer was called")
+    expect(found == due, f"the elements were read as {found}, due was {due}")
+
+
+@check("DLP-LIFE-1", source=f"{_DELETER}; DLPack Python specification, Implementation")
+def arrays_may_die_on_another_thread(consumer: ConsumerDoor) -> None:
+    """An array that dies on another thread than it was made on is released there, once.
+
+    Keep nothing that belongs to one thread; take the GIL if the deleter is called without it.
+    """
+    for way in ways(consumer):
+        source = _made(way)
+        held = [way.take(source)]
+        thread = threading.Thread(target=held.clear)
+        thread.start()
+        thread.join()
+
+        _expect_once(releases(consumer, source), f"{way}: the array died on another thread")
+
+
+_alive: Final[list[Any]] = []
+
+
+@check(
+    "DLP-LIFE-1",
+    source="DLPack Python specification, Implementation; CPython, Py_Finalize",
+    fresh=True,
+    seconds=60.0,
+)
+def arrays_may_outlive_the_interpreter(consumer: ConsumerDoor) -> None:
+    """An interpreter in which arrays are left alive ends well.
+
+    Release nothing, or release safely, once the interpreter is being finalised: modules are empty
+    by then, and threads cannot take the GIL.
+    """
+    gc.unfreeze()  # what is frozen would not be let go at the end
+    for way in ways(consumer):
+        y = way.take(_made(way))
+        cycle: list[Any] = [y]
+        cycle.append(cycle)
+        _alive.append((y, cycle))

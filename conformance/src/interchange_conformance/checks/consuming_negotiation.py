@@ -1,0 +1,265 @@
+"""Consumers and requests: which keywords they send, whom they ask again, whose errors they hide.
+
+Source: array API standard 2025.12, ``from_dlpack`` and ``array.__dlpack__``.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.attempts import Attempt, elements_of, expect_right, paired, ways
+from interchange_conformance.findings import NotApplicable, expect
+from interchange_conformance.registry import area
+from interchange_conformance.zoo import SIGNATURES, AnyKeyword, Bare, host, zoo
+
+if TYPE_CHECKING:
+    from interchange_conformance.attempts import Way
+    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.zoo import Source
+
+check = area("negotiation")
+
+_ZOO: Final = paired(zoo())
+_METHOD: Final = "array API standard 2025.12, array.__dlpack__"
+_OLD: Final = (SIGNATURES["stream"], SIGNATURES["none"], SIGNATURES["opaque"])
+"""Producers without max_version."""
+_KEYWORDS: Final = frozenset({"stream", "max_version", "dl_device", "copy"})
+
+
+def _requests(consumer: ConsumerDoor) -> list[dict[str, Any]]:
+    """Return the keywords of each request, to a producer that takes every keyword."""
+    way = _object_way(consumer)
+    source = host(way.shape, kind=AnyKeyword)
+    Attempt(way.take, source)
+    return [call.keywords for call in source.log if call.method == "__dlpack__"]
+
+
+def _object_way(consumer: ConsumerDoor) -> Way:
+    """Return the way that producers go."""
+    for way in ways(consumer):
+        if way.name == "take":
+            return way
+    raise NotApplicable("take() takes no plain array")
+
+
+def _sent(consumer: ConsumerDoor, word: str) -> list[Any]:
+    """Return what was sent as a keyword; it must have been sent."""
+    sent = [keywords[word] for keywords in _requests(consumer) if word in keywords]
+    if not sent:
+        raise NotApplicable(f"{word} is never sent")
+    return sent
+
+
+def _is_device(value: Any) -> bool:
+    """Whether a value is a tuple of an enum's member or an int, and an int."""
+    if not (isinstance(value, tuple) and value and isinstance(value[0], enum.Enum)):
+        return _is_pair(value)
+    return _is_pair((value[0].value, *value[1:]))  # it need be no int itself
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether a value is a tuple of two ints."""
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and all(isinstance(number, int) and not isinstance(number, bool) for number in value)
+    )
+
+
+# ------------------------------------------------------------------ what is sent
+
+
+@check("DLP-NEG-3", source="array API standard 2025.12, from_dlpack; DLPack 1.0")
+def max_version_is_sent_first(consumer: ConsumerDoor) -> None:
+    """The first request has max_version, of at least (1, 0).
+
+    Send the newest version that you understand, and leave it out only when the producer does not
+    know the keyword: without it producers answer with the legacy struct, or refuse, as they do for
+    read-only arrays.
+    """
+    if not any(way.name == "take" for way in ways(consumer, "versioned")):
+        raise NotApplicable("take() takes no versioned struct")
+    first = _requests(consumer)[0]
+    sent = first.get("max_version")
+
+    newest = isinstance(sent, (tuple, list)) and tuple(sent) >= (1, 0)
+    expect(newest, f"the first request was __dlpack__({_words(first)})")
+
+
+def _words(keywords: dict[str, Any]) -> str:
+    """Return keywords as they are written in a call."""
+    return ", ".join(f"{word}={value!r:.60}" for word, value in keywords.items())
+
+
+@check("DLP-VER-2", source=f"{_METHOD}, max_version: Optional[tuple[int, int]]")
+def max_version_is_a_tuple_of_two_ints(consumer: ConsumerDoor) -> None:
+    """What is sent as max_version is None or a tuple of two ints.
+
+    Send (1, 3), not a list and not one number: producers unpack it in C, and refuse all else.
+    """
+    for sent in _sent(consumer, "max_version"):
+        expect(sent is None or _is_pair(sent), f"__dlpack__(max_version={sent!r:.100}) was called")
+
+
+@check("DLP-DEV-4", source=f"{_METHOD}, dl_device: Optional[tuple[Enum, int]]")
+def dl_device_is_a_tuple_of_two_ints(consumer: ConsumerDoor) -> None:
+    """What is sent as dl_device is None or a tuple of two ints.
+
+    Send what __dlpack_device__() returns, such as (1, 0), and not a device object of your own.
+    """
+    for sent in _sent(consumer, "dl_device"):
+        expect(sent is None or _is_device(sent), f"__dlpack__(dl_device={sent!r:.100}) was called")
+
+
+@check("DLP-COPY-3", source=f"{_METHOD}, copy: Optional[bool]")
+def copy_is_none_true_or_false(consumer: ConsumerDoor) -> None:
+    """What is sent as copy is None, True or False.
+
+    Map whatever your own function takes to one of the three.
+    """
+    for sent in _sent(consumer, "copy"):
+        expect(sent is None or isinstance(sent, bool), f"__dlpack__(copy={sent!r:.100}) was called")
+
+
+@check("DLP-NEG-2", source=f"{_METHOD}: the signature")
+def keywords_are_those_of_the_standard(consumer: ConsumerDoor) -> None:
+    """No other keywords are sent than stream, max_version, dl_device and copy.
+
+    Leave others out: each producer that follows the standard refuses them.
+    """
+    for keywords in _requests(consumer):
+        unknown = sorted(set(keywords) - _KEYWORDS)
+        expect(not unknown, f"__dlpack__({_words(keywords)}) was called: {', '.join(unknown)}")
+
+
+# ------------------------------------------------------------------ who is asked again
+
+
+@check(
+    "DLP-NEG-2",
+    source=f"{_METHOD}: signatures of 2021.12 to 2025.12",
+    cases={name: kind for name, kind in SIGNATURES.items() if kind is not Bare},
+)
+def producers_of_every_signature_are_taken(consumer: ConsumerDoor, case: type[Source]) -> None:
+    """A producer whose __dlpack__ knows fewer keywords is asked with those that it knows.
+
+    Catch the TypeError of a producer that was written before a keyword was, and ask again without
+    it: without max_version, dl_device and copy.
+    """
+    _expect_taken(consumer, case)
+
+
+@check(
+    "DLP-NEG-2",
+    source="practice: every signature that a standard had has stream",
+    severity="QUIRK",
+)
+def producers_without_keywords_are_taken(consumer: ConsumerDoor) -> None:
+    """A producer whose __dlpack__ takes no keyword at all is asked with none.
+
+    Catch the TypeError, and ask once more with nothing: producers older than the standard know not
+    even stream.
+    """
+    _expect_taken(consumer, Bare)
+
+
+def _expect_taken(consumer: ConsumerDoor, case: type[Source]) -> None:
+    """Expect that a kind of producer is taken, and read right."""
+    way = _object_way(consumer)
+    if case in _OLD:
+        _need_legacy(consumer)
+    attempt = Attempt(way.take, host(way.shape, kind=case))
+
+    if consumer.subject.read is not None:
+        expect_right(consumer, way, attempt, elements_of(attempt.source))
+    asked = [_words(call.keywords) for call in attempt.source.log if call.method == "__dlpack__"]
+    words = "; ".join(f"__dlpack__({keywords})" for keywords in asked) or "nothing that it knows"
+    expect(attempt.taken, f"a producer that was asked {words} {attempt}")
+
+
+def _need_legacy(consumer: ConsumerDoor) -> None:
+    """Leave those out that take no legacy struct: producers without max_version have no other."""
+    if not any(way.name == "take" for way in ways(consumer, "legacy")):
+        raise NotApplicable("take() takes no legacy struct")
+
+
+# ------------------------------------------------------------------ whose errors arrive
+
+_RAISERS: Final = {
+    "own-frame": ("raises", "raises-"),
+    "deeper": ("raises", "raises-deep-"),
+    "of-the-device": ("device_raises", "device-raises-"),
+}
+"""Where it is raised -> the manner, and how the cases of the zoo are named."""
+
+
+@check(
+    "DLP-NEG-2",
+    source="array API standard 2025.12, from_dlpack: other errors when export fails",
+    cases=_RAISERS,
+)
+def errors_of_the_producer_arrive(consumer: ConsumerDoor, case: tuple[str, str]) -> None:
+    """What a producer raises reaches the caller as it was raised.
+
+    Let the producer's errors through, and raise the last one when you have asked with fewer
+    keywords in vain: its words say what is wrong with the array.
+    """
+    manner, prefix = case
+    way = _object_way(consumer)
+    for name, pair in _ZOO.items():
+        rest = name.removeprefix(prefix)
+        source = way.fit(pair.versions["versioned"].make()) if rest not in (name, "") else None
+        if source is None or rest.startswith("deep-"):
+            continue
+        due = getattr(source.manners, manner)
+        attempt = Attempt(way.take, source)
+        if manner == "device_raises" and attempt.taken:
+            raise NotApplicable("__dlpack_device__() is not asked, or does not matter")
+        words = f"a producer that raised {type(due).__name__}({str(due)!r}) {attempt}"
+        expect(_is_same(attempt.error, due), words)
+
+
+def _is_same(found: BaseException | None, due: BaseException) -> bool:
+    """Whether an error is the one that is due, or another of its class with its words in it."""
+    return found is due or (isinstance(found, type(due)) and str(due) in str(found))
+
+
+# ------------------------------------------------------------------ what is no producer
+
+
+def _fitting(way: Way, name: str) -> Source:
+    """Return a case of the zoo that fits a way."""
+    source = way.fit(_ZOO[name].versions["versioned"].make())
+    if source is None:
+        raise NotApplicable(f"{name} has more axes than one")
+    return source
+
+
+@check("DLP-NEG-1", source="array API standard 2025.12, from_dlpack, x")
+def objects_without_dlpack_are_refused(consumer: ConsumerDoor) -> None:
+    """An object without __dlpack__ is refused.
+
+    Look the method up before anything else, and let the AttributeError out.
+    """
+    way = _object_way(consumer)
+    attempt = Attempt(way.take, _fitting(way, "no-dlpack"))
+
+    expect(not attempt.taken, f"an object with __dlpack_device__ alone {attempt}")
+
+
+@check(
+    "DLP-NEG-1",
+    source="array API standard 2025.12, from_dlpack, Raises: AttributeError",
+    severity="QUIRK",
+)
+def objects_without_dlpack_device_are_refused(consumer: ConsumerDoor) -> None:
+    """An object without __dlpack_device__ is refused.
+
+    Ask for the device first. Without it nobody knows which stream to send, and whether the capsule
+    is worth asking for; consumers of host memory do without, and learn the device from the capsule.
+    """
+    way = _object_way(consumer)
+    attempt = Attempt(way.take, _fitting(way, "no-dlpack-device"))
+
+    expect(not attempt.taken, f"an object with __dlpack__ alone {attempt}")

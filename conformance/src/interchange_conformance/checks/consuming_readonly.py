@@ -1,0 +1,172 @@
+"""Consumers and read-only memory: it is not written, and whoever gets it from them is told.
+
+Source: dlpack.h 1.3, DLPACK_FLAG_BITMASK_READ_ONLY; array API standard 2025.12, ``from_dlpack``,
+which lets a library without read-only arrays ignore the flag.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_READ_ONLY
+from interchange_conformance.attempts import Attempt, elements_of, expect_right, ways
+from interchange_conformance.findings import Found, NotApplicable, expect
+from interchange_conformance.opening import Opened
+from interchange_conformance.registry import area
+from interchange_conformance.zoo import host
+
+if TYPE_CHECKING:
+    from interchange_conformance.attempts import Way
+    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.zoo import Source
+
+check = area("readonly")
+
+_FLAG: Final = "dlpack.h 1.3, DLPACK_FLAG_BITMASK_READ_ONLY"
+
+
+def _made(way: Way, flags: int = DLPACK_FLAG_BITMASK_READ_ONLY) -> Source:
+    """Return a producer of memory that must not be written."""
+    return host(way.shape).but(generation="versioned", flags=flags)
+
+
+def _bytes_of(source: Source) -> bytes:
+    """Return what is in a producer's memory."""
+    return b"" if source.memory is None else bytes(source.memory.view())
+
+
+def _write(consumer: ConsumerDoor, y: Any) -> Exception | None:
+    """Try to write an array, and return the error if that is refused."""
+    write = consumer.subject.write
+    if write is None:
+        raise NotApplicable("the subject describes no write()")
+    try:
+        write(y)
+    except NotApplicable:
+        raise
+    except Exception as error:  # noqa: BLE001 - it refuses
+        return error
+    return None
+
+
+@check("DLP-RO-3", source=_FLAG, severity="SHOULD")
+def read_only_arrays_are_taken(consumer: ConsumerDoor) -> None:
+    """An array that says it is read-only is taken.
+
+    Make a read-only array of it, or ignore the flag if you have none; reading is allowed.
+    """
+    for way in ways(consumer, "versioned"):
+        attempt = Attempt(way.take, _made(way))
+
+        if consumer.subject.read is not None:
+            expect_right(consumer, way, attempt, elements_of(attempt.source))
+        expect(attempt.taken, f"{way}: an array that is flagged READ_ONLY {attempt}")
+
+
+@check("DLP-RO-3", source=f"{_FLAG}; a library without such arrays may ignore it", severity="QUIRK")
+def read_only_memory_is_not_written(consumer: ConsumerDoor) -> None:
+    """Writing to an array that was taken from read-only memory is refused, or changes a copy.
+
+    Carry the flag into your array. Memory is flagged because it is shared with somebody who counts
+    on it, or because writing it ends the process.
+    """
+    for way in ways(consumer, "versioned"):
+        attempt = Attempt(way.take, _made(way))
+        if not attempt.taken:
+            raise NotApplicable(f"an array that is flagged READ_ONLY {attempt}")
+        before = _bytes_of(attempt.source)
+
+        _write(consumer, attempt.array)
+
+        changed = _bytes_of(attempt.source) != before
+        expect(not changed, f"{way}: the first element of memory that is flagged was written")
+
+
+@check("DLP-RO-3", source=f"{_FLAG}: 0 is writable", severity="QUIRK")
+def writable_memory_stays_writable(consumer: ConsumerDoor) -> None:
+    """An array that was taken from memory without the flag can be written, and so is the memory.
+
+    Make arrays read-only for the flag alone; the versioned struct says that the memory may be
+    written.
+    """
+    if consumer.subject.immutable:
+        raise NotApplicable("the library's arrays can never be written")
+    for way in ways(consumer, "versioned"):
+        attempt = Attempt(way.take, _made(way, flags=0))
+        if not _shares(consumer, attempt):
+            raise NotApplicable("what is taken is a copy")
+        before = _bytes_of(attempt.source)
+
+        error = _write(consumer, attempt.array)
+
+        expect(error is None, f"{way}: writing raised {type(error).__name__}: {error}")
+        written = _bytes_of(attempt.source) != before
+        expect(written, f"{way}: an element was written, and the producer's memory is as before")
+
+
+def _handed_on(consumer: ConsumerDoor, way: Way, **keywords: Any) -> Opened | Exception:
+    """Return the capsule that a taken read-only array gives, or the error."""
+    attempt = Attempt(way.take, _made(way))
+    if not attempt.taken:
+        raise NotApplicable(f"an array that is flagged READ_ONLY {attempt}")
+    if not hasattr(attempt.array, "__dlpack__"):
+        raise NotApplicable(f"{type(attempt.array).__name__} has no __dlpack__")
+    if not _shares(consumer, attempt):
+        raise NotApplicable("what is taken is a copy")
+    try:
+        return Opened(attempt.array.__dlpack__(**keywords))
+    except Found:
+        raise
+    except Exception as error:  # noqa: BLE001 - which one does not matter
+        return error
+
+
+def _shares(consumer: ConsumerDoor, attempt: Attempt) -> bool:
+    """Whether an array is on the producer's memory, as far as can be told."""
+    memory = attempt.source.memory
+    if consumer.subject.read is None or memory is None:
+        return True
+    view = memory.view()
+    before = bytes(view)
+    view[:] = bytes(len(view))
+    found = attempt.values(consumer)
+    view[:] = before
+    return not any(found or [])
+
+
+@check("DLP-RO-2", source=_FLAG, severity="SHOULD")
+def the_read_only_flag_is_handed_on(consumer: ConsumerDoor) -> None:
+    """What is exported of an array that was taken read-only is flagged READ_ONLY.
+
+    Set the flag in the structs that you hand out, from the array's own: the next library knows
+    nothing else of the memory.
+    """
+    for way in ways(consumer, "versioned"):
+        found = _handed_on(consumer, way, max_version=(1, 3))
+        if isinstance(found, Exception):
+            raise NotApplicable(f"it is not exported: {type(found).__name__}: {found}")
+        if not found.versioned:
+            raise NotApplicable("it is exported as the legacy struct, which has no flags")
+        expect(
+            found.readonly, f"{way}: taken with READ_ONLY, and exported with flags={found.flags}"
+        )
+
+
+@check(
+    "DLP-RO-1",
+    source="array API standard 2025.12, array.__dlpack__: the legacy struct has no flags",
+    severity="SHOULD",
+)
+def read_only_arrays_do_not_leave_as_legacy(consumer: ConsumerDoor) -> None:
+    """An array that was taken read-only is not exported as the legacy struct.
+
+    Raise BufferError where max_version is None, and say that (1, 0) is needed: the legacy struct
+    cannot say that memory must not be written.
+    """
+    for way in ways(consumer, "versioned"):
+        newest = _handed_on(consumer, way, max_version=(1, 3))
+        if isinstance(newest, Exception) or not newest.readonly:
+            raise NotApplicable("the flag is lost already, or nothing is exported")
+        legacy = _handed_on(consumer, way)
+        gone = isinstance(legacy, Opened) and not legacy.readonly
+        expect(not gone, f"{way}: taken with READ_ONLY, and exported without a word of it")

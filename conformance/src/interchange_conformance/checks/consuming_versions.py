@@ -1,0 +1,201 @@
+"""Consumers and versions: which structs are understood, and that the others are let go unread.
+
+Source: dlpack.h 1.3, DLPackVersion and DLManagedTensorVersioned; array API standard 2025.12,
+``from_dlpack``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from typing import TYPE_CHECKING, Final
+
+from interchange.abi import capsules
+from interchange.abi.dlpack import DLManagedTensorVersioned
+from interchange_conformance.attempts import (
+    EACH_GENERATION,
+    Attempt,
+    attempts,
+    elements_of,
+    expect_right,
+    of_rule,
+    paired,
+    releases,
+    show,
+    ways,
+)
+from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.registry import area
+from interchange_conformance.zoo import host, legal, zoo
+from interchange_conformance.zoo.counting import COUNTING_DELETER
+
+if TYPE_CHECKING:
+    from interchange_conformance.attempts import Generation, Pair
+    from interchange_conformance.doors import ConsumerDoor
+
+check = area("negotiation")
+
+_ZOO: Final = paired(zoo())
+_LEGAL: Final = paired(legal())
+_OLD: Final = "major-0"
+_NEWER: Final = of_rule(_ZOO, "DLP-VER-1", _OLD)
+_HEADER: Final = "dlpack.h 1.3, DLPackVersion: major"
+
+
+@check("DLP-VER-1", source=_HEADER, cases=_NEWER)
+def newer_majors_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
+    """A struct of a newer major version is refused.
+
+    Look at version.major before anything else: the rest of the struct may mean something else.
+    """
+    for way, attempt in attempts(consumer, case):
+        expect(not attempt.taken, f"{way}: {show(attempt.source)} {attempt}")
+
+
+@check("DLP-VER-1", source=f"{_HEADER}: call the deleter", cases=_NEWER)
+def newer_majors_are_released(consumer: ConsumerDoor, case: Pair) -> None:
+    """A struct of a newer major version is released once.
+
+    Call its deleter, whose place is the same in every version, or leave the capsule as it was, so
+    that its destructor does.
+    """
+    for way, attempt in attempts(consumer, case):
+        outcome = str(attempt)
+        attempt.drop()
+
+        counts = releases(consumer, attempt.source)
+
+        words = f"{way}: {case.name} {outcome}; with everything let go, the deleter has run"
+        expect(set(counts) == {1}, f"{words} {' and '.join(map(str, counts))} times")
+
+
+class _Guarded:
+    """A struct of another major version, of which only the part that stays in place can be read.
+
+    Attributes
+    ----------
+    capsule : object
+        Its capsule.
+    """
+
+    def __init__(self, version: tuple[int, int]) -> None:
+        page = mmap.PAGESIZE
+        self._pages = mmap.mmap(-1, 2 * page)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(self._pages))
+        address = start + page - DLManagedTensorVersioned.dl_tensor.offset
+        managed = DLManagedTensorVersioned.from_address(address)
+        managed.version.major, managed.version.minor = version
+        managed.deleter = COUNTING_DELETER
+        protect = ctypes.CDLL(None).mprotect
+        protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+        nothing = 0  # PROT_NONE
+        if protect(start + page, page, nothing):
+            raise NotApplicable("this system does not protect memory")
+        _guarded.append(self)
+        self.capsule = capsules.new_capsule(address, capsules.VERSIONED, None)
+
+
+_guarded: Final[list[_Guarded]] = []  # a consumer may look at them later
+
+
+@check("DLP-VER-1", source=f"{_HEADER}: not safe to access any other fields")
+def nothing_of_a_newer_major_is_read(consumer: ConsumerDoor) -> None:
+    """Of a struct of a newer major version nothing but version, deleter and flags is looked at.
+
+    Check version.major first. Here the rest of the struct is in memory that nobody may read, so
+    that a consumer which looks at it crashes.
+    """
+    for way in ways(consumer, "versioned"):
+        newer = Attempt(way.take, host(way.shape).but(generation="versioned", version=(2, 0)))
+        if newer.taken:
+            raise NotApplicable("it takes newer majors, which is another check's to say")
+        guarded = _Guarded((2, 0))
+
+        note(f"taking a struct of version 2.0 by {way}, most of which cannot be read")
+        attempt = Attempt(way.take, host(way.shape).but(returns=guarded.capsule))
+
+        expect(not attempt.taken, f"{way}: a struct of version 2.0 {attempt}")
+
+
+@check("DLP-VER-1", source=_HEADER, severity="SHOULD")
+def versioned_structs_of_major_0_are_refused(consumer: ConsumerDoor) -> None:
+    """A versioned struct that says major version 0 is refused.
+
+    The versioned struct begins with 1.0. Compare with ==, and not with <=: a zero is more likely
+    a struct that nobody has filled.
+    """
+    for way, attempt in attempts(consumer, _ZOO[_OLD]):
+        expect(not attempt.taken, f"{way}: {show(attempt.source)} {attempt}")
+
+
+_MINORS: Final = {name: _LEGAL[name] for name in ("minor-0", "minor-99")}
+
+
+@check("DLP-VER-1", source="dlpack.h 1.3, DLPackVersion: minor", severity="SHOULD", cases=_MINORS)
+def every_minor_is_taken(consumer: ConsumerDoor, case: Pair) -> None:
+    """A struct of the same major version is taken, whatever its minor version.
+
+    Minor versions only add values of fields. Refuse the values that you do not know, and nothing
+    else.
+    """
+    _expect_taken_right(consumer, case)
+
+
+@check(
+    "DLP-VER-1",
+    source="dlpack.h 1.3, DLPACK_FLAG_BITMASK_IS_COPIED",
+    severity="SHOULD",
+    cases={"copied": _LEGAL["copied"]},
+)
+def flags_of_no_concern_are_ignored(consumer: ConsumerDoor, case: Pair) -> None:
+    """An array is taken whatever flags there are that forbid nothing.
+
+    Test single bits. IS_COPIED says no more than that the memory is yours alone.
+    """
+    _expect_taken_right(consumer, case)
+
+
+_UNKNOWN: Final = {name: _LEGAL[name] for name in ("flags-unknown", "flags-unknown-highest")}
+
+
+@check(
+    "DLP-VER-1",
+    source="dlpack.h 1.3, DLManagedTensorVersioned.flags: minor versions add bits",
+    severity="QUIRK",
+    cases=_UNKNOWN,
+)
+def unknown_flags_are_ignored(consumer: ConsumerDoor, case: Pair) -> None:
+    """An array is taken whatever flags there are that have no name.
+
+    Ignore the bits that you do not know, or refuse what has them: no document says which. Who
+    refuses will refuse arrays of the next minor version.
+    """
+    _expect_taken_right(consumer, case)
+
+
+def _expect_taken_right(consumer: ConsumerDoor, case: Pair) -> None:
+    """Raise unless a case is taken, and read right where it can be read."""
+    for way, attempt in attempts(consumer, case):
+        if consumer.subject.read is not None:
+            expect_right(consumer, way, attempt, elements_of(attempt.source))
+        expect(attempt.taken, f"{way}: {show(attempt.source)} {attempt}")
+
+
+@check(
+    "DLP-VER-3",
+    source="array API standard 2025.12, array.__dlpack__, max_version: may return another version",
+    cases=EACH_GENERATION,
+)
+def the_name_says_which_struct_it_is(consumer: ConsumerDoor, case: Generation) -> None:
+    """A capsule is read as its name says, whatever version was asked for.
+
+    Dispatch on the name of the capsule. A producer that knows one struct only answers with that,
+    and the two have nothing at the same place.
+    """
+    for way in ways(consumer):
+        note(f"taking a {case} capsule by {way.name}()")
+        attempt = Attempt(way.take, host(way.shape).but(generation=case))
+        if consumer.subject.read is not None:
+            expect_right(
+                consumer, way._replace(generation=case), attempt, elements_of(attempt.source)
+            )

@@ -1,0 +1,266 @@
+"""Copies: who shares memory, who gets memory of their own, and what that holds.
+
+Source: array API standard 2025.12, ``array.__dlpack__``, copy; dlpack.h 1.3,
+DLPACK_FLAG_BITMASK_IS_COPIED.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.registry import area
+
+from ._exports import (
+    GENERATIONS,
+    REFUSALS,
+    SOMETHING,
+    answer,
+    asking,
+    call,
+    knows,
+    newest,
+    numbered,
+    opened,
+    require_host,
+    some_array,
+    told,
+    ways_out,
+)
+from ._views import LINE, TABLE, VIEWS, View, view_of
+
+if TYPE_CHECKING:
+    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.opening import Opened
+
+check = area("copies")
+
+_SOURCE: Final = "array API standard 2025.12, array.__dlpack__, copy"
+_FLAG: Final = "array API standard 2025.12, array.__dlpack__, copy: IS_COPIED must be set"
+
+
+def _shared(producer: ProducerDoor, x: Any, generation: str) -> Opened:
+    """Return a capsule that nobody asked to be a copy, of memory that we can look at."""
+    return require_host(opened(producer, x, generation))
+
+
+def _copied(producer: ProducerDoor, x: Any, generation: str) -> Opened:
+    """Return a capsule that was asked to be a copy, if it is one."""
+    shared = _shared(producer, x, generation)
+    copied = require_host(opened(producer, x, generation, copy=True))
+    if _overlap(copied, shared):
+        raise NotApplicable("copy=True gives memory that is shared with the array")
+    return copied
+
+
+def _overlap(one: Opened, other: Opened) -> bool:
+    """Whether two tensors have an element in common."""
+    return not set(one.addresses()).isdisjoint(other.addresses())
+
+
+# ------------------------------------------------------------------ no copy
+
+
+@check("DLP-COPY-1", source=_SOURCE, cases=GENERATIONS)
+def copy_false_shares_memory(producer: ProducerDoor, case: str) -> None:
+    """copy=False gives the memory of the array itself, whenever it is asked.
+
+    Export the array's own memory, or raise BufferError where that cannot be.
+    """
+    x = some_array(producer)
+
+    first = require_host(opened(producer, x, case, copy=False))
+    second = require_host(opened(producer, x, case, copy=False))
+
+    expect(not first.copied, f"copy=False gave a struct with flags {first.flags:#x}: a copy")
+    expect(
+        first.first == second.first,
+        "copy=False gave memory at one address, and when asked again, at another",
+    )
+    _expect_one_memory(producer, first, second)
+
+
+@check("DLP-COPY-1", source=f"{_SOURCE}: None must reuse the buffer if possible", cases=GENERATIONS)
+def memory_is_shared_if_it_can_be(producer: ProducerDoor, case: str) -> None:
+    """Without copy, or with copy=None, the memory is shared where copy=False would share it.
+
+    Reuse the memory unless it is impossible: for plain arrays of the host it never is.
+    """
+    x = some_array(producer)
+    plain = _shared(producer, x, case)
+    again = _shared(producer, x, case)
+    never = answer(producer, x, **asking(case, copy=False))
+    if isinstance(never, Exception):  # of which class is for another check
+        raise NotApplicable(told(asking(case, copy=False), never))
+
+    expect(
+        plain.first == again.first,
+        "two exports of one array gave memory at different addresses",
+    )
+    _expect_one_memory(producer, plain, again)
+
+
+def _expect_one_memory(producer: ProducerDoor, one: Opened, other: Opened) -> None:
+    """Expect that what is written through one tensor is read through the other."""
+    if one.readonly or other.readonly or producer.subject.immutable:
+        return
+    ones = [b"\1" * one.itemsize for _ in one.addresses()]
+    one.write(ones)
+    expect(other.read() == ones, "what is written through one export is not there in another")
+
+
+@check("DLP-COPY-2", source=f"{_FLAG} when a copy happens, and says so")
+def shared_memory_is_not_called_a_copy(producer: ProducerDoor) -> None:
+    """Memory that the array shares is not flagged as a copy.
+
+    Set DLPACK_FLAG_BITMASK_IS_COPIED when you copied, and only then: it tells the consumer that
+    nobody else can see the memory.
+    """
+    x = some_array(producer)
+    one = opened(producer, x, "versioned")
+    other = opened(producer, x, "versioned")
+
+    expect(
+        not one.copied or one.first != other.first,
+        f"two exports share memory, and have flags {one.flags:#x}",
+    )
+
+
+# ------------------------------------------------------------------ copies
+
+
+@check(
+    "DLP-COPY-2", source=f"{_SOURCE}: True must always copy", severity="SHOULD", cases=GENERATIONS
+)
+def copies_are_made_on_request(producer: ProducerDoor, case: str) -> None:
+    """copy=True is answered with a capsule.
+
+    Copy the elements and export the copy, to a consumer without max_version too. BufferError is
+    better than shared memory, but the standard has no exception for copies.
+    """
+    x = some_array(producer)
+    opened(producer, x, case)
+    keywords = asking(case, copy=True)
+
+    found = answer(producer, x, **keywords)
+
+    expect(not isinstance(found, Exception), told(keywords, found))
+
+
+@check("DLP-COPY-2", source=f"{_SOURCE}: True must always copy", cases=GENERATIONS)
+def copy_true_never_shares_memory(producer: ProducerDoor, case: str) -> None:
+    """What copy=True gives is memory of its own.
+
+    Copy, or raise BufferError. A consumer that asked for a copy writes into it.
+    """
+    x = some_array(producer)
+    shared = _shared(producer, x, case)
+
+    copied = require_host(opened(producer, x, case, copy=True))
+    another = require_host(opened(producer, x, case, copy=True))
+
+    asked = call(asking(case, copy=True))
+    expect(
+        not _overlap(copied, shared),
+        f"{asked} gave the memory of the array itself",
+    )
+    expect(not _overlap(copied, another), f"{asked} gave the same memory twice")
+
+
+@check("DLP-COPY-2", source=_FLAG)
+def copies_are_flagged(producer: ProducerDoor) -> None:
+    """The struct of a copy has the flag IS_COPIED.
+
+    Set DLPACK_FLAG_BITMASK_IS_COPIED in the versioned struct when you copied: by it the consumer
+    knows that it may write without anybody else seeing it.
+    """
+    copied = _copied(producer, some_array(producer), "versioned")
+
+    expect(copied.copied, f"the flags of a copy are {copied.flags:#x}")
+
+
+@check(
+    "DLP-COPY-2",
+    source="dlpack.h 1.3, DLPACK_FLAG_BITMASK_IS_COPIED: solely owned by the consumer",
+    severity="SHOULD",
+    cases={"of-writable": False, "of-read-only": True},
+)
+def copies_may_be_written(producer: ProducerDoor, case: bool) -> None:
+    """A copy is not flagged read-only, and is not, be it made of memory that is.
+
+    Clear the read-only flag of a copy. Its memory belongs to the consumer alone.
+    """
+    if producer.subject.immutable and not case:
+        raise NotApplicable("the library's arrays are all constant")
+    x = some_array(producer, readonly=case and not producer.subject.immutable)
+    kind = "read-only" if case else "writable"
+
+    copied = _copied(producer, x, "versioned")
+    expect(not copied.readonly, f"the flags of a copy of {kind} memory are {copied.flags:#x}")
+    note(f"writing to a copy of {kind} memory")
+    copied.write([b"\1" * copied.itemsize for _ in copied.addresses()])
+
+
+@check(
+    "DLP-COPY-2",
+    source=f"{_SOURCE}: the copy is performed by the producer",
+    cases={"vector": None, **VIEWS},
+)
+def copies_hold_the_elements(producer: ProducerDoor, case: View | None) -> None:
+    """A copy holds the elements of the array that was copied, in their order.
+
+    Copy by the strides of the array, and describe the copy by strides of its own.
+    """
+    whole = case or View(1, lambda x: x, lambda line: line)
+    x, elements = numbered(producer, TABLE if whole.axes == 2 else (LINE,))
+    due = whole.due(elements)
+
+    y = view_of(x, whole.make, due.shape)
+    newest(producer, y)
+    copied = require_host(newest(producer, y, copy=True))
+    expect(copied.shape == due.shape, f"shape {due.shape} became {copied.shape} in the copy")
+    note(f"reading a copy with strides {copied.strides}")
+    expect(
+        copied.read() == due.elements,
+        f"the copy, with shape {copied.shape} and strides {copied.strides}, holds other elements",
+    )
+
+
+# ------------------------------------------------------------------ the argument
+
+
+_MALFORMED: Final[dict[str, Any]] = {
+    "zero": 0,
+    "one": 1,
+    "two": 2,
+    "text": "yes",
+    "empty-list": [],
+    "an-object": SOMETHING,
+}
+
+
+@check(
+    "DLP-COPY-3",
+    source=f"{_SOURCE}: a bool or None; it names no class",
+    severity="QUIRK",
+    cases=_MALFORMED,
+)
+def malformed_copy_arguments_are_refused(producer: ProducerDoor, case: Any) -> None:
+    """A copy that is neither None nor a bool is refused with TypeError.
+
+    Look at the argument with `is`, and raise TypeError; ValueError and BufferError pass here as
+    well. What is true enough for one library is ignored by another.
+    """
+    keywords = asking("versioned" if _newer(producer) else "legacy", copy=case)
+    x = some_array(producer)
+
+    ways_out(producer, x)
+
+    found = answer(producer, x, **keywords)
+
+    expect(isinstance(found, REFUSALS), told(keywords, found))
+
+
+def _newer(producer: ProducerDoor) -> bool:
+    """Whether the library takes ``max_version``."""
+    return knows(producer, some_array(producer), "max_version")

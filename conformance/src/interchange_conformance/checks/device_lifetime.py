@@ -1,0 +1,152 @@
+"""Lifetime of device memory: it stays as long as a capsule or a consumer holds it, and no longer.
+
+Source: DLPack Python specification, Implementation; dlpack.h 1.3, deleter.  Whether memory is still
+there the driver says; how much there is, the emulated one counts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.doors import collect
+from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.registry import area
+
+from ._exports import GENERATIONS, answer, asking, told
+from ._on_devices import NBYTES, fresh, handed_over, make_there
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.opening import Opened
+
+check = area("lifetime")
+
+_DELETER: Final = "dlpack.h 1.3, deleter: when the resource is no longer needed"
+_WAYS: Final[dict[str, Callable[[Opened], object]]] = {
+    "dropped": lambda found: setattr(found, "capsule", None),
+    "released": lambda found: found.consume().release(),
+}
+"""What becomes of a capsule: nobody consumes it, or somebody does, and lets go of it."""
+_HELD: Final = {
+    f"{generation}-{held}": (generation, held)
+    for generation in GENERATIONS
+    for held in ("unconsumed", "consumed")
+}
+_GONE: Final = {
+    f"{generation}-{way}": (generation, way) for generation in GENERATIONS for way in _WAYS
+}
+_CONTENTS: Final = bytes(i % 251 for i in range(NBYTES))
+_OTHERS: Final = 4  # arrays made to take memory that was wrongly given back
+_ROUNDS: Final = 4
+
+
+def _exported(producer: ProducerDoor, x: Any, generation: str) -> Opened:
+    """Return a capsule of one generation; where there is none, the check does not apply."""
+    asked = asking(generation)
+    found = answer(producer, x, **asked)
+    if isinstance(found, Exception) or found.versioned != (generation == "versioned"):
+        raise NotApplicable(told(asked, found))
+    return found
+
+
+# ---------------------------------------------------------------- it stays
+
+
+def _write(producer: ProducerDoor, cuda: Cuda, found: Opened, data: bytes) -> None:
+    """Write device memory that a capsule has, if it may be written."""
+    if not (found.readonly or producer.subject.immutable):
+        cuda.write(found.first, data[: found.nbytes])
+
+
+def _other_arrays(producer: ProducerDoor) -> list[Any]:
+    """Return arrays of other contents, which take what memory was freed."""
+    arrays = []
+    for _ in range(_OTHERS):
+        cuda, y, _ = make_there(producer, "cuda")
+        _write(producer, cuda, handed_over(producer, y), b"\xa5" * NBYTES)
+        arrays.append(y)
+    return arrays
+
+
+@check("DLP-LIFE-2", source=_DELETER, cases=_HELD, on="cuda")
+def device_memory_stays_while_it_is_held(producer: ProducerDoor, case: tuple[str, str]) -> None:
+    """Device memory stays and keeps its contents while a capsule or a consumer holds it.
+
+    Let manager_ctx own what owns the memory, and free it in the deleter: the array itself, and the
+    pool that it came from, may be gone long before.
+    """
+    generation, held = case
+    cuda, x, _ = make_there(producer, "cuda")
+    found = _exported(producer, x, generation)
+    _write(producer, cuda, found, _CONTENTS)
+    before, kind = cuda.read(found.first, found.nbytes), cuda.kind(found.first)
+    first, size = found.first, found.nbytes
+
+    owned = found.consume() if held == "consumed" else None
+    del x
+    collect()
+    producer.subject.release()
+    others = _other_arrays(producer)
+
+    now = cuda.kind(first)
+    expect(
+        now == kind,
+        f"the array is gone, its memory is {held} and held, and the driver knows "
+        f"{'no memory' if now[0] == 'host' else f'memory of kind {now}'} at {first:#x}",
+    )
+    note("reading device memory of an array that is gone, while it is held")
+    expect(
+        cuda.read(first, size) == before,
+        f"the array is gone, its memory is {held} and held, and has other contents now",
+    )
+    del others
+    if owned is not None:
+        owned.release()
+
+
+# ---------------------------------------------------------------- and no longer
+
+
+def _kept(producer: ProducerDoor, cuda: Cuda, act: Callable[[], object]) -> int:
+    """Return how many allocations of device memory are kept when something is done some times."""
+    for _ in range(_ROUNDS):
+        act()
+    collect()
+    producer.subject.release()
+    cuda.synchronize()
+    before = cuda.live().device
+    for _ in range(_ROUNDS):
+        act()
+    collect()
+    producer.subject.release()
+    cuda.synchronize()
+    return cuda.live().device - before
+
+
+@check("DLP-LIFE-1", source=_DELETER, cases=_GONE, on="cuda")
+def device_memory_is_given_back(producer: ProducerDoor, case: tuple[str, str]) -> None:
+    """Device memory is freed when the array is gone, and nothing of its export is held any more.
+
+    Give up in the deleter what the export took, and call the deleter in the capsule's destructor
+    where nobody consumed it.
+    """
+    generation, way = case
+    cuda, x, _ = make_there(producer, "cuda")
+    _exported(producer, x, generation)
+
+    if _kept(producer, cuda, lambda: fresh(producer, "cuda")):
+        raise NotApplicable("memory of arrays that were never exported is not given back either")
+
+    def act() -> None:
+        _WAYS[way](_exported(producer, fresh(producer, "cuda"), generation))
+
+    kept = _kept(producer, cuda, act)
+
+    expect(
+        kept <= 0,
+        f"{_ROUNDS} arrays were made, exported and dropped, their capsules {way}, and {kept} more "
+        f"allocations of device memory are there",
+    )

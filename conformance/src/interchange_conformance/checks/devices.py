@@ -1,0 +1,362 @@
+"""Where memory is: what producers say of it, and what an export leaves behind.
+
+Source: dlpack.h 1.3 (DLDevice, DLDeviceType); array API standard 2025.12, ``array.__dlpack__`` and
+``array.__dlpack_device__``; CUDA driver API, Unified Addressing and Context Management.  What is
+true of an address, the driver says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.cuda import LEGACY, driver
+from interchange_conformance.findings import Found, expect, note
+from interchange_conformance.pending import Pending
+from interchange_conformance.registry import area
+
+from ._exports import HOST, NEWEST, answer, call, device_said, words
+from ._on_devices import (
+    CUDA,
+    KINDS,
+    MANAGED,
+    NBYTES,
+    PINNED,
+    WITH_STREAMS,
+    handed_over,
+    make_busy,
+    make_there,
+    need_order,
+)
+
+if TYPE_CHECKING:
+    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.opening import Opened
+
+check = area("devices")
+
+_EACH_KIND: Final = {name.replace(":", "-"): name for name in KINDS}
+_ORDINALS: Final = {"first": "cuda", "second": "cuda:1"}
+_HOST_TYPES: Final = {1, PINNED, 11, MANAGED}
+_CUDA_TYPES: Final = {CUDA, PINNED, MANAGED}
+_NOWHERE: Final = {"metal": (8, 0), "vulkan": (7, 0)}
+_NO_DEVICE: Final = (CUDA, 99)
+
+
+def _open(producer: ProducerDoor, x: Any) -> Opened:
+    """Return the opened capsule of an array with nothing pending."""
+    with_streams = device_said(x)[0] in WITH_STREAMS
+    return handed_over(producer, x, **({"stream": LEGACY} if with_streams else {}))
+
+
+def _are_akin(said: tuple[int, int], shipped: tuple[int, int]) -> bool:
+    """Whether two devices may be said of the same memory."""
+    if said == shipped:
+        return True
+    kinds = {said[0], shipped[0]}
+    return kinds <= _HOST_TYPES or (kinds <= _CUDA_TYPES and MANAGED in kinds)
+
+
+# ---------------------------------------------------------------- what is said
+
+
+@check(
+    "DLP-DEV-3",
+    source="array API standard 2025.12, array.__dlpack_device__",
+    cases=_EACH_KIND,
+    on="cuda",
+)
+def the_capsule_is_on_the_device_that_was_said(producer: ProducerDoor, case: str) -> None:
+    """The capsule is on the device that __dlpack_device__() says, or on memory akin to it.
+
+    Take both from one place: consumers choose stream and importer by the one, and read the other.
+    Page-locked and managed memory may be said to be the host's.
+    """
+    _, x, _ = make_there(producer, case)
+
+    said, shipped = device_said(x), _open(producer, x).device
+
+    expect(
+        _are_akin((int(said[0]), int(said[1])), shipped),
+        f"__dlpack_device__() said {said}, and the capsule is on {shipped}",
+    )
+
+
+@check(
+    "DLP-DEV-3",
+    source="dlpack.h 1.3, DLDevice; CUDA driver API, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL",
+    cases=_ORDINALS,
+    on="cuda",
+)
+def device_memory_has_the_number_of_its_device(producer: ProducerDoor, case: str) -> None:
+    """Memory of a CUDA device is of type 2, and of the device that the driver names.
+
+    Ask the driver for the pointer's ordinal rather than for the current device, which may be
+    another.
+    """
+    cuda, x, address = make_there(producer, case)
+    due = (CUDA, cuda.kind(address)[1])
+
+    said = device_said(x)
+
+    expect(said == due, f"the memory is on {due}, and __dlpack_device__() said {said}")
+
+
+@check(
+    "DLP-DEV-3",
+    source="dlpack.h 1.3, kDLCUDAManaged",
+    severity="SHOULD",
+    on="cuda",
+)
+def managed_memory_is_said_to_be_managed(producer: ProducerDoor) -> None:
+    """Managed memory is of type 13, so that host and device may both take it.
+
+    Ask for CU_POINTER_ATTRIBUTE_IS_MANAGED: the memory type alone does not tell it from other
+    memory of the device.
+    """
+    _, x, _ = make_there(producer, "managed")
+
+    said = device_said(x)
+
+    expect(
+        said[0] == MANAGED,
+        f"the memory is managed, and __dlpack_device__() said {said}; type 13 is due",
+    )
+
+
+@check("DLP-DEV-3", source="dlpack.h 1.3, kDLCUDAHost", severity="SHOULD", on="cuda")
+def page_locked_memory_is_said_to_be_the_hosts(producer: ProducerDoor) -> None:
+    """Page-locked memory is of type 3, or of type 1, and of no device.
+
+    It is memory of the host that a device reaches: consumers that read it there must know.
+    """
+    _, x, _ = make_there(producer, "pinned")
+
+    said = device_said(x)
+
+    expect(
+        said in {(1, 0), (PINNED, 0)},
+        f"the memory is page-locked, and __dlpack_device__() said {said}; (3, 0) or (1, 0) is due",
+    )
+
+
+# ---------------------------------------------------------------- where it is asked to be
+
+
+@check(
+    "DLP-DEV-5",
+    source="array API standard 2025.12, array.__dlpack__, dl_device: must raise BufferError",
+    cases=_NOWHERE,
+    on="cuda",
+)
+def a_device_that_cannot_be_reached_is_a_buffer_error(
+    producer: ProducerDoor, case: tuple[int, int]
+) -> None:
+    """A dl_device that the memory cannot be handed to is refused with BufferError.
+
+    Raise it before the capsule is made: what is returned is taken to be on that device.
+    """
+    _, x, _ = make_there(producer, "cuda")
+
+    asked = {"dl_device": case, "max_version": NEWEST}
+    found = answer(producer, x, **asked)
+
+    if not isinstance(found, Exception):
+        raise Found(f"{call(asked)} returned a capsule on {found.device}")
+    expect(isinstance(found, BufferError), f"{call(asked)} raised {words(found)}")
+
+
+@check(
+    "DLP-DEV-5",
+    source="array API standard 2025.12, array.__dlpack__, dl_device",
+    severity="SHOULD",
+    on="cuda",
+)
+def a_device_number_that_is_not_there_is_refused(producer: ProducerDoor) -> None:
+    """A dl_device whose number no device has is refused.
+
+    Raise BufferError as for any device out of reach, or ValueError as for an argument that is wrong
+    in itself; the standard names a class for types of devices only.
+    """
+    _, x, _ = make_there(producer, "cuda")
+
+    asked = {"dl_device": _NO_DEVICE, "max_version": NEWEST}
+    found = answer(producer, x, **asked)
+
+    if not isinstance(found, Exception):
+        raise Found(f"{call(asked)} returned a capsule on {found.device}")
+
+
+@check(
+    "DLP-DEV-5",
+    source="array API standard 2025.12, array.__dlpack__, dl_device",
+    severity="SHOULD",
+    on="cuda",
+)
+def the_arrays_own_device_is_no_other(producer: ProducerDoor) -> None:
+    """dl_device may name the device that the array is on, and nothing changes.
+
+    Compare it with what __dlpack_device__() says: consumers pass on what their user wrote.
+    """
+    _, x, address = make_there(producer, "cuda")
+    own = device_said(x)
+
+    asked = {"dl_device": own, "max_version": NEWEST}
+    found = answer(producer, x, **asked)
+
+    if isinstance(found, Exception):
+        raise Found(f"the array is on {own}: {call(asked)} raised {words(found)}")
+    expect(
+        (found.device, found.first) == (own, address),
+        f"the array is at {address:#x} on {own}, and {call(asked)} returned {found.first:#x} on "
+        f"{found.device}",
+    )
+
+
+@check(
+    "DLP-DEV-6",
+    source="array API standard 2025.12, array.__dlpack__, dl_device: kDLCPU",
+    severity="SHOULD",
+    cases={"cuda": "cuda", "managed": "managed", "pinned": "pinned"},
+    on="cuda",
+)
+def the_host_is_handed_what_is_in_memory(producer: ProducerDoor, case: str) -> None:
+    """With dl_device=(1, 0) the host is handed the array's elements, in memory that it reaches.
+
+    Copy memory of a device, and flag the copy; hand managed and page-locked memory out as it is.
+    """
+    cuda, x, address = make_there(producer, case)
+    due = bytes(i % 251 for i in range(NBYTES))
+    cuda.write(address, due)
+
+    asked = {"dl_device": HOST, "max_version": NEWEST}
+    found = answer(producer, x, **asked)
+
+    if isinstance(found, Exception):
+        raise Found(f"{call(asked)} raised {words(found)}; every array can be copied to the host")
+    kind, _ = cuda.kind(found.first)
+    expect(
+        kind != "cuda" and found.device[0] in _HOST_TYPES,
+        f"{call(asked)} returned {kind} memory that is said to be on {found.device}",
+    )
+    note("reading on the host what was handed out for it")
+    expect(b"".join(found.read()) == due, f"{call(asked)} returned other elements")
+
+
+# ---------------------------------------------------------------- what is left behind
+
+
+def _export_with_current(x: Any, cuda: Cuda, current: int) -> str:
+    """Export while a device is current, and return what became of it."""
+    cuda.make_current(current)
+    try:
+        x.__dlpack__()  # itself: that what was granted before is refused now is what is looked for
+    except Exception as error:  # noqa: BLE001 - whatever a library raises
+        return f"raised {words(error)}"
+    return "returned a capsule"
+
+
+@check(
+    "DLP-DEV-7",
+    source="CUDA driver API, Context Management",
+    cases={"own-device": 0, "other-device": 1},
+    on="cuda",
+)
+def an_export_leaves_the_current_device_alone(producer: ProducerDoor, case: int) -> None:
+    """After __dlpack__() the device and context are current that were before.
+
+    Push the array's context and pop it again, on every path: the thread's current device is its
+    owner's, and the next allocation goes there.
+    """
+    cuda, x, _ = make_there(producer, "cuda")
+    if case:
+        cuda.need_second_device()
+    before = cuda.context(case)
+
+    said = _export_with_current(x, cuda, case)
+
+    after = cuda.current_context
+    where = f"device {cuda.current_device}" if after else "no device"
+    expect(
+        before == after,
+        f"with device {case} current, __dlpack__() {said}, and then {where} was current, with "
+        f"context {after:#x} in the place of {before:#x}",
+    )
+
+
+@check(
+    "DLP-DEV-7",
+    source="convention of CuPy; torch refuses; the standard is silent",
+    severity="QUIRK",
+    cases={"of-the-first": ("cuda", 1), "of-the-second": ("cuda:1", 0)},
+    on="cuda",
+)
+def arrays_are_exported_whatever_device_is_current(
+    producer: ProducerDoor, case: tuple[str, int]
+) -> None:
+    """An array can be exported while another device is current.
+
+    Make the array's device current around what needs it: a consumer cannot know that it matters.
+    """
+    device, current = case
+    cuda, x, _ = make_there(producer, device)
+    cuda.need_second_device()
+
+    said = _export_with_current(x, cuda, current)
+
+    expect(
+        said == "returned a capsule",
+        f"with device {current} current, exporting from {device} {said}",
+    )
+
+
+@check(
+    "DLP-DEV-8",
+    source="convention of CuPy, whose consumers make its device current; the standard is silent",
+    severity="QUIRK",
+    on="cuda",
+)
+def work_is_ordered_while_another_device_is_current(producer: ProducerDoor) -> None:
+    """Pending work comes before the consumer's, also while another device is current.
+
+    A consumer does well to make the array's device current while it asks; be right with those that
+    do not.  Create and record the event with the context of the array's stream: an event of another
+    cannot be recorded there, and an error that is not looked at is an order that is lost.
+    """
+    cuda = driver()
+    cuda.need_second_device()
+    need_order(producer)
+    own, consumer = cuda.stream(), cuda.stream()
+    x, address, own = make_busy(producer, own)
+    pending = Pending(cuda, address, NBYTES, own)
+
+    note("exporting with work held, while another device is current")
+    with cuda.on_device(1):
+        opened = handed_over(producer, x, stream=consumer)
+
+    seen = pending.seen_on(consumer, opened.first)
+    words = f"while device 1 was current, __dlpack__(stream={consumer}) of device 0 returned"
+    expect(seen.is_ordered(), seen.evidence(words))
+
+
+@check(
+    "DLP-DEV-2",
+    source="array API standard 2025.12, array.__dlpack_device__",
+    severity="SHOULD",
+    on="cuda",
+)
+def asking_for_the_device_waits_for_nothing(producer: ProducerDoor) -> None:
+    """__dlpack_device__() returns while work on the array is pending.
+
+    Answer from what is known: consumers ask before they name a stream.
+    """
+    cuda = driver()
+    own = cuda.stream()
+    x, address, own = make_busy(producer, own)
+    pending = Pending(cuda, address, NBYTES, own)
+
+    note("asking for the device, with work held")
+    x.__dlpack_device__()
+
+    if pending.let_go():
+        raise Found("__dlpack_device__() did not return while work on the array was held")

@@ -1,0 +1,296 @@
+"""What consumers make of memory that is not the host's own, and what an import leaves behind.
+
+Source: dlpack.h 1.3 (DLDeviceType); array API standard 2025.12, ``from_dlpack``; CUDA driver API,
+Context Management.  The emulated driver keeps the host out of device memory: a consumer that reads
+it crashes there as it does on a real one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.cuda import driver
+from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.opening import Opened
+from interchange_conformance.pending import Pending
+from interchange_conformance.registry import area
+from interchange_conformance.zoo.on_device import OnDevice, place
+
+from ._exports import device_said, words
+from ._on_devices import CUDA, KINDS, taken
+
+if TYPE_CHECKING:
+    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.zoo.on_device import Block
+
+check = area("devices")
+
+_SHAPE: Final = (2, 3)
+_EACH_KIND: Final = {name.replace(":", "-"): name for name in KINDS}
+_FAMILY: Final = {1, 2, 3, 13}
+_HOST_TOO: Final = {1, 3, 13}
+_NO_CODE: Final = 200
+
+
+class _Particular(OnDevice):
+    """A producer that hands memory out only while its own device is current, as torch does."""
+
+    def answer(self, **keywords: Any) -> Any:
+        """Return a capsule, or refuse."""
+        if self.cuda is not None and self.cuda.current_device != self.ordinal:
+            raise BufferError(
+                f"the memory is on device {self.ordinal}, and device {self.cuda.current_device} "
+                "is current"
+            )
+        return super().answer(**keywords)
+
+
+class _OfTheCurrentDevice(OnDevice):
+    """A producer that orders the current stream of the current device, as CuPy does."""
+
+    def order(self, consumer: int) -> None:
+        """Make the consumer's stream wait, if it is on the current device that work is pending."""
+        if self.cuda is not None and self.cuda.current_device == self.ordinal:
+            super().order(consumer)
+
+
+def _producer(
+    cuda: Cuda, device: str, kind_of: type[OnDevice] = OnDevice
+) -> tuple[OnDevice, list[Any]]:
+    """Return idle memory of a kind, and its elements."""
+    kind, number = KINDS[device]
+    if number:
+        cuda.need_second_device()
+    block, numbers = place(cuda, kind, _SHAPE, "float32", device=number)
+    return kind_of(block, _SHAPE, "float32", cuda=cuda), numbers
+
+
+def _refusal(consumer: ConsumerDoor, x: OnDevice) -> str:
+    """Return the error with which memory was refused, or nothing."""
+    try:
+        consumer.take(x)
+    except NotApplicable:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is a refusal
+        return words(error)
+    return ""
+
+
+@check(
+    "DLP-DEV-6",
+    source="dlpack.h 1.3, DLDeviceType",
+    cases=_EACH_KIND,
+    on="cuda",
+)
+def memory_that_a_device_reaches_is_read_right(consumer: ConsumerDoor, case: str) -> None:
+    """The elements of device, managed and page-locked memory that was taken are read right.
+
+    Read memory of a device through its driver: the host must not follow such an address.
+    """
+    cuda = driver()
+    x, numbers = _producer(cuda, case)
+
+    note(f"taking {case} memory")
+    y = taken(lambda: consumer.take(x))
+    note(f"reading {case} memory")
+    found = consumer.values(y)
+
+    expect(found == numbers, f"{case} memory with {numbers} was read as {found}")
+
+
+@check(
+    "DLP-DEV-6",
+    source="dlpack.h 1.3, kDLCUDAHost and kDLCUDAManaged: the host reaches both",
+    severity="QUIRK",
+    cases={"managed": "managed", "pinned": "pinned"},
+    on="cuda",
+)
+def memory_that_the_host_reaches_is_taken(consumer: ConsumerDoor, case: str) -> None:
+    """Who takes memory of the host or of a CUDA device takes managed and page-locked memory too.
+
+    Route device types 3 and 13 to the importer of either: both sides reach such memory.
+    """
+    cuda = driver()
+    x, _ = _producer(cuda, case)
+
+    reason = _refusal(consumer, x)
+
+    expect(not reason, f"device type {x.block.device[0]} was refused: {reason}")
+
+
+@check(
+    "DLP-DEV-3",
+    source="array API standard 2025.12, from_dlpack",
+    cases=_EACH_KIND,
+    on="cuda",
+)
+def what_is_taken_is_on_the_producers_device(consumer: ConsumerDoor, case: str) -> None:
+    """What was taken says that it is on the producer's device, or on memory akin to it.
+
+    Go by the capsule's device, not by the one that is current.
+    """
+    cuda = driver()
+    x, _ = _producer(cuda, case)
+
+    y = taken(lambda: consumer.take(x))
+    if not hasattr(y, "__dlpack_device__"):
+        raise NotApplicable(f"{type(y).__name__} has no __dlpack_device__")
+    found, due = device_said(y), x.block.device
+
+    moved = found[0] == 1 and due[0] not in _HOST_TOO
+    if moved:
+        raise NotApplicable("it is copied to the host")
+    same = found == due if due[0] == CUDA else found[0] in _FAMILY
+    expect(same, f"an array on {due} was taken, and says that it is on {found}")
+
+
+class _Elsewhere(OnDevice):
+    """A producer that says its memory is of the first device, and ships what it is."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CUDA, 0
+
+
+@check("DLP-DEV-3", source="array API standard 2025.12, from_dlpack", on="cuda")
+def the_number_of_the_capsules_device_counts(consumer: ConsumerDoor) -> None:
+    """Where __dlpack_device__() names device 0 and the capsule device 1, the memory is of 1.
+
+    Refuse it, for the stream was chosen for another device, or go by the struct.
+    """
+    cuda = driver()
+    x, numbers = _producer(cuda, "cuda:1", _Elsewhere)
+
+    note("taking memory of device 1 that was said to be of device 0")
+    y = taken(lambda: consumer.take(x))
+    found = device_said(y) if hasattr(y, "__dlpack_device__") else None
+
+    if found is not None and found[0] == CUDA:
+        expect(found == (CUDA, 1), f"the capsule is on {(CUDA, 1)}, the taken array on {found}")
+    note("reading memory of device 1 that was said to be of device 0")
+    values = consumer.values(y)
+    expect(values == numbers, f"memory with {numbers} was read as {values}")
+
+
+@check(
+    "DLP-DEV-7",
+    source="CUDA driver API, Context Management",
+    cases={"own-device": "cuda", "other-device": "cuda:1"},
+    on="cuda",
+)
+def an_import_leaves_the_current_device_alone(consumer: ConsumerDoor, case: str) -> None:
+    """After an import the device and context are current that were before.
+
+    Push the producer's context and pop it again, on every path.
+    """
+    cuda = driver()
+    x, _ = _producer(cuda, case)
+    before = cuda.current_context
+
+    y = taken(lambda: consumer.take(x))
+
+    after = cuda.current_context
+    where = cuda.current_device if after else None
+    expect(
+        before == after,
+        f"device 0 was current, an array of {case} was taken, and then device {where}, context "
+        f"{after:#x}, was current",
+    )
+    del y
+
+
+class _Refusing(OnDevice):
+    """A producer that refuses every export."""
+
+    def answer(self, **_: Any) -> Any:
+        """Refuse."""
+        raise BufferError("this memory is not handed out")
+
+
+class _Unknown(OnDevice):
+    """A producer of elements of a type that nobody knows."""
+
+    def capsule(self, block: Block, copied: bool, max_version: tuple[int, int] | None) -> Any:
+        """Return a capsule whose struct has a type code that there is not."""
+        capsule = super().capsule(block, copied, max_version)
+        Opened(capsule).tensor.dtype.code = _NO_CODE
+        return capsule
+
+
+@check(
+    "DLP-DEV-7",
+    source="CUDA driver API, Context Management",
+    cases={"by-the-producer": _Refusing, "for-its-element-type": _Unknown},
+    on="cuda",
+)
+def a_refused_import_leaves_the_current_device_alone(
+    consumer: ConsumerDoor, case: type[OnDevice]
+) -> None:
+    """Where an import fails, the device and context are current afterwards that were before.
+
+    Pop the producer's context in a finally clause, or by the destructor of a guard.
+    """
+    cuda = driver()
+    x, _ = _producer(cuda, "cuda:1", case)
+    before = cuda.current_context
+
+    reason = _refusal(consumer, x)
+
+    after = cuda.current_context
+    where = f"device {cuda.current_device}" if after else "no device"
+    expect(
+        before == after,
+        f"device 0 was current, an array of device 1 was {'refused: ' if reason else 'taken'}"
+        f"{reason}, and then {where} was current, with context {after:#x}",
+    )
+
+
+@check(
+    "DLP-DEV-7",
+    source="convention of CuPy; torch refuses to export otherwise",
+    severity="QUIRK",
+    on="cuda",
+)
+def a_producer_that_needs_its_device_to_be_current_is_taken(consumer: ConsumerDoor) -> None:
+    """Memory of another device is taken from a producer that exports on its own device only.
+
+    Make the producer's device current around __dlpack__(), at the latest when it refuses.
+    """
+    cuda = driver()
+    x, _ = _producer(cuda, "cuda:1")
+    taken(lambda: consumer.take(x))
+    particular, _ = _producer(cuda, "cuda:1", _Particular)
+
+    reason = _refusal(consumer, particular)
+
+    expect(not reason, f"device 0 was current, and an array of device 1 was refused: {reason}")
+
+
+@check(
+    "DLP-DEV-8",
+    source="convention of CuPy, whose consumers make its device current; the standard is silent",
+    severity="QUIRK",
+    on="cuda",
+)
+def a_producer_that_orders_the_current_device_is_waited_for(consumer: ConsumerDoor) -> None:
+    """Memory of another device is taken in order, though its producer orders the current one.
+
+    Make the producer's device current around __dlpack__(): a library may keep one current stream
+    for each device, and order that of the device that is current.
+    """
+    cuda = driver()
+    x, _ = _producer(cuda, "cuda:1", _OfTheCurrentDevice)
+    with cuda.on_device(1):
+        own, stream = cuda.stream(), cuda.stream()
+        taken(lambda: consumer.take_on(stream, x))
+        x.stream = own
+        pending = Pending(cuda, x.block.address, x.nbytes, own)
+
+    note("taking an array of device 1 with work held, while device 0 is current")
+    y = taken(lambda: consumer.take_on(stream, x))
+
+    with cuda.on_device(1):
+        seen = pending.seen_on(stream)
+    words = f"while device 0 was current, an array of device 1 was taken for stream {stream:#x}"
+    expect(seen.is_ordered(), seen.evidence(words))
+    del y

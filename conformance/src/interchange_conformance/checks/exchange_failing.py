@@ -1,0 +1,98 @@
+"""The C exchange table of a library's arrays: how its functions fail, and its stream on a device.
+
+Source: dlpack.h 1.3, ``DLPackManagedTensorFromPyObjectNoSync``,
+``DLPackDLTensorFromPyObjectNoSync`` and ``DLPackCurrentWorkStream``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi.dlpack import DLDeviceType
+from interchange_conformance.cuda import LEGACY, PER_THREAD, driver
+from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.registry import area
+
+from ._exchange import of_the_carrier, opened_at, owned, silent, table_of
+from .element_types import UNSPEAKABLE, array_of
+
+if TYPE_CHECKING:
+    from interchange_conformance.doors import ProducerDoor
+
+check = area("exchange-api")
+
+_FAILING: Final = "0 on success, -1 on failure with a Python exception set"
+
+
+@check(
+    "DLP-API-2",
+    source=f"dlpack.h 1.3, DLPackManagedTensorFromPyObjectNoSync: {_FAILING}",
+    cases=UNSPEAKABLE,
+)
+def refused_exports_of_tables_leave_an_error(producer: ProducerDoor, case: Any) -> None:
+    """An array that a table cannot export is refused with a Python error set.
+
+    Return -1 whenever an error is set, and set one whenever you return -1: a BufferError, where the
+    array cannot be described. Who gets 0 follows the pointer.
+    """
+    x = of_the_carrier(producer, array_of(producer, case))
+    table = table_of(producer, x)
+    note("a table exports what DLPack has no words for")
+    try:
+        address = table.managed_from(x)
+    except Exception as error:  # noqa: BLE001 - it is what is looked at
+        _expect_told(error, f"the export of {case!r:.60}")
+        return
+    opened_at(address).consume().release()
+
+
+@check(
+    "DLP-API-2",
+    source=f"dlpack.h 1.3, DLPackDLTensorFromPyObjectNoSync: {_FAILING}",
+    cases=UNSPEAKABLE,
+)
+def refused_loans_of_tables_leave_an_error(producer: ProducerDoor, case: Any) -> None:
+    """An array that a table cannot lend is refused with a Python error set.
+
+    Return -1 whenever an error is set, and set one whenever you return -1.
+    """
+    x = of_the_carrier(producer, array_of(producer, case))
+    table = table_of(producer, x)
+    if not table.has_tensor_from:
+        raise NotApplicable("dltensor_from_py_object_no_sync is NULL, as it may be")
+    note("a table lends what DLPack has no words for")
+    try:
+        table.tensor_from(x)
+    except Exception as error:  # noqa: BLE001 - it is what is looked at
+        _expect_told(error, f"the loan of {case!r:.60}")
+
+
+def _expect_told(error: Exception, what: str) -> None:
+    """Expect that a function that failed has set an error, and that it said so."""
+    expect(not silent(error), f"{what} failed, and no error was set")
+    expect(not isinstance(error, SystemError), f"{what}: {error!r:.200}, so 0 came with an error")
+
+
+@check("DLP-API-2", source="dlpack.h 1.3, DLPackCurrentWorkStream: of a device", on="cuda")
+def the_work_stream_of_a_device_exists(producer: ProducerDoor) -> None:
+    """current_work_stream of a device on which there are arrays gives a stream of the driver's.
+
+    Give the handle of the stream on which your library works now; NULL, 1 and 2 are those of the
+    default streams.
+    """
+    cuda = driver()
+    x = of_the_carrier(producer, producer.make(device="cuda"))
+    table = table_of(producer, x)
+    found = owned(table, x)
+    kind, number = found.device
+    found.consume().release()
+    if kind != DLDeviceType.kDLCUDA:
+        raise NotApplicable(f"the array is on device {(kind, number)}")
+    try:
+        stream = table.current_work_stream(kind, number)
+    except Exception as error:
+        _expect_told(error, f"current_work_stream({kind}, {number})")
+        raise NotApplicable(f"it names no stream: {error!r:.200}") from error
+
+    exists = stream in {None, LEGACY, PER_THREAD} or cuda.knows(stream)
+    expect(exists, f"current_work_stream({kind}, {number}) gave a handle that the driver never did")

@@ -1,0 +1,350 @@
+"""Layouts: axes, extents, strides, and where the first element is.
+
+Source: dlpack.h 1.3, DLTensor.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.registry import area
+from interchange_conformance.zoo.memory import itemsize, reach
+
+from ._exports import (
+    GENERATIONS,
+    answer,
+    asking,
+    holding,
+    in_each,
+    newest,
+    numbered,
+    opened,
+    require_host,
+    require_way,
+    some_array,
+)
+from ._views import LINE, TABLE, VIEWS, extents_of, spread, view_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.doors import ProducerDoor
+
+    from ._views import View
+
+    Shape = tuple[int, ...]
+
+check = area("capsule")
+
+SHAPES: Final[dict[str, Shape]] = {
+    "scalar": (),
+    "one": (1,),
+    "vector": (6,),
+    "matrix": (2, 3),
+    "box": (2, 3, 4),
+    "8-axes": (1, 2, 1, 2, 1, 2, 1, 2),
+}
+EMPTY: Final[dict[str, Shape]] = {
+    "no-elements": (0,),
+    "no-rows": (0, 3),
+    "no-columns": (3, 0),
+    "no-middle": (2, 0, 3),
+}
+_WITH_AXES: Final = {name: shape for name, shape in SHAPES.items() if shape}
+_BOTH: Final = {
+    f"{generation}-{name}": (generation, shape)
+    for generation in GENERATIONS
+    for name, shape in {**_WITH_AXES, **EMPTY}.items()
+}
+
+
+# ------------------------------------------------------------------ axes and extents
+
+
+@check("DLP-SHAPE-1", source="dlpack.h 1.3, DLTensor.ndim", cases={**SHAPES, "64-axes": (1,) * 64})
+def ndim_is_the_number_of_axes(producer: ProducerDoor, case: Shape) -> None:
+    """The struct's ndim is the number of axes of the array, 0 for a scalar.
+
+    Write the number of axes. A scalar has none, and is no array of shape (1,); an array with more
+    axes than you can describe is refused with BufferError.
+    """
+    found = newest(producer, producer.make(case))
+
+    expect(found.ndim == len(case), f"an array of {len(case)} axes is exported with {found.ndim}")
+
+
+@check("DLP-SHAPE-2", source="dlpack.h 1.3, DLTensor.shape", cases={**_WITH_AXES, **EMPTY})
+def shape_points_to_the_extents(producer: ProducerDoor, case: Shape) -> None:
+    """The struct's shape points to the extents of the array, unless it has no axes.
+
+    Keep the extents as int64 in the block of the struct, and let shape point there.
+    """
+    found = newest(producer, producer.make(case))
+
+    if found.ndim != len(case):
+        raise NotApplicable(f"the struct says ndim = {found.ndim} of an array of shape {case}")
+    expect(found.shape == case, f"the array has shape {case}, the struct {found.shape or 'NULL'}")
+
+
+_CUTS: Final[dict[str, Callable[[Any], Any]]] = {
+    "from-the-end": lambda x: x[LINE:],
+    "beyond-the-end": lambda x: x[LINE + 8 :],
+    "nothing": lambda x: x[:0],
+    "crossed": lambda x: x[7:3],
+    "crossed-with-a-step": lambda x: x[7:3:2],
+    "crossed-backwards": lambda x: x[3:7:-1],
+}
+
+
+@check("DLP-SHAPE-3", source="dlpack.h 1.3, DLTensor.shape", cases=_CUTS)
+def empty_slices_have_extent_0(producer: ProducerDoor, case: Callable[[Any], Any]) -> None:
+    """A slice that begins after its end is exported with extent 0, never with a negative one.
+
+    Cut the extent off at 0: stop - start is negative for such a slice, and becomes a huge number
+    of elements where it is taken for unsigned.
+    """
+    y = view_of(producer.make((LINE,)), case)
+    extents = tuple(y.shape) if hasattr(y, "shape") else (len(y),)
+    if extents != (0,):
+        raise NotApplicable(f"the library makes an array of shape {extents} of it")
+
+    found = newest(producer, y)
+
+    expect(found.shape == (0,), f"a slice without elements was exported with shape {found.shape}")
+
+
+_LONG: Final[dict[str, Shape]] = {
+    "2-to-the-40-rows": (2**40, 3),
+    "2-to-the-61-bytes": (2**59, 1),
+    "2-to-the-64-bytes": (2**62, 1),
+    "2-to-the-66-elements": (2**33, 2**33),
+}
+
+
+@check(
+    "DLP-SHAPE-4",
+    source="dlpack.h 1.3, DLTensor.data: GetDataSize(), which multiplies without a check",
+    severity="SHOULD",
+    cases=in_each(_LONG),
+)
+def sizes_of_repeated_elements_fit(producer: ProducerDoor, case: tuple[str, Shape]) -> None:
+    """An array that repeats its elements says how often, unless that is 2**63 bytes or more.
+
+    Multiply with checked arithmetic, and refuse with BufferError what does not fit: a consumer
+    computes the size in 64 bits, where a product that wraps around is a small buffer.
+    """
+    generation, shape = case
+    if producer.subject.immutable:
+        raise NotApplicable("arrays that are never written may be repeated by copying them")
+    require_way(producer, generation)
+    x = producer.make((1, 3 if shape[1] == 3 else 1))
+    y = view_of(x, lambda x: spread(x, shape))
+
+    found = answer(producer, y, **asking(generation))
+
+    if isinstance(found, Exception):
+        return
+    size = math.prod(found.shape or ()) * itemsize(found.dtype)
+    said = extents_of(y) or shape  # the library may repeat less often than it was asked to
+    expect(
+        found.shape == said and 0 <= size < 2**63,
+        f"an array of shape {said} was exported with shape {found.shape}, {size} bytes",
+    )
+
+
+# ------------------------------------------------------------------ strides
+
+
+@check(
+    "DLP-STRIDES-1",
+    source="dlpack.h 1.3, DLTensor.strides: not NULL in version 1.2 and later",
+    cases={**_WITH_AXES, **EMPTY},
+)
+def strides_are_there_since_version_1_2(producer: ProducerDoor, case: Shape) -> None:
+    """A struct that says version 1.2 or newer has strides, unless the array has no axes.
+
+    Fill the strides of C-contiguous arrays too. Since DLPack 1.2 a consumer reads strides[i]
+    without looking whether the pointer is NULL.
+    """
+    found = opened(producer, producer.make(case), "versioned")
+
+    expect(
+        found.strides is not None or (found.version or (0, 0)) < (1, 2),
+        f"strides is NULL in a struct of version {found.version} for an array of shape {case}",
+    )
+
+
+@check(
+    "DLP-STRIDES-1",
+    source="dlpack.h 1.3, DLTensor.strides: note on versions before 1.2",
+    severity="QUIRK",
+    cases=_BOTH,
+)
+def strides_are_there_in_every_version(producer: ProducerDoor, case: tuple[str, Shape]) -> None:
+    """Strides are filled whatever version the struct is of, for arrays without elements too.
+
+    Fill them always: it was allowed to leave them NULL before DLPack 1.2, and there are consumers
+    that read them without looking.
+    """
+    generation, shape = case
+    found = opened(producer, producer.make(shape), generation)
+
+    expect(found.strides is not None, f"strides is NULL for an array of shape {shape}")
+
+
+@check("DLP-STRIDES-2", source="dlpack.h 1.3, DLTensor.data and strides", cases=_WITH_AXES)
+def elements_lie_in_the_address_range(producer: ProducerDoor, case: Shape) -> None:
+    """The strides of an array lead to addresses, from the first element to the last.
+
+    Compute strides in signed 64-bit arithmetic: a negative step that was divided as unsigned, and
+    a product that wrapped around, lead out of memory.
+    """
+    found = newest(producer, producer.make(case))
+    if found.shape is None or found.strides is None:
+        raise NotApplicable("extents or strides are NULL")
+
+    ends = [found.first + end * found.itemsize for end in reach(found.shape, found.strides)]
+    expect(
+        all(0 < end < 2**64 for end in ends),
+        f"shape {found.shape} and strides {found.strides} lead to where no memory can be",
+    )
+
+
+@check("DLP-STRIDES-4", source="dlpack.h 1.3, DLTensor.strides: in number of elements")
+def strides_count_elements(producer: ProducerDoor) -> None:
+    """Strides are numbers of elements, not of bytes.
+
+    Divide byte strides by the size of an element. In bytes, consumers read every eighth float64,
+    and then beyond the end.
+    """
+    found = newest(producer, some_array(producer, "float64"))
+    bytes_each = newest(producer, some_array(producer, "uint8"))
+    if found.strides is None or bytes_each.strides is None or found.itemsize == 1:
+        raise NotApplicable(f"strides {found.strides}, elements of {found.itemsize} bytes")
+
+    in_bytes = tuple(step * found.itemsize for step in bytes_each.strides)
+    expect(
+        found.strides != in_bytes,
+        f"the strides of a new array are {bytes_each.strides} for elements of one byte, and "
+        f"{found.strides} for elements of {found.itemsize}: they are bytes",
+    )
+
+
+@check(
+    "DLP-STRIDES-3",
+    source="dlpack.h 1.3, DLTensor.strides; array API standard 2025.12, array.__dlpack__, Raises",
+    cases=GENERATIONS,
+)
+def steps_of_half_elements_stay(producer: ProducerDoor, case: str) -> None:
+    """An array whose rows lie 2.5 elements apart is not exported as if it were 2 or 3.
+
+    Raise BufferError where a byte stride is no multiple of the element size, or copy if that was
+    allowed: DLPack cannot say such a step.
+    """
+    require_way(producer, case)
+    y = uneven(producer)
+
+    found = answer(producer, y, **asking(case))
+    if isinstance(found, Exception):
+        return
+    note("reading an array whose rows lie 2.5 elements apart")
+    elements = found.read()
+    due = [b"\0\1", b"\2\3", b"\5\6", b"\7\x08"]
+    expect(
+        elements == due,
+        f"two rows of 2-byte elements that lie 5 bytes apart were exported with strides "
+        f"{found.strides}: they read as {elements}, and {due} is due",
+    )
+
+
+def uneven(producer: ProducerDoor) -> Any:
+    """Return a view of 2-byte elements in an array of 2 rows of 5 bytes, which are numbered."""
+    base, _ = holding(producer, list(range(10)), (2, 5), "uint8")
+    pairs = producer.make((1,), "uint16")
+    y = view_of(base, lambda x: x[:, :4].view(pairs.dtype))
+    if tuple(y.shape) != (2, 2):
+        raise NotApplicable(f"viewed as pairs of bytes, the array has shape {y.shape}")
+    return y
+
+
+# ------------------------------------------------------------------ where the elements are
+
+
+@check("DLP-DATA-1", source="dlpack.h 1.3, DLTensor.data", cases=SHAPES)
+def data_of_elements_is_not_null(producer: ProducerDoor, case: Shape) -> None:
+    """The data of an array that has elements is not NULL.
+
+    Let data point to the first element. Memory that does not exist yet, of a lazy array for
+    example, is made before it is exported, or the export is refused with BufferError.
+    """
+    found = newest(producer, producer.make(case))
+
+    expect(found.data, f"data is NULL for an array of shape {case}")
+
+
+@check(
+    "DLP-DATA-2",
+    source="dlpack.h 1.3, DLTensor.byte_offset and DLTensor.strides",
+    cases={f"{generation}-{name}": (generation, view) for generation in GENERATIONS
+           for name, view in VIEWS.items()},
+)  # fmt: skip
+def views_lead_to_their_own_elements(producer: ProducerDoor, case: tuple[str, View]) -> None:
+    """What lies at data + byte_offset, and strides further on, are the elements of the array.
+
+    Let data + byte_offset be the address of element (0, 0, ...), which for a negative stride is
+    not the lowest one, and let the strides be those of the view and not of its base.
+    """
+    generation, view = case
+    x, elements = numbered(producer, TABLE if view.axes == 2 else (LINE,))
+    due = view.due(elements)
+    y = view_of(x, view.make, due.shape)
+
+    found = require_host(opened(producer, y, generation))
+    expect(found.shape == due.shape, f"the view has shape {due.shape}, the struct {found.shape}")
+    note(f"reading a view at {found.first:#x} with strides {found.strides}")
+    read = found.read()
+    expect(
+        read == due.elements,
+        f"element n of the base holds n; the view reads as {_as_ints(read)} with strides "
+        f"{found.strides}, and {_as_ints(due.elements)} is due",
+    )
+
+
+def _as_ints(elements: list[bytes]) -> list[int]:
+    """Return what int32 elements hold."""
+    return [int.from_bytes(element, sys.byteorder, signed=True) for element in elements]
+
+
+@check(
+    "DLP-DATA-2",
+    source="dlpack.h 1.3, DLTensor.data: note on byte_offset=0",
+    severity="QUIRK",
+    cases=VIEWS,
+)
+def host_memory_needs_no_offset(producer: ProducerDoor, case: View) -> None:
+    """On the host, data points to the first element, and byte_offset is 0.
+
+    Add the offset to data. Both are right, and some consumers still forget to add byte_offset, or
+    refuse what has one.
+    """
+    x = producer.make(TABLE if case.axes == 2 else (LINE,), "int32")
+
+    found = require_host(newest(producer, view_of(x, case.make)))
+
+    offset = int(found.tensor.byte_offset)
+    expect(not offset, f"byte_offset is {offset}")
+
+
+@check("DLP-DATA-3", source="dlpack.h 1.3, DLTensor.data: of size zero", cases=EMPTY)
+def data_of_empty_arrays_is_null(producer: ProducerDoor, case: Shape) -> None:
+    """The data of an array without elements is NULL.
+
+    Export NULL. There is nothing at any address, and a consumer that asks the driver or the
+    allocator about another one gets an error, or the memory of somebody else.
+    """
+    found = newest(producer, producer.make(case))
+
+    expect(not found.data, f"data is not NULL for an array of shape {case}")

@@ -1,0 +1,156 @@
+"""Read-only memory: who is told of it, who is not, and who must not get it.
+
+Source: dlpack.h 1.3, DLPACK_FLAG_BITMASK_READ_ONLY; array API standard 2025.12.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.findings import NotApplicable, expect
+from interchange_conformance.registry import area
+
+from ._exports import answer, asking, knows, opened, some_array, told
+from ._views import LINE, TABLE, VIEWS, view_of
+
+if TYPE_CHECKING:
+    from interchange_conformance.doors import ProducerDoor
+
+    from ._views import View
+
+check = area("readonly")
+
+_FLAG: Final = "dlpack.h 1.3, DLPACK_FLAG_BITMASK_READ_ONLY"
+_KINDS: Final = {"readonly": "readonly", "immutable": "immutable"}
+
+
+def _unwritable(producer: ProducerDoor, kind: str, shape: tuple[int, ...] | None = None) -> Any:
+    """Return an array that must not be written: one made so, or one of a library of such."""
+    immutable = producer.subject.immutable
+    if immutable != (kind == "immutable"):
+        raise NotApplicable(
+            f"the library's arrays are {'all' if immutable else 'not all'} constant"
+        )
+    if shape is None:
+        return some_array(producer, readonly=not immutable)
+    return producer.make(shape, "int32", readonly=not immutable)
+
+
+@check("DLP-RO-1", source=_FLAG, cases=_KINDS)
+def readonly_arrays_are_flagged(producer: ProducerDoor, case: str) -> None:
+    """The struct of an array that must not be written has the read-only flag.
+
+    Set DLPACK_FLAG_BITMASK_READ_ONLY, for arrays of a library whose arrays never change as well.
+    Without it the consumer lets its user write.
+    """
+    found = opened(producer, _unwritable(producer, case), "versioned")
+
+    if found.copied:
+        raise NotApplicable("it is exported as a copy, which may be written")
+    expect(found.readonly, f"the flags of memory that must not be written are {found.flags:#x}")
+
+
+@check("DLP-RO-1", source=f"{_FLAG}; dlpack.h 1.3, flags: by default 0", severity="SHOULD")
+def writable_arrays_are_not_flagged(producer: ProducerDoor) -> None:
+    """The struct of an array that may be written has no read-only flag.
+
+    Set the flag by what the array allows. Consumers with read-only arrays refuse every write to
+    memory that is flagged, and users copy what they could have shared.
+    """
+    if producer.subject.immutable:
+        raise NotApplicable("the library's arrays can never be written")
+    found = opened(producer, some_array(producer), "versioned")
+
+    expect(not found.readonly, f"the flags of memory that may be written are {found.flags:#x}")
+
+
+@check(
+    "DLP-RO-2",
+    source=_FLAG,
+    cases={
+        name: VIEWS[name]
+        for name in ("tail", "every-third", "backwards", "rows", "mirrored", "transposed", "spread")
+    },
+)
+def views_of_readonly_arrays_are_flagged(producer: ProducerDoor, case: View) -> None:
+    """A view of memory that must not be written is flagged like the memory itself.
+
+    Hand the flag on from the base to the view, and decide by the view when it is exported.
+    """
+    kind = "immutable" if producer.subject.immutable else "readonly"
+    x = _unwritable(producer, kind, TABLE if case.axes == 2 else (LINE,))
+    base = opened(producer, x, "versioned")
+    if not base.readonly:
+        raise NotApplicable("the array itself is not flagged")
+
+    found = opened(producer, view_of(x, case.make), "versioned")
+
+    expect(
+        found.readonly or (found.first != base.first and _apart(found, base)),
+        f"the array has flags {base.flags:#x}, and the view on its memory {found.flags:#x}",
+    )
+
+
+def _apart(one: Any, other: Any) -> bool:
+    """Whether two tensors share no memory."""
+    return set(one.addresses()).isdisjoint(other.addresses())
+
+
+@check("DLP-RO-2", source=_FLAG)
+def readonly_arrays_are_flagged_every_time(producer: ProducerDoor) -> None:
+    """The flag is there in the second export too, whether the first was dropped, used or a copy.
+
+    Decide by the array, each time. A flag that is kept with the first struct, or that a copy
+    cleared, is gone for everybody who comes later.
+    """
+    kind = "immutable" if producer.subject.immutable else "readonly"
+    x = _unwritable(producer, kind)
+    if not opened(producer, x, "versioned").readonly:
+        raise NotApplicable("the array is not flagged at all")
+
+    opened(producer, x, "versioned").consume().release()
+    if knows(producer, x, "copy"):
+        answer(producer, x, **asking("versioned", copy=True))
+        answer(producer, x, copy=True)
+    found = opened(producer, x, "versioned")
+
+    expect(found.readonly, f"the flags of a later export are {found.flags:#x}")
+
+
+@check(
+    "DLP-RO-3",
+    source="interchange: the legacy struct has no flags; refuse rather than forget",
+    severity="SHOULD",
+    cases=_KINDS,
+)
+def readonly_memory_is_not_handed_out_as_legacy(producer: ProducerDoor, case: str) -> None:
+    """Memory that must not be written is not exported as a legacy struct, which cannot say so.
+
+    Raise BufferError, and say that max_version=(1, 0) would help. Who gets the memory without the
+    flag has no way to know that others rely on it.
+    """
+    x = _unwritable(producer, case)
+
+    found = answer(producer, x)
+
+    expect(
+        isinstance(found, Exception) or found.versioned,
+        f"{told({}, found)}: nothing in it says that the memory must not be written",
+    )
+
+
+@check("DLP-NEG-3", source="array API standard 2025.12, array.__dlpack__, Notes", severity="SHOULD")
+def readonly_arrays_leave_with_a_version(producer: ProducerDoor) -> None:
+    """A read-only array is exported to a consumer that sends max_version.
+
+    Export a versioned struct with the flag. A consumer that asked for it can do what it likes with
+    read-only memory, and needs no copy.
+    """
+    kind = "immutable" if producer.subject.immutable else "readonly"
+    x = _unwritable(producer, kind)
+    opened(producer, some_array(producer), "versioned")
+
+    keywords = asking("versioned")
+    found = answer(producer, x, **keywords)
+
+    expect(not isinstance(found, Exception), told(keywords, found))

@@ -1,0 +1,200 @@
+"""The elements that a capsule leads to are those of the array, however else these can be learnt.
+
+Source: dlpack.h 1.3, DLTensor.  Where arrays cannot be indexed, no view shows that an address is
+off: capsules of both generations are held against each other, against the numbers that an array was
+made of, and against what the library reads itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.doors import ConsumerDoor
+from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.registry import area
+from interchange_conformance.zoo import ELEMENTS, host
+
+from ._exports import (
+    GENERATIONS,
+    answer,
+    asking,
+    bytes_of,
+    holding,
+    opened,
+    require_host,
+    some_array,
+    told,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.opening import Opened
+
+check = area("capsule")
+
+_WHERE: Final = "dlpack.h 1.3, DLTensor.data and byte_offset"
+_NUMBERS: Final = [3, 1, 4, 15, 92, 65]
+_SHAPES: Final = ((2, 3), (6,))
+_DTYPE: Final = "int32"
+
+
+def _tried(make: Callable[[tuple[int, ...]], Any]) -> Any:
+    """Return what can be made of two axes, or else of one."""
+    try:
+        return make(_SHAPES[0])
+    except NotApplicable as first:
+        try:
+            return make(_SHAPES[1])
+        except NotApplicable:
+            raise first from None
+
+
+@check("DLP-DATA-2", source=_WHERE)
+def both_generations_lead_to_the_same_elements(producer: ProducerDoor) -> None:
+    """What the legacy and the versioned capsule of an array lead to are the same elements.
+
+    Fill both structs from one place: the address of the first element, or what it is an offset of.
+    """
+    x, elements = _tried(lambda shape: holding(producer, _NUMBERS, shape, _DTYPE))
+    for generation in GENERATIONS:
+        found = require_host(opened(producer, x, generation))
+        note(f"reading the elements of a {generation} capsule")
+        _expect_elements(found, elements, f"a {generation} capsule, after the array was filled")
+
+
+@check("DLP-DATA-2", source=_WHERE, cases=GENERATIONS)
+def exported_elements_are_those_it_was_made_of(producer: ProducerDoor, case: str) -> None:
+    """What a capsule leads to are the numbers that the array was made of.
+
+    Let data + byte_offset be the address of the first element.
+    """
+    x = _tried(lambda shape: producer.make_from(_NUMBERS, shape, _DTYPE))
+    found = require_host(opened(producer, x, case))
+    if found.dtype != ELEMENTS[_DTYPE]:
+        raise NotApplicable(f"the array is none of {_DTYPE}")
+    due = [bytes_of(number, _DTYPE) for number in _NUMBERS]
+    note(f"reading the elements of a {case} capsule")
+    _expect_elements(found, due, f"a {case} capsule of an array that was made of {_NUMBERS}")
+
+
+@check("DLP-DATA-2", source=_WHERE, cases=GENERATIONS)
+def exported_elements_are_those_that_the_library_reads(producer: ProducerDoor, case: str) -> None:
+    """What is written through a capsule is what the library itself then reads in the array.
+
+    Let data + byte_offset be the address of the first element, and export what the array looks at.
+    """
+    read = _reader(producer)
+    x, _ = _tried(lambda shape: holding(producer, _NUMBERS, shape, _DTYPE))
+    found = require_host(opened(producer, x, case))
+    note(f"writing through a {case} capsule")
+    found.write([bytes_of(number, _DTYPE) for number in _NUMBERS])
+    seen = read(x)
+
+    words = f"{_NUMBERS} was written through a {case} capsule, and the library reads {seen!s:.200}"
+    expect(seen == _NUMBERS, words)
+
+
+def _reader(producer: ProducerDoor) -> Callable[[Any], list[Any]]:
+    """Return what reads arrays, where those that are made are of the type of those taken."""
+    consumer = ConsumerDoor(producer.subject)
+    if producer.subject.immutable:
+        raise NotApplicable("its arrays are never written")
+    try:
+        kind = type(consumer.take(host(_SHAPES[1])))
+    except NotApplicable:
+        raise
+    except Exception as error:
+        raise NotApplicable(f"a plain array is not taken: {error!r:.200}") from error
+
+    def read(x: Any) -> list[Any]:
+        if type(x) is not kind:
+            raise NotApplicable(f"{type(x).__name__} is made, and {kind.__name__} taken")
+        return consumer.values(x)
+
+    return read
+
+
+def _expect_elements(found: Opened, due: list[bytes], what: str) -> None:
+    """Expect that a tensor leads to some elements."""
+    seen = found.read()
+    hexes = [[one.hex() for one in elements] for elements in (seen, due)]
+    expect(seen == due, f"{what} leads to {hexes[0]}, due was {hexes[1]}")
+
+
+# ------------------------------------------------------------------ what leaves at all
+
+
+_STANDARD: Final = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+
+
+@check(
+    "DLP-DTYPE-1",
+    source="array API standard 2025.12, Data types; dlpack.h 1.3, DLDataTypeCode has each",
+    severity="SHOULD",
+    cases={name: name for name in _STANDARD},
+)
+def element_types_with_a_code_are_exported(producer: ProducerDoor, case: str) -> None:
+    """An array of an element type of the standard is exported, for DLPack has a code for it.
+
+    Export what dlpack.h can say; BufferError is for element types that it cannot.
+    """
+    plain = some_array(producer)
+    if all(isinstance(found, Exception) for _, found in _answers(producer, plain)):
+        raise NotApplicable("a plain array is refused, whatever is asked")
+    x = some_array(producer, case)
+
+    found = _answers(producer, x)
+
+    refused = [told(keywords, one) for keywords, one in found if isinstance(one, Exception)]
+    expect(len(refused) < len(found), f"{case}: {'; '.join(refused)}")
+
+
+def _answers(producer: ProducerDoor, x: Any) -> list[tuple[dict[str, Any], Opened | Exception]]:
+    """Return what comes of asking for each generation, where that can be asked."""
+    found = []
+    for generation in GENERATIONS:
+        with contextlib.suppress(NotApplicable):
+            found.append((asking(generation), answer(producer, x, **asking(generation))))
+    if not found:
+        raise NotApplicable("no generation can be asked for")
+    return found
+
+
+_SMALL: Final = {
+    "float6_e2m3fn": (15, 6),
+    "float6_e3m2fn": (16, 6),
+    "float4_e2m1fn": (17, 4),
+}
+
+
+@check(
+    "DLP-DTYPE-1",
+    source="dlpack.h 1.3, DLDataTypeCode: FP6 and FP4, the producer must ensure that bits is set",
+    cases={
+        f"{generation}-{name.replace('_', '-')}": (generation, name)
+        for generation in GENERATIONS
+        for name in _SMALL
+    },
+)
+def floats_below_8_bits_have_their_bits(producer: ProducerDoor, case: tuple[str, str]) -> None:
+    """Floats of 6 and of 4 bits are exported with 6 and with 4 bits.
+
+    Write the bits of the type, also where each element has a byte: that is what the flag
+    IS_SUBBYTE_TYPE_PADDED says. With other bits nothing is specified.
+    """
+    generation, name = case
+    found = answer(producer, some_array(producer, name), **asking(generation))
+    if isinstance(found, Exception):
+        raise NotApplicable(told(asking(generation), found))
+
+    due = _SMALL[name]
+    expect(
+        found.dtype[0] != due[0] or found.dtype[1] == due[1],
+        f"{name} is exported with (code, bits) = {found.dtype[:2]}; {due} is due",
+    )

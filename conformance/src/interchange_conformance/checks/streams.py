@@ -1,0 +1,419 @@
+"""Who waits for whom: a producer's pending work comes before what a consumer does, and no sooner.
+
+Source: array API standard 2025.12, ``array.__dlpack__`` (stream, dl_device, copy); CUDA driver API,
+Stream Management.  Work on the array is held by a gate while it is handed over, so that a missing
+wait shows on any driver, whatever the timing is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange_conformance.cuda import LEGACY, PER_THREAD, driver
+from interchange_conformance.findings import Found, NotApplicable, expect, note
+from interchange_conformance.pending import LONG_PATIENCE, NEW, Pending
+from interchange_conformance.registry import area
+
+from ._exports import HOST, NEWEST, answer, words
+from ._on_devices import (
+    NBYTES,
+    expect_order,
+    handed_over,
+    make_busy,
+    make_there,
+    need_order,
+    stream_name,
+    warm_up,
+)
+
+if TYPE_CHECKING:
+    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.emucuda.calls import Trace
+
+check = area("streams")
+
+_SOURCE: Final = "array API standard 2025.12, array.__dlpack__, stream"
+_FRESH: Final = 0  # stands for a stream of its own in the tables below
+_WAITING: Final = ("cuStreamWaitEvent", "Synchronize", "cuStreamBeginCapture")
+_ORDERING: Final = ("cuEventRecord", *_WAITING)
+_BEFORE_THE_WORK: Final = 0.1  # that is let go while the host waits, if it does [seconds]
+
+
+class _Pair(NamedTuple):
+    """Where work is pending, for which stream the array is handed over, in what memory it is."""
+
+    pending: int
+    consumer: int | None
+    device: str = "cuda"
+
+
+_PAIRS: Final = {
+    "to-another-stream": _Pair(_FRESH, _FRESH),
+    "to-legacy": _Pair(_FRESH, LEGACY),
+    "to-per-thread": _Pair(_FRESH, PER_THREAD),
+    "to-none": _Pair(_FRESH, None),
+    "from-legacy": _Pair(LEGACY, _FRESH),
+    "from-per-thread": _Pair(PER_THREAD, _FRESH),
+    "managed-to-another-stream": _Pair(_FRESH, _FRESH, "managed"),
+    "managed-to-legacy": _Pair(_FRESH, LEGACY, "managed"),
+}
+
+
+def _streams(cuda: Cuda, pair: _Pair) -> tuple[int, int | None]:
+    """Return the two streams of a pair, fresh ones where it asks for them."""
+    pending = pair.pending or cuda.stream()
+    return pending, cuda.stream() if pair.consumer == _FRESH else pair.consumer
+
+
+@check("DLP-STREAM-6", source=_SOURCE, cases=_PAIRS, on="cuda")
+def pending_work_comes_before_the_consumers(producer: ProducerDoor, case: _Pair) -> None:
+    """What is pending on an array comes before what the consumer's stream does next.
+
+    Record an event on your stream and let the consumer's wait for it, before the capsule is made;
+    who keeps no account of streams cannot do so, and should refuse the argument.
+    """
+    cuda = driver()
+    own, consumer = _streams(cuda, case)
+    warm_up(producer, own, consumer, case.device)
+    x, address, own = make_busy(producer, own, case.device)
+    pending = Pending(cuda, address, NBYTES, own)
+
+    note(f"exporting with stream={consumer}, with work held on {stream_name(own)}")
+    opened = handed_over(producer, x, stream=consumer)
+
+    call = f"with work on {stream_name(own)}, __dlpack__(stream={consumer}) returned"
+    expect_order(pending, LEGACY if consumer is None else consumer, opened, call)
+
+
+@check("DLP-STREAM-5", source=f"{_SOURCE}=None is the default", severity="SHOULD", on="cuda")
+def a_stream_left_out_is_the_legacy_default(producer: ProducerDoor) -> None:
+    """__dlpack__() without stream orders the array's work before the legacy default stream.
+
+    None is the default of the argument in the standard; with another default, consumers that leave
+    the stream out race with your work.
+    """
+    cuda = driver()
+    own = cuda.stream()
+    need_order(producer)
+    x, address, own = make_busy(producer, own)
+    pending = Pending(cuda, address, NBYTES, own)
+
+    note("exporting without a stream, with work held")
+    opened = handed_over(producer, x)
+
+    expect_order(pending, LEGACY, opened, "with work on a stream, __dlpack__() returned")
+
+
+@check(
+    "DLP-STREAM-6", source=_SOURCE, cases={"another-stream": False, "same-stream": True}, on="cuda"
+)
+def every_export_waits_anew(producer: ProducerDoor, case: bool) -> None:
+    """A second export waits too: for another stream, and for work that came after the first.
+
+    Do not keep in mind that a stream has waited once: what is pending may be newer than that.
+    """
+    cuda = driver()
+    own, first = cuda.stream(), cuda.stream()
+    second = first if case else cuda.stream()
+    need_order(producer)
+    x, address, own = make_busy(producer, own)
+    kept = handed_over(producer, x, stream=first)
+    pending = Pending(cuda, address, NBYTES, own)
+
+    note("exporting for the second time, with work held")
+    opened = handed_over(producer, x, stream=second)
+
+    call = f"with new work on a stream, a second __dlpack__(stream={second}) returned"
+    expect_order(pending, second, opened, call)
+    del kept
+
+
+@check("DLP-STREAM-6", source=f"{_SOURCE} and copy", on="cuda")
+def copies_are_made_after_the_pending_work(producer: ProducerDoor) -> None:
+    """A copy that is made on export has the pending work, and is ready on the consumer's stream.
+
+    Let the consumer's stream wait for yours first, then make the copy on the consumer's.
+    """
+    cuda = driver()
+    own, consumer = cuda.stream(), cuda.stream()
+    need_order(producer)
+    x, address, own = make_busy(producer, own)
+    handed_over(producer, make_busy(producer, own).x, stream=consumer, copy=True)  # to warm up
+    pending = Pending(cuda, address, NBYTES, own)
+
+    note("exporting a copy, with work held")
+    opened = handed_over(producer, x, stream=consumer, copy=True)
+
+    expect(
+        opened.first != address,
+        f"copy=True, stream={consumer} returned the array's own memory",
+    )
+    call = f"with work on a stream, __dlpack__(stream={consumer}, copy=True) returned"
+    expect_order(pending, consumer, opened, call)
+
+
+@check(
+    "DLP-STREAM-6",
+    source="DLPack Python specification, Semantics: synchronize or wait on the stream",
+    severity="QUIRK",
+    cases={name: _PAIRS[name] for name in ("to-another-stream", "to-legacy")},
+    on="cuda",
+)
+def an_export_does_not_block_the_host(producer: ProducerDoor, case: _Pair) -> None:
+    """The host goes on while work on the array is pending; only the consumer's stream waits.
+
+    Use an event in the place of a synchronization: the specification allows both, and a host that
+    waits leaves the device idle.
+    """
+    cuda = driver()
+    own, consumer = _streams(cuda, case)
+    warm_up(producer, own, consumer)
+    x, address, own = make_busy(producer, own)
+    pending = Pending(cuda, address, NBYTES, own, LONG_PATIENCE)
+
+    note("exporting with work held: it holds the GIL while it waits, if it hangs here")
+    handed_over(producer, x, stream=consumer)
+
+    expect(
+        not pending.let_go(),
+        f"__dlpack__(stream={consumer}) did not return while work on {stream_name(own)} was held",
+    )
+
+
+# ---------------------------------------------------------------- who asks for no wait
+
+
+@check("DLP-STREAM-2", source=f"{_SOURCE}=-1: no synchronization", on="cuda")
+def stream_minus_1_does_not_block_the_host(producer: ProducerDoor) -> None:
+    """stream=-1 returns at once, whatever is pending.
+
+    Return the capsule and do nothing else: the consumer orders its work itself.
+    """
+    cuda = driver()
+    own = cuda.stream()
+    warm_up(producer, own, -1)
+    x, address, own = make_busy(producer, own)
+    pending = Pending(cuda, address, NBYTES, own, LONG_PATIENCE)
+
+    note("exporting with stream=-1 and work held")
+    handed_over(producer, x, stream=-1)
+
+    expect(
+        not pending.let_go(),
+        "__dlpack__(stream=-1) did not return while work on the array was held",
+    )
+
+
+def _calls(trace: Trace, parts: tuple[str, ...] = _ORDERING) -> list[str]:
+    """Return the calls in a trace that order streams, or wait for them."""
+    return [name for name in trace.names if any(part in name for part in parts)]
+
+
+def _trace_of_minus_1(producer: ProducerDoor) -> Trace:
+    """Return the log of an export with stream=-1, after one that does not count."""
+    cuda = driver()
+    own = cuda.stream()
+    warm_up(producer, own, -1)
+    x, _, own = make_busy(producer, own)
+    with cuda.trace() as trace:
+        handed_over(producer, x, stream=-1)
+    return trace
+
+
+@check("DLP-STREAM-2", source=f"{_SOURCE}=-1: no synchronization", on="cuda")
+def stream_minus_1_makes_no_stream_wait(producer: ProducerDoor) -> None:
+    """stream=-1 lets nobody wait, neither a stream nor the host.
+
+    Look at the stream before you ask the driver for anything: under a capture, -1 is what keeps a
+    consumer's graph whole.
+    """
+    found = _calls(_trace_of_minus_1(producer), _WAITING)
+    expect(not found, f"__dlpack__(stream=-1) called {', '.join(found)}; nothing is due")
+
+
+@check("DLP-STREAM-2", source=f"{_SOURCE}=-1: no synchronization", severity="QUIRK", on="cuda")
+def stream_minus_1_records_no_event(producer: ProducerDoor) -> None:
+    """stream=-1 records no event, for which nobody will wait.
+
+    Return the capsule and do nothing else: the consumer sees to the order itself.
+    """
+    found = _calls(_trace_of_minus_1(producer), ("cuEventRecord",))
+    expect(not found, f"__dlpack__(stream=-1) called {', '.join(found)}; nothing is due")
+
+
+@check("DLP-STREAM-6", source=_SOURCE, severity="QUIRK", on="cuda")
+def an_export_to_the_arrays_own_stream_needs_no_wait(producer: ProducerDoor) -> None:
+    """For the stream on which the work is pending no event is recorded, and nothing waits.
+
+    Compare the handles first: a stream is in order with itself.
+    """
+    cuda = driver()
+    own = cuda.stream()
+    warm_up(producer, own, own)
+    x, _, own = make_busy(producer, own)
+
+    with cuda.trace() as trace:
+        handed_over(producer, x, stream=own)
+
+    found = _calls(trace)
+    expect(not found, f"for the array's own stream, __dlpack__ called {', '.join(found)}")
+
+
+# ---------------------------------------------------------------- captures and handles
+
+
+def _export_under_capture(
+    producer: ProducerDoor, x: Any, captured: int, stream: int, what: str
+) -> None:
+    """Export while a stream captures; the capture must end well, whatever became of the export."""
+    cuda = driver()
+    cuda.synchronize()
+    said = "returned a capsule"
+    with cuda.capture(captured) as capture:
+        note(f"exporting with stream={stream} under capture")
+        try:
+            producer.open_newest(x, stream=stream)
+        except NotApplicable:
+            raise
+        except Exception as error:  # noqa: BLE001 - to refuse is one way to leave it whole
+            said = f"raised {words(error)}"
+    expect(
+        not capture.spoilt,
+        f"while {what}, __dlpack__(stream={stream}) {said}, and the capture ended with "
+        f"{capture.spoilt}",
+    )
+
+
+@check(
+    "DLP-STREAM-8",
+    source="array API standard 2025.12, array.__dlpack__, stream=-1; CUDA driver API, capture",
+    on="cuda",
+)
+def a_capture_survives_stream_minus_1(producer: ProducerDoor) -> None:
+    """Exporting with stream=-1 while the consumer's stream captures leaves the capture whole.
+
+    Make no call of the driver for -1: most of them end a capture.
+    """
+    cuda = driver()
+    own, consumer = cuda.stream(), cuda.stream()
+    warm_up(producer, own, -1)
+    x, _, own = make_busy(producer, own)
+
+    _export_under_capture(producer, x, consumer, -1, "another stream captures")
+
+
+@check("DLP-STREAM-8", source="CUDA driver API, Stream capture", on="cuda")
+def a_capture_survives_an_export_to_its_own_stream(producer: ProducerDoor) -> None:
+    """An array of the capturing stream can be handed to that stream, or is refused.
+
+    The streams are the same, so there is nothing to wait for: call neither synchronize nor query,
+    and leave the legacy default stream alone.
+    """
+    cuda = driver()
+    own = cuda.stream()
+    warm_up(producer, own, own)
+    x, _, own = make_busy(producer, own)
+
+    if own == LEGACY:
+        raise NotApplicable("the legacy default stream cannot be captured")
+    _export_under_capture(producer, x, own, own, "the array's own stream captures")
+
+
+@check("DLP-STREAM-8", source="CUDA driver API, Stream capture", severity="SHOULD", on="cuda")
+def a_capture_survives_an_export_from_another_stream(producer: ProducerDoor) -> None:
+    """An array of a stream outside the capture is refused for a stream that captures.
+
+    Ask cuStreamIsCapturing() before you let it wait, and raise BufferError: a capture cannot wait
+    for work outside it, and the driver ends it for the attempt.
+    """
+    cuda = driver()
+    own, consumer = cuda.stream(), cuda.stream()
+    warm_up(producer, own, consumer)
+    x, _, own = make_busy(producer, own)
+
+    _export_under_capture(producer, x, consumer, consumer, "the consumer's stream captures")
+
+
+@check("DLP-STREAM-7", source=f"{_SOURCE}: the stream is the consumer's", on="cuda")
+def the_consumers_stream_may_go_before_the_memory(producer: ProducerDoor) -> None:
+    """A stream can be destroyed once the array was handed over on it, and the memory outlives it.
+
+    Keep no handle of the consumer's: neither the deleter nor a later export may use it.
+    """
+    cuda = driver()
+    own, consumer = cuda.stream(), cuda.stream()
+    later = cuda.stream()  # a driver may give the handle of one that is gone to the next
+    x, _, own = make_busy(producer, own)
+    owned = handed_over(producer, x, stream=consumer).consume()
+    cuda.synchronize()
+    cuda.destroy(consumer)
+
+    note("releasing memory after the stream that it was handed over on")
+    owned.release()
+    note("exporting again after the consumer's first stream was destroyed")
+    found = answer(producer, x, stream=later)
+    if isinstance(found, Exception):
+        raise Found(f"after the first consumer's stream was destroyed, exporting to another raised "
+                    f"{words(found)}")  # fmt: skip
+
+
+# ---------------------------------------------------------------- to the host
+
+
+@check(
+    "DLP-STREAM-9",
+    source="array API standard 2025.12, array.__dlpack__, dl_device",
+    cases={"cuda": "cuda", "managed": "managed", "pinned": "pinned"},
+    on="cuda",
+)
+def the_host_gets_memory_when_the_work_is_done(producer: ProducerDoor, case: str) -> None:
+    """With dl_device=(1, 0) the array is handed out when the work that is pending on it is done.
+
+    Synchronize the stream of the work before __dlpack__ returns: the host has no stream that could
+    wait. Of managed and page-locked memory, too: the host reaches it, and would read too soon.
+    """
+    cuda = driver()
+    own = cuda.stream()
+    x, address, own = make_busy(producer, own, case)
+    handed_over(producer, make_busy(producer, own, case).x, dl_device=HOST)  # to warm up
+    pending = Pending(cuda, address, NBYTES, own, LONG_PATIENCE)
+    pending.let_go_later(_BEFORE_THE_WORK)
+
+    note("exporting to the host, with work held")
+    opened = handed_over(producer, x, dl_device=HOST)
+    early = pending.is_held
+    if opened.device == HOST or cuda.kind(opened.first)[0] in {"managed", "pinned"}:
+        data = set(b"".join(opened.read()))
+        reports = cuda.reports()
+        pending.let_go()
+        told = "".join(f"; the detector reports: {report}" for report in reports)
+        expect(
+            data == {NEW} and not early and not reports,
+            f"__dlpack__(dl_device=(1, 0)) returned {'before' if early else 'after'} the work on "
+            f"the array was done, and the host saw bytes {sorted(data)}{told}; due is {NEW}",
+        )
+        return
+    raise NotApplicable(f"dl_device=(1, 0) returned memory on device {opened.device}")
+
+
+@check(
+    "DLP-STREAM-9",
+    source="array API standard 2025.12, array.__dlpack__, dl_device",
+    severity="SHOULD",
+    on="cuda",
+)
+def a_stream_for_the_host_is_refused(producer: ProducerDoor) -> None:
+    """With dl_device=(1, 0) a stream other than None is refused.
+
+    Raise ValueError: the host has no stream, so the consumer has mixed something up.
+    """
+    cuda, x, _ = make_there(producer, "cuda")
+    handed_over(producer, x, dl_device=HOST)
+
+    found = answer(producer, x, stream=cuda.stream(), dl_device=HOST, max_version=NEWEST)
+
+    expect(
+        isinstance(found, Exception),
+        "__dlpack__(dl_device=(1, 0), stream=...) returned a capsule; no stream is due",
+    )

@@ -1,0 +1,368 @@
+"""Which streams consumers name, and whether what they take is ready for the one they use.
+
+Source: array API standard 2025.12, ``array.__dlpack__`` (stream) and ``from_dlpack``.  What is only
+a matter of words is asked of fake devices, which need no driver; what is a matter of order, of real
+memory whose producer keeps a write back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance import zoo
+from interchange_conformance.cuda import LEGACY, PER_THREAD, CudaError, driver
+from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.pending import LONG_PATIENCE, Pending
+from interchange_conformance.registry import area
+from interchange_conformance.zoo import Opaque, Producer, StreamOnly
+from interchange_conformance.zoo.on_device import OnDevice, place
+
+from ._exports import words
+from ._on_devices import (
+    CUDA,
+    MANAGED,
+    PINNED,
+    ROCM,
+    SHAPE,
+    asked_of,
+    requests,
+    stream_name,
+    taken,
+)
+
+if TYPE_CHECKING:
+    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.zoo import Source
+
+check = area("streams")
+
+_SOURCE: Final = "array API standard 2025.12, array.__dlpack__, stream"
+_WITH_STREAMS: Final = {"cuda": (CUDA, 0), "rocm": (ROCM, 0)}
+_OF_CUDA: Final = {"cuda": (CUDA, 0), "managed": (MANAGED, 0)}
+_LARGEST: Final = 2**64 - 1
+_FOR: Final = {
+    "a-stream": ("cuda", None),
+    "legacy": ("cuda", LEGACY),
+    "per-thread": ("cuda", PER_THREAD),
+    "managed-for-a-stream": ("managed", None),
+}
+"""Kind of memory, and for which stream it is taken; None for a fresh one."""
+_WHILE_READING: Final = 0.1  # the work is held that long, at least [seconds]
+_TIMES_READING: Final = 5  # and so many times as long as it takes to take and read an array
+
+
+_SIGNATURES: Final = {
+    **{name: (device, Producer) for name, device in _WITH_STREAMS.items()},
+    "cuda-stream-only": ((CUDA, 0), StreamOnly),
+    "cuda-opaque": ((CUDA, 0), Opaque),
+}
+"""Device and kind of a producer: those of today, and of what ``__dlpack__`` took before."""
+
+
+def _sent(consumer: ConsumerDoor, device: tuple[int, int]) -> list[Any]:
+    """Return what was sent as stream to a fake device; None for what was left out."""
+    asked = requests(consumer, zoo.claiming(device))
+    return [keywords.get("stream") for keywords in asked]
+
+
+def _numbers(sent: list[Any]) -> list[int]:
+    """Return what of it is a number."""
+    return [stream for stream in sent if isinstance(stream, int)]
+
+
+# ---------------------------------------------------------------- words
+
+
+@check(
+    "DLP-STREAM-5",
+    source="DLPack Python specification: the consumer must pass the stream it will use",
+    severity="SHOULD",
+    cases=_SIGNATURES,
+)
+def producers_with_streams_are_sent_a_stream(
+    consumer: ConsumerDoor, case: tuple[tuple[int, int], type[Source]]
+) -> None:
+    """A producer of CUDA or ROCm memory is sent the consumer's stream, whatever else it knows.
+
+    Pass stream= even for the default stream: a producer that is sent none orders its work before
+    the legacy default stream, or, as PyTorch does, before nothing.  Keep it when you ask again
+    without the keywords that an older producer does not know.
+    """
+    device, kind = case
+    x = zoo.host(kind=kind).but(device=device)
+    taken(lambda: consumer.take(x))  # who refuses the memory in the end uses it on no stream
+    asked = asked_of(x)
+
+    silent = [keywords for keywords in asked if keywords.get("stream") is None]
+    expect(not silent, f"__dlpack__ was called with {silent[0] if silent else {}}; no stream came")
+
+
+@check("DLP-STREAM-2", source=f"{_SOURCE}: 0 is disallowed", cases=_OF_CUDA)
+def stream_0_is_never_sent_to_cuda(consumer: ConsumerDoor, case: tuple[int, int]) -> None:
+    """A producer of CUDA memory is sent -1, 1, 2 or a handle, and never 0.
+
+    Send 1 for the legacy default stream, 2 for that of the thread: a library's own 0 must be
+    translated first.
+    """
+    wrong = [stream for stream in _numbers(_sent(consumer, case)) if stream < -1 or stream == 0]
+
+    expect(not wrong, f"stream={wrong[:1]} was sent to device type {case[0]}")
+
+
+@check("DLP-STREAM-3", source=f"{_SOURCE}: 1 and 2 are unsupported on ROCm")
+def default_streams_of_cuda_are_never_sent_to_rocm(consumer: ConsumerDoor) -> None:
+    """A producer of ROCm memory is sent -1, 0 or a handle, and never 1 or 2.
+
+    Send 0 for the default stream there: 1 and 2 are CUDA's.
+    """
+    wrong = [
+        stream for stream in _numbers(_sent(consumer, (ROCM, 0))) if stream < -1 or stream in {1, 2}
+    ]
+
+    expect(not wrong, f"stream={wrong[:1]} was sent to a ROCm device")
+
+
+@check("DLP-STREAM-4", source=_SOURCE, cases={**_WITH_STREAMS, "managed": (MANAGED, 0)})
+def streams_are_sent_as_ints(consumer: ConsumerDoor, case: tuple[int, int]) -> None:
+    """What is sent as a stream is an int or None, and fits a handle.
+
+    Send the handle, not the object that wraps it: producers look at the type.
+    """
+    wrong = [
+        stream
+        for stream in _sent(consumer, case)
+        if stream is not None
+        and (not isinstance(stream, int) or isinstance(stream, bool) or stream > _LARGEST)
+    ]
+
+    expect(not wrong, f"stream={wrong[:1]!r} was sent; a stream is None or an int")
+
+
+@check("DLP-STREAM-1", source=f"{_SOURCE}: None for devices without streams")
+def host_producers_are_sent_no_stream(consumer: ConsumerDoor) -> None:
+    """A producer of host memory is sent no stream, not even -1.
+
+    Ask __dlpack_device__() first, and leave stream out for the host: producers there refuse any.
+    """
+    x = zoo.host()
+
+    asked = requests(consumer, x)
+
+    wrong = [keywords for keywords in asked if keywords.get("stream") is not None]
+    expect(not wrong, f"__dlpack__ of host memory was called with {wrong[:1]}")
+
+
+@check(
+    "DLP-STREAM-1",
+    source="the standard is silent; JAX sends none, for producers refuse it",
+    severity="QUIRK",
+)
+def page_locked_producers_are_sent_no_stream(consumer: ConsumerDoor) -> None:
+    """A producer of page-locked memory is sent no stream, not even -1.
+
+    Treat it as the host's: several libraries export such arrays as they export those of the host.
+    """
+    wrong = [stream for stream in _sent(consumer, (PINNED, 0)) if stream is not None]
+
+    expect(not wrong, f"stream={wrong[:1]} was sent to a producer of page-locked memory")
+
+
+# ---------------------------------------------------------------- order
+
+
+def _producer(cuda: Cuda, stream: int | None, kind: str = "cuda") -> OnDevice:
+    """Return memory that is busy on a stream."""
+    block, _ = place(cuda, kind, SHAPE, "float32")
+    return OnDevice(block, SHAPE, "float32", stream=stream, cuda=cuda)
+
+
+def _warm_up(consumer: ConsumerDoor, stream: int | None, kind: str = "cuda") -> None:
+    """Take another array before it counts: what is loaded then may make the host wait."""
+    cuda = driver()
+    x = _producer(cuda, cuda.stream(), kind)
+    with contextlib.suppress(Exception):
+        if stream is None:
+            consumer.values(consumer.take(x))
+        else:
+            consumer.take_on(stream, x)
+    cuda.make_current(0)
+    cuda.synchronize()
+
+
+@check("DLP-STREAM-6", source=_SOURCE, cases=_FOR, on="cuda")
+def what_is_taken_is_ready_for_the_stream_it_is_taken_for(
+    consumer: ConsumerDoor, case: tuple[str, int | None]
+) -> None:
+    """The stream for which an array is taken waits for the work that is pending on it.
+
+    Send the stream that you will use, not the one that you happen to know; with -1 nobody waits.
+    """
+    cuda = driver()
+    kind, stream = case
+    own, stream = cuda.stream(), stream or cuda.stream()
+    _warm_up(consumer, stream, kind)
+    x = _producer(cuda, own, kind)
+    pending = Pending(cuda, x.block.address, x.nbytes, own)
+
+    note("taking an array with work held")
+    y = taken(lambda: consumer.take_on(stream, x))
+
+    seen = pending.seen_on(stream)
+    said = [keywords.get("stream", "nothing") for keywords in asked_of(x)]
+    what = f"taken for {stream_name(stream)}, with stream={said[-1:]} sent to the producer"
+    expect(seen.is_ordered(), seen.evidence(what))
+    del y
+
+
+@check("DLP-STREAM-6", source=_SOURCE, on="cuda")
+def elements_are_read_when_the_work_is_done(consumer: ConsumerDoor) -> None:
+    """Who names no stream, and reads what was taken, reads what the pending work has written.
+
+    Send the stream on which your reads will run: for the legacy default stream, 1.
+    """
+    _expect_late_reads(consumer, "cuda")
+
+
+@check(
+    "DLP-STREAM-6",
+    source=f"{_SOURCE}; it does not speak of managed memory, which the host reaches, too",
+    severity="SHOULD",
+    on="cuda",
+)
+def managed_memory_is_read_when_the_work_is_done(consumer: ConsumerDoor) -> None:
+    """Managed memory that was taken is read when the work is done that was pending on it.
+
+    If the host reads it, ask with dl_device=(1, 0), for which the producer waits, or send a stream
+    and synchronize that first: memory that the host reaches may still be written by the device.
+    """
+    _expect_late_reads(consumer, "managed")
+
+
+def _expect_late_reads(consumer: ConsumerDoor, kind: str) -> None:
+    """Let a consumer take and read memory while work is held, and expect it to see the work."""
+    cuda = driver()
+    own = cuda.stream()
+    _warm_up(consumer, None, kind)
+    start = time.monotonic()
+    _warm_up(consumer, None, kind)
+    held = max(_WHILE_READING, _TIMES_READING * (time.monotonic() - start))
+    x = _producer(cuda, own, kind)
+    pending = Pending(cuda, x.block.address, x.nbytes, own, held + LONG_PATIENCE)
+    pending.let_go_later(held)
+
+    note("taking and reading an array with work held")
+    y = taken(lambda: consumer.take(x))
+    found = consumer.values(y)
+    early = pending.is_held
+    reports = cuda.reports()
+    pending.let_go()
+
+    told = "".join(f"; the detector reports: {report}" for report in reports)
+    expect(
+        not early and not reports and set(found) == set(_WORKED),
+        f"the elements {found[:3]} were read {'before' if early else 'after'} the pending work was "
+        f"done{told}; {_WORKED[:1]} is due",
+    )
+
+
+_WORKED: Final = memoryview(bytes([7] * 4)).cast("f").tolist()
+"""What `Pending` makes of a float32."""
+
+
+@check(
+    "DLP-STREAM-6",
+    source="DLPack Python specification, Semantics: asynchronous execution is enabled",
+    severity="QUIRK",
+    on="cuda",
+)
+def an_import_does_not_block_the_host(consumer: ConsumerDoor) -> None:
+    """The host goes on while the producer's work is pending; only the stream waits.
+
+    Leave the waiting to the producer, which has let your stream wait: there is nothing left to
+    synchronize.
+    """
+    cuda = driver()
+    own, stream = cuda.stream(), cuda.stream()
+    _warm_up(consumer, stream)
+    x = _producer(cuda, own)
+    pending = Pending(cuda, x.block.address, x.nbytes, own, LONG_PATIENCE)
+
+    note("taking with work held: it holds the GIL while it waits, if it hangs here")
+    y = taken(lambda: consumer.take_on(stream, x))
+
+    expect(not pending.let_go(), "the array was not taken while work on it was held")
+    del y
+
+
+class _Asking(OnDevice):
+    """A producer that looks at the stream that it is sent."""
+
+    unknown: int | None = None
+
+    def order(self, consumer: int) -> None:
+        """See whether the driver knows the stream."""
+        if consumer > PER_THREAD and self.cuda is not None and not self.cuda.knows(consumer):
+            self.unknown = consumer
+            return
+        super().order(consumer)
+
+
+@check("DLP-STREAM-7", source=_SOURCE, cases={"named": True, "not-named": False}, on="cuda")
+def the_stream_that_is_sent_exists(consumer: ConsumerDoor, case: bool) -> None:
+    """The handle that a producer is sent is one that the driver gave out.
+
+    Send the CUstream itself as an int, not the address of an object that holds it, and keep the
+    stream alive until __dlpack__ has returned.
+    """
+    cuda = driver()
+    block, _ = place(cuda, "cuda", SHAPE, "float32")
+    x = _Asking(block, SHAPE, "float32", stream=cuda.stream(), cuda=cuda)
+
+    note("asking the driver for the stream that the consumer sent")
+    taken((lambda: consumer.take_on(cuda.stream(), x)) if case else (lambda: consumer.take(x)))
+
+    expect(x.unknown is None, f"stream={x.unknown} was sent, which the driver does not know")
+
+
+class _Plain(OnDevice):
+    """A producer that orders whatever stream it is sent, and asks nothing before."""
+
+    def order(self, consumer: int) -> None:
+        """Make the consumer's stream wait, as the standard says."""
+        if consumer not in {-1, self.stream} and self.stream is not None:
+            with contextlib.suppress(CudaError):
+                self.wait(self.stream, consumer)
+
+
+@check("DLP-STREAM-8", source="CUDA driver API, Stream capture", on="cuda")
+def a_capture_survives_an_import(consumer: ConsumerDoor) -> None:
+    """Taking an array of the capturing stream for that stream leaves the capture whole.
+
+    Send the stream itself or -1, and neither query nor synchronize: the legacy default stream must
+    be left alone meanwhile.
+    """
+    cuda = driver()
+    stream = cuda.stream(blocking=True)
+    _warm_up(consumer, stream)
+    block, _ = place(cuda, "cuda", SHAPE, "float32")
+    x = _Plain(block, SHAPE, "float32", stream=stream, cuda=cuda)
+    cuda.synchronize()
+
+    said = "was taken"
+    with cuda.capture(stream) as capture:
+        note("taking an array under capture")
+        try:
+            consumer.take_on(stream, x)
+        except NotApplicable:
+            raise
+        except Exception as error:  # noqa: BLE001 - to refuse is one way to leave it whole
+            said = f"was refused ({words(error)})"
+    sent = [keywords.get("stream", "nothing") for keywords in asked_of(x)]
+    expect(
+        not capture.spoilt,
+        f"while its stream {stream} captured, an array {said}; stream={sent[-1:]} was sent, and "
+        f"the capture ended with {capture.spoilt}",
+    )

@@ -1,0 +1,322 @@
+"""The subject itself: whether its description does what it says, and leaves the process alone.
+
+Source: interchange; `interchange_conformance.subject.Subject`.  What is wrong here makes every
+other verdict on the subject doubtful.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import numbers
+import os
+import signal
+import sys
+import tempfile
+import threading
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.cuda import driver
+from interchange_conformance.findings import BrokenSubjectError, Found, NotApplicable, expect, note
+from interchange_conformance.registry import area
+from interchange_conformance.saying import said_of, speaks
+from interchange_conformance.subject import DEVICES, KINDS
+from interchange_conformance.zoo import host
+
+from ._exports import device_said
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from interchange_conformance.doors import ConsumerDoor, ProducerDoor
+
+check = area("subject")
+
+_SOURCE: Final = "interchange, Subject"
+
+# ---------------------------------------------------------------- what make() returns
+
+
+@check("IX-SUBJECT-1", source=_SOURCE)
+def make_returns_an_array(producer: ProducerDoor) -> None:
+    """What make() returns speaks a protocol for arrays.
+
+    Return the library's array itself: an object with ``__dlpack__``, a buffer, or one of the two
+    array interfaces.
+    """
+    x = producer.make()
+
+    if not speaks(x):
+        raise BrokenSubjectError(f"make() returned {x!r:.200}, which has no protocol for arrays")
+
+
+@check(
+    "IX-SUBJECT-1",
+    source=_SOURCE,
+    cases={
+        "one-axis": (5,),
+        "two-axes": (2, 3),
+        "three-axes": (2, 3, 4),
+        "none": (),
+        "empty": (0,),
+    },
+)
+def make_gives_the_shape_that_it_was_asked_for(producer: ProducerDoor, case: Any) -> None:
+    """An array that make() returns has the shape that was asked for.
+
+    Make the array of the extents in ``shape``, or raise CannotMakeError where the library has none
+    of that shape. Where the description does so, the library says another shape than its array has:
+    write the extents in the order of the axes.
+    """
+    said = said_of(producer.make(case))
+    if not said:
+        raise NotApplicable("the array says nothing of its shape")
+
+    if all(one.shape != case for one in said):
+        words = "; ".join(map(str, said))
+        if all(one.shape == case[::-1] for one in said):
+            words += ", which is the other way round"
+        raise Found(f"make() was asked for the shape {case}: {words}")
+
+
+@check(
+    "IX-SUBJECT-1",
+    source=_SOURCE,
+    cases={name: name for name in ("float32", "float64", "int64", "uint8", "bool", "complex64")},
+)
+def make_gives_the_dtype_that_it_was_asked_for(producer: ProducerDoor, case: Any) -> None:
+    """An array that make() returns has the element type that was asked for.
+
+    Make the array of the element type that ``dtype`` names, or raise CannotMakeError where the
+    library has none; to take the nearest one would have other rules judged by the wrong one. Where
+    the description does so, the library says another element type than its array has.
+    """
+    said = [one for one in said_of(producer.make(dtype=case)) if one.dtype != "?"]
+    if not said:
+        raise NotApplicable("the array says nothing of its element type")
+
+    if all(one.dtype != case for one in said):
+        words = "; ".join(map(str, said))
+        raise Found(f"make() was asked for {case}: {words}")
+
+
+_TYPES: Final = {
+    "cpu": {1},
+    "cuda": {2, 13},
+    "pinned": {1, 3, 11},
+    "managed": {1, 2, 13},
+    **{name: {int(kind)} for name, kind in KINDS.items()},
+    "rocm_host": {1, 3, 11},
+}
+"""Device that make() is asked for -> types that ``__dlpack_device__`` may say: what a library calls
+memory that both sides reach is for other checks to judge."""
+
+
+@check("IX-SUBJECT-1", source=_SOURCE, cases={name: name for name in _TYPES})
+def make_gives_the_device_that_it_was_asked_for(producer: ProducerDoor, case: Any) -> None:
+    """An array that make() returns is on the device that was asked for.
+
+    Make the array where ``device`` says, or raise CannotMakeError where the library cannot.
+    """
+    x = producer.make(device=case)
+    try:
+        kind, _ = device_said(x)
+    except Exception as error:
+        raise NotApplicable(f"the array does not say its device: {error!r:.200}") from error
+
+    if kind not in _TYPES[case]:
+        raise Found(f"make() was asked for {DEVICES[case]}: __dlpack_device__() says type {kind}")
+
+
+# ---------------------------------------------------------------- what stays as it was
+
+
+def _handled_signals() -> dict[str, Any]:
+    """Return who handles each signal, in Python and, where it can be seen, below it."""
+    handlers: dict[str, Any] = {one.name: signal.getsignal(one) for one in signal.Signals}
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            name, _, mask = line.partition(":")
+            if name in {"SigIgn", "SigCgt"}:
+                handlers[name] = hex(int(mask, 16) & ~_OF_THREADS)
+    return handlers
+
+
+_OF_THREADS: Final = (
+    0b11 << 31
+)  # signals 32 and 33, which the C library's threads have for themselves
+_STATES: Final[dict[str, Callable[[], Any]]] = {
+    "directory": lambda: {"the working directory": str(Path.cwd())},
+    "environment": lambda: dict(os.environ),
+    "signals": _handled_signals,
+    "threads": lambda: {thread.name: "a thread of Python" for thread in threading.enumerate()},
+    "streams": lambda: {name: repr(getattr(sys, name)) for name in ("stdout", "stderr", "stdin")},
+}
+"""Case -> what of the process it looks at."""
+
+
+def _changed(state: Callable[[], Any], act: Callable[[], object]) -> str:
+    """Do something, and return what it changed of a state, in words."""
+    before = state()
+    act()
+    after = state()
+    words = [
+        f"{key} was {before.get(key)!r:.100}, is {after.get(key)!r:.100}"
+        for key in {**before, **after}
+        if before.get(key) != after.get(key)
+    ]
+    return "; ".join(words)
+
+
+@contextlib.contextmanager
+def _nobody_listening() -> Iterator[None]:
+    """Have warnings, and what is logged where nobody has set up logging, not printed."""
+    last = logging.lastResort
+    logging.lastResort = logging.NullHandler()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.lastResort = last
+
+
+def _printed(act: Callable[[], object]) -> str:
+    """Do something, and return what it printed, by way of Python or below it."""
+    _flush()
+    kept = os.dup(1), os.dup(2)
+    with tempfile.TemporaryFile() as file:
+        for descriptor in (1, 2):
+            os.dup2(file.fileno(), descriptor)
+        try:
+            with _nobody_listening():
+                act()
+            _flush()
+        finally:
+            for descriptor, copy in zip((1, 2), kept, strict=True):
+                os.dup2(copy, descriptor)
+                os.close(copy)
+        file.seek(0)
+        return file.read(1000).decode("utf-8", "replace").strip()
+
+
+def _flush() -> None:
+    """Write what Python keeps back."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # it may be none, or closed
+            stream.flush()
+
+
+@check("IX-SUBJECT-1", source=_SOURCE, cases={name: name for name in _STATES})
+def make_leaves_the_process_as_it_was(producer: ProducerDoor, case: Any) -> None:
+    """To make an array changes nothing of the process but its memory.
+
+    Leave the working directory, the environment, the handlers of signals and the standard streams
+    alone, and start no threads of Python: the program that makes an array has its own.
+    """
+    found = _changed(_STATES[case], producer.make)
+
+    expect(not found, f"while an array was made, {found}")
+
+
+@check("IX-SUBJECT-1", source=_SOURCE)
+def make_prints_nothing(producer: ProducerDoor) -> None:
+    """To make an array prints nothing.
+
+    Write to a logger, or raise a warning: a program's output is its own.
+    """
+    found = _printed(producer.make)
+
+    expect(not found, f"while an array was made, this was printed: {found!r}")
+
+
+_WARMING: Final = frozenset({"environment", "signals", "threads"})
+"""What libraries may set up when they are used first."""
+
+
+@check("IX-SUBJECT-1", source=_SOURCE, severity="SHOULD", cases={name: name for name in _STATES})
+def take_leaves_the_process_as_it_was(consumer: ConsumerDoor, case: Any) -> None:
+    """To take an array changes nothing of the process but its memory.
+
+    Leave the working directory, the environment, the handlers of signals and the standard streams
+    alone, and start no threads of Python: the program that takes an array has its own. What you
+    need once, such as threads that wait for work, may be set up by the first import.
+    """
+    arrays = [_taken(consumer)] if case in _WARMING else []
+
+    found = _changed(_STATES[case], lambda: arrays.append(_taken(consumer)))
+
+    expect(not found, f"while an array was taken, {found}")
+
+
+@check("IX-SUBJECT-1", source=_SOURCE)
+def take_prints_nothing(consumer: ConsumerDoor) -> None:
+    """To take an array prints nothing.
+
+    Write to a logger, or raise a warning: a program's output is its own.
+    """
+    found = _printed(lambda: _taken(consumer))
+
+    expect(not found, f"while an array was taken, this was printed: {found!r}")
+
+
+@check(
+    "IX-SUBJECT-1", source=_SOURCE, on="cuda", cases={"first": ("cuda", 1), "second": ("cuda:1", 0)}
+)
+def make_leaves_the_current_device_alone(producer: ProducerDoor, case: Any) -> None:
+    """To make an array on a device leaves current what was.
+
+    Push the context of the device and pop it again: which device is current is the caller's affair,
+    and the next launch of its kernels goes there.
+    """
+    device, current = case
+    cuda = driver()
+    cuda.need_second_device()
+    cuda.make_current(current)
+    before = cuda.current_context
+
+    producer.make(device=device)
+
+    after = cuda.current_context
+    words = f"device {cuda.current_device}" if after else "no device"
+    expect(
+        after == before, f"with device {current} current, make() on {device} left {words} current"
+    )
+
+
+# ---------------------------------------------------------------- what read() returns
+
+
+def _taken(consumer: ConsumerDoor) -> Any:
+    """Return a host array of six numbers, taken."""
+    try:
+        return consumer.take(host())
+    except NotApplicable:
+        raise
+    except Exception as error:
+        words = f"a plain host array was not taken: {type(error).__name__}: {error}"
+        raise NotApplicable(words) from error
+
+
+@check("IX-SUBJECT-1", source=_SOURCE)
+def read_returns_a_flat_list_of_numbers(consumer: ConsumerDoor) -> None:
+    """What read() returns for an array of two times three elements is a list of six numbers.
+
+    Return the elements in C order, as Python's numbers, in one list, whatever the shape is.
+    """
+    y = _taken(consumer)
+    read: Any = consumer.subject.read
+    if read is None:
+        raise BrokenSubjectError("there is a take(), and no read() to look at the result")
+    note("reading the elements")
+    try:
+        found = read(y)
+    except Exception as error:
+        raise BrokenSubjectError(f"read() raised {type(error).__name__}: {error}") from error
+
+    is_flat = isinstance(found, list) and all(isinstance(one, numbers.Number) for one in found)
+    if not is_flat or len(found) != 6:
+        words = f"read() returned {found!r:.200}, and no list of 6 numbers"
+        raise BrokenSubjectError(words)

@@ -1,0 +1,218 @@
+"""Builds the emulated driver: finds a compiler and ``cuda.h``, and keeps what was made.
+
+Source: the options of gcc(1); the folders of NVIDIA's wheels; the XDG base directory specification.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+LIBRARY: Final = "libcuda.so.1"
+"""File name of the driver, which is also its SONAME: by that name everybody finds it."""
+SOURCES: Final = Path(__file__).parent
+"""Folder of the C sources."""
+_OPTIONS: Final = (
+    *("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra"),
+    *("-shared", "-fPIC", "-pthread", f"-Wl,-soname,{LIBRARY}"),
+)
+_LONGEST: Final = 300.0  # a compiler may take so long [seconds]
+_MOST_LINES: Final = 20  # of what a compiler says, in an error
+
+
+class CannotBuildError(RuntimeError):
+    """Something to build the emulated driver with is missing; the text says how to get it."""
+
+
+class BrokenSourcesError(CannotBuildError):
+    """Nothing is missing, and the compiler refuses the sources."""
+
+
+def build() -> Path:
+    """Build the emulated driver, unless the very same was built before.
+
+    Returns
+    -------
+    Path
+        The file ``libcuda.so.1``, alone in its folder, which can go into ``LD_LIBRARY_PATH``.
+
+    Raises
+    ------
+    CannotBuildError
+        There is no compiler or no ``cuda.h``; a `BrokenSourcesError` if the compiler refuses.
+    """
+    if not sys.platform.startswith("linux"):
+        raise CannotBuildError(f"the emulated driver is made for Linux, and this is {sys.platform}")
+    compiler, header = find_compiler(), find_header()
+    library = cache_folder() / _key(compiler, header) / LIBRARY
+    if not library.is_file():
+        _compile(compiler, header, library)
+    return library
+
+
+def find_compiler() -> list[str]:
+    """Return the command of a C compiler: what ``CC`` names, else gcc, else cc."""
+    asked = shlex.split(os.environ.get("CC", ""))
+    for name, *options in [asked] if asked else [["gcc"], ["cc"]]:
+        if found := shutil.which(name):
+            return [found, *options]
+    what = f"CC={asked[0]} is no command" if asked else "there is no C compiler (gcc, cc)"
+    raise CannotBuildError(
+        f"the emulated driver cannot be built: {what}; install gcc, or name a compiler in CC"
+    )
+
+
+def find_header() -> Path:
+    """Return the path of ``cuda.h``: a wheel's, a named toolkit's, or that in the usual place."""
+    folders = list(_header_folders())
+    for folder in folders:
+        if (folder / "cuda.h").is_file():
+            return folder / "cuda.h"
+    raise CannotBuildError(
+        "the emulated driver cannot be built: there is no cuda.h in "
+        f"{', '.join(map(str, folders))}; pip install nvidia-cuda-runtime, or name a CUDA toolkit "
+        "in CUDA_HOME"
+    )
+
+
+def command(compiler: Sequence[str], header: Path, library: Path) -> list[str]:
+    """Return the one command that compiles all sources to `library`."""
+    sources = sorted(map(str, SOURCES.glob("*.c")))
+    if not sources:
+        raise CannotBuildError(
+            f"the emulated driver cannot be built: {SOURCES} holds no C sources; install "
+            "array-interchange-conformance again, from a checkout or an sdist"
+        )
+    include = f"-I{header.parent}"
+    return [*compiler, *_OPTIONS, include, "-o", str(library), *sources, "-ldl"]
+
+
+def cache_folder() -> Path:
+    """Return a folder of this user's own in which built drivers are kept, and make it."""
+    for folder in _cache_folders():
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            continue
+        # what is loaded from there runs as this user: nobody else may own it
+        if os.access(folder, os.W_OK) and folder.stat().st_uid == os.getuid():
+            return folder
+    raise CannotBuildError(
+        "the emulated driver cannot be built: no folder to keep it in can be written; name one in "
+        "XDG_CACHE_HOME"
+    )
+
+
+# ---------------------------------------------------------------- where things are
+
+
+def _header_folders() -> Iterator[Path]:
+    """Give the folders that may hold ``cuda.h``, the best first."""
+    for place in map(Path, _wheel_folders()):
+        # 13 and later: one folder per major version; before: one folder per component
+        toolkits = place.glob("cu[0-9]*")
+        yield from (toolkit / "include" for toolkit in sorted(toolkits, key=_number, reverse=True))
+        yield place / "cuda_runtime" / "include"
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        if toolkit := os.environ.get(name):
+            yield Path(toolkit) / "include"
+    yield Path("/usr/local/cuda/include")
+
+
+def _wheel_folders() -> list[str]:
+    """Return the folders of the namespace package that NVIDIA's wheels share."""
+    spec = importlib.util.find_spec("nvidia")
+    return list(spec.submodule_search_locations or ()) if spec else []
+
+
+def _number(folder: Path) -> int:
+    """Return the number in a folder's name."""
+    return int("".join(filter(str.isdigit, folder.name)))
+
+
+def _cache_folders() -> Iterator[Path]:
+    """Give the folders that may keep what is built, the best first."""
+    shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if shared.is_absolute():  # the specification: others are to be ignored
+        yield shared / "interchange" / "emucuda"
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
+    if home.is_absolute():
+        yield home / ".cache" / "interchange" / "emucuda"
+    yield Path(tempfile.gettempdir()) / f"interchange-emucuda-{os.getuid()}"
+
+
+# ---------------------------------------------------------------- compiling
+
+
+def _key(compiler: Sequence[str], header: Path) -> str:
+    """Return a name for what these sources, this header and this compiler make."""
+    digest = hashlib.sha256()
+    version = _run([*compiler, "--version"]).stdout
+    digest.update(repr((compiler, version, _OPTIONS)).encode())
+    files = (path for path in SOURCES.iterdir() if path.suffix in {".c", ".h"})
+    for path in (header, *sorted(files)):
+        digest.update(f"{path.name} {path.stat().st_size}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _compile(compiler: Sequence[str], header: Path, library: Path) -> None:
+    """Compile beside the place, and move there: whoever looks finds all of it or nothing."""
+    library.parent.mkdir(exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=library.parent, prefix=".libcuda.")
+    os.close(handle)
+    made = Path(name)
+    try:
+        done = _run(command(compiler, header, made))
+        if done.returncode:
+            raise BrokenSourcesError(
+                f"the emulated driver cannot be built: {compiler[0]} with {header} (CUDA "
+                f"{_version(header)}) ended with code {done.returncode}:\n{_shorten(done.stderr)}"
+            )
+        made.chmod(0o755)
+        made.replace(library)
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def _run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a compiler, and return what it said, in English."""
+    try:
+        return subprocess.run(  # noqa: S603 - the compiler that this user named
+            words,
+            env={**os.environ, "LC_ALL": "C"},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_LONGEST,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CannotBuildError(f"the emulated driver cannot be built: {error}") from error
+
+
+def _version(header: Path) -> str:
+    """Return the version that a ``cuda.h`` is of, such as 13.0."""
+    text = header.read_text(encoding="utf-8", errors="replace")
+    found = re.search(r"#define\s+CUDA_VERSION\s+(\d+)", text)
+    number = int(found[1]) if found else 0
+    return f"{number // 1000}.{number % 1000 // 10}" if found else "unknown"
+
+
+def _shorten(text: str) -> str:
+    """Return the first lines of a text."""
+    lines = text.strip().splitlines()
+    more = len(lines) - _MOST_LINES
+    return "\n".join([*lines[:_MOST_LINES], *([f"... and {more} lines"] if more > 0 else [])])

@@ -1,0 +1,210 @@
+"""``python -m interchange_conformance.mutants``: which mutant is caught by which check.
+
+Source: interchange.  Exit codes: 0, every mutant is caught by its check, and no twin by any; 1, not
+so; 2, what was asked cannot be done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from interchange_conformance import cuda
+from interchange_conformance.progress import progress
+from interchange_conformance.registry import AREAS, load_checks
+from interchange_conformance.reports import writing
+
+from .model import load_mutants
+from .trying import Trials, caught, complaints_of_twin, items_of_role, twins
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from interchange_conformance.progress import Silent
+
+    from .model import Mutant
+
+_BAD_INPUT: Final = 2
+_HEAD: Final = "<!-- Written by: python -m interchange_conformance.mutants --markdown FILE -->"
+
+
+class Caught(NamedTuple):
+    """What caught a mutant.
+
+    Attributes
+    ----------
+    mutants : list of Mutant
+        It, once for each check that is to catch it.
+    own, others : dict
+        Check -> how its first item that found something ended; for the checks that are to catch
+        it, and for all others of the role.
+    """
+
+    mutants: list[Mutant]
+    own: dict[str, str]
+    others: dict[str, str]
+
+    @property
+    def missed(self) -> list[str]:
+        """Checks that ought to catch it, and do not."""
+        return [mutant.check for mutant in self.mutants if mutant.check not in self.own]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Try every check on every mutant of its role, and every twin.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What stands after the command's name; that of this process when left out.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m interchange_conformance.mutants",
+        description="Tries every check on subjects that break a rule on purpose, and on honest"
+        " ones.",
+    )
+    parser.add_argument("--markdown", metavar="FILE", help="write a table ('-': to stdout)")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
+    options = parser.parse_args(arguments)
+    try:
+        if options.markdown:
+            writing.check_writable(options.markdown)
+        found, complaints = try_all(max(1, options.jobs))
+        if options.markdown:
+            writing.write(options.markdown, as_markdown(found))
+    except writing.ReportError as error:
+        sys.stderr.write(f"interchange_conformance.mutants: {error}\n")
+        return _BAD_INPUT
+    for one in found:
+        complaints += [f"{one.mutants[0].name} is not caught by {c}" for c in one.missed]
+    for complaint in complaints:
+        sys.stderr.write(f"{complaint}\n")
+    return 1 if complaints else 0
+
+
+def try_all(jobs: int) -> tuple[list[Caught], list[str]]:
+    """Try all mutants and twins.
+
+    Parameters
+    ----------
+    jobs : int
+        How many at a time.
+
+    Returns
+    -------
+    list of Caught
+        For each mutant, in the order of the checks.
+    list of str
+        What checks have against honest subjects.
+    """
+    alike: dict[object, list[Mutant]] = {}
+    for mutant in load_mutants().values():
+        alike.setdefault(mutant.make, []).append(mutant)
+    honest = twins(load_mutants().values())
+    environment = {**os.environ, **cuda.environment()}
+    with progress() as shown, ThreadPoolExecutor(jobs) as crew:
+        shown.begin("mutants and twins", len(alike) + len(honest))
+        desks = [Trials(environment) for _ in range(jobs)]
+        try:
+            free = list(desks)
+            found = list(crew.map(lambda mutants: _try(mutants, free, shown), alike.values()))
+            against = list(
+                crew.map(lambda twin: _try_twin(twin, honest[twin], free, shown), honest)
+            )
+        finally:
+            for desk in desks:
+                desk.close()
+    order = {name: place for place, name in enumerate(load_checks())}
+    found.sort(key=lambda one: order[one.mutants[0].check])
+    return found, [words for many in against for words in many]
+
+
+def _try(mutants: list[Mutant], free: list[Trials], shown: Silent) -> Caught:
+    """Try all checks of its role on a mutant."""
+    checks = load_checks()
+    trials = free.pop()
+    try:
+        items = items_of_role(checks[mutants[0].check].role)
+        made_for = {mutant.check for mutant in mutants}
+        outcomes = caught(trials.of(f"mutant:{mutants[0].name}", items, alone=made_for))
+    finally:
+        free.append(trials)
+    own: dict[str, str] = {}
+    others: dict[str, str] = {}
+    for item, outcome in outcomes.items():
+        check = item.partition("[")[0]
+        side = own if check in made_for else others
+        side.setdefault(check, outcome.status)
+    shown.step(mutants[0].name, is_bad=not own)
+    return Caught(mutants, own, others)
+
+
+def _try_twin(twin: tuple[str, str], mutant: str, free: list[Trials], shown: Silent) -> list[str]:
+    """Try all checks of a role on an honest subject."""
+    name, role = twin
+    trials = free.pop()
+    try:
+        words = [f"{name}: {one}" for one in complaints_of_twin(mutant, role, trials)]
+    finally:
+        free.append(trials)
+    shown.step(name, is_bad=bool(words))
+    return words
+
+
+# ---------------------------------------------------------------- the table
+
+
+def as_markdown(found: Sequence[Caught]) -> str:
+    """Return what catches what, as a piece of Markdown with a table for each area.
+
+    Parameters
+    ----------
+    found : sequence of Caught
+        For each mutant.
+    """
+    checks = load_checks()
+    by_area: dict[str, list[Caught]] = {}
+    for one in found:
+        by_area.setdefault(checks[one.mutants[0].check].area, []).append(one)
+    alone = sum(not one.others for one in found)
+    made_for = f"{alone} of them are caught by no check but those that are made for them."
+    parts = [_HEAD, f"{len(found)} mutants; {made_for}"]
+    for area, heading in AREAS.items():
+        if area in by_area:
+            parts += [f"## {heading}", _table(by_area[area])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(found: Sequence[Caught]) -> str:
+    """Return the table of an area."""
+    rows = [("Rule", "What the mutant does", "Caught by", "And by"), ("---",) * 4]
+    checks = load_checks()
+    for one in found:
+        rules = sorted({checks[mutant.check].rule for mutant in one.mutants})
+        rows.append((", ".join(rules), one.mutants[0].breaks, _words(one.own), _words(one.others)))
+    return "\n".join(f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows)
+
+
+def _words(checks: Mapping[str, str]) -> str:
+    """Return names of checks, and how they ended where that was not by finding something."""
+    return ", ".join(
+        f"`{check}`" if status == "fail" else f"`{check}` ({status})"
+        for check, status in checks.items()
+    )
+
+
+def _cell(text: str) -> str:
+    """Return text that does not end a cell."""
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

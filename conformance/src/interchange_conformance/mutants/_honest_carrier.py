@@ -1,0 +1,158 @@
+"""An honest producer with a C exchange table, on the host and on a device.
+
+Source: dlpack.h 1.3, DLPackExchangeAPI; `zoo.carriers`, whose functions in C ask these arrays for
+their capsules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi.dlpack import DLPACK_VERSION, DLManagedTensorVersioned
+from interchange.abi.exchange import ATTRIBUTES
+from interchange_conformance.opening import Opened
+from interchange_conformance.zoo.carriers import make_table, table_capsule, use_taker
+from interchange_conformance.zoo.on_device import OnDevice
+
+from ._honest_device_producer import subject_of
+from ._honest_producer import Honest, producer_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.subject import Subject
+
+_TENSOR: Final = DLManagedTensorVersioned.dl_tensor.offset
+
+
+class Carrier(Honest):
+    """An array of the host that keeps every rule, and whose table gives its capsules."""
+
+    def _for_table(self) -> Any:
+        """Return the capsule that the table takes the tensor from."""
+        return self.__dlpack__(max_version=DLPACK_VERSION)
+
+    @property
+    def _dltensor(self) -> int:
+        """Address of the tensor that the table lends; it lives as long as the array."""
+        if not hasattr(self, "_lent"):
+            self._lent = Opened(self.__dlpack__(max_version=DLPACK_VERSION))
+        return self._lent.address + _TENSOR
+
+
+class _Capsule:
+    """A capsule, for a consumer that takes objects."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+
+def changed(**methods: Any) -> Any:
+    """Return the type of the arrays of the host, with other methods."""
+    return type("Carrier", (Carrier,), methods)
+
+
+def carrier_of(kind: type[Honest] = Carrier, **table: Any) -> Subject:
+    """Return a subject whose arrays are of a kind, with a table on the type.
+
+    Parameters
+    ----------
+    kind : type, optional
+        What the arrays are.
+    **table
+        As for `make_table`.
+    """
+    return carrying(kind, lambda: table_capsule(make_table(**table)))
+
+
+def carrying(
+    kind: type[Honest],
+    attribute: Callable[[], Any],
+    prepare: Callable[[Any], None] | None = None,
+) -> Subject:
+    """Return a subject whose arrays are of a kind, with something in the place of the table.
+
+    Parameters
+    ----------
+    kind : type
+        What the arrays are.
+    attribute : callable
+        Returns what hangs on the type; it is called when the first array is made.
+    prepare : callable, optional
+        ``prepare(cls)``, called then, too; it says what the table makes of a capsule, which is
+        an array of the type when left out.
+    """
+    cls = type("Array", (kind,), {})
+    return _with_table(producer_of(cls), cls, attribute, prepare or _take_as_own)
+
+
+def _take_as_own(cls: Any) -> None:
+    """Let tables make arrays of a type."""
+    use_taker(lambda capsule: cls(import_capsule(capsule)))
+
+
+def _with_table(
+    subject: Subject,
+    cls: type,
+    attribute: Callable[[], Any],
+    prepare: Callable[[Any], object] = bool,
+) -> Subject:
+    """Return a subject that gives its type of arrays a table before the first one is made."""
+
+    def give(make: Any) -> Any:
+        def made(*arguments: Any) -> Any:
+            if ATTRIBUTES[0] not in vars(cls):
+                setattr(cls, ATTRIBUTES[0], attribute())
+                prepare(cls)
+            return make(*arguments)
+
+        return make and made
+
+    return replace(subject, make=give(subject.make), make_on=give(subject.make_on))
+
+
+def import_capsule(capsule: Any) -> Any:
+    """Return an array of NumPy's on the memory of a capsule."""
+    import numpy as np
+
+    return np.from_dlpack(_Capsule(capsule))
+
+
+def honest_carrier() -> Subject:
+    """Return the twin: arrays that keep every rule, and whose table does."""
+    return carrier_of()
+
+
+class DeviceCarrier(OnDevice):
+    """An array of a device that keeps every rule, and whose table gives its capsules."""
+
+    def _for_table(self) -> Any:
+        """Return the capsule that the table takes the tensor from: nothing is waited for."""
+        return self.capsule(self.block, copied=False, max_version=DLPACK_VERSION)
+
+
+def device_carrier_of(members: dict[str, Any] | None = None, **methods: Any) -> Subject:
+    """Return a subject whose arrays on a device have other methods, and a table.
+
+    Parameters
+    ----------
+    members : dict, optional
+        As for `make_table`.
+    **methods
+        By name.
+    """
+    cls = type("Array", (DeviceCarrier,), methods)
+    table: dict[str, Any] = {"dltensor_from_py_object_no_sync": None, **(members or {})}
+    return _with_table(subject_of(cls), cls, lambda: table_capsule(make_table(**table)))
+
+
+def honest_device_carrier() -> Subject:
+    """Return the twin: arrays of a device that keep every rule, and whose table does."""
+    return device_carrier_of()

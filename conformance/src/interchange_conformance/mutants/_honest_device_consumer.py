@@ -1,0 +1,126 @@
+"""An honest consumer of device memory: it names its stream, and reads through the driver.
+
+Source: array API standard 2025.12, ``from_dlpack``; CUDA driver API.  What it does with structs is
+`_honest_consumer`'s; a driver is asked for where memory is read, and to make a device current.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi.dlpack import DLDeviceType
+from interchange_conformance.cuda import LEGACY, chosen, opened
+
+from ._honest_consumer import HOST_TYPES, Consumer, decode, encode, itemsize, subject_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.subject import Subject
+
+    from ._honest_consumer import Array
+
+CUDA: Final = DLDeviceType.kDLCUDA
+_TYPES: Final = HOST_TYPES | {CUDA, DLDeviceType.kDLROCM}
+_REACHED: Final = {CUDA, DLDeviceType.kDLCUDAManaged}  # by streams of CUDA
+
+
+class DeviceConsumer(Consumer):
+    """The steps of an import of device memory.
+
+    Attributes
+    ----------
+    stream : int or None
+        For which stream it takes; None for the default of the producer's device.
+    device : tuple[int, int]
+        What the producer has said that it is on.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(frozenset(_TYPES))
+        self.stream: int | None = None
+        self.device = (1, 0)
+
+    def take_on(self, stream: int, x: Any) -> Array:
+        """Return an array on the memory of `x`, for a stream."""
+        self.stream = stream
+        try:
+            return self.take(x)
+        finally:
+            self.stream = None
+
+    def check_device(self, device: tuple[int, int]) -> None:
+        """Refuse memory that is out of reach, and remember where the rest is."""
+        super().check_device(device)
+        self.device = device
+
+    def keywords(self, device: tuple[int, int], wanted: dict[str, Any]) -> dict[str, Any]:
+        """Return what a producer is asked with."""
+        keywords = super().keywords(device, wanted)
+        if device[0] == DLDeviceType.kDLCUDAManaged:
+            keywords |= {"stream": LEGACY, "dl_device": None}
+        if "stream" in keywords:
+            keywords["stream"] = self.sent(device, keywords["stream"])
+        return keywords
+
+    def sent(self, _device: tuple[int, int], default: int) -> Any:
+        """Return the stream that is named to a producer."""
+        return default if self.stream is None else self.stream
+
+    def ask(self, method: Any, keywords: dict[str, Any]) -> Any:
+        """Ask for a capsule, with the producer's device current."""
+        with self.there(self.device):
+            return super().ask(method, keywords)
+
+    @contextlib.contextmanager
+    def there(self, device: tuple[int, int]) -> Iterator[Cuda | None]:
+        """Keep a device current while the block runs, if there is one."""
+        if device[0] not in _REACHED or chosen() == "none" or device[1] >= opened().devices:
+            yield None
+            return
+        with opened().on_device(device[1]):
+            yield opened()
+
+    # ------------------------------------------------------------ using
+
+    def read(self, y: Array) -> list[Any]:
+        """Return the elements, as they are for the legacy default stream."""
+        with self.there(y.said.device) as cuda:
+            if cuda is None:
+                return super().read(y)
+            cuda.synchronize(LEGACY)
+            if y.said.device[0] != CUDA:
+                return super().read(y)
+            size = itemsize(y.said.dtype)
+            return [
+                decode(self.load(cuda, address, size), y.said.dtype)
+                for address in self.addresses(y)
+            ]
+
+    def load(self, cuda: Cuda, address: int, size: int) -> bytes:
+        """Return some bytes of device memory."""
+        block = ctypes.create_string_buffer(size)
+        cuda("cuMemcpyDtoH_v2", block, address, size)
+        return block.raw
+
+    def write(self, y: Array) -> None:
+        """Set the first element to 1, unless the memory must not be written."""
+        with self.there(y.said.device) as cuda:
+            if cuda is None or y.said.device[0] != CUDA or y.readonly:
+                super().write(y)
+            else:
+                cuda.write(y.said.data or 0, encode(1, y.said.dtype))
+
+
+def consumer_with(**steps: Any) -> Subject:
+    """Return the subject of a consumer with some steps replaced, each by ``f(consumer, ...)``."""
+    consumer: Any = type("Changed", (DeviceConsumer,), steps)()
+    return subject_of(consumer, take_on=consumer.take_on)
+
+
+def honest_device_consumer() -> Subject:
+    """Return the twin: it keeps every rule."""
+    return consumer_with()

@@ -1,0 +1,75 @@
+"""An honest producer of device memory, and a subject for each way to leave one of its duties out.
+
+Source: interchange; `interchange_conformance.zoo.on_device`, which is pure ctypes over the driver.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.cuda import opened
+from interchange_conformance.findings import CannotMakeError, NotApplicable
+from interchange_conformance.subject import KINDS, Subject
+from interchange_conformance.zoo import ELEMENTS, Memory
+from interchange_conformance.zoo.on_device import Block, OnDevice, place
+
+if TYPE_CHECKING:
+    from interchange_conformance.cuda import Cuda
+
+    Shape = tuple[int, ...]
+
+_PLACES: Final = {"cuda": ("cuda", 0), "cuda:1": ("cuda", 1), "managed": ("managed", 0)} | {
+    "pinned": ("pinned", 0)
+}
+
+
+def _driver() -> Cuda:
+    """Return the driver."""
+    try:
+        return opened()
+    except NotApplicable as none:
+        raise CannotMakeError(str(none)) from none
+
+
+def subject_of(kind: type[OnDevice]) -> Subject:
+    """Return a subject whose arrays are of a kind."""
+
+    def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
+        if readonly or dtype not in ELEMENTS:
+            raise CannotMakeError("its arrays are writable, and of the types of the zoo")
+        if device in KINDS:
+            memory = Memory(max(1, _size(shape)), ELEMENTS[dtype])
+            return kind(Block((int(KINDS[device]), 0), memory.address, memory), shape, dtype)
+        if device not in _PLACES:
+            raise CannotMakeError("its arrays are on devices")
+        cuda = _driver()
+        where, number = _PLACES[device]
+        if number >= cuda.devices:
+            raise CannotMakeError("there is one device only")
+        block, _ = place(cuda, where, shape, dtype, device=number)
+        return kind(block, shape, dtype, cuda=cuda)
+
+    def make_on(stream: int, shape: Shape, dtype: str, device: str = "cuda") -> Any:
+        cuda = _driver()
+        block, _ = place(cuda, device, shape, dtype)
+        return kind(block, shape, dtype, stream=stream, cuda=cuda)
+
+    return Subject(kind.__name__, make=make, make_on=make_on)
+
+
+def _size(shape: Shape) -> int:
+    """Return how many elements there are."""
+    size = 1
+    for extent in shape:
+        size *= extent
+    return size
+
+
+def producer_with(**methods: Any) -> Subject:
+    """Return a subject whose arrays have some methods replaced, each by ``f(array, ...)``."""
+    return subject_of(type("Changed", (OnDevice,), methods))
+
+
+def honest_device_producer() -> Subject:
+    """Return the twin: arrays that keep every rule."""
+    return subject_of(OnDevice)

@@ -1,0 +1,121 @@
+"""An honest producer of the CUDA Array Interface: device memory, and the stream that it is busy on.
+
+Source: CUDA Array Interface, version 3; `interchange_conformance.zoo.on_device`, which it is made
+of.  Its arrays on the host are those of the honest producer of DLPack, which have no interface.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_READ_ONLY
+from interchange_conformance.checks._records import TYPESTRS
+from interchange_conformance.cuda import opened
+from interchange_conformance.findings import CannotMakeError, NotApplicable
+from interchange_conformance.opening import Opened
+from interchange_conformance.subject import Subject
+from interchange_conformance.zoo import ELEMENTS
+from interchange_conformance.zoo.on_device import OnDevice, place
+
+from ._honest_producer import Honest, producer_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.zoo.on_device import Block
+
+    Shape = tuple[int, ...]
+
+
+class Recorded(OnDevice):
+    """An array of device memory that keeps every rule of both protocols."""
+
+    readonly = False
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        return self.record()
+
+    def record(self) -> Any:
+        """Return the record."""
+        return {
+            "shape": self.shape,
+            "typestr": self.typestr(),
+            "data": (self.address(), self.readonly),
+            "strides": None,
+            "version": 3,
+            "stream": self.published(),
+        }
+
+    def typestr(self) -> str:
+        """Return the type string of the elements."""
+        if self.dtype not in TYPESTRS:
+            raise AttributeError(f"{self.dtype} has no type string")
+        return TYPESTRS[self.dtype]
+
+    def address(self) -> int:
+        """Return where the first element is."""
+        return 0 if 0 in self.shape else self.block.address
+
+    def published(self) -> int | None:
+        """Return the stream that work may be pending on."""
+        return self.stream
+
+    def capsule(self, block: Block, copied: bool, max_version: tuple[int, int] | None) -> Any:
+        """Return a fresh capsule, which says whether the memory may be written."""
+        capsule = super().capsule(block, copied, max_version)
+        if self.readonly and not copied:
+            opened = Opened(capsule)
+            if not opened.versioned:
+                raise BufferError("legacy capsules cannot say that memory is read-only")
+            opened.managed.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
+        return capsule
+
+
+def recorder_of(*, host: Mapping[str, Any] | None = None, **methods: Any) -> Subject:
+    """Return a subject whose arrays have other methods.
+
+    Parameters
+    ----------
+    host : mapping, optional
+        By name: the methods of arrays on the host.
+    **methods
+        By name: the methods of arrays on devices.
+    """
+    kind = type("Recorded", (Recorded,), methods)
+    on_host = producer_of(type("Honest", (Honest,), dict(host or {}))).make
+
+    def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
+        if device == "cpu" and on_host is not None:
+            return on_host(shape, dtype, device, readonly)
+        if device != "cuda" or dtype not in ELEMENTS:
+            raise CannotMakeError("its arrays are on the first device, and of the zoo's types")
+        found = _placed(kind, shape, dtype, None)
+        found.readonly = readonly
+        return found
+
+    def make_on(stream: int, shape: Shape, dtype: str) -> Any:
+        return _placed(kind, shape, dtype, stream)
+
+    return Subject(kind.__name__, make=make, make_on=make_on, preload=("numpy",))
+
+
+def _placed(kind: type[Recorded], shape: Shape, dtype: str, stream: int | None) -> Recorded:
+    """Return an array in fresh memory."""
+    cuda = _driver()
+    block, _ = place(cuda, "cuda", shape, dtype)
+    return kind(block, shape, dtype, stream=stream, cuda=cuda)
+
+
+def _driver() -> Cuda:
+    """Return the driver."""
+    try:
+        return opened()
+    except NotApplicable as none:
+        raise CannotMakeError(str(none)) from none
+
+
+def honest_recorder() -> Subject:
+    """Return the twin: arrays that keep every rule."""
+    return recorder_of()

@@ -1,0 +1,90 @@
+"""An honest producer whose capsules share one struct, and count who still needs it.
+
+Source: dlpack.h 1.3; `zoo/shared_struct.c`; nanobind and pydlpack do so.  Nothing in the documents
+asks for a struct per capsule: that each can be released whatever becomes of the others is enough.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi import capsules
+from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
+from interchange_conformance.emucuda.building import CannotBuildError
+from interchange_conformance.findings import CannotMakeError
+from interchange_conformance.opening import Opened
+from interchange_conformance.zoo import compiled
+
+from ._honest_producer import Honest, asks_version, producer_of
+
+if TYPE_CHECKING:
+    from interchange_conformance.subject import Subject
+
+_SOURCE: Final = "shared_struct.c"
+
+
+@cache
+def _function(name: str, result: Any, *arguments: Any) -> Any:
+    """Return a function of the C source, to be called with the GIL held."""
+    return capsules.Prototype(result, *arguments)(compiled.function_address(_SOURCE, name))
+
+
+class Kept:
+    """The count that an array holds of the struct that its capsules share.
+
+    Parameters
+    ----------
+    capsule : object
+        An unused capsule, of which the struct is taken.
+    """
+
+    def __init__(self, capsule: Any) -> None:
+        opened = Opened(capsule)
+        struct = DLManagedTensorVersioned if opened.versioned else DLManagedTensor
+        share = _function("share", ctypes.c_void_p, *[ctypes.c_size_t] * 4)
+        release = compiled.function_address(_SOURCE, "release")
+        self._release = _function("release", None, ctypes.c_void_p)
+        self.name = capsules.VERSIONED if opened.versioned else capsules.LEGACY  # static
+        self.address = share(
+            opened.consume().address, ctypes.sizeof(struct), struct.deleter.offset, release
+        )
+
+    def __del__(self) -> None:
+        self._release(self.address)
+
+    def capsule(self) -> Any:
+        """Return a capsule of the struct, counted."""
+        _function("count", None, ctypes.c_void_p)(self.address)
+        forget = compiled.function_address(_SOURCE, "forget")
+        return capsules.new_capsule(self.address, self.name, forget)
+
+
+class Sharing(Honest):
+    """An array with one struct of each generation, which its capsules share."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        capsule = super().__dlpack__(**keywords)
+        if keywords.get("copy"):
+            return capsule
+        kept = vars(self).setdefault("kept", {})
+        versioned = asks_version(keywords)
+        if versioned not in kept:
+            kept.setdefault(versioned, Kept(capsule))
+        return kept[versioned].capsule()
+
+
+def honest_sharer() -> Subject:
+    """Return the producer whose capsules share a struct, counted."""
+    subject = producer_of(Sharing)
+
+    def make(*asked: Any) -> Any:
+        try:
+            compiled.load(_SOURCE)
+        except CannotBuildError as error:
+            raise CannotMakeError(str(error)) from error
+        return subject.make(*asked) if subject.make else None
+
+    return replace(subject, make=make)

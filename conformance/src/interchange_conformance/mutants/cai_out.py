@@ -1,0 +1,249 @@
+"""Producers of the CUDA Array Interface whose record has the wrong form, or is not true.
+
+Source: CUDA Array Interface, version 3; `checks.cai_out`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.zoo.on_device import place
+
+from ._honest_recorder import Recorded, honest_recorder, recorder_of
+from .model import mutant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.subject import Subject
+
+    from ._honest_producer import Honest
+
+_FAR: Final = 2**45  # [bytes], from any memory of the driver
+
+
+def _saying(**changes: Callable[[Recorded, Any], Any]) -> Subject:
+    """Return a subject whose records have entries changed; ``...`` takes one out."""
+
+    def record(x: Recorded) -> Any:
+        record = Recorded.record(x)
+        for key, change in changes.items():
+            record[key] = change(x, record.get(key))
+        return {key: value for key, value in record.items() if value is not ...}
+
+    return recorder_of(record=record)
+
+
+# ---------------------------------------------------------------- the host
+
+
+@mutant("hasattr_works_on_arrays_of_the_host", twin=honest_recorder)
+def raises_on_the_host() -> Subject:
+    """Raises RuntimeError when an array of the host is asked for the interface."""
+
+    def cuda_array_interface(_: Honest) -> Any:
+        raise RuntimeError("this array is on the host")
+
+    return recorder_of(host={"__cuda_array_interface__": property(cuda_array_interface)})
+
+
+@mutant("arrays_of_the_host_have_no_record", twin=honest_recorder)
+def publishes_the_host() -> Subject:
+    """Publishes memory of the host as if a device reached it."""
+
+    def cuda_array_interface(x: Honest) -> Any:
+        return {**x.array.__array_interface__, "version": 3}
+
+    return recorder_of(host={"__cuda_array_interface__": property(cuda_array_interface)})
+
+
+# ---------------------------------------------------------------- the form
+
+
+@mutant("records_are_dicts", twin=honest_recorder)
+def gives_a_proxy() -> Subject:
+    """Gives a mapping that is no dict."""
+
+    def record(x: Recorded) -> Any:
+        return MappingProxyType(Recorded.record(x))
+
+    return recorder_of(record=record)
+
+
+@mutant("records_are_dicts", twin=honest_recorder)
+def leaves_the_typestr_out() -> Subject:
+    """Gives a dict without 'typestr'."""
+    return _saying(typestr=lambda _, __: ...)
+
+
+@mutant("record_shapes_are_tuples_of_ints", twin=honest_recorder)
+def gives_a_list_of_extents() -> Subject:
+    """Gives the shape as a list."""
+    return _saying(shape=lambda x, _: list(x.shape))
+
+
+@mutant("record_shapes_are_tuples_of_ints", twin=honest_recorder)
+def gives_scalars_an_axis() -> Subject:
+    """Gives the shape of a scalar as (1,)."""
+    return _saying(shape=lambda x, _: x.shape or (1,))
+
+
+@mutant("record_strides_count_bytes", twin=honest_recorder)
+def counts_strides_in_elements() -> Subject:
+    """Gives strides in elements, as cuVS does."""
+    return _saying(strides=lambda x, _: _steps(x.shape, 1))
+
+
+@mutant("record_strides_are_one_per_axis", twin=honest_recorder)
+def leaves_a_stride_out() -> Subject:
+    """Gives one stride too few."""
+    return _saying(strides=lambda x, _: _steps(x.shape, 4)[1:] if x.shape else None)
+
+
+def _steps(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
+    """Return the strides of a C-ordered array whose last one is given."""
+    found: list[int] = []
+    for extent in reversed(shape):
+        found.insert(0, step)
+        step *= extent
+    return tuple(found)
+
+
+@mutant("record_data_is_an_address_and_a_flag", twin=honest_recorder)
+def gives_a_number_for_a_flag() -> Subject:
+    """Gives the read-only flag as 0 or 1."""
+    return _saying(data=lambda _, data: (data[0], int(data[1])))
+
+
+@mutant("record_data_is_an_address_and_a_flag", twin=honest_recorder)
+def gives_a_list_of_data() -> Subject:
+    """Gives the data as a list."""
+    return _saying(data=lambda _, data: list(data))
+
+
+@mutant("records_of_read_only_arrays_say_so", twin=honest_recorder)
+def publishes_everything_as_writable() -> Subject:
+    """Says of every array that it may be written."""
+    return _saying(data=lambda _, data: (data[0], False))
+
+
+@mutant("records_of_empty_arrays_have_address_0", twin=honest_recorder)
+def gives_nothing_an_address() -> Subject:
+    """Gives arrays without elements the address 1."""
+    return _saying(data=lambda _, data: (data[0] or 1, data[1]))
+
+
+@mutant("records_of_elements_have_an_address", twin=honest_recorder)
+def gives_elements_no_address() -> Subject:
+    """Gives every array the address 0."""
+    return _saying(data=lambda _, data: (0, data[1]))
+
+
+@mutant("record_typestrs_name_the_element_type", twin=honest_recorder)
+def calls_unsigned_signed() -> Subject:
+    """Gives unsigned integers the typestr of signed ones."""
+    return _saying(typestr=lambda _, typestr: typestr.replace("u", "i"))
+
+
+@mutant("record_typestrs_name_the_element_type", twin=honest_recorder)
+def gives_the_name_of_the_type() -> Subject:
+    """Gives the name of the element type, such as 'float32'."""
+    return _saying(typestr=lambda x, _: x.dtype)
+
+
+@mutant("nameless_element_types_are_not_called_another", twin=honest_recorder)
+def calls_bfloat16_a_half() -> Subject:
+    """Gives bfloat16 the typestr of float16, as PyTorch did."""
+
+    def typestr(x: Recorded) -> str:
+        return "<f2" if x.dtype == "bfloat16" else Recorded.typestr(x)
+
+    return recorder_of(typestr=typestr)
+
+
+@mutant("records_say_their_version", twin=honest_recorder)
+def gives_the_version_as_text() -> Subject:
+    """Gives the version as '3'."""
+    return _saying(version=lambda _, __: "3")
+
+
+@mutant("records_say_their_version", twin=honest_recorder)
+def leaves_the_version_out() -> Subject:
+    """Gives no version."""
+    return _saying(version=lambda _, __: ...)
+
+
+@mutant("record_masks_are_records", twin=honest_recorder)
+def masks_with_a_truth_value() -> Subject:
+    """Gives True for a mask, meaning that all elements are valid."""
+    return _saying(mask=lambda _, __: True)
+
+
+@mutant("record_descrs_agree_with_the_typestr", twin=honest_recorder)
+def describes_other_elements() -> Subject:
+    """Gives a descr of other elements than the typestr."""
+    return _saying(descr=lambda _, __: [("", "<i8")])
+
+
+# ---------------------------------------------------------------- whether it is true
+
+
+@mutant("recorded_addresses_are_known_to_the_driver", twin=honest_recorder)
+def publishes_an_address_of_nothing() -> Subject:
+    """Publishes an address at which there is nothing."""
+    return _saying(data=lambda _, data: (data[0] and data[0] + _FAR, data[1]))
+
+
+@mutant("recorded_elements_are_in_their_allocation", twin=honest_recorder)
+def publishes_the_end() -> Subject:
+    """Publishes the address of the last byte."""
+    return _saying(data=lambda x, data: (data[0] and data[0] + max(0, x.nbytes - 1), data[1]))
+
+
+@mutant("records_are_the_same_when_read_again", twin=honest_recorder)
+def makes_strides_up_every_other_time() -> Subject:
+    """Gives None for strides at one reading, and numbers at the next."""
+    reads: Counter[int] = Counter()
+
+    def strides(x: Recorded, _: Any) -> Any:
+        reads[id(x)] += 1
+        return _steps(x.shape, x.nbytes // max(1, _size(x.shape))) if reads[id(x)] % 2 else None
+
+    return _saying(strides=strides)
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    """Return how many elements there are."""
+    size = 1
+    for extent in shape:
+        size *= extent
+    return size
+
+
+@mutant("records_agree_with_capsules", twin=honest_recorder)
+def publishes_a_copy() -> Subject:
+    """Publishes a copy of what its capsules have."""
+    copies: dict[int, int] = {}
+
+    def data(x: Recorded, said: Any) -> Any:
+        if x.cuda is None or not said[0]:
+            return said
+        if said[0] not in copies:
+            copies[said[0]] = place(x.cuda, "cuda", x.shape, x.dtype)[0].address
+        return copies[said[0]], said[1]
+
+    return _saying(data=data)
+
+
+@mutant("records_own_nothing", twin=honest_recorder)
+def keeps_what_was_read() -> Subject:
+    """Keeps every array alive whose record was read."""
+    kept: list[Recorded] = []
+
+    def record(x: Recorded) -> Any:
+        kept.append(x)
+        return Recorded.record(x)
+
+    return recorder_of(record=record)

@@ -1,0 +1,132 @@
+"""Consumers that copy, or do not copy, against what they are told.
+
+Source: the rules DLP-COPY-1 and DLP-COPY-2.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from interchange_conformance.zoo.memory import c_strides
+
+from ._honest_consumer import FORMATS, Consumer, changed, honest, itemsize, subject_of
+from .model import mutant
+
+if TYPE_CHECKING:
+    from interchange_conformance.subject import Subject
+    from interchange_conformance.zoo import Description
+
+    from ._honest_consumer import Array
+
+
+class _Copying(Consumer):
+    """A consumer that copies everything that comes with a value of ``copy``.
+
+    Parameters
+    ----------
+    when : bool or None
+        The value.
+    """
+
+    def __init__(self, when: bool | None) -> None:
+        super().__init__()
+        self.when = when
+        self.wanted: bool | None = None
+
+    def take(self, x: Any, **wanted: Any) -> Array:
+        """Return an array, and remember what was wanted of it."""
+        self.wanted = wanted.get("copy")
+        return super().take(x, **wanted)
+
+    def array(self, said: Description, owner: Any) -> Array:
+        """Return an array on memory of its own, if that was not wanted."""
+        y = super().array(said, owner)
+        if self.wanted is not self.when or said.dtype not in FORMATS:
+            return y
+        size = itemsize(said.dtype)
+        elements = b"".join(ctypes.string_at(place, size) for place in self.addresses(y))
+        memory = ctypes.create_string_buffer(elements, max(1, len(elements)))
+        owner.release()
+        strides = c_strides(y.shape)
+        data = ctypes.addressof(memory) if elements else None
+        return super().array(replace(said, strides=strides, data=data), memory)
+
+
+@mutant("memory_is_shared_by_default", twin=honest)
+def copies_by_default() -> Subject:
+    """It copies every array, unless it is told not to."""
+    return subject_of(_Copying(None))
+
+
+@mutant("copy_false_shares_or_refuses", twin=honest)
+def copies_with_copy_false() -> Subject:
+    """It copies with copy=False."""
+    return subject_of(_Copying(False))  # noqa: FBT003 - as above
+
+
+class _CopyingOdd(_Copying):
+    """A consumer that copies with copy=False what is not in C order, or not aligned to 8 bytes."""
+
+    def array(self, said: Description, owner: Any) -> Array:
+        """Return an array, on memory of its own where the producer's is odd."""
+        odd = isinstance(said.shape, tuple) and said.strides != c_strides(said.shape)
+        self.when = False if odd or (said.data or 0) % 8 else None
+        if self.wanted is None:
+            self.when = False
+        return super().array(said, owner)
+
+
+@mutant("copy_false_shares_or_refuses", twin=honest)
+def copies_odd_layouts_with_copy_false() -> Subject:
+    """It copies with copy=False what is not in C order, or not aligned."""
+    return subject_of(_CopyingOdd(None))
+
+
+def _refuse_copy_false(consumer: Consumer, x: Any, *, copy: bool | None = None) -> Array:
+    """Return an array, unless there must be no copy."""
+    if copy is False:
+        raise BufferError("nobody knows whether there will be a copy")
+    return Consumer.take(consumer, x, copy=copy)
+
+
+@mutant("copy_false_takes_what_is_shared_anyway", twin=honest)
+def refuses_copy_false() -> Subject:
+    """It refuses copy=False, whatever it is given."""
+    return changed(take=_refuse_copy_false)
+
+
+def _without(value: bool) -> Subject:
+    """Return a consumer that does not pass on a value of ``copy``."""
+
+    def take(consumer: Consumer, x: Any, *, copy: bool | None = None) -> Array:
+        return Consumer.take(consumer, x, copy=None if copy is value else copy)
+
+    return changed(take=take)
+
+
+@mutant("copy_true_copies_or_refuses", twin=honest)
+def shares_with_copy_true() -> Subject:
+    """It shares memory with copy=True."""
+    return _without(True)  # noqa: FBT003 - as above
+
+
+def _ask_without_copy(consumer: Consumer, method: Any, keywords: dict[str, Any]) -> Any:
+    """Ask for a capsule, with every keyword or with none."""
+    try:
+        return method(**keywords)
+    except TypeError:
+        return Consumer.ask(consumer, method, {})
+
+
+@mutant("copy_true_copies_or_refuses", twin=honest)
+def forgets_the_copy_when_it_asks_again() -> Subject:
+    """It asks a producer that knows no copy=True without it, and copies nothing itself."""
+    return changed(ask=_ask_without_copy)
+
+
+@mutant("copy_false_reaches_the_producer", twin=honest)
+def keeps_copy_false_to_itself() -> Subject:
+    """It does not tell the producer of copy=False."""
+    return _without(False)  # noqa: FBT003 - as above

@@ -1,0 +1,95 @@
+"""Producers of device memory that free it too early, or never.
+
+Source: dlpack.h 1.3, deleter; `checks.device_lifetime`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange_conformance.zoo.on_device import OnDevice
+
+from ._honest_device_producer import subject_of
+from .model import mutant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.subject import Subject
+    from interchange_conformance.zoo import Loan
+    from interchange_conformance.zoo.on_device import Block
+
+_CUDA: Final = 2
+
+
+class _Made(NamedTuple):
+    """Device memory of an array, and what may hold it: the array, and structs that are out."""
+
+    array: weakref.ref[OnDevice]
+    loans: list[Loan]
+    block: Block
+    cuda: Cuda
+
+
+def _freeing(is_held: Callable[[bool, list[Loan]], bool]) -> Subject:
+    """Return a subject that frees memory when it is asked to release what it holds back.
+
+    Parameters
+    ----------
+    is_held : callable
+        ``is_held(array_is_there, loans)`` -> whether memory has to stay.
+    """
+    made: list[_Made] = []
+
+    class Freed(OnDevice):
+        """Device memory that somebody frees."""
+
+        def __init__(self, block: Block, *arguments: Any, **keywords: Any) -> None:
+            super().__init__(block, *arguments, **keywords)
+            if self.cuda is not None and block.device[0] == _CUDA:
+                made.append(_Made(weakref.ref(self), self.loans, block, self.cuda))
+
+    def release() -> None:
+        for one in list(made):
+            if not is_held(one.array() is not None, one.loans):
+                made.remove(one)
+                _free(one.cuda, one.block)
+
+    return replace(subject_of(Freed), release=release)
+
+
+def _free(cuda: Cuda, block: Block) -> None:
+    """Free device memory."""
+    with cuda.on_device(block.device[1]):
+        cuda("cuMemFree_v2", ctypes.c_uint64(block.address))
+
+
+def honest_freeing_producer() -> Subject:
+    """Return the twin: memory stays while the array or a struct holds it, and then it goes."""
+    return _freeing(lambda is_there, loans: is_there or any(loan.alive for loan in loans))
+
+
+@mutant("device_memory_stays_while_it_is_held", twin=honest_freeing_producer)
+def frees_memory_with_the_array() -> Subject:
+    """Frees device memory when the array dies, whoever has a struct of it."""
+    return _freeing(lambda is_there, _: is_there)
+
+
+@mutant("device_memory_stays_while_it_is_held", twin=honest_freeing_producer)
+def frees_memory_with_the_capsule() -> Subject:
+    """Frees device memory when its capsules are gone, though consumers live on."""
+
+    def is_held(is_there: bool, loans: list[Loan]) -> bool:
+        return is_there or any(loan.alive and loan.name is not None for loan in loans)
+
+    return _freeing(is_held)
+
+
+@mutant("device_memory_is_given_back", twin=honest_freeing_producer)
+def never_frees_what_was_exported() -> Subject:
+    """Keeps device memory for ever that was exported once."""
+    return _freeing(lambda is_there, loans: is_there or bool(loans))

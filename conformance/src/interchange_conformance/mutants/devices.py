@@ -1,0 +1,192 @@
+"""Producers of device memory that say the wrong thing of it, or leave another device current.
+
+Source: dlpack.h 1.3; array API standard 2025.12; CUDA driver API; `checks.devices`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.cuda import CudaError
+from interchange_conformance.zoo.on_device import HOST, OnDevice
+
+from ._honest_device_producer import honest_device_producer, producer_with
+from .model import mutant
+
+if TYPE_CHECKING:
+    from interchange_conformance.subject import Subject
+    from interchange_conformance.zoo.on_device import Block
+
+_CUDA, _PINNED, _MANAGED = 2, 3, 13
+_FIRST: Final = (_CUDA, 0)
+
+
+def _saying(kind: int, said: tuple[int, int]) -> Subject:
+    """Return a subject that says the same wrong device of one kind of memory everywhere."""
+
+    def begin(self: OnDevice, block: Block, *arguments: Any, **keywords: Any) -> None:
+        if block.device[0] == kind:
+            block = replace(block, device=said)
+        OnDevice.__init__(self, block, *arguments, **keywords)
+
+    return producer_with(__init__=begin)
+
+
+@mutant("the_capsule_is_on_the_device_that_was_said", twin=honest_device_producer)
+def ships_another_device_than_it_says() -> Subject:
+    """Says that page-locked memory is the host's, and ships it as memory of a device."""
+
+    def capsule(self: OnDevice, block: Block, copied: bool, max_version: Any) -> Any:
+        if block.device[0] == _PINNED:
+            block = replace(block, device=_FIRST)
+        return OnDevice.capsule(self, block, copied, max_version)
+
+    return producer_with(capsule=capsule)
+
+
+@mutant("device_memory_has_the_number_of_its_device", twin=honest_device_producer)
+def counts_every_device_as_the_first() -> Subject:
+    """Says device 0, whatever device the memory is on."""
+    return _saying(_CUDA, _FIRST)
+
+
+@mutant("managed_memory_is_said_to_be_managed", twin=honest_device_producer)
+def says_that_managed_memory_is_the_devices() -> Subject:
+    """Says type 2 of managed memory."""
+    return _saying(_MANAGED, _FIRST)
+
+
+@mutant("page_locked_memory_is_said_to_be_the_hosts", twin=honest_device_producer)
+def says_that_page_locked_memory_is_the_devices() -> Subject:
+    """Says type 2 of page-locked memory, in both places."""
+    return _saying(_PINNED, _FIRST)
+
+
+# ---------------------------------------------------------------- where it is asked to be
+
+
+@mutant("a_device_that_cannot_be_reached_is_a_buffer_error", twin=honest_device_producer)
+def refuses_a_device_by_value_error() -> Subject:
+    """Raises ValueError for a device that it cannot hand memory to."""
+
+    def refusal(self: OnDevice, target: tuple[int, int]) -> Exception:
+        return ValueError(str(OnDevice.refusal(self, target)))
+
+    return producer_with(refusal=refusal)
+
+
+@mutant("a_device_that_cannot_be_reached_is_a_buffer_error", twin=honest_device_producer)
+def ignores_the_device_that_it_is_asked_for() -> Subject:
+    """Answers every dl_device but the host's with the memory that it has."""
+
+    def answer(self: OnDevice, **keywords: Any) -> Any:
+        if keywords.get("dl_device") not in {None, HOST}:
+            keywords["dl_device"] = self.device()
+        return OnDevice.answer(self, **keywords)
+
+    return producer_with(answer=answer)
+
+
+@mutant("a_device_number_that_is_not_there_is_refused", twin=honest_device_producer)
+def looks_at_the_type_of_the_device_only() -> Subject:
+    """Takes every number of a device whose type is its own."""
+
+    def answer(self: OnDevice, **keywords: Any) -> Any:
+        asked = keywords.get("dl_device")
+        if asked is not None and asked[0] == self.device()[0]:
+            keywords["dl_device"] = self.device()
+        return OnDevice.answer(self, **keywords)
+
+    return producer_with(answer=answer)
+
+
+@mutant("the_arrays_own_device_is_no_other", twin=honest_device_producer)
+def refuses_its_own_device() -> Subject:
+    """Refuses dl_device where it names the device that the array is on."""
+
+    def answer(self: OnDevice, **keywords: Any) -> Any:
+        if keywords.get("dl_device") == self.device():
+            raise BufferError("dl_device is not supported")
+        return OnDevice.answer(self, **keywords)
+
+    return producer_with(answer=answer)
+
+
+@mutant("the_host_is_handed_what_is_in_memory", twin=honest_device_producer)
+def hands_nothing_to_the_host() -> Subject:
+    """Refuses dl_device=(1, 0)."""
+
+    def to_host(_: OnDevice, copy: bool | None) -> tuple[Block, bool]:
+        raise BufferError(f"dl_device=(1, 0), copy={copy}: not supported")
+
+    return producer_with(to_host=to_host)
+
+
+# ---------------------------------------------------------------- what is left behind
+
+
+@mutant("an_export_leaves_the_current_device_alone", twin=honest_device_producer)
+def leaves_its_own_device_current() -> Subject:
+    """Makes its device current, and never puts the other back."""
+
+    def order(self: OnDevice, consumer: int) -> None:
+        if self.cuda is not None:
+            self.cuda.make_current(self.ordinal)
+        OnDevice.order(self, consumer)
+
+    return producer_with(order=order)
+
+
+@mutant("arrays_are_exported_whatever_device_is_current", twin=honest_device_producer)
+def exports_on_its_own_device_only() -> Subject:
+    """Refuses to be exported while another device is current, as PyTorch does."""
+
+    def order(self: OnDevice, consumer: int) -> None:
+        if self.cuda is not None and self.cuda.current_device != self.ordinal:
+            raise BufferError(f"device {self.ordinal} is not current")
+        OnDevice.order(self, consumer)
+
+    return producer_with(order=order)
+
+
+@mutant("work_is_ordered_while_another_device_is_current", twin=honest_device_producer)
+def records_its_events_on_the_current_device() -> Subject:
+    """Makes its event in whatever context is current, and does not look whether that worked."""
+
+    def order(self: OnDevice, consumer: int) -> None:
+        if self.cuda is not None and self.cuda.current_device != self.ordinal:
+            try:
+                self.cuda.order(self.stream or consumer, consumer)
+            except CudaError:
+                return
+        OnDevice.order(self, consumer)
+
+    return producer_with(order=order)
+
+
+@mutant("work_is_ordered_while_another_device_is_current", twin=honest_device_producer)
+def orders_the_current_stream_of_the_current_device() -> Subject:
+    """Makes the consumer wait for the current device's stream, as CuPy does, and not its own's."""
+
+    def order(self: OnDevice, consumer: int) -> None:
+        if self.cuda is not None and self.cuda.current_device != self.ordinal:
+            idle = self.cuda.stream()
+            with contextlib.suppress(CudaError):  # of the device that is current
+                self.cuda.order(idle, consumer)
+            return
+        OnDevice.order(self, consumer)
+
+    return producer_with(order=order)
+
+
+@mutant("asking_for_the_device_waits_for_nothing", twin=honest_device_producer)
+def synchronizes_before_it_says_its_device() -> Subject:
+    """Waits for its work before it says where it is."""
+
+    def say(self: OnDevice) -> tuple[int, int]:
+        self.finish()
+        return OnDevice.__dlpack_device__(self)
+
+    return producer_with(__dlpack_device__=say)

@@ -1,0 +1,121 @@
+"""Consumers that mistake where memory is, or leave another device current.
+
+Source: dlpack.h 1.3; CUDA driver API; `checks.devices_consumed`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from interchange.abi.dlpack import DLDeviceType
+from interchange_conformance.cuda import opened
+
+from ._honest_consumer import Consumer
+from ._honest_device_consumer import CUDA, DeviceConsumer, consumer_with, honest_device_consumer
+from .model import mutant
+
+if TYPE_CHECKING:
+    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.subject import Subject
+    from interchange_conformance.zoo import Description
+
+    from ._honest_consumer import Array
+
+
+@mutant("memory_that_a_device_reaches_is_read_right", twin=honest_device_consumer)
+def follows_addresses_of_devices() -> Subject:
+    """Reads device memory as if it were the host's."""
+
+    def load(_: DeviceConsumer, __: Cuda, address: int, size: int) -> bytes:
+        return ctypes.string_at(address, size)
+
+    return consumer_with(load=load)
+
+
+@mutant("memory_that_the_host_reaches_is_taken", twin=honest_device_consumer)
+def refuses_managed_memory() -> Subject:
+    """Takes host and device memory, and refuses what is both."""
+
+    def check_device(self: DeviceConsumer, device: tuple[int, int]) -> None:
+        if device[0] == DLDeviceType.kDLCUDAManaged:
+            raise BufferError("managed memory is not known here")
+        DeviceConsumer.check_device(self, device)
+
+    return consumer_with(check_device=check_device)
+
+
+@mutant("what_is_taken_is_on_the_producers_device", twin=honest_device_consumer)
+def counts_every_taken_array_to_the_first_device() -> Subject:
+    """Says device 0 of everything that it takes."""
+
+    def array(self: DeviceConsumer, said: Description, owner: Any) -> Array:
+        if said.device[0] == CUDA:
+            said = replace(said, device=(CUDA, 0))
+        return DeviceConsumer.array(self, said, owner)
+
+    return consumer_with(array=array)
+
+
+@mutant("the_number_of_the_capsules_device_counts", twin=honest_device_consumer)
+def believes_the_device_that_was_said() -> Subject:
+    """Takes the number of a device from __dlpack_device__(), and not from the struct."""
+    named = [(2, 0)]
+
+    def device_of(self: DeviceConsumer, x: Any) -> tuple[int, int]:
+        named[0] = DeviceConsumer.device_of(self, x)
+        return named[0]
+
+    def array(self: DeviceConsumer, said: Description, owner: Any) -> Array:
+        if said.device[0] == CUDA == named[0][0]:
+            said = replace(said, device=named[0])
+        return DeviceConsumer.array(self, said, owner)
+
+    return consumer_with(device_of=device_of, array=array)
+
+
+@mutant("a_refused_import_leaves_the_current_device_alone", twin=honest_device_consumer)
+def leaves_the_device_current_of_what_it_refuses() -> Subject:
+    """Puts the other device back after an import, but not after an error."""
+
+    def take(self: DeviceConsumer, x: Any, **wanted: Any) -> Array:
+        try:
+            return DeviceConsumer.take(self, x, **wanted)
+        except Exception:
+            with self.there(self.device) as cuda:
+                is_there = cuda is not None
+            if is_there:
+                opened().make_current(self.device[1])
+            raise
+
+    return consumer_with(take=take)
+
+
+@mutant("an_import_leaves_the_current_device_alone", twin=honest_device_consumer)
+def leaves_the_producers_device_current() -> Subject:
+    """Makes the producer's device current, and never puts the other back."""
+
+    def ask(self: DeviceConsumer, method: Any, keywords: dict[str, Any]) -> Any:
+        capsule = DeviceConsumer.ask(self, method, keywords)
+        with self.there(self.device) as cuda:
+            is_there = cuda is not None
+        if is_there:
+            opened().make_current(self.device[1])
+        return capsule
+
+    return consumer_with(ask=ask)
+
+
+@mutant(
+    "a_producer_that_needs_its_device_to_be_current_is_taken",
+    "a_producer_that_orders_the_current_device_is_waited_for",
+    twin=honest_device_consumer,
+)
+def asks_whatever_device_is_current() -> Subject:
+    """Asks for a capsule with the device current that happens to be."""
+
+    def ask(self: DeviceConsumer, method: Any, keywords: dict[str, Any]) -> Any:
+        return Consumer.ask(self, method, keywords)
+
+    return consumer_with(ask=ask)

@@ -1,0 +1,256 @@
+"""Exchange tables that hang in the wrong place, say the wrong thing, or export wrongly.
+
+Source: dlpack.h 1.3, DLPackExchangeAPI; `checks.exchange_api`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interchange.abi import capsules
+from interchange.abi.dlpack import DLPACK_VERSION, DLPackExchangeAPIHeader
+from interchange.abi.exchange import ATTRIBUTES
+from interchange_conformance.cuda import LEGACY
+from interchange_conformance.opening import Opened
+from interchange_conformance.zoo import Description, Loan
+from interchange_conformance.zoo.carriers import make_table, table_capsule
+
+from ._honest_carrier import (
+    Carrier,
+    DeviceCarrier,
+    carrier_of,
+    carrying,
+    changed,
+    device_carrier_of,
+    honest_carrier,
+    honest_device_carrier,
+)
+from ._honest_producer import producer_of
+from .model import mutant
+
+if TYPE_CHECKING:
+    from interchange_conformance.subject import Subject
+
+    from ._honest_producer import Honest
+
+
+# ---------------------------------------------------------------- the table
+
+
+@mutant("exchange_tables_hang_on_the_type", twin=honest_carrier)
+def hangs_the_table_on_objects() -> Subject:
+    """Gives every array a table, and none to the type."""
+
+    def init(x: Carrier, *arguments: Any) -> None:
+        Carrier.__init__(x, *arguments)
+        vars(x).update({ATTRIBUTES[0]: table_capsule(make_table())})
+
+    return producer_of(changed(__init__=init))
+
+
+@mutant("exchange_tables_are_in_a_capsule_of_their_name", twin=honest_carrier)
+def gives_an_int() -> Subject:
+    """Gives the address of the table as an int, as DLPack 1.2 had it under another name."""
+    return carrying(Carrier, make_table)
+
+
+@mutant("exchange_tables_are_in_a_capsule_of_their_name", twin=honest_carrier)
+def names_the_capsule_otherwise() -> Subject:
+    """Gives the capsule of the table the name of one with a tensor."""
+    return carrying(Carrier, lambda: table_capsule(make_table(), capsules.LEGACY))
+
+
+@mutant("exchange_tables_lead_to_older_majors", twin=honest_carrier)
+def says_no_version() -> Subject:
+    """Leaves the version of the table 0.0."""
+    return carrier_of(version=(0, 0))
+
+
+@mutant("exchange_tables_lead_to_older_majors", twin=honest_carrier)
+def leads_back_to_itself() -> Subject:
+    """Lets prev_api of a table lead to the table itself."""
+
+    def ring() -> Any:
+        address = make_table()
+        DLPackExchangeAPIHeader.from_address(address).prev_api = address
+        return table_capsule(address)
+
+    return carrying(Carrier, ring)
+
+
+@mutant("exchange_functions_are_not_null", twin=honest_carrier)
+def has_no_allocator() -> Subject:
+    """Has no allocator."""
+    return carrier_of(managed_tensor_allocator=None)
+
+
+@mutant("exchange_functions_are_not_null", twin=honest_carrier)
+def has_no_work_stream() -> Subject:
+    """Has no function for the current work stream."""
+    return carrier_of(current_work_stream=None)
+
+
+@mutant("exchange_tables_stay_where_they_are", twin=honest_carrier)
+def makes_a_table_for_each_question() -> Subject:
+    """Makes a new table whenever it is asked for one."""
+
+    def fresh(_: type) -> Any:
+        return table_capsule(make_table())
+
+    metaclass: Any = type("Fresh", (type,), {ATTRIBUTES[0]: property(fresh)})
+    return producer_of(metaclass("Carrier", (Carrier,), {}))
+
+
+# ---------------------------------------------------------------- owned tensors
+
+
+def _exporting(change: Any) -> Subject:
+    """Return a subject whose table exports capsules that were changed; None keeps them."""
+
+    def _for_table(x: Carrier) -> Any:
+        capsule = Carrier._for_table(x)
+        return change(x, Opened(capsule)) or capsule
+
+    return carrier_of(changed(_for_table=_for_table))
+
+
+@mutant("exchanged_tensors_agree_with_capsules", twin=honest_carrier)
+def exports_another_shape() -> Subject:
+    """Exports arrays of four axes by the table with two extents exchanged."""
+
+    def change(_: Honest, opened: Opened) -> None:
+        if opened.ndim == 4:
+            shape = opened.tensor.shape
+            shape[2], shape[3] = shape[3], shape[2]
+
+    return _exporting(change)
+
+
+@mutant("exchanged_tensors_agree_with_capsules", twin=honest_carrier)
+def exports_another_element_type() -> Subject:
+    """Exports bytes by the table as signed ones."""
+
+    def change(_: Honest, opened: Opened) -> None:
+        if opened.dtype == (1, 8, 1):
+            opened.tensor.dtype.code = 0
+
+    return _exporting(change)
+
+
+@mutant("exchanged_tensors_are_of_the_version_of_the_table", twin=honest_carrier)
+def leaves_the_version_of_the_tensor_out() -> Subject:
+    """Leaves the version of exported tensors 0.0."""
+
+    def change(_: Honest, opened: Opened) -> None:
+        opened.managed.version.major = opened.managed.version.minor = 0
+
+    return _exporting(change)
+
+
+@mutant("exchanged_tensors_hold_the_values_of_the_array", twin=honest_carrier)
+def exports_what_is_still_to_be_conjugated() -> Subject:
+    """Exports by the table what conj() has marked only, which __dlpack__ refuses."""
+
+    class Marked(Carrier):
+        """An array that conjugates when it is computed with."""
+
+        marked = False
+
+        def conj(self) -> Any:
+            """Return an array of the same memory, to be conjugated later."""
+            found = self._like(self.array)
+            found.marked = True
+            return found
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            if self.marked:
+                raise BufferError("this array is still to be conjugated")
+            return super().__dlpack__(**keywords)
+
+        def _for_table(self) -> Any:
+            return Carrier.__dlpack__(self._like(self.array), max_version=DLPACK_VERSION)
+
+    return carrier_of(Marked)
+
+
+@mutant("exchanged_read_only_arrays_say_so", twin=honest_carrier)
+def exports_no_flags() -> Subject:
+    """Exports every array by the table without flags."""
+
+    def change(_: Honest, opened: Opened) -> None:
+        opened.managed.flags = 0
+
+    return _exporting(change)
+
+
+@mutant("exchanged_tensors_give_their_references_back", twin=honest_carrier)
+def takes_a_reference_too_many() -> Subject:
+    """Takes a reference to the array in each export that no deleter drops."""
+    return carrier_of(managed_tensor_from_py_object_no_sync="from_object_holding_on")
+
+
+@mutant("exchanged_tensors_keep_their_memory", twin=honest_carrier)
+def owns_nothing() -> Subject:
+    """Exports tensors that do not keep the memory."""
+
+    def change(_: Honest, opened: Opened) -> Any:
+        said = Description(
+            opened.shape,
+            opened.strides,
+            dtype=opened.dtype,
+            data=opened.data,
+            flags=opened.flags,
+            version=DLPACK_VERSION,
+        )
+        return Loan(said, None, versioned=True).offer(capsules.VERSIONED, None)
+
+    return _exporting(change)
+
+
+# ---------------------------------------------------------------- borrowed tensors, and streams
+
+
+@mutant("borrowed_tensors_agree_with_owned_ones", twin=honest_carrier)
+def lends_no_strides() -> Subject:
+    """Leaves the strides of borrowed tensors NULL."""
+    return carrier_of(dltensor_from_py_object_no_sync="lend_object_without_strides")
+
+
+@mutant("borrowed_tensors_take_no_reference", twin=honest_carrier)
+def lends_for_ever() -> Subject:
+    """Takes a reference to the array with each tensor that it lends."""
+    return carrier_of(dltensor_from_py_object_no_sync="lend_object_holding_on")
+
+
+@mutant("the_host_has_no_work_stream", twin=honest_carrier)
+def has_a_stream_on_the_host() -> Subject:
+    """Gives a stream for the host."""
+    return carrier_of(current_work_stream="some_stream")
+
+
+@mutant("the_host_has_no_work_stream", twin=honest_carrier)
+def refuses_the_host_a_stream() -> Subject:
+    """Fails when it is asked for the work stream of the host."""
+    return carrier_of(current_work_stream="refused_stream")
+
+
+@mutant("exchange_functions_do_not_synchronise", twin=honest_device_carrier)
+def waits_before_it_exports() -> Subject:
+    """Lets the host wait for pending work in the table's export."""
+
+    def _for_table(x: DeviceCarrier) -> Any:
+        x.finish()
+        return DeviceCarrier._for_table(x)
+
+    return device_carrier_of(_for_table=_for_table)
+
+
+@mutant("exchange_functions_do_not_synchronise", twin=honest_device_carrier)
+def orders_what_it_exports() -> Subject:
+    """Makes the legacy default stream wait for pending work in the table's export."""
+
+    def _for_table(x: DeviceCarrier) -> Any:
+        x.order(LEGACY)
+        return DeviceCarrier._for_table(x)
+
+    return device_carrier_of(_for_table=_for_table)

@@ -1,0 +1,44 @@
+"""Mutants whose exchange tables fail without a word, or name streams that there are not.
+
+Source: the checks of the same name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._honest_carrier import carrier_of, device_carrier_of, honest_carrier, honest_device_carrier
+from .model import mutant
+
+if TYPE_CHECKING:
+    from interchange_conformance.subject import Subject
+
+
+@mutant("refused_exports_of_tables_leave_an_error", twin=honest_carrier)
+def refuses_exports_in_silence() -> Subject:
+    """Returns -1 for what its table cannot export, and sets no error."""
+    return carrier_of(managed_tensor_from_py_object_no_sync="from_object_in_silence")
+
+
+@mutant("refused_exports_of_tables_leave_an_error", twin=honest_carrier)
+def exports_nothing() -> Subject:
+    """Returns 0 for what its table cannot export, and NULL for the tensor."""
+    return carrier_of(managed_tensor_from_py_object_no_sync="from_object_without_result")
+
+
+@mutant("refused_loans_of_tables_leave_an_error", twin=honest_carrier)
+def refuses_loans_in_silence() -> Subject:
+    """Returns -1 for what its table cannot lend, and sets no error."""
+    return carrier_of(dltensor_from_py_object_no_sync="lend_object_in_silence")
+
+
+@mutant("the_work_stream_of_a_device_exists", twin=honest_device_carrier)
+def works_on_a_stream_of_its_own_making() -> Subject:
+    """Gives an address that is no stream as the work stream of a device."""
+    return device_carrier_of({"current_work_stream": "some_stream"})
+
+
+@mutant("the_work_stream_of_a_device_exists", twin=honest_device_carrier)
+def has_no_stream_and_no_error() -> Subject:
+    """Returns -1 for the work stream of a device, and sets no error."""
+    return device_carrier_of({"current_work_stream": "silent_stream"})

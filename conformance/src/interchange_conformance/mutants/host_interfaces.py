@@ -1,0 +1,173 @@
+"""Producers whose buffers and records do not say what their arrays are.
+
+Source: the rules BUF-1, BUF-FORMAT-1, BUF-FORMAT-2, BUF-SUBOFFSETS-1, AI-1, AI-MASK-1 and
+AI-DESCR-1.
+"""
+
+from __future__ import annotations
+
+import struct
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.zoo.hosts import Interfaced, kept
+
+from ._honest_host_producer import NATIVE, arrays, buffers, records
+from .model import mutant
+
+if TYPE_CHECKING:
+    from interchange_conformance.subject import Subject
+
+_FOREIGN: Final = {"<": ">", ">": "<"}[NATIVE]
+_block: Final = kept(bytes(2**16))
+
+
+@mutant("buffers_describe_the_array", twin=buffers)
+def gives_buffers_of_one_axis() -> Subject:
+    """It gives buffers of one axis, whatever the array has."""
+
+    def change(fields: dict[str, Any]) -> dict[str, Any]:
+        count = 1
+        for extent in fields["shape"]:
+            count *= extent
+        return {**fields, "shape": (count,), "strides": (fields["itemsize"],)}
+
+    return buffers(change)
+
+
+@mutant("formats_name_the_element_type", twin=buffers)
+def says_a_foreign_order() -> Subject:
+    """It says another byte order than its elements are in."""
+
+    def change(fields: dict[str, Any]) -> dict[str, Any]:
+        letters = fields["letters"]
+        return {**fields, "letters": letters if "s" in letters else _FOREIGN + letters}
+
+    return buffers(change)
+
+
+@mutant("formats_name_the_element_type", twin=buffers)
+def says_standard_sizes_of_native_letters() -> Subject:
+    """It writes the letter of C's long behind the order, where it means 4 bytes and not 8."""
+
+    def change(fields: dict[str, Any]) -> dict[str, Any]:
+        named = fields["dtype"] == "int64"
+        return {**fields, "letters": f"{NATIVE}l" if named else fields["letters"]}
+
+    return buffers(change)
+
+
+@mutant("elements_without_a_format_are_no_other_numbers", twin=buffers)
+def says_that_bfloat16_is_float16() -> Subject:
+    """It gives bfloat16 the format of float16."""
+
+    def change(fields: dict[str, Any]) -> dict[str, Any]:
+        named = fields["dtype"] == "bfloat16"
+        return {**fields, "letters": "e" if named else fields["letters"]}
+
+    return buffers(change)
+
+
+@mutant("read_only_arrays_give_read_only_buffers", twin=buffers)
+def gives_writable_buffers() -> Subject:
+    """It gives writable buffers of read-only arrays."""
+    return buffers(lambda fields: {**fields, "readonly": False})
+
+
+@mutant("buffers_have_no_suboffsets", twin=buffers)
+def gives_rows_that_lie_apart() -> Subject:
+    """It gives a buffer of pointers to rows."""
+
+    def change(fields: dict[str, Any]) -> dict[str, Any]:
+        shape, size = fields["shape"], fields["itemsize"]
+        if len(shape) != 2 or 0 in shape:
+            return fields
+        rows = [fields["address"] + row * shape[1] * size for row in range(shape[0])]
+        pointers = kept(struct.pack(f"{len(rows)}P", *rows))
+        return {**fields, "address": pointers, "strides": (8, size), "suboffsets": (0, -1)}
+
+    return buffers(change)
+
+
+@mutant("a_buffer_keeps_the_array", twin=buffers)
+def gives_the_same_memory_again() -> Subject:
+    """It gives every array the same memory, buffers of it or not."""
+    return buffers(lambda fields: {**fields, "address": _block})
+
+
+@mutant("records_of_host_memory_describe_the_array", twin=records)
+def says_shape_from_last_to_first() -> Subject:
+    """It lists the extents of an array from the last to the first."""
+    return records(lambda record: {**record, "shape": record["shape"][::-1]})
+
+
+@mutant("typestrs_of_host_memory_name_the_element_type", twin=records)
+def says_that_unsigned_numbers_are_signed() -> Subject:
+    """It says that unsigned integers are signed ones."""
+    return records(lambda record: {**record, "typestr": record["typestr"].replace("u", "i")})
+
+
+@mutant("records_of_read_only_memory_say_so", twin=records)
+def says_that_memory_is_writable() -> Subject:
+    """It says of read-only memory that it can be written."""
+    return records(lambda record: {**record, "data": (record["data"][0], False)})
+
+
+def _lending() -> Subject:
+    """Return an honest producer whose records lend an object with a buffer, as Pillow's do."""
+    return records(lambda record: {**record, "data": _lent(record, bytes)})
+
+
+def _lent(record: dict[str, Any], of_readonly: type[bytes | bytearray]) -> bytes | bytearray:
+    """Return the bytes of a record."""
+    count = prod(record["shape"]) * int(record["typestr"][2:])
+    return (of_readonly if record["data"][1] else bytearray)(count)
+
+
+@mutant("records_of_read_only_memory_say_so", twin=_lending)
+def lends_writable_bytes() -> Subject:
+    """It lends a writable object as data of read-only memory."""
+    return records(lambda record: {**record, "data": _lent(record, bytearray)})
+
+
+@mutant("arrays_without_a_mask_have_none", twin=records)
+def says_a_mask_that_covers_nothing() -> Subject:
+    """It gives every array a mask, all of it true."""
+
+    def change(record: dict[str, Any]) -> dict[str, Any]:
+        ones = (kept(b"\1" * 4096), True)
+        mask = Interfaced(**{**record, "typestr": "|b1", "data": ones})
+        return {**record, "mask": mask}
+
+    return records(change)
+
+
+@mutant("buffer_and_record_agree", twin=arrays)
+def says_read_only_of_a_writable_buffer() -> Subject:
+    """It says in its record that memory is read-only, of which it gives a writable buffer."""
+    return arrays(lambda record: {**record, "data": (record["data"][0], True)})
+
+
+def _says_halves() -> Subject:
+    """Return an honest producer whose descr says what the bytes of an element mean to it."""
+
+    def change(record: dict[str, Any]) -> dict[str, Any]:
+        half = int(record["typestr"][2:]) // 2
+        if not half:
+            return record
+        return {**record, "descr": [("low", f"|V{half}"), ("high", "|u1", (half,))]}
+
+    return records(change)
+
+
+@mutant("descr_says_what_typestr_says", twin=_says_halves)
+def says_fields_of_larger_elements() -> Subject:
+    """It says that its elements have two fields, which are larger together."""
+    fields = [("high", f"{NATIVE}u2"), ("low", f"{NATIVE}u4")]
+    return records(lambda record: {**record, "descr": fields})
+
+
+@mutant("buffer_and_record_agree", twin=arrays)
+def says_another_address() -> Subject:
+    """It gives another address in its record than in its buffer."""
+    return arrays(lambda record: {**record, "data": (record["data"][0] + 4, False)})

@@ -1,0 +1,236 @@
+"""Mutants of lifetime: memory that goes too early, and memory that never goes.
+
+Source: the checks of the same name.  Where something is to happen when a tensor is released, it is
+done by the base of the ndarray that NumPy's native deleter lets go of: no callback is involved.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi import capsules
+from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
+
+from ._honest_producer import Honest, honest_producer, patched, producer_of
+from .model import mutant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from interchange_conformance.opening import Opened
+    from interchange_conformance.subject import Subject
+
+_LARGE: Final = 2**20
+"""From which size on the memory mutants do what they do [bytes], so that few checks see it."""
+_immortal: Final[list[Any]] = []
+
+
+def address_of(function: Any) -> int:
+    """Return the address of a function of C, or of a callback, which is kept for ever."""
+    _immortal.append(function)
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+class _Base:
+    """What an exported ndarray stands on: memory, and what is done when nobody needs it."""
+
+    def __init__(self, array: Any, leave: Callable[[], object]) -> None:
+        self.__array_interface__ = array.__array_interface__
+        self.array, self.leave = array, leave
+
+    def __del__(self) -> None:
+        self.leave()
+
+
+def standing_on(array: Any, leave: Callable[[], object]) -> Any:
+    """Return an ndarray of the same memory that calls `leave` when it dies.
+
+    Parameters
+    ----------
+    array : numpy.ndarray
+        The memory.
+    leave : callable
+        Takes nothing; runs with the GIL held, on whatever thread the ndarray dies.
+    """
+    import numpy as np
+
+    return np.asarray(_Base(array, leave))
+
+
+# ------------------------------------------------------------------ it goes too early
+
+
+@mutant("memory_stays_while_it_is_held", twin=honest_producer)
+def memory_that_dies_with_the_array() -> Subject:
+    """The capsule does not own the memory: it goes when the array goes."""
+
+    def patch(opened: Opened, x: Any) -> None:
+        if x.array.nbytes < _LARGE:
+            return
+        if "shadow" not in vars(x):
+            x.shadow = x.array.copy()
+        opened.tensor.data = x.shadow.ctypes.data
+
+    return patched(patch)
+
+
+@mutant("destructors_leave_consumed_tensors_alone", twin=honest_producer)
+def destructors_that_ignore_the_name() -> Subject:
+    """The destructor of a capsule runs the deleter, consumed or not."""
+    return with_destructor([*capsules.USED_NAME, *capsules.USED_NAME.values()])
+
+
+def with_destructor(names: Collection[bytes]) -> Subject:
+    """Return a producer whose capsules have a callback of ctypes as destructor.
+
+    Parameters
+    ----------
+    names : collection of bytes
+        Of which a capsule must have one, that its deleter is run.
+    """
+    destructor = address_of(
+        capsules.Prototype(None, ctypes.c_void_p)(partial(_release_dying, names=names))
+    )
+    return patched(
+        lambda opened, _: capsules.set_capsule_destructor(opened.capsule, destructor) or None
+    )
+
+
+_name = capsules.python_function("PyCapsule_GetName", ctypes.c_char_p, ctypes.c_void_p)
+_pointer = capsules.python_function(
+    "PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p
+)
+
+
+def _release_dying(capsule: int, *, names: Collection[bytes]) -> None:
+    """Run the deleter of the capsule at an address, which is dying, if it has one of some names."""
+    name = _name(capsule)
+    if name not in names:
+        return
+    struct = DLManagedTensorVersioned if name.endswith(b"_versioned") else DLManagedTensor
+    address = _pointer(capsule, name)
+    capsules.deleter_at(struct.from_address(address).deleter)(address)
+
+
+@mutant("exports_are_released_in_any_order", twin=honest_producer)
+def memory_that_goes_with_the_first_release() -> Subject:
+    """The first export that is released gives the memory back, whoever else holds it."""
+
+    class Pooled(Honest):
+        """An array of a pool, which uses memory again."""
+
+        def capsule(self, *, versioned: bool, copy: bool) -> Any:
+            """Return a capsule."""
+            array = self.array
+            if not array.flags.owndata or array.nbytes < _LARGE or copy:
+                return super().capsule(versioned=versioned, copy=copy)
+            lent = standing_on(array, lambda: array.fill(0xFF))
+            return Honest(lent).capsule(versioned=versioned, copy=False)
+
+    return producer_of(Pooled)
+
+
+# ------------------------------------------------------------------ it never goes
+
+
+@mutant("memory_is_freed_when_nobody_holds_it", "structs_are_freed", twin=honest_producer)
+def capsules_without_destructor() -> Subject:
+    """Capsules have no destructor: what nobody consumes stays for ever."""
+    return patched(lambda opened, _: capsules.set_capsule_destructor(opened.capsule, None) or None)
+
+
+@mutant("memory_is_freed_when_nobody_holds_it", twin=honest_producer)
+def memory_that_is_taken_twice() -> Subject:
+    """An export takes two references to the memory, and gives one back."""
+    return patched(lambda _, x: capsules.increase_reference(x.array))
+
+
+@mutant("owners_get_their_references_back", twin=honest_producer)
+def references_that_are_kept() -> Subject:
+    """An export takes a reference to the array, and nobody gives it back."""
+    return patched(lambda _, x: capsules.increase_reference(x))
+
+
+@mutant("structs_are_freed", twin=honest_producer)
+def vectors_that_are_kept() -> Subject:
+    """The strides are allocated for every export, and never freed."""
+
+    def patch(opened: Opened, x: Honest) -> None:
+        axes = len(x.shape)
+        strides = (ctypes.c_int64 * axes)(*(opened.strides or ()))
+        allocate = ctypes.CDLL(None).malloc
+        allocate.restype = ctypes.c_void_p
+        place = allocate(ctypes.c_size_t(max(1, ctypes.sizeof(strides))))
+        ctypes.memmove(place, strides, ctypes.sizeof(strides))
+        opened.tensor.strides = ctypes.cast(place, ctypes.POINTER(ctypes.c_int64))
+
+    return patched(patch)
+
+
+@mutant("structs_are_freed", twin=honest_producer)
+def structs_that_are_kept() -> Subject:
+    """A block of malloc as large as the struct is never freed."""
+
+    def patch(*_: object) -> None:
+        ctypes.CDLL(None).malloc(ctypes.c_size_t(ctypes.sizeof(DLManagedTensorVersioned)))
+
+    return patched(patch)
+
+
+@mutant("structs_are_freed", twin=honest_producer)
+def small_blocks_that_are_kept() -> Subject:
+    """A block of CPython's own allocator, which malloc does not see, is never freed."""
+    return patched(lambda *_: _immortal.append(bytes(bytearray(64))))
+
+
+@mutant("refused_exports_keep_nothing", twin=honest_producer)
+def refusals_that_keep_a_small_block() -> Subject:
+    """The message of a refused stream is never freed."""
+
+    class Noting(Honest):
+        """An array that keeps what it says."""
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            try:
+                return super().__dlpack__(**keywords)
+            except ValueError as error:
+                _immortal.append(f"{error}, and this is told to nobody")
+                raise
+
+    return producer_of(Noting)
+
+
+@mutant("refused_exports_keep_nothing", twin=honest_producer)
+def refusals_that_keep_a_reference() -> Subject:
+    """A reference to the array is taken before the arguments are looked at."""
+
+    class Hasty(Honest):
+        """An array that prepares for an export that does not come."""
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            try:
+                return super().__dlpack__(**keywords)
+            except Exception:
+                capsules.increase_reference(self)
+                raise
+
+    return producer_of(Hasty)
+
+
+@mutant("refused_exports_keep_nothing", twin=honest_producer)
+def refusals_that_keep_a_struct() -> Subject:
+    """The struct is allocated before the arguments are looked at."""
+
+    class Hasty(Honest):
+        """An array that prepares for an export that does not come."""
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            try:
+                return super().__dlpack__(**keywords)
+            except Exception:
+                ctypes.CDLL(None).malloc(ctypes.c_size_t(80 + 16 * len(self.shape)))
+                raise
+
+    return producer_of(Hasty)

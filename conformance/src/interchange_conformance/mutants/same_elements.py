@@ -1,0 +1,190 @@
+"""Mutants whose capsules lead elsewhere, and whose arrays cannot be indexed; and of what leaves.
+
+Source: the checks of the same name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+from interchange_conformance.findings import CannotMakeError
+from interchange_conformance.opening import Opened
+
+from ._honest_consumer import Consumer
+from ._honest_producer import Honest, asks_version, honest_producer, patched, producer_of
+from .model import mutant
+
+if TYPE_CHECKING:
+    from interchange_conformance.subject import Subject
+
+
+class _Opaque(Honest):
+    """An array that nobody can index, transpose or view."""
+
+    __getitem__: Any = None
+    T: Any = None
+    expand: Any = None
+    view: Any = None
+    real: Any = None
+    imag: Any = None
+    conj: Any = None
+    __neg__: Any = None
+
+
+def _make_from(kind: type[Honest]) -> Any:
+    """Return what makes arrays of a kind of numbers."""
+
+    def make_from(numbers: list[Any], shape: tuple[int, ...], dtype: str) -> Any:
+        import numpy as np
+
+        return kind(np.array(numbers, dtype).reshape(shape))
+
+    return make_from
+
+
+class _Spacious(_Opaque):
+    """An array with some room before and behind its elements."""
+
+    def __init__(self, array: Any, element: Any = None) -> None:
+        import numpy as np
+
+        if array.base is None and array.size and array.dtype.kind in "iuf":
+            wide = np.zeros(array.size + 2, array.dtype)
+            inner = wide[1:-1].reshape(array.shape)
+            inner[...] = array
+            inner.flags.writeable = array.flags.writeable
+            array = inner
+        super().__init__(array, element)
+
+
+def _spacious() -> Subject:
+    """Return an honest producer with room around its elements."""
+    return producer_of(_Spacious, make_from=_make_from(_Spacious))
+
+
+def _shift(opened: Opened, x: Honest) -> None:
+    """Let data point to the element behind the first one."""
+    if x.array.size and x.array.base is not None:
+        opened.tensor.data += x.array.itemsize
+
+
+@mutant("both_generations_lead_to_the_same_elements", twin=_spacious)
+def versioned_capsules_one_element_off() -> Subject:
+    """The data of versioned structs of arrays that cannot be indexed is one element off."""
+    return patched(_shift, when=asks_version, kind=_Spacious)
+
+
+@mutant("exported_elements_are_those_it_was_made_of", twin=_spacious)
+def capsules_one_element_off() -> Subject:
+    """The data of every struct of arrays that cannot be indexed is one element off."""
+    return replace(patched(_shift, kind=_Spacious), make_from=_make_from(_patched_kind()))
+
+
+def _patched_kind() -> type[Honest]:
+    """Return the kind of arrays whose capsules are one element off."""
+
+    class Shifted(_Spacious):
+        """An array whose capsules begin behind its first element."""
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            capsule = super().__dlpack__(**keywords)
+            _shift(Opened(capsule), self)
+            return capsule
+
+    return Shifted
+
+
+def _reading(kind: type[Honest]) -> Subject:
+    """Return a producer that also takes arrays, as arrays of its own kind, and reads them."""
+    consumer = Consumer()
+
+    def take(x: Any) -> Any:
+        import numpy as np
+
+        y = consumer.take(x)
+        return kind(np.array(consumer.read(y), "float32").reshape(y.shape))
+
+    return producer_of(kind, take=take, read=lambda y: y.array.ravel().tolist())
+
+
+def _spacious_reader() -> Subject:
+    """Return an honest producer that reads its arrays."""
+    return _reading(_Spacious)
+
+
+@mutant("exported_elements_are_those_that_the_library_reads", twin=_spacious_reader)
+def capsules_off_what_is_read() -> Subject:
+    """The data of every struct is one element off what the library reads."""
+    return _reading(_patched_kind())
+
+
+# ------------------------------------------------------------------ what leaves at all
+
+
+@mutant("element_types_with_a_code_are_exported", twin=honest_producer)
+def refuses_all_but_few_element_types() -> Subject:
+    """Refuses to export bools, complex numbers and float64, all of which it has."""
+
+    class Choosy(Honest):
+        """An array that exports few element types."""
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            if self.array.dtype in ("bool", "float64", "complex64", "complex128"):
+                raise BufferError(f"{self.array.dtype} is not supported")
+            return super().__dlpack__(**keywords)
+
+    return producer_of(Choosy)
+
+
+_SMALL: Final = {
+    "float6_e2m3fn": (15, 6, 1),
+    "float6_e3m2fn": (16, 6, 1),
+    "float4_e2m1fn": (17, 4, 1),
+}
+
+
+class _Padded(Honest):
+    """An array of floats below 8 bits, each in a byte."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        capsule = super().__dlpack__(**keywords)
+        if self.element in _SMALL.values():
+            if not asks_version(keywords):
+                raise BufferError("only the versioned struct says that each has a byte")
+            Opened(capsule).managed.flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+        return capsule
+
+    @property
+    def dtype(self) -> Any:
+        """The element type, or its name."""
+        names = {element: name for name, element in _SMALL.items()}
+        return names.get(self.element or (0, 0, 0)) or super().dtype
+
+
+def _small(kind: type[_Padded], bits: int | None = None) -> Subject:
+    """Return a producer that has floats below 8 bits, too, and says they have some bits."""
+    plain = producer_of(kind)
+
+    def make(shape: Any, dtype: Any, device: str, readonly: bool) -> Any:
+        if isinstance(dtype, str) and dtype in _SMALL:
+            if device != "cpu" or plain.make is None:
+                raise CannotMakeError("this is host memory")
+            code, own, lanes = _SMALL[dtype]
+            x = plain.make(shape, "uint8", device, readonly)
+            return kind(x.array, (code, bits or own, lanes))
+        return plain.make(shape, dtype, device, readonly) if plain.make else None
+
+    return replace(plain, make=make)
+
+
+def _padded() -> Subject:
+    """Return an honest producer of floats below 8 bits."""
+    return _small(_Padded)
+
+
+@mutant("floats_below_8_bits_have_their_bits", twin=_padded)
+def counts_the_bits_of_the_byte() -> Subject:
+    """Exports floats of 4 and 6 bits as ones of 8, the size of the byte that each is in."""
+    return _small(_Padded, bits=8)

@@ -1,0 +1,232 @@
+"""Consumers that name the wrong stream, or none, or use memory before it is ready.
+
+Source: array API standard 2025.12, ``array.__dlpack__`` (stream); `checks.streams_consumed`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi.dlpack import DLDeviceType
+from interchange_conformance.cuda import opened
+
+from ._honest_consumer import Consumer, decode, itemsize
+from ._honest_device_consumer import DeviceConsumer, consumer_with, honest_device_consumer
+from .model import mutant
+
+if TYPE_CHECKING:
+    from interchange_conformance.subject import Subject
+
+    from ._honest_consumer import Array
+
+_CUDA, _ROCM = DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM
+_MANAGED: Final = DLDeviceType.kDLCUDAManaged
+_NO_SYNC: Final = -1
+_SLOW: Final = 0.15  # [seconds]
+
+
+@mutant("producers_with_streams_are_sent_a_stream", twin=honest_device_consumer)
+def leaves_out_its_default_stream() -> Subject:
+    """Names no stream where it would be the default one."""
+
+    def keywords(
+        self: DeviceConsumer, device: tuple[int, int], wanted: dict[str, Any]
+    ) -> dict[str, Any]:
+        keywords = DeviceConsumer.keywords(self, device, wanted)
+        if self.stream is None:
+            keywords.pop("stream", None)
+        return keywords
+
+    return consumer_with(keywords=keywords)
+
+
+@mutant("producers_with_streams_are_sent_a_stream", twin=honest_device_consumer)
+def loses_the_stream_of_older_producers() -> Subject:
+    """Asks without any keyword where a producer does not know all of them."""
+
+    def ask(self: DeviceConsumer, method: Any, keywords: dict[str, Any]) -> Any:
+        with self.there(self.device):
+            try:
+                return method(**keywords)
+            except TypeError:
+                return method()
+
+    return consumer_with(ask=ask)
+
+
+@mutant("stream_0_is_never_sent_to_cuda", twin=honest_device_consumer)
+def sends_0_for_the_legacy_default() -> Subject:
+    """Sends 0, as its own library numbers the default stream."""
+
+    def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
+        stream = DeviceConsumer.sent(self, device, default)
+        return 0 if stream == 1 else stream
+
+    return consumer_with(sent=sent)
+
+
+@mutant("default_streams_of_cuda_are_never_sent_to_rocm", twin=honest_device_consumer)
+def sends_1_to_rocm() -> Subject:
+    """Sends 1 for the default stream of ROCm, as if it were CUDA's."""
+
+    def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
+        return 1 if device[0] == _ROCM else DeviceConsumer.sent(self, device, default)
+
+    return consumer_with(sent=sent)
+
+
+@mutant("streams_are_sent_as_ints", twin=honest_device_consumer)
+def sends_a_number_that_is_no_int() -> Subject:
+    """Sends the default stream as a float."""
+
+    def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
+        return float(default) if self.stream is None else DeviceConsumer.sent(self, device, default)
+
+    return consumer_with(sent=sent)
+
+
+@mutant("host_producers_are_sent_no_stream", twin=honest_device_consumer)
+def sends_minus_1_to_the_host() -> Subject:
+    """Sends -1 to producers of host memory."""
+
+    def keywords(
+        self: DeviceConsumer, device: tuple[int, int], wanted: dict[str, Any]
+    ) -> dict[str, Any]:
+        keywords = DeviceConsumer.keywords(self, device, wanted)
+        if device[0] == DLDeviceType.kDLCPU:
+            keywords["stream"] = _NO_SYNC
+        return keywords
+
+    return consumer_with(keywords=keywords)
+
+
+@mutant("page_locked_producers_are_sent_no_stream", twin=honest_device_consumer)
+def sends_minus_1_to_page_locked_memory() -> Subject:
+    """Sends -1 to producers of page-locked memory, and asks again where that is refused."""
+
+    def ask(self: DeviceConsumer, method: Any, keywords: dict[str, Any]) -> Any:
+        if self.device[0] == DLDeviceType.kDLCUDAHost:
+            with contextlib.suppress(ValueError):
+                return DeviceConsumer.ask(self, method, {**keywords, "stream": _NO_SYNC})
+        return DeviceConsumer.ask(self, method, keywords)
+
+    return consumer_with(ask=ask)
+
+
+# ---------------------------------------------------------------- order
+
+
+@mutant("what_is_taken_is_ready_for_the_stream_it_is_taken_for", twin=honest_device_consumer)
+def asks_for_no_wait_on_a_named_stream() -> Subject:
+    """Sends -1 for a stream that its user named, and lets it wait for nothing."""
+
+    def sent(self: DeviceConsumer, _: tuple[int, int], default: int) -> Any:
+        return default if self.stream is None else _NO_SYNC
+
+    return consumer_with(sent=sent)
+
+
+@mutant("what_is_taken_is_ready_for_the_stream_it_is_taken_for", twin=honest_device_consumer)
+def asks_for_no_wait_of_managed_memory() -> Subject:
+    """Sends -1 for managed memory, as if all that the host reaches were ready."""
+
+    def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
+        managed = device[0] == _MANAGED and self.stream is not None
+        return _NO_SYNC if managed else DeviceConsumer.sent(self, device, default)
+
+    return consumer_with(sent=sent)
+
+
+@mutant("managed_memory_is_read_when_the_work_is_done", twin=honest_device_consumer)
+def reads_managed_memory_as_the_hosts() -> Subject:
+    """Reads managed memory as that of the host, and lets the host wait for nothing."""
+
+    def read(self: DeviceConsumer, y: Array) -> list[Any]:
+        if y.said.device[0] == _MANAGED:
+            return Consumer.read(self, y)
+        return DeviceConsumer.read(self, y)
+
+    return consumer_with(read=read)
+
+
+@mutant("elements_are_read_when_the_work_is_done", twin=honest_device_consumer)
+def asks_for_no_wait_and_reads_on_its_own() -> Subject:
+    """Sends -1 where no stream is named, and reads on the legacy default stream."""
+
+    def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
+        return _NO_SYNC if self.stream is None else DeviceConsumer.sent(self, device, default)
+
+    return consumer_with(sent=sent)
+
+
+@mutant("elements_are_read_when_the_work_is_done", twin=honest_device_consumer)
+def asks_for_no_wait_and_is_slow_to_read() -> Subject:
+    """Orders nothing, and takes longer to read than work usually takes."""
+
+    def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
+        return _NO_SYNC if self.stream is None else DeviceConsumer.sent(self, device, default)
+
+    def read(self: DeviceConsumer, y: Array) -> list[Any]:
+        if y.said.device[0] != _CUDA:
+            return DeviceConsumer.read(self, y)
+        time.sleep(_SLOW)
+        with self.there(y.said.device):
+            cuda, size = opened(), itemsize(y.said.dtype)
+            addresses = self.addresses(y)
+            stream, target = cuda.stream(), cuda.pinned(size * len(addresses))
+            for i, address in enumerate(addresses):
+                cuda.copy(target + i * size, address, size, stream)
+            cuda.synchronize(stream)
+        data = ctypes.string_at(target, size * len(addresses))
+        return [decode(data[at : at + size], y.said.dtype) for at in range(0, len(data), size)]
+
+    return consumer_with(sent=sent, read=read)
+
+
+@mutant("an_import_does_not_block_the_host", twin=honest_device_consumer)
+def synchronizes_what_it_takes() -> Subject:
+    """Waits for its stream, which waits for the producer's work already."""
+
+    def take_on(self: DeviceConsumer, stream: int, x: Any) -> Array:
+        y = DeviceConsumer.take_on(self, stream, x)
+        if not opened().is_capturing(stream):
+            opened().synchronize(stream)
+        return y
+
+    return consumer_with(take_on=take_on)
+
+
+@mutant("the_stream_that_is_sent_exists", twin=honest_device_consumer)
+def sends_the_address_of_its_stream_object() -> Subject:
+    """Sends where its stream object is, and not the handle in it."""
+
+    def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
+        return DeviceConsumer.sent(self, device, default) if self.stream is None else id(self)
+
+    return consumer_with(sent=sent)
+
+
+@mutant("a_capture_survives_an_import", twin=honest_device_consumer)
+def asks_whether_its_stream_is_done() -> Subject:
+    """Queries its stream after an import, which a capture does not survive."""
+
+    def take_on(self: DeviceConsumer, stream: int, x: Any) -> Array:
+        y = DeviceConsumer.take_on(self, stream, x)
+        opened().is_done(stream)
+        return y
+
+    return consumer_with(take_on=take_on)
+
+
+@mutant("a_capture_survives_an_import", twin=honest_device_consumer)
+def sends_the_legacy_stream_under_capture() -> Subject:
+    """Sends 1 while its stream captures, as if neither -1 nor the stream itself were safe."""
+
+    def sent(self: DeviceConsumer, device: tuple[int, int], default: int) -> Any:
+        captures = self.stream is not None and opened().is_capturing(self.stream)
+        return default if captures else DeviceConsumer.sent(self, device, default)
+
+    return consumer_with(sent=sent)

@@ -1,0 +1,141 @@
+"""How a result is shown: its symbol, its word, and how bad it is beside others.
+
+Source: interchange.  A symbol never stands without its word, nor a colour without both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from interchange_conformance.findings import BAD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .model import Judged
+
+Group = Literal["unexpected", "known", "quirk", "pass", "not-applicable"]
+
+
+class State(NamedTuple):
+    """What a cell shows.
+
+    Attributes
+    ----------
+    key : str
+        What programs call it.
+    symbol : str
+        What stands for it.
+    word : str
+        What stands beside the symbol.
+    group : {"unexpected", "known", "quirk", "pass", "not-applicable"}
+        What filters call it, and what gives it its colour.
+    meaning : str
+        What it says, for a legend.
+    """
+
+    key: str
+    symbol: str
+    word: str
+    group: Group
+    meaning: str
+
+
+STATES: Final[tuple[State, ...]] = (
+    State("crash", "✗", "crash", "unexpected", "a signal ended the process"),
+    State("hang", "✗", "hang", "unexpected", "it was cut after its time"),
+    State("exit", "✗", "exit", "unexpected", "the library ended the process"),
+    State("raised", "✗", "raised", "unexpected", "an error that nobody foresaw"),
+    State("fail", "✗", "fail", "unexpected", "the rule is broken"),
+    State("broken-subject", "✗", "broken", "unexpected", "the subject is described wrongly"),
+    State("now-passes", "▲", "now passes", "unexpected", "a known failure is one no longer"),
+    State("known", "◆", "known", "known", "a failure that is known, with its reason"),
+    State("quirk", "≠", "quirk", "quirk", "the standards allow it, and libraries differ"),
+    State("pass", "✓", "pass", "pass", "the rule is kept"),
+    State("not-applicable", "—", "n/a", "not-applicable", "nothing that the rule speaks of"),
+)
+"""From the worst to the best: of several results, the first is shown."""
+BY_KEY: Final = {state.key: state for state in STATES}
+GROUPS: Final[dict[Group, str]] = {
+    "unexpected": "unexpected",
+    "known": "known failure",
+    "quirk": "quirk",
+    "pass": "pass",
+    "not-applicable": "not applicable",
+}
+"""What filters and counts call the groups, the worst first."""
+_COUNTED: Final = frozenset({"known", "quirk"})  # which are things, and not how things are
+_ORDER: Final = {state: place for place, state in enumerate(STATES)}
+
+
+def state_of(judged: Judged) -> State:
+    """Return what a judged item is shown as.
+
+    Parameters
+    ----------
+    judged : Judged
+        An item of a report.
+    """
+    status = judged.verdict.status
+    if judged.standing == "unexpected-pass":
+        return BY_KEY["now-passes"]
+    if judged.standing == "allowed":
+        return BY_KEY["quirk" if status in BAD else "pass"]
+    if judged.standing == "as-expected" and status in BAD:
+        return BY_KEY["known"]
+    return BY_KEY[status]
+
+
+def worst(states: Iterable[State]) -> State | None:
+    """Return the worst of some states, None of none."""
+    return min(states, key=_ORDER.__getitem__, default=None)
+
+
+def badness(judged: Judged) -> int:
+    """Return the place of an item among the states: what sorts the worst first."""
+    return _ORDER[state_of(judged)]
+
+
+def count(judged: Iterable[Judged]) -> dict[Group, int]:
+    """Return how many items there are of each group, the worst group first.
+
+    Parameters
+    ----------
+    judged : iterable of Judged
+        Items.
+    """
+    counts: dict[Group, int] = dict.fromkeys(GROUPS, 0)
+    for one in judged:
+        counts[state_of(one).group] += 1
+    return counts
+
+
+def total(many: Iterable[Iterable[Judged]]) -> dict[Group, int]:
+    """Return how many items there are of each group, of several subjects together.
+
+    Parameters
+    ----------
+    many : iterable of iterable of Judged
+        The items of each.
+    """
+    return count(one for judged in many for one in judged)
+
+
+def in_words(counts: dict[Group, int]) -> list[str]:
+    """Return counts in words, those of nothing left out.
+
+    Parameters
+    ----------
+    counts : dict
+        As `count` returns them.
+
+    Examples
+    --------
+    >>> in_words({"unexpected": 0, "known": 2, "quirk": 1, "pass": 1, "not-applicable": 0})
+    ['2 known failures', '1 quirk', '1 pass']
+    """
+    return [
+        f"{number} {GROUPS[group]}{'s' if group in _COUNTED and number > 1 else ''}"
+        for group, number in counts.items()
+        if number
+    ]

@@ -1,0 +1,357 @@
+"""What Markdown and HTML share: subjects by rules, known failures, producers by consumers.
+
+Source: interchange.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from interchange_conformance.causes import is_told_in, keys_of
+from interchange_conformance.registry import ROLES, SEVERITIES
+
+from .catalogue import check_name
+from .states import badness, state_of, worst
+from .texts import cases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from interchange.abi import Rule
+    from interchange_conformance.registry import Role, Severity
+
+    from .catalogue import Catalogue, CheckFacts
+    from .model import Exchange, Judged, Report, SubjectReport
+    from .states import State
+
+HEADINGS: Final[Mapping[Role, str]] = {
+    "producer": "Producers by rule",
+    "consumer": "Consumers by rule",
+    "functions": "Functions by rule",
+}
+"""Role -> heading of its table."""
+
+
+class Cell(NamedTuple):
+    """What was found of one subject in one row.
+
+    Attributes
+    ----------
+    state : State or None
+        The worst; None where nothing was run.
+    passed : int
+        How many items pass.
+    applicable : int
+        How many there are that speak of something the subject has.
+    """
+
+    state: State | None
+    passed: int
+    applicable: int
+
+
+class Row(NamedTuple):
+    """One rule at one severity.
+
+    Attributes
+    ----------
+    rule : Rule
+        The rule.
+    severity : {"MUST", "SHOULD", "QUIRK"}
+        That of its checks.
+    cells : tuple of Cell
+        One per subject.
+    """
+
+    rule: Rule
+    severity: Severity
+    cells: tuple[Cell, ...]
+
+
+class Block(NamedTuple):
+    """The rows of one area.
+
+    Attributes
+    ----------
+    area, heading : str
+        Key and heading.
+    cells : tuple of Cell
+        One per subject, over all rows.
+    rows : tuple of Row
+        One per rule and severity.
+    """
+
+    area: str
+    heading: str
+    cells: tuple[Cell, ...]
+    rows: tuple[Row, ...]
+
+
+class Table(NamedTuple):
+    """Subjects of one role by rules.
+
+    Attributes
+    ----------
+    role : {"producer", "consumer", "functions"}
+        What they were judged as.
+    subjects : tuple of SubjectReport
+        The columns.
+    blocks : tuple of Block
+        The rows, by area.
+    """
+
+    role: Role
+    subjects: tuple[SubjectReport, ...]
+    blocks: tuple[Block, ...]
+
+
+Key = tuple[str, str, str]  # area, rule, severity
+
+
+def tables(report: Report, catalogue: Catalogue) -> list[Table]:
+    """Return one table per role that anything was judged as.
+
+    Parameters
+    ----------
+    report : Report
+        What was found.
+    catalogue : Catalogue
+        What was looked for.
+    """
+    made = (_table(role, report, catalogue) for role in ROLES)
+    return [table for table in made if table.subjects]
+
+
+def _table(role: Role, report: Report, catalogue: Catalogue) -> Table:
+    """Return the table of one role."""
+    found = [(subject, catalogue.of_role(subject, role)) for subject in report.subjects]
+    columns = [(subject, _sort_in(items, catalogue)) for subject, items in found if items]
+    wanted = {key for _, by_key in columns for key in by_key}
+    blocks = []
+    for area, heading in catalogue.areas.items():
+        keys = _keys(area, wanted, catalogue.checks.values())
+        rows = tuple(
+            Row(
+                catalogue.rules[key[1]],
+                severity,
+                tuple(_cell(by_key.get(key, ())) for _, by_key in columns),
+            )
+            for key, severity in keys.items()
+        )
+        whole = tuple(
+            _cell(one for key in keys for one in by_key.get(key, ())) for _, by_key in columns
+        )
+        if rows:
+            blocks.append(Block(area, heading, whole, rows))
+    return Table(role, tuple(subject for subject, _ in columns), tuple(blocks))
+
+
+def _sort_in(judged: Iterable[Judged], catalogue: Catalogue) -> dict[Key, list[Judged]]:
+    """Return items by the row that they belong to."""
+    found: dict[Key, list[Judged]] = {}
+    for one in judged:
+        check = catalogue.check_of(one)
+        found.setdefault((check.area, check.rule, check.severity), []).append(one)
+    return found
+
+
+def _keys(area: str, wanted: set[Key], checks: Iterable[CheckFacts]) -> dict[Key, Severity]:
+    """Return the rows of an area: rules in the order of their checks, the gravest part first."""
+    order: dict[str, int] = {}
+    keys: dict[Key, Severity] = {}
+    for check in checks:
+        key = (check.area, check.rule, check.severity)
+        if check.area == area and key in wanted:
+            order.setdefault(check.rule, len(order))
+            keys[key] = check.severity
+    ordered = sorted(keys, key=lambda key: (order[key[1]], SEVERITIES.index(keys[key])))
+    return {key: keys[key] for key in ordered}
+
+
+def _cell(judged: Iterable[Judged]) -> Cell:
+    """Return the cell of some items."""
+    states = [state_of(one) for one in judged]
+    keys = [state.key for state in states]
+    return Cell(worst(states), keys.count("pass"), len(keys) - keys.count("not-applicable"))
+
+
+# ---------------------------------------------------------------- findings
+
+
+def unexpected_of(subject: SubjectReport, catalogue: Catalogue) -> list[tuple[Judged, ...]]:
+    """Return what nobody expected of a subject, the worst and gravest first.
+
+    Items of the same cause are one finding, whatever their checks; where no cause is known, cases
+    of one check that ended in the same way, with the same evidence.
+
+    Parameters
+    ----------
+    subject : SubjectReport
+        What was found of it.
+    catalogue : Catalogue
+        What was looked for.
+    """
+
+    def order(one: Judged) -> tuple[int, int]:
+        return badness(one), SEVERITIES.index(catalogue.check_of(one).severity)
+
+    unexpected = sorted((one for one in subject.judged if one.is_unexpected), key=order)
+    causes = keys_of(one.verdict.cause for one in unexpected if one.verdict.cause)
+    found: dict[object, list[Judged]] = {}
+    for one in unexpected:
+        found.setdefault(_cause_of(one, causes), []).append(one)
+    return [tuple(alike) for alike in found.values()]
+
+
+def _cause_of(one: Judged, causes: Mapping[str, str]) -> object:
+    """Return what is the same for all items of a finding."""
+    verdict = one.verdict
+    told = verdict.cause or next((it for it in causes if is_told_in(it, verdict.evidence)), "")
+    if told and one.standing == "unexpected-failure":
+        return causes[told]
+    output = "" if verdict.status == "hang" else verdict.output  # where it was is chance
+    said = (verdict.status, verdict.evidence, output, one.reason, one.link)
+    return (check_name(verdict.item), *said)
+
+
+def cause_of(alike: Sequence[Judged]) -> str:
+    """Return the cause of a finding of several items, with its place where one of them knows it.
+
+    Parameters
+    ----------
+    alike : sequence of Judged
+        A finding, as `unexpected_of` returns it.
+    """
+    return max((one.verdict.cause for one in alike), key=len) if len(alike) > 1 else ""
+
+
+def others_of(alike: Sequence[Judged]) -> str:
+    """Return the items of a finding but the first: cases of its check, and checks with theirs.
+
+    Parameters
+    ----------
+    alike : sequence of Judged
+        A finding, as `unexpected_of` returns it.
+    """
+    first, *rest = [one.verdict.item for one in alike]
+    own = [item[len(check_name(first)) :] for item in rest if check_name(item) == check_name(first)]
+    counts: dict[str, int] = {}
+    for item in rest:
+        name = check_name(item)
+        if name != check_name(first):
+            counts[name] = counts.get(name, 0) + (item != name)
+    return ", ".join([*own, *(f"{name}{cases(number)}" for name, number in counts.items())])
+
+
+class KnownFailure(NamedTuple):
+    """What one library is known to do wrong, for one reason.
+
+    Attributes
+    ----------
+    area, rule, severity : str
+        That of the checks.
+    reason, link, releases : str
+        As in `Judged`.
+    items : tuple of str
+        What fails for it.
+    """
+
+    area: str
+    rule: str
+    severity: Severity
+    reason: str
+    link: str
+    releases: str
+    items: tuple[str, ...]
+
+    @property
+    def checks(self) -> list[tuple[str, int]]:
+        """The checks, and how many cases of each fail; 0 where a check has no cases."""
+        counts: dict[str, int] = {}
+        for item in self.items:
+            name = check_name(item)
+            counts[name] = counts.get(name, 0) + (item != name)
+        return list(counts.items())
+
+
+def known_failures_of(subject: SubjectReport, catalogue: Catalogue) -> list[KnownFailure]:
+    """Return what a subject is known to do wrong; items that share rule and reason are one.
+
+    Parameters
+    ----------
+    subject : SubjectReport
+        What was found of it.
+    catalogue : Catalogue
+        What was looked for.
+    """
+    found: dict[KnownFailure, list[str]] = {}
+    for one in subject.judged:
+        if state_of(one).key == "known":
+            check = catalogue.check_of(one)
+            about = (check.area, check.rule, check.severity)
+            key = KnownFailure(*about, one.reason, one.link, one.releases, ())
+            found.setdefault(key, []).append(one.verdict.item)
+    return [key._replace(items=tuple(items)) for key, items in found.items()]
+
+
+# ---------------------------------------------------------------- producers by consumers
+
+
+class Outcome(NamedTuple):
+    """How an exchange is shown.
+
+    Attributes
+    ----------
+    symbol : str
+        What stands for it.
+    group : {"unexpected", "known", "pass", "not-applicable"}
+        What gives it its colour.
+    meaning : str
+        What it says, for a legend.
+    """
+
+    symbol: str
+    group: str
+    meaning: str
+
+
+OUTCOMES: Final[Mapping[str, Outcome]] = {
+    "shared": Outcome("●", "pass", "the same memory, at the same address"),
+    "copied": Outcome("○", "known", "the consumer made a copy"),
+    "refused": Outcome("—", "not-applicable", "one of the two said no, with an error"),
+    "wrong": Outcome("✗", "unexpected", "what arrived is not what was sent"),
+    "crash": Outcome("✗", "unexpected", "a signal ended the process"),
+    "hang": Outcome("✗", "unexpected", "it was cut after its time"),
+}
+"""Status of an exchange -> how it is shown."""
+
+
+class Grid(NamedTuple):
+    """Producers by consumers.
+
+    Attributes
+    ----------
+    producers, consumers : tuple of str
+        Rows and columns.
+    cells : mapping
+        (producer, consumer) -> what became of it; pairs that nobody tried are missing.
+    """
+
+    producers: tuple[str, ...]
+    consumers: tuple[str, ...]
+    cells: Mapping[tuple[str, str], Exchange]
+
+
+def grid_of(report: Report) -> Grid:
+    """Return the grid of a report, in the order in which its exchanges stand.
+
+    Parameters
+    ----------
+    report : Report
+        What was found.
+    """
+    return Grid(
+        tuple(dict.fromkeys(one.producer for one in report.grid)),
+        tuple(dict.fromkeys(one.consumer for one in report.grid)),
+        {(one.producer, one.consumer): one for one in report.grid},
+    )

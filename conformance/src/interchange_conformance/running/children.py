@@ -1,0 +1,188 @@
+"""Runs one piece of work in a forked child, and returns how that ended, whatever way it was.
+
+Source: interchange; fork(2).  The child leads a process group of its own, has one pipe for what it
+says and one for what it prints, and ends with its parent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import gc
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+import warnings
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance import causes
+from interchange_conformance.findings import on_note
+
+from . import kernel
+from .following import LOST, Following
+from .wording import cleaned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    Work = Callable[[], tuple[str, str]]
+
+_NOTE: Final = 500  # of a note, so that its line is written in one piece [characters]
+
+
+def run_in_child(
+    work: Work,
+    seconds: float,
+    *,
+    before: Callable[[], object] = bool,
+    seconds_before: float = 0.0,
+    ends: bool = False,
+    lifeline: int | None = None,
+    private: Collection[int] = (),
+) -> dict[str, Any]:
+    """Do a piece of work in a child of this process, and return how it ended.
+
+    Parameters
+    ----------
+    work : callable
+        Returns a status and the evidence.
+    seconds : float
+        After how long the child is cut [seconds].
+    before : callable, optional
+        What the child does first.
+    seconds_before : float, optional
+        How much longer that may take; the time of the work begins when it is done [seconds].
+    ends : bool, default False
+        Whether the child's interpreter ends as usual, and its end is part of the verdict; else the
+        child is gone as soon as the work is done.
+    lifeline : int, optional
+        A pipe whose other end somebody holds who wants the verdict [file descriptor].
+    private : collection of int, optional
+        What the child must not have open [file descriptors].
+
+    Returns
+    -------
+    dict
+        ``status``, ``evidence``, ``output``, the last of what was printed, ``cause`` and
+        ``seconds``.
+
+    Raises
+    ------
+    ParentGoneError
+        The other end of the lifeline was closed.
+    """
+    began = time.monotonic()
+    helpers = kernel.children()  # started by the library when it was imported
+    said, saying = os.pipe()
+    printed, printing = os.pipe()
+    _flush()
+    parent = os.getpid()
+    theirs = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who waits for a child of ours, is we
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # BLAS has threads, and minds forks
+        child = os.fork()
+    if not child:
+        mine = (said, printed, *private)
+        with _ending(parent, ends=ends):
+            signal.signal(signal.SIGCHLD, theirs or signal.SIG_DFL)
+            _live(before, work, _redirected(saying, printing, mine))
+    os.close(saying)
+    os.close(printing)
+    with contextlib.suppress(OSError):
+        os.setpgid(child, child)  # both sides do, so that neither needs to wait
+    following = Following(child, said, printed, lifeline, helpers)
+    try:
+        following.follow(seconds_before, seconds, to_its_end=ends)
+    finally:
+        following.clear()
+        signal.signal(signal.SIGCHLD, theirs or signal.SIG_DFL)
+    verdict = following.conclude(ends=ends)
+    verdict["seconds"] = round(time.monotonic() - began, 4)
+    return verdict
+
+
+def _flush() -> None:
+    """Write what was printed so far, so that no child prints it again."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+
+
+# ---------------------------------------------------------------- in the child
+
+
+@contextlib.contextmanager
+def _ending(parent: int, *, ends: bool) -> Iterator[None]:
+    """End the process after the block, whatever happens in it: it must not become its parent."""
+    me, code = os.getpid(), LOST
+    try:
+        os.setpgid(0, 0)
+        kernel.end_with_parent(parent)
+        kernel.die_first()
+        yield
+        code = 0
+    except BaseException:  # noqa: BLE001 - as above
+        traceback.print_exc()
+        _flush()
+    if not ends or os.getpid() != me:
+        os._exit(code)
+    gc.unfreeze()  # what the nursery froze would not be let go at the end
+    raise SystemExit(code)
+
+
+def _live(before: Callable[[], object], work: Work, mouth: _Mouth) -> None:
+    """Do the work, and say how it ended."""
+    on_note(lambda doing: mouth.say({"note": cleaned(doing)[:_NOTE]}))
+    before()
+    mouth.say({"note": ""})  # the time of the work begins
+    status, evidence = work()
+    _flush()
+    mouth.say({"status": status, "evidence": evidence, "cause": causes.last()})
+
+
+def _redirected(saying: int, printing: int, others: Collection[int]) -> _Mouth:
+    """Let nothing be read, have what is printed go to a pipe, and return the other to speak on."""
+    for pipe in others:
+        os.close(pipe)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(printing, 1)
+    os.dup2(printing, 2)
+    os.close(nothing)
+    os.close(printing)
+    faulthandler.enable(2)
+    return _Mouth(saying)
+
+
+class _Mouth:
+    """A pipe on which a child speaks, unless it has closed that."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe, self._owner, self._lock = pipe, os.getpid(), threading.Lock()
+        self._identity = self._look()
+
+    def _look(self) -> tuple[int, int]:
+        """Return what the descriptor leads to."""
+        found = os.fstat(self._pipe)
+        return found.st_dev, found.st_ino
+
+    def say(self, line: dict[str, str]) -> None:
+        """Write a line; nothing where this is a child of the child.
+
+        Raises
+        ------
+        OSError
+            The library closed the pipe, or put something else in its place.
+        """
+        if os.getpid() != self._owner:
+            return
+        if self._look() != self._identity:
+            raise OSError("the descriptor was closed, and leads elsewhere now")
+        rest = json.dumps(line).encode() + b"\n"
+        with self._lock:
+            while rest:
+                rest = rest[os.write(self._pipe, rest) :]

@@ -1,0 +1,76 @@
+"""Runs one item in this process and says how it ended.
+
+Source: interchange.
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING
+
+from interchange_conformance import causes
+from interchange_conformance.doors import DOORS
+from interchange_conformance.findings import BrokenSubjectError, Found, NotApplicable
+from interchange_conformance.registry import find_item
+
+from .wording import shortened, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.findings import Status
+    from interchange_conformance.subject import Subject
+
+
+def execute(item: str, subject: Subject) -> tuple[Status, str]:
+    """Return how an item ended for a subject, and the evidence.
+
+    Parameters
+    ----------
+    item : str
+        As `Check.items` gives it.
+    subject : Subject
+        What is judged.
+    """
+    check, case = find_item(item)
+    door = DOORS[check.role](subject)
+    arguments = () if case is None else (check.cases[case],)
+    return settle(lambda: check.function(door, *arguments))
+
+
+def settle(work: Callable[[], object]) -> tuple[Status, str]:
+    """Return how a piece of work ended, and the evidence.
+
+    Parameters
+    ----------
+    work : callable
+        Raises what a check raises; whatever else comes out of it is a verdict, too, also what is
+        meant to end the process: the process is the work's own.
+    """
+    causes.remember("")
+    try:
+        work()
+    except Found as found:
+        evidence = words_of(found)
+        causes.remember(_cause_of(found, evidence))
+        return "fail", shortened(evidence)
+    except NotApplicable as reason:
+        return "not-applicable", shortened(words_of(reason))
+    except BrokenSubjectError as error:
+        causes.remember(causes.cause_of(error.__cause__))
+        return "broken-subject", shortened(words_of(error))
+    except SystemExit as end:
+        causes.remember(causes.cause_of(end))
+        return "exit", f"SystemExit({end.code!r:.200}) was raised, which ends a process"
+    except BaseException as error:  # noqa: BLE001 - whatever a library raises is a verdict
+        causes.remember(causes.cause_of(error))
+        return "raised", shortened(traceback.format_exc())
+    return "pass", ""
+
+
+def _cause_of(found: Found, evidence: str) -> str:
+    """Return what came out of the library, where that is what a check found."""
+    if found.__cause__ is not None:
+        return causes.cause_of(found.__cause__)
+    cause = causes.cause_of(found.__context__)  # what was caught before need not be what was found
+    return cause if causes.is_told_in(cause, evidence) else ""

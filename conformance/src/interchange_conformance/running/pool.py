@@ -1,0 +1,255 @@
+"""The pool: hands items out to nurseries, and collects the verdicts.
+
+Source: interchange.  It never imports what it judges, and outlives whatever that does.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TYPE_CHECKING, NamedTuple
+
+from interchange_conformance.findings import Verdict
+from interchange_conformance.registry import find_item, load_checks
+
+from .client import IMPORT_SECONDS, Nursery, NurseryGoneError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from typing_extensions import Self
+
+
+class About(NamedTuple):
+    """What a nursery says of its subject.
+
+    Attributes
+    ----------
+    name : str
+        Name of the subject; the spec where it could not be loaded.
+    version : str
+        Release of the library.
+    roles : tuple of str
+        What it can be judged as.
+    forks : bool
+        Whether its process may be forked.
+    broken : str
+        Why it cannot be judged, or nothing.
+    python : str
+        Release of the Python that it was loaded by, where it was.
+    """
+
+    name: str
+    version: str = "unknown"
+    roles: tuple[str, ...] = ()
+    forks: bool = True
+    broken: str = ""
+    python: str = ""
+
+
+class Pool:
+    """Nurseries of one subject.
+
+    Parameters
+    ----------
+    spec : str
+        The subject.
+    jobs : int
+        How many items are run at a time, at most.
+    environment : mapping, optional
+        Of the processes; that of this one when left out.
+    patience : float, default 1.0
+        What the time limits are multiplied by: more for a slow machine.
+    python : str, optional
+        The interpreter of the processes; this one's when left out.
+
+    Attributes
+    ----------
+    about : About
+        What the subject is.
+    """
+
+    def __init__(
+        self,
+        spec: str,
+        jobs: int = 1,
+        environment: Mapping[str, str] | None = None,
+        *,
+        patience: float = 1.0,
+        python: str = "",
+    ) -> None:
+        load_checks()
+        self.spec, self.jobs = spec, max(1, jobs)
+        self._environment = dict(os.environ if environment is None else environment)
+        self._patience, self._python = patience, python
+        self._import_seconds = IMPORT_SECONDS * patience
+        self._lock = threading.Lock()
+        self._free: dict[bool, list[Nursery]] = {False: [], True: []}  # cradles are under True
+        self._alive: set[Nursery] = set()
+        self._abandoned = False
+        self.about = self._introduce()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _introduce(self) -> About:
+        """Return what the subject is, and keep the nursery that knows."""
+        nursery = self._start()
+        try:
+            answer = nursery.begin([self.spec], seconds=self._import_seconds)
+        except NurseryGoneError as error:
+            self._end(nursery)
+            return About(self.spec, broken=f"{self.spec}: importing it: {error}")
+        except BaseException:
+            self._end(nursery)
+            raise
+        (said,) = answer["subjects"]
+        about = About(**{**said, "roles": tuple(said.get("roles", ()))}, forks=answer["forks"])
+        if about.broken or not about.forks:
+            self._end(nursery)
+        else:
+            self._free[False].append(nursery)
+        return about
+
+    # ------------------------------------------------------------ running
+
+    def run(
+        self,
+        items: Sequence[str],
+        *,
+        tell: Callable[[Verdict], bool | None] = lambda _: None,
+    ) -> list[Verdict]:
+        """Run items and return their verdicts, in the order of the items.
+
+        Parameters
+        ----------
+        items : sequence of str
+            As `Check.items` gives them.
+        tell : callable, optional
+            Called with each verdict as it comes, in this thread; where it returns True, nothing
+            more is begun, and what is under way is left out.
+        """
+        found: dict[str, Verdict] = {}
+        longest_first = sorted(items, key=lambda item: not find_item(item)[0].fresh)
+        with ThreadPoolExecutor(self.jobs) as crew:
+            try:
+                futures = [crew.submit(self.run_one, item) for item in longest_first]
+                for future in as_completed(futures):
+                    verdict = future.result()
+                    found[verdict.item] = verdict
+                    if tell(verdict):
+                        break
+            except BaseException:  # Ctrl-C: whoever waits for an answer gets none
+                self._abandon()
+                raise
+            finally:
+                crew.shutdown(cancel_futures=True)
+        return [found[item] for item in items if item in found]
+
+    def run_one(self, item: str) -> Verdict:
+        """Run one item and return its verdict; what hangs is asked once more.
+
+        A library that was slow for once, or lost a race for the machine, is accused of nothing.
+        """
+        verdict = self._run_once(item)
+        return self._run_once(item) if verdict.status == "hang" else verdict
+
+    def _run_once(self, item: str) -> Verdict:
+        """Run one item and return its verdict."""
+        check, _ = find_item(item)
+        alone = check.fresh or not self.about.forks
+        request = {
+            "kind": "item",
+            "item": item,
+            "specs": [self.spec],
+            "loading": self._import_seconds if alone else 0.0,
+            "seconds": check.seconds * self._patience,
+            "ends": check.fresh,
+        }
+        gone = ""
+        for _ in range(2):  # a nursery may have been killed by somebody else
+            if self.about.broken:
+                return Verdict(self.about.name, item, "broken-subject", self.about.broken)
+            nursery = self._take(cradle=alone)
+            if nursery is None:
+                continue
+            try:
+                answer = nursery.run(request)
+            except BaseException as error:
+                self._end(nursery)
+                if not isinstance(error, NurseryGoneError):
+                    raise
+                gone = str(error)
+                continue
+            with self._lock:
+                self._free[alone].append(nursery)
+            return Verdict(self.about.name, item, **answer)
+        return Verdict(self.about.name, item, "crash", f"the process that forks ended: {gone}")
+
+    def close(self) -> None:
+        """End every process."""
+        with self._lock:
+            free = [nursery for nurseries in self._free.values() for nursery in nurseries]
+            self._free = {False: [], True: []}
+        for nursery in free:
+            self._end(nursery)
+
+    # ------------------------------------------------------------ nurseries
+
+    def _take(self, *, cradle: bool) -> Nursery | None:
+        """Return a nursery that is free, a new one if need be; None where that does not come."""
+        with self._lock:
+            if self._free[cradle]:
+                return self._free[cradle].pop()
+        specs = () if cradle else (self.spec,)
+        nursery = self._start()
+        try:
+            answer = nursery.begin(specs, seconds=self._import_seconds)
+        except NurseryGoneError as error:
+            why = str(error)
+        else:
+            why = "".join(said.get("broken", "") for said in answer["subjects"])
+            if not why:
+                return nursery
+        self._end(nursery)
+        with self._lock:  # it was imported once: an import per item that is left would take hours
+            words = f"{self.spec}: its library could be imported once and not again: {why}"
+            self.about = self.about._replace(broken=words)
+        return None
+
+    def _start(self) -> Nursery:
+        """Start a nursery."""
+        with self._lock:
+            if self._abandoned:
+                raise NurseryGoneError("the run was interrupted")
+            nursery = Nursery(self._environment, self._python)
+            self._alive.add(nursery)
+        return nursery
+
+    def _end(self, nursery: Nursery) -> None:
+        """End a nursery, which the calling thread has."""
+        with self._lock:
+            self._alive.discard(nursery)
+        nursery.close()
+
+    def _abandon(self) -> None:
+        """Kill every nursery, so that nobody waits for an answer."""
+        with self._lock:
+            self._abandoned = True
+            for nursery in self._alive:
+                nursery.kill()
+
+
+def items_for(about: About, names: Iterable[str] | None = None) -> list[str]:
+    """Return the items that a subject can be judged by, of all checks or of those named."""
+    wanted = None if names is None else set(names)
+    return [
+        item
+        for check in load_checks().values()
+        if check.role in about.roles and (wanted is None or check.name in wanted)
+        for item in check.items()
+    ]

@@ -1,0 +1,139 @@
+"""What the descriptions of several libraries share: names of elements, host memory, reading it.
+
+Source: interchange.  For libraries that allocate nothing themselves, or describe memory and leave
+the reading of it to others.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import struct
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.findings import CannotMakeError, NotApplicable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    Shape = tuple[int, ...]
+    Load = Callable[[int, int], bytes]
+
+SIGNED: Final = ("int8", "int16", "int32", "int64")
+UNSIGNED: Final = ("uint8", "uint16", "uint32", "uint64")
+FLOATS: Final = ("float16", "float32", "float64")
+COMPLEX: Final = ("complex64", "complex128")
+REAL: Final = (*SIGNED, *UNSIGNED, *FLOATS)
+PLAIN: Final = ("bool", *REAL, *COMPLEX)
+"""Element types of NumPy that others have, too."""
+
+_FORMATS: Final = {
+    "bool": "?",
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "uint8": "B",
+    "uint16": "H",
+    "uint32": "I",
+    "uint64": "Q",
+    "float16": "e",
+    "bfloat16": "H",  # the upper half of a float32
+    "float32": "f",
+    "float64": "d",
+    "complex64": "ff",
+    "complex128": "dd",
+}
+
+
+def need_dtype(dtype: str, known: Collection[str], library: str) -> None:
+    """Refuse an element type that a library has not."""
+    if dtype not in known:
+        raise CannotMakeError(f"{library} has no {dtype}")
+
+
+def need_writable(readonly: bool, library: str) -> None:
+    """Refuse to make what must not be written."""
+    if readonly:
+        raise CannotMakeError(f"{library} cannot say that memory is read-only")
+
+
+def numpy_array(shape: Shape, dtype: str, *, readonly: bool = False) -> Any:
+    """Return an array of NumPy's, for libraries that allocate nothing themselves."""
+    import numpy as np
+
+    try:
+        x = np.zeros(shape, dtype)
+    except ValueError as error:  # too many axes
+        raise CannotMakeError(f"{len(shape)} axes: {error}") from error
+    x.flags.writeable = not readonly
+    return x
+
+
+def itemsize(dtype: str) -> int:
+    """Return the size of an element [bytes]."""
+    return struct.calcsize(f"={_FORMATS[dtype]}")
+
+
+def load_host(address: int, nbytes: int) -> bytes:
+    """Return the bytes at an address of the host."""
+    return ctypes.string_at(address, nbytes)
+
+
+def elements(
+    address: int, shape: Shape, strides: Shape | None, dtype: str, load: Load = load_host
+) -> list[Any]:
+    """Return the elements of described memory, in C order.
+
+    Parameters
+    ----------
+    address : int
+        Of the first element.
+    shape : tuple of int
+        Extents [elements].
+    strides : tuple of int or None
+        Steps [elements]; None for C order.
+    dtype : str
+        Name of the element type.
+    load : callable, optional
+        ``load(address, nbytes)`` -> bytes; reads memory of the host when left out.
+    """
+    if dtype not in _FORMATS:
+        raise NotApplicable(f"nobody here knows the numbers of {dtype}")
+    size = itemsize(dtype)
+    if strides is None:
+        strides = tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    indices = itertools.product(*map(range, shape))
+    offsets = [sum(i * step for i, step in zip(index, strides, strict=True)) for index in indices]
+    if not offsets:
+        return []
+    low = min(offsets)
+    data = load(address + low * size, (max(offsets) - low + 1) * size)
+    return [_number(data, (offset - low) * size, dtype) for offset in offsets]
+
+
+def _number(data: bytes, at: int, dtype: str) -> Any:
+    """Return the element that begins at a byte."""
+    number, *rest = struct.unpack_from(f"={_FORMATS[dtype]}", data, at)
+    if dtype == "bfloat16":
+        return struct.unpack("=f", struct.pack("=I", number << 16))[0]
+    return complex(number, rest[0]) if rest else number
+
+
+_ONES: Final = {"float8_e4m3fn": b"\x38", "float8_e5m2": b"\x3c"}
+
+
+def one(dtype: str) -> bytes:
+    """Return the bytes of an element that is 1."""
+    if dtype in _ONES:
+        return _ONES[dtype]
+    if dtype == "bfloat16":
+        return struct.pack("=f", 1)[2:] if _is_little() else struct.pack("=f", 1)[:2]
+    numbers = (1, 0)[: len(_FORMATS[dtype])]
+    return struct.pack(f"={_FORMATS[dtype]}", *numbers)
+
+
+def _is_little() -> bool:
+    """Whether the low byte of a number comes first here."""
+    return struct.pack("=H", 1)[0] == 1

@@ -1,0 +1,73 @@
+"""The extension of the description of nanobind: compiled when this module is imported, and kept.
+
+Source: https://nanobind.readthedocs.io/en/latest/building.html; it takes some 20 seconds, once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import subprocess
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+import nanobind
+
+from interchange_conformance.emucuda.building import cache_folder
+
+_NAME: Final = "nanobind_arrays"
+_SOURCE: Final = Path(__file__).with_name(f"{_NAME}.cpp")
+_OPTIONS: Final = (
+    "-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-DNDEBUG",
+    "-DNB_COMPACT_ASSERTIONS",
+)  # fmt: skip
+
+
+def _built() -> Path:
+    """Return the extension, compiled unless the very same is there."""
+    compiler = os.environ.get("CXX", "c++")
+    include = sysconfig.get_path("include")
+    made_of = repr((compiler, include, nanobind.__version__, _OPTIONS)).encode()
+    digest = hashlib.sha256(made_of + _SOURCE.read_bytes()).hexdigest()[:16]
+    library = cache_folder() / f"{_NAME}-{digest}.so"
+    if not library.is_file():
+        _compile(compiler, include, library)
+    return library
+
+
+def _compile(compiler: str, include: str, library: Path) -> None:
+    """Compile the extension together with what nanobind has of its own."""
+    home = Path(nanobind.include_dir()).parent
+    folders = (include, home / "include", home / "ext" / "robin_map" / "include")
+    handle, made = tempfile.mkstemp(dir=library.parent, prefix=f".{_NAME}.")
+    os.close(handle)
+    command = [
+        compiler, *_OPTIONS, *(f"-I{folder}" for folder in folders),
+        str(home / "src" / "nb_combined.cpp"), str(_SOURCE), "-o", made,
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    except OSError as error:
+        raise ImportError(f"{compiler}: {error}; name a C++ compiler in CXX") from error
+    if done.returncode:
+        raise ImportError(f"{_SOURCE.name} cannot be built: {done.stderr[:1000]}")
+    Path(made).replace(library)
+
+
+def _loaded() -> Any:
+    """Return the extension."""
+    loader = importlib.machinery.ExtensionFileLoader(_NAME, str(_built()))
+    spec = importlib.util.spec_from_loader(_NAME, loader)
+    if spec is None:
+        raise ImportError(f"{_NAME} has no spec")
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+extension: Final[Any] = _loaded()
+"""The functions of ``nanobind_arrays.cpp``."""

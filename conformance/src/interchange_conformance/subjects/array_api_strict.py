@@ -1,0 +1,68 @@
+"""array-api-strict: the array API standard to the letter, over memory of NumPy's.
+
+Source: https://data-apis.org/array-api-strict/
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.subject import Subject
+
+from ._common import PLAIN, need_dtype, numpy_array
+from ._devices import need_device
+
+if TYPE_CHECKING:
+    Shape = tuple[int, ...]
+
+_DTYPES: Final = tuple(name for name in PLAIN if name != "float16")  # the standard has none
+
+
+def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
+    """Return an array; one that must not be written is a view of such an array of NumPy's."""
+    need_device(device, ("cpu",), "array-api-strict")
+    need_dtype(dtype, _DTYPES, "array-api-strict")
+
+    import array_api_strict as xp
+
+    return xp.asarray(numpy_array(shape, dtype, readonly=readonly), copy=False)
+
+
+def take(x: Any) -> Any:
+    """Import by DLPack."""
+    import array_api_strict as xp
+
+    return xp.from_dlpack(x)
+
+
+def take_buffer(x: Any) -> Any:
+    """Import by the buffer protocol."""
+    import array_api_strict as xp
+
+    return xp.asarray(x)
+
+
+def read(y: Any) -> list[Any]:
+    """Return the elements."""
+    import numpy as np
+
+    return list(np.asarray(y).ravel().tolist())
+
+
+def write(y: Any) -> None:
+    """Set the first element."""
+    import array_api_strict as xp
+
+    y[(0,) * y.ndim] = xp.astype(xp.asarray(1), y.dtype)  # it casts nothing by itself
+
+
+subject = Subject(
+    "array-api-strict",
+    make=make,
+    take=take,
+    read=read,
+    write=write,
+    take_buffer=take_buffer,
+    distribution="array-api-strict",
+    preload=("array_api_strict",),
+)

@@ -1,0 +1,72 @@
+"""Apache Arrow's arrays: one axis of host memory that is never written.
+
+Source: https://arrow.apache.org/docs/python/dlpack.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interchange_conformance.findings import CannotMakeError, NotApplicable
+from interchange_conformance.subject import Subject
+
+from ._common import REAL, need_dtype, numpy_array
+from ._devices import need_device
+
+if TYPE_CHECKING:
+    Shape = tuple[int, ...]
+
+
+def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:  # noqa: ARG001 - all are
+    """Return an array."""
+    need_device(device, ("cpu",), "an array of Arrow")
+    need_dtype(dtype, REAL, "an array of Arrow that DLPack can describe")
+
+    import pyarrow as pa
+
+    if len(shape) != 1:
+        raise CannotMakeError("an array of Arrow has one axis")
+    return pa.array(numpy_array(shape, dtype))
+
+
+def make_from(numbers: list[Any], shape: Shape, dtype: str) -> Any:
+    """Return an array that holds some numbers."""
+    need_dtype(dtype, REAL, "an array of Arrow that DLPack can describe")
+
+    import pyarrow as pa
+
+    if len(shape) != 1:
+        raise CannotMakeError("an array of Arrow has one axis")
+    return pa.array(numbers, dtype)
+
+
+def take(x: Any) -> Any:
+    """Import by DLPack."""
+    import pyarrow as pa
+
+    if not hasattr(pa.Array, "from_dlpack"):
+        raise NotApplicable("this release of pyarrow takes nothing by DLPack")
+    return pa.Array.from_dlpack(x)
+
+
+def read(y: Any) -> list[Any]:
+    """Return the elements."""
+    return list(y.to_pylist())
+
+
+def write(y: Any) -> None:
+    """Try to set the first element, for which arrays of Arrow have no method."""
+    y[0] = 1
+
+
+subject = Subject(
+    "pyarrow.Array",
+    make=make,
+    make_from=make_from,
+    take=take,
+    read=read,
+    write=write,
+    distribution="pyarrow",
+    immutable=True,
+    preload=("pyarrow", "numpy.ma"),  # which it would import in each child
+)

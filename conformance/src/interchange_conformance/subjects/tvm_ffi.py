@@ -1,0 +1,85 @@
+"""tvm-ffi: tensors that describe memory of other libraries, on any device.
+
+Source: https://tvm.apache.org/ffi/concepts/tensor.html
+
+It allocates nothing in Python: on the host its tensors are made of arrays of NumPy's, on a device
+of memory that the driver gives.  They have no element access, so that they are read as what they
+describe, and not written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange_conformance.cuda import opened
+from interchange_conformance.subject import DEVICES, Subject
+from interchange_conformance.zoo import host
+
+from ._common import PLAIN, elements, load_host, need_dtype, need_writable, numpy_array
+from ._devices import lent, load, need_device
+
+if TYPE_CHECKING:
+    Shape = tuple[int, ...]
+
+_BY_ITSELF: Final = ("bfloat16", "float8_e4m3fn", "float8_e5m2")  # NumPy has none of these
+_DTYPES: Final = (*(name for name in PLAIN if not name.startswith("complex")), *_BY_ITSELF)
+_ON_HOST: Final = frozenset({"cpu", "cuda_host"})
+
+
+def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
+    """Return a tensor."""
+    need_device(device, tuple(DEVICES), "tvm-ffi")
+    need_writable(readonly, "tvm-ffi")
+    need_dtype(dtype, _DTYPES, "tvm-ffi")
+
+    import tvm_ffi
+
+    if device != "cpu":
+        return tvm_ffi.from_dlpack(lent(shape, dtype, device))
+    on_host = host if dtype in _BY_ITSELF else numpy_array
+    return tvm_ffi.from_dlpack(on_host(shape, dtype))
+
+
+def make_on(stream: int, shape: Shape, dtype: str) -> Any:
+    """Return a tensor, with a stream left as the one that tvm-ffi works on."""
+    import tvm_ffi
+
+    x = make(shape, dtype, "cuda", False)
+    contextlib.ExitStack().enter_context(tvm_ffi.use_raw_stream(x.device, stream))
+    return x
+
+
+def take(x: Any) -> Any:
+    """Import by DLPack."""
+    import tvm_ffi
+
+    return tvm_ffi.from_dlpack(x)
+
+
+def take_on(stream: int, x: Any) -> Any:
+    """Import by DLPack, while a stream is the one that tvm-ffi works on."""
+    import tvm_ffi
+
+    device = tvm_ffi.device("cuda", opened().current_device)
+    with tvm_ffi.use_raw_stream(device, stream):
+        return tvm_ffi.from_dlpack(x)
+
+
+def read(y: Any) -> list[Any]:
+    """Return the elements."""
+    read_from = load_host if y.device.type in _ON_HOST else load
+    return elements(y.data_ptr(), tuple(y.shape), tuple(y.strides), str(y.dtype), read_from)
+
+
+subject = Subject(
+    "tvm-ffi",
+    make=make,
+    take=take,
+    read=read,
+    take_capsule=take,
+    make_on=make_on,
+    take_on=take_on,
+    distribution="apache-tvm-ffi",
+    preload=("tvm_ffi",),
+)
