@@ -8,6 +8,7 @@ race detector that they have not shown.
 from __future__ import annotations
 
 from cuda.bindings import driver
+
 from interchange_conformance import emucuda
 
 __all__ = ["driver", "emulator", "finish"]

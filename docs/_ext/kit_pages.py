@@ -16,17 +16,19 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tables import code, sentence, table
+
 from interchange_conformance import expectations, subjects
 from interchange_conformance.mutants import load_mutants
 from interchange_conformance.registry import SEVERITIES, load_checks
 from interchange_conformance.subject import KINDS
-from tables import code, sentence, table
 
 if TYPE_CHECKING:
     from docutils import nodes
+    from sphinx.application import Sphinx
+
     from interchange_conformance.expectations import Expectation
     from interchange_conformance.registry import Check
-    from sphinx.application import Sphinx
 
 _TRIED: Final = "A range of releases begins with the first that was tried."
 _MARKS: Final = {True: "yes", False: ""}

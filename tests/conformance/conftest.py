@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from interchange_conformance import command
 from interchange_conformance.running.pool import Pool
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+
+from interchange.abi import RULES
 from interchange_conformance import attempts
 from interchange_conformance.attempts import (
     LINE,
@@ -24,8 +26,6 @@ from interchange_conformance.findings import Found, NotApplicable
 from interchange_conformance.mutants._honest_consumer import Consumer, honest, subject_of
 from interchange_conformance.subject import Subject
 from interchange_conformance.zoo import Claim, host, legal, zoo
-
-from interchange.abi import RULES
 
 
 class Holder:

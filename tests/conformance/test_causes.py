@@ -6,6 +6,7 @@ import json
 
 import pytest
 from hypothesis import given, strategies as st
+
 from interchange_conformance import causes
 from interchange_conformance.causes import cause_of, cause_of_end, is_told_in, key_of, keys_of
 

@@ -11,6 +11,7 @@ import sys
 import time
 
 import pytest
+
 from interchange_conformance import command, judging
 from interchange_conformance.registry import load_checks
 from interchange_conformance.running.loading import shipped

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from interchange_conformance.subject import DEVICES, KINDS
 
 from interchange._types.devices import NAMES
 from interchange.abi import DLDeviceType
+from interchange_conformance.subject import DEVICES, KINDS
 
 WITH_A_DRIVER = {"cpu": "cpu", "cuda": "cuda", "cuda_host": "pinned", "cuda_managed": "managed"}
 

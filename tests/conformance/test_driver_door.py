@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+
 from interchange_conformance import cuda
 from interchange_conformance.cuda import VARIABLE, environment
 from interchange_conformance.emucuda import CannotBuildError

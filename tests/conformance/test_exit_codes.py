@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from interchange_conformance import judging
 
 PAGE = Path(__file__).parents[2] / "docs" / "api" / "commands.md"

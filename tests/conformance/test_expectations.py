@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import interchange_conformance
 import pytest
+
+import interchange_conformance
 from interchange_conformance.expectations import (
     ExpectationsError,
     Expected,

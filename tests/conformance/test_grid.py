@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+
 from interchange_conformance.grid import exchange
 from interchange_conformance.judging import Settings
 from interchange_conformance.reports.model import SubjectReport

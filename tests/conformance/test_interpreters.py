@@ -8,6 +8,7 @@ import venv
 from importlib import metadata
 
 import pytest
+
 from interchange_conformance import interpreters, judging
 
 LIBRARY = """

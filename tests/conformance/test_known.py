@@ -6,6 +6,7 @@ import re
 
 import pytest
 from hypothesis import given, strategies as st
+
 from interchange_conformance import expectations, known
 from interchange_conformance.findings import Verdict
 from interchange_conformance.registry import load_checks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from interchange_conformance.cuda import environment
 from interchange_conformance.emucuda import building
 

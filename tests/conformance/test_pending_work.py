@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+
 from interchange_conformance.cuda import environment
 
 pytestmark = [pytest.mark.emulated, pytest.mark.gpu]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from interchange_conformance.expectations import Expectation, Expected, is_allowed
 from interchange_conformance.findings import BAD, Verdict
 from interchange_conformance.registry import load_checks

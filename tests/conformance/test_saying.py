@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 
 import pytest
+
 from interchange_conformance.saying import Said, said_of, speaks
 from interchange_conformance.zoo import host
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from interchange_conformance.registry import AREAS, ROLES, load_checks
 from interchange_conformance.selecting import UnknownWordError, select
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from interchange_conformance.findings import CannotMakeError
 from interchange_conformance.registry import load_checks
 from interchange_conformance.running.execution import execute

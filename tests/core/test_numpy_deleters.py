@@ -8,11 +8,11 @@ import sys
 
 import numpy as np
 import pytest
-from interchange_conformance.zoo.counting import COUNTING_DELETER
 
 import interchange as ix
 from interchange._core import _numpy_deleters
 from interchange.testing import producers
+from interchange_conformance.zoo.counting import COUNTING_DELETER
 
 NEWEST = {"max_version": (1, 3)}
 BLOCK = np.zeros(64, np.uint8)

@@ -10,6 +10,7 @@ import ctypes
 from typing import Any
 
 import pytest
+
 from interchange_conformance.emucuda.gates import Gate
 
 SIZE = 4096  # of a producer's memory [bytes]

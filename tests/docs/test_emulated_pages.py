@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from interchange_conformance import emucuda
 
 _BLOCK = re.compile(r"^```\{(\w+)\}( emulated)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)

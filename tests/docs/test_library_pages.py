@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from interchange_conformance import expectations, subjects
 from interchange_conformance.registry import load_checks
 

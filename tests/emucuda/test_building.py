@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+
 from interchange_conformance.emucuda import building
 from interchange_conformance.emucuda.building import BrokenSourcesError, CannotBuildError, build
 

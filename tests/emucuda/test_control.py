@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+
 from interchange_conformance.emucuda import EVERY_STREAM, Live
 
 SIZE = 4096  # [bytes]

@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+
 from interchange_conformance.emucuda import Gate, GateError, gates
 
 SIZE = 4096  # [bytes]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from interchange_conformance.emucuda import AnotherDriverError, building, control, load
 
 # ---------------------------------------------------------------- loading

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from interchange_conformance.emucuda import building
 
 PLUGIN = "interchange_conformance.emucuda.plugin"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, strategies as st
+
 from interchange_conformance.emucuda import Call, handle_of
 from interchange_conformance.emucuda.streams import whole
 

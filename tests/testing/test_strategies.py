@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import find, given
-from interchange_conformance.zoo.memory import c_strides, itemsize
 
 from interchange.testing import strategies
+from interchange_conformance.zoo.memory import c_strides, itemsize
 
 np = pytest.importorskip("numpy")
 

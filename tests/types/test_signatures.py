@@ -7,11 +7,11 @@ import sys
 
 import numpy as np
 import pytest
-from interchange_conformance.signatures import signature_of as signature_in_the_kit
-from interchange_conformance.subject import subject_of_function
 
 import interchange as ix
 from interchange._types.signatures import signature_of
+from interchange_conformance.signatures import signature_of as signature_in_the_kit
+from interchange_conformance.subject import subject_of_function
 
 LATER = """
 class Producer:

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+
 from interchange_conformance.checks import _exports
 from interchange_conformance.checks._memory import (
     BLOCK,

@@ -8,6 +8,8 @@ import subprocess
 import sys
 
 import pytest
+
+from interchange.abi import capsules
 from interchange_conformance.attempts import Pair
 from interchange_conformance.findings import BAD
 from interchange_conformance.mutants._honest_consumer import (
@@ -20,8 +22,6 @@ from interchange_conformance.mutants._honest_host_consumer import honest_host_co
 from interchange_conformance.registry import load_checks
 from interchange_conformance.running.execution import execute
 from interchange_conformance.zoo import zoo
-
-from interchange.abi import capsules
 
 MODULES = ("consuming_", "host_interfaces_in")
 CHECKS = [

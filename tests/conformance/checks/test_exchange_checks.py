@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+
+from interchange.abi.exchange import ATTRIBUTES, ExchangeTable
 from interchange_conformance.checks import _exchange
 from interchange_conformance.doors import ProducerDoor
 from interchange_conformance.emucuda.building import CannotBuildError
@@ -12,8 +14,6 @@ from interchange_conformance.running.execution import execute
 from interchange_conformance.subject import Subject
 from interchange_conformance.zoo import host
 from interchange_conformance.zoo.carriers import carrying, make_table
-
-from interchange.abi.exchange import ATTRIBUTES, ExchangeTable
 
 pytestmark = pytest.mark.isolated
 

@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+
 from interchange_conformance.checks import (
     capsule_form,
     exchange_use,

@@ -8,11 +8,11 @@ import sys
 
 import numpy as np
 import pytest
+
+from interchange.abi import DLDataTypeCode
 from interchange_conformance.checks import host_interfaces, releasing
 from interchange_conformance.checks._views import LINE, TABLE, VIEWS
 from interchange_conformance.checks.element_types import ELEMENT_TYPES
-
-from interchange.abi import DLDataTypeCode
 
 MODULES = (
     "capsule_form", "copies", "element_types", "errors", "host_devices", "layouts", "lifetime",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+
 from interchange_conformance import cuda
 from interchange_conformance.checks import _records
 from interchange_conformance.findings import Found, NotApplicable

@@ -5,12 +5,12 @@ from __future__ import annotations
 from inspect import Parameter, Signature
 
 import pytest
+
+import interchange as ix
 from interchange_conformance.checks import _refusals, standard_names
 from interchange_conformance.doors import FunctionsDoor
 from interchange_conformance.findings import Found
 from interchange_conformance.subject import Subject
-
-import interchange as ix
 
 RULE = "IX-CAST-1"
 

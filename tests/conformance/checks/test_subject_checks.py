@@ -10,6 +10,7 @@ import time
 import warnings
 
 import pytest
+
 from interchange_conformance.checks.subject import _changed, _handled_signals, _printed
 from interchange_conformance.registry import load_checks
 from interchange_conformance.running.execution import execute

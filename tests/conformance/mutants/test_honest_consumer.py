@@ -7,6 +7,7 @@ import struct
 
 import numpy as np
 import pytest
+
 from interchange_conformance.attempts import elements_of
 from interchange_conformance.mutants._honest_consumer import (
     EVERY_TYPE,

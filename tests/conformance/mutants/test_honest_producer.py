@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from interchange_conformance.mutants._honest_producer import (
     Honest,
     honest_constants,

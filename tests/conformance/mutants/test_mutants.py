@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
+
+from interchange.abi import RULES
 from interchange_conformance import cuda
 from interchange_conformance.mutants import load_mutants
 from interchange_conformance.mutants.trying import (
@@ -15,8 +17,6 @@ from interchange_conformance.mutants.trying import (
     twins,
 )
 from interchange_conformance.registry import load_checks
-
-from interchange.abi import RULES
 
 CHECKS = load_checks()
 MUTANTS = load_mutants()

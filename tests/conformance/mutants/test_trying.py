@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+
 from interchange_conformance.mutants import load_mutants
 from interchange_conformance.mutants.__main__ import Caught, as_markdown, main
 from interchange_conformance.mutants.trying import (

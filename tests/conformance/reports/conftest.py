@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from interchange.abi import RULES
 from interchange_conformance.findings import Verdict
 from interchange_conformance.registry import AREAS, ROLES
 from interchange_conformance.reports.catalogue import Catalogue, CheckFacts
 from interchange_conformance.reports.model import Exchange, Judged, Report, SubjectReport
-
-from interchange.abi import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

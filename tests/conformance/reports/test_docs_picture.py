@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from interchange_conformance.reports.as_json import as_json
 from interchange_conformance.reports.html import as_html
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
+
 from interchange_conformance.findings import Verdict
 from interchange_conformance.reports import as_json, html, junit, markdown, states, terminal
 from interchange_conformance.reports.model import Judged

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
+
 from interchange_conformance.reports.badge import as_badge, message_of
 
 if TYPE_CHECKING:

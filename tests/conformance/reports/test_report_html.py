@@ -10,11 +10,11 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from interchange.abi import Rule
 from interchange_conformance.reports.catalogue import Catalogue, CheckFacts
 from interchange_conformance.reports.html import as_html
 from interchange_conformance.reports.model import Exchange
-
-from interchange.abi import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable

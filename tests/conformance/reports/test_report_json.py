@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import jsonschema
 import pytest
 from hypothesis import given, strategies as st
+
 from interchange_conformance.findings import STATUSES, Verdict
 from interchange_conformance.reports.as_json import (
     UnreadableReportError,

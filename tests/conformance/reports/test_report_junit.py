@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given, strategies as st
+
 from interchange_conformance.findings import Verdict
 from interchange_conformance.reports.junit import as_junit
 from interchange_conformance.reports.model import Exchange, Judged

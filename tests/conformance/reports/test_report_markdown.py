@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from interchange_conformance.reports.markdown import as_markdown, plain
 from interchange_conformance.reports.model import Exchange
 

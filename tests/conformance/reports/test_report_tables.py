@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from interchange.abi import RULES
 from interchange_conformance.findings import BAD, STATUSES
 from interchange_conformance.registry import load_checks
 from interchange_conformance.reports import states, tabulating
 from interchange_conformance.reports.catalogue import catalogue_of
 from interchange_conformance.reports.model import Exchange
-
-from interchange.abi import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from interchange_conformance.reports import terminal
 from interchange_conformance.reports.model import Exchange
 from interchange_conformance.reports.terminal import as_text, show

@@ -7,6 +7,7 @@ import unicodedata
 
 import pytest
 from hypothesis import given, strategies as st
+
 from interchange_conformance.reports import texts
 
 

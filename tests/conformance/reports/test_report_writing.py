@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from interchange_conformance.reports import writing
 from interchange_conformance.reports.writing import ReportError, check_writable, write
 

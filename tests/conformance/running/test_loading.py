@@ -7,6 +7,7 @@ import sys
 from types import ModuleType
 
 import pytest
+
 from interchange_conformance.findings import BrokenSubjectError, CannotMakeError
 from interchange_conformance.running.loading import load_subject, roles_of, shipped
 from interchange_conformance.subject import Subject

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from interchange_conformance.registry import load_checks
 from interchange_conformance.running import kernel
 from interchange_conformance.running.pool import items_for

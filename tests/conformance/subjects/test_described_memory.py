@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 
 import pytest
+
 from interchange_conformance.findings import CannotMakeError, NotApplicable
 from interchange_conformance.subjects import _common
 from interchange_conformance.zoo import ELEMENTS, host

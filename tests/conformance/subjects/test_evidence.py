@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from interchange_conformance import expectations, subjects
 from interchange_conformance.registry import load_checks
 

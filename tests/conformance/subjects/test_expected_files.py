@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from interchange_conformance import expectations
 from interchange_conformance.findings import Verdict
 from interchange_conformance.registry import load_checks

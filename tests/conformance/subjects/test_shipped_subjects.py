@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 import pytest
+
 from interchange_conformance import subjects
 from interchange_conformance.findings import CannotMakeError
 from interchange_conformance.running.loading import load_subject, roles_of, shipped

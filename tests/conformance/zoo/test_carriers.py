@@ -7,6 +7,10 @@ import subprocess
 import sys
 
 import pytest
+
+from interchange.abi import capsules
+from interchange.abi.dlpack import DLPackExchangeAPI
+from interchange.abi.exchange import exchange_table
 from interchange_conformance.emucuda.building import CannotBuildError
 from interchange_conformance.zoo import host
 from interchange_conformance.zoo.carriers import (
@@ -17,10 +21,6 @@ from interchange_conformance.zoo.carriers import (
     table_capsule,
     use_taker,
 )
-
-from interchange.abi import capsules
-from interchange.abi.dlpack import DLPackExchangeAPI
-from interchange.abi.exchange import exchange_table
 
 pytestmark = pytest.mark.isolated
 

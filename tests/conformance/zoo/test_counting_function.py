@@ -8,9 +8,9 @@ import sys
 
 import pytest
 from hypothesis import given, strategies as st
-from interchange_conformance.zoo import counting
 
 from interchange.abi import capsules
+from interchange_conformance.zoo import counting
 
 NUMBERS = st.integers(0, 2**48 - 1)
 

@@ -6,6 +6,7 @@ import struct
 
 import numpy as np
 import pytest
+
 from interchange_conformance.zoo.hosts import Interfaced, kept, view
 
 FLOATS = struct.pack("=6f", *range(6))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+
 from interchange_conformance.cuda import environment
 from interchange_conformance.opening import Opened
 from interchange_conformance.zoo import ELEMENTS, Memory

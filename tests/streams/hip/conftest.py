@@ -9,11 +9,11 @@ from ctypes import byref, c_uint, c_void_p
 from pathlib import Path
 
 import pytest
-from interchange_conformance.emucuda import build
-from interchange_conformance.emucuda.building import find_compiler, find_header
 
 from interchange._streams import _hip_library as library
 from interchange._streams.hip import open_driver
+from interchange_conformance.emucuda import build
+from interchange_conformance.emucuda.building import find_compiler, find_header
 
 CALL = "f()"
 SIZE = 256  # [bytes], of an allocation
