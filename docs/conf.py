@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "conformance"))  # for the mutants
 
 os.environ["SCIPY_ARRAY_API"] = "1"  # before any example imports SciPy, which reads it then only
 

@@ -26,6 +26,7 @@ collect_ignore_glob = ["isolated/scripts/*"]  # run by children, not collected
 
 SCRIPTS = Path(__file__).parent / "isolated" / "scripts"
 _SOURCE = Path(interchange.__file__).parent.parent
+_MUTANTS = Path(__file__).parent / "conformance"  # the folder of their package
 _TIME = 110.0  # [seconds]; below faulthandler_timeout, so that the child is the one that is blamed
 
 settings.register_profile("dev", deadline=None, print_blob=True)
@@ -109,7 +110,7 @@ def run_child(
     """Run a script and return how it ended, whatever way that was."""
     program = ["-c", script] if "\n" in script else [str(SCRIPTS / script)]
     command = [python or sys.executable, "-X", "faulthandler", "-W", warnings, *program]
-    paths = [str(_SOURCE), str(SCRIPTS), os.environ.get("PYTHONPATH", "")]
+    paths = [*map(str, (_SOURCE, SCRIPTS, _MUTANTS)), os.environ.get("PYTHONPATH", "")]
     return subprocess.run(
         [*command, *map(str, args)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **(env or {})},

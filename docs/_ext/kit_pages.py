@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tables import code, sentence, table
 
 from interchange_conformance import expectations, subjects
-from interchange_conformance.mutants import load_mutants
 from interchange_conformance.registry import SEVERITIES, load_checks
 from interchange_conformance.subject import KINDS
+from mutants import load_mutants
 
 if TYPE_CHECKING:
     from docutils import nodes

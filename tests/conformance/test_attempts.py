@@ -23,9 +23,9 @@ from interchange_conformance.attempts import (
 )
 from interchange_conformance.doors import ConsumerDoor
 from interchange_conformance.findings import Found, NotApplicable
-from interchange_conformance.mutants._honest_consumer import Consumer, honest, subject_of
 from interchange_conformance.subject import Subject
 from interchange_conformance.zoo import Claim, host, legal, zoo
+from mutants._honest_consumer import Consumer, honest, subject_of
 
 
 class Holder:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _KIT: Final = Path(__file__).parent
-_OURS: Final = (_KIT / "subjects", _KIT / "mutants")
-"""Folders of the kit that stand for libraries."""
+_SUBJECTS: Final = _KIT / "subjects"
+"""The folder of the kit that stands for libraries."""
 _LONGEST: Final = 300  # of what an error says [characters]
 _FRAME: Final = re.compile(r'^\s*File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
 _VARYING: Final = re.compile(r"0x[0-9a-fA-F]+|\d+")
@@ -84,7 +84,7 @@ def cause_of_end(how: str, output: str) -> str:
 def _place(file: str, line: int, name: str, *, anywhere: bool = False) -> str:
     """Return a line of a library in words; nothing for one of the kit's own, unless asked."""
     path = Path(file)
-    ours = _KIT in path.parents and not any(folder in path.parents for folder in _OURS)
+    ours = _KIT in path.parents and _SUBJECTS not in path.parents
     if (ours or not path.suffix) and not anywhere:
         return ""
     return f"{path.parent.name}/{path.name}, line {line}, in {name}"

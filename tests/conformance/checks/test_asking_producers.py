@@ -20,8 +20,8 @@ from interchange_conformance.checks._memory import (
 )
 from interchange_conformance.doors import ProducerDoor
 from interchange_conformance.findings import CannotMakeError, NotApplicable
-from interchange_conformance.mutants._honest_producer import honest_constants, honest_producer
 from interchange_conformance.subject import Subject
+from mutants._honest_producer import honest_constants, honest_producer
 
 
 class Answering:

@@ -12,16 +12,16 @@ import pytest
 from interchange.abi import capsules
 from interchange_conformance.attempts import Pair
 from interchange_conformance.findings import BAD
-from interchange_conformance.mutants._honest_consumer import (
+from interchange_conformance.registry import load_checks
+from interchange_conformance.running.execution import execute
+from interchange_conformance.zoo import zoo
+from mutants._honest_consumer import (
     Consumer,
     changed,
     honest,
     subject_of,
 )
-from interchange_conformance.mutants._honest_host_consumer import honest_host_consumer
-from interchange_conformance.registry import load_checks
-from interchange_conformance.running.execution import execute
-from interchange_conformance.zoo import zoo
+from mutants._honest_host_consumer import honest_host_consumer
 
 MODULES = ("consuming_", "host_interfaces_in")
 CHECKS = [
@@ -291,7 +291,7 @@ def test_a_consumer_may_look_at_the_flags_of_a_newer_version():
 
 def test_a_consumer_may_let_go_of_the_tensor_once_it_has_a_copy():
     """The array then lives on memory of its own."""
-    from interchange_conformance.mutants.consuming_copies import copies_by_default
+    from mutants.consuming_copies import copies_by_default
 
     items = [item for item in ITEMS if "lifetime" in _module(item)]
 

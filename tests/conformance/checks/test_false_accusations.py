@@ -19,9 +19,9 @@ from interchange_conformance.checks import (
 )
 from interchange_conformance.doors import ConsumerDoor, ProducerDoor
 from interchange_conformance.findings import NotApplicable
-from interchange_conformance.mutants import load_mutants
 from interchange_conformance.registry import load_checks
 from interchange_conformance.subject import Subject
+from mutants import load_mutants
 
 CHECKS = load_checks()
 OF_OTHERS = {

@@ -160,7 +160,7 @@ def test_a_shipped_subject_makes_what_dlpack_has_no_words_for(run_isolated, chec
 
 VERSIONED_ONLY = """
 import json
-from interchange_conformance.mutants._honest_producer import Honest, asks_version, producer_of
+from mutants._honest_producer import Honest, asks_version, producer_of
 from interchange_conformance.registry import load_checks
 from interchange_conformance.running.execution import execute
 
@@ -196,7 +196,7 @@ def test_who_has_dropped_the_legacy_struct_breaks_nothing(run_isolated):
 CONSTANTS = """
 import json, sys
 from dataclasses import replace
-from interchange_conformance.mutants._honest_producer import honest_constants
+from mutants._honest_producer import honest_constants
 from interchange_conformance.registry import load_checks
 from interchange_conformance.running.execution import execute
 
@@ -230,7 +230,7 @@ def test_arrays_that_are_never_written_are_made_of_numbers(run_isolated, make, s
 
 ALLOWED = """
 import json, sys
-from interchange_conformance.mutants._honest_producer import Honest, patched, producer_of
+from mutants._honest_producer import Honest, patched, producer_of
 from interchange_conformance.registry import load_checks
 from interchange_conformance.running.execution import execute
 

@@ -128,23 +128,21 @@ def test_the_command_works_without_extras(installed, project):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_every_check_and_mutant_is_in_the_wheel(installed, project):
+def test_every_check_is_in_the_wheel(installed, project):
     """And the sources of what is compiled."""
     count = (
         "from interchange_conformance.registry import load_checks as checks\n"
-        "from interchange_conformance.mutants.model import load_mutants as mutants\n"
         "from interchange_conformance.emucuda.building import SOURCES\n"
         "from interchange_conformance import zoo; from pathlib import Path\n"
-        "print(__import__('interchange_conformance').__file__, len(checks()), len(mutants()),"
+        "print(__import__('interchange_conformance').__file__, len(checks()),"
         " len(list(SOURCES.glob('*.c'))), len(list(Path(zoo.__file__).parent.glob('*.c'))))"
     )
     (project / "count.py").write_text(count, encoding="utf-8")
     from interchange_conformance.emucuda.building import SOURCES
-    from interchange_conformance.mutants.model import load_mutants
     from interchange_conformance.registry import load_checks
 
     place, *counts = installed.run("python count.py", project).stdout.split()
 
     assert str(installed.site) in place
     c_files = [len(list(folder.glob("*.c"))) for folder in (SOURCES, SOURCES.parent / "zoo")]
-    assert list(map(int, counts)) == [len(load_checks()), len(load_mutants()), *c_files]
+    assert list(map(int, counts)) == [len(load_checks()), *c_files]

@@ -130,7 +130,7 @@ def test_what_is_no_subject_is_refused(module, found, words):
         ("mylib:nothing", "AttributeError"),
         ("mylib:", "AttributeError"),
         (":x", "does not import: ValueError"),
-        ("mutant:nothing", "there is no mutant 'nothing'"),
+        ("mutants.subjects:mutant.no.thing", "there is no mutant 'no.thing'"),
         ("", "there is no subject ''"),
     ],
 )

@@ -13,9 +13,9 @@ import signal
 import sys
 from importlib import import_module
 
-from interchange_conformance.mutants.model import MUTANTS
 from interchange_conformance.registry import CHECKS
 from interchange_conformance.running.execution import execute
+from mutants.model import MUTANTS
 
 MODULES = (
     "stream_values",
@@ -50,7 +50,7 @@ def main():
         import_module(f"interchange_conformance.checks.{module}")
     own = list(CHECKS.values())
     for module in MODULES:
-        import_module(f"interchange_conformance.mutants.{module}")
+        import_module(f"mutants.{module}")
     mutants = {
         mutant.name: {item: ending(item, mutant.make) for item in CHECKS[mutant.check].items()}
         for mutant in MUTANTS.values()

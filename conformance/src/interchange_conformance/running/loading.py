@@ -1,8 +1,7 @@
 """From the text of a command line to a subject.
 
 Source: interchange.  ``numpy`` is one that ships with the kit, ``mylib.testing:subject`` an object
-of a module: a `Subject`, or a function that makes arrays.  ``mutant:name`` and ``twin:name`` are a
-mutant of the kit's own and the honest subject that it was made from.
+of a module: a `Subject`, or a function that makes arrays.
 """
 
 from __future__ import annotations
@@ -50,8 +49,6 @@ def load_subject(spec: str) -> Subject:
         There is none, it does not import, or it is neither a subject nor a function.
     """
     module, colon, name = spec.partition(":")
-    if module in {"mutant", "twin"} and colon:
-        return _mutant(name, twin=module == "twin")
     if not colon:
         known = shipped()
         if spec.replace("_", "-") not in known:
@@ -64,19 +61,6 @@ def load_subject(spec: str) -> Subject:
     for library in subject.preload:
         _imported(library, spec)
     return subject
-
-
-def _mutant(name: str, *, twin: bool) -> Subject:
-    """Return a mutant, or what it was made from."""
-    from interchange_conformance.mutants import load_mutants
-
-    mutant = load_mutants().get(name)
-    if mutant is None:
-        raise BrokenSubjectError(f"there is no mutant {name!r}")
-    try:
-        return mutant.twin() if twin else mutant.make()
-    except Exception as error:
-        raise BrokenSubjectError(f"{name} cannot be made: {_told(error)}") from error
 
 
 def _imported(module: str, spec: str) -> Any:

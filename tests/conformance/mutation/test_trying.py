@@ -6,9 +6,10 @@ import os
 
 import pytest
 
-from interchange_conformance.mutants import load_mutants
-from interchange_conformance.mutants.__main__ import Caught, as_markdown, main
-from interchange_conformance.mutants.trying import (
+from interchange_conformance.registry import load_checks
+from mutants import load_mutants
+from mutants.__main__ import Caught, as_markdown, main
+from mutants.trying import (
     Outcome,
     Trials,
     caught,
@@ -17,7 +18,6 @@ from interchange_conformance.mutants.trying import (
     items_of_role,
     twins,
 )
-from interchange_conformance.registry import load_checks
 
 MUTANTS = load_mutants()
 LISTS = MUTANTS["subject.a_producer_of_lists"]

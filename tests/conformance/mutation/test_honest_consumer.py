@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from interchange_conformance.attempts import elements_of
-from interchange_conformance.mutants._honest_consumer import (
+from interchange_conformance.zoo import host, legal, zoo
+from mutants._honest_consumer import (
     EVERY_TYPE,
     FORMATS,
     Consumer,
     decode,
     encode,
 )
-from interchange_conformance.mutants._honest_host_consumer import HostConsumer
-from interchange_conformance.zoo import host, legal, zoo
+from mutants._honest_host_consumer import HostConsumer
 
 ZOO, LEGAL = zoo(), legal()
 RAISERS = [name for name, case in ZOO.items() if case.rule is None]

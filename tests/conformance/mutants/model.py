@@ -73,7 +73,7 @@ def mutant(
 
 def load_mutants() -> Mapping[str, Mutant]:
     """Import every module of mutants, and return the table."""
-    package = importlib.import_module(__package__ or "interchange_conformance.mutants")
+    package = importlib.import_module(__package__ or "mutants")
     for module in sorted(found.name for found in pkgutil.iter_modules(package.__path__)):
         if module != "__main__":
             importlib.import_module(f"{package.__name__}.{module}")

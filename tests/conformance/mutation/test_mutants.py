@@ -8,15 +8,15 @@ import pytest
 
 from interchange.abi import RULES
 from interchange_conformance import cuda
-from interchange_conformance.mutants import load_mutants
-from interchange_conformance.mutants.trying import (
+from interchange_conformance.registry import load_checks
+from mutants import load_mutants
+from mutants.trying import (
     Trials,
     complaints,
     complaints_of_twin,
     items_of,
     twins,
 )
-from interchange_conformance.registry import load_checks
 
 CHECKS = load_checks()
 MUTANTS = load_mutants()

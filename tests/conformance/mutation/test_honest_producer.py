@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interchange_conformance.mutants._honest_producer import (
+from interchange_conformance.opening import Opened
+from mutants._honest_producer import (
     Honest,
     honest_constants,
     honest_producer,
     patched,
 )
-from interchange_conformance.opening import Opened
 
 GENERATIONS = [{}, {"max_version": (1, 3)}]
 generations = pytest.mark.parametrize("keywords", GENERATIONS, ids=["legacy", "versioned"])

@@ -14,7 +14,7 @@ from interchange_conformance.findings import BAD
 from interchange_conformance.registry import find_item, load_checks
 from interchange_conformance.running.client import Nursery, NurseryGoneError
 
-from . import __name__ as package, __path__ as folders
+from . import __name__ as package, __path__ as folders, subjects
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -94,7 +94,7 @@ class Trials:
         Parameters
         ----------
         spec : str
-            ``"mutant:name"``, or ``"twin:name"`` for that of a mutant.
+            ``"mutant:name"``, or ``"twin:name"`` for the twin of a mutant.
         items : sequence of str
             As `Check.items` gives them.
         alone : collection of str, optional
@@ -102,6 +102,7 @@ class Trials:
             changes once.
         """
         checks = {item: find_item(item)[0] for item in items}
+        spec = f"{subjects.__name__}:{spec.replace(':', '.', 1)}"
         together = [one for one in items if not (checks[one].fresh or checks[one].name in alone)]
         found = self._batch(spec, together)
         return {item: self._confirmed(spec, item, found.get(item)) for item in items}

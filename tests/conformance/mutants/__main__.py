@@ -1,4 +1,4 @@
-"""``python -m interchange_conformance.mutants``: which mutant is caught by which check.
+"""``python -m mutants`` in ``tests/conformance``: which mutant is caught by which check.
 
 Source: interchange.  Exit codes: 0, every mutant is caught by its check, and no twin by any; 1, not
 so; 2, what was asked cannot be done.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .model import Mutant
 
 _BAD_INPUT: Final = 2
-_HEAD: Final = "<!-- Written by: python -m interchange_conformance.mutants --markdown FILE -->"
+_HEAD: Final = "<!-- Written by: python -m mutants --markdown FILE -->"
 
 
 class Caught(NamedTuple):
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m interchange_conformance.mutants",
+        prog="python -m mutants",
         description="Tries every check on subjects that break a rule on purpose, and on honest"
         " ones.",
     )
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.markdown:
             writing.write(options.markdown, as_markdown(found))
     except writing.ReportError as error:
-        sys.stderr.write(f"interchange_conformance.mutants: {error}\n")
+        sys.stderr.write(f"mutants: {error}\n")
         return _BAD_INPUT
     for one in found:
         complaints += [f"{one.mutants[0].name} is not caught by {c}" for c in one.missed]
