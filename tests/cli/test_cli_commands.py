@@ -172,6 +172,8 @@ def test_the_command_imports_nothing_that_judges() -> None:
     program = (
         "import sys, interchange.cli\n"
         "kit = 'interchange_conformance.'\n"
+        "assert not [name for name in sys.modules if name.startswith(kit[:-1])]\n"
+        "interchange.cli._parser()\n"
         "print(sorted(name for name in sys.modules if name.startswith(kit)))"
     )
     done = subprocess.run(
@@ -185,17 +187,34 @@ def test_the_command_imports_nothing_that_judges() -> None:
 # ---------------------------------------------------------------- without rich
 
 
-@pytest.mark.parametrize("arguments", [["matrix", "--only", ALWAYS], []])
-def test_without_rich_the_command_says_what_to_install(
+MODULE = ("-m", "interchange")
+NO_RICH = (
+    "import sys; sys.modules |= dict.fromkeys(['rich', 'rich.console', 'rich.text'])\n"
+    "from interchange.cli import main; sys.exit(main(sys.argv[1:]))"
+)
+
+
+@pytest.mark.parametrize("arguments", [["matrix", "--only", ALWAYS], ["--no-import"]])
+def test_tables_are_the_same_without_rich(
     run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
-    """Tables take rich: code 2, and the line that installs it."""
-    monkeypatch.setitem(sys.modules, "rich", None)
+    """It brings colours, and no words."""
+    with_rich = run_cli(*arguments)
+    for name in ("rich", "rich.console", "rich.text"):
+        monkeypatch.setitem(sys.modules, name, None)
 
-    done = run_cli(*arguments)
+    without = run_cli(*arguments)
 
-    assert (done.code, done.out) == (2, "")
-    assert 'pip install "array-interchange[demo]"' in done.err
+    assert (without.code, without.out) == (0, with_rich.out)
+
+
+@pytest.mark.isolated
+def test_a_terminal_without_rich_gets_plain_text() -> None:
+    """As wide as it is, without colours and without progress."""
+    shown = _on_a_terminal("matrix", "--only", ALWAYS, program=("-c", NO_RICH))
+
+    assert "24 hand-overs: 24 zero-copy" in shown
+    assert "\x1b" not in shown
 
 
 @pytest.mark.parametrize(
@@ -207,10 +226,10 @@ def test_without_rich_the_command_says_what_to_install(
         ["--json", "--no-import"],
     ],
 )
-def test_what_draws_no_table_does_without_rich(
+def test_no_report_takes_rich(
     run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
-    """JSON, Markdown and inspect need nothing that is not installed with interchange."""
+    """Nor anything else that is not installed with interchange."""
     monkeypatch.setitem(sys.modules, "rich", None)
 
     assert run_cli(*arguments).code == 0
@@ -263,13 +282,13 @@ def test_markdown_goes_through_an_encoding_without_symbols() -> None:
     assert "zero-copy" in done.stdout
 
 
-def _on_a_terminal(*arguments: str, **env: str) -> str:
+def _on_a_terminal(*arguments: str, program: tuple[str, ...] = MODULE, **env: str) -> str:
     """Return what a command shows on a terminal, standard output and error together."""
     import pty
 
     master, slave = pty.openpty()
     child = subprocess.Popen(
-        [sys.executable, "-m", "interchange", *arguments],
+        [sys.executable, *program, *arguments],
         stdout=slave,
         stderr=slave,
         env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", **env},

@@ -22,6 +22,7 @@ from . import (
     page,
     reports,
     table,
+    terminal,
     versions,
 )
 
@@ -123,8 +124,6 @@ def _run(options: argparse.Namespace) -> int:
         return _run_matrix(options)
     if options.command == "check":
         return checking.run(options)
-    if not options.json:
-        output.require_rich()
     return versions.show(libraries.SUBJECTS, as_json=options.json, imports=not options.no_import)
 
 
@@ -136,12 +135,10 @@ def _run_matrix(options: argparse.Namespace) -> int:
         raise output.UsageError(f"only one of {', '.join(to_stdout)} can go to standard output")
     for file in files.values():
         output.check_writable(file)
-    if not to_stdout:
-        output.require_rich()
     if options.device == "cuda" and (reason := cuda_driver.why_none()):
         raise output.UsageError(f"--device cuda: {reason}")
     subjects = _choose(options.only, options.device)
-    with output.progress(matrix.steps(subjects)) as tell:
+    with terminal.progress(matrix.steps(subjects)) as tell:
         found = matrix.run(subjects, options.dtype, tell, options.device)
     _require_all(options.only, subjects, found)
     if not found.cells:

@@ -1,7 +1,7 @@
-"""Where the command line writes: the terminal, by way of rich, and files, whole or not at all.
+"""Where reports are written: standard output, and files, whole or not at all.
 
-Source: interchange.  rich is imported when something is to be drawn, and the kit, which knows how
-files are written, when something is to be written; neither before.
+Source: interchange; POSIX rename(), which replaces a file in one step.  The conformance kit, which
+interchange works without and which knows nothing of its commands, has its own.
 """
 
 from __future__ import annotations
@@ -9,80 +9,30 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+import tempfile
+from pathlib import Path
+from typing import Final
 
 STDOUT: Final = "-"
 """Name of a file that stands for standard output."""
-_WIDTH: Final = 100  # where nobody says how wide the terminal is [columns]
 
 
 class UsageError(Exception):
     """What was asked cannot be done: the command ends with code 2, and the text."""
 
 
-# ---------------------------------------------------------------- the terminal
-
-
-def require_rich() -> None:
-    """Raise UsageError where nothing can be drawn."""
-    try:
-        import rich  # noqa: F401 - only whether it is there
-    except ModuleNotFoundError as error:
-        way_out = 'pip install "array-interchange[demo]"'
-        raise UsageError(f"drawing tables takes rich; install it with: {way_out}") from error
-
-
-def console(*, stderr: bool = False) -> Any:
-    """Return a console: as wide as the terminal or COLUMNS say, plain where it is none."""
-    require_rich()
-    from rich.console import Console
-
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() or os.environ.get("COLUMNS") else _WIDTH
-    return Console(stderr=stderr, width=width, highlight=False)
-
-
-@contextlib.contextmanager
-def progress(total: int) -> Iterator[Callable[[str], object]]:
-    """Give a function that tells what is done next, on a bar where somebody can see it.
-
-    Parameters
-    ----------
-    total : int
-        How often it is called, at most.
-    """
-    if not sys.stderr.isatty():
-        yield str
-        return
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    columns = (BarColumn(bar_width=30), TextColumn("{task.description}"))
-    with Progress(
-        *columns,
-        console=console(stderr=True),
-        auto_refresh=False,  # a thread would write while a library is kept quiet
-        transient=True,
-    ) as bar:
-        task = bar.add_task("", total=total)
-
-        def tell(words: str) -> None:
-            bar.update(task, advance=1, description=words, refresh=True)
-
-        yield tell
-
-
-# ---------------------------------------------------------------- files
-
-
 def check_writable(name: str) -> None:
     """Refuse a file that could not be written, before hours go into what shall stand in it."""
-    from interchange_conformance.reports import writing
-
-    with _usage_errors(writing.ReportError):
-        writing.check_writable(name)
+    path = Path(name)
+    if name == STDOUT:
+        return
+    if not path.parent.is_dir():
+        raise _error(name, f"there is no directory {path.parent}")
+    if path.is_dir():
+        raise _error(name, "it is a directory")
+    place = path if path.exists() else _real(path).parent
+    if not os.access(place, os.W_OK):
+        raise _error(name, f"{place} is not writable")
 
 
 def write(name: str, text: str) -> None:
@@ -90,16 +40,49 @@ def write(name: str, text: str) -> None:
 
     Devices and pipes are written to, and what a symbolic link leads to: neither is replaced.
     """
-    from interchange_conformance.reports import writing
-
-    with _usage_errors(writing.ReportError):
-        writing.write(name, text)
-
-
-@contextlib.contextmanager
-def _usage_errors(errors: type[Exception]) -> Iterator[None]:
-    """Make errors of the user of the kit's errors."""
+    if name == STDOUT:
+        encoding = sys.stdout.encoding or "utf-8"
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        return
+    check_writable(name)
+    path = _real(Path(name))
     try:
-        yield
-    except errors as error:
-        raise UsageError(str(error)) from error
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        else:
+            _replace(path, text)
+    except OSError as error:
+        raise _error(name, error.strerror or str(error)) from error
+
+
+def _error(name: str, why: str) -> UsageError:
+    """Return the error."""
+    return UsageError(f"cannot write {name}: {why}")
+
+
+def _real(path: Path) -> Path:
+    """Return the file that a symbolic link leads to: the link itself stays."""
+    return Path(os.path.realpath(path))
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file beside the one that is meant, and put it in its place."""
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_mask()
+    handle, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(handle)  # some disks say only now that they are full
+        Path(made).chmod(mode)
+        Path(made).replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            Path(made).unlink(missing_ok=True)
+
+
+def _mask() -> int:
+    """Return which permissions a new file does not get; there is no way to ask but to set it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

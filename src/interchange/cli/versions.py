@@ -19,8 +19,8 @@ from interchange._types.devices import NAMES
 from interchange.abi import DLPACK_VERSION, exchange_table
 
 from .cuda_driver import NoDriverError, open_cuda
-from .output import console, progress
 from .subjects import AbsentError, find_version, first_line, hushed, load, make_sample
+from .terminal import Terminal, progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .subjects import Subject
 
 _DTYPE: Final = "float32"  # which every library has
+_LABELS: Final = 13  # [characters], with the space behind them
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def show(subjects: Sequence[Subject], *, as_json: bool, imports: bool) -> int:
         _print_speech(found, absent)
     else:
         names = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
-        console().print(f"Libraries, found but not imported: {names}.")
+        Terminal().text(f"Libraries, found but not imported: {names}.")
     return 0
 
 
@@ -208,10 +209,10 @@ def _print_environment(cuda: dict[str, Any] | None) -> None:
     ]
     if cuda is not None:
         rows.append(("CUDA", cuda["reason"] or f"driver of {cuda['version']}; {_list(cuda)}"))
-    out = console()
+    out = Terminal()
     for name, text in rows:
-        out.print(f"{name:12} {text}", markup=False)
-    out.print()
+        out.text(text, label=(name, ""), width=_LABELS)
+    out.line()
 
 
 def _who_computes(computing: dict[str, list[str]]) -> str:
@@ -245,22 +246,20 @@ _COLUMNS: Final[tuple[tuple[str, Callable[[Speech], str | bool | None]], ...]] =
 
 def _print_speech(found: Sequence[Speech], absent: dict[str, str]) -> None:
     """Print who speaks what."""
-    out = console()
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for head in ("library", "version", *(head for head, _ in _COLUMNS)):
-        table.add_column(head, no_wrap=True, vertical="bottom")
-    for speech in found:
-        table.add_row(speech.name, speech.version, *(_mark(get(speech)) for _, get in _COLUMNS))
-    out.print(table)
-    out.print()
-    for name, why in absent.items():
-        out.print(f"not here: {name} ({why})", markup=False)
-    out.print(
-        "The libraries were imported to see what they speak; --no-import only looks for them.",
-        markup=False,
+    out = Terminal()
+    out.table(
+        ("library", "version", *(head for head, _ in _COLUMNS)),
+        ([(text, "") for text in _row(one)] for one in found),
     )
+    out.line()
+    for name, why in absent.items():
+        out.text(f"not here: {name} ({why})")
+    out.text("The libraries were imported to see what they speak; --no-import only looks for them.")
+
+
+def _row(speech: Speech) -> list[str]:
+    """Return the cells of a library."""
+    return [speech.name, speech.version, *(_mark(get(speech)) for _, get in _COLUMNS)]
 
 
 def _mark(value: str | bool | None) -> str:

@@ -2,10 +2,20 @@
 
 Source: dlpack.h 1.3; array API standard 2025.12.  `producers` is a zoo of producers, honest and
 not; `recording` logs what is asked of a real array; ``interchange.testing.strategies`` draws
-layouts with hypothesis, and is imported only by those who have it.
+layouts with hypothesis, and is imported only by those who have it.  The zoo is the conformance
+kit's, which is a distribution of its own.
 """
 
-from . import producers, recording
+try:
+    from . import producers, recording
+except ModuleNotFoundError as error:
+    if error.name != "interchange_conformance":
+        raise
+    raise ModuleNotFoundError(
+        "interchange.testing takes the conformance kit (array-interchange-conformance);"
+        " `interchange check` says how to install it",
+        name=error.name,
+    ) from error
 from .producers import Claim, Description, Manners, Source, claiming, host, legal, zoo
 from .recording import Recorder
 

@@ -14,9 +14,13 @@ import sys
 import venv
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from packaging.requirements import Requirement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[3]
 OURS = {"array-interchange": ROOT, "array-interchange-conformance": ROOT / "conformance"}
@@ -152,7 +156,13 @@ def wheels(tmp_path_factory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory, wheels) -> Installed:
+def environment_of(wheels) -> Callable[..., Installed]:
+    """Return a function that makes an environment in a folder, of some requirements."""
+    return lambda folder, *wanted: Installed(folder, wheels, *wanted)
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory, environment_of) -> Installed:
     """Return the environment that a session has one of: as the guides say, with pytest."""
     wanted = ("array-interchange-conformance[emulated]", "pytest")
-    return Installed(tmp_path_factory.mktemp("installed"), wheels, *wanted)
+    return environment_of(tmp_path_factory.mktemp("installed"), *wanted)

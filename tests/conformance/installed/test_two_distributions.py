@@ -1,0 +1,196 @@
+"""Two distributions: what each brings, that they are one release, and what the first does alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+BASE, KIT = "array-interchange", "array-interchange-conformance"
+PROJECTS = {BASE: ROOT, KIT: ROOT / "conformance"}
+SOURCES = {
+    BASE: ROOT / "src" / "interchange",
+    KIT: ROOT / "conformance" / "src" / "interchange_conformance",
+}
+HELPERS = ("packaging", "rich", "tomli; python_version < '3.11'")
+"""What the second needs beside the first."""
+
+
+def project(name):
+    """Return the text of a project file (3.10 has no parser for it)."""
+    return (PROJECTS[name] / "pyproject.toml").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory, environment_of):
+    """Return an environment with the first distribution, and what it needs."""
+    return environment_of(tmp_path_factory.mktemp("bare"), BASE)
+
+
+# ---------------------------------------------------------------- two wheels
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_a_wheel_holds_its_package_and_nothing_else(wheels, name):
+    """Every file of its folder, and beside it what installers read."""
+    folder = SOURCES[name]
+    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    due = {path.relative_to(folder.parent).as_posix() for path in files}
+
+    with zipfile.ZipFile(wheels[name]) as wheel:
+        held = {file for file in wheel.namelist() if ".dist-info/" not in file}
+        packed = {Path(file).name for file in wheel.namelist() if ".dist-info/" in file}
+
+    assert held == due
+    assert {"METADATA", "RECORD", "LICENSE"} <= packed
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_a_wheel_is_typed(wheels, name):
+    """Type checkers look into it."""
+    with zipfile.ZipFile(wheels[name]) as wheel:
+        assert f"{SOURCES[name].name}/py.typed" in wheel.namelist()
+
+
+def test_no_wheel_holds_mutants_or_tests(wheels):
+    """They test the kit, and no library of users."""
+    for wheel in wheels.values():
+        with zipfile.ZipFile(wheel) as opened:
+            found = [one for one in opened.namelist() if re.search(r"\b(mutants|tests?)/", one)]
+        assert found == []
+
+
+def test_the_first_brings_no_pytest_options_and_one_command():
+    """Those of the kit are the kit's; it has no command of its own."""
+    points = {
+        name: {(one.group, one.name) for one in metadata.distribution(name).entry_points}
+        for name in PROJECTS
+    }
+
+    assert points[BASE] == {("console_scripts", "interchange"), ("array_api", BASE)}
+    assert points[KIT] == {("pytest11", "interchange_conformance.plugin")}
+
+
+def test_both_are_one_release_under_one_licence():
+    """The second needs the first, of its own release."""
+    version = re.search(r'^version = "(.+)"$', project(BASE), re.MULTILINE)[1]
+
+    assert f'version = "{version}"' in project(KIT)
+    assert f'"{BASE}=={version}"' in project(KIT)
+    assert metadata.version(BASE) == metadata.version(KIT) == version
+    licences = [(folder / "LICENSE").read_bytes() for folder in PROJECTS.values()]
+    assert licences[0] == licences[1]
+
+
+# ---------------------------------------------------------------- the first alone
+
+
+def test_the_first_brings_one_package(bare):
+    """And NumPy, which it needs."""
+    packages = {path.name for path in bare.site.iterdir() if (path / "__init__.py").is_file()}
+
+    assert packages == {"interchange", "numpy"}
+
+
+def test_the_example_of_the_readme_runs(bare, tmp_path):
+    """As it stands there, with the output below it."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    (expected,) = re.findall(r"^```text\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    (tmp_path / "example.py").write_text(example, encoding="utf-8")
+
+    done = bare.run("python -W error example.py", tmp_path)
+
+    assert (done.stderr, done.stdout) == ("", expected)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("interchange matrix", r"^24 hand-overs: 24 zero-copy"),
+        ("interchange matrix --json -", r'"ok": true'),
+        ("interchange matrix --html page.html && cat page.html", r"^<!doctype html>"),
+        ("python -m interchange", r"^interchange +[\d.]+$"),
+        ("python -m interchange", r"^not here: PyTorch \(not installed\)$"),
+        ("interchange inspect \"b'abc'\"", r"^bytes$"),
+        ("interchange --help", r"check +judge array libraries [^.]* not\s+installed"),
+    ],
+)
+def test_a_command_of_the_first_needs_nothing_else(bare, tmp_path, command, words):
+    """Plain text, since there is no rich; and no warning."""
+    done = bare.run(command, tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(words, done.stdout, re.MULTILINE | re.IGNORECASE), done.stdout
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("arguments", ["", "numpy", "mylib:subject --html x.html", "--help"])
+def test_check_says_what_to_install(bare, tmp_path, arguments):
+    """With the exit code of what cannot be done, whatever the options are."""
+    done = bare.run(f"interchange check {arguments}", tmp_path)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    version = metadata.version(KIT)
+    assert done.stderr == (
+        "interchange: check takes the conformance kit, a distribution of its own; install it with:"
+        f" {bare.bin}/python -m pip install {KIT}=={version}\n"
+    )
+
+
+@pytest.mark.parametrize("how", [{"editable": True}, {}])
+def test_in_a_clone_check_names_the_folder_of_the_kit(tmp_path, environment_of, how):
+    """No index is asked for what lies there."""
+    place = environment_of(tmp_path / "env", BASE)
+    (record,) = place.site.glob("array_interchange-*.dist-info")
+    origin = {"url": ROOT.as_uri(), "dir_info": how}  # as an installer notes it (PEP 610)
+    (record / "direct_url.json").write_text(json.dumps(origin), encoding="utf-8")
+
+    done = place.run("interchange check numpy", tmp_path)
+
+    told = done.stderr.strip().partition("install it with: ")[2]
+    assert shlex.split(told)[1:] == ["-m", "pip", "install", str(ROOT / "conformance")]
+
+
+def test_the_producers_for_tests_say_that_they_are_the_kits(bare, tmp_path):
+    """And who knows how to install it."""
+    done = bare.run("python -c 'import interchange.testing'", tmp_path)
+
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ModuleNotFoundError: interchange.testing takes the conformance kit")
+
+
+# ---------------------------------------------------------------- both
+
+
+@pytest.mark.slow
+def test_what_check_says_to_install_is_found_and_works(tmp_path, wheels, environment_of):
+    """The command as it is told, where an index has the kit; then it judges."""
+    place = environment_of(tmp_path / "env", BASE, *HELPERS)
+    told = place.run("interchange check numpy", tmp_path).stderr.partition("install it with: ")[2]
+    index = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels[KIT].parent)}
+    pip = told.replace(" -m pip ", f" -m pip --python {place.bin}/python ", 1)
+
+    installed = place.run(shlex.quote(sys.executable) + pip[pip.index(" ") :], tmp_path, **index)
+    done = place.run("interchange check numpy", tmp_path)
+
+    assert installed.returncode == 0, installed.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "NumPy" in done.stdout
+
+
+def test_the_kit_works_by_its_own_name(installed, tmp_path):
+    """``python -m interchange_conformance check`` is the same command."""
+    done = installed.run(
+        "python -m interchange_conformance check numpy --only exports_are_capsules", tmp_path
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
