@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tables import code, sentence, table
 
-from interchange_conformance import expectations, subjects
+from interchange_conformance import subjects
+from interchange_conformance.judging import expectations
 from interchange_conformance.registry import SEVERITIES, load_checks
 from interchange_conformance.subject import KINDS
 from mutants import load_mutants
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from docutils import nodes
     from sphinx.application import Sphinx
 
-    from interchange_conformance.expectations import Expectation
+    from interchange_conformance.judging.expectations import Expectation
     from interchange_conformance.registry import Check
 
 _TRIED: Final = "A range of releases begins with the first that was tried."

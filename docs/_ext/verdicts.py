@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from interchange_conformance import expectations
+from interchange_conformance.judging import expectations
 from interchange_conformance.registry import load_checks
 
 DOCS: Final = Path(__file__).parents[1]

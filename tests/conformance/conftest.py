@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from interchange_conformance import command
+from interchange_conformance.cli import command
 from interchange_conformance.running.pool import Pool
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from interchange_conformance import expectations, subjects
+from interchange_conformance import subjects
+from interchange_conformance.judging import expectations
 from interchange_conformance.registry import load_checks
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -15,8 +15,9 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .expectations import Expected
-    from .judging import Settings
+    from interchange_conformance.judging.expectations import Expected
+    from interchange_conformance.judging.judge import Settings
+
     from .reports.model import Judged
     from .running.pool import Pool
 
@@ -71,12 +72,17 @@ def pytest_collection_modifyitems(
     if not words:
         _refuse_options_alone(config)
         return
+    from interchange_conformance.driver.availability import NoDriverError, need_driver
+    from interchange_conformance.judging.expectations import ExpectationsError
+    from interchange_conformance.judging.judge import (
+        UnknownSubjectError,
+        environment,
+        subjects_named,
+    )
+    from interchange_conformance.judging.selecting import UnknownWordError
+    from interchange_conformance.running.interpreters import NoInterpreterError
+
     from .emucuda.building import CannotBuildError
-    from .expectations import ExpectationsError
-    from .having_driver import NoDriverError, need_driver
-    from .interpreters import NoInterpreterError
-    from .judging import UnknownSubjectError, environment, subjects_named
-    from .selecting import UnknownWordError
 
     try:
         settings = _settings(config)
@@ -119,9 +125,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def _settings(config: pytest.Config) -> Settings:
     """Return how subjects are judged."""
-    from . import interpreters
-    from .judging import Settings
-    from .selecting import select
+    from interchange_conformance.judging.judge import Settings
+    from interchange_conformance.judging.selecting import select
+
+    from .running import interpreters
 
     python = config.getoption("--interchange-python")
     return Settings(
@@ -154,7 +161,12 @@ class _Subject(pytest.Collector):
 
     def _load(self, settings: Settings) -> Iterator[pytest.Item]:
         """Load the subject in a process of its own, and yield the tests."""
-        from .judging import expected_of, known_failures, planned, pool_of
+        from interchange_conformance.judging.judge import (
+            expected_of,
+            known_failures,
+            planned,
+            pool_of,
+        )
 
         known = known_failures(self.name, settings.expected)
         pool = pool_of(self.name, settings)

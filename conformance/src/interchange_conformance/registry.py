@@ -180,8 +180,7 @@ def load_checks() -> Mapping[str, Check]:
     >>> all(check.rule in RULES for check in load_checks().values())
     True
     """
-    from . import checks
-
+    checks = importlib.import_module(f"{__package__}.checks")
     for module in sorted(found.name for found in pkgutil.iter_modules(checks.__path__)):
         importlib.import_module(f"{checks.__name__}.{module}")
     return CHECKS

@@ -33,7 +33,7 @@ def add_parser(commands: Any) -> None:
         parser = commands.add_parser("check", help=words, add_help=False, prefix_chars="\0")
         parser.add_argument("anything", nargs="*")
         return
-    from interchange_conformance.options import add_arguments
+    from interchange_conformance.cli.options import add_arguments
 
     add_arguments(commands.add_parser("check", help=_WORDS, description=f"{_WORDS}."))
 
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     if importlib.util.find_spec(_KIT) is None:
         words = "check takes the conformance kit, a distribution of its own"
         raise UsageError(f"{words}; install it with: {command_that_installs()}")
-    from interchange_conformance import command
+    from interchange_conformance.cli import command
 
     code: int = command.run(options)
     return code

@@ -18,8 +18,8 @@ from interchange_conformance.checks._memory import (
     meter_for,
     resident,
 )
-from interchange_conformance.doors import ProducerDoor
 from interchange_conformance.findings import CannotMakeError, NotApplicable
+from interchange_conformance.probes.under_test import ProducerDoor
 from interchange_conformance.subject import Subject
 from mutants._honest_producer import honest_constants, honest_producer
 

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from interchange.abi import capsules
-from interchange_conformance.attempts import Pair
 from interchange_conformance.findings import BAD
+from interchange_conformance.probes.importing import Pair
 from interchange_conformance.registry import load_checks
 from interchange_conformance.running.execution import execute
 from interchange_conformance.zoo import zoo

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from interchange_conformance.cuda import environment
+from interchange_conformance.driver.cuda import environment
 
 SPARED = ("only the emulated driver tells", "two CUDA devices", "one device only")
 """What may be said of an item that a real driver cannot decide."""

@@ -6,9 +6,9 @@ import pytest
 
 from interchange.abi.exchange import ATTRIBUTES, ExchangeTable
 from interchange_conformance.checks import _exchange
-from interchange_conformance.doors import ProducerDoor
 from interchange_conformance.emucuda.building import CannotBuildError
 from interchange_conformance.findings import BrokenSubjectError, NotApplicable
+from interchange_conformance.probes.under_test import ProducerDoor
 from interchange_conformance.registry import load_checks
 from interchange_conformance.running.execution import execute
 from interchange_conformance.subject import Subject

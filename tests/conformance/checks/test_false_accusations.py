@@ -17,8 +17,8 @@ from interchange_conformance.checks import (
     lifetime,
     releasing,
 )
-from interchange_conformance.doors import ConsumerDoor, ProducerDoor
 from interchange_conformance.findings import NotApplicable
+from interchange_conformance.probes.under_test import ConsumerDoor, ProducerDoor
 from interchange_conformance.registry import load_checks
 from interchange_conformance.subject import Subject
 from mutants import load_mutants

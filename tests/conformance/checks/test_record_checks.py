@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from interchange_conformance import cuda
 from interchange_conformance.checks import _records
+from interchange_conformance.driver import cuda
 from interchange_conformance.findings import Found, NotApplicable
 from interchange_conformance.registry import load_checks
 from interchange_conformance.running.execution import execute

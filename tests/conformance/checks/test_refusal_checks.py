@@ -8,8 +8,8 @@ import pytest
 
 import interchange as ix
 from interchange_conformance.checks import _refusals, standard_names
-from interchange_conformance.doors import FunctionsDoor
 from interchange_conformance.findings import Found
+from interchange_conformance.probes.under_test import FunctionsDoor
 from interchange_conformance.subject import Subject
 
 RULE = "IX-CAST-1"

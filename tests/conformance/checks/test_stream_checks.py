@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from interchange_conformance.cuda import VARIABLE, environment
+from interchange_conformance.driver.cuda import VARIABLE, environment
 
 RUN = """
 import json, sys
@@ -24,14 +24,14 @@ print(json.dumps(execute(item, subject)))
 
 BASE = """
 from interchange_conformance.subject import Subject
-from interchange_conformance import cuda as door
+from interchange_conformance.driver import cuda as kit
 from interchange_conformance.zoo.on_device import OnDevice, place
 
 class Array(OnDevice):
     pass
 
 def new(kind, shape, dtype, stream=None):
-    cuda = door.opened()
+    cuda = kit.opened()
     block, _ = place(cuda, "cuda", shape, dtype)
     return kind(block, shape, dtype, stream=stream, cuda=cuda)
 
@@ -75,7 +75,7 @@ class Array(OnDevice):
             super().wait(pending, consumer)
 
 def make(shape, dtype, device, readonly):
-    return new(Array, shape, dtype, door.opened().stream())
+    return new(Array, shape, dtype, kit.opened().stream())
 
 subject = Subject("publishes", make=make)
 """
@@ -115,7 +115,7 @@ class Array(OnDevice):
             super().finish()
 
 def make_on(stream, shape, dtype, device="cuda"):
-    cuda = door.opened()
+    cuda = kit.opened()
     block, _ = place(cuda, device, shape, dtype)
     return Array(block, shape, dtype, stream=stream, cuda=cuda)
 
@@ -227,7 +227,7 @@ class Array(OnDevice):
         return super().normal_stream(stream)
 
     def capsule(self, block, copied, max_version):
-        from interchange_conformance.opening import Opened
+        from interchange_conformance.probes.opened_capsule import Opened
         capsule = super().capsule(block, copied, None)
         Opened(capsule).tensor.strides = None
         return capsule

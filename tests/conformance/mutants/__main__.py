@@ -12,8 +12,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from interchange_conformance import cuda
-from interchange_conformance.progress import progress
+from interchange_conformance.cli.progress import progress
+from interchange_conformance.driver import cuda
 from interchange_conformance.registry import AREAS, load_checks
 from interchange_conformance.reports import writing
 
@@ -23,7 +23,7 @@ from .trying import Trials, caught, complaints_of_twin, items_of_role, twins
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from interchange_conformance.progress import Silent
+    from interchange_conformance.cli.progress import Silent
 
     from .model import Mutant
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLPACK_VERSION, DLManagedTensorVersioned
 from interchange.abi.exchange import ATTRIBUTES
-from interchange_conformance.opening import Opened
+from interchange_conformance.probes.opened_capsule import Opened
 from interchange_conformance.zoo.carriers import make_table, table_capsule, use_taker
 from interchange_conformance.zoo.on_device import OnDevice
 

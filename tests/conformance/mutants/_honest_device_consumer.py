@@ -11,14 +11,14 @@ import ctypes
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLDeviceType
-from interchange_conformance.cuda import LEGACY, chosen, opened
+from interchange_conformance.driver.cuda import LEGACY, chosen, opened
 
 from ._honest_consumer import HOST_TYPES, Consumer, decode, encode, itemsize, subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.subject import Subject
 
     from ._honest_consumer import Array

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import opened
+from interchange_conformance.driver.cuda import opened
 from interchange_conformance.findings import CannotMakeError, NotApplicable
 from interchange_conformance.subject import KINDS, Subject
 from interchange_conformance.zoo import ELEMENTS, Memory
 from interchange_conformance.zoo.on_device import Block, OnDevice, place
 
 if TYPE_CHECKING:
-    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.driver.cuda import Cuda
 
     Shape = tuple[int, ...]
 

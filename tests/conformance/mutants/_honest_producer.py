@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.findings import CannotMakeError
-from interchange_conformance.opening import Opened
+from interchange_conformance.probes.opened_capsule import Opened
 from interchange_conformance.subject import Subject
 from interchange_conformance.zoo.memory import c_strides
 

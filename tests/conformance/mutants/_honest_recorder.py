@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_READ_ONLY
 from interchange_conformance.checks._records import TYPESTRS
-from interchange_conformance.cuda import opened
+from interchange_conformance.driver.cuda import opened
 from interchange_conformance.findings import CannotMakeError, NotApplicable
-from interchange_conformance.opening import Opened
+from interchange_conformance.probes.opened_capsule import Opened
 from interchange_conformance.subject import Subject
 from interchange_conformance.zoo import ELEMENTS
 from interchange_conformance.zoo.on_device import OnDevice, place
@@ -22,7 +22,7 @@ from ._honest_producer import Honest, producer_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.zoo.on_device import Block
 
     Shape = tuple[int, ...]

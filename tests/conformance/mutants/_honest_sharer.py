@@ -15,7 +15,7 @@ from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
 from interchange_conformance.emucuda.building import CannotBuildError
 from interchange_conformance.findings import CannotMakeError
-from interchange_conformance.opening import Opened
+from interchange_conformance.probes.opened_capsule import Opened
 from interchange_conformance.zoo import compiled
 
 from ._honest_producer import Honest, asks_version, producer_of

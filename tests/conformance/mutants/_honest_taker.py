@@ -19,14 +19,14 @@ from interchange_conformance.checks._records import (
     allocation_of,
     span_of,
 )
-from interchange_conformance.cuda import LEGACY, driver
+from interchange_conformance.driver.cuda import LEGACY, driver
 from interchange_conformance.subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange.abi import InterfaceRecord
-    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.driver.cuda import Cuda
 
 _FORMATS: Final = {
     "b1": "?",

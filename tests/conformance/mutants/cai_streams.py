@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interchange_conformance.cuda import LEGACY, PER_THREAD
+from interchange_conformance.driver.cuda import LEGACY, PER_THREAD
 
 from ._honest_recorder import Recorded, honest_recorder, recorder_of
 from ._honest_taker import Taker, honest_taker, taker_of

@@ -14,7 +14,7 @@ from ._honest_sharer import honest_sharer
 from .model import mutant
 
 if TYPE_CHECKING:
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.probes.opened_capsule import Opened
     from interchange_conformance.subject import Subject
 
 _WRONG_NAME: Final = b"tensor"

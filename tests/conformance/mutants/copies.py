@@ -18,7 +18,7 @@ from .model import mutant
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.probes.opened_capsule import Opened
     from interchange_conformance.subject import Subject
 
 

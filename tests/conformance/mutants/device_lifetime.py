@@ -18,7 +18,7 @@ from .model import mutant
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.subject import Subject
     from interchange_conformance.zoo import Loan
     from interchange_conformance.zoo.on_device import Block

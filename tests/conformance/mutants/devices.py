@@ -9,7 +9,7 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import CudaError
+from interchange_conformance.driver.cuda import CudaError
 from interchange_conformance.zoo.on_device import HOST, OnDevice
 
 from ._honest_device_producer import honest_device_producer, producer_with

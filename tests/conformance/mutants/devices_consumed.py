@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from interchange.abi.dlpack import DLDeviceType
-from interchange_conformance.cuda import opened
+from interchange_conformance.driver.cuda import opened
 
 from ._honest_consumer import Consumer
 from ._honest_device_consumer import CUDA, DeviceConsumer, consumer_with, honest_device_consumer
 from .model import mutant
 
 if TYPE_CHECKING:
-    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.subject import Subject
     from interchange_conformance.zoo import Description
 

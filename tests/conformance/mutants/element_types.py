@@ -11,7 +11,7 @@ from ._honest_producer import Honest, asks_version, honest_producer, patched, pr
 from .model import mutant
 
 if TYPE_CHECKING:
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.probes.opened_capsule import Opened
     from interchange_conformance.subject import Subject
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLPACK_VERSION, DLPackExchangeAPIHeader
 from interchange.abi.exchange import ATTRIBUTES
-from interchange_conformance.cuda import LEGACY
-from interchange_conformance.opening import Opened
+from interchange_conformance.driver.cuda import LEGACY
+from interchange_conformance.probes.opened_capsule import Opened
 from interchange_conformance.zoo import Description, Loan
 from interchange_conformance.zoo.carriers import make_table, table_capsule
 

@@ -36,7 +36,7 @@ class _Elsewhere(Honest):
 
     def capsule(self, *, versioned: bool, copy: bool) -> Any:
         """Return a capsule."""
-        from interchange_conformance.opening import Opened
+        from interchange_conformance.probes.opened_capsule import Opened
 
         capsule = super().capsule(versioned=versioned, copy=copy)
         device = Opened(capsule).tensor.device

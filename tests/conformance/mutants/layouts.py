@@ -22,7 +22,7 @@ from ._honest_producer import (
 from .model import mutant
 
 if TYPE_CHECKING:
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.probes.opened_capsule import Opened
     from interchange_conformance.subject import Subject
 
 
@@ -73,7 +73,7 @@ def negative_extents() -> Subject:
 
         def capsule(self, *, versioned: bool, copy: bool) -> Any:
             """Return a capsule."""
-            from interchange_conformance.opening import Opened
+            from interchange_conformance.probes.opened_capsule import Opened
 
             capsule = super().capsule(versioned=versioned, copy=copy)
             if self.extent is not None:
@@ -284,7 +284,7 @@ def _beginning(kind: type[Honest], **described: Any) -> Subject:
 
         def capsule(self, *, versioned: bool, copy: bool) -> Any:
             """Return a capsule."""
-            from interchange_conformance.opening import Opened
+            from interchange_conformance.probes.opened_capsule import Opened
 
             capsule = super().capsule(versioned=versioned, copy=copy)
             if self.begin is not None and self.array.size and not copy:

@@ -19,7 +19,7 @@ from .model import mutant
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.probes.opened_capsule import Opened
     from interchange_conformance.subject import Subject
 
 _LARGE: Final = 2**20

@@ -21,7 +21,7 @@ from ._honest_producer import (
 from .model import mutant
 
 if TYPE_CHECKING:
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.probes.opened_capsule import Opened
     from interchange_conformance.subject import Subject
 
 

@@ -31,7 +31,7 @@ from .model import mutant
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from interchange_conformance.opening import Opened, Owned
+    from interchange_conformance.probes.opened_capsule import Opened, Owned
     from interchange_conformance.subject import Subject
 
 _immortal: Final[list[Any]] = []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 from interchange_conformance.findings import CannotMakeError
-from interchange_conformance.opening import Opened
+from interchange_conformance.probes.opened_capsule import Opened
 
 from ._honest_consumer import Consumer
 from ._honest_producer import Honest, asks_version, honest_producer, patched, producer_of

@@ -15,7 +15,7 @@ from ._honest_device_producer import honest_device_producer, producer_with
 from .model import mutant
 
 if TYPE_CHECKING:
-    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.subject import Subject
     from interchange_conformance.zoo.on_device import Block
 

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLDeviceType
-from interchange_conformance.cuda import opened
+from interchange_conformance.driver.cuda import opened
 
 from ._honest_consumer import Consumer, decode, itemsize
 from ._honest_device_consumer import DeviceConsumer, consumer_with, honest_device_consumer

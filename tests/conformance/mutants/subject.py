@@ -13,7 +13,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import opened
+from interchange_conformance.driver.cuda import opened
 from interchange_conformance.zoo import claiming
 
 from ._honest_consumer import honest as honest_consumer

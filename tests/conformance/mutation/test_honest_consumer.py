@@ -8,7 +8,7 @@ import struct
 import numpy as np
 import pytest
 
-from interchange_conformance.attempts import elements_of
+from interchange_conformance.probes.importing import elements_of
 from interchange_conformance.zoo import host, legal, zoo
 from mutants._honest_consumer import (
     EVERY_TYPE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interchange_conformance.opening import Opened
+from interchange_conformance.probes.opened_capsule import Opened
 from mutants._honest_producer import (
     Honest,
     honest_constants,

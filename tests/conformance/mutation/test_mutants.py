@@ -7,7 +7,7 @@ import os
 import pytest
 
 from interchange.abi import RULES
-from interchange_conformance import cuda
+from interchange_conformance.driver import cuda
 from interchange_conformance.registry import load_checks
 from mutants import load_mutants
 from mutants.trying import (

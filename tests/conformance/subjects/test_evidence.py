@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from interchange_conformance import expectations, subjects
+from interchange_conformance import subjects
+from interchange_conformance.judging import expectations
 from interchange_conformance.registry import load_checks
 
 CHECKS = load_checks()

@@ -34,7 +34,7 @@ PROMISES = '''
 import math, sys
 from interchange_conformance.findings import CannotMakeError, NotApplicable
 from interchange_conformance.running.loading import load_subject
-from interchange_conformance.saying import said_of
+from interchange_conformance.probes.array_metadata import said_of
 from interchange_conformance.zoo import ELEMENTS, host
 
 subject = load_subject(sys.argv[1])

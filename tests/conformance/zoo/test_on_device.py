@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
-from interchange_conformance.cuda import environment
-from interchange_conformance.opening import Opened
+from interchange_conformance.driver.cuda import environment
+from interchange_conformance.probes.opened_capsule import Opened
 from interchange_conformance.zoo import ELEMENTS, Memory
 from interchange_conformance.zoo.on_device import Block, OnDevice
 
@@ -90,11 +90,11 @@ def test_the_struct_is_as_new_as_was_asked(somewhere, asked):
 
 
 BEGIN = """
-from interchange_conformance import cuda as door
-from interchange_conformance.opening import Opened
-from interchange_conformance.pending import Pending
+from interchange_conformance.driver import cuda as kit
+from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.pending_work import Pending
 from interchange_conformance.zoo.on_device import OnDevice, place
-cuda = door.driver()
+cuda = kit.driver()
 
 def make(kind="cuda", stream=None):
     block, numbers = place(cuda, kind, (2, 3), "float32")

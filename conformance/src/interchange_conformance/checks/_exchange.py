@@ -24,11 +24,11 @@ from interchange.abi.dlpack import (
 )
 from interchange.abi.exchange import ATTRIBUTES, exchange_table
 from interchange_conformance.findings import BrokenSubjectError, Found, NotApplicable
-from interchange_conformance.opening import Opened
+from interchange_conformance.probes.opened_capsule import Opened
 
 if TYPE_CHECKING:
     from interchange.abi.exchange import ExchangeTable
-    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerDoor
 
     Ints = tuple[int, ...]
 

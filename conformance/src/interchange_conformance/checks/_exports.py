@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLDeviceType
 from interchange_conformance.findings import Found, NotApplicable, expect
-from interchange_conformance.opening import Opened
+from interchange_conformance.probes.opened_capsule import Opened
 from interchange_conformance.zoo import ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 NEWEST: Final = (1, 3)
 HOST: Final = (1, 0)

@@ -12,15 +12,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from interchange_conformance.doors import collect
 from interchange_conformance.findings import NotApplicable
+from interchange_conformance.probes.under_test import collect
 
 from ._exports import newest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerDoor
 
     Meter = Callable[[], int]
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from interchange_conformance.cuda import LEGACY, PER_THREAD, driver
+from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, driver
 from interchange_conformance.findings import CannotMakeError, Found, NotApplicable, expect
-from interchange_conformance.pending import Pending
+from interchange_conformance.probes.pending_work import Pending
 
 from ._exports import device_said, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.cuda import Cuda
-    from interchange_conformance.doors import ConsumerDoor, ProducerDoor
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.driver.cuda import Cuda
+    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.under_test import ConsumerDoor, ProducerDoor
     from interchange_conformance.zoo import Call
 
 SHAPE: Final = (1024,)

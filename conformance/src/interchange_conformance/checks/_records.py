@@ -10,14 +10,14 @@ import struct
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import driver
+from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import Found, NotApplicable, expect, note
 from interchange_conformance.zoo import ELEMENTS
 from interchange_conformance.zoo.memory import itemsize
 
 if TYPE_CHECKING:
-    from interchange_conformance.cuda import Cuda
-    from interchange_conformance.doors import ConsumerDoor, ProducerDoor
+    from interchange_conformance.driver.cuda import Cuda
+    from interchange_conformance.probes.under_test import ConsumerDoor, ProducerDoor
 
     Ints = tuple[int, ...]
 

@@ -15,7 +15,7 @@ from interchange_conformance.zoo import host
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.doors import FunctionsDoor
+    from interchange_conformance.probes.under_test import FunctionsDoor
 
     Wrong = tuple[Callable[[Any], object], tuple[type[BaseException], ...]]
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import driver
+from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import NotApplicable, expect, note
 from interchange_conformance.registry import area
 
 from ._records import SPEC, Exporter, Floats, expect_values_or_refusal, need_plain_records
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerDoor
 
 check = area("cai")
 

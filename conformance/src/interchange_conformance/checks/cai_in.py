@@ -11,9 +11,9 @@ import struct
 import weakref
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from interchange_conformance.cuda import driver
-from interchange_conformance.doors import settled
+from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.probes.under_test import settled
 from interchange_conformance.registry import area
 
 from ._records import (
@@ -28,7 +28,7 @@ from ._records import (
 )
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerDoor
 
 check = area("cai")
 

@@ -9,9 +9,9 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import BrokenRule, parse_typestr
-from interchange_conformance.cuda import driver
-from interchange_conformance.doors import collect
+from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import Found, NotApplicable, expect
+from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.memory import c_strides
 
@@ -33,8 +33,8 @@ from ._records import (
 )
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ProducerDoor
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.under_test import ProducerDoor
 
     Shape = tuple[int, ...]
 

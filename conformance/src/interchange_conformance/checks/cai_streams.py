@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import LEGACY, PER_THREAD, driver
-from interchange_conformance.doors import collect
+from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, driver
 from interchange_conformance.findings import NotApplicable, expect
-from interchange_conformance.pending import LONG_PATIENCE, NEW, Pending
+from interchange_conformance.probes.pending_work import LONG_PATIENCE, NEW, Pending
+from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 
 from ._records import (
@@ -26,8 +26,8 @@ from ._records import (
 )
 
 if TYPE_CHECKING:
-    from interchange_conformance.cuda import Cuda
-    from interchange_conformance.doors import ConsumerDoor, ProducerDoor
+    from interchange_conformance.driver.cuda import Cuda
+    from interchange_conformance.probes.under_test import ConsumerDoor, ProducerDoor
 
 check = area("cai")
 

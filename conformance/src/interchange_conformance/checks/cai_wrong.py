@@ -10,14 +10,14 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import driver
+from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import Found, NotApplicable, expect, note
 from interchange_conformance.registry import area
 
 from ._records import ATTRIBUTE, SPEC, Exporter, Floats, need_plain_records
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerDoor
 
 check = area("cai")
 

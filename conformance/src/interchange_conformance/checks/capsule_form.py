@@ -16,16 +16,16 @@ from interchange.abi.dlpack import (
     DLManagedTensor,
     DLManagedTensorVersioned,
 )
-from interchange_conformance.doors import collect
 from interchange_conformance.findings import Found, NotApplicable, expect, note
+from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import ELEMENTS
 
 from ._exports import GENERATIONS, NEWEST, asking, call, in_each, opened, some_array, words
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ProducerDoor
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("capsule")
 

@@ -11,7 +11,8 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import capsules
-from interchange_conformance.attempts import (
+from interchange_conformance.findings import Found, NotApplicable, expect, note
+from interchange_conformance.probes.importing import (
     EACH_GENERATION,
     PLAIN,
     Attempt,
@@ -28,15 +29,14 @@ from interchange_conformance.attempts import (
     show,
     ways,
 )
-from interchange_conformance.findings import Found, NotApplicable, expect, note
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import host, zoo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from interchange_conformance.attempts import Generation, Pair, Way
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.importing import Generation, Pair, Way
+    from interchange_conformance.probes.under_test import ConsumerDoor
     from interchange_conformance.zoo import Source
 
 check = area("capsule")

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.attempts import Attempt, shares, show, ways
 from interchange_conformance.findings import NotApplicable, expect
+from interchange_conformance.probes.importing import Attempt, shares, show, ways
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import Producer, StreamOnly, host
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.attempts import Shape, Way
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.importing import Shape, Way
+    from interchange_conformance.probes.under_test import ConsumerDoor
     from interchange_conformance.zoo import Source
 
 check = area("copies")

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLDeviceType
-from interchange_conformance.attempts import (
+from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.probes.importing import (
     Attempt,
     attempts,
     by_object,
@@ -24,15 +25,14 @@ from interchange_conformance.attempts import (
     show,
     ways,
 )
-from interchange_conformance.findings import NotApplicable, expect, note
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import claiming, host, zoo
 
 from ._exports import device_said
 
 if TYPE_CHECKING:
-    from interchange_conformance.attempts import Pair, Way
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.importing import Pair, Way
+    from interchange_conformance.probes.under_test import ConsumerDoor
 
 check = area("devices")
 

@@ -9,7 +9,8 @@ import struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
-from interchange_conformance.attempts import (
+from interchange_conformance.findings import NotApplicable, expect
+from interchange_conformance.probes.importing import (
     LINE,
     Attempt,
     attempts,
@@ -19,14 +20,13 @@ from interchange_conformance.attempts import (
     show,
     ways,
 )
-from interchange_conformance.findings import NotApplicable, expect
-from interchange_conformance.opening import Opened
+from interchange_conformance.probes.opened_capsule import Opened
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import ELEMENTS, host, zoo
 
 if TYPE_CHECKING:
-    from interchange_conformance.attempts import Generation, Pair, Way
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.importing import Generation, Pair, Way
+    from interchange_conformance.probes.under_test import ConsumerDoor
     from interchange_conformance.zoo import Source
 
 check = area("capsule")

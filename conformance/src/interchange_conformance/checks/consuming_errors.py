@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from interchange_conformance.attempts import Attempt, attempts, by_object, paired, ways
 from interchange_conformance.findings import NotApplicable, expect
+from interchange_conformance.probes.importing import Attempt, attempts, by_object, paired, ways
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import host, legal, zoo
 
 if TYPE_CHECKING:
-    from interchange_conformance.attempts import Pair, Way
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.importing import Pair, Way
+    from interchange_conformance.probes.under_test import ConsumerDoor
 
 check = area("errors")
 

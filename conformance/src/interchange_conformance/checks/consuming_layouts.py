@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from interchange_conformance.attempts import (
+from interchange_conformance.findings import expect
+from interchange_conformance.probes.importing import (
     Attempt,
     Pair,
     attempts,
@@ -18,12 +19,11 @@ from interchange_conformance.attempts import (
     show,
     ways,
 )
-from interchange_conformance.findings import expect
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import Case, host, legal, zoo
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerDoor
 
 check = area("capsule")
 

@@ -11,7 +11,8 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.attempts import (
+from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.probes.importing import (
     EACH_GENERATION,
     Attempt,
     attempts,
@@ -28,13 +29,12 @@ from interchange_conformance.attempts import (
     show,
     ways,
 )
-from interchange_conformance.findings import NotApplicable, expect, note
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import host, legal, zoo
 
 if TYPE_CHECKING:
-    from interchange_conformance.attempts import Generation, Pair, Way
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.importing import Generation, Pair, Way
+    from interchange_conformance.probes.under_test import ConsumerDoor
     from interchange_conformance.zoo import Source
 
 check = area("lifetime")

@@ -12,16 +12,16 @@ import resource
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from interchange_conformance.attempts import attempts, of_rule, paired, show
 from interchange_conformance.findings import expect
+from interchange_conformance.probes.importing import attempts, of_rule, paired, show
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import zoo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from interchange_conformance.attempts import Pair
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.importing import Pair
+    from interchange_conformance.probes.under_test import ConsumerDoor
     from interchange_conformance.registry import Severity
 
     Check = Callable[[ConsumerDoor, Pair], None]

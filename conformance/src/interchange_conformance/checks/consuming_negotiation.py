@@ -8,14 +8,20 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.attempts import Attempt, elements_of, expect_right, paired, ways
 from interchange_conformance.findings import NotApplicable, expect
+from interchange_conformance.probes.importing import (
+    Attempt,
+    elements_of,
+    expect_right,
+    paired,
+    ways,
+)
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import SIGNATURES, AnyKeyword, Bare, host, zoo
 
 if TYPE_CHECKING:
-    from interchange_conformance.attempts import Way
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.importing import Way
+    from interchange_conformance.probes.under_test import ConsumerDoor
     from interchange_conformance.zoo import Source
 
 check = area("negotiation")

@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_READ_ONLY
-from interchange_conformance.attempts import Attempt, elements_of, expect_right, ways
 from interchange_conformance.findings import Found, NotApplicable, expect
-from interchange_conformance.opening import Opened
+from interchange_conformance.probes.importing import Attempt, elements_of, expect_right, ways
+from interchange_conformance.probes.opened_capsule import Opened
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import host
 
 if TYPE_CHECKING:
-    from interchange_conformance.attempts import Way
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.importing import Way
+    from interchange_conformance.probes.under_test import ConsumerDoor
     from interchange_conformance.zoo import Source
 
 check = area("readonly")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensorVersioned
-from interchange_conformance.attempts import (
+from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.probes.importing import (
     EACH_GENERATION,
     Attempt,
     attempts,
@@ -24,14 +25,13 @@ from interchange_conformance.attempts import (
     show,
     ways,
 )
-from interchange_conformance.findings import NotApplicable, expect, note
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import host, legal, zoo
 from interchange_conformance.zoo.counting import COUNTING_DELETER
 
 if TYPE_CHECKING:
-    from interchange_conformance.attempts import Generation, Pair
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.importing import Generation, Pair
+    from interchange_conformance.probes.under_test import ConsumerDoor
 
 check = area("negotiation")
 

@@ -30,8 +30,8 @@ from ._exports import (
 from ._views import LINE, TABLE, VIEWS, View, view_of
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ProducerDoor
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("copies")
 

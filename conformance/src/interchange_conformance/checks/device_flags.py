@@ -14,7 +14,7 @@ from ._exports import HOST, NEWEST, answer, call, opened, told
 from ._on_devices import CUDA, make_there
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 copies = area("copies")
 readonly = area("readonly")

@@ -13,7 +13,7 @@ from interchange_conformance.registry import area
 from interchange_conformance.subject import KINDS
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("devices")
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.doors import collect
 from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 
 from ._exports import GENERATIONS, answer, asking, told
@@ -18,9 +18,9 @@ from ._on_devices import NBYTES, fresh, handed_over, make_there
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.cuda import Cuda
-    from interchange_conformance.doors import ProducerDoor
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.driver.cuda import Cuda
+    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("lifetime")
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import LEGACY, driver
+from interchange_conformance.driver.cuda import LEGACY, driver
 from interchange_conformance.findings import Found, expect, note
-from interchange_conformance.pending import Pending
+from interchange_conformance.probes.pending_work import Pending
 from interchange_conformance.registry import area
 
 from ._exports import HOST, NEWEST, answer, call, device_said, words
@@ -29,9 +29,9 @@ from ._on_devices import (
 )
 
 if TYPE_CHECKING:
-    from interchange_conformance.cuda import Cuda
-    from interchange_conformance.doors import ProducerDoor
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.driver.cuda import Cuda
+    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("devices")
 

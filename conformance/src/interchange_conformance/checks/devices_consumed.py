@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import driver
+from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import NotApplicable, expect, note
-from interchange_conformance.opening import Opened
-from interchange_conformance.pending import Pending
+from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.pending_work import Pending
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.on_device import OnDevice, place
 
@@ -20,8 +20,8 @@ from ._exports import device_said, words
 from ._on_devices import CUDA, KINDS, taken
 
 if TYPE_CHECKING:
-    from interchange_conformance.cuda import Cuda
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.driver.cuda import Cuda
+    from interchange_conformance.probes.under_test import ConsumerDoor
     from interchange_conformance.zoo.on_device import Block
 
 check = area("devices")

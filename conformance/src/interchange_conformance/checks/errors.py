@@ -27,8 +27,8 @@ from .element_types import FOREIGN_ORDER, UNSPEAKABLE, array_of
 from .layouts import uneven
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ProducerDoor
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("errors")
 

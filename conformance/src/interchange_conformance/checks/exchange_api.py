@@ -21,8 +21,8 @@ from interchange.abi.dlpack import (
     DLPackExchangeAPIHeader,
 )
 from interchange.abi.exchange import ATTRIBUTES
-from interchange_conformance.doors import collect
 from interchange_conformance.findings import Found, NotApplicable, expect, note
+from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.memory import c_strides
 
@@ -39,8 +39,8 @@ from ._exchange import (
 from ._on_devices import handed_over
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ProducerDoor
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("exchange-api")
 
@@ -367,8 +367,8 @@ def exchange_functions_do_not_synchronise(producer: ProducerDoor) -> None:
 
     Neither wait nor record an event: consumers ask current_work_stream, and work there.
     """
-    from interchange_conformance.cuda import driver
-    from interchange_conformance.pending import LONG_PATIENCE, Pending
+    from interchange_conformance.driver.cuda import driver
+    from interchange_conformance.probes.pending_work import LONG_PATIENCE, Pending
 
     cuda = driver()
     stream = cuda.stream()

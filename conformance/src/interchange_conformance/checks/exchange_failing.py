@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLDeviceType
-from interchange_conformance.cuda import LEGACY, PER_THREAD, driver
+from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, driver
 from interchange_conformance.findings import NotApplicable, expect, note
 from interchange_conformance.registry import area
 
@@ -17,7 +17,7 @@ from ._exchange import of_the_carrier, opened_at, owned, silent, table_of
 from .element_types import UNSPEAKABLE, array_of
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("exchange-api")
 

@@ -11,9 +11,9 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLDeviceType
-from interchange_conformance.doors import collect, settled
 from interchange_conformance.findings import Found, NotApplicable, expect, note
-from interchange_conformance.opening import Owned
+from interchange_conformance.probes.opened_capsule import Owned
+from interchange_conformance.probes.under_test import collect, settled
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import ELEMENTS, Loan, host
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange.abi.exchange import ExchangeTable
-    from interchange_conformance.doors import ProducerDoor
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.under_test import ProducerDoor
 
     from ._exchange import Allocated
 

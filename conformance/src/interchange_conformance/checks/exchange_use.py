@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.doors import collect
 from interchange_conformance.emucuda.building import CannotBuildError
 from interchange_conformance.findings import Found, NotApplicable, expect, note
+from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import host
 from interchange_conformance.zoo.carriers import carrying, make_table
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerDoor
     from interchange_conformance.zoo import Producer
 
 check = area("exchange-api")

@@ -14,7 +14,7 @@ from interchange_conformance.zoo import ELEMENTS, Deviceless, host
 from ._refusals import described, expect_refusal, floats, granted, on_device
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import FunctionsDoor
+    from interchange_conformance.probes.under_test import FunctionsDoor
 
     from ._refusals import Wrong
 

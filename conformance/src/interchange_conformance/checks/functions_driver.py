@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
-from interchange_conformance.cuda import driver
+from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import NotApplicable, expect, note
 from interchange_conformance.registry import area
 
@@ -22,8 +22,8 @@ from ._refusals import described, expect_error, expect_refusal, granted, on_devi
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from interchange_conformance.cuda import Cuda
-    from interchange_conformance.doors import FunctionsDoor
+    from interchange_conformance.driver.cuda import Cuda
+    from interchange_conformance.probes.under_test import FunctionsDoor
 
     from ._refusals import Wrong
 

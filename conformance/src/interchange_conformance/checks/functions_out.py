@@ -20,7 +20,7 @@ from ._refusals import expect_refusal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from interchange_conformance.doors import FunctionsDoor
+    from interchange_conformance.probes.under_test import FunctionsDoor
 
     from ._refusals import Wrong
 

@@ -13,7 +13,7 @@ from interchange_conformance.registry import area
 from ._refusals import expect_refusal, floats
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import FunctionsDoor
+    from interchange_conformance.probes.under_test import FunctionsDoor
 
     from ._refusals import Wrong
 

@@ -31,7 +31,7 @@ from ._exports import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("devices")
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import BrokenRule, parse_record
 from interchange.abi.buffers import buffer_address
-from interchange_conformance.doors import collect
 from interchange_conformance.findings import Found, NotApplicable, expect
+from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.memory import ELEMENTS, c_strides, itemsize
 
@@ -22,7 +22,7 @@ from ._records import TYPESTRS, descr_size
 
 if TYPE_CHECKING:
     from interchange.abi import InterfaceRecord
-    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerDoor
 
     Ints = tuple[int, ...]
 

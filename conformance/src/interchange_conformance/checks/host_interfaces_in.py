@@ -12,8 +12,8 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.attempts import eventually, let_go
 from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.probes.importing import eventually, let_go
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.hosts import Interfaced, kept, view
 
@@ -22,7 +22,7 @@ from ._exports import words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerDoor
 
     Make = Callable[[], Any]
 

@@ -31,7 +31,7 @@ from ._views import LINE, TABLE, VIEWS, extents_of, spread, view_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerDoor
 
     from ._views import View
 

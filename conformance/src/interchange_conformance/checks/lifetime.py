@@ -11,8 +11,8 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import capsules
-from interchange_conformance.doors import collect
 from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 
 from ._exports import GENERATIONS, answer, asking, opened, require_host, some_array
@@ -21,8 +21,8 @@ from ._memory import BLOCK, allocated, blocks, kept, least_kept, meter_for, touc
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.doors import ProducerDoor
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("lifetime")
 

@@ -28,7 +28,7 @@ from ._exports import (
 )
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("negotiation")
 

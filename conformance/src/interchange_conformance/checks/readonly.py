@@ -14,7 +14,7 @@ from ._exports import answer, asking, knows, opened, some_array, told
 from ._views import LINE, TABLE, VIEWS, view_of
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerDoor
 
     from ._views import View
 

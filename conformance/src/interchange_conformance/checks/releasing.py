@@ -13,10 +13,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance import causes
-from interchange_conformance.doors import collect
+from interchange_conformance.evidence import causes
 from interchange_conformance.findings import Found, NotApplicable, expect, note
-from interchange_conformance.opening import Opened
+from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 
 from ._exports import GENERATIONS, asking, opened, some_array, words
@@ -25,8 +25,8 @@ from .lifetime import WAYS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from interchange_conformance.doors import ProducerDoor
-    from interchange_conformance.opening import Owned
+    from interchange_conformance.probes.opened_capsule import Owned
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("lifetime")
 

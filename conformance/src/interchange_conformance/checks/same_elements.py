@@ -10,8 +10,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.doors import ConsumerDoor
 from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.probes.under_test import ConsumerDoor
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import ELEMENTS, host
 
@@ -30,8 +30,8 @@ from ._exports import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.doors import ProducerDoor
-    from interchange_conformance.opening import Opened
+    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("capsule")
 

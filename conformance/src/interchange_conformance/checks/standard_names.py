@@ -17,7 +17,7 @@ from ._refusals import floats
 if TYPE_CHECKING:
     import inspect
 
-    from interchange_conformance.doors import FunctionsDoor
+    from interchange_conformance.probes.under_test import FunctionsDoor
 
 check = area("functions")
 

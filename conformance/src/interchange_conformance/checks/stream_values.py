@@ -17,7 +17,7 @@ from ._exports import answer, words
 from ._on_devices import ROCM, make_there
 
 if TYPE_CHECKING:
-    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("streams")
 

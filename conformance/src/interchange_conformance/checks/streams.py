@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from interchange_conformance.cuda import LEGACY, PER_THREAD, driver
+from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, driver
 from interchange_conformance.findings import Found, NotApplicable, expect, note
-from interchange_conformance.pending import LONG_PATIENCE, NEW, Pending
+from interchange_conformance.probes.pending_work import LONG_PATIENCE, NEW, Pending
 from interchange_conformance.registry import area
 
 from ._exports import HOST, NEWEST, answer, words
@@ -27,9 +27,9 @@ from ._on_devices import (
 )
 
 if TYPE_CHECKING:
-    from interchange_conformance.cuda import Cuda
-    from interchange_conformance.doors import ProducerDoor
+    from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.emucuda.calls import Trace
+    from interchange_conformance.probes.under_test import ProducerDoor
 
 check = area("streams")
 

@@ -12,9 +12,9 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance import zoo
-from interchange_conformance.cuda import LEGACY, PER_THREAD, CudaError, driver
+from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, CudaError, driver
 from interchange_conformance.findings import NotApplicable, expect, note
-from interchange_conformance.pending import LONG_PATIENCE, Pending
+from interchange_conformance.probes.pending_work import LONG_PATIENCE, Pending
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import Opaque, Producer, StreamOnly
 from interchange_conformance.zoo.on_device import OnDevice, place
@@ -33,8 +33,8 @@ from ._on_devices import (
 )
 
 if TYPE_CHECKING:
-    from interchange_conformance.cuda import Cuda
-    from interchange_conformance.doors import ConsumerDoor
+    from interchange_conformance.driver.cuda import Cuda
+    from interchange_conformance.probes.under_test import ConsumerDoor
     from interchange_conformance.zoo import Source
 
 check = area("streams")

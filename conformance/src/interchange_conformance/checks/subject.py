@@ -18,10 +18,10 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import driver
+from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import BrokenSubjectError, Found, NotApplicable, expect, note
+from interchange_conformance.probes.array_metadata import said_of, speaks
 from interchange_conformance.registry import area
-from interchange_conformance.saying import said_of, speaks
 from interchange_conformance.subject import DEVICES, KINDS
 from interchange_conformance.zoo import host
 
@@ -30,7 +30,7 @@ from ._exports import device_said
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from interchange_conformance.doors import ConsumerDoor, ProducerDoor
+    from interchange_conformance.probes.under_test import ConsumerDoor, ProducerDoor
 
 check = area("subject")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from interchange_conformance.causes import is_told_in, keys_of
+from interchange_conformance.evidence.causes import is_told_in, keys_of
 from interchange_conformance.registry import ROLES, SEVERITIES
 
 from .catalogue import check_name

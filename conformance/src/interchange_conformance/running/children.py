@@ -19,12 +19,12 @@ import traceback
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance import causes
+from interchange_conformance.evidence import causes
+from interchange_conformance.evidence.printable import cleaned
 from interchange_conformance.findings import on_note
 
 from . import kernel
-from .following import LOST, Following
-from .wording import cleaned
+from .child_process import LOST, Following
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

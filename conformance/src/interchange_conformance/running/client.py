@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from .wording import cleaned
+from interchange_conformance.evidence.printable import cleaned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ _SLACK: Final = 10.0  # that a nursery may be late with a verdict [seconds]
 _FAREWELL: Final = 3.0  # for a nursery to end its children and itself [seconds]
 _CHUNK: Final = 65536  # read at a time [bytes]
 _KEPT: Final = 4000  # of what a nursery prints [bytes]
-_MODULE: Final = "interchange_conformance.running.nursery"
+_MODULE: Final = "interchange_conformance.running.fork_server"
 
 
 class NurseryGoneError(Exception):

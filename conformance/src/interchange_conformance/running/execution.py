@@ -8,12 +8,11 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING
 
-from interchange_conformance import causes
-from interchange_conformance.doors import DOORS
+from interchange_conformance.evidence import causes
+from interchange_conformance.evidence.printable import shortened, words_of
 from interchange_conformance.findings import BrokenSubjectError, Found, NotApplicable
+from interchange_conformance.probes.under_test import DOORS
 from interchange_conformance.registry import find_item
-
-from .wording import shortened, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

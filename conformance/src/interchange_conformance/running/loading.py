@@ -13,11 +13,10 @@ from functools import reduce
 from typing import Any, Final
 
 from interchange_conformance import subjects
+from interchange_conformance.evidence.printable import words_of
 from interchange_conformance.findings import BrokenSubjectError
 from interchange_conformance.signatures import signature_of
 from interchange_conformance.subject import Subject, subject_of_function
-
-from .wording import words_of
 
 PARAMETERS: Final = ("shape", "dtype", "device", "readonly")
 """What a raw function that makes arrays may take."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final
 
-from interchange_conformance.cuda import chosen, opened
+from interchange_conformance.driver.cuda import chosen, opened
 from interchange_conformance.findings import CannotMakeError
 from interchange_conformance.subject import HOST, KINDS
 from interchange_conformance.zoo import host

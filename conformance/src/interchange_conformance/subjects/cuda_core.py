@@ -12,7 +12,7 @@ import ctypes
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import LEGACY, PER_THREAD, chosen, opened
+from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, chosen, opened
 from interchange_conformance.findings import CannotMakeError
 from interchange_conformance.subject import Subject
 

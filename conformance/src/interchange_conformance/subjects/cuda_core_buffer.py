@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from interchange_conformance.cuda import LEGACY, chosen
+from interchange_conformance.driver.cuda import LEGACY, chosen
 from interchange_conformance.findings import CannotMakeError
 from interchange_conformance.subject import Subject
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import LEGACY, PER_THREAD, chosen
+from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, chosen
 from interchange_conformance.subject import Subject
 
 from ._common import PLAIN, need_dtype, need_writable

@@ -13,7 +13,7 @@ import math
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import chosen, opened
+from interchange_conformance.driver.cuda import chosen, opened
 from interchange_conformance.findings import CannotMakeError
 from interchange_conformance.subject import DEVICES, KINDS, Subject
 

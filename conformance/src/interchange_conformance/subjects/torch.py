@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import LEGACY, PER_THREAD, chosen
+from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, chosen
 from interchange_conformance.findings import CannotMakeError
 from interchange_conformance.subject import Subject
 

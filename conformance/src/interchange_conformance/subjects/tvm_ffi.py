@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.cuda import opened
+from interchange_conformance.driver.cuda import opened
 from interchange_conformance.subject import DEVICES, Subject
 from interchange_conformance.zoo import host
 

@@ -19,7 +19,7 @@ from .source import Call
 from .structs import Description, Loan
 
 if TYPE_CHECKING:
-    from interchange_conformance.cuda import Cuda
+    from interchange_conformance.driver.cuda import Cuda
 
     from .memory import Ints
 

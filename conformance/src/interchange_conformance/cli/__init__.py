@@ -1,0 +1,1 @@
+"""The command line: the ``check`` command, its options, and how far a run is."""

@@ -1,0 +1,285 @@
+"""The ``check`` command: verdicts on libraries, and reports of them.
+
+Source: interchange.  Exit codes: 0, everything is as expected; 1, something is not; 2, what was
+asked could not be done, or not all of it; 130, interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+from interchange_conformance.driver.availability import NoDriverError, need_driver
+from interchange_conformance.emucuda.building import CannotBuildError
+from interchange_conformance.judging import judge, known_failures
+from interchange_conformance.judging.expectations import ExpectationsError
+from interchange_conformance.judging.grid import exchange
+from interchange_conformance.judging.selecting import UnknownWordError, select
+from interchange_conformance.registry import AREAS, ROLES, load_checks
+from interchange_conformance.reports import writing
+from interchange_conformance.running import interpreters
+
+from .options import REPORTS, add_arguments
+from .progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from interchange_conformance.judging.expectations import Expectation
+    from interchange_conformance.judging.selecting import Selection
+    from interchange_conformance.reports.model import Exchange, Judged, Report, SubjectReport
+
+    from .progress import Silent
+
+_UNEXPECTED: Final = 1
+_BAD_INPUT: Final = 2
+_INTERRUPTED: Final = 130
+_KNOWN: Final = "write_known"  # the option whose file is no report
+
+
+class UsageError(Exception):
+    """What was asked cannot be done: the command ends with code 2, and the text."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command on its own.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What stands after the command's name; that of this process when left out.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m interchange_conformance",
+        description="Verdicts on array libraries, with rule ids.",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    add_arguments(commands.add_parser("check", help="judge libraries by the rule book"))
+    return run(parser.parse_args(arguments))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    options : Namespace
+        As a parser with `options.add_arguments` gives them.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    try:
+        code = _list(options) if options.list else _check(options)
+        sys.stdout.flush()
+    except (
+        UsageError,
+        UnknownWordError,
+        judge.UnknownSubjectError,
+        ExpectationsError,
+        CannotBuildError,
+        NoDriverError,
+        interpreters.NoInterpreterError,
+        writing.ReportError,
+    ) as error:
+        if isinstance(error.__cause__, BrokenPipeError):
+            return 1
+        print(f"interchange check: {error}", file=sys.stderr)
+        return _BAD_INPUT
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+# ---------------------------------------------------------------- listing
+
+
+def _list(options: argparse.Namespace) -> int:
+    """Print the items that would be run."""
+    checks = load_checks()
+    selection = select(options.only, options.role)
+    rows = []
+    items = selection.items(_roles(options))
+    if not items:
+        raise UsageError("there is nothing that --only and --role leave")
+    for item in items:
+        check = checks[item.partition("[")[0]]
+        rows.append((item, check.role, check.rule, check.severity, AREAS[check.area]))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        words = [word.ljust(width) for word, width in zip(row, widths, strict=True)]
+        print("  ".join(words).rstrip())
+    return 0
+
+
+def _roles(options: argparse.Namespace) -> Sequence[str]:
+    """Return what the subjects that were asked for are; everything where there is none."""
+    found: set[str] = set()
+    settings = _settings(options)
+    for spec in judge.subjects_named(options.subjects, settings.python):
+        with judge.pool_of(spec, settings) as pool:
+            if pool.about.broken:
+                raise UsageError(pool.about.broken)
+            found.update(pool.about.roles)
+    return [role for role in ROLES if role in found or not options.subjects]
+
+
+# ---------------------------------------------------------------- running
+
+
+def _check(options: argparse.Namespace) -> int:
+    """Judge the subjects, and write what was asked for."""
+    files = _files(options)
+    settings = _settings(options)
+    specs = _specs(options, settings)
+    need_driver(settings.driver, judge.environment(settings.driver))
+    known_of = {spec: judge.known_failures(spec, settings.expected) for spec in specs}
+    report = _judge(specs, settings, grid=options.grid)
+    _refuse_nothing(report, settings.selection)
+    _report(report, files, known_of[specs[0]])
+    _refuse_less(report, options)
+    return _UNEXPECTED if report.unexpected else 0
+
+
+def _settings(options: argparse.Namespace) -> judge.Settings:
+    """Return how subjects are judged."""
+    return judge.Settings(
+        selection=select(options.only, options.role),
+        jobs=options.jobs or _cores(),
+        driver=options.cuda,
+        fail_fast=options.fail_fast,
+        expected="" if options.no_expected else options.expected,
+        patience=options.patience,
+        quirks=options.fail_on_quirks,
+        python=interpreters.found(options.python) if options.python else "",
+    )
+
+
+def _files(options: argparse.Namespace) -> dict[str, str]:
+    """Return the files that were asked for: name of the option -> where it goes."""
+    names = (*REPORTS, _KNOWN)
+    files = {name: getattr(options, name) for name in names if getattr(options, name)}
+    places = [os.path.realpath(file) if file != writing.STDOUT else file for file in files.values()]
+    for file, place in zip(files.values(), places, strict=True):
+        if places.count(place) > 1:
+            raise UsageError(f"only one report can go to {file}")
+        writing.check_writable(file)
+    return files
+
+
+def _specs(options: argparse.Namespace, settings: judge.Settings) -> list[str]:
+    """Return the subjects that were asked for, each once."""
+    specs = judge.subjects_named(options.subjects, settings.python)
+    if not specs and options.subjects:
+        raise UsageError("none of the libraries that the kit knows is installed")
+    if not specs:
+        raise UsageError("name a subject, such as 'numpy' or 'mylib.testing:subject', or 'all'")
+    if options.expected and len(specs) > 1:
+        raise UsageError("--expected is the file of one subject: name one")
+    if options.write_known and len(specs) > 1:
+        raise UsageError("--write-known writes the file of one subject: name one")
+    return specs
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _judge(specs: Sequence[str], settings: judge.Settings, *, grid: bool) -> Report:
+    """Judge each subject, and hand arrays from each to each if that was asked for."""
+    found = []
+    with progress() as shown:
+
+        def tell(judged: Judged) -> None:
+            shown.step(judged.verdict.item, is_bad=judged.is_unexpected)
+
+        for spec in specs:
+            found.append(judge.judge(spec, settings, shown.begin, tell))
+            if settings.fail_fast and judge.report(settings, found).unexpected:
+                break
+        exchanges: Sequence[Exchange] = ()
+        if grid:
+            sound = judge.to_hand_over(found)
+            exchanges = exchange(sound, settings, shown.begin, _tell_exchange(shown))
+            if not exchanges:
+                words = "none of the subjects makes arrays, and none that can be judged takes any"
+                raise UsageError(f"--grid: there is nothing to hand over: {words}")
+    return judge.report(settings, found, exchanges)
+
+
+def _tell_exchange(shown: Silent) -> Callable[[Exchange], None]:
+    """Return what shows how far the grid is."""
+
+    def tell(one: Exchange) -> None:
+        shown.step(f"{one.producer} to {one.consumer}: {one.status}", is_bad=one.is_bad)
+
+    return tell
+
+
+def _refuse_nothing(report: Report, selection: Selection) -> None:
+    """Refuse to say that all is well where nothing was looked at."""
+    if not any(one.judged or one.broken for one in report.subjects) and not report.grid:
+        words = " that --only and --role leave" if not selection.is_whole else ""
+        raise UsageError(f"there is nothing{words} to judge the subjects by")
+
+
+def _refuse_less(report: Report, options: argparse.Namespace) -> None:
+    """Refuse to end well where not all that was asked for by name could be done."""
+    words = [
+        f"{one.name} could not be judged: {one.broken}" for one in report.subjects if one.broken
+    ]
+    handed = {name for one in report.grid for name in (one.producer, one.consumer)}
+    if not (options.fail_fast and report.unexpected):
+        words += [
+            f"nothing of what was asked applies to {one.name}{_example(one)}"
+            for one in report.subjects
+            if one.spec in options.subjects and not one.broken and one.name not in handed
+            if all(judged.verdict.status == "not-applicable" for judged in one.judged)
+        ]
+    if words:
+        raise UsageError("\n".join(words))
+
+
+def _example(subject: SubjectReport) -> str:
+    """Return why an item does not apply, where there is one."""
+    return f": {subject.judged[0].verdict.evidence}" if subject.judged else ""
+
+
+def _report(report: Report, files: dict[str, str], before: Sequence[Expectation]) -> None:
+    """Show the report, and write it to every file; what could not be written is told at the end."""
+    if writing.STDOUT not in files.values():
+        from interchange_conformance.reports import terminal
+
+        terminal.show(report)
+    errors = []
+    for name, file in files.items():
+        text = _text_of(name, report, before)
+        try:
+            writing.write(file, text)
+        except writing.ReportError as error:
+            errors.append(str(error))
+    if errors:
+        raise UsageError("; ".join(errors))
+
+
+def _text_of(name: str, report: Report, before: Sequence[Expectation]) -> str:
+    """Return what goes into the file of an option."""
+    if name == _KNOWN:
+        return known_failures.as_known(report, before)
+    module = importlib.import_module(f"interchange_conformance.reports.{REPORTS[name][0]}")
+    text: str = getattr(module, f"as_{name}")(report)
+    return text

@@ -1,0 +1,100 @@
+"""The options of ``check``, for the kit's own command and for ``interchange check``.
+
+Source: interchange.  Who only reads a command line needs nothing that judges: this imports none.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from interchange_conformance.registry import ROLES
+
+REPORTS: Final = {
+    "json": ("as_json", "everything that was found, for programs"),
+    "markdown": ("markdown", "tables for a page or a comment"),
+    "junit": ("junit", "for the test view of a CI service"),
+    "html": ("html", "one page to look things up in, with everything in it"),
+    "badge": ("badge", "a picture of two words (SVG)"),
+}
+"""Option -> module of ``reports`` that has ``as_<option>()``, and what for."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``check`` to a parser.
+
+    Parameters
+    ----------
+    parser : ArgumentParser
+        Of the command.
+    """
+    parser.add_argument(
+        "subjects",
+        nargs="*",
+        metavar="SUBJECT",
+        help="a library that the kit knows, such as 'numpy'; 'module:name', a Subject or a function"
+        " that makes arrays; 'all', every library that the kit knows and that is installed",
+    )
+    what = parser.add_argument_group("what is run")
+    what.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="WORD,WORD",
+        help="a severity, an area, a rule ('DLP-LIFE-*') or a check ('*_copies*'); words of one"
+        " kind add up, kinds narrow each other",
+    )
+    what.add_argument("--role", action="append", default=[], choices=ROLES, help="judge as this")
+    what.add_argument("--fail-fast", action="store_true", help="end at the first that is not as"
+                      " expected")  # fmt: skip
+    what.add_argument(
+        "--fail-on-quirks", action="store_true", help="what the standards allow decides, too"
+    )
+    what.add_argument("--grid", action="store_true", help="hand arrays from each subject to each")
+    what.add_argument("--list", action="store_true", help="list the items, and run none")
+    how = parser.add_argument_group("how it is run")
+    how.add_argument("-j", "--jobs", type=_positive, metavar="N", help="at a time (one per core)")
+    how.add_argument(
+        "--cuda",
+        choices=("none", "emulated", "real"),
+        default="none",
+        help="the CUDA driver: none, the emulated one, or this machine's (none)",
+    )
+    how.add_argument(
+        "--patience", type=_factor, default=1.0, metavar="X", help="multiply time limits by X (1)"
+    )
+    how.add_argument(
+        "--python",
+        metavar="PROGRAM",
+        default="",
+        help="the interpreter to judge in: one whose environment has the library; it need not have"
+        " the kit",
+    )
+    about_known = parser.add_argument_group("known failures")
+    about_known.add_argument(
+        "--write-known",
+        metavar="FILE",
+        help="write those of the run, for somebody to fill in reasons ('-': to stdout)",
+    )
+    known = about_known.add_mutually_exclusive_group()
+    known.add_argument("--expected", metavar="FILE", help="known failures of the subject (TOML)")
+    known.add_argument("--no-expected", action="store_true", help="know of none")
+    reports = parser.add_argument_group("reports")
+    for name, (_, purpose) in REPORTS.items():
+        reports.add_argument(f"--{name}", metavar="FILE", help=f"{purpose} ('-': to stdout)")
+
+
+def _positive(text: str) -> int:
+    """Return a number of jobs."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("it is at least 1")
+    return number
+
+
+def _factor(text: str) -> float:
+    """Return what times are multiplied by."""
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError("it is more than 0")
+    return number

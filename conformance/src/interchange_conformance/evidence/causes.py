@@ -1,0 +1,177 @@
+"""The cause of a verdict: what came out of the library, and from which of its lines.
+
+Source: interchange.  One mistake of a library breaks many checks; those whose causes are the same
+are one finding.  A cause is text, so that it goes through pipes and reports: ``ValueError: no such
+stream (mylib/arrays.py, line 12, in __dlpack__)``.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from .printable import cleaned, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_KIT: Final = Path(__file__).parents[1]
+_SUBJECTS: Final = _KIT / "subjects"
+"""The folder of the kit that stands for libraries."""
+_LONGEST: Final = 300  # of what an error says [characters]
+_FRAME: Final = re.compile(r'^\s*File "(.+)", line (\d+) in (.+)$', re.MULTILINE)
+_VARYING: Final = re.compile(r"0x[0-9a-fA-F]+|\d+")
+_ERROR: Final = re.compile(r"\w+: .{6}")  # one that says enough to be known again
+
+
+def cause_of(error: BaseException | None) -> str:
+    """Return the cause that an exception tells; nothing where there is none.
+
+    Parameters
+    ----------
+    error : BaseException or None
+        What came out of a library.
+    """
+    if error is None:
+        return ""
+    told = _told(error)
+    return f"{told}{_behind(_places(error)) or _seen.get(told, '')}"
+
+
+_seen: Final[dict[str, str]] = {}  # of errors whose frames are given up: these keep arrays alive
+
+
+def see(error: BaseException) -> None:
+    """Keep in mind where an error comes from, whose frames somebody is about to give up.
+
+    Parameters
+    ----------
+    error : BaseException
+        What has just come out of a library.
+    """
+    _seen[_told(error)] = _behind(_places(error))
+
+
+def _told(error: BaseException) -> str:
+    """Return an error's class, and the first line of its words."""
+    words = words_of(error).strip().partition("\n")[0][:_LONGEST]
+    return f"{type(error).__name__}: {cleaned(words)}" if words else type(error).__name__
+
+
+def _places(error: BaseException) -> list[str]:
+    """Return the lines of libraries that an error came through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return [_place(one.filename, one.lineno or 0, one.name) for one in frames]
+
+
+def cause_of_end(how: str, output: str) -> str:
+    """Return the cause that a process that died tells: the innermost line that Python was in.
+
+    Parameters
+    ----------
+    how : str
+        What ended it, such as ``"SIGSEGV"``.
+    output : str
+        What it printed, with what faulthandler prints.
+    """
+    found = _FRAME.findall(output)
+    innermost = [_place(file, int(line), name, anywhere=True) for file, line, name in found[:1]]
+    return f"{how}{_behind(innermost)}" if innermost else ""
+
+
+def _place(file: str, line: int, name: str, *, anywhere: bool = False) -> str:
+    """Return a line of a library in words; nothing for one of the kit's own, unless asked."""
+    path = Path(file)
+    ours = _KIT in path.parents and _SUBJECTS not in path.parents
+    if (ours or not path.suffix) and not anywhere:
+        return ""
+    return f"{path.parent.name}/{path.name}, line {line}, in {name}"
+
+
+def _behind(places: Iterable[str]) -> str:
+    """Return the innermost of some places, in brackets; nothing where there is none."""
+    known = [place for place in places if place]
+    return f" ({known[-1]})" if known else ""
+
+
+def key_of(cause: str) -> str:
+    """Return what is the same for a cause whatever the addresses and numbers were.
+
+    Parameters
+    ----------
+    cause : str
+        As `cause_of` returns it.
+
+    Examples
+    --------
+    >>> key_of("ValueError: no stream 4096 (lib/a.py, line 12, in f)")
+    'ValueError: no stream # (lib/a.py, line 12, in f)'
+    """
+    words, place = _parts(cause)
+    return _VARYING.sub("#", words) + place
+
+
+def _parts(cause: str) -> tuple[str, str]:
+    """Return what came out, and the brackets behind it that say from where, if any."""
+    words, _, place = cause.rpartition(" (")
+    return (words, f" ({place}") if words and ", line " in place else (cause, "")
+
+
+def is_told_in(cause: str, evidence: str) -> bool:
+    """Whether evidence that a check wrote itself quotes the error of a cause.
+
+    Parameters
+    ----------
+    cause : str
+        As `cause_of` returns it.
+    evidence : str
+        Of another verdict.
+
+    Examples
+    --------
+    >>> is_told_in("ValueError: no stream 1 (a/b.py, line 2, in f)", "ValueError: no stream 2 came")
+    True
+    """
+    words = _VARYING.sub("#", _parts(cause)[0])
+    return bool(_ERROR.match(words)) and words in _VARYING.sub("#", evidence)
+
+
+def keys_of(causes: Iterable[str]) -> dict[str, str]:
+    """Return the key of each cause; one whose place was lost has that of its only like.
+
+    Parameters
+    ----------
+    causes : iterable of str
+        As `cause_of` returns them.
+
+    Examples
+    --------
+    >>> set(keys_of(["ValueError: no (a/b.py, line 2, in f)", "ValueError: no"]).values())
+    {'ValueError: no (a/b.py, line 2, in f)'}
+    """
+    keys = {cause: key_of(cause) for cause in causes}
+    placed: dict[str, set[str]] = {}
+    for key in keys.values():
+        words, place = _parts(key)
+        if place:
+            placed.setdefault(words, set()).add(key)
+    alone = {words: min(found) for words, found in placed.items() if len(found) == 1}
+    return {cause: alone.get(key, key) for cause, key in keys.items()}
+
+
+# ---------------------------------------------------------------- of what is under way
+
+_last = ""
+
+
+def remember(cause: str) -> None:
+    """Keep the cause of what has just ended in this process."""
+    global _last  # noqa: PLW0603 - a process runs one item
+    _last = cause
+
+
+def last() -> str:
+    """Return what was remembered."""
+    return _last

@@ -1,0 +1,408 @@
+"""Known failures of a library: read from a file, and held against the verdicts of a run.
+
+Source: TOML 1.0; PEP 440 (specifiers).  A known failure is as expected.  One that no longer happens
+is an unexpected pass and fails the run, so that a fix upstream is noticed.  A file is a list of
+tables::
+
+    [[failure]]
+    check = "newest_versions_are_negotiated[major-2]"
+    status = ["fail", "raised"]           # one or several; any bad one when left out
+    releases = ">=1.0,<1.4"               # of the library
+    python = ">=3.12"
+    driver = "emulated"
+    reason = "takes a capsule of a major version that it does not know"
+    link = "https://..."
+
+``check`` is the name of a check, which stands for all of its cases, or of one case of it, or a list
+of these, which fail for one reason; ``*`` and ``?`` stand for any letters and any one.
+``sometimes = true`` says that the failure does not happen every time: then a pass is as expected,
+too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange_conformance.findings import BAD
+from interchange_conformance.registry import load_checks
+from interchange_conformance.reports.model import Judged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from interchange_conformance.findings import Status, Verdict
+    from interchange_conformance.reports.model import Standing
+
+_KEYS: Final = {
+    "check", "status", "releases", "python", "driver", "sometimes", "reason", "link"
+}  # fmt: skip
+_NEEDED: Final = ("check", "reason")
+DRIVERS: Final = ("none", "emulated", "real")
+_WAY_OUT: Final = "install it with: pip install array-interchange-conformance"
+
+
+class ExpectationsError(Exception):
+    """A file of known failures is wrong; the text says where, and how."""
+
+
+class Expectation(NamedTuple):
+    """One known failure.
+
+    Attributes
+    ----------
+    check : str
+        Of which items, with wildcards.
+    statuses : frozenset of str
+        How they may end.
+    releases : str
+        Of the library, as a specifier; empty for all.
+    python : str
+        The same, of Python.
+    drivers : frozenset of str
+        On which CUDA drivers.
+    reason, link : str
+        Why, and where it is discussed; a link may be missing.
+    where : str
+        File and number of the entry, for errors.
+    sometimes : bool
+        Whether it does not happen every time.
+    """
+
+    check: str
+    statuses: frozenset[str]
+    releases: str
+    python: str
+    drivers: frozenset[str]
+    reason: str
+    link: str
+    where: str
+    sometimes: bool = False
+
+    def is_of(self, item: str) -> bool:
+        """Whether it speaks of an item.
+
+        Parameters
+        ----------
+        item : str
+            As `Check.items` gives it.
+        """
+        return matches(self.check, item)
+
+    def applies(self, release: str, driver: str, python: str = "") -> bool:
+        """Whether it speaks of a run.
+
+        Parameters
+        ----------
+        release : str
+            Of the library; where that is no version, every entry is taken to speak of it.
+        driver : {"none", "emulated", "real"}
+            The CUDA driver.
+        python : str, optional
+            Release of Python; that of this process when left out.
+        """
+        python = python or ".".join(map(str, sys.version_info[:3]))
+        return (
+            driver in self.drivers
+            and _contains(self.python, python)
+            and _contains(self.releases, release)
+        )
+
+
+def matches(pattern: str, item: str) -> bool:
+    """Whether a pattern names an item, or the check of it.
+
+    Parameters
+    ----------
+    pattern : str
+        Letters stand for themselves, brackets too; ``*`` for any, ``?`` for any one.
+    item : str
+        As `Check.items` gives it.
+
+    Examples
+    --------
+    >>> matches("reads_nothing", "reads_nothing[legacy]")
+    True
+    >>> matches("reads_*[legacy]", "reads_nothing[versioned]")
+    False
+    """
+    wanted = _expression(pattern)
+    return any(wanted.fullmatch(name) for name in (item, item.partition("[")[0]))
+
+
+@lru_cache(maxsize=1024)
+def _expression(pattern: str) -> re.Pattern[str]:
+    """Return a pattern as a regular expression."""
+    letters = {"*": ".*", "?": "."}
+    return re.compile("".join(letters.get(one) or re.escape(one) for one in pattern))
+
+
+# ---------------------------------------------------------------- reading
+
+
+def shipped_file(module: str) -> Path | None:
+    """Return the file of known failures that ships with the kit for a subject, if there is one.
+
+    Parameters
+    ----------
+    module : str
+        Name of the subject's module, such as ``"array_api_strict"``.
+    """
+    path = Path(__file__).parents[1] / "expected" / f"{module}.toml"
+    return path if path.is_file() else None
+
+
+def read(path: Path | str) -> list[Expectation]:
+    """Return the known failures that a file has.
+
+    Parameters
+    ----------
+    path : path
+        Of a file in TOML.
+
+    Raises
+    ------
+    ExpectationsError
+        It cannot be read, or an entry is wrong.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        told = _toml().loads(text)
+    except (OSError, ValueError) as error:  # errors of TOML and of UTF-8 are ValueErrors
+        raise ExpectationsError(f"{path}: {error}") from error
+    if unknown := told.keys() - {"failure"}:
+        raise ExpectationsError(f"{path}: it has {min(unknown)!r}; write [[failure]] tables only")
+    entries = told.get("failure", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ExpectationsError(f"{path}: write [[failure]], with two brackets")
+    return [
+        _read_entry({**entry, "check": check}, f"{path}, failure {number}")
+        for number, entry in enumerate(entries, 1)
+        for check in _checks_of(entry)
+    ]
+
+
+def _checks_of(entry: dict[str, Any]) -> list[Any]:
+    """Return the checks that an entry is about, whatever they are."""
+    told = entry.get("check", "")
+    return told if isinstance(told, list) and told else [told]
+
+
+def _toml() -> Any:
+    """Return the module that reads TOML."""
+    name = "tomllib" if sys.version_info >= (3, 11) else "tomli"
+    return _need(name, "reading known failures")
+
+
+def _need(name: str, what: str) -> Any:
+    """Return a module that is not installed with everything."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise ExpectationsError(f"{what} takes {name}; {_WAY_OUT}") from error
+
+
+def _read_entry(entry: dict[str, Any], where: str) -> Expectation:
+    """Return an entry, all of it looked at."""
+    if unknown := entry.keys() - _KEYS:
+        known = ", ".join(sorted(_KEYS))
+        raise ExpectationsError(f"{where}: it has {min(unknown)!r}; there are {known}")
+    if missing := [key for key in _NEEDED if not _has(entry, key)]:
+        if "reason" in missing and "reason" in entry:
+            words = "its reason is empty; write why it may fail, or mend it and remove the entry"
+            raise ExpectationsError(f"{where}: {entry['check']}: {words}")
+        raise ExpectationsError(f"{where}: it has no {missing[0]}")
+    texts = {key: entry.get(key, "") for key in ("check", "releases", "python", "reason", "link")}
+    for key, value in texts.items():
+        if not isinstance(value, str):
+            raise ExpectationsError(f"{where}: {key} is {value!r}, and no text")
+    if texts["link"] and not texts["link"].startswith("https://"):
+        raise ExpectationsError(f"{where}: link is {texts['link']!r}, and no https:// address")
+    for key in ("releases", "python"):
+        _check_specifier(texts[key], f"{where}: {key}")
+    sometimes = entry.get("sometimes", False)
+    if not isinstance(sometimes, bool):
+        raise ExpectationsError(f"{where}: sometimes is {sometimes!r}, and neither true nor false")
+    return Expectation(
+        statuses=_some(entry, "status", BAD, where),
+        drivers=_some(entry, "driver", DRIVERS, where),
+        where=where,
+        sometimes=sometimes,
+        **texts,
+    )
+
+
+def _has(entry: dict[str, Any], key: str) -> bool:
+    """Whether an entry says something under a key."""
+    value = entry.get(key)
+    return bool(value.strip() if isinstance(value, str) else value)
+
+
+def _some(entry: dict[str, Any], key: str, known: Iterable[str], where: str) -> frozenset[str]:
+    """Return the words that an entry has under a key, one or a list; all when it has none."""
+    told = entry.get(key, list(known))
+    words = [told] if isinstance(told, str) else told
+    if not isinstance(words, list) or not words or set(map(str, words)) - set(known):
+        names = ", ".join(sorted(known))
+        raise ExpectationsError(f"{where}: {key} is {told!r}, and none or a list of {names}")
+    return frozenset(words)
+
+
+def _check_specifier(text: str, what: str) -> None:
+    """Refuse what is no specifier of versions."""
+    if not text:
+        return
+    specifiers = _need("packaging.specifiers", "reading ranges of releases")
+    try:
+        specifiers.SpecifierSet(text)
+    except specifiers.InvalidSpecifier as error:
+        raise ExpectationsError(f"{what} is {text!r}, and no specifier such as '>=2,<3'") from error
+
+
+def _contains(specifier: str, release: str) -> bool:
+    """Whether a release is within a range; true of what is no release."""
+    if not specifier:
+        return True
+    specifiers = _need("packaging.specifiers", "reading ranges of releases")
+    versions = _need("packaging.version", "reading ranges of releases")
+    try:
+        version = versions.Version(release)
+    except versions.InvalidVersion:
+        return True
+    return bool(specifiers.SpecifierSet(specifier).contains(version, prereleases=True))
+
+
+def refuse_unknown(expectations: Sequence[Expectation], items: Sequence[str]) -> None:
+    """Raise for an entry that speaks of no check that there is, for whatever run it is meant.
+
+    Parameters
+    ----------
+    expectations : sequence of Expectation
+        All that a file has.
+    items : sequence of str
+        Every item that there is.
+
+    Raises
+    ------
+    ExpectationsError
+        There is one: its check has another name now, or is gone.
+    """
+    _refuse(expectations, items, "that there is")
+
+
+def _refuse(expectations: Iterable[Expectation], items: Sequence[str], which: str) -> None:
+    """Raise for an entry that speaks of none of some items."""
+    for one in expectations:
+        if not any(one.is_of(item) for item in items):
+            words = f"{one.check!r} is no check or case {which}"
+            raise ExpectationsError(f"{one.where}: {words}; remove the entry, or rename it")
+
+
+# ---------------------------------------------------------------- judging
+
+
+class Expected:
+    """The known failures that speak of one run of one subject.
+
+    Parameters
+    ----------
+    expectations : sequence of Expectation
+        All that a file has.
+    release : str
+        Of the library.
+    driver : {"none", "emulated", "real"}
+        The CUDA driver.
+    quirks : bool, default False
+        Whether what the standards allow has to be known, too.
+    python : str, optional
+        Release of Python; that of this process when left out.
+    """
+
+    def __init__(
+        self,
+        expectations: Sequence[Expectation],
+        release: str,
+        driver: str,
+        *,
+        quirks: bool = False,
+        python: str = "",
+    ) -> None:
+        self._all = [one for one in expectations if one.applies(release, driver, python)]
+        self._quirks = quirks
+
+    def of(self, item: str) -> Expectation | None:
+        """Return the known failure of an item, or None; of several, the first in the file."""
+        return next((one for one in self._all if one.is_of(item)), None)
+
+    def refuse_stale(self, items: Sequence[str]) -> None:
+        """Raise for an entry that speaks of none of the items of a whole run.
+
+        Parameters
+        ----------
+        items : sequence of str
+            All by which the subject is judged.
+
+        Raises
+        ------
+        ExpectationsError
+            There is one: the subject is no longer what its check judges.
+        """
+        _refuse(self._all, items, "by which the subject is judged")
+
+    def decides(self, item: str) -> bool:
+        """Whether it makes a difference how an item ends, if no process dies of it.
+
+        Parameters
+        ----------
+        item : str
+            As `Check.items` gives it.
+        """
+        return self._quirks or not _is_quirk(item)
+
+    def judge(self, verdict: Verdict) -> Judged:
+        """Return a verdict with its standing.
+
+        Parameters
+        ----------
+        verdict : Verdict
+            How an item ended.
+        """
+        known = self.of(verdict.item)
+        is_bad = verdict.status in BAD
+        allowed = not self._quirks and is_allowed(verdict)
+        failed: Standing = "allowed" if allowed else "unexpected-failure"
+        if known is None or verdict.status == "not-applicable":
+            return Judged(verdict, failed if is_bad else "as-expected")
+        about = known.reason, known.link, known.releases
+        if not is_bad:
+            if known.sometimes:
+                return Judged(verdict, "as-expected")
+            return Judged(verdict, "allowed" if allowed else "unexpected-pass", *about)
+        if verdict.status in known.statuses:
+            return Judged(verdict, "as-expected", *about)
+        return Judged(verdict, failed)
+
+
+_OF_THE_PROCESS: Final[frozenset[Status]] = frozenset({"crash", "hang", "exit", "broken-subject"})
+"""What no standard allows, whatever the check was about."""
+
+
+def is_allowed(verdict: Verdict) -> bool:
+    """Whether the standards allow what a verdict tells: its check is a QUIRK, and no process died.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        How an item ended.
+    """
+    return _is_quirk(verdict.item) and verdict.status not in _OF_THE_PROCESS
+
+
+def _is_quirk(item: str) -> bool:
+    """Whether the check of an item is about what the standards allow."""
+    check = load_checks().get(item.partition("[")[0])
+    return check is not None and check.severity == "QUIRK"

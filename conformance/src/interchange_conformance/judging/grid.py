@@ -1,0 +1,151 @@
+"""The grid: an array of each subject, taken by each.
+
+Source: interchange.  All libraries are imported into one process, which forks a child for each
+pair; those that do not survive each other's company are paired in processes of their own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange_conformance.reports.model import Exchange
+from interchange_conformance.running.client import IMPORT_SECONDS, Nursery, NurseryGoneError
+
+from .judge import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from interchange_conformance.reports.model import SubjectReport
+
+    from .judge import Settings
+
+_SECONDS: Final = 10.0
+"""For one exchange [seconds]."""
+_STATUSES: Final = {
+    "raised": "wrong",
+    "broken-subject": "refused",
+    "exit": "crash",
+    "fail": "wrong",
+    "not-applicable": "refused",
+}
+"""What a child may end as -> what became of the array, where that is another word."""
+
+
+class _Pair(NamedTuple):
+    """Two subjects."""
+
+    producer: SubjectReport
+    consumer: SubjectReport
+
+
+def exchange(
+    subjects: Sequence[SubjectReport],
+    settings: Settings,
+    begin: Callable[[str, int], object] = lambda *_: None,
+    tell: Callable[[Exchange], object] = lambda _: None,
+) -> list[Exchange]:
+    """Return what became of an array of each producer, taken by each consumer.
+
+    Parameters
+    ----------
+    subjects : sequence of SubjectReport
+        Those that could be judged.
+    settings : Settings
+        How.
+    begin : callable, optional
+        Called once with a heading and the number of pairs.
+    tell : callable, optional
+        Called with each exchange.
+    """
+    pairs = [
+        _Pair(producer, consumer)
+        for producer in subjects
+        if "producer" in producer.roles
+        for consumer in subjects
+        if "consumer" in consumer.roles
+    ]
+    begin("the grid", len(pairs))
+    found = []
+    with _Desk([one.spec for one in subjects], settings) as desk:
+        for pair in pairs:
+            exchanged = desk.exchange(pair)
+            tell(exchanged)
+            found.append(exchanged)
+    return found
+
+
+class _Desk:
+    """Processes in which arrays are handed over."""
+
+    def __init__(self, specs: Sequence[str], settings: Settings) -> None:
+        self._specs, self._driver, self._patience = specs, settings.driver, settings.patience
+        self._python = settings.python
+        self._environment = environment(settings.driver, settings.python)
+        self._together: Nursery | None = None
+        self._loaded: frozenset[str] = frozenset()
+        self._apart: Nursery | None = None
+
+    def __enter__(self) -> _Desk:
+        nursery = Nursery(self._environment, self._python)
+        try:
+            answer = nursery.begin(self._specs, seconds=self._import_seconds)
+        except NurseryGoneError:  # they cannot all be in one process
+            nursery.close()
+            return self
+        except BaseException:
+            nursery.close()
+            raise
+        if not answer["forks"]:
+            nursery.close()
+            return self
+        said = zip(self._specs, answer["subjects"], strict=True)
+        self._loaded = frozenset(spec for spec, about in said if not about.get("broken"))
+        self._together = nursery
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for nursery in (self._together, self._apart):
+            if nursery is not None:
+                nursery.close()
+
+    @property
+    def _import_seconds(self) -> float:
+        """How long all libraries may take to be imported [seconds]."""
+        return IMPORT_SECONDS * self._patience
+
+    def exchange(self, pair: _Pair) -> Exchange:
+        """Hand one array over."""
+        specs = {pair.producer.spec, pair.consumer.spec}
+        together = self._together is not None and specs <= self._loaded
+        request = {
+            "kind": "exchange",
+            "specs": [pair.producer.spec, pair.consumer.spec],
+            "devices": ["cpu"] if self._driver == "none" else ["cpu", "cuda"],
+            "seconds": _SECONDS * self._patience,
+            "loading": 0.0 if together else self._import_seconds,
+        }
+        try:
+            answer = self._nursery(together=together).run(request)
+        except NurseryGoneError as error:
+            self._forget(together=together)
+            answer = {"status": "crash", "evidence": f"the process that forks ended: {error}"}
+        status: Any = _STATUSES.get(answer["status"], answer["status"])
+        return Exchange(pair.producer.name, pair.consumer.name, status, answer["evidence"])
+
+    def _nursery(self, *, together: bool) -> Nursery:
+        """Return the process that forks."""
+        if together and self._together is not None:
+            return self._together
+        if self._apart is None:
+            self._apart = Nursery(self._environment, self._python)
+            self._apart.begin([])
+        return self._apart
+
+    def _forget(self, *, together: bool) -> None:
+        """Do without a process that ended: pairs are loaded one by one from now on."""
+        gone, self._together, self._apart = (
+            (self._together, None, self._apart) if together else (self._apart, self._together, None)
+        )
+        if gone is not None:
+            gone.close()

@@ -1,0 +1,356 @@
+"""Judges subjects: runs the checks, holds the verdicts against what is known, makes the report.
+
+Source: interchange.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import sys
+import time
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange_conformance.findings import BAD
+from interchange_conformance.registry import ROLES, find_item
+from interchange_conformance.reports.model import Report, SubjectReport
+from interchange_conformance.running import interpreters
+from interchange_conformance.running.loading import shipped
+from interchange_conformance.running.pool import Pool
+
+from . import expectations
+from .expectations import Expected
+from .selecting import select
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from interchange_conformance.driver.cuda import Choice
+    from interchange_conformance.findings import Verdict
+    from interchange_conformance.reports.model import Exchange, Judged
+    from interchange_conformance.running.pool import About
+
+    from .expectations import Expectation
+    from .selecting import Selection
+
+
+_ALL: Final = "all"
+
+_FIRST: Final = (
+    "make_returns_an_array",
+    "names_tell_which_struct_follows[legacy]",
+    "names_tell_which_struct_follows[versioned]",
+    "make_gives_the_shape_that_it_was_asked_for[two-axes]",
+)
+"""What arrays have to be before anything else can be learnt of them: each of these breaks the rest,
+so that it is the one finding."""
+_ONLY: Final = "nothing else was asked of the arrays that it makes"
+
+
+class Settings(NamedTuple):
+    """How subjects are judged.
+
+    Attributes
+    ----------
+    selection : Selection
+        By which items.
+    jobs : int
+        How many items are run at a time.
+    driver : {"none", "emulated", "real"}
+        The CUDA driver.
+    fail_fast : bool
+        Whether the first item that is not as expected is the last.
+    expected : str or None
+        File of known failures; that of the kit when None, none when empty.
+    patience : float
+        What time limits are multiplied by.
+    quirks : bool
+        Whether QUIRKs decide how a run ends, too.
+    python : str
+        Path of the interpreter to judge in; empty for this one.
+    """
+
+    selection: Selection
+    jobs: int = 1
+    driver: Choice = "none"
+    fail_fast: bool = False
+    expected: str | None = None
+    patience: float = 1.0
+    quirks: bool = False
+    python: str = ""
+
+
+def environment(driver: Choice, python: str = "") -> dict[str, str]:
+    """Return the environment of processes that run checks.
+
+    Parameters
+    ----------
+    driver : {"none", "emulated", "real"}
+        The CUDA driver.
+    python : str, optional
+        Path of the interpreter; empty for this one.
+
+    Raises
+    ------
+    CannotBuildError
+        The emulated one cannot be built here.
+    """
+    from interchange_conformance.driver import cuda
+
+    return {**os.environ, **cuda.environment(driver), **interpreters.environment(python)}
+
+
+def known_failures(spec: str, expected: str | None) -> list[Expectation]:
+    """Return the known failures of a subject.
+
+    Parameters
+    ----------
+    spec : str
+        The subject.
+    expected : str or None
+        As in `Settings`.
+
+    Raises
+    ------
+    ExpectationsError
+        A file is wrong, or speaks of checks that there are not.
+    """
+    module = shipped().get(spec.replace("_", "-"), "").rpartition(".")[2]
+    path = (expectations.shipped_file(module) if module else None) if expected is None else expected
+    if not path:
+        return []
+    known = expectations.read(path)
+    expectations.refuse_unknown(known, select().items(ROLES))
+    return known
+
+
+class UnknownSubjectError(Exception):
+    """A word names no subject; the text says what there is."""
+
+
+def subjects_named(words: Sequence[str], python: str = "") -> list[str]:
+    """Return the subjects that words name, each once.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Subjects, and ``"all"`` for every one that ships with the kit and is installed.
+    python : str, optional
+        Path of the interpreter that they are for; empty for this one.
+
+    Raises
+    ------
+    UnknownSubjectError
+        A word is neither ``module:name`` nor one of those that ship with the kit.
+    """
+    known = shipped()
+    specs: list[str] = []
+    for word in words:
+        if ":" not in word and word != _ALL and word.replace("_", "-") not in known:
+            there = f"write module:name, or one of {', '.join(known)}, or all"
+            raise UnknownSubjectError(f"there is no subject {word!r}; {there}")
+        specs += installed(python) if word == _ALL else [word]
+    return list(dict.fromkeys(specs))
+
+
+def installed(python: str = "") -> list[str]:
+    """Return the subjects that ship with the kit and whose library is installed.
+
+    Whether it is, is looked up and not tried: one that is installed and does not import is broken.
+
+    Parameters
+    ----------
+    python : str, optional
+        Path of the interpreter whose environment is meant; empty for this one.
+    """
+    needed: dict[str, str] = {}
+    for spec, module in shipped().items():
+        subject: Any = importlib.import_module(module).subject
+        needed[spec] = subject.distribution
+    there = interpreters.distributions_of(python or sys.executable, needed.values())
+    return [spec for spec, distribution in needed.items() if distribution in there]
+
+
+def judge(
+    spec: str,
+    settings: Settings,
+    begin: Callable[[str, int], object] = lambda *_: None,
+    tell: Callable[[Judged], object] = lambda _: None,
+) -> SubjectReport:
+    """Return what was found of one subject.
+
+    Parameters
+    ----------
+    spec : str
+        The subject.
+    settings : Settings
+        How it is judged.
+    begin : callable, optional
+        Called with its name and the number of items, when these are known.
+    tell : callable, optional
+        Called with each item as it ends.
+
+    Raises
+    ------
+    ExpectationsError
+        The file of known failures is wrong, or speaks of checks that there are not.
+    """
+    began = time.monotonic()
+    known = known_failures(spec, settings.expected)
+    with pool_of(spec, settings) as pool:
+        expected = expected_of(pool, known, settings)
+        verdict, items = planned(pool, settings.selection)
+        begin(pool.about.name, len(items) + (verdict is not None))
+        judged = _run(pool, verdict, items, expected, settings, tell)
+        about = pool.about
+    return _reported(spec, about, judged, time.monotonic() - began)
+
+
+def pool_of(spec: str, settings: Settings) -> Pool:
+    """Return the processes that judge a subject.
+
+    Parameters
+    ----------
+    spec : str
+        The subject.
+    settings : Settings
+        How it is judged.
+    """
+    place = environment(settings.driver, settings.python)
+    patience, python = settings.patience, settings.python
+    return Pool(spec, settings.jobs, place, patience=patience, python=python)
+
+
+def expected_of(pool: Pool, known: Sequence[Expectation], settings: Settings) -> Expected:
+    """Return the known failures that speak of a run, none of them stale.
+
+    Parameters
+    ----------
+    pool : Pool
+        The subject.
+    known : sequence of Expectation
+        All that its file has.
+    settings : Settings
+        How it is judged.
+
+    Raises
+    ------
+    ExpectationsError
+        One speaks of nothing by which the subject is judged.
+    """
+    about = pool.about
+    run = about.version, settings.driver
+    expected = Expected(known, *run, quirks=settings.quirks, python=about.python)
+    if settings.selection.is_whole and not about.broken:
+        expected.refuse_stale(settings.selection.items(about.roles))
+    return expected
+
+
+def planned(pool: Pool, selection: Selection) -> tuple[Verdict | None, list[str]]:
+    """Return what makes every other verdict on a subject's arrays worthless, and what is to be run.
+
+    Parameters
+    ----------
+    pool : Pool
+        The subject.
+    selection : Selection
+        By which items it is judged.
+
+    Returns
+    -------
+    Verdict or None
+        How the first item ended that breaks all others: then none is run that needs such an array.
+    list of str
+        The items that are to be run.
+    """
+    about = pool.about
+    items = [] if about.broken else selection.items(about.roles)
+    others = [item for item in items if find_item(item)[0].role != "producer"]
+    for item in _FIRST if len(others) < len(items) else ():
+        verdict = pool.run_one(item)
+        if verdict.status in BAD and verdict.status != "raised":
+            return verdict._replace(evidence=f"{verdict.evidence}; {_ONLY}"), others
+    return None, items
+
+
+def to_hand_over(subjects: Iterable[SubjectReport]) -> list[SubjectReport]:
+    """Return the subjects that a grid is of: of those that could be judged, what is of use.
+
+    Parameters
+    ----------
+    subjects : iterable of SubjectReport
+        What was found of each.  One whose arrays are of no use only takes others': what is wrong
+        with them was told.
+    """
+    return [
+        one._replace(roles=tuple(role for role in one.roles if role != "producer"))
+        if any(judged.verdict.evidence.endswith(_ONLY) for judged in one.judged)
+        else one
+        for one in subjects
+        if not one.broken
+    ]
+
+
+def _run(
+    pool: Pool,
+    verdict: Verdict | None,
+    items: Sequence[str],
+    expected: Expected,
+    settings: Settings,
+    tell: Callable[[Judged], object],
+) -> list[Judged]:
+    """Run the items of a subject, and return them judged, after what there is already."""
+
+    def judge_one(verdict: Verdict) -> bool:
+        judged = expected.judge(verdict)
+        tell(judged)
+        return settings.fail_fast and judged.is_unexpected
+
+    found = [] if verdict is None else [verdict]
+    if not any(map(judge_one, found)):
+        found += pool.run(items, tell=judge_one)
+    return [expected.judge(one) for one in found]
+
+
+def _reported(spec: str, about: About, judged: Sequence[Judged], seconds: float) -> SubjectReport:
+    """Return the report of a subject."""
+    return SubjectReport(
+        spec=spec,
+        name=about.name,
+        version=about.version,
+        roles=about.roles,
+        broken=about.broken,
+        judged=tuple(judged),
+        seconds=round(seconds, 3),
+    )
+
+
+def report(
+    settings: Settings, subjects: Sequence[SubjectReport], grid: Sequence[Exchange] = ()
+) -> Report:
+    """Return the report of a run on this machine.
+
+    Parameters
+    ----------
+    settings : Settings
+        How subjects were judged.
+    subjects : sequence of SubjectReport
+        What was found of each.
+    grid : sequence of Exchange
+        What became of arrays handed from each to each.
+    """
+    python = settings.python
+    try:
+        kit = metadata.version("array-interchange-conformance")
+    except metadata.PackageNotFoundError:
+        kit = "unknown"
+    return Report(
+        kit=kit,
+        python=interpreters.version_of(python) if python else platform.python_version(),
+        platform=f"{platform.system()} {platform.machine()}",
+        driver=settings.driver,
+        subjects=tuple(subjects),
+        grid=tuple(grid),
+    )

@@ -1,0 +1,130 @@
+"""What an array says of itself, by every protocol that it speaks: shape and element type.
+
+Source: dlpack.h 1.3; CUDA Array Interface, version 3; NumPy array interface; PEP 3118.  Where two
+ways disagree, a rule is broken, and which one is for the checks of that protocol to say; who only
+wants to know what was meant is content with one that agrees.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange_conformance.findings import Found
+from interchange_conformance.zoo.memory import ELEMENTS
+
+from .opened_capsule import Opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_NAMES: Final = {element: name for name, element in ELEMENTS.items()}
+_KINDS: Final = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
+"""Letter of a typestr -> first word of a name; the second is the number of bits."""
+_FORMATS: Final = {
+    **dict.fromkeys("bhilqn", "int"),
+    **dict.fromkeys("BHILQN", "uint"),
+    **dict.fromkeys("efd", "float"),
+    "?": "bool",
+}
+"""Letter of a buffer's format -> the same."""
+
+
+class Said(NamedTuple):
+    """What an array says of itself in one way.
+
+    Attributes
+    ----------
+    by : str
+        The way, such as ``"__dlpack__"``.
+    shape : tuple of int
+        Extents [elements].
+    dtype : str
+        Name of the element type; ``"?"`` where it has none here.
+    """
+
+    by: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.by} says {self.dtype} of shape {self.shape}"
+
+
+def said_of(x: Any) -> list[Said]:
+    """Return what an array says of itself, in each way in which it says something.
+
+    Parameters
+    ----------
+    x : object
+        An array, of which nothing is asked but the protocols.
+    """
+    return [said for ask in _WAYS for said in ask(x)]
+
+
+def speaks(x: Any) -> bool:
+    """Whether an object has any protocol for arrays."""
+    protocols = ("__dlpack__", "__array_interface__", "__cuda_array_interface__")
+    return any(hasattr(x, protocol) for protocol in protocols) or _has_buffer(x)
+
+
+def _has_buffer(x: Any) -> bool:
+    """Whether an object gives a buffer; one that refuses now has some."""
+    try:
+        memoryview(x)
+    except TypeError:
+        return False
+    except Exception:  # noqa: BLE001 - whatever a library raises
+        return True
+    return True
+
+
+def _by_dlpack(x: Any) -> Iterator[Said]:
+    """Say what the newest struct says."""
+    for keywords in ({"max_version": (1, 3)}, {}):
+        with contextlib.suppress(Exception, Found):
+            opened = Opened(x.__dlpack__(**keywords))
+            yield Said("__dlpack__", opened.shape or (), _NAMES.get(opened.dtype, "?"))
+            return
+
+
+def _by_interface(attribute: str) -> Callable[[Any], Iterator[Said]]:
+    """Return what says what a dictionary says."""
+
+    def say(x: Any) -> Iterator[Said]:
+        with contextlib.suppress(Exception):
+            record = getattr(x, attribute)
+            yield Said(attribute, tuple(record["shape"]), _named(record["typestr"]))
+
+    return say
+
+
+def _named(typestr: str) -> str:
+    """Return the name of a typestr, such as ``"<f4"``."""
+    kind = _KINDS.get(typestr[1], "?")
+    return kind if kind in {"bool", "?"} else f"{kind}{8 * int(typestr[2:])}"
+
+
+def _by_buffer(x: Any) -> Iterator[Said]:
+    """Say what the buffer says."""
+    with contextlib.suppress(Exception), memoryview(x) as view:
+        letters = view.format.lstrip("@=<>!")
+        kind = "complex" if letters[:1] == "Z" else _FORMATS.get(letters, "?")
+        name = kind if kind in {"bool", "?"} else f"{kind}{8 * view.itemsize}"
+        yield Said("its buffer", tuple(view.shape or ()), name)
+
+
+def _by_attributes(x: Any) -> Iterator[Said]:
+    """Say what the attributes that most libraries have say."""
+    with contextlib.suppress(Exception):
+        name = str(x.dtype).rpartition(".")[2].rstrip("_")
+        yield Said("the array", tuple(map(int, x.shape)), name)
+
+
+_WAYS: Final = (
+    _by_dlpack,
+    _by_interface("__array_interface__"),
+    _by_interface("__cuda_array_interface__"),
+    _by_buffer,
+    _by_attributes,
+)

@@ -1,0 +1,483 @@
+"""Tries imports, and says what became of them: taken or refused, read as what, released how often.
+
+Source: array API standard 2025.12, ``from_dlpack``.  It judges nothing, that is for the checks; but
+it knows what a consumer may do with an odd array: take it right, or refuse it, now or when somebody
+first looks at it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import struct
+import time
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from interchange_conformance.evidence import causes
+from interchange_conformance.findings import Found, NotApplicable, note
+from interchange_conformance.zoo import AS_IS, host
+
+from .under_test import collect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from interchange_conformance.zoo import Case, Description, Source
+
+    from .under_test import ConsumerDoor
+
+Generation = Literal["versioned", "legacy"]
+Shape = tuple[int, ...]
+
+GENERATIONS: Final[tuple[Generation, ...]] = ("versioned", "legacy")
+EACH_GENERATION: Final[dict[str, Generation]] = {one: one for one in GENERATIONS}
+"""For checks whose cases are the two."""
+PLAIN: Final = (2, 3)
+"""Shape of the zoo's arrays [elements]."""
+LINE: Final = (6,)
+"""Shape of the same memory for consumers of one axis [elements]."""
+
+_USUAL: Final = host(PLAIN).said
+_SAID: Final = (
+    "shape", "strides", "ndim", "dtype", "device", "byte_offset", "flags", "version", "deleter"
+)  # fmt: skip
+_MANNERS: Final = {
+    "name": "the capsule named",
+    "advertises": "__dlpack_device__() returning",
+    "returns": "__dlpack__() returning",
+}
+
+_PATIENCE: Final = 1.0  # before an array that was let go counts as leaked [seconds]
+_AFTERMATH: Final = 0.02  # in which a second release would follow the first [seconds]
+_MARK: Final = 77.0  # what no array of the zoo has as its first element
+_SHOWN: Final = 300  # of what a stranger says [characters]
+_LONG: Final = 8  # vector
+
+
+class Way(NamedTuple):
+    """A way into a consumer on which a plain array arrives.
+
+    Attributes
+    ----------
+    name : str
+        The subject's function.
+    generation : {"versioned", "legacy"}
+        Of the capsules that arrive.
+    shape : tuple of int
+        Of the plain array that arrived [elements].
+    take : callable
+        ``take(source)`` -> the consumer's array.
+    """
+
+    name: str
+    generation: Generation
+    shape: Shape
+    take: Callable[[Source], Any]
+
+    def __str__(self) -> str:
+        return f"{self.name}() of a {self.generation} capsule"
+
+    def fit(self, source: Source) -> Source | None:
+        """Return a producer that fits this way: itself, or the same with one axis, or None."""
+        if self.shape == PLAIN:
+            return source
+        said = source.said
+        plain = said.ndim is None and said.shape == PLAIN and said.strides == (3, 1)
+        if plain and not source.loans:  # what has been handed out is another's
+            return source.but(shape=LINE, strides=(1,))
+        return source if said.axes == 1 else None
+
+
+class Attempt:
+    """What became of one import.
+
+    Parameters
+    ----------
+    take : callable
+        ``take(source)`` -> the consumer's array.
+    source : Source
+        The producer.
+
+    Attributes
+    ----------
+    source : Source
+        The producer.
+    array : object
+        What the consumer made of it; None when it was refused.
+    error : BaseException or None
+        With which it was refused.
+    """
+
+    def __init__(self, take: Callable[[Source], Any], source: Source) -> None:
+        self.source = source
+        self.array: Any = None
+        self.error: BaseException | None = None
+        try:
+            self.array = take(source)
+            _look_at(self.array)
+        except NotApplicable:
+            raise
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the checks judge it
+            self.array = None
+            causes.see(error)
+            self.error = _without_frames(error)
+
+    @property
+    def taken(self) -> bool:
+        """Whether the consumer took it, and whoever looked at shape and type saw them."""
+        return self.error is None
+
+    def values(self, consumer: ConsumerDoor) -> list[Any] | None:
+        """Return the elements as the consumer reads them; None where it refused, or refuses now.
+
+        Raises
+        ------
+        NotApplicable
+            Nobody can read the consumer's arrays.
+        """
+        if not self.taken:
+            return None
+        try:
+            return consumer.values(self.array)
+        except NotApplicable:
+            raise
+        except Exception as error:  # noqa: BLE001 - that it refuses to read is all that counts
+            self.error = _without_frames(error)
+            return None
+
+    def drop(self) -> None:
+        """Let the array go."""
+        self.array = None
+
+    def __str__(self) -> str:
+        if self.error is None:
+            return f"was taken, as {type(self.array).__name__}"
+        words = str(self.error).strip().partition("\n")[0][:_SHOWN]
+        return f"was refused with {type(self.error).__name__}: {words}"
+
+
+def _look_at(y: Any) -> None:
+    """Look at what every array says of itself: some refuse a tensor when it is first looked at."""
+    for attribute in ("shape", "strides", "dtype"):
+        with contextlib.suppress(AttributeError):
+            getattr(y, attribute)
+
+
+def _without_frames(error: BaseException | None) -> BaseException | None:
+    """Return an error that no longer refers to the frames, and so the capsules, that it saw."""
+    seen = error
+    while seen is not None:
+        before = seen.__cause__ or seen.__context__
+        seen.__traceback__ = seen.__cause__ = seen.__context__ = None
+        seen = before
+    return error
+
+
+def show(source: Source) -> str:
+    """Return a producer in words: what is unusual about it, without addresses."""
+    said, manners = source.said, source.manners
+    fields = [name for name in _SAID if not (name == "version" and manners.generation == "legacy")]
+    unusual = [f"{name}={_short(getattr(said, name))}" for name in fields if _differs(said, name)]
+    if said.data is None and source.memory is not None and source.memory.count:
+        unusual.append("data=NULL")
+    unusual += [
+        f"{words} {getattr(manners, name)!r}"
+        for name, words in _MANNERS.items()
+        if getattr(manners, name) is not AS_IS and getattr(manners, name) != said.device
+    ]
+    words = f" with {', '.join(unusual)}" if unusual else ""
+    return f"an array{words}"
+
+
+def _short(value: Any) -> str:
+    """Return a value of a field in words; a long vector by its ends."""
+    if isinstance(value, tuple) and len(value) > _LONG:
+        return f"({value[0]}, ..., {value[-1]}; {len(value)} of them)"
+    return repr(value)
+
+
+def _differs(said: Description, name: str) -> bool:
+    """Whether a field says something else than that of a plain array."""
+    return bool(getattr(said, name) != getattr(_USUAL, name))
+
+
+# ------------------------------------------------------------------ ways
+
+
+def ways(consumer: ConsumerDoor, *generations: Generation) -> list[Way]:
+    """Return the ways into a consumer on which a plain array of host memory arrives.
+
+    Parameters
+    ----------
+    consumer : ConsumerDoor
+        What is judged.
+    *generations : {"versioned", "legacy"}
+        Of the capsules; both when left out.
+
+    Raises
+    ------
+    NotApplicable
+        There is none.
+    """
+    found, refusals = [], []
+    for generation in generations or GENERATIONS:
+        for name, take in _functions(consumer):
+            last = ""
+            for shape in (PLAIN, LINE):
+                attempt = Attempt(take, host(shape).but(generation=generation))
+                if attempt.taken:
+                    found.append(Way(name, generation, shape, take))
+                    break
+                last = f"a plain {generation} array {attempt}"
+            else:
+                refusals.append(last)
+    if not found:
+        raise NotApplicable("; ".join(refusals) or "the subject describes no take()")
+    return found
+
+
+def _functions(consumer: ConsumerDoor) -> Iterator[tuple[str, Callable[[Source], Any]]]:
+    """Yield the functions that take a producer, or its capsule."""
+    subject = consumer.subject
+    if subject.take is not None:
+        yield "take", subject.take
+    if subject.take_capsule is not None:
+        take_capsule = subject.take_capsule
+        yield "take_capsule", lambda source: take_capsule(_capsule(source))
+
+
+def _capsule(source: Any) -> Any:
+    """Return a capsule of what the producer's generation says."""
+    return source.__dlpack__(max_version=(1, 3))
+
+
+def by_object(consumer: ConsumerDoor) -> Callable[[Source], Any]:
+    """Return the function that takes producers; for checks of what it asks them.
+
+    Raises
+    ------
+    NotApplicable
+        There is none, or it takes no plain array of host memory.
+    """
+    for way in ways(consumer):
+        if way.name == "take":
+            return way.take
+    raise NotApplicable("take() takes no plain array")
+
+
+# ------------------------------------------------------------------ cases
+
+
+class Pair(NamedTuple):
+    """One case of the zoo, in each generation that it has.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in the zoo.
+    versions : dict
+        Generation -> the case.
+    """
+
+    name: str
+    versions: dict[Generation, Case]
+
+
+def paired(cases: dict[str, Case]) -> dict[str, Pair]:
+    """Return cases by the name that they have in an item, both generations of each in one.
+
+    Parameters
+    ----------
+    cases : dict
+        A table of the zoo.
+
+    Examples
+    --------
+    >>> from interchange_conformance.zoo import zoo
+    >>> sorted(paired(zoo())["stride-huge"].versions)
+    ['legacy', 'versioned']
+    """
+    pairs: dict[str, Pair] = {}
+    for name, case in cases.items():
+        generation: Generation = "legacy" if name.endswith("-legacy") else "versioned"
+        base = name.removesuffix("-legacy")
+        base = base if base in cases else name
+        pair = pairs.setdefault(item_name(base), Pair(base, {}))
+        pair.versions[generation] = case
+    return pairs
+
+
+def item_name(name: str) -> str:
+    """Return a name of the zoo as the name of a case.
+
+    Examples
+    --------
+    >>> item_name("offset-2**63")
+    'offset-2-to-63'
+    """
+    return name.replace("**", "-to-").lower()
+
+
+def of_rule(cases: dict[str, Pair], rule: str, *but: str) -> dict[str, Pair]:
+    """Return the cases that break a rule, but for some that another check is about."""
+    return {
+        name: pair
+        for name, pair in cases.items()
+        if name not in but and any(case.rule == rule for case in pair.versions.values())
+    }
+
+
+def attempts(consumer: ConsumerDoor, pair: Pair) -> Iterator[tuple[Way, Attempt]]:
+    """Yield what becomes of a case, on every way that it fits.
+
+    Raises
+    ------
+    NotApplicable
+        There is no such way.
+    """
+    tried = False
+    for way in ways(consumer, *pair.versions):
+        source = way.fit(pair.versions[way.generation].make())
+        if source is not None:
+            tried = True
+            note(f"taking {pair.name} by {way}")
+            yield way, Attempt(way.take, source)
+    if not tried:
+        raise NotApplicable(f"arrays of {LINE} are taken, and {pair.name} has more axes than one")
+
+
+# ------------------------------------------------------------------ elements
+
+
+def elements_of(source: Source) -> list[Any]:
+    """Return the elements of a legal producer, also where its struct names no shape."""
+    if source.said.axes or source.memory is None:
+        return source.values()
+    data, byte_offset = source.said.data or 0, source.said.byte_offset
+    return source.memory.numbers(data + byte_offset, (), ())
+
+
+def expect_right(consumer: ConsumerDoor, way: Way, attempt: Attempt, due: list[Any]) -> bool:
+    """Return whether elements were read, and raise unless they are those that are due.
+
+    Raises
+    ------
+    Found
+        They were read as something else.
+    """
+    note(f"reading what came by {way}")
+    found = attempt.values(consumer)
+    if found is not None and found != due:
+        raise Found(f"{way}: {show(attempt.source)} was read as {found!s:.200}, due was {due}")
+    return found is not None
+
+
+def shares(consumer: ConsumerDoor, source: Source, y: Any) -> bool:
+    """Return whether what is written to the producer's first element is read in an array.
+
+    Parameters
+    ----------
+    consumer : ConsumerDoor
+        What is judged.
+    source : Source
+        The producer, of float32.
+    y : object
+        What the consumer made of it.
+
+    Raises
+    ------
+    NotApplicable
+        Nobody can read the consumer's arrays.
+    """
+    if source.memory is None or source.said.data is None:
+        return False
+    first = source.said.data + source.said.byte_offset
+    before = ctypes.string_at(first, 4)
+    ctypes.memmove(first, struct.pack("=f", _MARK), 4)
+    try:
+        found = consumer.values(y)
+    finally:
+        ctypes.memmove(first, before, 4)
+    return bool(found and found[0] == _MARK)
+
+
+# ------------------------------------------------------------------ releases
+
+
+def let_go(consumer: ConsumerDoor) -> None:
+    """Have the library let go of what it holds back, and collect what nobody refers to."""
+    consumer.subject.release()
+    collect()
+
+
+def eventually(consumer: ConsumerDoor, is_so: Callable[[], bool]) -> bool:
+    """Return whether something is so, some time after all was let go.
+
+    Parameters
+    ----------
+    consumer : ConsumerDoor
+        What is judged; it is asked again and again to let go of what it holds back.
+    is_so : callable
+        Says whether it is.
+    """
+    until = time.monotonic() + _PATIENCE
+    for _ in range(2):  # also where it is so already: more may follow
+        let_go(consumer)
+    while not is_so():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+        let_go(consumer)
+    return True
+
+
+def releases(consumer: ConsumerDoor, *sources: Source) -> tuple[int, ...]:
+    """Return how often the deleter of each struct has run, some time after all was let go.
+
+    Once each has run it is looked for a second call, which may come of what is collected late.
+
+    Parameters
+    ----------
+    consumer : ConsumerDoor
+        What is judged; it is asked to let go of what it holds back.
+    *sources : Source
+        The producers.
+    """
+    if eventually(consumer, lambda: all(all(source.counts) for source in sources)):
+        time.sleep(_AFTERMATH)
+        let_go(consumer)
+    return tuple(count for source in sources for count in source.counts)
+
+
+def expect_released(consumer: ConsumerDoor, way: Way, attempt: Attempt) -> None:
+    """Let an array go, and raise unless the deleter of each struct has then run once.
+
+    Raises
+    ------
+    Found
+        It has not, or has run more often.
+    """
+    expect_all_released(consumer, [(way, attempt)])
+
+
+def expect_all_released(consumer: ConsumerDoor, imports: list[tuple[Way, Attempt]]) -> None:
+    """Let arrays go, and raise unless the deleter of each of their structs has then run once.
+
+    Raises
+    ------
+    Found
+        One has not, or has run more often.
+    """
+    outcomes = [str(attempt) for _, attempt in imports]
+    for _, attempt in imports:
+        attempt.drop()
+    sources = [attempt.source for _, attempt in imports]
+    releases(consumer, *(source for source in sources if source.said.deleter))
+    for (way, attempt), outcome in zip(imports, outcomes, strict=True):
+        due = 1 if attempt.source.said.deleter else 0
+        for count in attempt.source.counts:
+            if count != due:
+                raise Found(
+                    f"{way}: {show(attempt.source)} {outcome}; with everything let go, the deleter "
+                    f"has run {count} times, due was {due}"
+                )

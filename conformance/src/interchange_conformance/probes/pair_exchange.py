@@ -1,0 +1,286 @@
+"""Hands one array of a library to another, and says what became of it.
+
+Source: dlpack.h 1.3; CUDA Array Interface, version 3; NumPy array interface; PEP 3118.  The kit
+looks at the memory itself: it writes numbers where the producer lets it, and compares what the
+consumer reads with what is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange.abi import buffer_address
+from interchange_conformance.findings import Found, NotApplicable, note
+from interchange_conformance.zoo.memory import c_strides
+
+from .opened_capsule import Opened
+from .under_test import ProducerDoor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from interchange_conformance.subject import Subject
+
+_KINDS: Final = (((2, 3), "float32"), ((6,), "float32"), ((6,), "int8"))
+"""What is asked for, until something is taken."""
+_FORMATS: Final = {"float32": "=f", "int8": "=b"}
+_ALIGNMENT: Final = 64  # [bytes]
+_TRIES: Final = 40  # to get memory that is aligned
+_LARGE: Final = 1024  # what Python asks malloc() for, and does not have by itself [bytes]
+_DLPACK: Final = "__dlpack__"
+_WAYS: Final = {
+    _DLPACK: "take",
+    "__cuda_array_interface__": "take_cai",
+    "its buffer": "take_buffer",
+    "__array_interface__": "take_array_interface",
+}
+"""What an array speaks -> the function of a subject that takes it, the best first."""
+
+
+class Place(NamedTuple):
+    """Where the elements of an array are.
+
+    Attributes
+    ----------
+    addresses : list of int
+        Of each element, in C order.
+    readonly : bool
+        Whether the array says that they must not be written.
+    on_host : bool
+        Whether this process reaches them without a driver.
+    """
+
+    addresses: list[int]
+    readonly: bool
+    on_host: bool
+
+    def read(self, form: str) -> list[Any]:
+        """Return the elements."""
+        return [
+            struct.unpack(form, self._load(address, struct.calcsize(form)))[0]
+            for address in self.addresses
+        ]
+
+    def write(self, form: str, numbers: list[int]) -> None:
+        """Set the elements, whatever the array says."""
+        for address, number in zip(self.addresses, numbers, strict=True):
+            data = struct.pack(form, number)
+            if self.on_host:
+                ctypes.memmove(address, data, len(data))
+            else:
+                _driver().write(address, data)
+
+    def _load(self, address: int, nbytes: int) -> bytes:
+        """Return bytes of the memory."""
+        if self.on_host:
+            return ctypes.string_at(address, nbytes)
+        data: bytes = _driver().read(address, nbytes)
+        return data
+
+    def may_be_written(self) -> bool:
+        """Whether a write would not end this process: the kernel says so, not the array."""
+        if not self.on_host:
+            return not self.readonly
+        with contextlib.suppress(OSError):
+            for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
+                extent, permissions, *_ = line.split()
+                low, _, high = extent.partition("-")
+                if int(low, 16) <= self.addresses[0] < int(high, 16):
+                    return "w" in permissions
+        return not self.readonly
+
+
+def _driver() -> Any:
+    """Return the door to the CUDA driver."""
+    from interchange_conformance.driver import cuda
+
+    return cuda.driver()
+
+
+# ---------------------------------------------------------------- where elements are
+
+
+def place_of(x: Any) -> Place | None:
+    """Return where the elements of an array are, from whatever it says; None where that is nothing.
+
+    Parameters
+    ----------
+    x : object
+        An array, of which nothing is asked but the protocols.
+    """
+    for look in (_place_in_capsule, _place_in_cai, _place_in_buffer, _place_in_interface):
+        with contextlib.suppress(Exception, Found):
+            return look(x)
+    return None
+
+
+def _place_in_capsule(x: Any) -> Place:
+    """Return what a capsule says; it stays unconsumed for as long as this process lives."""
+    try:
+        opened = Opened(x.__dlpack__(max_version=(1, 3)))
+    except TypeError:
+        opened = Opened(x.__dlpack__())
+    _kept.append(opened)
+    on_host = opened.device[0] in _OF_HOST
+    return Place(opened.addresses(), opened.readonly, on_host)
+
+
+_OF_HOST: Final = {1, 3, 11}  # DLDeviceTypes: the host's, page-locked by CUDA and by ROCm
+_kept: Final[list[Any]] = []
+
+
+def _place_in_cai(x: Any) -> Place:
+    """Return what the CUDA interface says."""
+    return _place_in_record(x.__cuda_array_interface__, on_host=False)
+
+
+def _place_in_interface(x: Any) -> Place:
+    """Return what the array interface says."""
+    return _place_in_record(x.__array_interface__, on_host=True)
+
+
+def _place_in_record(record: Any, *, on_host: bool) -> Place:
+    """Return what a dictionary says."""
+    address, readonly = record["data"]
+    shape, size = tuple(record["shape"]), int(record["typestr"][2:])
+    strides = record.get("strides") or [step * size for step in c_strides(shape)]
+    return Place(_addresses(address, shape, strides), bool(readonly), on_host)
+
+
+def _place_in_buffer(x: Any) -> Place:
+    """Return what the buffer says; it stays exported for as long as this process lives."""
+    view = memoryview(x)
+    _kept.append(view)
+    strides = view.strides or [step * view.itemsize for step in c_strides(view.shape or ())]
+    addresses = _addresses(buffer_address(view), view.shape or (), strides)
+    return Place(addresses, view.readonly, on_host=True)
+
+
+def _addresses(first: int, shape: Any, strides: Any) -> list[int]:
+    """Return the address of every element, in C order; strides count bytes."""
+    return [
+        first + sum(i * step for i, step in zip(index, strides, strict=True))
+        for index in itertools.product(*map(range, shape))
+    ]
+
+
+# ---------------------------------------------------------------- the exchange
+
+
+def exchange(producer: Subject, consumer: Subject, devices: tuple[str, ...]) -> tuple[str, str]:
+    """Return what became of an array that a library made and another took, and the evidence.
+
+    Parameters
+    ----------
+    producer, consumer : Subject
+        The libraries.
+    devices : tuple of str
+        Where the array may be; the first device counts on which it is taken.
+
+    Returns
+    -------
+    status : {"shared", "copied", "refused", "wrong"}
+        What became of it.
+    evidence : str
+        The error, what was wrong, or by which protocol where it is not DLPack.
+    """
+    refusals: list[str] = []
+    lacking: list[str] = []
+    for device, (shape, dtype) in itertools.product(devices, _KINDS):
+        note(f"{producer.name} makes an array on {device}")
+        try:
+            x = _made(producer, shape, dtype, device)
+        except NotApplicable as reason:
+            lacking.append(str(reason))
+            continue
+        status, evidence = _hand_over(x, _FORMATS[dtype], consumer)
+        if status != "refused":
+            return status, evidence
+        refusals.append(evidence)
+    return "refused", [*refusals, *lacking][0]
+
+
+def _made(producer: Subject, shape: tuple[int, ...], dtype: str, device: str) -> Any:
+    """Return an array of six elements, on an address that every library can share if that comes.
+
+    JAX shares memory that is aligned to 64 bytes and copies any other: which one malloc() gives is
+    chance, and no property of a pair of libraries.
+    """
+    door = ProducerDoor(producer)
+    made: list[Any] = []
+    for size in range(_TRIES):
+        made.append(door.make(shape, dtype, device=device))
+        place = place_of(made[-1])
+        if place is None or not place.addresses[0] % _ALIGNMENT:
+            break
+        _kept.append(bytearray(_LARGE + 16 * size))  # so that the next one lies elsewhere
+    _kept.extend(made)
+    return made[-1]
+
+
+def _hand_over(x: Any, form: str, consumer: Subject) -> tuple[str, str]:
+    """Have a library take an array, and compare the elements."""
+    place = place_of(x)
+    if place is None:
+        return "refused", f"{type(x).__name__} does not say where its elements are"
+    if not place.readonly:
+        place.write(form, [1, 2, 3, 4, 5, 6])
+    refusals = []
+    for protocol, take in _common(x, consumer):
+        note(f"{consumer.name} takes it by {protocol}")
+        try:
+            y = take(x)
+        except Exception as error:  # noqa: BLE001 - every error is a refusal
+            refusals.append(f"{type(error).__name__}: {error}")
+            continue
+        by = [] if protocol == _DLPACK else [f"by {protocol}", *refusals]
+        status, evidence = _compare(y, place, form, consumer)
+        return status, "; ".join([*filter(None, [evidence]), *by])
+    if not refusals:
+        refusals = [f"{consumer.name} takes none of the protocols of {type(x).__name__}"]
+    return "refused", "; ".join(refusals)
+
+
+def _common(x: Any, consumer: Subject) -> Iterator[tuple[str, Callable[[Any], Any]]]:
+    """Yield the protocols that an array speaks and a library takes, the best first."""
+    for protocol, name in _WAYS.items():
+        take = getattr(consumer, name)
+        if take is not None and _speaks(x, protocol):
+            yield protocol, take
+
+
+def _speaks(x: Any, protocol: str) -> bool:
+    """Whether an array has a protocol."""
+    if protocol != "its buffer":
+        return hasattr(x, protocol)
+    try:
+        memoryview(x)
+    except Exception:  # noqa: BLE001 - it refuses, however
+        return False
+    return True
+
+
+def _compare(y: Any, place: Place, form: str, consumer: Subject) -> tuple[str, str]:
+    """Compare what a library reads with what is in memory, before and after it changes."""
+    read: Any = consumer.read
+    note(f"{consumer.name} reads the elements")
+    due = place.read(form)
+    try:
+        found = read(y)
+    except Exception as error:  # noqa: BLE001 - what it took, it ought to read
+        return "wrong", f"reading the elements raised {type(error).__name__}: {error}"
+    if list(found) != due:
+        return "wrong", f"the elements are {due}, and it reads {found!r:.200}"
+    theirs = place_of(y)
+    if theirs is not None and theirs.addresses == place.addresses:
+        return "shared", ""
+    if not place.may_be_written():
+        return "copied", "that memory is shared could not be seen, for it cannot be written"
+    note("the kit writes other elements")
+    place.write(form, [6, 5, 4, 3, 2, 1])
+    return ("shared" if list(read(y)) == [6, 5, 4, 3, 2, 1] else "copied"), ""

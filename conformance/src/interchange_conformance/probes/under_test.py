@@ -1,0 +1,288 @@
+"""The two doors through which checks see a subject, and a third for functions.
+
+Source: interchange.  A door adds to the subject's own functions what every check would otherwise
+have to do: to tell what the library lacks from what it does wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import time
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from interchange_conformance.evidence import causes
+from interchange_conformance.findings import (
+    BrokenSubjectError,
+    CannotMakeError,
+    Found,
+    NotApplicable,
+)
+from interchange_conformance.signatures import signature_of
+
+from .opened_capsule import Opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange_conformance.subject import Subject
+
+    Shape = tuple[int, ...]
+
+SHAPE = (2, 3)
+"""Shape of an array of which nothing special is asked [elements]."""
+_PATIENCE = 1.0  # with a library that frees on a thread of its own [seconds]
+_PAUSE = 0.005  # between two looks [seconds]
+
+
+def collect() -> None:
+    """Let go of what nobody refers to, cycles included."""
+    for _ in range(2):
+        gc.collect()
+
+
+def settled(subject: Subject, is_settled: Callable[[], bool]) -> bool:
+    """Let a library free what it holds back, and return whether something happened by then.
+
+    Parameters
+    ----------
+    subject : Subject
+        The library, which may free on a thread of its own.
+    is_settled : callable
+        Whether it has happened; asked for a second at most.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        collect()
+        subject.release()
+        collect()  # of what only a cache had kept
+        if is_settled() or time.monotonic() > deadline:
+            return is_settled()
+        time.sleep(_PAUSE)
+
+
+def _takes(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
+    """Whether a function has parameters for some arguments; of one that nobody can read, yes."""
+    try:
+        signature = signature_of(function)
+    except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        return False
+    return True
+
+
+class _Door:
+    """What the doors share.
+
+    Attributes
+    ----------
+    subject : Subject
+        What is judged.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self._exported: dict[int, tuple[Any, dict[str, Any]]] = {}
+
+    def _need(self, name: str) -> Any:
+        """Return a function of the subject, or say that it has none."""
+        function = getattr(self.subject, name)
+        if function is None:
+            raise NotApplicable(f"the subject describes no {name}()")
+        return function
+
+
+class ProducerDoor(_Door):
+    """A library that makes arrays."""
+
+    def make(
+        self,
+        shape: Shape = SHAPE,
+        dtype: str = "float32",
+        *,
+        device: str = "cpu",
+        readonly: bool = False,
+    ) -> Any:
+        """Return an array of the library.
+
+        Raises
+        ------
+        NotApplicable
+            The library has no such arrays.
+        BrokenSubjectError
+            The subject's ``make`` raised something else.
+        """
+        make = self._need("make")
+        try:
+            return make(shape, dtype, device, readonly)
+        except CannotMakeError as error:
+            raise NotApplicable(f"no {dtype} of shape {shape} on {device}: {error}") from error
+        except Exception as error:
+            words = f"make({shape}, {dtype!r}, {device!r}, {readonly})"
+            raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
+
+    def make_from(self, numbers: list[Any], shape: Shape, dtype: str) -> Any:
+        """Return an array of host memory that holds some numbers, in C order.
+
+        Raises
+        ------
+        NotApplicable
+            The library has no such arrays.
+        BrokenSubjectError
+            The subject's ``make_from`` raised something else.
+        """
+        make_from = self._need("make_from")
+        try:
+            return make_from(numbers, shape, dtype)
+        except CannotMakeError as error:
+            raise NotApplicable(f"no {dtype} of shape {shape} of numbers: {error}") from error
+        except Exception as error:
+            words = f"make_from([...], {shape}, {dtype!r})"
+            raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
+
+    def make_on(
+        self, stream: int, shape: Shape = SHAPE, dtype: str = "float32", device: str = "cuda"
+    ) -> Any:
+        """Return an array of CUDA memory on which work may be pending on a stream, a handle.
+
+        Raises
+        ------
+        NotApplicable
+            The library has no such arrays.
+        BrokenSubjectError
+            The subject's ``make_on`` raised something else.
+        """
+        make_on = self._need("make_on")
+        given = (stream, shape, dtype) if device == "cuda" else (stream, shape, dtype, device)
+        if not _takes(make_on, given):
+            raise NotApplicable("the subject's make_on() takes no device")
+        try:
+            return make_on(*given)
+        except CannotMakeError as error:
+            raise NotApplicable(f"no {dtype} of shape {shape} on a stream: {error}") from error
+        except Exception as error:
+            words = f"make_on({stream:#x}, {', '.join(map(repr, given[1:]))})"
+            raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
+
+    def export(self, x: Any, **keywords: Any) -> Any:
+        """Return what ``x.__dlpack__(**keywords)`` returns.
+
+        Raises
+        ------
+        NotApplicable
+            The library's arrays have no ``__dlpack__``, or give one capsule and never another,
+            which is for one check to say.
+        """
+        method = getattr(x, "__dlpack__", None)
+        if method is None:
+            raise NotApplicable(f"{type(x).__name__} has no __dlpack__")
+        try:
+            found = method(**keywords)
+        except Exception as error:
+            causes.see(error)
+            self._need_again(x, error)
+            raise
+        with contextlib.suppress(TypeError):  # not everything can be referred to weakly
+            self._exported[id(x)] = (weakref.ref(x), keywords)
+        return found
+
+    def _need_again(self, x: Any, error: Exception) -> None:
+        """Raise `NotApplicable` where an array refuses what it has granted before, for one cause.
+
+        Nothing can then be learnt from what it was asked now.
+        """
+        known, keywords = self._exported.get(id(x), (bool, {}))
+        if known() is not x:
+            return
+        try:
+            x.__dlpack__(**keywords)
+        except Exception as again:  # noqa: BLE001 - whatever it is, it is compared
+            if causes.key_of(causes.cause_of(again)) == causes.key_of(causes.cause_of(error)):
+                words = f"a second export raised {type(again).__name__}"
+                raise NotApplicable(f"{type(x).__name__}: {words}") from error
+
+    def open(self, x: Any, **keywords: Any) -> Opened:
+        """Export an array and open the capsule."""
+        return Opened(self.export(x, **keywords))
+
+    def open_newest(self, x: Any, **keywords: Any) -> Opened:
+        """Export an array as the newest struct that it has: with ``max_version``, else without."""
+        try:
+            return self.open(x, max_version=(1, 3), **keywords)
+        except TypeError:
+            return self.open(x, **keywords)
+
+    def generations(self, x: Any) -> list[Opened]:
+        """Return the array's capsules of each generation that it exports without refusing."""
+        found: list[Opened] = []
+        for keywords in ({}, {"max_version": (1, 3)}):
+            with contextlib.suppress(BufferError, TypeError):
+                found.append(self.open(x, **keywords))
+        return found
+
+
+class ConsumerDoor(_Door):
+    """A library that takes arrays of others."""
+
+    def take(self, x: Any) -> Any:
+        """Return the library's array on the memory of `x`; what it raises comes through."""
+        return self._need("take")(x)
+
+    def take_on(self, stream: int, x: Any) -> Any:
+        """Return the library's array on the memory of `x`, for use on a stream, a handle."""
+        return self._need("take_on")(stream, x)
+
+    def take_cai(self, x: Any) -> Any:
+        """Return the library's array on the memory of an object with the CUDA interface."""
+        return self._need("take_cai")(x)
+
+    def use_cai(self, x: Any, work: Callable[[int], object]) -> None:
+        """Have the library use the memory of an object, by `work` on the stream that it names."""
+        self._need("use_cai")(x, work)
+
+    def values(self, y: Any) -> list[Any]:
+        """Return the elements of a taken array as the library reads them, in C order.
+
+        Raises
+        ------
+        NotApplicable
+            The subject raised `CannotMakeError`: the library has no way to read such memory.
+        """
+        try:
+            return list(self._need("read")(y))
+        except CannotMakeError as error:
+            raise NotApplicable(f"the elements cannot be read: {error}") from error
+
+    def refusal(self, x: Any, *, by: str = "take") -> Exception:
+        """Return the error with which the library refuses `x`.
+
+        Raises
+        ------
+        Found
+            It took it.
+        """
+        try:
+            y = self._need(by)(x)
+        except NotApplicable:
+            raise
+        except Exception as error:  # noqa: BLE001 - which class it is, the checks look at
+            return error
+        raise Found(f"{x!r:.300} was taken, as {type(y).__name__}")
+
+
+class FunctionsDoor(_Door):
+    """A library that offers the functions of interchange."""
+
+    @property
+    def namespace(self) -> Any:
+        """The module that has them."""
+        return importlib.import_module(self._need("functions"))
+
+
+DOORS = {"producer": ProducerDoor, "consumer": ConsumerDoor, "functions": FunctionsDoor}
+"""Role -> its door."""

@@ -1,0 +1,127 @@
+"""Another interpreter to judge in: that of an environment that has the library, and not the kit.
+
+Source: interchange.  The kit needs a recent NumPy beside interchange; what it judges need not.  The
+processes that run checks need the kit's own modules and `interchange.abi`, which import nothing but
+the standard library: they are lent to the other interpreter by a folder with two links.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from interchange import abi
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_KIT: Final = "interchange_conformance"
+_LONGEST: Final = 60.0  # for an interpreter to start [seconds]
+_OLDEST: Final = (3, 10)  # what the kit is written for
+_ASK: Final = """
+import json, platform, sys
+from importlib import metadata
+found = []
+for name in sys.argv[1:]:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        continue
+    found.append(name)
+print(json.dumps([platform.python_version(), platform.python_implementation(), found]))
+"""
+
+
+class NoInterpreterError(Exception):
+    """What was named is no interpreter that can judge; the text says why."""
+
+
+def found(name: str) -> str:
+    """Return the path of an interpreter.
+
+    Parameters
+    ----------
+    name : str
+        A path, or a command.
+
+    Raises
+    ------
+    NoInterpreterError
+        There is none, or it is too old.
+    """
+    path = shutil.which(name)
+    if path is None:
+        raise NoInterpreterError(f"--python: {name!r} is no program")
+    version, kind, _ = _asked(os.path.abspath(path), ())  # noqa: PTH100 - no links are followed
+    if kind != "CPython" or tuple(map(int, version.split(".")[:2])) < _OLDEST:
+        due = ".".join(map(str, _OLDEST))
+        raise NoInterpreterError(f"--python: {name} is {kind} {version}; CPython {due} is due")
+    return os.path.abspath(path)  # noqa: PTH100 - as above: that of a venv is a link
+
+
+def version_of(python: str) -> str:
+    """Return the version of an interpreter.
+
+    Parameters
+    ----------
+    python : str
+        Its path.
+    """
+    return _asked(python, ())[0]
+
+
+def distributions_of(python: str, names: Iterable[str]) -> list[str]:
+    """Return which of some distributions an interpreter's environment has.
+
+    Parameters
+    ----------
+    python : str
+        Its path.
+    names : iterable of str
+        The distributions.
+    """
+    return _asked(python, tuple(names))[2]
+
+
+@cache
+def _asked(python: str, names: tuple[str, ...]) -> tuple[str, str, list[str]]:
+    """Return version, kind and distributions of an interpreter."""
+    try:
+        done = subprocess.run(  # noqa: S603 - what was asked for
+            [python, "-c", _ASK, *names], capture_output=True, text=True, timeout=_LONGEST,
+            check=True,
+        )  # fmt: skip
+        version, kind, there = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        raise NoInterpreterError(f"--python: {python} is no interpreter: {error}") from error
+    return version, kind, there
+
+
+@cache
+def _lent() -> tempfile.TemporaryDirectory[str]:
+    """Make the folder with the links; it goes when this process ends."""
+    folder = tempfile.TemporaryDirectory(prefix="interchange-kit-")
+    packages = {"interchange": Path(abi.__path__[0]).parent, _KIT: Path(__file__).parents[1]}
+    for name, place in packages.items():
+        (Path(folder.name) / name).symlink_to(place, target_is_directory=True)
+    return folder
+
+
+def environment(python: str) -> dict[str, str]:
+    """Return the variables with which an interpreter finds the kit; none for this one.
+
+    Parameters
+    ----------
+    python : str
+        Its path; empty for this one.
+    """
+    if not python:
+        return {}
+    paths = [_lent().name, os.environ.get("PYTHONPATH", "")]
+    return {"PYTHONPATH": os.pathsep.join(filter(None, paths))}

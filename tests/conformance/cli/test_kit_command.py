@@ -1,0 +1,466 @@
+"""The check command: what it prints, writes and returns."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from interchange_conformance.cli import command
+from interchange_conformance.judging import judge
+from interchange_conformance.registry import load_checks
+from interchange_conformance.running.loading import shipped
+
+ITEM = "make_returns_an_array"
+REPORTS = ("json", "markdown", "junit", "html", "badge")
+
+
+@pytest.fixture
+def known(tmp_path):
+    """Return a function that writes a file of known failures of some checks."""
+
+    def write(*checks):
+        path = tmp_path / "known.toml"
+        entries = [f"[[failure]]\ncheck = '{one}'\nreason = 'so it is'\n" for one in checks]
+        path.write_text("".join(entries), encoding="utf-8")
+        return path
+
+    return write
+
+
+def program(*arguments):
+    """Return the command line of the command in a process of its own."""
+    return [sys.executable, "-m", "interchange_conformance", "check", *map(str, arguments)]
+
+
+# ---------------------------------------------------------------- exit codes
+
+
+def test_all_as_expected_is_0(check, write_subject):
+    """And a summary is printed."""
+    code, out, err = check(write_subject(), "--only", ITEM)
+
+    assert (code, err) == (0, "")
+    assert "hostile  1 pass" in out
+
+
+def test_a_failure_is_1(check, write_subject):
+    """And its evidence is printed."""
+    code, out, _ = check(write_subject("print('made')"), "--only", "make_prints_nothing")
+
+    assert code == 1
+    assert "made" in out
+
+
+def test_a_subject_that_cannot_be_judged_is_2(check, write_subject):
+    """The others are judged as ever."""
+    broken, sound = write_subject("", "import no_such_module_here"), write_subject()
+
+    code, out, err = check(broken, sound, "--only", ITEM)
+
+    assert code == 2
+    assert "could not be judged" in out
+    assert "could not be judged" in err
+    assert "no_such_module_here" in out
+    assert "  1 pass" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "name a subject"),
+        (
+            ["no-such-library"],
+            "there is no subject 'no-such-library'; write module:name, or",
+        ),
+        (["numpy", "--only", "nothing"], "'nothing' is no severity"),
+        (["numpy", "--expected", "/nowhere/known.toml"], "/nowhere/known.toml"),
+        (["numpy", "torch", "--expected", "known.toml"], "--expected is the file of one subject"),
+        (["numpy", "--json", "-", "--html", "-"], "only one report can go to -"),
+        (["numpy", "--json", "x/../x", "--html", "x"], "only one report can go to x"),
+        (["numpy", "--json", "/nowhere/report.json"], "there is no directory /nowhere"),
+        (["numpy", "--json", "/"], "it is a directory"),
+        (["numpy", "--role", "functions", "--only", ITEM], "there is nothing that --only and"),
+        (["numpy", "-j", "0"], "it is at least 1"),
+        (["numpy", "-j", "two"], "invalid"),
+        (["numpy", "--patience", "0"], "it is more than 0"),
+        (["numpy", "--patience", "nan"], "it is more than 0"),
+        (["numpy", "--cuda", "fake"], "invalid choice: 'fake'"),
+        (["numpy", "--expected", "x", "--no-expected"], "not allowed with"),
+    ],
+)
+def test_what_cannot_be_done_is_2(check, arguments, words):
+    """And the reason is on standard error."""
+    code, out, err = check(*arguments)
+
+    assert (code, out) == (2, "")
+    assert words in err
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_run(check, write_subject, tmp_path):
+    """The library is not even imported."""
+    spec = write_subject("", "(HERE / 'imported').touch()")
+
+    code, _, err = check(spec, "--json", tmp_path / "missing" / "report.json")
+
+    assert code == 2
+    assert "missing" in err
+    assert not (tmp_path / "imported").exists()
+
+
+def test_a_wrong_file_of_known_failures_is_refused_before_the_run(check, write_subject, tmp_path):
+    """Likewise."""
+    spec = write_subject("", "(HERE / 'imported').touch()")
+    (tmp_path / "known.toml").write_text("[[failure]]\nreason = 'x'", encoding="utf-8")
+
+    code, _, err = check(spec, "--expected", tmp_path / "known.toml")
+
+    assert code == 2
+    assert "failure 1: it has no check" in err
+    assert not (tmp_path / "imported").exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
+def test_a_report_that_finds_no_room_is_2(check, write_subject, tmp_path):
+    """The others are written."""
+    files = ("--json", "/dev/full", "--badge", tmp_path / "badge.svg")
+
+    code, out, err = check(write_subject(), "--only", ITEM, *files)
+
+    assert code == 2
+    assert "/dev/full" in err
+    assert "No space left" in err
+    assert "1 pass" in out
+    assert (tmp_path / "badge.svg").read_text().endswith("</svg>\n")
+
+
+def test_a_directory_that_goes_away_is_2(check, write_subject, tmp_path):
+    """What was found is shown, and no half file is left."""
+    (tmp_path / "reports").mkdir()
+    spec = write_subject("shutil.rmtree(HERE / 'reports', ignore_errors=True)", "import shutil")
+
+    code, out, err = check(spec, "--only", ITEM, "--json", tmp_path / "reports" / "report.json")
+
+    assert code == 2
+    assert "there is no directory" in err
+    assert "1 pass" in out
+
+
+# ---------------------------------------------------------------- known failures
+
+
+def test_a_known_failure_is_as_expected(check, write_subject, known):
+    """The run ends well."""
+    spec = write_subject("print('made')")
+    path = known("make_prints_nothing")
+
+    assert check(spec, "--only", "make_prints_nothing")[0] == 1
+    assert check(spec, "--only", "make_prints_nothing", "--expected", path)[0] == 0
+    assert check(spec, "--only", "make_prints_nothing", "--no-expected")[0] == 1
+
+
+def test_a_known_failure_that_passes_is_1(check, write_subject, known):
+    """So that somebody takes it out."""
+    code, out, _ = check(write_subject(), "--only", ITEM, "--expected", known(ITEM))
+
+    assert code == 1
+    assert "so it is" in out
+
+
+def test_a_stale_entry_is_2(check, write_subject, known):
+    """In a whole run; one that was narrowed says nothing about the rest."""
+    spec, path = write_subject(), known("take_prints_nothing")
+
+    assert check(spec, "--only", ITEM, "--expected", path)[0] == 0
+    code, _, err = check(spec, "--expected", path)
+    assert code == 2
+    assert "'take_prints_nothing' is no check or case by which the subject is judged" in err
+
+
+def test_an_entry_of_no_check_is_2(check, write_subject, known):
+    """In any run, and before it."""
+    code, out, err = check(write_subject(), "--only", ITEM, "--expected", known("no_such_check"))
+
+    assert (code, out) == (2, "")
+    assert "'no_such_check' is no check or case that there is" in err
+
+
+# ---------------------------------------------------------------- what is run
+
+_PRINTS = "make_prints_nothing"
+_TAKING = """
+def abort(*_): os.abort()
+both = Subject("both", make=abort, take=lambda x: x, read=lambda y: [0] * 6)
+"""
+
+
+def test_a_function_is_judged(check, tmp_path, monkeypatch):
+    """Without any description."""
+    text = "from interchange_conformance.zoo import host\ndef make_array(): return host()\n"
+    (tmp_path / "raw_function.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    code, out, _ = check("raw_function:make_array", "--only", "subject")
+
+    assert code == 0
+    assert "raw_function:make_array  " in out
+    assert "pass" in out
+
+
+def test_the_first_failure_may_be_the_last(check, write_subject, tmp_path):
+    """With --fail-fast, for subjects, too."""
+    bad, sound = write_subject("print('made')"), write_subject()
+
+    check(bad, sound, "--only", _PRINTS, "--fail-fast", "-j", "1", "--json", tmp_path / "report")
+
+    report = json.loads((tmp_path / "report").read_text())
+    assert [subject["spec"] for subject in report["subjects"]] == [bad]
+    assert len(report["subjects"][0]["results"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("in_make", "rule", "words"),
+    [
+        ("os._exit(3)", "IX-SUBJECT-1", "the process was ended"),
+        ("raise SystemExit(3)", "IX-SUBJECT-1", "SystemExit(3) was raised"),
+        ("os.kill(os.getpid(), 11)", "IX-SUBJECT-1", "SIGSEGV"),
+        ("raise KeyError('no')", "IX-SUBJECT-1", "KeyError"),
+        ("shape = (7,)", "IX-SUBJECT-1", "was asked for the shape (2, 3)"),
+        ("shape = shape[::-1]", "IX-SUBJECT-1", "of shape (3, 2), which is the other way round"),
+        (
+            "return host(shape, dtype).but(generation='legacy', name=b'dltensor_versioned')",
+            "DLP-CAP-1",
+            "read as DLManagedTensorVersioned, as the name",
+        ),
+        (
+            "return host(shape, dtype).but(generation='versioned', name=b'dltensor')",
+            "DLP-CAP-1",
+            "read as DLManagedTensor, as the name",
+        ),
+    ],
+    ids=["ends", "exits", "crashes", "raises", "other-shape", "turned", "new-name", "old-name"],
+)
+def test_arrays_that_are_of_no_use_are_one_finding(check, write_subject, in_make, rule, words):
+    """With the id of a rule; nothing else is said of them, and the next subject is judged."""
+    code, out, _ = check(write_subject(in_make), write_subject(), "--only", f"{_PRINTS},{ITEM}")
+
+    assert code == 1
+    assert "could not be judged" not in out
+    assert "hostile  1 unexpected (" in out
+    assert f"[{rule}, MUST]" in out
+    assert words in " ".join(out.split())
+    assert "2 pass" in out
+
+
+def test_arrays_that_are_of_no_use_are_not_handed_over(check, tmp_path, monkeypatch):
+    """The grid would tell the same again, for each library that takes arrays."""
+    text = _READING + "def abort(*_): import os; os.abort()\ncrash = Subject('crash', make=abort)\n"
+    (tmp_path / "reading.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    given = ("--only", ITEM, "--grid", "-j", "1", "--json", tmp_path / "report.json")
+
+    code, out, _ = check("reading:subject", "reading:crash", *given)
+
+    assert code == 1
+    assert "crash  1 unexpected (" in " ".join(out.split(" "))
+    grid = json.loads((tmp_path / "report.json").read_text())["grid"]
+    assert [(one["producer"], one["consumer"]) for one in grid] == [("right", "right")]
+
+
+def test_what_arrays_cannot_be_judged_by_leaves_the_rest(check, write_subject):
+    """Of a library whose arrays crash, imports are judged as ever."""
+    spec = write_subject("os.abort()", _TAKING)
+
+    code, out, _ = check(spec.replace(":subject", ":both"), "--only", "subject")
+
+    assert code == 1
+    assert "CRASH" in out
+    assert "pass" in out.partition("\n")[0]
+
+
+def test_a_subject_is_judged_once(check, write_subject):
+    """However often it is named."""
+    spec = write_subject()
+
+    assert check(spec, spec, "--only", ITEM)[1].count("hostile") == 1
+
+
+def test_all_is_what_is_installed(monkeypatch):
+    """And what the kit knows."""
+    monkeypatch.setattr(judge, "shipped", lambda: {
+        "numpy": shipped()["numpy"], "cupy": shipped()["cupy"]})  # fmt: skip
+    found = judge.installed()
+
+    assert found[-1] == "numpy"
+    assert set(found) <= {"numpy", "cupy"}
+
+
+def test_items_are_listed(check):
+    """One to a line, with role, rule, severity and area."""
+    code, out, _ = check("--list", "--only", "IX-SUBJECT-1")
+
+    lines = out.splitlines()
+    checks = [check for check in load_checks().values() if check.rule == "IX-SUBJECT-1"]
+    assert code == 0
+    assert len(lines) == sum(len(list(check.items())) for check in checks)
+    assert lines[0].split()[:4] == [ITEM, "producer", "IX-SUBJECT-1", "MUST"]
+
+
+def test_items_of_a_subject_are_listed(check, write_subject):
+    """Those of its roles; of one that cannot be judged, none."""
+    code, out, _ = check("--list", write_subject(), "--only", "subject")
+
+    assert code == 0
+    assert {line.split()[1] for line in out.splitlines()} == {"producer"}
+    assert check("--list", write_subject("", "import no_such_module_here"))[0] == 2
+
+
+_READING = """
+import struct
+from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.subject import Subject
+from interchange_conformance.zoo import host
+
+def make(shape, dtype, device, readonly): return host(shape, dtype)
+def take(x): return Opened(x.__dlpack__(max_version=(1, 3)))
+def read(y): return [struct.unpack("f", one)[0] for one in y.read()]
+
+subject = Subject("right", make=make, take=take, read=read)
+wrong = Subject("wrong", take=take, read=lambda y: read(y)[::-1])
+"""
+
+
+def test_an_array_that_arrives_wrong_is_1(check, tmp_path, monkeypatch):
+    """In the grid as in a check, for nobody expects it."""
+    (tmp_path / "reading.py").write_text(_READING, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    specs = ["reading:subject", "reading:wrong"]
+
+    code, out, _ = check(*specs, "--only", ITEM, "--grid", "-j", "1")
+
+    assert code == 1
+    assert "right to wrong [the grid]" in out
+    assert "right to right" not in out
+    assert check(specs[0], "--only", ITEM, "--grid", "-j", "1")[0] == 0
+
+
+# ---------------------------------------------------------------- reports
+
+
+def test_every_report_is_written(check, write_subject, tmp_path):
+    """Whole, at the end of the run."""
+    files = {name: tmp_path / f"report.{name}" for name in REPORTS}
+    options = [word for name, file in files.items() for word in (f"--{name}", file)]
+
+    code, _, err = check(write_subject(), "--only", ITEM, *options)
+
+    assert (code, err) == (0, "")
+    assert set(command.REPORTS) == set(REPORTS)
+    assert all(file.stat().st_size > 100 for file in files.values())
+    assert json.loads(files["json"].read_text())["subjects"][0]["name"] == "hostile"
+    assert [path for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_report_may_go_to_standard_output(check, write_subject):
+    """Then nothing else does."""
+    code, out, _ = check(write_subject(), "--only", ITEM, "--json", "-")
+
+    assert code == 0
+    assert json.loads(out)["driver"] == "none"
+
+
+def test_the_driver_is_in_the_report(check, write_subject, need):
+    """With the number of cores' worth of jobs, or whatever is asked for."""
+    need("cuda.bindings")
+
+    code, out, _ = check(
+        write_subject(), "--only", ITEM, "--cuda", "emulated", "-j", "1", "--json", "-"
+    )
+
+    assert code == 0
+    assert json.loads(out)["driver"] == "emulated"
+
+
+# ---------------------------------------------------------------- in a process of its own
+
+
+def test_an_interruption_is_130(write_subject, tmp_path, is_gone):
+    """And the child that ran is gone."""
+    spec = write_subject("(HERE / 'child').write_text(str(os.getpid())); time.sleep(60)")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    process = subprocess.Popen(program(spec, "--only", ITEM), env=environment)
+    mark = tmp_path / "child"
+    while not (mark.exists() and mark.read_text()):
+        time.sleep(0.01)
+
+    process.send_signal(signal.SIGINT)
+
+    assert process.wait(20) == 130
+    assert is_gone(int(mark.read_text()))
+
+
+def test_a_reader_that_goes_away_is_no_error_of_ours():
+    """As ``head`` does: no traceback."""
+    process = subprocess.Popen(program("--list"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process.stdout, process.stderr:
+        process.stdout.readline()
+        process.stdout.close()
+        errors = process.stderr.read()
+
+    assert errors == b""
+    assert process.wait(20) == 1
+
+
+def test_a_reader_of_a_report_may_go_away_too(write_subject, tmp_path):
+    """Before it is written."""
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    process = subprocess.Popen(
+        program(write_subject(), "--only", ITEM),
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    with process.stderr:
+        errors = process.stderr.read()
+
+    assert errors == b""
+    assert process.wait(20) == 1
+
+
+@pytest.mark.parametrize("with_rich", [True, False])
+def test_a_terminal_shows_how_far_it_is(write_subject, tmp_path, with_rich):
+    """A bar with rich, lines without; the report is on standard output all the same."""
+    spec = write_subject("print('made')")
+    text = "import sys; sys.modules |= {} if %r else {'rich': None}; from interchange_conformance"
+    text += ".cli.command import main; sys.exit(main(sys.argv[1:]))"
+    ours, theirs = pty.openpty()
+    options = [spec, "--only", "make_prints_nothing"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", text % with_rich, "check", *options],
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            chunk = os.read(ours, 1000)
+        except OSError:  # the other end is closed
+            break
+        shown += chunk
+    os.close(ours)
+
+    assert "hostile  1 unexpected" in process.communicate()[0]
+    assert process.returncode == 1
+    assert b"hostile" in shown
+    assert (b"\x1b[" in shown) == with_rich
+    assert (b"not as expected: make_prints_nothing" in shown) == (not with_rich)

@@ -1,0 +1,199 @@
+"""One mistake of a library is one finding, however many checks meet it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, strategies as st
+
+from interchange_conformance.evidence import causes
+from interchange_conformance.evidence.causes import (
+    cause_of,
+    cause_of_end,
+    is_told_in,
+    key_of,
+    keys_of,
+)
+
+ONCE = """
+x = host(shape, dtype)
+class Once:
+    def __init__(self): self.calls = 0
+    def __dlpack_device__(self): return (1, 0)
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        self.calls += 1
+        if self.calls > 1: raise ERROR(f"{self!r} was exported {self.calls} times")
+        return x.__dlpack__(max_version=max_version)
+return Once()
+"""
+NEVER_VERSIONED = """
+x = host(shape, dtype)
+class Old:
+    def __dlpack_device__(self): return (1, 0)
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if stream is not None: raise BufferError("host memory has no streams")
+        if max_version is not None: raise RuntimeError(f"{self!r}: no such version")
+        return x.__dlpack__(stream=stream, dl_device=dl_device, copy=copy)
+return Old()
+"""
+
+
+def raised(error):
+    """Return an exception with a traceback."""
+    try:
+        raise error
+    except type(error) as found:
+        return found
+
+
+def judged(check, spec, report, *options):
+    """Return the exit code, the output, and the names of checks that found something."""
+    code, out, _ = check(spec, *options, "--json", report)
+
+    results = json.loads(report.read_text())["subjects"][0]["results"]
+    bad = [one["check"] for one in results if one["standing"] == "unexpected-failure"]
+    return code, " ".join(out.split()), bad
+
+
+@pytest.mark.parametrize("error", ["RuntimeError", "BufferError", "TypeError"])
+def test_a_second_export_that_raises_is_one_finding(check, write_subject, tmp_path, error):
+    """Of the check that is about it, with the place where it comes from; no MUST is accused."""
+    spec = write_subject(ONCE.replace("ERROR", error))
+    only = "every_*,threads_export_*,arrays_are_*,copies_are_made_*,host_memory_is_handed_*"
+
+    code, told, bad = judged(check, spec, tmp_path / "report.json", "--only", only)
+
+    assert code == 1
+    assert set(bad) == {"arrays_are_exported_again"}
+    assert f"{len(bad)} unexpected (1 finding)" in told
+    assert "in __dlpack__)" in told.partition(" cause ")[2].partition(" due ")[0]
+
+
+def test_an_error_that_many_checks_meet_is_one_finding(check, write_subject, tmp_path):
+    """With the list of the checks, and the place where it comes from."""
+    spec, only = write_subject(NEVER_VERSIONED), ("--only", "MUST", "--only", "negotiation,capsule")
+
+    code, told, bad = judged(check, spec, tmp_path / "report.json", *only)
+
+    assert code == 1
+    assert len(set(bad)) > 3
+    assert f"{len(bad)} unexpected (1 finding)" in told
+    assert "in __dlpack__)" in told.partition(" cause ")[2].partition(" due ")[0]
+    assert all(f"{one}" in told for one in bad)
+
+
+def test_a_generation_that_raises_leaves_the_other_to_be_judged(check, write_subject, tmp_path):
+    """An exception of the library is no struct under a wrong name, which would end it all."""
+    spec, only = write_subject(NEVER_VERSIONED), ("--only", "names_*,host_memory_has_device_id_0")
+
+    _, told, _ = judged(check, spec, tmp_path / "report.json", *only)
+
+    assert "nothing else was asked" not in told
+    results = json.loads((tmp_path / "report.json").read_text())["subjects"][0]["results"]
+    assert {"names_of_capsules_stay[legacy]"} <= {
+        one["item"] for one in results if one["status"] == "pass"
+    }
+
+
+def test_arrays_that_only_threads_cannot_share_are_found(pool_of):
+    """They leave twice on one thread, so that a refusal on several is the fault."""
+    pool = pool_of("""
+        x = host(shape, dtype)
+        class Busy:
+            def __dlpack_device__(self): return (1, 0)
+            def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+                if threading.current_thread() is not threading.main_thread():
+                    raise RuntimeError("an export is under way")
+                return x.__dlpack__(max_version=max_version)
+        return Busy()
+    """)
+
+    verdict = pool.run_one("threads_export_one_array_at_once[legacy]")
+
+    assert (verdict.status, "an export is under way" in verdict.evidence) == ("fail", True)
+
+
+def test_a_cause_is_the_error_and_the_innermost_line_of_the_library():
+    """Not one of the kit's own."""
+    error = raised(ValueError("no such stream"))
+
+    assert cause_of(error).startswith("ValueError: no such stream (evidence/test_causes.py, ")
+    assert cause_of(error).endswith(", in raised)")
+    assert cause_of(None) == ""
+
+
+def test_an_error_without_words_is_its_class():
+    """And one whose words raise says so."""
+    assert cause_of(KeyError()).startswith("KeyError")
+    odd = type("Odd", (Exception,), {"__str__": lambda _: 1 / 0})
+    assert "whose __str__ raises ZeroDivisionError" in cause_of(odd())
+
+
+def test_the_cause_of_a_crash_is_where_python_was():
+    """As faulthandler prints it, the innermost first."""
+    output = 'Fatal\n\nThread (most recent call first):\n  File "/a/lib/x.py", line 3 in make\n'
+
+    assert cause_of_end("SIGSEGV", output) == "SIGSEGV (lib/x.py, line 3, in make)"
+    assert cause_of_end("SIGSEGV", "nothing") == ""
+
+
+@given(st.text(), st.integers(0, 2**64), st.integers(0, 2**64))
+def test_addresses_and_numbers_make_no_other_cause(words, one, other):
+    """They differ from process to process, and from call to call."""
+    first, second = (f"ValueError: {words} {n:#x} {n} (a/b.py, line 2, in f)" for n in (one, other))
+
+    assert key_of(first) == key_of(second)
+
+
+@pytest.mark.parametrize("other", [
+    "TypeError: no stream 1 (a/b.py, line 2, in f)",
+    "ValueError: no device 1 (a/b.py, line 2, in f)",
+    "ValueError: no stream 1 (a/b.py, line 3, in f)",
+])  # fmt: skip
+def test_other_errors_and_lines_are_other_causes(other):
+    """Class, words and line all tell."""
+    assert key_of(other) != key_of("ValueError: no stream 1 (a/b.py, line 2, in f)")
+
+
+def test_a_cause_whose_place_was_lost_is_that_of_its_only_like():
+    """Where there are two places, it is neither."""
+    here, there = (f"ValueError: no stream (a/b.py, line {line}, in f)" for line in (2, 9))
+    lost = "ValueError: no stream"
+
+    assert keys_of([here, lost])[lost] == key_of(here)
+    assert keys_of([here, there, lost])[lost] == lost
+
+
+def test_short_errors_are_not_looked_for_in_evidence():
+    """They would be found everywhere."""
+    assert not is_told_in("KeyError: 0", "whatever raised KeyError: 0")
+    assert is_told_in("KeyError: 'a long key'", "__dlpack__() raised KeyError: 'a long key'")
+    assert not is_told_in("KeyError: 'a long key'", "__dlpack__() raised nothing")
+
+
+def test_a_pass_has_no_cause():
+    """Also after something that had one."""
+    from interchange_conformance.running.execution import settle
+
+    settle(lambda: 1 / 0)
+    assert causes.last().startswith("ZeroDivisionError")
+    settle(bool)
+    assert causes.last() == ""
+
+
+def test_an_error_that_was_caught_before_is_no_cause():
+    """Only one that the evidence quotes."""
+    from interchange_conformance.findings import Found
+    from interchange_conformance.running.execution import settle
+
+    def check(evidence):
+        try:
+            {}.pop("no such keyword")
+        except KeyError:
+            raise Found(evidence)  # noqa: B904 - as checks do
+
+    settle(lambda: check("the shape is wrong"))
+    assert causes.last() == ""
+    settle(lambda: check("it raised KeyError: 'no such keyword'"))
+    assert causes.last().startswith("KeyError: 'no such keyword'")

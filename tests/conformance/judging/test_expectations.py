@@ -1,0 +1,278 @@
+"""Known failures: what a file may say, and what a verdict amounts to beside it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import interchange_conformance
+from interchange_conformance.findings import BAD, Verdict
+from interchange_conformance.judging.expectations import (
+    ExpectationsError,
+    Expected,
+    matches,
+    read,
+    refuse_unknown,
+    shipped_file,
+)
+from interchange_conformance.registry import load_checks
+from interchange_conformance.running.loading import shipped
+
+ONE = """
+[[failure]]
+check = "reads_nothing"
+reason = "it does"
+link = "https://example.org/1"
+"""
+SHIPPED = sorted((Path(interchange_conformance.__file__).parent / "expected").glob("*.toml"))
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that writes a file of known failures."""
+
+    def write_file(text):
+        path = tmp_path / "known.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write_file
+
+
+@pytest.fixture
+def expected(write):
+    """Return a function from the text of a file to what is expected of a run."""
+
+    def expect(text, release="2.0", driver="none"):
+        return Expected(read(write(text)), release, driver)
+
+    return expect
+
+
+def verdict(status, item="reads_nothing"):
+    """Return a verdict."""
+    return Verdict("mine", item, status, "evidence")
+
+
+# ---------------------------------------------------------------- standings
+
+
+@pytest.mark.parametrize("status", sorted(BAD))
+def test_a_known_failure_is_as_expected(expected, status):
+    """However it fails, with its reason and link."""
+    judged = expected(ONE).judge(verdict(status))
+
+    assert judged.standing == "as-expected"
+    assert (judged.reason, judged.link) == ("it does", "https://example.org/1")
+
+
+@pytest.mark.parametrize("status", sorted(BAD))
+def test_an_unknown_failure_is_unexpected(expected, status):
+    """One of another check."""
+    judged = expected(ONE).judge(verdict(status, "writes_nothing"))
+
+    assert (judged.standing, judged.reason) == ("unexpected-failure", "")
+
+
+def test_a_known_failure_that_passes_is_unexpected(expected):
+    """So that a fix upstream is noticed."""
+    judged = expected(ONE).judge(verdict("pass"))
+
+    assert (judged.standing, judged.reason) == ("unexpected-pass", "it does")
+
+
+def test_what_is_not_applicable_is_as_expected(expected):
+    """Nobody says that it is fixed."""
+    judged = expected(ONE).judge(verdict("not-applicable"))
+
+    assert (judged.standing, judged.reason) == ("as-expected", "")
+
+
+def test_what_passes_and_is_not_known_is_as_expected(expected):
+    """As most does."""
+    assert expected("").judge(verdict("pass")).standing == "as-expected"
+
+
+@pytest.mark.parametrize("status", ['"fail"', '["fail", "crash"]'])
+def test_another_way_to_fail_is_unexpected(expected, status):
+    """Where the entry says which are known."""
+    known = expected(f"{ONE}status = {status}")
+
+    assert known.judge(verdict("fail")).standing == "as-expected"
+    assert known.judge(verdict("hang")).standing == "unexpected-failure"
+
+
+@pytest.mark.parametrize(
+    ("limit", "applies"),
+    [
+        ('releases = ">=1.5,<2.1"', True),
+        ('releases = "<2"', False),
+        ('releases = ">=2.0.dev0"', True),
+        ('python = ">=3.10"', True),
+        ('python = "<3"', False),
+        ('driver = "none"', True),
+        ('driver = ["emulated", "real"]', False),
+        ('releases = ">=1"\npython = "<3"', False),
+    ],
+)
+def test_an_entry_may_be_of_some_runs_only(expected, limit, applies):
+    """Of some releases, Pythons and drivers."""
+    judged = expected(f"{ONE}{limit}").judge(verdict("fail"))
+
+    assert judged.standing == ("as-expected" if applies else "unexpected-failure")
+
+
+def test_the_releases_are_told(expected):
+    """For pages that list what is known."""
+    judged = expected(f'{ONE}releases = "<3"').judge(verdict("fail"))
+
+    assert judged.releases == "<3"
+
+
+@pytest.mark.parametrize("release", ["unknown", "1.5.dev0+g1234"])
+def test_any_release_may_be_held_against_a_range(expected, release):
+    """One that is no version is in every range, one of development in that of its number."""
+    judged = expected(f'{ONE}releases = ">=1,<2"', release).judge(verdict("fail"))
+
+    assert judged.standing == "as-expected"
+
+
+def test_the_first_entry_counts(expected):
+    """Of several that speak of an item, and of the run."""
+    text = f'{ONE}releases = "<2"\n' + ONE.replace("it does", "second") + ONE
+
+    assert expected(text).judge(verdict("fail")).reason == "second"
+
+
+# ---------------------------------------------------------------- patterns
+
+
+@pytest.mark.parametrize(
+    ("pattern", "item", "is_meant"),
+    [
+        ("reads", "reads", True),
+        ("reads", "reads[legacy]", True),
+        ("reads[legacy]", "reads[legacy]", True),
+        ("reads[legacy]", "readsl", False),
+        ("reads[*]", "reads[legacy]", True),
+        ("reads[*]", "reads", False),
+        ("*ads*", "reads[legacy]", True),
+        ("rea?s", "reads[legacy]", True),
+        ("reads[l*y]", "reads[legacy]", True),
+        ("reads[v*]", "reads[legacy]", False),
+        ("read", "reads", False),
+        ("reads.legacy.", "reads[legacy]", False),
+        ("", "reads", False),
+    ],
+)
+def test_a_pattern_names_items(pattern, item, is_meant):
+    """Brackets are letters, a bare name is all cases, and nothing else is special."""
+    assert matches(pattern, item) == is_meant
+
+
+# ---------------------------------------------------------------- stale entries
+
+
+def test_an_entry_of_no_item_is_stale(expected):
+    """Its check was renamed, or is gone."""
+    with pytest.raises(ExpectationsError, match="failure 1: 'reads_nothing' is no check or case"):
+        expected(ONE).refuse_stale(["writes_nothing"])
+
+
+def test_an_entry_of_one_item_is_not_stale(expected):
+    """Whatever becomes of that."""
+    expected(ONE).refuse_stale(["reads_nothing[legacy]"])
+
+
+def test_an_entry_of_other_runs_is_not_stale(expected):
+    """Of other releases, say, whose subject may have had other roles."""
+    expected(f'{ONE}releases = "<1"').refuse_stale(["writes_nothing"])
+
+
+def test_an_entry_of_no_check_that_there_is_is_refused(write):
+    """Whatever run it is meant for."""
+    known = read(write(f'{ONE}releases = "<1"'))
+
+    refuse_unknown(known, ["reads_nothing[legacy]"])
+    with pytest.raises(ExpectationsError, match="failure 1: 'reads_nothing' is no check or case"):
+        refuse_unknown(known, ["writes_nothing"])
+
+
+# ---------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = ", "known.toml: "),
+        ("[failure]\ncheck = 'x'", "write [[failure]], with two brackets"),
+        ("[[failures]]\ncheck = 'x'", "it has 'failures'; write [[failure]] tables only"),
+        ("[[failure]]\nreason = 'x'", "failure 1: it has no check"),
+        ("[[failure]]\ncheck = 'x'", "failure 1: it has no reason"),
+        (f"{ONE}{ONE}because = 'x'", "failure 2: it has 'because'; there are check, driver, link"),
+        (f"{ONE}status = 'bad'", "failure 1: status is 'bad', and none or a list of"),
+        (f"{ONE}status = ['fail', 'pass']", "failure 1: status is ['fail', 'pass'], and none"),
+        (f"{ONE}status = []", "failure 1: status is []"),
+        (f"{ONE}status = 5", "failure 1: status is 5"),
+        (f"{ONE}driver = 'fake'", "failure 1: driver is 'fake', and none or a list of emulated"),
+        (f"{ONE}releases = '1.0'", "failure 1: releases is '1.0', and no specifier such as"),
+        (f"{ONE}releases = 5", "failure 1: releases is 5, and no text"),
+        (f"{ONE}python = 'new'", "failure 1: python is 'new', and no specifier"),
+        (ONE.replace("https://", ""), "failure 1: link is 'example.org/1', and no https://"),
+        (ONE.replace('"it does"', "3"), "failure 1: reason is 3, and no text"),
+    ],
+)
+def test_a_wrong_file_is_refused(write, text, words):
+    """With the file, the entry, and what to write."""
+    with pytest.raises(ExpectationsError) as raised:
+        read(write(text))
+
+    assert words in str(raised.value)
+    assert "known.toml" in str(raised.value)
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path):
+    """A missing one, a folder, one that is no text."""
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    for name in ("missing.toml", "", "binary.toml"):
+        with pytest.raises(ExpectationsError, match=str(tmp_path)):
+            read(tmp_path / name)
+
+
+@pytest.mark.parametrize("module", ["packaging.specifiers", "tomllib", "tomli"])
+def test_what_is_not_installed_is_told(write, monkeypatch, module):
+    """With the command that installs it."""
+    used = {"tomllib": sys.version_info >= (3, 11), "tomli": sys.version_info < (3, 11)}
+    monkeypatch.setitem(sys.modules, module, None)
+    path = write(f"{ONE}releases = '<2'")
+    if not used.get(module, True):
+        assert len(read(path)) == 1
+        return
+
+    with pytest.raises(ExpectationsError, match="pip install array-interchange-conformance"):
+        read(path)
+
+
+# ---------------------------------------------------------------- what ships
+
+
+def test_a_subject_without_a_file_has_no_known_failures():
+    """And a file is found by the name of the module."""
+    assert shipped_file("no_such_library") is None
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_files_are_of_shipped_subjects(path):
+    """Each is named after the module of one."""
+    assert path.stem in {module.rpartition(".")[2] for module in shipped().values()}
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_entries_are_of_checks_that_there_are(path):
+    """None speaks of a check or case that nobody runs, and each says why."""
+    known = read(path)
+
+    refuse_unknown(known, [item for check in load_checks().values() for item in check.items()])
+    assert all(entry.reason for entry in known)

@@ -1,0 +1,131 @@
+"""What was asked for by name and could not be done is never reported as well done."""
+
+from __future__ import annotations
+
+import pytest
+
+from interchange_conformance.driver.cuda import environment
+from interchange_conformance.emucuda import building
+
+ITEM = "make_returns_an_array"
+
+
+@pytest.mark.usefixtures("need_no_gpu")
+def test_a_real_driver_that_is_not_there_is_2(check, write_subject):
+    """Before anything is judged: without its driver the run would find all as expected."""
+    code, out, err = check(write_subject(), "--cuda", "real")
+
+    assert (code, out) == (2, "")
+    assert "the real CUDA driver cannot be used: there is no CUDA" in err
+
+
+@pytest.fixture
+def need_no_gpu():
+    """Skip where there is a driver."""
+    import ctypes
+
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return
+    pytest.skip("there is a CUDA driver here")
+
+
+def test_an_emulated_driver_that_does_not_start_is_2(check, write_subject, monkeypatch, tmp_path):
+    """One that was built, and that the loader refuses."""
+    (tmp_path / building.LIBRARY).write_text("no library", encoding="utf-8")
+    place = {**environment("none"), "INTERCHANGE_CONFORMANCE_CUDA": "emulated"}
+    place["LD_LIBRARY_PATH"] = str(tmp_path)
+    monkeypatch.setattr("interchange_conformance.driver.cuda.environment", lambda _: place)
+
+    code, out, err = check(write_subject(), "--only", ITEM, "--cuda", "emulated")
+
+    assert (code, out) == (2, "")
+    assert "the emulated CUDA driver cannot be used" in err
+
+
+def test_an_emulated_driver_that_cannot_be_built_is_2(check, write_subject, monkeypatch):
+    """For want of a compiler."""
+    monkeypatch.setenv("CC", "no-such-compiler")
+
+    code, out, err = check(write_subject(), "--only", ITEM, "--cuda", "emulated")
+
+    assert (code, out) == (2, "")
+    assert "no-such-compiler is no command" in err
+
+
+@pytest.mark.parametrize(
+    ("at_import", "words"),
+    [
+        ("import no_such_module_here", "No module named 'no_such_module_here'"),
+        ("raise RuntimeError('odd')", "RuntimeError: odd"),
+        ("os._exit(0)", "exit code 0"),
+        ("os.abort()", "signal 6"),
+    ],
+)
+def test_a_subject_that_does_not_import_is_2(check, write_subject, at_import, words):
+    """However its import ends, and well is no exception."""
+    code, _, err = check(write_subject("", at_import), "--only", ITEM)
+
+    assert code == 2
+    assert "could not be judged" in err
+    assert words in err
+
+
+def test_a_library_that_is_not_installed_is_2(check, write_subject):
+    """Its description is there, and imports it before anything is judged."""
+    text = "subject = Subject('absent', make=print, preload=('no_such_library',))"
+    spec = write_subject("", text.replace("subject =", "absent ="))
+
+    code, _, err = check(spec.replace(":subject", ":absent"), "--only", ITEM)
+
+    assert code == 2
+    assert "no_such_library does not import: ModuleNotFoundError" in err
+
+
+def test_a_subject_without_such_items_is_2(check, write_subject):
+    """Though another has some: each that was named was to be judged."""
+    sound = write_subject()
+
+    code, out, err = check(sound, "interchange", "--role", "functions")
+
+    assert code == 2
+    assert "nothing of what was asked applies to hostile" in err
+    assert "interchange" in out
+
+
+def test_items_of_which_none_applies_are_2(check, write_subject):
+    """A check that was named, and that needs what the library has not."""
+    code, out, err = check(write_subject(), "--only", "make_leaves_the_current_device_alone")
+
+    assert code == 2
+    assert "2 not applicable" in out
+    assert "nothing of what was asked applies to hostile: needs a CUDA driver" in err
+
+
+def test_a_grid_of_nothing_is_2(check, write_subject):
+    """A library that only makes arrays, and nobody to take them."""
+    code, _, err = check(write_subject(), "--only", ITEM, "--grid")
+
+    assert code == 2
+    assert "--grid: there is nothing to hand over" in err
+
+
+def test_a_list_of_nothing_is_2(check):
+    """Two words that leave no item."""
+    code, out, err = check("--list", "--only", "QUIRK,subject")
+
+    assert (code, out) == (2, "")
+    assert "there is nothing that --only and --role leave" in err
+
+
+@pytest.mark.parametrize(
+    ("python", "words"),
+    [("no-such-python", "is no program"), ("/bin/true", "is no interpreter")],
+)
+def test_an_interpreter_that_is_none_is_2(check, write_subject, python, words):
+    """Before anything is judged."""
+    code, out, err = check(write_subject(), "--python", python)
+
+    assert (code, out) == (2, "")
+    assert words in err

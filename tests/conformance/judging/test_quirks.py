@@ -1,0 +1,85 @@
+"""What the standards allow is told, and decides how a run ends only where that is asked for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from interchange_conformance.findings import BAD, Verdict
+from interchange_conformance.judging.expectations import Expectation, Expected, is_allowed
+from interchange_conformance.registry import load_checks
+
+# one item per severity
+ITEMS = {
+    severity: next(
+        item
+        for check in load_checks().values()
+        if check.severity == severity
+        for item in check.items()
+    )
+    for severity in ("MUST", "SHOULD", "QUIRK")
+}
+LISTS = "devices_in_a_list_are_refused"  # a QUIRK of producers
+TAKES_LISTS = """
+x = host(shape, dtype)
+return type("Any", (), {
+    "__dlpack_device__": lambda _: (1, 0),
+    "__dlpack__": lambda _, stream=None, max_version=None, dl_device=None, copy=None:
+        x.__dlpack__(max_version=max_version),
+})()
+"""
+
+
+def ended(item, status="fail"):
+    """Return how an item ended."""
+    return Verdict("mine", item, status, "evidence")
+
+
+@pytest.mark.parametrize(("severity", "standing"), [
+    ("MUST", "unexpected-failure"), ("SHOULD", "unexpected-failure"), ("QUIRK", "allowed"),
+])  # fmt: skip
+def test_only_quirks_are_allowed(severity, standing):
+    """And they decide where that is asked for."""
+    verdict = ended(ITEMS[severity])
+
+    assert Expected([], "1.0", "none").judge(verdict).standing == standing
+    assert Expected([], "1.0", "none", quirks=True).judge(verdict).is_unexpected
+
+
+@pytest.mark.parametrize("status", sorted(BAD))
+def test_the_end_of_a_process_is_no_quirk(status):
+    """Whatever the check is about: no standard allows a crash."""
+    assert is_allowed(ended(ITEMS["QUIRK"], status)) == (status in {"fail", "raised"})
+
+
+def test_a_known_quirk_that_is_gone_does_not_decide():
+    """Unless quirks do."""
+    item = ITEMS["QUIRK"]
+    known = Expectation(item, BAD, "", "", frozenset({"none"}), "so it is", "", "here")
+    verdict = ended(item, "pass")
+
+    assert not Expected([known], "1.0", "none").judge(verdict).is_unexpected
+    judged = Expected([known], "1.0", "none", quirks=True).judge(verdict)
+    assert judged.standing == "unexpected-pass"
+
+
+def test_a_quirk_is_told_and_the_run_ends_well(check, write_subject, tmp_path):
+    """With its evidence in the reports."""
+    spec, report = write_subject(TAKES_LISTS), tmp_path / "report.json"
+
+    code, out, err = check(spec, "--only", LISTS, "--json", report)
+
+    assert (code, err) == (0, "")
+    assert "hostile  1 quirk (" in out
+    result = json.loads(report.read_text())["subjects"][0]["results"][0]
+    assert (result["status"], result["standing"]) == ("fail", "allowed")
+    assert "dl_device=[1, 0]" in result["evidence"]
+
+
+def test_quirks_decide_where_that_is_asked_for(check, write_subject):
+    """With an option."""
+    code, out, _ = check(write_subject(TAKES_LISTS), "--only", LISTS, "--fail-on-quirks")
+
+    assert code == 1
+    assert "hostile  1 unexpected (" in out

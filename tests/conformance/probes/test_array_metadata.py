@@ -1,0 +1,100 @@
+"""What an array says of itself is read from every protocol that it speaks."""
+
+from __future__ import annotations
+
+import array
+
+import pytest
+
+from interchange_conformance.probes.array_metadata import Said, said_of, speaks
+from interchange_conformance.zoo import host
+
+
+class Interface:
+    """An array with one of the two array interfaces."""
+
+    def __init__(self, name, typestr="<f4", shape=(2, 3)):
+        setattr(self, name, {"shape": shape, "typestr": typestr, "data": (0, False), "version": 3})
+
+
+class Refusing:
+    """An array whose every protocol raises."""
+
+    def __dlpack__(self, **keywords):
+        raise BufferError(keywords)
+
+    @property
+    def __array_interface__(self):
+        raise RuntimeError
+
+    @property
+    def shape(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("x", "said"),
+    [
+        (host((2, 3), "int16"), Said("__dlpack__", (2, 3), "int16")),
+        (host((), "bfloat16"), Said("__dlpack__", (), "bfloat16")),
+        (host((4,), (0, 3, 1)), Said("__dlpack__", (4,), "?")),
+        (
+            Interface("__array_interface__", "|b1"),
+            Said("__array_interface__", (2, 3), "bool"),
+        ),
+        (
+            Interface("__cuda_array_interface__", ">c16", (5,)),
+            Said("__cuda_array_interface__", (5,), "complex128"),
+        ),
+        (Interface("__array_interface__", "|V8"), Said("__array_interface__", (2, 3), "?")),
+        (memoryview(b"abc"), Said("its buffer", (3,), "uint8")),
+        (array.array("d", [1, 2]), Said("its buffer", (2,), "float64")),
+        (array.array("l", [1, 2]), Said("its buffer", (2,), f"int{8 * array.array('l').itemsize}")),
+    ],
+)
+def test_each_protocol_is_read(x, said):
+    """Its shape, and the name of its element type where it has one."""
+    assert said_of(x)[0] == said
+
+
+def test_attributes_count_where_there_are_some():
+    """As most libraries have them, however they write their element types."""
+    x = type("Tensor", (), {"shape": [2, 3], "dtype": "mylib.bool_"})()
+
+    assert said_of(x) == [Said("the array", (2, 3), "bool")]
+
+
+def test_every_way_is_asked():
+    """Not only the first."""
+    numpy = pytest.importorskip("numpy")
+
+    ways = [said.by for said in said_of(numpy.zeros((2, 3), "float32"))]
+
+    assert ways == ["__dlpack__", "__array_interface__", "its buffer", "the array"]
+
+
+@pytest.mark.parametrize("x", [object(), None, 3, Refusing()])
+def test_what_says_nothing_is_no_error(x):
+    """Not even where everything raises."""
+    assert said_of(x) == []
+
+
+@pytest.mark.parametrize(
+    ("x", "does"),
+    [
+        (host(), True),
+        (b"", True),
+        (Interface("__array_interface__"), True),
+        (Interface("__cuda_array_interface__"), True),
+        ([1.0], False),
+        (object(), False),
+    ],
+)
+def test_an_array_speaks_a_protocol(x, does):
+    """One at least."""
+    assert speaks(x) == does
+
+
+def test_a_claim_is_told_in_words():
+    """For evidence."""
+    assert str(Said("its buffer", (3,), "int8")) == "its buffer says int8 of shape (3,)"

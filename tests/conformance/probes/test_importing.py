@@ -1,0 +1,379 @@
+"""Attempts: what is said of an import is what became of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from interchange.abi import RULES
+from interchange_conformance.findings import Found, NotApplicable
+from interchange_conformance.probes import importing
+from interchange_conformance.probes.importing import (
+    LINE,
+    PLAIN,
+    Attempt,
+    Way,
+    attempts as attempts_of,
+    by_object,
+    elements_of,
+    expect_released,
+    expect_right,
+    paired,
+    releases,
+    show,
+    ways,
+)
+from interchange_conformance.probes.under_test import ConsumerDoor
+from interchange_conformance.subject import Subject
+from interchange_conformance.zoo import Claim, host, legal, zoo
+from mutants._honest_consumer import Consumer, honest, subject_of
+
+
+class Holder:
+    """An array that refuses when it is looked at."""
+
+    @property
+    def shape(self):
+        raise ValueError("not now")
+
+
+class OneAxis(Consumer):
+    """A consumer of one axis."""
+
+    def check_axes(self, ndim):
+        if ndim != 1:
+            raise BufferError(f"{ndim} axes")
+
+
+@pytest.fixture
+def consumer():
+    """Return the door of an honest consumer."""
+    return ConsumerDoor(honest())
+
+
+@pytest.fixture
+def one_axis():
+    """Return the door of a consumer of one axis."""
+    return ConsumerDoor(subject_of(OneAxis()))
+
+
+# ---------------------------------------------------------------- one attempt
+
+
+def test_an_attempt_keeps_the_array(consumer):
+    """And what the consumer reads in it."""
+    attempt = Attempt(consumer.take, host())
+
+    assert attempt.taken
+    assert attempt.values(consumer) == [0, 1, 2, 3, 4, 5]
+    assert str(attempt) == "was taken, as Array"
+
+
+def test_an_attempt_keeps_an_error_and_no_frames(consumer):
+    """A traceback would keep the capsule, and with it the tensor."""
+    source = zoo()["name-unknown"].make()
+    attempt = Attempt(consumer.take, source)
+
+    assert isinstance(attempt.error, ValueError)
+    assert attempt.error.__traceback__ is None
+    assert source.deleter_calls == 1
+
+
+def test_errors_of_errors_keep_no_frames():
+    """Nor do those that an error came of."""
+
+    def take(x):
+        try:
+            x.__dlpack__(max_version=1)
+        except TypeError as error:
+            raise BufferError("no") from error
+
+    attempt = Attempt(take, host())
+
+    assert isinstance(attempt.error, BufferError)
+    assert attempt.error.__cause__ is None
+
+
+def test_what_refuses_to_be_looked_at_is_not_taken():
+    """Some libraries look at a struct when they are asked for the shape."""
+    attempt = Attempt(lambda _: Holder(), host())
+
+    assert not attempt.taken
+    assert str(attempt) == "was refused with ValueError: not now"
+
+
+def test_what_refuses_to_be_read_is_not_read(consumer):
+    """And counts as refused from then on."""
+    attempt = Attempt(consumer.take, host())
+    attempt.array.said = None
+
+    assert attempt.values(consumer) is None
+    assert not attempt.taken
+
+
+def test_who_cannot_read_is_not_judged(consumer):
+    """By the elements."""
+    blind = ConsumerDoor(Subject("blind", take=consumer.take))
+
+    with pytest.raises(NotApplicable):
+        Attempt(blind.take, host()).values(blind)
+
+
+# ---------------------------------------------------------------- ways
+
+
+def test_each_function_is_a_way_of_each_generation(consumer):
+    """For a consumer that takes both, as objects and as capsules."""
+    found = {(way.name, way.generation, way.shape) for way in ways(consumer)}
+
+    assert found == {
+        ("take", "versioned", PLAIN),
+        ("take", "legacy", PLAIN),
+        ("take_capsule", "versioned", PLAIN),
+        ("take_capsule", "legacy", PLAIN),
+    }
+
+
+def test_a_way_may_be_one_axis_wide(one_axis):
+    """For a library of columns."""
+    assert {way.shape for way in ways(one_axis)} == {LINE}
+
+
+def test_a_consumer_without_ways_is_not_judged():
+    """And the refusals say why."""
+    refusing = ConsumerDoor(Subject("refusing", take=lambda _: 1 / 0))
+
+    with pytest.raises(NotApplicable, match="a plain legacy array was refused with ZeroDivision"):
+        ways(refusing)
+
+
+def test_a_consumer_of_capsules_alone_has_no_way_for_objects(consumer):
+    """What it asks producers cannot be said."""
+    capsules_only = Subject("capsules", take_capsule=consumer.subject.take_capsule)
+
+    with pytest.raises(NotApplicable):
+        by_object(ConsumerDoor(capsules_only))
+
+
+@pytest.fixture
+def line():
+    """Return a way of one axis."""
+    return Way("take", "versioned", LINE, lambda _: None)
+
+
+def test_a_plain_array_is_laid_out_for_a_way_of_one_axis(line):
+    """The same memory, whatever else is wrong with it."""
+    source = zoo()["code-99"].make()
+    found = line.fit(source)
+
+    assert (found.said.shape, found.said.strides, found.said.dtype) == (LINE, (1,), (99, 32, 1))
+    assert found.memory is source.memory
+
+
+@pytest.mark.parametrize("name", ["f-order", "scalar", "empty"])
+def test_an_array_that_needs_its_axes_fits_no_way_of_one(line, name):
+    """It would be another case."""
+    assert line.fit(legal()[name].make()) is None
+
+
+def test_an_array_that_was_handed_out_fits_no_way_of_one_axis(line):
+    """Its capsule is somebody's already."""
+    source = host().but(repeat=True, generation="versioned")
+    Claim(source.__dlpack__())
+
+    assert line.fit(source) is None
+
+
+def test_a_case_that_fits_no_way_is_not_judged(one_axis):
+    """Nothing can be said of it."""
+    with pytest.raises(NotApplicable, match="more axes"):
+        list(attempts_of(one_axis, paired(legal())["f-order"]))
+
+
+def test_a_case_is_tried_on_every_way_that_it_has_a_struct_for(consumer):
+    """The legacy struct has no version to lie about."""
+    found = [way.generation for way, _ in attempts_of(consumer, paired(zoo())["major-2"])]
+
+    assert found == ["versioned", "versioned"]
+
+
+# ---------------------------------------------------------------- cases
+
+
+@pytest.mark.parametrize("table", [zoo, legal])
+def test_names_of_cases_can_stand_in_an_item(table):
+    """Lower-case letters, digits and hyphens."""
+    names = paired(table())
+
+    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for name in names)
+
+
+@pytest.mark.parametrize("table", [zoo, legal])
+def test_every_case_is_in_one_pair(table):
+    """None is lost by pairing them."""
+    cases = table()
+    found = [case.name for pair in paired(cases).values() for case in pair.versions.values()]
+
+    assert sorted(found) == sorted(cases)
+
+
+def test_a_legacy_case_is_tried_with_the_legacy_struct():
+    """Whatever it is called."""
+    for pair in paired(zoo()).values():
+        for generation, case in pair.versions.items():
+            manners = case.make().manners
+            assert manners.generation in {"auto", generation}
+
+
+@pytest.mark.parametrize("rule", sorted({case.rule for case in zoo().values() if case.rule}))
+def test_cases_of_a_rule_are_found(rule):
+    """All of them, but for those that are left out."""
+    pairs = paired(zoo())
+    found = importing.of_rule(pairs, rule)
+    left = next(iter(found))
+
+    assert rule in RULES
+    assert importing.of_rule(pairs, rule, left) == {
+        name: pair for name, pair in found.items() if name != left
+    }
+
+
+# ---------------------------------------------------------------- words
+
+
+def test_a_plain_array_is_shown_as_one():
+    """There is nothing to say of it."""
+    assert show(host(PLAIN)) == "an array"
+
+
+def test_what_is_unusual_is_shown():
+    """And nothing else, above all no addresses."""
+    assert show(zoo()["data-null"].make()) == "an array with data=NULL"
+    assert show(zoo()["major-2"].make()) == "an array with version=(2, 0)"
+    assert show(zoo()["returns-none"].make()) == "an array with __dlpack__() returning None"
+    assert show(legal()["fake-cuda"].make()) == "an array with device=(2, 0)"
+
+
+def test_long_vectors_are_shown_by_their_ends():
+    """Sixty-five ones are no news."""
+    assert "shape=(1, ..., 1; 65 of them)" in show(zoo()["ndim-65"].make())
+
+
+# ---------------------------------------------------------------- elements and releases
+
+
+@pytest.mark.parametrize(
+    "name", ["scalar", "scalar-null-pointers", "scalar-dangling-pointers", "scalar-strides-null"]
+)
+def test_a_scalar_has_one_element(name):
+    """Whatever its pointers say."""
+    assert elements_of(legal()[name].make()) == [0]
+
+
+def test_wrong_elements_are_found(consumer):
+    """With what was due."""
+    way = ways(consumer)[0]
+    attempt = Attempt(way.take, host())
+
+    with pytest.raises(Found, match=r"read as \[0.0, 1.0, .*due was \[7\]"):
+        expect_right(consumer, way, attempt, [7])
+
+
+def test_a_refusal_is_not_wrong(consumer):
+    """Only what is read can be."""
+    way = ways(consumer)[0]
+    attempt = Attempt(way.take, zoo()["code-99"].make())
+
+    assert not expect_right(consumer, way, attempt, [7])
+
+
+def test_a_leak_is_found_when_patience_is_over(consumer, monkeypatch):
+    """Libraries may release late, not never."""
+    monkeypatch.setattr(importing, "_PATIENCE", 0.05)
+    source = host()
+    held = Attempt(consumer.take, source)
+
+    assert releases(consumer, source) == (0,)
+    held.drop()
+    assert releases(consumer, source) == (1,)
+
+
+def test_a_late_release_is_waited_for():
+    """By asking the library to let go."""
+    kept = []
+    honest_one = honest()
+
+    def take(x):
+        kept.append(honest_one.take(x))
+        return object()
+
+    late = ConsumerDoor(Subject("late", take=take, release=kept.clear))
+    source = host()
+    way = Way("take", "versioned", PLAIN, take)
+
+    expect_released(late, way, Attempt(take, source))
+
+    assert source.counts == (1,)
+
+
+def test_a_second_release_is_found_though_it_comes_late(consumer):
+    """With the collection after the first one."""
+    source = host()
+
+    release = Claim(source.__dlpack__()).release
+
+    class Again:
+        def __del__(self):
+            release()
+
+    def take(_):
+        cycle = [Again(), Again()]
+        cycle.append(cycle)
+        return object()
+
+    with pytest.raises(Found, match="has run 2 times"):
+        expect_released(consumer, ways(consumer)[0], Attempt(take, source))
+
+
+def test_something_is_so_when_the_library_lets_go(monkeypatch):
+    """It is asked for it, also where it is so before."""
+    monkeypatch.setattr(importing, "_PATIENCE", 60.0)  # a collection is slow in a large process
+    asked = []
+    subject = Subject("late", release=lambda: asked.append(None))
+
+    assert importing.eventually(ConsumerDoor(subject), lambda: len(asked) > 4)
+    assert importing.eventually(ConsumerDoor(subject), lambda: True)
+    assert len(asked) == 7
+
+
+def test_something_that_is_never_so_is_not_waited_for_any_longer(consumer, monkeypatch):
+    """Than patience lasts."""
+    monkeypatch.setattr(importing, "_PATIENCE", 0.05)
+
+    assert not importing.eventually(consumer, lambda: False)
+
+
+def test_memory_is_shared_or_not(consumer):
+    """Whatever the offset; and it is as before afterwards."""
+    for source in (host(), host(byte_offset=64), host(strides=(-3, -1))):
+        before = source.values()
+        shared, copied = consumer.take(source), consumer.subject.take_with(source, copy=True)
+
+        assert importing.shares(consumer, source, shared)
+        assert not importing.shares(consumer, source, copied)
+        assert consumer.values(shared) == before
+
+
+def test_nothing_is_due_of_a_null_deleter(consumer):
+    """Nobody can call it."""
+    way = ways(consumer)[0]
+    source = host().but(deleter=False)
+
+    expect_released(consumer, way, Attempt(way.take, source))
+
+    assert source.counts == (0,)
+
+
+def test_a_legacy_struct_is_shown_without_a_version():
+    """It has no place for it."""
+    assert show(legal()["strides-null"].make()) == "an array with strides=None, version=(1, 1)"
+    assert show(legal()["strides-null-legacy"].make()) == "an array with strides=None"

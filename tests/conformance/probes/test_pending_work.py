@@ -1,0 +1,122 @@
+"""Work that is held on a stream: who waits for it is told from who does not."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from interchange_conformance.driver.cuda import environment
+
+pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
+
+BEGIN = """
+from interchange_conformance.driver import cuda as kit
+from interchange_conformance.probes.pending_work import Pending
+cuda = kit.driver()
+own, other, address = cuda.stream(), cuda.stream(), cuda.memory(64)
+"""
+
+
+@pytest.fixture
+def with_pending(run_isolated, cuda_driver):
+    """Return what runs a program on the chosen driver; the emulated one may lose its detector."""
+
+    def run(program, **variables):
+        env = {**environment(cuda_driver), **variables}
+        return run_isolated(BEGIN + textwrap.dedent(program), env=env).splitlines()
+
+    return run
+
+
+UNORDERED = """
+pending = Pending(cuda, address, 64, own)
+seen = pending.seen_on(other)
+print(seen.is_ordered(), seen.overtook, len(seen.reports))
+print(seen.evidence("nothing was done"))
+"""
+
+
+@pytest.mark.parametrize("detector", ["collect", "off"])
+def test_a_missing_wait_is_seen_with_and_without_the_detector(with_pending, detector, cuda_driver):
+    """A copy that is done before the work is let go waited for nothing."""
+    first, evidence = with_pending(UNORDERED, EMUCUDA_RACES=detector)
+
+    reports = int(detector == "collect" and cuda_driver == "emulated")
+    assert first == f"False True {reports}"
+    assert evidence.startswith("nothing was done; a copy on the consumer's stream saw the data")
+    assert evidence.count("detector reports: read after write (RAW)") == reports
+
+
+def test_a_wait_is_seen(with_pending):
+    """The copy comes after the work."""
+    printed = with_pending(
+        """
+        pending = Pending(cuda, address, 64, own)
+        cuda.order(own, other)
+        seen = pending.seen_on(other)
+        print(seen.is_ordered(), seen.overtook, seen.data)
+        """
+    )
+
+    assert printed == ["True False {7}"]
+
+
+def test_a_host_that_waits_is_let_go(with_pending):
+    """After its patience the work is done by itself, and that is known."""
+    printed = with_pending(
+        """
+        pending = Pending(cuda, address, 64, own, patience=0.1)
+        cuda.synchronize(own)
+        print(pending.is_held, pending.let_go())
+        """
+    )
+
+    assert printed == ["False True"]
+
+
+def test_work_can_be_let_go_while_the_host_waits(with_pending):
+    """From another thread, and in time."""
+    printed = with_pending(
+        """
+        pending = Pending(cuda, address, 64, own, patience=20)
+        pending.let_go_later(0.05)
+        cuda.synchronize(own)
+        print(pending.let_go(), set(cuda.read(address, 64)))
+        """
+    )
+
+    assert printed == ["False {7}"]
+
+
+def test_work_before_the_detector_forgot_is_not_reported(with_pending):
+    """What a library did when it made its array is no part of the exchange."""
+    printed = with_pending(
+        """
+        cuda.fill(address, 1, 64, own)
+        cuda.fill(address, 2, 64, other)
+        cuda.synchronize()
+        pending = Pending(cuda, address, 64, own)
+        cuda.order(own, other)
+        print(pending.seen_on(other).is_ordered())
+        """
+    )
+
+    assert printed == ["True"]
+
+
+@pytest.mark.parametrize("make", ["cuda.managed(64)", "cuda.pinned(64)"])
+def test_work_is_held_on_memory_that_the_host_reaches(with_pending, make):
+    """The host goes on meanwhile, and sees what was there before."""
+    printed = with_pending(
+        f"""
+        import ctypes
+        address = {make}
+        pending = Pending(cuda, address, 64, own, patience=20)
+        print(set(ctypes.string_at(address, 64)), pending.is_held)
+        pending.let_go()
+        print(set(cuda.read(address, 64)))
+        """
+    )
+
+    assert printed == ["{0} True", "{7}"]

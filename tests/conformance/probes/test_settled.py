@@ -1,0 +1,48 @@
+"""How long the kit waits for a library that frees on a thread of its own, or when it is told to."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+
+from interchange_conformance.probes import under_test
+from interchange_conformance.probes.under_test import settled
+from interchange_conformance.subject import Subject
+
+
+class Thing:
+    """Something that dies."""
+
+
+def test_what_has_happened_is_not_waited_for(monkeypatch):
+    """A check of an honest library stays quick."""
+    pauses = []
+    monkeypatch.setattr(under_test.time, "sleep", pauses.append)
+
+    assert settled(Subject("a subject"), lambda: True)
+    assert not pauses
+
+
+def test_a_thread_has_a_while():
+    """As libraries have that free memory in the background."""
+    done = threading.Event()
+    threading.Timer(0.05, done.set).start()
+
+    assert settled(Subject("a subject"), done.is_set)
+
+
+def test_cycles_that_only_a_cache_had_kept_are_collected():
+    """The cache is emptied by the subject's release."""
+    thing = Thing()
+    thing.itself, cache = thing, [thing]
+    gone = weakref.ref(thing)
+    del thing
+
+    assert settled(Subject("a subject", release=cache.clear), lambda: gone() is None)
+
+
+def test_what_never_happens_is_given_up(monkeypatch):
+    """After the patience that there is."""
+    monkeypatch.setattr(under_test, "_PATIENCE", 0.02)
+
+    assert not settled(Subject("a subject"), lambda: False)

@@ -1,0 +1,125 @@
+"""A library is judged in the environment that has it, which need not have the kit."""
+
+from __future__ import annotations
+
+import json
+import sys
+import venv
+from importlib import metadata
+
+import pytest
+
+from interchange_conformance.judging import judge
+from interchange_conformance.running import interpreters
+
+LIBRARY = """
+from interchange_conformance.subject import Subject
+from interchange_conformance.zoo import host
+
+def make(shape, dtype, device, readonly): return host(shape, dtype)
+
+subject = Subject("theirs", make=make, distribution="theirs")
+numpy = Subject("numpy", make=make, preload=("numpy",))
+"""
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory):
+    """Return the interpreter of an environment with one library, and nothing else."""
+    folder = tmp_path_factory.mktemp("theirs")
+    venv.create(folder, symlinks=True)
+    site = next(folder.glob("lib/python3*/site-packages"))
+    (site / "theirs.py").write_text(LIBRARY, encoding="utf-8")
+    (site / "theirs-3.5.dist-info").mkdir()
+    told = "Metadata-Version: 2.1\nName: theirs\nVersion: 3.5\n"
+    (site / "theirs-3.5.dist-info" / "METADATA").write_text(told, encoding="utf-8")
+    return folder / "bin" / "python"
+
+
+def test_what_is_only_there_is_judged(check, theirs, tmp_path):
+    """With the release that it has there, on the Python of that environment."""
+    report = tmp_path / "report.json"
+    given = ("theirs:subject", "--only", "make_returns_an_array", "--json", report)
+
+    assert check(*given)[0] == 2
+    code, out, err = check(*given, "--python", theirs)
+
+    assert (code, err) == (0, "")
+    assert "theirs 3.5  1 pass" in out
+    found = json.loads(report.read_text())
+    assert found["python"] == ".".join(map(str, sys.version_info[:3]))
+
+
+def test_what_is_only_here_is_not_there(check, theirs):
+    """The libraries of this environment are not lent, or its NumPy would be judged."""
+    code, _, err = check("theirs:numpy", "--only", "subject", "--python", theirs)
+
+    assert code == 2
+    assert "numpy does not import: ModuleNotFoundError" in err
+
+
+def test_known_failures_are_of_the_release_that_is_there(check, theirs, tmp_path):
+    """Not of one that is installed here."""
+    path, item = tmp_path / "known.toml", "make_returns_an_array"
+    entry = f"[[failure]]\ncheck = '{item}'\nreleases = '{{}}'\nreason = 'so it is'\n"
+    given = ("theirs:subject", "--only", item, "--python", theirs, "--expected", path)
+
+    path.write_text(entry.format("<3.5"), encoding="utf-8")
+    assert check(*given)[0] == 0
+    path.write_text(entry.format(">=3.5"), encoding="utf-8")
+    assert check(*given)[0] == 1
+
+
+def test_all_is_what_is_installed_there(theirs):
+    """An empty environment has none of the kit's libraries."""
+    assert judge.installed(str(theirs)) == []
+    assert "numpy" in judge.installed()
+
+
+def test_an_environment_with_none_of_all_is_2(check, theirs):
+    """Nothing would be judged, and all be well."""
+    code, out, err = check("all", "--python", theirs)
+
+    assert (code, out) == (2, "")
+    assert "none of the libraries that the kit knows is installed" in err
+
+
+def test_the_kit_is_lent_and_nothing_else(theirs):
+    """By links; this interpreter needs none."""
+    import os
+    from pathlib import Path
+
+    folder, *_ = interpreters.environment(str(theirs))["PYTHONPATH"].split(os.pathsep)
+
+    assert {path.name for path in Path(folder).iterdir()} == {
+        "interchange",
+        "interchange_conformance",
+    }
+    assert interpreters.environment("") == {}
+
+
+def test_the_processes_of_the_kit_import_no_numpy(run_isolated):
+    """So that whichever is there can be judged, or none."""
+    text = (
+        "import sys, interchange_conformance.running.fork_server\n"
+        "from interchange_conformance.registry import load_checks; load_checks()\n"
+        "print([name for name in sys.modules if name.partition('.')[0] == 'numpy'])\n"
+    )
+
+    assert run_isolated(text) == "[]\n"
+
+
+def test_the_oldest_interpreter_is_that_of_interchange():
+    """As its metadata have it."""
+    oldest = ".".join(map(str, interpreters._OLDEST))
+
+    for name in ("array-interchange", "array-interchange-conformance"):
+        assert metadata.metadata(name)["Requires-Python"] == f">={oldest}"
+
+
+def test_an_interpreter_that_is_too_old_is_refused(monkeypatch):
+    """The kit is written for newer ones."""
+    monkeypatch.setattr(interpreters, "_asked", lambda *_: ("3.9.1", "CPython", []))
+
+    with pytest.raises(interpreters.NoInterpreterError, match=r"CPython 3\.9\.1; CPython 3\.10 is"):
+        interpreters.found(sys.executable)

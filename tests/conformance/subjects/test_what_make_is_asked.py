@@ -1,0 +1,66 @@
+"""What the checks ask a description for is what the guide says."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from interchange_conformance.findings import CannotMakeError
+from interchange_conformance.registry import load_checks
+from interchange_conformance.running.execution import execute
+from interchange_conformance.subject import DEVICES, Subject
+from interchange_conformance.zoo import ELEMENTS
+
+GUIDE = Path(__file__).parents[3] / "docs" / "conformance" / "describe-a-library.md"
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """Return what each check asks for first, of a library that has nothing."""
+    found = []
+
+    def make(*wanted):
+        found.append(wanted)
+        raise CannotMakeError("it has nothing")
+
+    for check in load_checks().values():
+        if check.role == "producer":
+            for item in check.items():
+                execute(item, Subject("nothing", make=make))
+    return found
+
+
+def test_no_array_is_larger_than_the_guide_says(asked):
+    """4 MiB, and otherwise next to nothing."""
+    sizes = {math.prod(shape) for shape, *_ in asked}
+
+    assert max(sizes) == 2**22
+    assert "arrays of 4 MiB" in GUIDE.read_text(encoding="utf-8")
+    assert max(size for size in sizes if size < 2**20) <= 4096
+
+
+def test_no_array_has_more_axes_than_the_guide_says(asked):
+    """64, of one element."""
+    shapes = {shape for shape, *_ in asked}
+
+    assert max(map(len, shapes)) == 64
+    assert {math.prod(shape) for shape in shapes if len(shape) > 8} == {1}
+    assert "up to 64 axes of one element" in GUIDE.read_text(encoding="utf-8")
+
+
+def test_devices_are_those_of_the_table(asked):
+    """And no other name."""
+    assert {device for *_, device, _ in asked} <= set(DEVICES)
+
+
+def test_element_types_that_dlpack_has_no_words_for_are_in_the_guide(asked):
+    """Somebody's make() would raise for them what is no `CannotMakeError`."""
+    row = re.search(r"^\| `dtype` \|.*$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)[0]
+    others = {dtype for _, dtype, *_ in asked if isinstance(dtype, str)} - set(ELEMENTS)
+
+    assert {one for one in others if "float8" not in one} <= set(re.findall(r'`"([^"]+)"`', row))
+    assert any(isinstance(dtype, list) for _, dtype, *_ in asked)
+    assert "a list of fields" in row
