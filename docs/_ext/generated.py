@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import modules
 import runs
 import tables
 from sphinx.util.docutils import SphinxDirective
@@ -44,6 +45,7 @@ DIRECTIVES = {
     "duty-tables": tables.duties,
     "error-table": tables.errors,
     "launcher-help": tables.launcher_help,
+    "module-table": modules.words,
     "namespace-table": tables.namespace,
     "next-release": tables.fragments,
     "rulebook": tables.rules,

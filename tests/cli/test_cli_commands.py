@@ -127,7 +127,7 @@ def test_a_reader_that_goes_away_ends_with_1() -> None:
     assert (child.returncode, err) == (1, "")
 
 
-# ---------------------------------------------------------------- doors
+# ---------------------------------------------------------------- ways in
 
 
 @pytest.mark.isolated

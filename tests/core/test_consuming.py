@@ -100,7 +100,7 @@ def test_the_last_user_gives_memory_back(generation):
 
 
 def core_import(x):
-    """Import through the front door, by a capsule where `x` hands one out."""
+    """Import by the public function, by a capsule where `x` hands one out."""
     import interchange as ix
 
     return ix.from_dlpack(x)

@@ -52,10 +52,10 @@ TAKING = {
     "upgraded from_dlpack": lambda x: upgrade(np).from_dlpack(x),
     "upgraded from_dlpack, copy": lambda x: upgrade(np).from_dlpack(x, copy=True),
 }
-every_door = pytest.mark.parametrize("take", TAKING.values(), ids=TAKING)
+every_function = pytest.mark.parametrize("take", TAKING.values(), ids=TAKING)
 
 
-@every_door
+@every_function
 @pytest.mark.parametrize("make", MASKED.values(), ids=MASKED)
 def test_no_mask_is_lost(make, take):
     """A masked array is refused by its rule, whichever function is called (AI-MASK-1)."""
@@ -66,7 +66,7 @@ def test_no_mask_is_lost(make, take):
     assert "fill" in caught.value.way_out
 
 
-@every_door
+@every_function
 def test_a_masked_array_without_a_masked_element_is_taken(take):
     """Nothing would be lost."""
     found = take(np.ma.masked_array(PLAIN, mask=False))

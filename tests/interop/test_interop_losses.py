@@ -1,4 +1,4 @@
-"""What other libraries' arrays would lose on their way: refused, with a way out, at every door."""
+"""What other libraries' arrays would lose on their way: refused, with a way out, by every function."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NULLS = [
     ("pyarrow", "nulls, frame"),
 ]
 every_column = pytest.mark.parametrize(("library", "kind"), NULLS)
-DOORS = {
+WAYS_IN = {
     "asarray": ix.asarray,
     "xp.asarray": xp.asarray,
     "convert": lambda x, **k: ix.convert(x, "numpy", **k),
@@ -60,8 +60,8 @@ def _strict():
 
 
 @every_column
-@pytest.mark.parametrize("door", [*DOORS, "viewable", "array_namespace"])
-def test_nulls_do_not_become_nan_without_a_word(need, library, kind, door):
+@pytest.mark.parametrize("way", [*WAYS_IN, "viewable", "array_namespace"])
+def test_nulls_do_not_become_nan_without_a_word(need, library, kind, way):
     """How many there are, and what to do about them, is told (AI-MASK-1)."""
     others = {
         "viewable": ix.viewable("x")(lambda x: x),
@@ -70,19 +70,19 @@ def test_nulls_do_not_become_nan_without_a_word(need, library, kind, door):
     x = column(need, library, kind)
 
     with pytest.raises(ix.ExchangeError, match="1 of the elements are null") as caught:
-        {**DOORS, **others}[door](x)
+        {**WAYS_IN, **others}[way](x)
 
     assert caught.value.rule == "AI-MASK-1"
     assert "copy=True" in caught.value.way_out
 
 
 @every_column
-@pytest.mark.parametrize("door", DOORS)
-def test_nulls_become_what_the_library_makes_of_them_where_that_is_said(need, library, kind, door):
+@pytest.mark.parametrize("way", WAYS_IN)
+def test_nulls_become_what_the_library_makes_of_them_where_that_is_said(need, library, kind, way):
     """``copy=True`` is the way out that the error names."""
     x = column(need, library, kind)
 
-    values = np.asarray(DOORS[door](x, copy=True)).ravel()
+    values = np.asarray(WAYS_IN[way](x, copy=True)).ravel()
 
     assert (values[0], bool(np.isnan(values[1])), values[2]) == (1.0, True, 3.0)
 
@@ -91,12 +91,12 @@ def test_nulls_become_what_the_library_makes_of_them_where_that_is_said(need, li
     ("library", "kind"),
     [("pandas", ""), ("polars", ""), ("pyarrow", "")],
 )
-@pytest.mark.parametrize("door", DOORS)
-def test_a_column_without_nulls_is_taken(need, library, kind, door):
+@pytest.mark.parametrize("way", WAYS_IN)
+def test_a_column_without_nulls_is_taken(need, library, kind, way):
     """As before, and what can be shared is."""
     x = column(need, library, kind)
 
-    assert np.asarray(DOORS[door](x)).tolist() == [1, 2, 3]
+    assert np.asarray(WAYS_IN[way](x)).tolist() == [1, 2, 3]
 
 
 def test_a_column_of_one_block_is_shared(need):
@@ -147,8 +147,8 @@ def test_bits_are_told_as_bits(need):
 
 
 @pytest.mark.parametrize("backend", ["numpy", "array_api_strict", "array_api_compat.torch"])
-@pytest.mark.parametrize("door", ["from_dlpack", *DOORS])
-def test_no_mask_of_marray_is_lost(need, backend, door):
+@pytest.mark.parametrize("way", ["from_dlpack", *WAYS_IN])
+def test_no_mask_of_marray_is_lost(need, backend, way):
     """Its ``__dlpack__`` hands out the data alone, with whatever is behind the mask."""
     need("marray")
     need(backend)
@@ -158,7 +158,7 @@ def test_no_mask_of_marray_is_lost(need, backend, door):
     module = importlib.import_module(backend)
     namespace = marray.masked_namespace(module)
     data, mask = module.asarray([1.0, 2.0]), module.asarray([False, True])
-    take = {"from_dlpack": ix.from_dlpack, **DOORS}[door]
+    take = {"from_dlpack": ix.from_dlpack, **WAYS_IN}[way]
 
     with pytest.raises(ix.ExchangeError) as caught:
         take(namespace.asarray(data, mask=mask))
@@ -168,14 +168,14 @@ def test_no_mask_of_marray_is_lost(need, backend, door):
 
 
 @pytest.mark.parametrize("copy", [None, True])
-@pytest.mark.parametrize("door", DOORS)
-def test_no_mask_of_a_chunk_is_lost(need, door, copy):
+@pytest.mark.parametrize("way", WAYS_IN)
+def test_no_mask_of_a_chunk_is_lost(need, way, copy):
     """Dask's ``__array__`` computes and strips masks."""
     need("dask.array")
     import dask.array as da
 
     with pytest.raises(ix.ExchangeError, match="chunks are masked arrays"):
-        DOORS[door](da.ma.masked_equal(da.arange(3), 1), copy=copy)
+        WAYS_IN[way](da.ma.masked_equal(da.arange(3), 1), copy=copy)
 
 
 def test_dask_keeps_masks(need):
@@ -265,7 +265,7 @@ def test_torch_asarray_reads_buffers_as_floats_before_it_asks_for_dlpack(need):
 @pytest.mark.filterwarnings("ignore")  # quantized tensors are on their way out
 @pytest.mark.parametrize("kind", ["meta", "quantized"])
 @pytest.mark.parametrize(
-    "take", [ix.from_dlpack, ix.asarray, xp.asarray, ix.to_capsule, ix.to_cai, DOORS["convert"]]
+    "take", [ix.from_dlpack, ix.asarray, xp.asarray, ix.to_capsule, ix.to_cai, WAYS_IN["convert"]]
 )
 def test_a_tensor_without_memory_or_plain_elements_is_refused_by_its_rule(need, take, kind):
     """PyTorch raises a bare ValueError of the one, and a bare BufferError of the other."""

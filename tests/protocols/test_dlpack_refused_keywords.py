@@ -170,16 +170,16 @@ HOLDERS = {
 @pytest.mark.usefixtures("no_driver")
 @pytest.mark.parametrize("device", ["cuda:0", "rocm:1", "metal:0"])
 @pytest.mark.parametrize("make", HOLDERS.values(), ids=HOLDERS)
-@pytest.mark.parametrize("door", [ix.asarray, ix.from_dlpack, xp.asarray, xp.from_dlpack])
-def test_no_copy_to_another_device_is_refused_for_all_memory(door, make, device):
+@pytest.mark.parametrize("take", [ix.asarray, ix.from_dlpack, xp.asarray, xp.from_dlpack])
+def test_no_copy_to_another_device_is_refused_for_all_memory(take, make, device):
     """One class, with a driver for the device or without, and no capsule is lost for it."""
     x = make()
     name = capsule_name(x) if type(x).__name__ == "PyCapsule" else None
-    if door in {ix.from_dlpack, xp.from_dlpack} and not hasattr(x, "__dlpack__") and name is None:
+    if take in {ix.from_dlpack, xp.from_dlpack} and not hasattr(x, "__dlpack__") and name is None:
         return  # which takes no such thing
 
     with pytest.raises(ix.CopyNeededError) as caught:
-        door(x, device=device, copy=False)
+        take(x, device=device, copy=False)
 
     assert caught.value.rule == "DLP-COPY-1"
     assert name is None or capsule_name(x) == name

@@ -1,4 +1,4 @@
-"""Host memory: what every door and every export of it stands on."""
+"""Host memory: what every import and every export of it stands on."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_described_memory_is_that_memory():
     ids=repr,
 )
 def test_a_description_of_no_memory_is_refused_in_the_callers_name(changes, rule):
-    """Whatever door it came by, the error names that door."""
+    """Whichever function it came by, the error names that function."""
     assert refusal(ix.ExchangeError, described, **changes) == rule
 
 

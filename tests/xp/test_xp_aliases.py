@@ -1,4 +1,4 @@
-"""One memory, two halves: what is written is seen, what is read-only stays so, on every library."""
+"""One memory, described and computed with: what is written is seen, what is read-only stays so, on every library."""
 
 from __future__ import annotations
 

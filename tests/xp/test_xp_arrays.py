@@ -1,4 +1,4 @@
-"""Array in computations: halves, views, writes, what it meets, what it becomes."""
+"""Array in computations: backing, views, writes, what it meets, what it becomes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def three(*, readonly=False):
     return ix.from_dlpack(memory)
 
 
-# ---------------------------------------------------------------- halves
+# ---------------------------------------------------------------- backing
 
 
 def test_the_librarys_array_is_made_once():

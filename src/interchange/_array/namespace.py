@@ -1,4 +1,4 @@
-"""`Array.__array_namespace__`: the one door to `interchange.xp` that array-agnostic code takes.
+"""`Array.__array_namespace__`: how array-agnostic code comes to `interchange.xp`.
 
 Source: array API standard 2025.12, ``array.__array_namespace__``.
 """

@@ -122,12 +122,12 @@ class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like 
         if self._writable and array.readonly is not False:
             kind = "read-only memory" if array.readonly else "memory not known to be writable"
             raise ReadOnlyError(_CALL, f"writable=True of {kind}", "DLP-RO-3")
-        lent = array.__copy__()
+        view = array.__copy__()
         if not self._writable:
-            lent._flags = (lent._flags or 0) | READ_ONLY
+            view._flags = (view._flags or 0) | READ_ONLY
         streams = streams_of(array.device)
         if streams is None:
-            return lent
+            return view
         if self._stream is None:
             raise ArgumentError(_CALL, f"stream=None on {array.device}", "IX-BORROW-1")
         consumer = check_stream(stream_handle(self._stream, _CALL), streams, _CALL)
@@ -135,22 +135,22 @@ class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like 
         if self._back is not None:
             back = check_stream(stream_handle(self._back, _CALL), streams, _CALL)
         if consumer is not None and consumer != NO_SYNC:
-            self._lend(array, lent, consumer, back, debts)
+            self._order_in(array, view, consumer, back, debts)
         else:
-            lent._pending_work = PendingWork(None, ordinal_of(array.device), self._stream)
-        return lent
+            view._pending_work = PendingWork(None, ordinal_of(array.device), self._stream)
+        return view
 
-    def _lend(
+    def _order_in(
         self,
         array: Array,
-        lent: Array,
+        view: Array,
         consumer: int,
         back: int | None,
         debts: contextlib.ExitStack,
     ) -> None:
         """Order the stream after the producer, and owe the producer the same."""
         device, known = array.device, pending_work_of(array)
-        loan = BorrowedWork(consumer, ordinal_for(device, consumer, _CALL), self._stream, known)
+        borrowed = BorrowedWork(consumer, ordinal_for(device, consumer, _CALL), self._stream, known)
         users, is_named = origins_of(known)
         if back is not None:
             users.append(PendingWork(back, ordinal_for(device, back, _CALL), self._back))
@@ -158,15 +158,17 @@ class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like 
         for work in users:  # whoever used the memory before may still do so
             kept, before = work.keepalive, work.pending(_CALL)
             for first in before:
-                order_streams(device, first, consumer, work.ordinal, _CALL, loan.ordinal, fork=True)
+                order_streams(
+                    device, first, consumer, work.ordinal, _CALL, borrowed.ordinal, fork=True
+                )
             owed.append(_Debt(work, before, kept))
-        lent._pending_work = loan
+        view._pending_work = borrowed
         way = None if back is not None else is_named
-        debts.callback(_hand_back, array, owed, loan, is_named=way)
+        debts.callback(_hand_back, array, owed, borrowed, is_named=way)
 
 
 class _Debt(NamedTuple):
-    """Somebody who used memory before it was lent.
+    """Somebody who used memory before it was borrowed.
 
     Attributes
     ----------
@@ -202,7 +204,7 @@ def _import(x: Any, stream: Any) -> Array:
 
 
 def _hand_back(
-    array: Array, owed: list[_Debt], loan: BorrowedWork, *, is_named: bool | None
+    array: Array, owed: list[_Debt], borrowed: BorrowedWork, *, is_named: bool | None
 ) -> None:
     """Make whoever used the memory before wait for the consumer's work.
 
@@ -212,18 +214,18 @@ def _hand_back(
     """
     host_waits = is_named is False
     device = array.device
-    (consumer,) = loan.pending(_CALL)
-    loan.has_ended = True
+    (consumer,) = borrowed.pending(_CALL)
+    borrowed.has_ended = True
     try:
         for work, before, _ in owed:
             waiting = work.owed(before, _CALL)
             if not waiting:
                 host_waits = is_named is not None
             for then in waiting:
-                order_streams(device, consumer, then, loan.ordinal, _CALL, work.ordinal)
+                order_streams(device, consumer, then, borrowed.ordinal, _CALL, work.ordinal)
     except BaseException:
         with contextlib.suppress(InterchangeError):
-            order_streams(device, consumer, None, loan.ordinal, _CALL)
+            order_streams(device, consumer, None, borrowed.ordinal, _CALL)
         raise
     if host_waits:
-        order_streams(device, consumer, None, loan.ordinal, _CALL)
+        order_streams(device, consumer, None, borrowed.ordinal, _CALL)

@@ -1,4 +1,4 @@
-"""The CUDA Array Interface at the door: `from_cai` and `to_cai`.
+"""The CUDA Array Interface in and out: `from_cai` and `to_cai`.
 
 Source: CUDA Array Interface, versions 0 to 3.
 """

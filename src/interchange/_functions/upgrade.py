@@ -403,7 +403,7 @@ def has_buffer(x: Any) -> bool:
     return True
 
 
-# ---------------------------------------------------------------- the door
+# ---------------------------------------------------------------- upgrade
 
 _made: Final[dict[int, UpgradedNamespace]] = {}
 _making: Final = threading.Lock()

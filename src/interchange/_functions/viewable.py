@@ -54,8 +54,8 @@ def viewable(
     ------
     ArgumentError
         At decoration: a name is no parameter of the function, `borrow` lacks a stream, or the
-        function is a coroutine or a generator, whose body would run after the loan (IX-ARGUMENT-1,
-        IX-BORROW-1).
+        function is a coroutine or a generator, whose body would run after the memory was handed
+        back (IX-ARGUMENT-1, IX-BORROW-1).
 
     Notes
     -----

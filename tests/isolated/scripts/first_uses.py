@@ -10,6 +10,7 @@ import ctypes
 import functools
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import switching
@@ -21,11 +22,14 @@ from interchange._backends.numpy import NumPyBackend
 FILES = tuple(
     f"interchange/{name}.py"
     for name in (
-        *("_array/halves", "_array/operators", "_array/exporting", "_array/speaking"),
-        *("_backends/choosing", "_core/_ctypes"),
+        *("_array/backing", "_array/operators", "_array/dlpack_export", "_array/protocols"),
+        *("_backends/selection", "_core/_ctypes"),
     )
 )
 """Where what an Array finds out later is made."""
+ROOT = Path(ix.__file__).parents[1]
+if not all((ROOT / name).is_file() for name in FILES):
+    raise FileNotFoundError(FILES)  # or nothing there would be interrupted
 
 
 class Owner:

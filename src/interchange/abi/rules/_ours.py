@@ -218,4 +218,4 @@ OURS: Final = (
         "interchange",
     ),
 )
-"""Rules of the doors and of Array."""
+"""Rules of the functions and of Array."""
