@@ -86,7 +86,7 @@ class Check(NamedTuple):
     advice : str
         What somebody can do who fails it: the rest of the docstring.
     function : callable
-        ``function(door)`` or ``function(door, case)``; raises `Found` or `NotApplicable`.
+        ``function(library)`` or ``function(library, case)``; raises `Found` or `NotApplicable`.
     cases : mapping
         Name of a case -> its value; empty where there are none.
     on : {"host", "cuda"}

@@ -19,7 +19,7 @@ from interchange_conformance.checks._memory import (
     resident,
 )
 from interchange_conformance.findings import CannotMakeError, NotApplicable
-from interchange_conformance.probes.under_test import ProducerDoor
+from interchange_conformance.probes.under_test import ProducerUnderTest
 from interchange_conformance.subject import Subject
 from mutants._honest_producer import honest_constants, honest_producer
 
@@ -35,9 +35,9 @@ class Answering:
 
 
 @pytest.fixture
-def door():
-    """Return a door to the honest producer."""
-    return ProducerDoor(honest_producer())
+def library():
+    """Return the honest producer under test."""
+    return ProducerUnderTest(honest_producer())
 
 
 def raising(error):
@@ -52,102 +52,102 @@ def raising(error):
 # ------------------------------------------------------------------ keywords
 
 
-def test_a_keyword_in_the_signature_is_known(door):
+def test_a_keyword_in_the_signature_is_known(library):
     """It is one that None can be given to."""
-    assert _exports.knows(door, door.make(), "copy")
+    assert _exports.knows(library, library.make(), "copy")
 
 
-def test_a_keyword_that_raises_type_error_is_not_known(door):
+def test_a_keyword_that_raises_type_error_is_not_known(library):
     """That is what Python raises for it."""
     x = Answering(lambda *, stream=None: stream)
 
-    assert not _exports.knows(door, x, "copy")
+    assert not _exports.knows(library, x, "copy")
 
 
-def test_an_array_that_always_raises_type_error_says_nothing_of_its_keywords(door):
+def test_an_array_that_always_raises_type_error_says_nothing_of_its_keywords(library):
     """Not the keyword was the cause."""
     x = Answering(raising(TypeError("no such elements")))
 
-    assert _exports.knows(door, x, "copy")
+    assert _exports.knows(library, x, "copy")
 
 
-def test_a_keyword_is_unknown_of_an_array_that_is_refused_without_it(door):
+def test_a_keyword_is_unknown_of_an_array_that_is_refused_without_it(library):
     """The TypeError came first, and so from the binding of arguments."""
 
     def refuse(*, stream=None):
         raise BufferError(stream)
 
-    assert not _exports.knows(door, Answering(refuse), "copy")
+    assert not _exports.knows(library, Answering(refuse), "copy")
 
 
 # ------------------------------------------------------------------ answers
 
 
-def test_an_unknown_keyword_makes_a_check_not_applicable(door):
+def test_an_unknown_keyword_makes_a_check_not_applicable(library):
     """Another check is about keywords."""
     x = Answering(lambda *, stream=None: stream)
 
     with pytest.raises(NotApplicable, match="takes no copy"):
-        _exports.answer(door, x, copy=True)
+        _exports.answer(library, x, copy=True)
 
 
-def test_what_is_no_capsule_makes_a_check_not_applicable(door):
+def test_what_is_no_capsule_makes_a_check_not_applicable(library):
     """Another check is about capsules."""
     x = Answering(lambda **_: 4096)
 
     with pytest.raises(NotApplicable, match="4096"):
-        _exports.answer(door, x)
+        _exports.answer(library, x)
 
 
-def test_an_error_is_an_answer_and_holds_no_frames(door):
+def test_an_error_is_an_answer_and_holds_no_frames(library):
     """Frames would keep alive what is counted."""
     x = Answering(raising(OverflowError("too far")))
 
-    found = _exports.answer(door, x)
+    found = _exports.answer(library, x)
 
     assert type(found) is OverflowError
     assert found.__traceback__ is None
 
 
-def test_a_refusal_by_buffer_error_makes_a_check_not_applicable(door):
+def test_a_refusal_by_buffer_error_makes_a_check_not_applicable(library):
     """A library may refuse what it cannot export."""
     x = Answering(raising(BufferError("too odd")))
 
     with pytest.raises(NotApplicable, match="too odd"):
-        _exports.granted(door, x)
+        _exports.granted(library, x)
 
 
-def test_another_error_is_not_taken_for_a_refusal(door):
+def test_another_error_is_not_taken_for_a_refusal(library):
     """It comes through, and the check ends as one that raised."""
     x = Answering(raising(OverflowError("too far")))
 
     with pytest.raises(OverflowError):
-        _exports.granted(door, x)
+        _exports.granted(library, x)
 
 
-def test_a_copy_may_be_refused_with_any_error(door):
+def test_a_copy_may_be_refused_with_any_error(library):
     """Which one it ought to be is for another check."""
     x = Answering(raising(ValueError("no copies")))
 
     with pytest.raises(NotApplicable, match="no copies"):
-        _exports.granted(door, x, copy=True)
+        _exports.granted(library, x, copy=True)
 
 
-def test_the_legacy_struct_is_not_the_versioned_one(door):
+def test_the_legacy_struct_is_not_the_versioned_one(library):
     """A check of one generation does not apply to a library that has the other."""
-    x = door.make()
+    x = library.make()
     old = Answering(lambda *, max_version=None: x.__dlpack__(max_version=max_version and None))
 
     with pytest.raises(NotApplicable, match="dltensor"):
-        _exports.opened(door, old, "versioned")
+        _exports.opened(library, old, "versioned")
 
 
-def test_the_newest_struct_of_an_old_library_is_the_legacy_one(door):
+def test_the_newest_struct_of_an_old_library_is_the_legacy_one(library):
     """It is asked for without the keyword."""
-    x = door.make()
+    x = library.make()
     old = Answering(lambda *, stream=None: x.__dlpack__(stream=stream))
 
-    assert _exports.newest(door, old).name == b"dltensor"
+    assert _exports.newest(library, old).name == b"dltensor"
 
 
 # ------------------------------------------------------------------ what a refusal says
@@ -164,43 +164,43 @@ def modern(x):
     return Answering(answer)
 
 
-def test_there_are_two_ways_out_of_an_honest_array(door):
+def test_there_are_two_ways_out_of_an_honest_array(library):
     """One for each struct."""
-    assert _exports.ways_out(door, door.make()) == [{}, {"max_version": (1, 3)}]
+    assert _exports.ways_out(library, library.make()) == [{}, {"max_version": (1, 3)}]
 
 
-def test_a_way_that_is_refused_is_none(door):
+def test_a_way_that_is_refused_is_none(library):
     """What is refused there is not refused because of what else is asked."""
-    assert _exports.ways_out(door, modern(door.make())) == [{"max_version": (1, 3)}]
+    assert _exports.ways_out(library, modern(library.make())) == [{"max_version": (1, 3)}]
 
 
-def test_a_way_that_is_not_known_is_none(door):
+def test_a_way_that_is_not_known_is_none(library):
     """A library older than max_version has the other."""
-    x = door.make()
+    x = library.make()
     old = Answering(lambda *, stream=None: x.__dlpack__(stream=stream))
 
-    assert _exports.ways_out(door, old) == [{}]
+    assert _exports.ways_out(library, old) == [{}]
 
 
-def test_where_there_is_no_way_out_checks_of_refusals_do_not_apply(door):
+def test_where_there_is_no_way_out_checks_of_refusals_do_not_apply(library):
     """Everything is refused there."""
     with pytest.raises(NotApplicable, match="whatever is asked"):
-        _exports.ways_out(door, Answering(raising(BufferError("no"))))
+        _exports.ways_out(library, Answering(raising(BufferError("no"))))
 
 
-def test_memory_elsewhere_is_not_judged_as_host_memory(door):
+def test_memory_elsewhere_is_not_judged_as_host_memory(library):
     """It may have streams, for example."""
     with pytest.raises(NotApplicable, match=r"device \(1, 0\)"):
-        _exports.ways_out(door, door.make(), kind=13)
+        _exports.ways_out(library, library.make(), kind=13)
 
 
-def test_a_struct_that_plain_arrays_never_leave_as_is_not_judged(door):
+def test_a_struct_that_plain_arrays_never_leave_as_is_not_judged(library):
     """Nothing that is refused there is refused for what it is."""
-    modern_door = ProducerDoor(Subject("modern", make=lambda *_: modern(door.make())))
+    modern_library = ProducerUnderTest(Subject("modern", make=lambda *_: modern(library.make())))
 
-    _exports.require_way(modern_door, "versioned")
+    _exports.require_way(modern_library, "versioned")
     with pytest.raises(NotApplicable, match="plain arrays, too"):
-        _exports.require_way(modern_door, "legacy")
+        _exports.require_way(modern_library, "legacy")
 
 
 # ------------------------------------------------------------------ arrays
@@ -214,7 +214,7 @@ def test_an_array_of_one_axis_does_where_there_are_no_others():
             raise CannotMakeError("columns only")
         return shape
 
-    assert _exports.some_array(ProducerDoor(Subject("columns", make=make))) == (6,)
+    assert _exports.some_array(ProducerUnderTest(Subject("columns", make=make))) == (6,)
 
 
 def test_what_is_missing_is_said_of_the_first_shape_that_was_asked_for():
@@ -224,12 +224,12 @@ def test_what_is_missing_is_said_of_the_first_shape_that_was_asked_for():
         raise CannotMakeError(f"{shape}?")
 
     with pytest.raises(NotApplicable, match=r"\(2, 3\)\?"):
-        _exports.some_array(ProducerDoor(Subject("nothing", make=make)))
+        _exports.some_array(ProducerUnderTest(Subject("nothing", make=make)))
 
 
-def test_elements_are_numbered_through_a_capsule(door):
+def test_elements_are_numbered_through_a_capsule(library):
     """From 0 on, in C order, in the bytes of int32."""
-    x, elements = _exports.numbered(door, (2, 2))
+    x, elements = _exports.numbered(library, (2, 2))
 
     assert x.array.tolist() == [[0, 1], [2, 3]]
     assert b"".join(elements) == x.array.tobytes()
@@ -237,9 +237,9 @@ def test_elements_are_numbered_through_a_capsule(door):
 
 def test_constants_are_made_with_their_numbers():
     """What cannot be written has to be born so."""
-    door = ProducerDoor(honest_constants())
+    library = ProducerUnderTest(honest_constants())
 
-    x, elements = _exports.numbered(door, (2, 2))
+    x, elements = _exports.numbered(library, (2, 2))
 
     assert x.array.tolist() == [[0, 1], [2, 3]]
     assert b"".join(elements) == x.array.tobytes()
@@ -253,42 +253,42 @@ def test_constants_are_made_with_their_numbers():
         (1 + 2j, "complex64", struct.pack("=ff", 1, 2)),
     ],
 )
-def test_numbers_are_held_in_the_bytes_of_their_type(door, number, dtype, element):
+def test_numbers_are_held_in_the_bytes_of_their_type(library, number, dtype, element):
     """As the machine writes them."""
-    x, elements = _exports.holding(door, [number] * 2, (2,), dtype)
+    x, elements = _exports.holding(library, [number] * 2, (2,), dtype)
 
     assert elements == [element] * 2
     assert x.array.tolist() == [number] * 2
 
 
-def test_memory_that_must_not_be_written_is_not(door):
+def test_memory_that_must_not_be_written_is_not(library):
     """Nobody knows what it holds then."""
     readonly = replace(
-        door.subject, make=lambda *asked: door.subject.make(*asked[:3], readonly=True)
+        library.subject, make=lambda *asked: library.subject.make(*asked[:3], readonly=True)
     )
 
     with pytest.raises(NotApplicable, match="no writable one of int32"):
-        _exports.numbered(ProducerDoor(readonly), (2, 2))
+        _exports.numbered(ProducerUnderTest(readonly), (2, 2))
 
 
 # ------------------------------------------------------------------ memory
 
 
-def test_a_meter_sees_the_arrays_of_a_library(door):
+def test_a_meter_sees_the_arrays_of_a_library(library):
     """One of them does, on Linux."""
-    assert meter_for(door) in {allocated, resident}
+    assert meter_for(library) in {allocated, resident}
 
 
-def test_a_library_whose_memory_nobody_sees_is_not_measured(door):
+def test_a_library_whose_memory_nobody_sees_is_not_measured(library):
     """Its arrays are views of one block, for example."""
-    block = door.make(BLOCK, "uint8")
+    block = library.make(BLOCK, "uint8")
     subject = Subject("views", make=lambda *_: block[:])
 
     with pytest.raises(NotApplicable, match="neither"):
-        meter_for(ProducerDoor(subject))
+        meter_for(ProducerUnderTest(subject))
 
 
-def test_memory_that_is_given_back_late_is_measured_all_the_same(door):
+def test_memory_that_is_given_back_late_is_measured_all_the_same(library):
     """A library's own threads may do it, when they come to it."""
     late = [[bytearray(2**23)] for _ in range(2)]
 
@@ -297,30 +297,30 @@ def test_memory_that_is_given_back_late_is_measured_all_the_same(door):
             late.pop()
 
     def make(*asked):
-        x = door.subject.make(*asked)
+        x = library.subject.make(*asked)
         if late:
             late[-1].clear()  # as much as is taken, and more, comes back
         return x
 
-    assert meter_for(ProducerDoor(Subject("late", make=make, release=release))) in {
+    assert meter_for(ProducerUnderTest(Subject("late", make=make, release=release))) in {
         allocated,
         resident,
     }
 
 
-def test_small_blocks_of_python_are_counted(door):
+def test_small_blocks_of_python_are_counted(library):
     """malloc does not see them."""
     keeping = []
 
     def act():
         keeping.extend(bytes(bytearray(64)) for _ in range(100))
 
-    _, count = least_kept(door, (allocated, blocks), act)
+    _, count = least_kept(library, (allocated, blocks), act)
 
     assert 95 < count < 110
 
 
-def test_what_comes_once_is_not_kept(door):
+def test_what_comes_once_is_not_kept(library):
     """The quieter of two spans counts: others in the process allocate, too."""
     keeping = []
 
@@ -328,14 +328,14 @@ def test_what_comes_once_is_not_kept(door):
         if len(keeping) < 15:
             keeping.append(bytearray(2**18))
 
-    assert least_kept(door, (allocated,), act)[0] < 2**12
+    assert least_kept(library, (allocated,), act)[0] < 2**12
 
 
 @pytest.mark.parametrize("size", [0, 2**18])
-def test_what_is_kept_is_measured(door, size):
+def test_what_is_kept_is_measured(library, size):
     """Per call, and to a few per cent."""
     keeping = []
 
-    found = kept(door, allocated, lambda: keeping.append(bytearray(size)))
+    found = kept(library, allocated, lambda: keeping.append(bytearray(size)))
 
     assert size <= found < size + 2**12

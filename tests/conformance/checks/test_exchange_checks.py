@@ -8,7 +8,7 @@ from interchange.abi.exchange import ATTRIBUTES, ExchangeTable
 from interchange_conformance.checks import _exchange
 from interchange_conformance.emucuda.building import CannotBuildError
 from interchange_conformance.findings import BrokenSubjectError, NotApplicable
-from interchange_conformance.probes.under_test import ProducerDoor
+from interchange_conformance.probes.under_test import ProducerUnderTest
 from interchange_conformance.registry import load_checks
 from interchange_conformance.running.execution import execute
 from interchange_conformance.subject import Subject
@@ -29,9 +29,9 @@ def built():
         pytest.skip(str(error))
 
 
-def door(make=None, **described):
-    """Return the door of a producer."""
-    return ProducerDoor(Subject("a subject", make=make or (lambda *_: host()), **described))
+def library(make=None, **described):
+    """Return a producer under test."""
+    return ProducerUnderTest(Subject("a subject", make=make or (lambda *_: host()), **described))
 
 
 class Described:
@@ -47,15 +47,15 @@ def test_the_type_with_the_table_is_that_of_the_arrays():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(__import__("sys").modules, __name__, module)
-        assert _exchange.carrier_of(door(array_type=named)) is Described
-    assert _exchange.carrier_of(door(lambda *_: Described())) is Described
+        assert _exchange.carrier_of(library(array_type=named)) is Described
+    assert _exchange.carrier_of(library(lambda *_: Described())) is Described
 
 
 @pytest.mark.parametrize("spec", ["no_such_module:Array", "ctypes:NoSuchType"])
 def test_a_type_that_cannot_be_found_is_the_subjects_fault(spec):
     """And not the library's."""
     with pytest.raises(BrokenSubjectError, match="array_type"):
-        _exchange.carrier_of(door(array_type=spec))
+        _exchange.carrier_of(library(array_type=spec))
 
 
 def test_an_int_of_dlpack_1_2_is_followed():

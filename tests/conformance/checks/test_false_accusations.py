@@ -18,7 +18,7 @@ from interchange_conformance.checks import (
     releasing,
 )
 from interchange_conformance.findings import NotApplicable
-from interchange_conformance.probes.under_test import ConsumerDoor, ProducerDoor
+from interchange_conformance.probes.under_test import ConsumerUnderTest, ProducerUnderTest
 from interchange_conformance.registry import load_checks
 from interchange_conformance.subject import Subject
 from mutants import load_mutants
@@ -67,9 +67,9 @@ def test_buffers_that_some_cannot_take_stand_in_nobodys_way():
     subject = Subject("taker", take_buffer=take, read=lambda y: y.tolist())
 
     flat = Subject("taker", take_buffer=take, read=lambda y: list(y.cast("B").cast("f")))
-    host_interfaces_in.plain_buffers_are_taken(ConsumerDoor(flat))
+    host_interfaces_in.plain_buffers_are_taken(ConsumerUnderTest(flat))
     make, due = CHECKS["buffers_are_read_as_they_say"].cases["backwards"]
-    host_interfaces_in.buffers_are_read_as_they_say(ConsumerDoor(subject), (make, due))
+    host_interfaces_in.buffers_are_read_as_they_say(ConsumerUnderTest(subject), (make, due))
 
     assert set(asked) == {"memoryview"}
 
@@ -79,7 +79,7 @@ def test_an_array_that_is_exported_once_has_its_axes_right():
     once = load_mutants()["capsule_form.arrays_that_are_exported_once"].make()
 
     with pytest.raises(NotApplicable, match="a second export raised KeyError"):
-        layouts.strides_count_elements(_spent(ProducerDoor(once)))
+        layouts.strides_count_elements(_spent(ProducerUnderTest(once)))
 
 
 @pytest.mark.parametrize("generation", ["legacy", "versioned"])
@@ -88,7 +88,7 @@ def test_an_array_that_is_exported_once_is_not_accused_of_its_threads(generation
     once = load_mutants()["capsule_form.arrays_that_are_exported_once"].make()
 
     with pytest.raises(NotApplicable, match="a second export raised KeyError"):
-        releasing.threads_export_one_array_at_once(ProducerDoor(once), generation)
+        releasing.threads_export_one_array_at_once(ProducerUnderTest(once), generation)
 
 
 @pytest.mark.parametrize("generation", ["legacy", "versioned"])
@@ -99,9 +99,9 @@ def test_a_library_that_copies_for_every_export_shares_no_struct(generation):
         def __dlpack__(self, **keywords):
             return np.zeros((2, 3), "float32").__dlpack__(**keywords)
 
-    door = ProducerDoor(Subject("copying", make=lambda *_: Copying()))
+    library = ProducerUnderTest(Subject("copying", make=lambda *_: Copying()))
 
-    capsule_form.every_export_is_a_capsule_of_its_own(door, generation)
+    capsule_form.every_export_is_a_capsule_of_its_own(library, generation)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_library_without_room_for_an_array_is_not_accused_of_its_table(check):
         raise TypeError(f"{type(x).__name__} is no matrix")
 
     with pytest.raises(NotApplicable, match="it takes no plain array of one axis"):
-        check(ConsumerDoor(Subject("matrices", take=take, read=list)))
+        check(ConsumerUnderTest(Subject("matrices", take=take, read=list)))
 
 
 @pytest.mark.parametrize("generation", ["legacy", "versioned"])
@@ -138,21 +138,21 @@ def test_memory_that_the_kit_keeps_is_not_the_librarys(generation):
         def __dlpack_device__(self):
             return (1, 0)
 
-    door = ProducerDoor(Subject("wordy", make=lambda *_: Wordy()))
+    library = ProducerUnderTest(Subject("wordy", make=lambda *_: Wordy()))
 
-    lifetime.refused_exports_keep_nothing(door, generation)
+    lifetime.refused_exports_keep_nothing(library, generation)
 
 
 class _spent:  # noqa: N801 - stands for a function
-    """A door whose arrays have all been exported before."""
+    """A library whose arrays have all been exported before."""
 
-    def __init__(self, door):
-        self.door = door
+    def __init__(self, library):
+        self.library = library
 
     def __getattr__(self, name):
-        return getattr(self.door, name)
+        return getattr(self.library, name)
 
     def make(self, *shape, **more):
-        x = self.door.make(*shape, **more)
-        self.door.export(x)
+        x = self.library.make(*shape, **more)
+        self.library.export(x)
         return x

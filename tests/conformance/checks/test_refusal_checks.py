@@ -9,7 +9,7 @@ import pytest
 import interchange as ix
 from interchange_conformance.checks import _refusals, standard_names
 from interchange_conformance.findings import Found
-from interchange_conformance.probes.under_test import FunctionsDoor
+from interchange_conformance.probes.under_test import FunctionsUnderTest
 from interchange_conformance.subject import Subject
 
 RULE = "IX-CAST-1"
@@ -17,8 +17,8 @@ RULE = "IX-CAST-1"
 
 @pytest.fixture
 def functions():
-    """Return the door of interchange."""
-    return FunctionsDoor(Subject("interchange", functions="interchange"))
+    """Return interchange under test."""
+    return FunctionsUnderTest(Subject("interchange", functions="interchange"))
 
 
 def error(**changes):

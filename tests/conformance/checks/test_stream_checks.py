@@ -227,9 +227,9 @@ class Array(OnDevice):
         return super().normal_stream(stream)
 
     def capsule(self, block, copied, max_version):
-        from interchange_conformance.probes.opened_capsule import Opened
+        from interchange_conformance.probes.opened_capsule import OpenedCapsule
         capsule = super().capsule(block, copied, None)
-        Opened(capsule).tensor.strides = None
+        OpenedCapsule(capsule).tensor.strides = None
         return capsule
 
 subject = Subject("recorded", make=make)

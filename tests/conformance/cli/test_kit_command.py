@@ -323,12 +323,12 @@ def test_items_of_a_subject_are_listed(check, write_subject):
 
 _READING = """
 import struct
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.subject import Subject
 from interchange_conformance.zoo import host
 
 def make(shape, dtype, device, readonly): return host(shape, dtype)
-def take(x): return Opened(x.__dlpack__(max_version=(1, 3)))
+def take(x): return OpenedCapsule(x.__dlpack__(max_version=(1, 3)))
 def read(y): return [struct.unpack("f", one)[0] for one in y.read()]
 
 subject = Subject("right", make=make, take=take, read=read)

@@ -1,4 +1,4 @@
-"""The kit's door to the CUDA driver: which one is chosen, and what can be asked of it."""
+"""The kit's part of the CUDA driver API: which one is chosen, and what can be asked of it."""
 
 from __future__ import annotations
 

@@ -42,11 +42,11 @@ readonly = Subject("readonly", make=lambda *asked: make(*asked).but(flags=1))
 """
 _CONSUMERS = """
 import os, time
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.subject import Subject
 import struct
 
-def take(x): return Opened(x.__dlpack__(max_version=(1, 3)))
+def take(x): return OpenedCapsule(x.__dlpack__(max_version=(1, 3)))
 def read(y): return [struct.unpack("f" if len(one) == 4 else "b", one)[0] for one in y.read()]
 def refuse(x): raise BufferError("not today")
 def refuse_axes(x):

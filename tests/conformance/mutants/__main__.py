@@ -110,18 +110,18 @@ def try_all(jobs: int) -> tuple[list[Caught], list[str]]:
         alike.setdefault(mutant.make, []).append(mutant)
     honest = twins(load_mutants().values())
     environment = {**os.environ, **cuda.environment()}
-    with progress() as shown, ThreadPoolExecutor(jobs) as crew:
+    with progress() as shown, ThreadPoolExecutor(jobs) as executor:
         shown.begin("mutants and twins", len(alike) + len(honest))
-        desks = [Trials(environment) for _ in range(jobs)]
+        workers = [Trials(environment) for _ in range(jobs)]
         try:
-            free = list(desks)
-            found = list(crew.map(lambda mutants: _try(mutants, free, shown), alike.values()))
+            free = list(workers)
+            found = list(executor.map(lambda mutants: _try(mutants, free, shown), alike.values()))
             against = list(
-                crew.map(lambda twin: _try_twin(twin, honest[twin], free, shown), honest)
+                executor.map(lambda twin: _try_twin(twin, honest[twin], free, shown), honest)
             )
         finally:
-            for desk in desks:
-                desk.close()
+            for worker in workers:
+                worker.close()
     order = {name: place for place, name in enumerate(load_checks())}
     found.sort(key=lambda one: order[one.mutants[0].check])
     return found, [words for many in against for words in many]

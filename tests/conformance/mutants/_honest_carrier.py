@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLPACK_VERSION, DLManagedTensorVersioned
 from interchange.abi.exchange import ATTRIBUTES
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.zoo.carriers import make_table, table_capsule, use_taker
 from interchange_conformance.zoo.on_device import OnDevice
 
@@ -37,7 +37,7 @@ class Carrier(Honest):
     def _dltensor(self) -> int:
         """Address of the tensor that the table lends; it lives as long as the array."""
         if not hasattr(self, "_lent"):
-            self._lent = Opened(self.__dlpack__(max_version=DLPACK_VERSION))
+            self._lent = OpenedCapsule(self.__dlpack__(max_version=DLPACK_VERSION))
         return self._lent.address + _TENSOR
 
 

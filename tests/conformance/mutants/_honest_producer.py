@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.findings import CannotMakeError
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.subject import Subject
 from interchange_conformance.zoo.memory import c_strides
 
@@ -81,7 +81,7 @@ class Honest:
         """Return a capsule of NumPy's, with what it lacks written into the struct."""
         asked = {"max_version": (1, 0)} if versioned else {}
         capsule = self.array.__dlpack__(copy=True if copy else None, **asked)
-        tensor = Opened(capsule).tensor
+        tensor = OpenedCapsule(capsule).tensor
         if 0 in self.array.shape:
             tensor.data = None
         if self.array.ndim and not tensor.strides:
@@ -233,7 +233,7 @@ def honest_constants() -> Subject:
 
 
 def patched(
-    patch: Callable[[Opened, Honest], object],
+    patch: Callable[[OpenedCapsule, Honest], object],
     *,
     when: Callable[[dict[str, Any]], bool] = lambda _: True,
     kind: type[Honest] = Honest,
@@ -261,7 +261,7 @@ def patched(
             capsule = super().__dlpack__(**keywords)
             if not when(keywords):
                 return capsule
-            instead = patch(Opened(capsule), self)
+            instead = patch(OpenedCapsule(capsule), self)
             return capsule if instead is None else instead
 
     return producer_of(Patched, **described)

@@ -12,7 +12,7 @@ from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_READ_ONLY
 from interchange_conformance.checks._records import TYPESTRS
 from interchange_conformance.driver.cuda import opened
 from interchange_conformance.findings import CannotMakeError, NotApplicable
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.subject import Subject
 from interchange_conformance.zoo import ELEMENTS
 from interchange_conformance.zoo.on_device import OnDevice, place
@@ -66,7 +66,7 @@ class Recorded(OnDevice):
         """Return a fresh capsule, which says whether the memory may be written."""
         capsule = super().capsule(block, copied, max_version)
         if self.readonly and not copied:
-            opened = Opened(capsule)
+            opened = OpenedCapsule(capsule)
             if not opened.versioned:
                 raise BufferError("legacy capsules cannot say that memory is read-only")
             opened.managed.flags |= DLPACK_FLAG_BITMASK_READ_ONLY

@@ -15,7 +15,7 @@ from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
 from interchange_conformance.emucuda.building import CannotBuildError
 from interchange_conformance.findings import CannotMakeError
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.zoo import compiled
 
 from ._honest_producer import Honest, asks_version, producer_of
@@ -42,7 +42,7 @@ class Kept:
     """
 
     def __init__(self, capsule: Any) -> None:
-        opened = Opened(capsule)
+        opened = OpenedCapsule(capsule)
         struct = DLManagedTensorVersioned if opened.versioned else DLManagedTensor
         share = _function("share", ctypes.c_void_p, *[ctypes.c_size_t] * 4)
         release = compiled.function_address(_SOURCE, "release")

@@ -14,7 +14,7 @@ from ._honest_sharer import honest_sharer
 from .model import mutant
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.subject import Subject
 
 _WRONG_NAME: Final = b"tensor"
@@ -37,7 +37,7 @@ def capsules_of_another_name() -> Subject:
 def versioned_structs_under_the_old_name() -> Subject:
     """Arrays of 3 axes are exported as a versioned struct under the name 'dltensor'."""
 
-    def rename(_: Opened, x: Honest) -> Any:
+    def rename(_: OpenedCapsule, x: Honest) -> Any:
         if len(x.shape) != 3:
             return None
         capsule = x.capsule(versioned=True, copy=False)
@@ -142,7 +142,7 @@ def structs_that_are_shared() -> Subject:
 def structs_of_major_version_2() -> Subject:
     """Versioned structs say version 2.0."""
 
-    def patch(opened: Opened, _: Honest) -> None:
+    def patch(opened: OpenedCapsule, _: Honest) -> None:
         opened.managed.version.major = 2
 
     return patched(patch, when=asks_version)
@@ -152,7 +152,7 @@ def structs_of_major_version_2() -> Subject:
 def flags_of_their_own() -> Subject:
     """A bit of the flags is set that nobody has defined."""
 
-    def patch(opened: Opened, _: Honest) -> None:
+    def patch(opened: OpenedCapsule, _: Honest) -> None:
         opened.managed.flags |= 1 << 40
 
     return patched(patch, when=asks_version)

@@ -18,7 +18,7 @@ from .model import mutant
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.subject import Subject
 
 
@@ -79,7 +79,7 @@ def copies_that_are_kept() -> Subject:
                 self.copied = Honest(self.array.copy(), self.element)
             return self.copied.capsule(versioned=versioned, copy=False)
 
-    def patch(opened: Opened, _: Honest) -> None:
+    def patch(opened: OpenedCapsule, _: Honest) -> None:
         opened.managed.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
 
     return patched(patch, when=_asks_for_a_copy, kind=Keeping)
@@ -89,7 +89,7 @@ def copies_that_are_kept() -> Subject:
 def shared_memory_called_a_copy() -> Subject:
     """Memory that is shared is flagged as a copy."""
 
-    def patch(opened: Opened, _: Honest) -> None:
+    def patch(opened: OpenedCapsule, _: Honest) -> None:
         opened.managed.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
 
     return patched(patch, when=lambda asked: asks_version(asked) and asked.get("copy") is None)
@@ -115,7 +115,7 @@ def copies_refused() -> Subject:
 def copies_without_flag() -> Subject:
     """Copies are not flagged."""
 
-    def patch(opened: Opened, _: Honest) -> None:
+    def patch(opened: OpenedCapsule, _: Honest) -> None:
         opened.managed.flags &= ~DLPACK_FLAG_BITMASK_IS_COPIED
 
     return patched(patch, when=asks_version)
@@ -125,7 +125,7 @@ def copies_without_flag() -> Subject:
 def copies_flagged_readonly() -> Subject:
     """Copies of read-only memory are flagged read-only."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         if not x.array.flags.writeable:
             opened.managed.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
 
@@ -136,7 +136,7 @@ def copies_flagged_readonly() -> Subject:
 def all_copies_flagged_readonly() -> Subject:
     """Copies of memory that may be written are flagged read-only."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         if x.array.flags.writeable:
             opened.managed.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
 

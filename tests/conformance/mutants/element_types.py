@@ -11,7 +11,7 @@ from ._honest_producer import Honest, asks_version, honest_producer, patched, pr
 from .model import mutant
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.subject import Subject
 
 
@@ -34,7 +34,7 @@ class _Reinterpreting(Honest):
 def bools_as_bytes() -> Subject:
     """Bools are exported as uint8."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         if x.array.dtype.kind == "b":
             opened.tensor.dtype.code = 1
 
@@ -45,7 +45,7 @@ def bools_as_bytes() -> Subject:
 def complex_numbers_as_floats() -> Subject:
     """Complex numbers are exported as floats of twice the size."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         if x.array.dtype.kind == "c":
             opened.tensor.dtype.code = 2
 
@@ -56,7 +56,7 @@ def complex_numbers_as_floats() -> Subject:
 def bools_as_bytes_with_a_version() -> Subject:
     """Bools are exported as uint8 to those who ask for the versioned struct."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         if x.array.dtype.kind == "b":
             opened.tensor.dtype.code = 1
 
@@ -102,7 +102,7 @@ def everything_as_bytes_without_legacy() -> Subject:
 def float16_in_pairs() -> Subject:
     """Elements of float16 are said to be vectors of 2."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         if x.array.dtype == "float16":
             opened.tensor.dtype.lanes = 2
 

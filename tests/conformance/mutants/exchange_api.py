@@ -11,7 +11,7 @@ from interchange.abi import capsules
 from interchange.abi.dlpack import DLPACK_VERSION, DLPackExchangeAPIHeader
 from interchange.abi.exchange import ATTRIBUTES
 from interchange_conformance.driver.cuda import LEGACY
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.zoo import Description, Loan
 from interchange_conformance.zoo.carriers import make_table, table_capsule
 
@@ -109,7 +109,7 @@ def _exporting(change: Any) -> Subject:
 
     def _for_table(x: Carrier) -> Any:
         capsule = Carrier._for_table(x)
-        return change(x, Opened(capsule)) or capsule
+        return change(x, OpenedCapsule(capsule)) or capsule
 
     return carrier_of(changed(_for_table=_for_table))
 
@@ -118,7 +118,7 @@ def _exporting(change: Any) -> Subject:
 def exports_another_shape() -> Subject:
     """Exports arrays of four axes by the table with two extents exchanged."""
 
-    def change(_: Honest, opened: Opened) -> None:
+    def change(_: Honest, opened: OpenedCapsule) -> None:
         if opened.ndim == 4:
             shape = opened.tensor.shape
             shape[2], shape[3] = shape[3], shape[2]
@@ -130,7 +130,7 @@ def exports_another_shape() -> Subject:
 def exports_another_element_type() -> Subject:
     """Exports bytes by the table as signed ones."""
 
-    def change(_: Honest, opened: Opened) -> None:
+    def change(_: Honest, opened: OpenedCapsule) -> None:
         if opened.dtype == (1, 8, 1):
             opened.tensor.dtype.code = 0
 
@@ -141,7 +141,7 @@ def exports_another_element_type() -> Subject:
 def leaves_the_version_of_the_tensor_out() -> Subject:
     """Leaves the version of exported tensors 0.0."""
 
-    def change(_: Honest, opened: Opened) -> None:
+    def change(_: Honest, opened: OpenedCapsule) -> None:
         opened.managed.version.major = opened.managed.version.minor = 0
 
     return _exporting(change)
@@ -177,7 +177,7 @@ def exports_what_is_still_to_be_conjugated() -> Subject:
 def exports_no_flags() -> Subject:
     """Exports every array by the table without flags."""
 
-    def change(_: Honest, opened: Opened) -> None:
+    def change(_: Honest, opened: OpenedCapsule) -> None:
         opened.managed.flags = 0
 
     return _exporting(change)
@@ -193,7 +193,7 @@ def takes_a_reference_too_many() -> Subject:
 def owns_nothing() -> Subject:
     """Exports tensors that do not keep the memory."""
 
-    def change(_: Honest, opened: Opened) -> Any:
+    def change(_: Honest, opened: OpenedCapsule) -> Any:
         said = Description(
             opened.shape,
             opened.strides,

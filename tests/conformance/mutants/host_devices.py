@@ -36,10 +36,10 @@ class _Elsewhere(Honest):
 
     def capsule(self, *, versioned: bool, copy: bool) -> Any:
         """Return a capsule."""
-        from interchange_conformance.probes.opened_capsule import Opened
+        from interchange_conformance.probes.opened_capsule import OpenedCapsule
 
         capsule = super().capsule(versioned=versioned, copy=copy)
-        device = Opened(capsule).tensor.device
+        device = OpenedCapsule(capsule).tensor.device
         device.device_type, device.device_id = self.written
         return capsule
 

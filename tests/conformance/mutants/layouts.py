@@ -22,7 +22,7 @@ from ._honest_producer import (
 from .model import mutant
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.subject import Subject
 
 
@@ -49,7 +49,7 @@ def scalars_with_an_axis() -> Subject:
 def shape_null_for_many_axes() -> Subject:
     """Arrays with more than 4 axes have no place for extents: shape is NULL."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         if len(x.shape) > 4:
             opened.tensor.shape = ctypes.POINTER(ctypes.c_int64)()
 
@@ -73,17 +73,17 @@ def negative_extents() -> Subject:
 
         def capsule(self, *, versioned: bool, copy: bool) -> Any:
             """Return a capsule."""
-            from interchange_conformance.probes.opened_capsule import Opened
+            from interchange_conformance.probes.opened_capsule import OpenedCapsule
 
             capsule = super().capsule(versioned=versioned, copy=copy)
             if self.extent is not None:
-                Opened(capsule).tensor.shape = vector((self.extent,))
+                OpenedCapsule(capsule).tensor.shape = vector((self.extent,))
             return capsule
 
     return producer_of(Slicing)
 
 
-def _cut_extents(opened: Opened, x: Honest) -> None:
+def _cut_extents(opened: OpenedCapsule, x: Honest) -> None:
     """Cut extents to 32 bits."""
     if max(x.shape, default=0) >= 2**32:
         opened.tensor.shape = vector(tuple(extent % 2**32 for extent in x.shape))
@@ -117,7 +117,7 @@ def extents_that_are_no_longer_said() -> Subject:
             y.asked = shape
             return y
 
-    def patch(opened: Opened, x: Any) -> None:
+    def patch(opened: OpenedCapsule, x: Any) -> None:
         for axis, extent in enumerate(x.asked or ()):
             opened.tensor.shape[axis] = extent
 
@@ -139,12 +139,12 @@ def extents_of_32_bits_with_a_version() -> Subject:
 # ------------------------------------------------------------------ strides
 
 
-def _without_strides(opened: Opened, _: Honest) -> None:
+def _without_strides(opened: OpenedCapsule, _: Honest) -> None:
     """Set strides to NULL."""
     opened.tensor.strides = ctypes.POINTER(ctypes.c_int64)()
 
 
-def _without_strides_in_version_1_3(opened: Opened, x: Honest) -> None:
+def _without_strides_in_version_1_3(opened: OpenedCapsule, x: Honest) -> None:
     """Set strides of C-contiguous arrays to NULL, and say that this is version 1.3."""
     opened.managed.version.minor = 3
     if x.array.flags.c_contiguous:
@@ -161,7 +161,7 @@ def strides_null_in_version_1_3() -> Subject:
 def strides_null_without_elements() -> Subject:
     """Strides of arrays without elements are NULL in the legacy struct."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         if 0 in x.shape:
             _without_strides(opened, x)
 
@@ -172,7 +172,7 @@ def strides_null_without_elements() -> Subject:
 def strides_divided_as_unsigned() -> Subject:
     """The first stride of arrays of 3 axes is negative, and was divided as unsigned."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         if x.shape == (2, 3, 4):
             opened.tensor.strides = vector((2**62 - 12, 4, 1))
 
@@ -200,7 +200,7 @@ def _apart() -> Subject:
 def strides_in_bytes() -> Subject:
     """Strides of float64 are in bytes."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         if x.array.dtype == "float64":
             opened.tensor.strides = vector(tuple(x.array.strides))
 
@@ -235,7 +235,7 @@ def strides_cut_to_whole_elements() -> Subject:
 def scalars_without_data() -> Subject:
     """The data of scalars is NULL."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         if not x.shape:
             opened.tensor.data = None
 
@@ -260,7 +260,7 @@ def _unfamiliar() -> Subject:
 def first_elements_of_reversed_views() -> Subject:
     """For negative strides, data is the lowest address, which is that of the last element."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         if not x.array.size:
             return
         steps = zip(x.shape, x.array.strides, strict=True)
@@ -284,11 +284,11 @@ def _beginning(kind: type[Honest], **described: Any) -> Subject:
 
         def capsule(self, *, versioned: bool, copy: bool) -> Any:
             """Return a capsule."""
-            from interchange_conformance.probes.opened_capsule import Opened
+            from interchange_conformance.probes.opened_capsule import OpenedCapsule
 
             capsule = super().capsule(versioned=versioned, copy=copy)
             if self.begin is not None and self.array.size and not copy:
-                Opened(capsule).tensor.data = self.begin
+                OpenedCapsule(capsule).tensor.data = self.begin
             return capsule
 
     return producer_of(Beginning, **described)
@@ -310,7 +310,7 @@ def offsets_of_constants_that_are_forgotten() -> Subject:
 def data_before_the_first_element() -> Subject:
     """The data of views is 64 bytes before the first element, and byte_offset is 64."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         if x.array.base is not None and x.array.size:
             opened.tensor.data -= 64
             opened.tensor.byte_offset = 64
@@ -322,7 +322,7 @@ def data_before_the_first_element() -> Subject:
 def data_without_elements() -> Subject:
     """The data of arrays without elements is an address."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         if not x.array.size:
             opened.tensor.data = x.array.ctypes.data
 

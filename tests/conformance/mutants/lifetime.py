@@ -19,7 +19,7 @@ from .model import mutant
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.subject import Subject
 
 _LARGE: Final = 2**20
@@ -66,7 +66,7 @@ def standing_on(array: Any, leave: Callable[[], object]) -> Any:
 def memory_that_dies_with_the_array() -> Subject:
     """The capsule does not own the memory: it goes when the array goes."""
 
-    def patch(opened: Opened, x: Any) -> None:
+    def patch(opened: OpenedCapsule, x: Any) -> None:
         if x.array.nbytes < _LARGE:
             return
         if "shadow" not in vars(x):
@@ -157,7 +157,7 @@ def references_that_are_kept() -> Subject:
 def vectors_that_are_kept() -> Subject:
     """The strides are allocated for every export, and never freed."""
 
-    def patch(opened: Opened, x: Honest) -> None:
+    def patch(opened: OpenedCapsule, x: Honest) -> None:
         axes = len(x.shape)
         strides = (ctypes.c_int64 * axes)(*(opened.strides or ()))
         allocate = ctypes.CDLL(None).malloc

@@ -21,11 +21,11 @@ from ._honest_producer import (
 from .model import mutant
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.opened_capsule import Opened
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.subject import Subject
 
 
-def _forget(opened: Opened, _: Honest) -> None:
+def _forget(opened: OpenedCapsule, _: Honest) -> None:
     """Clear the read-only flag."""
     opened.managed.flags &= ~DLPACK_FLAG_BITMASK_READ_ONLY
 
@@ -46,7 +46,7 @@ def constants_never_flagged() -> Subject:
 def everything_flagged() -> Subject:
     """The read-only flag is set for all memory of the producer."""
 
-    def patch(opened: Opened, _: Honest) -> None:
+    def patch(opened: OpenedCapsule, _: Honest) -> None:
         opened.managed.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
 
     return patched(patch, when=lambda asked: asks_version(asked) and not asked.get("copy"))
@@ -67,7 +67,7 @@ def flags_lost_by_views() -> Subject:
             y.view_of_another = True
             return y
 
-    def patch(opened: Opened, x: Any) -> None:
+    def patch(opened: OpenedCapsule, x: Any) -> None:
         if x.view_of_another:
             _forget(opened, x)
 
@@ -88,7 +88,7 @@ def flags_lost_after_a_copy() -> Subject:
             self.copied = self.copied or copy
             return super().capsule(versioned=versioned, copy=copy)
 
-    def patch(opened: Opened, x: Any) -> None:
+    def patch(opened: OpenedCapsule, x: Any) -> None:
         if x.copied:
             _forget(opened, x)
 

@@ -31,7 +31,7 @@ from .model import mutant
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from interchange_conformance.probes.opened_capsule import Opened, Owned
+    from interchange_conformance.probes.opened_capsule import ConsumedTensor, OpenedCapsule
     from interchange_conformance.subject import Subject
 
 _immortal: Final[list[Any]] = []
@@ -40,7 +40,7 @@ _immortal: Final[list[Any]] = []
 # ------------------------------------------------------------------ threads
 
 
-def _owner(owned: Owned) -> Iterator[None]:
+def _owner(owned: ConsumedTensor) -> Iterator[None]:
     """Own a tensor, and release it when the last reference to this generator goes."""
     try:
         yield
@@ -49,7 +49,7 @@ def _owner(owned: Owned) -> Iterator[None]:
 
 
 def _demanding_owner(
-    owned: Owned,
+    owned: ConsumedTensor,
     ending: Callable[[], bool] = sys.is_finalizing,
     abort: Callable[[], object] = os.abort,  # globals are gone by then
 ) -> Iterator[None]:
@@ -62,11 +62,11 @@ def _demanding_owner(
         owned.release()
 
 
-def _owned_by(own: Callable[[Owned], Iterator[None]]) -> Subject:
+def _owned_by(own: Callable[[ConsumedTensor], Iterator[None]]) -> Subject:
     """Return a producer whose deleter gives back its reference to an owner, and no more."""
     release = address_of(capsules.python_function("PyBuffer_Release", None, ctypes.c_void_p))
 
-    def patch(opened: Opened, _: Honest) -> Any:
+    def patch(opened: OpenedCapsule, _: Honest) -> Any:
         destructor = capsules.capsule_destructor(opened.capsule)
         struct = DLManagedTensorVersioned.from_buffer_copy(opened.managed)
         owner = own(opened.consume())
@@ -90,7 +90,7 @@ def references_given_back_without_the_gil() -> Subject:
     """The deleter takes no GIL, and gives back one of several references: nothing dies of it."""
     release = address_of(capsules.python_function("PyBuffer_Release", None, ctypes.c_void_p))
 
-    def patch(opened: Opened, x: Honest) -> Any:
+    def patch(opened: OpenedCapsule, x: Honest) -> Any:
         destructor = capsules.capsule_destructor(opened.capsule)
         struct = DLManagedTensorVersioned.from_buffer_copy(opened.managed)
         struct.dl_tensor.shape = vector(opened.shape or ())
@@ -188,7 +188,7 @@ def deleters_in_python() -> Subject:
     def callback(deleter: int) -> int:
         return address_of(capsules.Prototype(None, ctypes.c_void_p)(capsules.deleter_at(deleter)))
 
-    def patch(opened: Opened, _: Honest) -> None:
+    def patch(opened: OpenedCapsule, _: Honest) -> None:
         opened.managed.deleter = callback(opened.deleter or 0)
 
     return patched(patch)
@@ -199,7 +199,7 @@ def deleters_that_set_an_error() -> Subject:
     """The deleter sets a MemoryError, whether or not there is another error already."""
     deleter = address_of(capsules.python_function("PyErr_NoMemory", ctypes.c_void_p))
 
-    def patch(opened: Opened, _: Honest) -> None:
+    def patch(opened: OpenedCapsule, _: Honest) -> None:
         capsules.set_capsule_destructor(opened.capsule, None)  # nobody but a consumer calls it
         opened.managed.deleter = deleter
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 from interchange_conformance.findings import CannotMakeError
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 
 from ._honest_consumer import Consumer
 from ._honest_producer import Honest, asks_version, honest_producer, patched, producer_of
@@ -64,7 +64,7 @@ def _spacious() -> Subject:
     return producer_of(_Spacious, make_from=_make_from(_Spacious))
 
 
-def _shift(opened: Opened, x: Honest) -> None:
+def _shift(opened: OpenedCapsule, x: Honest) -> None:
     """Let data point to the element behind the first one."""
     if x.array.size and x.array.base is not None:
         opened.tensor.data += x.array.itemsize
@@ -90,7 +90,7 @@ def _patched_kind() -> type[Honest]:
 
         def __dlpack__(self, **keywords: Any) -> Any:
             capsule = super().__dlpack__(**keywords)
-            _shift(Opened(capsule), self)
+            _shift(OpenedCapsule(capsule), self)
             return capsule
 
     return Shifted
@@ -153,7 +153,7 @@ class _Padded(Honest):
         if self.element in _SMALL.values():
             if not asks_version(keywords):
                 raise BufferError("only the versioned struct says that each has a byte")
-            Opened(capsule).managed.flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+            OpenedCapsule(capsule).managed.flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
         return capsule
 
     @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange_conformance.findings import BAD
 from interchange_conformance.registry import find_item, load_checks
-from interchange_conformance.running.client import Nursery, NurseryGoneError
+from interchange_conformance.running.client import ForkServer, ForkServerGoneError
 
 from . import __name__ as package, __path__ as folders, subjects
 
@@ -72,7 +72,7 @@ class Trials:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
-        self._cradle: Nursery | None = None
+        self._server: ForkServer | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -82,9 +82,9 @@ class Trials:
 
     def close(self) -> None:
         """End the process."""
-        if self._cradle is not None:
-            self._cradle.close()
-            self._cradle = None
+        if self._server is not None:
+            self._server.close()
+            self._server = None
 
     def of(
         self, spec: str, items: Sequence[str], *, alone: Collection[str] = ()
@@ -144,14 +144,14 @@ class Trials:
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to a request; of a process that ended over it, a crash."""
-        if self._cradle is None:
-            self._cradle = Nursery(self._environment)
+        if self._server is None:
+            self._server = ForkServer(self._environment)
             modules = [f"{package}.{module.name}" for module in pkgutil.iter_modules(folders)]
             preload = [module for module in modules if not module.endswith("__main__")]
-            self._cradle.begin([], preload=[*preload, "numpy"])
+            self._server.begin([], preload=[*preload, "numpy"])
         try:
-            return self._cradle.run(request)
-        except NurseryGoneError as error:
+            return self._server.run(request)
+        except ForkServerGoneError as error:
             self.close()
             return {"status": "crash", "evidence": f"the process that forks ended: {error}"}
 

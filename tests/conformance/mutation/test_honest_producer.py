@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from mutants._honest_producer import (
     Honest,
     honest_constants,
@@ -25,13 +25,13 @@ def make(shape=(2, 3), dtype="float32", *, readonly=False):
 @generations
 def test_strides_are_there_whatever_numpy_leaves_out(keywords):
     """NumPy before 2.4 leaves them NULL for C-contiguous arrays."""
-    assert Opened(make((2, 3, 4)).__dlpack__(**keywords)).strides == (12, 4, 1)
+    assert OpenedCapsule(make((2, 3, 4)).__dlpack__(**keywords)).strides == (12, 4, 1)
 
 
 @generations
 def test_data_without_elements_is_null(keywords):
     """NumPy exports an address."""
-    assert Opened(make((0, 3)).__dlpack__(**keywords)).data is None
+    assert OpenedCapsule(make((0, 3)).__dlpack__(**keywords)).data is None
 
 
 @generations
@@ -39,7 +39,7 @@ def test_element_types_that_numpy_has_not_have_their_codes(keywords):
     """Their bytes are carried by integers."""
     x = make(dtype="bfloat16")
 
-    assert Opened(x.__dlpack__(**keywords)).dtype == (4, 16, 1)
+    assert OpenedCapsule(x.__dlpack__(**keywords)).dtype == (4, 16, 1)
     assert x.dtype == "bfloat16"
 
 
@@ -48,13 +48,13 @@ def test_the_memory_is_the_arrays(keywords):
     """Nothing is copied unless that is asked for."""
     x = make()
 
-    assert Opened(x.__dlpack__(**keywords)).first == x.array.ctypes.data
-    assert Opened(x.__dlpack__(copy=True, **keywords)).first != x.array.ctypes.data
+    assert OpenedCapsule(x.__dlpack__(**keywords)).first == x.array.ctypes.data
+    assert OpenedCapsule(x.__dlpack__(copy=True, **keywords)).first != x.array.ctypes.data
 
 
 def test_repeated_elements_may_be_written():
     """They are the elements of the array, which may."""
-    opened = Opened(make((1, 3)).expand((5, 3)).__dlpack__(max_version=(1, 3)))
+    opened = OpenedCapsule(make((1, 3)).expand((5, 3)).__dlpack__(max_version=(1, 3)))
 
     assert (opened.readonly, opened.strides) == (False, (0, 1))
 
@@ -63,7 +63,7 @@ def test_constants_are_flagged():
     """Whatever was asked for."""
     x = honest_constants().make((2, 3), "float32", "cpu", False)  # noqa: FBT003 - the signature
 
-    assert Opened(x.__dlpack__(max_version=(1, 3))).readonly
+    assert OpenedCapsule(x.__dlpack__(max_version=(1, 3))).readonly
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_patch_changes_the_struct_of_a_capsule():
 
     x = patched(patch).make((2, 3), "float32", "cpu", False)  # noqa: FBT003 - the signature
 
-    assert Opened(x.__dlpack__()).tensor.byte_offset == 8
+    assert OpenedCapsule(x.__dlpack__()).tensor.byte_offset == 8
 
 
 def test_what_a_patch_returns_is_handed_out():
@@ -112,7 +112,7 @@ def test_a_patch_may_be_for_some_calls_only():
     x = subject.make((2, 3), "float32", "cpu", False)  # noqa: FBT003 - the signature
 
     assert x.__dlpack__(copy=None) == 5
-    assert Opened(x.__dlpack__()).shape == (2, 3)
+    assert OpenedCapsule(x.__dlpack__()).shape == (2, 3)
 
 
 def test_views_of_a_mutant_are_mutants():
@@ -126,4 +126,4 @@ def test_an_array_can_be_made_without_a_subject():
     """For mutants that export another array in the place of their own."""
     array = np.arange(3.0)
 
-    assert Opened(Honest(array).__dlpack__()).read()[2] == array[2].tobytes()
+    assert OpenedCapsule(Honest(array).__dlpack__()).read()[2] == array[2].tobytes()

@@ -61,7 +61,7 @@ def test_what_a_mutant_changes_once_is_seen_alone(trials):
 def test_a_process_that_ends_is_replaced(trials):
     """And its request a crash."""
     trials.of(f"twin:{LISTS.name}", ["make_prints_nothing"])
-    trials._cradle.kill()
+    trials._server.kill()
 
     ended = trials.of(f"twin:{LISTS.name}", ["make_prints_nothing"])
     again = trials.of(f"twin:{LISTS.name}", ["make_prints_nothing"])

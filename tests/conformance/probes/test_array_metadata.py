@@ -6,7 +6,7 @@ import array
 
 import pytest
 
-from interchange_conformance.probes.array_metadata import Said, said_of, speaks
+from interchange_conformance.probes.array_metadata import ArrayMetadata, has_protocol, metadata_of
 from interchange_conformance.zoo import host
 
 
@@ -35,40 +35,46 @@ class Refusing:
 @pytest.mark.parametrize(
     ("x", "said"),
     [
-        (host((2, 3), "int16"), Said("__dlpack__", (2, 3), "int16")),
-        (host((), "bfloat16"), Said("__dlpack__", (), "bfloat16")),
-        (host((4,), (0, 3, 1)), Said("__dlpack__", (4,), "?")),
+        (host((2, 3), "int16"), ArrayMetadata("__dlpack__", (2, 3), "int16")),
+        (host((), "bfloat16"), ArrayMetadata("__dlpack__", (), "bfloat16")),
+        (host((4,), (0, 3, 1)), ArrayMetadata("__dlpack__", (4,), "?")),
         (
             Interface("__array_interface__", "|b1"),
-            Said("__array_interface__", (2, 3), "bool"),
+            ArrayMetadata("__array_interface__", (2, 3), "bool"),
         ),
         (
             Interface("__cuda_array_interface__", ">c16", (5,)),
-            Said("__cuda_array_interface__", (5,), "complex128"),
+            ArrayMetadata("__cuda_array_interface__", (5,), "complex128"),
         ),
-        (Interface("__array_interface__", "|V8"), Said("__array_interface__", (2, 3), "?")),
-        (memoryview(b"abc"), Said("its buffer", (3,), "uint8")),
-        (array.array("d", [1, 2]), Said("its buffer", (2,), "float64")),
-        (array.array("l", [1, 2]), Said("its buffer", (2,), f"int{8 * array.array('l').itemsize}")),
+        (
+            Interface("__array_interface__", "|V8"),
+            ArrayMetadata("__array_interface__", (2, 3), "?"),
+        ),
+        (memoryview(b"abc"), ArrayMetadata("its buffer", (3,), "uint8")),
+        (array.array("d", [1, 2]), ArrayMetadata("its buffer", (2,), "float64")),
+        (
+            array.array("l", [1, 2]),
+            ArrayMetadata("its buffer", (2,), f"int{8 * array.array('l').itemsize}"),
+        ),
     ],
 )
 def test_each_protocol_is_read(x, said):
     """Its shape, and the name of its element type where it has one."""
-    assert said_of(x)[0] == said
+    assert metadata_of(x)[0] == said
 
 
 def test_attributes_count_where_there_are_some():
     """As most libraries have them, however they write their element types."""
     x = type("Tensor", (), {"shape": [2, 3], "dtype": "mylib.bool_"})()
 
-    assert said_of(x) == [Said("the array", (2, 3), "bool")]
+    assert metadata_of(x) == [ArrayMetadata("the array", (2, 3), "bool")]
 
 
 def test_every_way_is_asked():
     """Not only the first."""
     numpy = pytest.importorskip("numpy")
 
-    ways = [said.by for said in said_of(numpy.zeros((2, 3), "float32"))]
+    ways = [said.by for said in metadata_of(numpy.zeros((2, 3), "float32"))]
 
     assert ways == ["__dlpack__", "__array_interface__", "its buffer", "the array"]
 
@@ -76,7 +82,7 @@ def test_every_way_is_asked():
 @pytest.mark.parametrize("x", [object(), None, 3, Refusing()])
 def test_what_says_nothing_is_no_error(x):
     """Not even where everything raises."""
-    assert said_of(x) == []
+    assert metadata_of(x) == []
 
 
 @pytest.mark.parametrize(
@@ -92,9 +98,9 @@ def test_what_says_nothing_is_no_error(x):
 )
 def test_an_array_speaks_a_protocol(x, does):
     """One at least."""
-    assert speaks(x) == does
+    assert has_protocol(x) == does
 
 
 def test_a_claim_is_told_in_words():
     """For evidence."""
-    assert str(Said("its buffer", (3,), "int8")) == "its buffer says int8 of shape (3,)"
+    assert str(ArrayMetadata("its buffer", (3,), "int8")) == "its buffer says int8 of shape (3,)"

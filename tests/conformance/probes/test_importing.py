@@ -22,7 +22,7 @@ from interchange_conformance.probes.importing import (
     show,
     ways,
 )
-from interchange_conformance.probes.under_test import ConsumerDoor
+from interchange_conformance.probes.under_test import ConsumerUnderTest
 from interchange_conformance.subject import Subject
 from interchange_conformance.zoo import Claim, host, legal, zoo
 from mutants._honest_consumer import Consumer, honest, subject_of
@@ -46,14 +46,14 @@ class OneAxis(Consumer):
 
 @pytest.fixture
 def consumer():
-    """Return the door of an honest consumer."""
-    return ConsumerDoor(honest())
+    """Return an honest consumer under test."""
+    return ConsumerUnderTest(honest())
 
 
 @pytest.fixture
 def one_axis():
-    """Return the door of a consumer of one axis."""
-    return ConsumerDoor(subject_of(OneAxis()))
+    """Return a consumer of one axis under test."""
+    return ConsumerUnderTest(subject_of(OneAxis()))
 
 
 # ---------------------------------------------------------------- one attempt
@@ -112,7 +112,7 @@ def test_what_refuses_to_be_read_is_not_read(consumer):
 
 def test_who_cannot_read_is_not_judged(consumer):
     """By the elements."""
-    blind = ConsumerDoor(Subject("blind", take=consumer.take))
+    blind = ConsumerUnderTest(Subject("blind", take=consumer.take))
 
     with pytest.raises(NotApplicable):
         Attempt(blind.take, host()).values(blind)
@@ -140,7 +140,7 @@ def test_a_way_may_be_one_axis_wide(one_axis):
 
 def test_a_consumer_without_ways_is_not_judged():
     """And the refusals say why."""
-    refusing = ConsumerDoor(Subject("refusing", take=lambda _: 1 / 0))
+    refusing = ConsumerUnderTest(Subject("refusing", take=lambda _: 1 / 0))
 
     with pytest.raises(NotApplicable, match="a plain legacy array was refused with ZeroDivision"):
         ways(refusing)
@@ -151,7 +151,7 @@ def test_a_consumer_of_capsules_alone_has_no_way_for_objects(consumer):
     capsules_only = Subject("capsules", take_capsule=consumer.subject.take_capsule)
 
     with pytest.raises(NotApplicable):
-        by_object(ConsumerDoor(capsules_only))
+        by_object(ConsumerUnderTest(capsules_only))
 
 
 @pytest.fixture
@@ -306,7 +306,7 @@ def test_a_late_release_is_waited_for():
         kept.append(honest_one.take(x))
         return object()
 
-    late = ConsumerDoor(Subject("late", take=take, release=kept.clear))
+    late = ConsumerUnderTest(Subject("late", take=take, release=kept.clear))
     source = host()
     way = Way("take", "versioned", PLAIN, take)
 
@@ -340,8 +340,8 @@ def test_something_is_so_when_the_library_lets_go(monkeypatch):
     asked = []
     subject = Subject("late", release=lambda: asked.append(None))
 
-    assert importing.eventually(ConsumerDoor(subject), lambda: len(asked) > 4)
-    assert importing.eventually(ConsumerDoor(subject), lambda: True)
+    assert importing.eventually(ConsumerUnderTest(subject), lambda: len(asked) > 4)
+    assert importing.eventually(ConsumerUnderTest(subject), lambda: True)
     assert len(asked) == 7
 
 

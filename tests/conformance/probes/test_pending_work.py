@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
 BEGIN = """
 from interchange_conformance.driver import cuda as kit
-from interchange_conformance.probes.pending_work import Pending
+from interchange_conformance.probes.pending_work import PendingWork
 cuda = kit.driver()
 own, other, address = cuda.stream(), cuda.stream(), cuda.memory(64)
 """
@@ -30,7 +30,7 @@ def with_pending(run_isolated, cuda_driver):
 
 
 UNORDERED = """
-pending = Pending(cuda, address, 64, own)
+pending = PendingWork(cuda, address, 64, own)
 seen = pending.seen_on(other)
 print(seen.is_ordered(), seen.overtook, len(seen.reports))
 print(seen.evidence("nothing was done"))
@@ -52,7 +52,7 @@ def test_a_wait_is_seen(with_pending):
     """The copy comes after the work."""
     printed = with_pending(
         """
-        pending = Pending(cuda, address, 64, own)
+        pending = PendingWork(cuda, address, 64, own)
         cuda.order(own, other)
         seen = pending.seen_on(other)
         print(seen.is_ordered(), seen.overtook, seen.data)
@@ -66,7 +66,7 @@ def test_a_host_that_waits_is_let_go(with_pending):
     """After its patience the work is done by itself, and that is known."""
     printed = with_pending(
         """
-        pending = Pending(cuda, address, 64, own, patience=0.1)
+        pending = PendingWork(cuda, address, 64, own, patience=0.1)
         cuda.synchronize(own)
         print(pending.is_held, pending.let_go())
         """
@@ -79,7 +79,7 @@ def test_work_can_be_let_go_while_the_host_waits(with_pending):
     """From another thread, and in time."""
     printed = with_pending(
         """
-        pending = Pending(cuda, address, 64, own, patience=20)
+        pending = PendingWork(cuda, address, 64, own, patience=20)
         pending.let_go_later(0.05)
         cuda.synchronize(own)
         print(pending.let_go(), set(cuda.read(address, 64)))
@@ -96,7 +96,7 @@ def test_work_before_the_detector_forgot_is_not_reported(with_pending):
         cuda.fill(address, 1, 64, own)
         cuda.fill(address, 2, 64, other)
         cuda.synchronize()
-        pending = Pending(cuda, address, 64, own)
+        pending = PendingWork(cuda, address, 64, own)
         cuda.order(own, other)
         print(pending.seen_on(other).is_ordered())
         """
@@ -112,7 +112,7 @@ def test_work_is_held_on_memory_that_the_host_reaches(with_pending, make):
         f"""
         import ctypes
         address = {make}
-        pending = Pending(cuda, address, 64, own, patience=20)
+        pending = PendingWork(cuda, address, 64, own, patience=20)
         print(set(ctypes.string_at(address, 64)), pending.is_held)
         pending.let_go()
         print(set(cuda.read(address, 64)))

@@ -102,20 +102,20 @@ def test_items_can_be_named(pool_of):
     ]
 
 
-# ---------------------------------------------------------------- nurseries that end
+# ---------------------------------------------------------------- fork servers that end
 
 
-def test_a_nursery_that_was_killed_is_replaced(pool_of):
+def test_a_fork_server_that_was_killed_is_replaced(pool_of):
     """Between two items, by somebody else: nobody notices."""
-    pool = pool_of("(HERE / 'nursery').write_text(str(os.getppid()))")
+    pool = pool_of("(HERE / 'server').write_text(str(os.getppid()))")
     pool.run_one(ITEM)
     spec_folder = Path(sys.path[0])
-    os.kill(int((spec_folder / "nursery").read_text()), signal.SIGKILL)
+    os.kill(int((spec_folder / "server").read_text()), signal.SIGKILL)
 
     assert pool.run_one(ITEM).status == "pass"
 
 
-def test_a_check_whose_nursery_is_killed_is_run_again(pool_of):
+def test_a_check_whose_fork_server_is_killed_is_run_again(pool_of):
     """It may not have been its own fault: the second run counts."""
     in_make = """
         if not (HERE / "mark").exists():
@@ -125,7 +125,7 @@ def test_a_check_whose_nursery_is_killed_is_run_again(pool_of):
     assert pool_of(in_make).run_one(ITEM).status == "pass"
 
 
-def test_a_check_that_kills_its_nursery_twice_has_crashed(pool_of):
+def test_a_check_that_kills_its_fork_server_twice_has_crashed(pool_of):
     """Then it is to blame, and the next one is judged as ever."""
     pool = pool_of("if shape == (5,): os.kill(os.getppid(), 9); time.sleep(60)")
     shapes = "make_gives_the_shape_that_it_was_asked_for"
@@ -136,7 +136,7 @@ def test_a_check_that_kills_its_nursery_twice_has_crashed(pool_of):
     assert "signal 9 ended it" in verdicts[0].evidence
 
 
-def test_a_nursery_that_stops_is_given_up(pool_of, monkeypatch):
+def test_a_fork_server_that_stops_is_given_up(pool_of, monkeypatch):
     """One that says nothing is killed when the time of the check is well over."""
     monkeypatch.setattr("interchange_conformance.running.client._SLACK", 0.5)
     pool = pool_of("os.kill(os.getppid(), signal.SIGSTOP)", patience=0.05)
@@ -147,8 +147,8 @@ def test_a_nursery_that_stops_is_given_up(pool_of, monkeypatch):
     assert "nothing came within" in verdict.evidence
 
 
-def test_children_end_with_their_nursery(pool_of, tmp_path, is_gone):
-    """A check whose nursery is killed does not go on alone."""
+def test_children_end_with_their_fork_server(pool_of, tmp_path, is_gone):
+    """A check whose fork server is killed does not go on alone."""
     in_make = """
         (HERE / "child").write_text(str(os.getpid()))
         os.kill(os.getppid(), 9)
@@ -180,13 +180,13 @@ def test_nothing_is_left_open(pool_of):
     assert held() == before
 
 
-def test_a_nursery_keeps_nothing_open(pool_of, tmp_path):
+def test_a_fork_server_keeps_nothing_open(pool_of, tmp_path):
     """After many items it has as many descriptors as after the first, and no zombies."""
     in_make = """
-        time.sleep(0.02)  # for the nursery to close its ends of the pipes
-        nursery = f"/proc/{os.getppid()}"
-        held = len(os.listdir(nursery + "/fd"))
-        children = Path(f"{nursery}/task/{os.getppid()}/children").read_text().split()
+        time.sleep(0.02)  # for the fork server to close its ends of the pipes
+        server = f"/proc/{os.getppid()}"
+        held = len(os.listdir(server + "/fd"))
+        children = Path(f"{server}/task/{os.getppid()}/children").read_text().split()
         with open(HERE / "held", "a") as file: file.write(f"{held} {len(children)}\\n")
         if dtype == "int64": os.abort()
         """

@@ -34,7 +34,7 @@ PROMISES = '''
 import math, sys
 from interchange_conformance.findings import CannotMakeError, NotApplicable
 from interchange_conformance.running.loading import load_subject
-from interchange_conformance.probes.array_metadata import said_of
+from interchange_conformance.probes.array_metadata import metadata_of
 from interchange_conformance.zoo import ELEMENTS, host
 
 subject = load_subject(sys.argv[1])
@@ -50,7 +50,7 @@ def made(*asked):
 
 for shape in ((2, 3), (5,), (), (0,), (2, 0, 3), (1,) * 64, (1,) * 65):
     x = made(shape, "float32", "cpu", False)
-    said = [] if x is None else said_of(x)
+    said = [] if x is None else metadata_of(x)
     if said and all(one.shape != shape for one in said):
         print(shape, said)
 for dtype in ELEMENTS:

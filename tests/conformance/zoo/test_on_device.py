@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from interchange_conformance.driver.cuda import environment
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.zoo import ELEMENTS, Memory
 from interchange_conformance.zoo.on_device import Block, OnDevice
 
@@ -38,7 +38,7 @@ def test_legal_streams_are_taken(somewhere, kind, streams):
     """Each device type has its own."""
     x = somewhere(kind)
 
-    opened = [Opened(x.__dlpack__(stream=stream, max_version=(1, 3))) for stream in streams]
+    opened = [OpenedCapsule(x.__dlpack__(stream=stream, max_version=(1, 3))) for stream in streams]
 
     assert {one.device for one in opened} == {(kind, 0)}
     assert {one.first for one in opened} == {x.block.address}
@@ -84,15 +84,15 @@ def test_requests_are_logged(somewhere):
 @pytest.mark.parametrize("asked", [None, (0, 8), (1, 0), (1, 3)])
 def test_the_struct_is_as_new_as_was_asked(somewhere, asked):
     """Versioned from 1.0 on."""
-    opened = Opened(somewhere(CUDA).__dlpack__(max_version=asked))
+    opened = OpenedCapsule(somewhere(CUDA).__dlpack__(max_version=asked))
 
     assert opened.versioned == (asked is not None and asked >= (1, 0))
 
 
 BEGIN = """
 from interchange_conformance.driver import cuda as kit
-from interchange_conformance.probes.opened_capsule import Opened
-from interchange_conformance.probes.pending_work import Pending
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
+from interchange_conformance.probes.pending_work import PendingWork
 from interchange_conformance.zoo.on_device import OnDevice, place
 cuda = kit.driver()
 
@@ -121,7 +121,7 @@ def test_the_host_gets_a_copy_of_device_memory_and_the_rest_as_it_is(on_device):
         import struct
         for kind in ("cuda", "managed", "pinned"):
             x = make(kind)
-            opened = Opened(x.__dlpack__(dl_device=(1, 0), max_version=(1, 3)))
+            opened = OpenedCapsule(x.__dlpack__(dl_device=(1, 0), max_version=(1, 3)))
             numbers = [int(struct.unpack("f", one)[0]) for one in opened.read()]
             print(opened.device[0], opened.copied, opened.first == x.block.address, *numbers)
         """
@@ -144,8 +144,8 @@ def test_a_consumer_waits_for_the_work(on_device, copy):
         f"""
         own, consumer = cuda.stream(), cuda.stream()
         x = make(stream=own)
-        pending = Pending(cuda, x.block.address, x.nbytes, own)
-        opened = Opened(x.__dlpack__(stream=consumer, copy={copy}, max_version=(1, 3)))
+        pending = PendingWork(cuda, x.block.address, x.nbytes, own)
+        opened = OpenedCapsule(x.__dlpack__(stream=consumer, copy={copy}, max_version=(1, 3)))
         print(pending.seen_on(consumer, opened.first).is_ordered(), opened.copied)
         """
     )

@@ -24,11 +24,11 @@ from interchange.abi.dlpack import (
 )
 from interchange.abi.exchange import ATTRIBUTES, exchange_table
 from interchange_conformance.findings import BrokenSubjectError, Found, NotApplicable
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 
 if TYPE_CHECKING:
     from interchange.abi.exchange import ExchangeTable
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
     Ints = tuple[int, ...]
 
@@ -38,12 +38,12 @@ _SILENT: Final = "without setting an error"  # as `ExchangeTable` words it
 # ---------------------------------------------------------------- whose table
 
 
-def carrier_of(producer: ProducerDoor, x: Any = None) -> type:
+def carrier_of(producer: ProducerUnderTest, x: Any = None) -> type:
     """Return the type that carries the table: the one that the subject names, else an array's.
 
     Parameters
     ----------
-    producer : ProducerDoor
+    producer : ProducerUnderTest
         The library.
     x : object, optional
         An array of it; one is made when left out.
@@ -89,7 +89,7 @@ def address_of_table(cls: type) -> int:
     raise NotApplicable(f"{cls.__name__}.{names[0]} is {value!r:.200}, which leads nowhere")
 
 
-def table_of(producer: ProducerDoor, x: Any = None) -> ExchangeTable:
+def table_of(producer: ProducerUnderTest, x: Any = None) -> ExchangeTable:
     """Return the exchange table of the subject's arrays, or of one of them.
 
     Raises
@@ -104,7 +104,7 @@ def table_of(producer: ProducerDoor, x: Any = None) -> ExchangeTable:
     return found
 
 
-def of_the_carrier(producer: ProducerDoor, x: Any) -> Any:
+def of_the_carrier(producer: ProducerUnderTest, x: Any) -> Any:
     """Return an array, if it is exactly of the type that carries the table."""
     cls = carrier_of(producer, x)
     if type(x) is not cls:
@@ -121,7 +121,7 @@ def silent(error: BaseException) -> bool:
     return isinstance(error, BufferError) and _SILENT in str(error)
 
 
-def owned(table: ExchangeTable, x: Any) -> Opened:
+def owned(table: ExchangeTable, x: Any) -> OpenedCapsule:
     """Return the tensor that a table makes of an array; it is to be consumed and released.
 
     Raises
@@ -137,31 +137,31 @@ def owned(table: ExchangeTable, x: Any) -> Opened:
     return opened_at(address)
 
 
-def opened_at(address: int) -> Opened:
+def opened_at(address: int) -> OpenedCapsule:
     """Return a reader of a managed tensor that is in no capsule."""
-    return Opened(capsules.new_capsule(address, capsules.VERSIONED, None))
+    return OpenedCapsule(capsules.new_capsule(address, capsules.VERSIONED, None))
 
 
-class Lent(NamedTuple):
+class BorrowedTensor(NamedTuple):
     """A borrowed tensor, in a struct that can be read like an owned one.
 
     Attributes
     ----------
-    opened : Opened
+    opened : OpenedCapsule
         Reader of it.
     struct : DLManagedTensorVersioned
         What holds the fields.
     """
 
-    opened: Opened
+    opened: OpenedCapsule
     struct: DLManagedTensorVersioned
 
 
-def borrowed(table: ExchangeTable, x: Any) -> Lent:
+def borrowed(table: ExchangeTable, x: Any) -> BorrowedTensor:
     """Return the description that a table lends of an array."""
     version = DLPackVersion(*table.version)
     struct = DLManagedTensorVersioned(version=version, dl_tensor=table.tensor_from(x))
-    return Lent(opened_at(ctypes.addressof(struct)), struct)
+    return BorrowedTensor(opened_at(ctypes.addressof(struct)), struct)
 
 
 # ---------------------------------------------------------------- the allocator

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLDeviceType
 from interchange_conformance.findings import Found, NotApplicable, expect
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.zoo import ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 NEWEST: Final = (1, 3)
 HOST: Final = (1, 0)
@@ -63,7 +63,7 @@ def words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error!s:.200}"
 
 
-def told(keywords: Mapping[str, Any], found: Opened | Exception) -> str:
+def told(keywords: Mapping[str, Any], found: OpenedCapsule | Exception) -> str:
     """Return a call of ``__dlpack__`` and what came of it, as a sentence."""
     if isinstance(found, Exception):
         return f"{call(keywords)} raised {words(found)}"
@@ -81,7 +81,9 @@ def device_said(x: Any) -> Any:
     return said
 
 
-def some_array(producer: ProducerDoor, dtype: str = "float32", *, readonly: bool = False) -> Any:
+def some_array(
+    producer: ProducerUnderTest, dtype: str = "float32", *, readonly: bool = False
+) -> Any:
     """Return an array of six elements: with two axes, or with one where there is no other."""
     with_two_axes, with_one = _SHAPES
     try:
@@ -93,7 +95,7 @@ def some_array(producer: ProducerDoor, dtype: str = "float32", *, readonly: bool
             raise first from None
 
 
-def knows(producer: ProducerDoor, x: Any, keyword: str) -> bool:
+def knows(producer: ProducerUnderTest, x: Any, keyword: str) -> bool:
     """Whether ``__dlpack__`` takes a keyword; None is a value of all four."""
     try:
         producer.export(x, **{keyword: None})
@@ -112,7 +114,7 @@ def knows(producer: ProducerDoor, x: Any, keyword: str) -> bool:
     return False
 
 
-def answer(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened | Exception:
+def answer(producer: ProducerUnderTest, x: Any, **keywords: Any) -> OpenedCapsule | Exception:
     """Return the opened capsule, or the error that came in its place.
 
     Raises
@@ -132,12 +134,14 @@ def answer(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened | Exceptio
                 raise NotApplicable(f"__dlpack__() takes no {' nor '.join(unknown)}") from error
         return error.with_traceback(None)  # frames would keep arrays alive
     try:
-        return Opened(capsule)
+        return OpenedCapsule(capsule)
     except Found as found:
         raise NotApplicable(str(found)) from found
 
 
-def answer_at_rest(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened | Exception:
+def answer_at_rest(
+    producer: ProducerUnderTest, x: Any, **keywords: Any
+) -> OpenedCapsule | Exception:
     """Return the answer when nothing is pending: some look at streams only while something is."""
     found = answer(producer, x, **keywords)
     if isinstance(found, Exception):
@@ -146,12 +150,14 @@ def answer_at_rest(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened | 
     return found
 
 
-def ways_out(producer: ProducerDoor, x: Any, *, kind: int | None = None) -> list[dict[str, Any]]:
+def ways_out(
+    producer: ProducerUnderTest, x: Any, *, kind: int | None = None
+) -> list[dict[str, Any]]:
     """Return the keywords, for each generation, with which an array is exported.
 
     Parameters
     ----------
-    producer : ProducerDoor
+    producer : ProducerUnderTest
         What is judged.
     x : object
         An array of its library, of which nothing special is asked.
@@ -178,7 +184,9 @@ def ways_out(producer: ProducerDoor, x: Any, *, kind: int | None = None) -> list
     return found
 
 
-def _if_it_leaves(producer: ProducerDoor, x: Any, keywords: Mapping[str, Any]) -> Opened | None:
+def _if_it_leaves(
+    producer: ProducerUnderTest, x: Any, keywords: Mapping[str, Any]
+) -> OpenedCapsule | None:
     """Return the opened capsule, or None where there is none for these keywords."""
     try:
         found = answer(producer, x, **keywords)
@@ -187,7 +195,7 @@ def _if_it_leaves(producer: ProducerDoor, x: Any, keywords: Mapping[str, Any]) -
     return None if isinstance(found, Exception) else found
 
 
-def require_way(producer: ProducerDoor, generation: str) -> None:
+def require_way(producer: ProducerUnderTest, generation: str) -> None:
     """Make a check not applicable if not even plain arrays leave as a generation.
 
     Whoever refuses all of them does not refuse what the check asks for because of what is odd in
@@ -198,7 +206,7 @@ def require_way(producer: ProducerDoor, generation: str) -> None:
         raise NotApplicable(f"{call(keywords)} is refused for plain arrays, too")
 
 
-def granted(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened:
+def granted(producer: ProducerUnderTest, x: Any, **keywords: Any) -> OpenedCapsule:
     """Return the opened capsule; a refusal makes the check not applicable.
 
     It is one if it is a BufferError, or if a copy was asked for: with which error copies are to be
@@ -212,7 +220,7 @@ def granted(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened:
     return found
 
 
-def opened(producer: ProducerDoor, x: Any, generation: str, **more: Any) -> Opened:
+def opened(producer: ProducerUnderTest, x: Any, generation: str, **more: Any) -> OpenedCapsule:
     """Return a capsule of one generation; where the library has none, the check does not apply."""
     keywords = asking(generation, **more)
     found = granted(producer, x, **keywords)
@@ -221,27 +229,27 @@ def opened(producer: ProducerDoor, x: Any, generation: str, **more: Any) -> Open
     return found
 
 
-def newest(producer: ProducerDoor, x: Any, **more: Any) -> Opened:
+def newest(producer: ProducerUnderTest, x: Any, **more: Any) -> OpenedCapsule:
     """Return a capsule of the newest generation that the library has."""
     if knows(producer, x, "max_version"):
         return granted(producer, x, max_version=NEWEST, **more)
     return granted(producer, x, **more)
 
 
-def require_host(found: Opened) -> Opened:
+def require_host(found: OpenedCapsule) -> OpenedCapsule:
     """Return what was opened, if its memory may be read here."""
     if found.device[0] not in HOST_KINDS:
         raise NotApplicable(f"the memory is on device {found.device}")
     return found
 
 
-def numbered(producer: ProducerDoor, shape: tuple[int, ...]) -> tuple[Any, list[bytes]]:
+def numbered(producer: ProducerUnderTest, shape: tuple[int, ...]) -> tuple[Any, list[bytes]]:
     """Return an array of int32 whose elements are 0, 1, 2..., and the bytes of each."""
     return holding(producer, list(range(math.prod(shape))), shape, "int32")
 
 
 def holding(
-    producer: ProducerDoor, numbers: list[Any], shape: tuple[int, ...], dtype: str
+    producer: ProducerUnderTest, numbers: list[Any], shape: tuple[int, ...], dtype: str
 ) -> tuple[Any, list[bytes]]:
     """Return an array that holds some numbers in C order, and the bytes of each.
 

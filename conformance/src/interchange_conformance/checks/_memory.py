@@ -20,7 +20,7 @@ from ._exports import newest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
     Meter = Callable[[], int]
 
@@ -76,14 +76,14 @@ def blocks() -> int:
 METERS: Final[tuple[Meter, ...]] = (allocated, resident)
 
 
-def touch(producer: ProducerDoor, x: object) -> None:
+def touch(producer: ProducerUnderTest, x: object) -> None:
     """Write to all memory of an array, so that the kernel has to provide it."""
     found = newest(producer, x)
     if not (found.readonly or producer.subject.immutable) and found.data:
         ctypes.memset(found.first, 1, found.nbytes)
 
 
-def meter_for(producer: ProducerDoor) -> Meter:
+def meter_for(producer: ProducerUnderTest) -> Meter:
     """Return a meter that sees the arrays of a library.
 
     Raises
@@ -102,7 +102,7 @@ def meter_for(producer: ProducerDoor) -> Meter:
     raise NotApplicable("an array of 4 MiB more is seen neither by malloc nor by the kernel")
 
 
-def _seeing(producer: ProducerDoor) -> Meter | None:
+def _seeing(producer: ProducerUnderTest) -> Meter | None:
     """Return the first meter that sees a new array as what it is."""
     size = BLOCK[0]
     before = [meter() for meter in METERS]
@@ -114,13 +114,13 @@ def _seeing(producer: ProducerDoor) -> Meter | None:
     return None
 
 
-def _settle(producer: ProducerDoor) -> None:
+def _settle(producer: ProducerUnderTest) -> None:
     """Let go of what nobody needs, the library's caches included."""
     collect()
     producer.subject.release()
 
 
-def kept(producer: ProducerDoor, meter: Meter, act: Callable[[], object]) -> int:
+def kept(producer: ProducerUnderTest, meter: Meter, act: Callable[[], object]) -> int:
     """Return how much memory is kept per call of `act` [bytes], on average."""
     for _ in range(3):
         act()
@@ -128,7 +128,7 @@ def kept(producer: ProducerDoor, meter: Meter, act: Callable[[], object]) -> int
 
 
 def least_kept(
-    producer: ProducerDoor, meters: tuple[Meter, ...], act: Callable[[], object]
+    producer: ProducerUnderTest, meters: tuple[Meter, ...], act: Callable[[], object]
 ) -> list[float]:
     """Return how much is kept per call of `act`, by each meter, in the quieter of two spans.
 
@@ -141,7 +141,7 @@ def least_kept(
 
 
 def _span(
-    producer: ProducerDoor, meters: tuple[Meter, ...], act: Callable[[], object]
+    producer: ProducerUnderTest, meters: tuple[Meter, ...], act: Callable[[], object]
 ) -> list[float]:
     """Return how much is kept per call of `act`, by each meter, in one span."""
     _settle(producer)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, driver
 from interchange_conformance.findings import CannotMakeError, Found, NotApplicable, expect
-from interchange_conformance.probes.pending_work import Pending
+from interchange_conformance.probes.pending_work import PendingWork
 
 from ._exports import device_said, words
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange_conformance.driver.cuda import Cuda
-    from interchange_conformance.probes.opened_capsule import Opened
-    from interchange_conformance.probes.under_test import ConsumerDoor, ProducerDoor
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
+    from interchange_conformance.probes.under_test import ConsumerUnderTest, ProducerUnderTest
     from interchange_conformance.zoo import Call
 
 SHAPE: Final = (1024,)
@@ -40,7 +40,7 @@ def stream_name(stream: int) -> str:
     return NAMES.get(stream, f"stream {stream:#x}")
 
 
-def address_of(producer: ProducerDoor, x: Any) -> int:
+def address_of(producer: ProducerUnderTest, x: Any) -> int:
     """Return where the first element of an array is, without an order between streams.
 
     Raises
@@ -57,7 +57,7 @@ def address_of(producer: ProducerDoor, x: Any) -> int:
     raise NotApplicable(f"the array could not be exported with nothing pending: {found}")
 
 
-def _address_or_reason(producer: ProducerDoor, x: Any, keywords: dict[str, Any]) -> int | str:
+def _address_or_reason(producer: ProducerUnderTest, x: Any, keywords: dict[str, Any]) -> int | str:
     """Return the address in a capsule, or why there is none."""
     try:
         return producer.open_newest(x, **keywords).first
@@ -75,17 +75,17 @@ def _first_of(make: Callable[[tuple[int, ...], str], Any]) -> Any:
     return make(*_FORMS[0])
 
 
-def fresh(producer: ProducerDoor, device: str) -> Any:
+def fresh(producer: ProducerUnderTest, device: str) -> Any:
     """Return an array of `NBYTES` that was asked for on a device, and never exported."""
     return _first_of(lambda shape, dtype: producer.make(shape, dtype, device=device))
 
 
-def make_there(producer: ProducerDoor, device: str) -> tuple[Cuda, Any, int]:
+def make_there(producer: ProducerUnderTest, device: str) -> tuple[Cuda, Any, int]:
     """Return the driver, an array on a device and its address, all work on it done.
 
     Parameters
     ----------
-    producer : ProducerDoor
+    producer : ProducerUnderTest
         The library.
     device : str
         A key of `KINDS`.
@@ -130,7 +130,7 @@ class Busy(NamedTuple):
     stream: int
 
 
-def make_busy(producer: ProducerDoor, stream: int, device: str = "cuda") -> Busy:
+def make_busy(producer: ProducerUnderTest, stream: int, device: str = "cuda") -> Busy:
     """Return an array that the library counts as busy on a stream, with nothing pending yet.
 
     Where the subject describes no ``make_on``, it is the stream that the array publishes.
@@ -149,7 +149,7 @@ def make_busy(producer: ProducerDoor, stream: int, device: str = "cuda") -> Busy
     return Busy(x, address, stream)
 
 
-def _publishing(producer: ProducerDoor, wanted: int, device: str) -> Busy:
+def _publishing(producer: ProducerUnderTest, wanted: int, device: str) -> Busy:
     """Return an array that publishes a stream: any, or a certain default stream."""
     _, x, address = make_there(producer, device)
     record = getattr(x, "__cuda_array_interface__", None)
@@ -161,7 +161,7 @@ def _publishing(producer: ProducerDoor, wanted: int, device: str) -> Busy:
     return Busy(x, address, stream)
 
 
-def handed_over(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened:
+def handed_over(producer: ProducerUnderTest, x: Any, **keywords: Any) -> OpenedCapsule:
     """Return the opened capsule; a refusal makes the check not applicable.
 
     A producer may refuse what it cannot order.
@@ -175,20 +175,22 @@ def handed_over(producer: ProducerDoor, x: Any, **keywords: Any) -> Opened:
         raise NotApplicable(f"__dlpack__({asked}) raised {words(error)}") from error
 
 
-def warm_up(producer: ProducerDoor, pending: int, stream: int | None, device: str = "cuda") -> None:
+def warm_up(
+    producer: ProducerUnderTest, pending: int, stream: int | None, device: str = "cuda"
+) -> None:
     """Hand another array over before it counts: what is loaded then may make the host wait."""
     with contextlib.suppress(Exception):
         producer.open_newest(make_busy(producer, pending, device).x, stream=stream)
     driver().synchronize()
 
 
-def expect_order(pending: Pending, stream: int, opened: Opened, call: str) -> None:
+def expect_order(pending: PendingWork, stream: int, opened: OpenedCapsule, call: str) -> None:
     """Read through a capsule on the consumer's stream, and expect to see the work."""
     seen = pending.seen_on(stream, opened.first)
     expect(seen.is_ordered(), seen.evidence(call))
 
 
-def need_order(producer: ProducerDoor) -> None:
+def need_order(producer: ProducerUnderTest) -> None:
     """Raise `NotApplicable` where not even the plainest export is ordered.
 
     One check says so; others are about what a producer that orders may get wrong.
@@ -197,7 +199,7 @@ def need_order(producer: ProducerDoor) -> None:
     own, consumer = cuda.stream(), cuda.stream()
     warm_up(producer, own, consumer)
     x, address, own = make_busy(producer, own)
-    pending = Pending(cuda, address, NBYTES, own)
+    pending = PendingWork(cuda, address, NBYTES, own)
     opened = handed_over(producer, x, stream=consumer)
     if not pending.seen_on(consumer, opened.first).is_ordered():
         raise NotApplicable("no export waits for pending work, as another check finds")
@@ -216,7 +218,7 @@ def taken(take: Callable[[], Any]) -> Any:
         raise NotApplicable(f"the array is refused: {words(error)}") from error
 
 
-def requests(consumer: ConsumerDoor, x: Any) -> list[dict[str, Any]]:
+def requests(consumer: ConsumerUnderTest, x: Any) -> list[dict[str, Any]]:
     """Return the keywords with which a consumer asked a producer of the zoo for a capsule.
 
     Whether it took what it then got does not matter here.

@@ -17,7 +17,7 @@ from interchange_conformance.zoo.memory import itemsize
 
 if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
-    from interchange_conformance.probes.under_test import ConsumerDoor, ProducerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest, ProducerUnderTest
 
     Ints = tuple[int, ...]
 
@@ -74,7 +74,11 @@ def _field_size(_: Any, kind: Any, shape: Any = ()) -> int:
 
 
 def device_array(
-    producer: ProducerDoor, shape: Ints = (2, 3), dtype: str = "float32", *, readonly: bool = False
+    producer: ProducerUnderTest,
+    shape: Ints = (2, 3),
+    dtype: str = "float32",
+    *,
+    readonly: bool = False,
 ) -> Any:
     """Return an array in CUDA memory, of a library that has the interface.
 
@@ -259,7 +263,7 @@ class Floats:
         return {key: value for key, value in (entries | changes).items() if value is not ...}
 
 
-def expect_values(consumer: ConsumerDoor, x: Any, due: list[Any], what: str) -> None:
+def expect_values(consumer: ConsumerUnderTest, x: Any, due: list[Any], what: str) -> None:
     """Raise `Found` unless a record is taken, and read as it says."""
     note(f"taking {what}")
     try:
@@ -274,7 +278,7 @@ def expect_values(consumer: ConsumerDoor, x: Any, due: list[Any], what: str) -> 
 
 
 def expect_values_or_refusal(
-    consumer: ConsumerDoor, x: Any, due: list[Any], what: str
+    consumer: ConsumerUnderTest, x: Any, due: list[Any], what: str
 ) -> list[Any] | None:
     """Raise `Found` unless a record is refused, at once or when it is read, or read as it says.
 
@@ -296,12 +300,12 @@ def expect_values_or_refusal(
     return found
 
 
-def need_plain_records(consumer: ConsumerDoor) -> None:
+def need_plain_records(consumer: ConsumerUnderTest) -> None:
     """Raise `NotApplicable` where not even a plain record is taken: a refusal shows nothing then.
 
     Parameters
     ----------
-    consumer : ConsumerDoor
+    consumer : ConsumerUnderTest
         What takes it.
     """
     memory = Floats(driver())

@@ -15,7 +15,7 @@ from interchange_conformance.zoo import host
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.probes.under_test import FunctionsDoor
+    from interchange_conformance.probes.under_test import FunctionsUnderTest
 
     Wrong = tuple[Callable[[Any], object], tuple[type[BaseException], ...]]
 
@@ -23,12 +23,12 @@ PARTS: Final = ("call", "what", "rule", "way_out")
 """What an error has as attributes, each of them in its text."""
 
 
-def expect_refusal(functions: FunctionsDoor, rule: str, case: Wrong) -> None:
+def expect_refusal(functions: FunctionsUnderTest, rule: str, case: Wrong) -> None:
     """Raise `Found` unless a wrong call raises the error that belongs to it.
 
     Parameters
     ----------
-    functions : FunctionsDoor
+    functions : FunctionsUnderTest
         What offers the functions.
     rule : str
         Id of the rule that the error is to cite.

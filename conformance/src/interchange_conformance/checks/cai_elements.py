@@ -16,7 +16,7 @@ from interchange_conformance.registry import area
 from ._records import SPEC, Exporter, Floats, expect_values_or_refusal, need_plain_records
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
 
 check = area("cai")
 
@@ -40,7 +40,9 @@ ELEMENTS: Final = {
 
 
 @check("CAI-TYPESTR-1", source="NumPy array interface, typestr", cases=ELEMENTS, on="cuda")
-def elements_are_read_as_the_typestr_says(consumer: ConsumerDoor, case: tuple[Any, ...]) -> None:
+def elements_are_read_as_the_typestr_says(
+    consumer: ConsumerUnderTest, case: tuple[Any, ...]
+) -> None:
     """The elements of a record are of the type that its typestr names, or it is refused.
 
     Read kind and size; raise BufferError for a type that you have not.
@@ -55,7 +57,7 @@ COMPLEX: Final = {
 
 
 @check("CAI-TYPESTR-1", source="NumPy array interface, typestr", cases=COMPLEX, on="cuda")
-def complex_elements_are_pairs(consumer: ConsumerDoor, case: tuple[Any, ...]) -> None:
+def complex_elements_are_pairs(consumer: ConsumerUnderTest, case: tuple[Any, ...]) -> None:
     """The size in the typestr of a complex type is that of both parts.
 
     Read '<c8' as two float32.
@@ -71,7 +73,9 @@ FOREIGN: Final = {
 
 
 @check("DLP-DTYPE-3", source="NumPy array interface, typestr", cases=FOREIGN, on="cuda")
-def foreign_byte_order_is_not_read_as_native(consumer: ConsumerDoor, case: tuple[Any, ...]) -> None:
+def foreign_byte_order_is_not_read_as_native(
+    consumer: ConsumerUnderTest, case: tuple[Any, ...]
+) -> None:
     """Elements whose high byte comes first are read so, or the record is refused.
 
     Look at the first letter of the typestr; raise BufferError for '>'.
@@ -80,7 +84,7 @@ def foreign_byte_order_is_not_read_as_native(consumer: ConsumerDoor, case: tuple
 
 
 def _expect_elements(
-    consumer: ConsumerDoor, typestr: str, layout: str, numbers: tuple[Any, ...]
+    consumer: ConsumerUnderTest, typestr: str, layout: str, numbers: tuple[Any, ...]
 ) -> None:
     """Raise `Found` unless two elements are read as their typestr says, or refused."""
     cuda = driver()
@@ -105,7 +109,7 @@ AMBIGUOUS: Final = {"V2": "<V2", "V1": "|V1", "f1": "<f1"}
     cases=AMBIGUOUS,
     on="cuda",
 )
-def ambiguous_elements_are_not_read_as_numbers(consumer: ConsumerDoor, case: str) -> None:
+def ambiguous_elements_are_not_read_as_numbers(consumer: ConsumerUnderTest, case: str) -> None:
     """Elements of a typestr that several types share are handed out raw, or refused.
 
     '<V2' is written for bfloat16, and for anything else of two bytes: ask your caller.
@@ -115,7 +119,7 @@ def ambiguous_elements_are_not_read_as_numbers(consumer: ConsumerDoor, case: str
 
 
 @check("CAI-DESCR-1", source=f"{SPEC}, descr", on="cuda")
-def structures_are_not_read_as_numbers(consumer: ConsumerDoor) -> None:
+def structures_are_not_read_as_numbers(consumer: ConsumerUnderTest) -> None:
     """Structured elements are handed out as structures, or refused.
 
     Look at descr where the kind of the typestr is V.
@@ -125,7 +129,7 @@ def structures_are_not_read_as_numbers(consumer: ConsumerDoor) -> None:
     _expect_no_numbers(consumer, record, f"elements of fields {fields}")
 
 
-def _expect_no_numbers(consumer: ConsumerDoor, record: dict[str, Any], what: str) -> None:
+def _expect_no_numbers(consumer: ConsumerUnderTest, record: dict[str, Any], what: str) -> None:
     """Raise `Found` where elements that are no numbers are read as some."""
     need_plain_records(consumer)
     note(f"taking {what}")
@@ -144,7 +148,7 @@ def _expect_no_numbers(consumer: ConsumerDoor, record: dict[str, Any], what: str
 
 
 @check("CAI-MASK-1", source=f"{SPEC}, mask", on="cuda")
-def masks_are_not_ignored(consumer: ConsumerDoor) -> None:
+def masks_are_not_ignored(consumer: ConsumerUnderTest) -> None:
     """A record with a mask is refused, or its masked elements are not read as valid ones.
 
     Raise where mask is not None, unless your arrays have masks.
@@ -161,7 +165,7 @@ WRONG_MASKS: Final = {"no-interface": object(), "number": 1, "list": [True, Fals
 
 
 @check("CAI-MASK-2", source=f"{SPEC}, mask", cases=WRONG_MASKS, on="cuda")
-def what_is_no_mask_is_refused(consumer: ConsumerDoor, case: Any) -> None:
+def what_is_no_mask_is_refused(consumer: ConsumerUnderTest, case: Any) -> None:
     """A record whose mask is not an object with the interface is refused.
 
     Read the mask's own record, or refuse all masks.
@@ -171,7 +175,7 @@ def what_is_no_mask_is_refused(consumer: ConsumerDoor, case: Any) -> None:
 
 
 @check("CAI-MASK-2", source="NumPy array interface, mask", on="cuda")
-def masks_of_another_shape_are_refused(consumer: ConsumerDoor) -> None:
+def masks_of_another_shape_are_refused(consumer: ConsumerUnderTest) -> None:
     """A record whose mask has a shape that does not spread to the data's is refused.
 
     Compare the shapes, or refuse all masks.
@@ -182,7 +186,7 @@ def masks_of_another_shape_are_refused(consumer: ConsumerDoor) -> None:
     _expect_not_plain(consumer, memory.record(mask=mask), "a record with a mask of shape (5,)")
 
 
-def _expect_not_plain(consumer: ConsumerDoor, record: dict[str, Any], what: str) -> None:
+def _expect_not_plain(consumer: ConsumerUnderTest, record: dict[str, Any], what: str) -> None:
     """Raise `Found` where a record is taken for one of six valid elements."""
     need_plain_records(consumer)
     note(f"taking {what}")

@@ -28,7 +28,7 @@ from ._records import (
 )
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
 
 check = area("cai")
 
@@ -48,7 +48,7 @@ CURRENT: Final = {
 
 
 @check("CAI-VER-1", source=f"{SPEC}: optional entries", cases=CURRENT, on="cuda")
-def records_of_version_3_are_taken(consumer: ConsumerDoor, case: dict[str, Any]) -> None:
+def records_of_version_3_are_taken(consumer: ConsumerUnderTest, case: dict[str, Any]) -> None:
     """A record of version 3 of a plain array is taken, with and without the optional entries.
 
     Use record.get() for strides, descr, mask and stream: None means the same as to be absent.
@@ -59,7 +59,7 @@ def records_of_version_3_are_taken(consumer: ConsumerDoor, case: dict[str, Any])
 
 
 @check("CAI-VER-1", source="interchange; the interface is silent", severity="QUIRK", on="cuda")
-def unknown_keys_of_records_are_ignored(consumer: ConsumerDoor) -> None:
+def unknown_keys_of_records_are_ignored(consumer: ConsumerUnderTest) -> None:
     """A record of version 3 with an entry that the interface does not name is taken without it.
 
     Read the entries that you know, and leave the others alone.
@@ -77,7 +77,7 @@ OLDER: Final = {
 
 
 @check("CAI-VER-1", source=SPEC, severity="QUIRK", cases=OLDER, on="cuda")
-def records_of_older_versions_are_taken(consumer: ConsumerDoor, case: dict[str, Any]) -> None:
+def records_of_older_versions_are_taken(consumer: ConsumerUnderTest, case: dict[str, Any]) -> None:
     """A record of version 0, 1 or 2 is taken.
 
     Some libraries still publish these: PyTorch and JAX version 2, RMM version 0.  They say nothing
@@ -89,7 +89,7 @@ def records_of_older_versions_are_taken(consumer: ConsumerDoor, case: dict[str, 
 
 
 @check("CAI-VER-1", source="NumPy array interface, version", severity="QUIRK", on="cuda")
-def records_of_newer_versions_are_taken(consumer: ConsumerDoor) -> None:
+def records_of_newer_versions_are_taken(consumer: ConsumerUnderTest) -> None:
     """A record of a version to come is taken for what is known of it.
 
     Ignore keys that you do not know, and do not compare the version with the one that you know.
@@ -100,7 +100,7 @@ def records_of_newer_versions_are_taken(consumer: ConsumerDoor) -> None:
 
 
 @check("CAI-DATA-5", source="interchange", severity="QUIRK", on="cuda")
-def records_are_read_once(consumer: ConsumerDoor) -> None:
+def records_are_read_once(consumer: ConsumerUnderTest) -> None:
     """The attribute of an object is read once when it is taken.
 
     Keep the dict: the attribute may be a property that enqueues waits (hasattr() reads it, too).
@@ -115,7 +115,7 @@ def records_are_read_once(consumer: ConsumerDoor) -> None:
 
 
 @check("CAI-DATA-5", source="interchange", severity="QUIRK", on="cuda")
-def records_that_change_are_not_mixed(consumer: ConsumerDoor) -> None:
+def records_that_change_are_not_mixed(consumer: ConsumerUnderTest) -> None:
     """What a library takes of an object is what one record said, not a bit of each.
 
     Take address, shape and strides of the same dict.
@@ -173,7 +173,7 @@ LAYOUTS: Final = {
 
 
 @check("CAI-STRIDES-1", source=f"{SPEC}, strides", cases=LAYOUTS, on="cuda")
-def layouts_are_read_as_the_strides_say(consumer: ConsumerDoor, case: Layout) -> None:
+def layouts_are_read_as_the_strides_say(consumer: ConsumerUnderTest, case: Layout) -> None:
     """Strides are byte steps from the address of the first element, or the record is refused.
 
     Divide by the size of an element, with the sign kept; where there is a remainder, or a layout
@@ -188,7 +188,7 @@ def layouts_are_read_as_the_strides_say(consumer: ConsumerDoor, case: Layout) ->
 
 
 @check("DLP-STRIDES-3", source=f"{SPEC}, strides; known of nanobind#487", on="cuda")
-def inexact_strides_are_not_rounded(consumer: ConsumerDoor) -> None:
+def inexact_strides_are_not_rounded(consumer: ConsumerUnderTest) -> None:
     """Byte strides that are no whole elements are kept, or the record is refused.
 
     Test step % itemsize before you divide, along axes longer than 1.
@@ -203,7 +203,7 @@ def inexact_strides_are_not_rounded(consumer: ConsumerDoor) -> None:
 
 
 @check("CAI-SHAPE-1", source=f"{SPEC}, shape", on="cuda")
-def scalars_are_read_as_they_are(consumer: ConsumerDoor) -> None:
+def scalars_are_read_as_they_are(consumer: ConsumerUnderTest) -> None:
     """A record whose shape is () has one element, or is refused.
 
     The product of no extents is 1.
@@ -217,7 +217,7 @@ EMPTY: Final = {"flat": (0,), "rows": (0, 3), "columns": (2, 0)}
 
 
 @check("CAI-DATA-2", source=f"{SPEC}, data: zero-size arrays", cases=EMPTY, on="cuda")
-def empty_records_are_not_followed(consumer: ConsumerDoor, case: tuple[int, ...]) -> None:
+def empty_records_are_not_followed(consumer: ConsumerUnderTest, case: tuple[int, ...]) -> None:
     """A record of an array without elements, whose address is 0, has none, or is refused.
 
     Look at the size first: there is nothing at that address.
@@ -235,7 +235,7 @@ def empty_records_are_not_followed(consumer: ConsumerDoor, case: tuple[int, ...]
     cases=EMPTY,
     on="cuda",
 )
-def empty_records_are_taken(consumer: ConsumerDoor, case: tuple[int, ...]) -> None:
+def empty_records_are_taken(consumer: ConsumerUnderTest, case: tuple[int, ...]) -> None:
     """A record of an array without elements, whose address is 0, is taken.
 
     Look at the size first: there is nothing to ask the driver about.
@@ -252,7 +252,7 @@ KINDS: Final = {"managed": "managed", "page-locked": "pinned"}
 
 
 @check("CAI-DEV-1", source=f"{SPEC}, data", severity="SHOULD", cases=KINDS, on="cuda")
-def memory_that_a_device_reaches_is_taken(consumer: ConsumerDoor, case: str) -> None:
+def memory_that_a_device_reaches_is_taken(consumer: ConsumerUnderTest, case: str) -> None:
     """A record of managed or page-locked memory is taken.
 
     Ask the driver for the memory type and CU_POINTER_ATTRIBUTE_IS_MANAGED, not for a device only.
@@ -266,7 +266,7 @@ def memory_that_a_device_reaches_is_taken(consumer: ConsumerDoor, case: str) -> 
 
 
 @check("CAI-DATA-3", source=f"{SPEC}, data: known of pytorch#25017", on="cuda")
-def memory_of_other_devices_is_read_there(consumer: ConsumerDoor) -> None:
+def memory_of_other_devices_is_read_there(consumer: ConsumerUnderTest) -> None:
     """A record of memory that is on another device than the current one is read right, or refused.
 
     Ask the driver for CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL of the address.
@@ -289,7 +289,7 @@ ELSEWHERE: Final[dict[str, dict[str, Any]]] = {
 
 @check("DLP-DEV-7", source="CUDA driver API, Context Management", cases=ELSEWHERE, on="cuda")
 def taking_a_record_leaves_the_current_device_alone(
-    consumer: ConsumerDoor, case: dict[str, Any]
+    consumer: ConsumerUnderTest, case: dict[str, Any]
 ) -> None:
     """After a record of another device was taken or refused, the device is current that was before.
 
@@ -318,7 +318,7 @@ def taking_a_record_leaves_the_current_device_alone(
 
 
 @check("CAI-DATA-1", source=f"{SPEC}, data: the read-only flag", severity="SHOULD", on="cuda")
-def read_only_records_are_not_written(consumer: ConsumerDoor) -> None:
+def read_only_records_are_not_written(consumer: ConsumerUnderTest) -> None:
     """A record that says read-only is refused, or gives an array that refuses to be written.
 
     Keep the second entry of data.
@@ -344,7 +344,7 @@ def read_only_records_are_not_written(consumer: ConsumerDoor) -> None:
 
 
 @check("CAI-LIFE-1", source=_LIFE, severity="SHOULD", on="cuda")
-def taken_arrays_keep_their_exporter(consumer: ConsumerDoor) -> None:
+def taken_arrays_keep_their_exporter(consumer: ConsumerUnderTest) -> None:
     """An array that was taken keeps the object alive that gave the record.
 
     Hold a reference to it: the record owns nothing.
@@ -362,7 +362,7 @@ def taken_arrays_keep_their_exporter(consumer: ConsumerDoor) -> None:
 
 
 @check("CAI-LIFE-1", source=_LIFE, severity="SHOULD", on="cuda")
-def dropped_arrays_let_their_exporter_go(consumer: ConsumerDoor) -> None:
+def dropped_arrays_let_their_exporter_go(consumer: ConsumerUnderTest) -> None:
     """When an array that was taken dies, so does the object that gave the record.
 
     Drop the reference with the array.

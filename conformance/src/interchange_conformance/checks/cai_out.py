@@ -33,8 +33,8 @@ from ._records import (
 )
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.opened_capsule import Opened
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
     Shape = tuple[int, ...]
 
@@ -50,7 +50,7 @@ _MUST_BE_DICT: Final = 2  # likewise
 
 
 @check("CAI-ATTR-1", source=_HASATTR, severity="SHOULD")
-def hasattr_works_on_arrays_of_the_host(producer: ProducerDoor) -> None:
+def hasattr_works_on_arrays_of_the_host(producer: ProducerUnderTest) -> None:
     """Asking an array of the host for the interface raises AttributeError or nothing.
 
     Raise AttributeError in the property where there is no device memory, and nothing else.
@@ -63,7 +63,7 @@ def hasattr_works_on_arrays_of_the_host(producer: ProducerDoor) -> None:
 
 
 @check("CAI-DEV-1", source=f"{SPEC}: the data must be device-accessible")
-def arrays_of_the_host_have_no_record(producer: ProducerDoor) -> None:
+def arrays_of_the_host_have_no_record(producer: ProducerUnderTest) -> None:
     """An array in memory that no device reaches has no record.
 
     Raise AttributeError in the property: whoever reads the record follows its address on a device.
@@ -81,7 +81,7 @@ def arrays_of_the_host_have_no_record(producer: ProducerDoor) -> None:
 
 
 @check("CAI-DICT-1", source=f"{SPEC}: returns a dictionary (dict) that must contain", on="cuda")
-def records_are_dicts(producer: ProducerDoor) -> None:
+def records_are_dicts(producer: ProducerUnderTest) -> None:
     """__cuda_array_interface__ is a dict with 'shape', 'typestr' and 'data'.
 
     Return a fresh dict from a property.
@@ -97,7 +97,7 @@ SHAPES: Final = {"plain": (2, 3), "scalar": (), "one": (1,), "deep": (2, 1, 3, 4
 
 
 @check("CAI-SHAPE-1", source=f"{SPEC}, shape: a tuple of int", cases=SHAPES, on="cuda")
-def record_shapes_are_tuples_of_ints(producer: ProducerDoor, case: Shape) -> None:
+def record_shapes_are_tuples_of_ints(producer: ProducerUnderTest, case: Shape) -> None:
     """The shape of a record is a tuple of ints: the extents of the array.
 
     Convert what holds your extents: tuple(int(extent) for extent in x.shape).
@@ -109,7 +109,7 @@ def record_shapes_are_tuples_of_ints(producer: ProducerDoor, case: Shape) -> Non
 
 
 @check("CAI-STRIDES-1", source=f"{SPEC}, strides: the number of bytes", cases=SHAPES, on="cuda")
-def record_strides_count_bytes(producer: ProducerDoor, case: Shape) -> None:
+def record_strides_count_bytes(producer: ProducerUnderTest, case: Shape) -> None:
     """The strides of a record are None, or a tuple of ints that count bytes.
 
     Multiply strides that count elements by the size of one; leave the key out, or None, for C
@@ -129,7 +129,7 @@ def record_strides_count_bytes(producer: ProducerDoor, case: Shape) -> None:
 
 
 @check("CAI-STRIDES-2", source=f"{SPEC}, strides: at each dimension", cases=SHAPES, on="cuda")
-def record_strides_are_one_per_axis(producer: ProducerDoor, case: Shape) -> None:
+def record_strides_are_one_per_axis(producer: ProducerUnderTest, case: Shape) -> None:
     """The strides of a record, if it has any, are as many as the extents.
 
     Give one per axis, also for axes of length 1.
@@ -141,7 +141,7 @@ def record_strides_are_one_per_axis(producer: ProducerDoor, case: Shape) -> None
 
 
 @check("CAI-DATA-1", source=f"{SPEC}, data: a 2-tuple", on="cuda")
-def record_data_is_an_address_and_a_flag(producer: ProducerDoor) -> None:
+def record_data_is_an_address_and_a_flag(producer: ProducerUnderTest) -> None:
     """The data of a record is a tuple of an int and a bool.
 
     Give the address as an int: int(pointer).
@@ -155,7 +155,7 @@ def record_data_is_an_address_and_a_flag(producer: ProducerDoor) -> None:
 
 
 @check("CAI-DATA-1", source=f"{SPEC}, data: the read-only flag", on="cuda")
-def records_of_read_only_arrays_say_so(producer: ProducerDoor) -> None:
+def records_of_read_only_arrays_say_so(producer: ProducerUnderTest) -> None:
     """The record of an array that must not be written has the read-only flag.
 
     Put True second in the data entry.
@@ -169,7 +169,7 @@ EMPTY: Final = {"flat": (0,), "rows": (0, 3), "columns": (2, 0)}
 
 
 @check("CAI-DATA-2", source=f"{SPEC}, data: zero-size arrays, use 0", cases=EMPTY, on="cuda")
-def records_of_empty_arrays_have_address_0(producer: ProducerDoor, case: Shape) -> None:
+def records_of_empty_arrays_have_address_0(producer: ProducerUnderTest, case: Shape) -> None:
     """The address of an array without elements is 0.
 
     Write 0 where the size is 0: there is no memory that a consumer could ask the driver about.
@@ -183,7 +183,7 @@ def records_of_empty_arrays_have_address_0(producer: ProducerDoor, case: Shape) 
 
 
 @check("CAI-DATA-2", source=f"{SPEC}, data: the data pointer", on="cuda")
-def records_of_elements_have_an_address(producer: ProducerDoor) -> None:
+def records_of_elements_have_an_address(producer: ProducerUnderTest) -> None:
     """The address of an array with elements is not 0.
 
     Publish where the first element is.
@@ -195,7 +195,7 @@ TYPES: Final = {name.replace("_", "-"): name for name in TYPESTRS}
 
 
 @check("CAI-TYPESTR-1", source="NumPy array interface, typestr", cases=TYPES, on="cuda")
-def record_typestrs_name_the_element_type(producer: ProducerDoor, case: str) -> None:
+def record_typestrs_name_the_element_type(producer: ProducerUnderTest, case: str) -> None:
     """The typestr of a record is a byte order, a kind and a size: those of the elements.
 
     Take it from NumPy's dtype.str, or from a table.
@@ -224,7 +224,7 @@ NAMELESS: Final = {
     cases=NAMELESS,
     on="cuda",
 )
-def nameless_element_types_are_not_called_another(producer: ProducerDoor, case: str) -> None:
+def nameless_element_types_are_not_called_another(producer: ProducerUnderTest, case: str) -> None:
     """An element type for which there is no typestr is not published under that of another.
 
     Raise AttributeError, or write '<V2' or '|V1': as '<f2' a bfloat16 is read as a wrong number.
@@ -243,7 +243,7 @@ def nameless_element_types_are_not_called_another(producer: ProducerDoor, case: 
 
 
 @check("CAI-VER-1", source=f"{SPEC}, version: an integer", on="cuda")
-def records_say_their_version(producer: ProducerDoor) -> None:
+def records_say_their_version(producer: ProducerUnderTest) -> None:
     """The version of a record is an int; 3 is the current one.
 
     Add 'version': 3.
@@ -258,7 +258,7 @@ def records_say_their_version(producer: ProducerDoor) -> None:
 
 
 @check("CAI-MASK-2", source=f"{SPEC}, mask: None or object exposing", on="cuda")
-def record_masks_are_records(producer: ProducerDoor) -> None:
+def record_masks_are_records(producer: ProducerUnderTest) -> None:
     """The mask of a record, if it has one, is an object with the interface.
 
     Leave the key out where all elements are valid.
@@ -269,7 +269,7 @@ def record_masks_are_records(producer: ProducerDoor) -> None:
 
 
 @check("CAI-DESCR-1", source="NumPy array interface, descr: the only requirement", on="cuda")
-def record_descrs_agree_with_the_typestr(producer: ProducerDoor) -> None:
+def record_descrs_agree_with_the_typestr(producer: ProducerUnderTest) -> None:
     """The descr of a record of plain elements, if it has one, has as many bytes as the typestr.
 
     Leave the key out, or write [('', typestr)].
@@ -288,7 +288,7 @@ def record_descrs_agree_with_the_typestr(producer: ProducerDoor) -> None:
 
 
 @check("CAI-DATA-3", source=f"{SPEC}, data: must be device-accessible", on="cuda")
-def recorded_addresses_are_known_to_the_driver(producer: ProducerDoor) -> None:
+def recorded_addresses_are_known_to_the_driver(producer: ProducerUnderTest) -> None:
     """The address of a record is that of memory which the driver knows.
 
     Publish the device pointer, not that of the object, and not that of a copy on the host.
@@ -302,7 +302,7 @@ def recorded_addresses_are_known_to_the_driver(producer: ProducerDoor) -> None:
 
 
 @check("CAI-DATA-4", source="CUDA driver API, CU_POINTER_ATTRIBUTE_RANGE_SIZE", on="cuda")
-def recorded_elements_are_in_their_allocation(producer: ProducerDoor) -> None:
+def recorded_elements_are_in_their_allocation(producer: ProducerUnderTest) -> None:
     """The elements that a record describes lie within one allocation.
 
     Publish the address of the first element, with the strides in bytes that belong to it.
@@ -318,7 +318,7 @@ def recorded_elements_are_in_their_allocation(producer: ProducerDoor) -> None:
 
 
 @check("CAI-DATA-5", source="interchange", severity="SHOULD", on="cuda")
-def records_are_the_same_when_read_again(producer: ProducerDoor) -> None:
+def records_are_the_same_when_read_again(producer: ProducerUnderTest) -> None:
     """An array that nobody changed describes itself as before.
 
     Write the record from the array's own fields; its stream alone may be another.
@@ -337,7 +337,7 @@ def records_are_the_same_when_read_again(producer: ProducerDoor) -> None:
     cases={"writable": False, "read-only": True},
     on="cuda",
 )
-def records_agree_with_capsules(producer: ProducerDoor, case: bool) -> None:
+def records_agree_with_capsules(producer: ProducerUnderTest, case: bool) -> None:
     """The record of an array describes the memory that its __dlpack__ does.
 
     Let one description serve both: address, shape and read-only flag, strides times the size of an
@@ -368,14 +368,14 @@ def _steps(strides: Any, shape: Shape) -> list[int]:
     return [step for step, extent in zip(strides, shape, strict=False) if extent > 1]
 
 
-def _steps_of(opened: Opened) -> list[int]:
+def _steps_of(opened: OpenedCapsule) -> list[int]:
     """Return the same of a capsule, whose strides count elements, or are NULL."""
     strides = opened.strides and [step * size_of("float64") for step in opened.strides]
     return _steps(strides, opened.shape or ())
 
 
 @check("CAI-LIFE-1", source="CUDA Array Interface 3, Lifetime management", on="cuda")
-def records_own_nothing(producer: ProducerDoor) -> None:
+def records_own_nothing(producer: ProducerUnderTest) -> None:
     """Reading the record has no effect on the lifetime of the array.
 
     Put numbers into the dict, and take no reference: nobody is told when a consumer is done.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, driver
 from interchange_conformance.findings import NotApplicable, expect
-from interchange_conformance.probes.pending_work import LONG_PATIENCE, NEW, Pending
+from interchange_conformance.probes.pending_work import LONG_PATIENCE, NEW, PendingWork
 from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 
@@ -27,7 +27,7 @@ from ._records import (
 
 if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
-    from interchange_conformance.probes.under_test import ConsumerDoor, ProducerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest, ProducerUnderTest
 
 check = area("cai")
 
@@ -48,7 +48,7 @@ def _stream(cuda: Cuda, case: int | None) -> int:
 
 
 @check("CAI-STREAM-1", source=f"{SPEC}, stream: 0 is disallowed", on="cuda")
-def published_streams_are_not_0(producer: ProducerDoor) -> None:
+def published_streams_are_not_0(producer: ProducerUnderTest) -> None:
     """The stream of a record is None, 1, 2 or a handle.
 
     Publish 1 for the legacy default stream and 2 for the per-thread one, whose handles may both be
@@ -60,7 +60,9 @@ def published_streams_are_not_0(producer: ProducerDoor) -> None:
 
 
 @check("CAI-STREAM-1", source=f"{SPEC}, stream: 0 is disallowed", cases=STREAMS, on="cuda")
-def published_streams_of_busy_arrays_are_not_0(producer: ProducerDoor, case: int | None) -> None:
+def published_streams_of_busy_arrays_are_not_0(
+    producer: ProducerUnderTest, case: int | None
+) -> None:
     """The stream of a record is None, 1, 2 or a handle, also where work is pending.
 
     Publish 1 for the legacy default stream and 2 for the per-thread one, whose handles may both be
@@ -73,7 +75,7 @@ def published_streams_of_busy_arrays_are_not_0(producer: ProducerDoor, case: int
 
 
 @check("CAI-STREAM-2", source=f"{_SYNC}: producers must ensure", cases=STREAMS, on="cuda")
-def published_streams_order_the_pending_work(producer: ProducerDoor, case: int | None) -> None:
+def published_streams_order_the_pending_work(producer: ProducerUnderTest, case: int | None) -> None:
     """To wait for the published stream is enough for all work that is pending on the array.
 
     Publish the stream that the work is on.  Of several, make the published one wait for events on
@@ -88,7 +90,7 @@ def published_streams_order_the_pending_work(producer: ProducerDoor, case: int |
     address = address_of_elements(record)
     if address + _COUNT > allocation_of(cuda, address)[1]:
         raise NotApplicable("the record leaves its allocation")
-    pending = Pending(cuda, address, _COUNT, stream, _PATIENCE)
+    pending = PendingWork(cuda, address, _COUNT, stream, _PATIENCE)
     published = record_of(x).get("stream")
     if published is not None:
         cuda.order(published, ours)
@@ -98,7 +100,7 @@ def published_streams_order_the_pending_work(producer: ProducerDoor, case: int |
 
 
 @check("DLP-STREAM-7", source="CUDA Array Interface 3, Lifetime management", on="cuda")
-def published_streams_live_as_long_as_the_array(producer: ProducerDoor) -> None:
+def published_streams_live_as_long_as_the_array(producer: ProducerUnderTest) -> None:
     """A stream that is published exists as long as the array.
 
     Let the array refer to its stream.
@@ -132,7 +134,7 @@ class _Bytes(Exporter):
 
 
 @check("CAI-STREAM-2", source=f"{_SYNC}: synchronize on before", cases=STREAMS, on="cuda")
-def published_streams_are_waited_for(consumer: ConsumerDoor, case: int | None) -> None:
+def published_streams_are_waited_for(consumer: ConsumerUnderTest, case: int | None) -> None:
     """What a library reads of a record comes after the work on the published stream.
 
     Wait for the stream on the host, or let your own stream wait for an event on it, or work in it;
@@ -143,7 +145,7 @@ def published_streams_are_waited_for(consumer: ConsumerDoor, case: int | None) -
     address = cuda.memory(_COUNT)
     x = _Bytes(address, stream)
     _need_reading(consumer, _Bytes(cuda.memory(_COUNT), None))
-    pending = Pending(cuda, address, _COUNT, stream)
+    pending = PendingWork(cuda, address, _COUNT, stream)
     pending.let_go_later(_PATIENCE)
     found = set(consumer.values(consumer.take_cai(x)))
     reports = cuda.reports()
@@ -160,7 +162,7 @@ def published_streams_are_waited_for(consumer: ConsumerDoor, case: int | None) -
     cases=STREAMS,
     on="cuda",
 )
-def published_streams_wait_for_the_consumer(consumer: ConsumerDoor, case: int | None) -> None:
+def published_streams_wait_for_the_consumer(consumer: ConsumerUnderTest, case: int | None) -> None:
     """What a producer does next on its published stream comes after the consumer's use.
 
     Let the published stream wait for an event behind your last work, or let the host wait for that
@@ -169,12 +171,12 @@ def published_streams_wait_for_the_consumer(consumer: ConsumerDoor, case: int | 
     cuda = driver()
     stream = _stream(cuda, case)
     address = cuda.memory(_COUNT)
-    works: list[Pending] = []
+    works: list[PendingWork] = []
     used: list[int] = []
 
     def work(own: int) -> None:
         used.append(own)
-        works.append(Pending(cuda, address, _COUNT, own))
+        works.append(PendingWork(cuda, address, _COUNT, own))
 
     try:
         consumer.use_cai(_Bytes(address, stream), work)
@@ -188,7 +190,7 @@ def published_streams_wait_for_the_consumer(consumer: ConsumerDoor, case: int | 
     expect(seen.is_ordered(), seen.evidence(words))
 
 
-def _need_reading(consumer: ConsumerDoor, x: Any) -> None:
+def _need_reading(consumer: ConsumerUnderTest, x: Any) -> None:
     """Raise `NotApplicable` where a plain record is not taken, or not read."""
     try:
         consumer.values(consumer.take_cai(x))
@@ -199,7 +201,7 @@ def _need_reading(consumer: ConsumerDoor, x: Any) -> None:
 
 
 @check("CAI-STREAM-2", source=f"{_SYNC}: when stream is None", severity="QUIRK", on="cuda")
-def records_without_a_stream_are_taken_at_once(consumer: ConsumerDoor) -> None:
+def records_without_a_stream_are_taken_at_once(consumer: ConsumerUnderTest) -> None:
     """To take a record that publishes no stream, the host waits for nothing.
 
     Use the memory at once, on any stream: who published none has nothing pending, or sees to the
@@ -209,7 +211,7 @@ def records_without_a_stream_are_taken_at_once(consumer: ConsumerDoor) -> None:
     _need_reading(consumer, _Bytes(cuda.memory(_COUNT), None))
     stream, address = cuda.stream(), cuda.memory(_COUNT)
     consumer.take_cai(_Bytes(cuda.memory(_COUNT), None))
-    pending = Pending(cuda, address, _COUNT, stream, LONG_PATIENCE)
+    pending = PendingWork(cuda, address, _COUNT, stream, LONG_PATIENCE)
     y = consumer.take_cai(_Bytes(address, None))
     waited = pending.let_go()
     cuda.synchronize()

@@ -17,7 +17,7 @@ from interchange_conformance.registry import area
 from ._records import ATTRIBUTE, SPEC, Exporter, Floats, need_plain_records
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
 
 check = area("cai")
 
@@ -26,7 +26,7 @@ Changes = dict[str, Any]
 _NO_CLASS: Final = "interchange; the interface names no class"
 
 
-def _expect_refusal(consumer: ConsumerDoor, changes: Changes, what: str = "") -> None:
+def _expect_refusal(consumer: ConsumerUnderTest, changes: Changes, what: str = "") -> None:
     """Raise `Found` unless a record with some entries changed is refused; ``...`` takes one out."""
     record = Floats(driver()).record(**changes)
     left_out = [key for key, value in changes.items() if value is ...]
@@ -34,7 +34,7 @@ def _expect_refusal(consumer: ConsumerDoor, changes: Changes, what: str = "") ->
     _expect_error(consumer, Exporter(record), f"a record {said}")
 
 
-def _expect_error(consumer: ConsumerDoor, x: Any, what: str) -> Exception:
+def _expect_error(consumer: ConsumerUnderTest, x: Any, what: str) -> Exception:
     """Return the error with which an object is refused."""
     need_plain_records(consumer)
     note(f"taking {what}")
@@ -64,7 +64,7 @@ class _Raising:
 
 
 @check("CAI-ATTR-1", source=_NO_CLASS, severity="QUIRK", on="cuda")
-def objects_without_the_interface_are_refused(consumer: ConsumerDoor) -> None:
+def objects_without_the_interface_are_refused(consumer: ConsumerUnderTest) -> None:
     """An object without the interface is refused with a TypeError or an AttributeError.
 
     Raise one of the two, and name the attribute.
@@ -78,7 +78,7 @@ def objects_without_the_interface_are_refused(consumer: ConsumerDoor) -> None:
 
 
 @check("CAI-ATTR-1", source=f"{_NO_CLASS}; known of jax#19134", severity="QUIRK", on="cuda")
-def properties_that_raise_attribute_error_are_no_interface(consumer: ConsumerDoor) -> None:
+def properties_that_raise_attribute_error_are_no_interface(consumer: ConsumerUnderTest) -> None:
     """An object whose property raises AttributeError is one without the interface.
 
     Ask with getattr(x, name, None): arrays of the host raise AttributeError there.
@@ -93,7 +93,7 @@ OWN: Final = {"runtime-error": RuntimeError, "value-error": ValueError, "type-er
 
 
 @check("CAI-ATTR-1", source="interchange", severity="SHOULD", cases=OWN, on="cuda")
-def errors_of_the_property_come_through(consumer: ConsumerDoor, case: type[Exception]) -> None:
+def errors_of_the_property_come_through(consumer: ConsumerUnderTest, case: type[Exception]) -> None:
     """What the property of an object raises comes through.
 
     Let it pass: the producer knows best why it has no record, such as for a tensor that requires
@@ -123,7 +123,7 @@ NO_DICTS: Final = {
 
 
 @check("CAI-DICT-1", source=SPEC, severity="SHOULD", cases=NO_DICTS, on="cuda")
-def what_is_no_dict_is_refused(consumer: ConsumerDoor, case: Any) -> None:
+def what_is_no_dict_is_refused(consumer: ConsumerUnderTest, case: Any) -> None:
     """A record that is no dict is refused.
 
     Raise TypeError or BufferError where record['shape'] fails.
@@ -135,7 +135,9 @@ MISSING: Final = {key: {key: ...} for key in ("shape", "typestr", "data")}
 
 
 @check("CAI-DICT-1", source=SPEC, severity="SHOULD", cases=MISSING, on="cuda")
-def records_without_what_is_required_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+def records_without_what_is_required_are_refused(
+    consumer: ConsumerUnderTest, case: Changes
+) -> None:
     """A record that lacks shape, typestr or data is refused.
 
     Let the KeyError out, or name the entry in an error of your own.
@@ -156,7 +158,7 @@ SHAPES: Final = {
 
 
 @check("CAI-SHAPE-1", source=f"{SPEC}, shape", severity="SHOULD", cases=SHAPES, on="cuda")
-def wrong_shapes_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+def wrong_shapes_are_refused(consumer: ConsumerUnderTest, case: Changes) -> None:
     """A shape that is no tuple of extents is refused.
 
     Test that it is a tuple of ints, none of them negative.
@@ -172,7 +174,7 @@ STRIDES: Final = {
 
 
 @check("CAI-STRIDES-1", source=f"{SPEC}, strides", severity="SHOULD", cases=STRIDES, on="cuda")
-def wrong_strides_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+def wrong_strides_are_refused(consumer: ConsumerUnderTest, case: Changes) -> None:
     """Strides that are neither None nor a tuple of ints are refused.
 
     Test that it is a tuple of ints.
@@ -184,7 +186,9 @@ COUNTS: Final = {"too-few": {"strides": (4,)}, "too-many": {"strides": (24, 12, 
 
 
 @check("CAI-STRIDES-2", source=f"{SPEC}, strides", severity="SHOULD", cases=COUNTS, on="cuda")
-def strides_that_are_not_one_per_axis_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+def strides_that_are_not_one_per_axis_are_refused(
+    consumer: ConsumerUnderTest, case: Changes
+) -> None:
     """Strides that are more or fewer than the extents are refused.
 
     Compare their lengths.
@@ -203,7 +207,7 @@ DATA: Final = {
 
 
 @check("CAI-DATA-1", source=f"{SPEC}, data", severity="SHOULD", cases=DATA, on="cuda")
-def wrong_data_is_refused(consumer: ConsumerDoor, case: Changes) -> None:
+def wrong_data_is_refused(consumer: ConsumerUnderTest, case: Changes) -> None:
     """A data entry that is no pair of an address and a flag is refused.
 
     Unpack it, and test that the address is an int of 64 bits.
@@ -212,7 +216,7 @@ def wrong_data_is_refused(consumer: ConsumerDoor, case: Changes) -> None:
 
 
 @check("CAI-DATA-2", source=f"{SPEC}, data", severity="SHOULD", on="cuda")
-def elements_at_address_0_are_refused(consumer: ConsumerDoor) -> None:
+def elements_at_address_0_are_refused(consumer: ConsumerUnderTest) -> None:
     """A record of elements whose address is 0 is refused.
 
     0 is for arrays without elements.
@@ -221,7 +225,7 @@ def elements_at_address_0_are_refused(consumer: ConsumerDoor) -> None:
 
 
 @check("CAI-DATA-3", source=f"{SPEC}, data; known of jax#37303", severity="SHOULD", on="cuda")
-def addresses_that_the_driver_does_not_know_are_refused(consumer: ConsumerDoor) -> None:
+def addresses_that_the_driver_does_not_know_are_refused(consumer: ConsumerUnderTest) -> None:
     """A record whose address is nowhere is refused.
 
     Ask cuPointerGetAttribute about it: its error is cheap, a fault in a kernel is not.
@@ -230,7 +234,7 @@ def addresses_that_the_driver_does_not_know_are_refused(consumer: ConsumerDoor) 
 
 
 @check("CAI-DATA-3", source=f"{SPEC}, data: device-accessible", severity="SHOULD", on="cuda")
-def plain_memory_of_the_host_is_refused(consumer: ConsumerDoor) -> None:
+def plain_memory_of_the_host_is_refused(consumer: ConsumerUnderTest) -> None:
     """A record of memory of the host that no device reaches is refused.
 
     Ask cuPointerGetAttribute about it: memory that it does not know is of no use to a kernel.
@@ -257,7 +261,9 @@ OUTSIDE: Final = {
     cases=OUTSIDE,
     on="cuda",
 )
-def elements_outside_their_allocation_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+def elements_outside_their_allocation_are_refused(
+    consumer: ConsumerUnderTest, case: Changes
+) -> None:
     """A record whose elements are not all within the allocation of its address is refused.
 
     Compare with CU_POINTER_ATTRIBUTE_RANGE_START_ADDR and RANGE_SIZE.
@@ -266,7 +272,7 @@ def elements_outside_their_allocation_are_refused(consumer: ConsumerDoor, case: 
 
 
 @check("DLP-SHAPE-4", source="interchange", severity="SHOULD", on="cuda")
-def records_beyond_64_bits_are_refused(consumer: ConsumerDoor) -> None:
+def records_beyond_64_bits_are_refused(consumer: ConsumerUnderTest) -> None:
     """A record of more elements than a 64-bit integer counts is refused.
 
     Multiply with a test for overflow.
@@ -285,7 +291,7 @@ TYPESTRS: Final = {
 
 
 @check("CAI-TYPESTR-1", source=f"{SPEC}, typestr", severity="SHOULD", cases=TYPESTRS, on="cuda")
-def wrong_typestrs_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+def wrong_typestrs_are_refused(consumer: ConsumerUnderTest, case: Changes) -> None:
     """A typestr that is no byte order, kind and size is refused.
 
     Parse all three; raise for what you do not know.
@@ -297,7 +303,7 @@ VERSIONS: Final = {"text": {"version": "three"}, "list": {"version": [3]}}
 
 
 @check("CAI-VER-1", source=f"{SPEC}, version", severity="SHOULD", cases=VERSIONS, on="cuda")
-def wrong_versions_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+def wrong_versions_are_refused(consumer: ConsumerUnderTest, case: Changes) -> None:
     """A version that is no number of 0 or more is refused.
 
     Test it before you compare it.
@@ -315,7 +321,7 @@ STREAMS: Final = {
 
 
 @check("CAI-STREAM-1", source=f"{SPEC}, stream", severity="SHOULD", cases=STREAMS, on="cuda")
-def wrong_streams_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+def wrong_streams_are_refused(consumer: ConsumerUnderTest, case: Changes) -> None:
     """A stream that is not None, 1, 2 or a handle is refused, 0 above all.
 
     0 is disallowed because it could mean None, 1 or 2.
@@ -337,7 +343,7 @@ SLOPPY: Final = {
 
 
 @check("CAI-DICT-1", source=SPEC, severity="QUIRK", cases=SLOPPY, on="cuda")
-def sloppy_records_are_refused(consumer: ConsumerDoor, case: Changes) -> None:
+def sloppy_records_are_refused(consumer: ConsumerUnderTest, case: Changes) -> None:
     """A record that can only be guessed at is refused.
 
     Read the entries by the letter, so that a producer learns of its mistake from you.

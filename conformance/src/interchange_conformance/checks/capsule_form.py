@@ -24,8 +24,8 @@ from interchange_conformance.zoo import ELEMENTS
 from ._exports import GENERATIONS, NEWEST, asking, call, in_each, opened, some_array, words
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.opened_capsule import Opened
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("capsule")
 
@@ -44,7 +44,7 @@ _CHURN: Final = 4096  # allocations that find the memory of a name, if it was fr
 _FILLING: Final = (0xA5,)  # of what is allocated where a struct was, if it was freed
 
 
-def _asked(producer: ProducerDoor, x: Any, keywords: dict[str, Any]) -> Any:
+def _asked(producer: ProducerUnderTest, x: Any, keywords: dict[str, Any]) -> Any:
     """Return what ``__dlpack__`` returns; refusals and unknown keywords are for other checks."""
     try:
         return producer.export(x, **keywords)
@@ -53,7 +53,7 @@ def _asked(producer: ProducerDoor, x: Any, keywords: dict[str, Any]) -> Any:
 
 
 @check("DLP-CAP-3", source="array API standard 2025.12, array.__dlpack__, Returns", cases=_ASKED)
-def exports_are_capsules(producer: ProducerDoor, case: dict[str, Any]) -> None:
+def exports_are_capsules(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
     """__dlpack__() returns a PyCapsule.
 
     Return what PyCapsule_New gave you, and no wrapper around it: consumers hand it to the
@@ -69,7 +69,7 @@ def exports_are_capsules(producer: ProducerDoor, case: dict[str, Any]) -> None:
 
 
 @check("DLP-CAP-1", source="DLPack Python specification, Implementation: names", cases=_ASKED)
-def capsules_have_one_of_the_two_names(producer: ProducerDoor, case: dict[str, Any]) -> None:
+def capsules_have_one_of_the_two_names(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
     """A capsule is named 'dltensor' or 'dltensor_versioned'.
 
     Give PyCapsule_New one of the two names, letter for letter: consumers compare them to know
@@ -88,7 +88,7 @@ def capsules_have_one_of_the_two_names(producer: ProducerDoor, case: dict[str, A
     source="DLPack Python specification, Implementation: the _versioned suffix",
     cases=GENERATIONS,
 )
-def names_tell_which_struct_follows(producer: ProducerDoor, case: str) -> None:
+def names_tell_which_struct_follows(producer: ProducerUnderTest, case: str) -> None:
     """Under 'dltensor' lies a DLManagedTensor, under the other name a DLManagedTensorVersioned.
 
     Name the capsule after the struct that you put into it. The two structs begin differently, so
@@ -118,7 +118,7 @@ def names_tell_which_struct_follows(producer: ProducerDoor, case: str) -> None:
     source="DLPack Python specification, Implementation: names are statically allocated",
     cases=GENERATIONS,
 )
-def names_of_capsules_stay(producer: ProducerDoor, case: str) -> None:
+def names_of_capsules_stay(producer: ProducerUnderTest, case: str) -> None:
     """The name of a capsule is still there when the array and everything else is gone.
 
     Pass a string literal, or one that is never freed: a capsule keeps the pointer, not the text.
@@ -138,7 +138,7 @@ def names_of_capsules_stay(producer: ProducerDoor, case: str) -> None:
     source="DLPack Python specification, Implementation: a capsule is consumed exactly once",
     cases=GENERATIONS,
 )
-def every_export_is_a_capsule_of_its_own(producer: ProducerDoor, case: str) -> None:
+def every_export_is_a_capsule_of_its_own(producer: ProducerUnderTest, case: str) -> None:
     """Each call of __dlpack__() gives a new capsule, that stays whole when others are released.
 
     Allocate a managed tensor for every call, or count the capsules that share one: each of them is
@@ -164,7 +164,7 @@ def every_export_is_a_capsule_of_its_own(producer: ProducerDoor, case: str) -> N
     last.consume().release()
 
 
-def _fields(found: Opened) -> tuple[Any, ...]:
+def _fields(found: OpenedCapsule) -> tuple[Any, ...]:
     """Return what a struct says."""
     return (
         found.version, found.flags, found.device, found.dtype, found.ndim, found.shape,
@@ -178,7 +178,7 @@ def _fields(found: Opened) -> tuple[Any, ...]:
     severity="SHOULD",
     cases=in_each({name: name for name in ("dropped", "held", "consumed")}),
 )
-def arrays_are_exported_again(producer: ProducerDoor, case: tuple[str, str]) -> None:
+def arrays_are_exported_again(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """An array that was exported can be exported again, whatever became of its capsule.
 
     Keep what an export needs as long as the array is there: a consumer that was refused for one
@@ -186,7 +186,7 @@ def arrays_are_exported_again(producer: ProducerDoor, case: tuple[str, str]) -> 
     """
     generation, fate = case
     x = some_array(producer)
-    first: Opened | None = opened(producer, x, generation)
+    first: OpenedCapsule | None = opened(producer, x, generation)
     if fate == "dropped":
         first = None
         collect()
@@ -207,7 +207,7 @@ def arrays_are_exported_again(producer: ProducerDoor, case: tuple[str, str]) -> 
     source="DLPack Python specification, Implementation: consumed exactly once",
     cases=GENERATIONS,
 )
-def consumed_capsules_are_not_handed_out_again(producer: ProducerDoor, case: str) -> None:
+def consumed_capsules_are_not_handed_out_again(producer: ProducerUnderTest, case: str) -> None:
     """After a capsule was consumed, the next call of __dlpack__() gives one that was not.
 
     Make a capsule for every call, and keep none: that of the last call has a used name by now, and
@@ -230,7 +230,7 @@ def consumed_capsules_are_not_handed_out_again(producer: ProducerDoor, case: str
     source="array API standard 2025.12, array.__dlpack__, Notes: the recommended logic",
     severity="SHOULD",
 )
-def versioned_structs_are_of_major_version_1(producer: ProducerDoor) -> None:
+def versioned_structs_are_of_major_version_1(producer: ProducerUnderTest) -> None:
     """A versioned struct that was asked for with max_version=(1, 3) is of major version 1.
 
     Write the version of the header that you follow into the struct, major first. With another
@@ -249,7 +249,7 @@ def versioned_structs_are_of_major_version_1(producer: ProducerDoor) -> None:
     source="dlpack.h 1.3, DLManagedTensorVersioned.flags: by default 0",
     severity="SHOULD",
 )
-def flags_have_no_unknown_bits(producer: ProducerDoor) -> None:
+def flags_have_no_unknown_bits(producer: ProducerUnderTest) -> None:
     """Only those bits of the flags are set that DLPack has defined.
 
     Begin with flags = 0 and set what applies. Other bits may get a meaning in a later version,

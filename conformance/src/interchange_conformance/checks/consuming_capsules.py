@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from interchange_conformance.probes.importing import Generation, Pair, Way
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
     from interchange_conformance.zoo import Source
 
 check = area("capsule")
@@ -46,7 +46,7 @@ _SPECIFICATION: Final = "DLPack Python specification, Implementation"
 
 
 @check("DLP-CAP-1", source="array API standard 2025.12, from_dlpack")
-def plain_arrays_are_taken(consumer: ConsumerDoor) -> None:
+def plain_arrays_are_taken(consumer: ConsumerUnderTest) -> None:
     """An array of plain float32 elements in host memory is taken, and read right.
 
     Take at least one of the two structs, of at least one axis. Everything else that is said of a
@@ -74,7 +74,7 @@ def plain_arrays_are_taken(consumer: ConsumerDoor) -> None:
 
 
 @check("DLP-CAP-1", source=_SPECIFICATION, cases=of_rule(_ZOO, "DLP-CAP-1"))
-def capsules_of_other_names_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
+def capsules_of_other_names_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """A capsule that is named otherwise than the two names is refused.
 
     Compare the whole name: another name stands for another struct, or for a tensor that is already
@@ -85,7 +85,7 @@ def capsules_of_other_names_are_refused(consumer: ConsumerDoor, case: Pair) -> N
 
 
 @check("DLP-CAP-2", source=_SPECIFICATION, cases=of_rule(_ZOO, "DLP-CAP-2"))
-def used_capsules_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
+def used_capsules_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """A capsule whose name begins with 'used_' is refused.
 
     Its tensor belongs to whoever renamed it, who will release it: two owners free it twice.
@@ -95,7 +95,7 @@ def used_capsules_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
 
 
 @check("DLP-CAP-2", source=_SPECIFICATION, cases=EACH_GENERATION)
-def taken_capsules_are_renamed(consumer: ConsumerDoor, case: Generation) -> None:
+def taken_capsules_are_renamed(consumer: ConsumerUnderTest, case: Generation) -> None:
     """A capsule that was taken is named 'used_' and what it was named before.
 
     Call PyCapsule_SetName with the name that goes with the struct: the producer's destructor
@@ -112,7 +112,7 @@ def taken_capsules_are_renamed(consumer: ConsumerDoor, case: Generation) -> None
 
 
 @check("DLP-CAP-2", source=_SPECIFICATION, cases=EACH_GENERATION)
-def a_capsule_is_taken_once(consumer: ConsumerDoor, case: Generation) -> None:
+def a_capsule_is_taken_once(consumer: ConsumerUnderTest, case: Generation) -> None:
     """The second import of a capsule is refused, and the first is not harmed by it.
 
     Rename the capsule when you take the tensor out of it, and refuse capsules that are renamed.
@@ -129,7 +129,7 @@ def a_capsule_is_taken_once(consumer: ConsumerDoor, case: Generation) -> None:
         expect_released(consumer, way, first)
 
 
-def _expect_unharmed(consumer: ConsumerDoor, way: Way, first: Attempt) -> None:
+def _expect_unharmed(consumer: ConsumerUnderTest, way: Way, first: Attempt) -> None:
     """Raise unless an array is on memory that is its own still, and is read as ever."""
     source = first.source
     calls = source.deleter_calls
@@ -156,7 +156,7 @@ _REFUSED: Final = {
     source="DLPack Python specification, Implementation: rename, then own",
     cases={name: _ZOO[case] for name, case in _REFUSED.items()},
 )
-def a_refused_capsule_is_either_used_or_not(consumer: ConsumerDoor, case: Pair) -> None:
+def a_refused_capsule_is_either_used_or_not(consumer: ConsumerUnderTest, case: Pair) -> None:
     """After a refusal a capsule is either unused and its tensor alive, or used and released.
 
     Take, rename, and own the tensor in one step that cannot fail, and validate afterwards; or
@@ -188,7 +188,9 @@ def a_refused_capsule_is_either_used_or_not(consumer: ConsumerDoor, case: Pair) 
 
 
 @check("DLP-CAP-5", source=_SPECIFICATION, severity="QUIRK", cases=EACH_GENERATION)
-def the_destructor_of_a_taken_capsule_is_cleared(consumer: ConsumerDoor, case: Generation) -> None:
+def the_destructor_of_a_taken_capsule_is_cleared(
+    consumer: ConsumerUnderTest, case: Generation
+) -> None:
     """The destructor of a capsule that was taken is set to NULL.
 
     Call PyCapsule_SetDestructor(capsule, NULL) after the renaming: some producers have a destructor
@@ -207,7 +209,7 @@ def the_destructor_of_a_taken_capsule_is_cleared(consumer: ConsumerDoor, case: G
     source="array API standard 2025.12, array.__dlpack__, Returns",
     cases=of_rule(_ZOO, "DLP-CAP-3"),
 )
-def what_is_no_capsule_is_refused(consumer: ConsumerDoor, case: Pair) -> None:
+def what_is_no_capsule_is_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """A producer that returns something else than a capsule is refused.
 
     Check the type before you ask for the name or the pointer.
@@ -225,7 +227,7 @@ _SWITCH: Final = 1e-6  # how long a thread goes on before another may [seconds]
 
 
 @check("DLP-CAP-2", source=_SPECIFICATION, cases=EACH_GENERATION)
-def of_two_threads_one_takes_a_capsule(consumer: ConsumerDoor, case: Generation) -> None:
+def of_two_threads_one_takes_a_capsule(consumer: ConsumerUnderTest, case: Generation) -> None:
     """When two threads import the same capsule at once, one gets the tensor and one an error.
 
     Claim the capsule in one step, under a lock or the GIL, between looking at its name and renaming

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange_conformance.probes.importing import Shape, Way
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
     from interchange_conformance.zoo import Source
 
 check = area("copies")
@@ -25,7 +25,7 @@ _COPY: Final = "array API standard 2025.12, from_dlpack, copy"
 
 
 @check("DLP-COPY-1", source=f"{_COPY}=None: must reuse memory if possible", severity="SHOULD")
-def memory_is_shared_by_default(consumer: ConsumerDoor) -> None:
+def memory_is_shared_by_default(consumer: ConsumerUnderTest) -> None:
     """An array in host memory is taken without a copy.
 
     Wrap the memory. Users write into one array to change the other, and take arrays that fit into
@@ -41,7 +41,7 @@ def memory_is_shared_by_default(consumer: ConsumerDoor) -> None:
         )
 
 
-def _asking(consumer: ConsumerDoor, copy: bool | None) -> Callable[[Source], Any]:
+def _asking(consumer: ConsumerUnderTest, copy: bool | None) -> Callable[[Source], Any]:
     """Return the function that takes producers with a value of ``copy``."""
     take_with = consumer.subject.take_with
     if take_with is None:
@@ -52,14 +52,14 @@ def _asking(consumer: ConsumerDoor, copy: bool | None) -> Callable[[Source], Any
     return take
 
 
-def _need_keyword(consumer: ConsumerDoor) -> None:
+def _need_keyword(consumer: ConsumerUnderTest) -> None:
     """Leave those out whose take_with() takes no plain array, whatever ``copy`` is."""
     plain = Attempt(_asking(consumer, copy=None), host(_way(consumer).shape))
     if not plain.taken:
         raise NotApplicable(f"take_with(copy=None): a plain array {plain}")
 
 
-def _way(consumer: ConsumerDoor) -> Way:
+def _way(consumer: ConsumerUnderTest) -> Way:
     """Return a way that producers go."""
     for way in ways(consumer):
         if way.name == "take":
@@ -90,7 +90,9 @@ _LAYOUTS: Final[dict[str, Callable[[Shape], Source]]] = {
 
 
 @check("DLP-COPY-1", source=f"{_COPY}=False: must never copy", cases=_LAYOUTS)
-def copy_false_shares_or_refuses(consumer: ConsumerDoor, case: Callable[[Shape], Source]) -> None:
+def copy_false_shares_or_refuses(
+    consumer: ConsumerUnderTest, case: Callable[[Shape], Source]
+) -> None:
     """With copy=False an array shares the producer's memory, or is refused.
 
     Send copy=False to the producer, and copy nothing yourself, for alignment or strides either.
@@ -107,7 +109,7 @@ def copy_false_shares_or_refuses(consumer: ConsumerDoor, case: Callable[[Shape],
 
 
 @check("DLP-COPY-1", source=f"{_COPY}=False: raises if a copy is necessary", severity="SHOULD")
-def copy_false_takes_what_is_shared_anyway(consumer: ConsumerDoor) -> None:
+def copy_false_takes_what_is_shared_anyway(consumer: ConsumerUnderTest) -> None:
     """With copy=False an array is taken whose memory is shared by default.
 
     Refuse copy=False only where you would have to copy.
@@ -128,7 +130,7 @@ _COPIED: Final = {"by-the-producer": Producer, "by-the-consumer": StreamOnly}
 
 
 @check("DLP-COPY-2", source=f"{_COPY}=True: must always copy", cases=_COPIED)
-def copy_true_copies_or_refuses(consumer: ConsumerDoor, case: type[Source]) -> None:
+def copy_true_copies_or_refuses(consumer: ConsumerUnderTest, case: type[Source]) -> None:
     """With copy=True an array has memory of its own, or is refused.
 
     Send copy=True to the producer, and copy yourself where it does not know the keyword. Whoever
@@ -153,7 +155,7 @@ class _Copying(Producer):
 
 
 @check("DLP-COPY-1", source=f"{_COPY}=False, and array.__dlpack__, copy")
-def copy_false_reaches_the_producer(consumer: ConsumerDoor) -> None:
+def copy_false_reaches_the_producer(consumer: ConsumerUnderTest) -> None:
     """A producer learns of copy=False.
 
     Pass the keyword on: a producer that is not told may copy as it likes.

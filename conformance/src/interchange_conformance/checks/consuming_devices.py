@@ -32,7 +32,7 @@ from ._exports import device_said
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Pair, Way
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
 
 check = area("devices")
 
@@ -55,7 +55,7 @@ _DRIVERS: Final = {DLDeviceType.kDLCUDA: "libcuda.", DLDeviceType.kDLROCM: "liba
 _UNKNOWN: Final = {"0": (0, 0), "5": (5, 0), "99": (99, 0), "negative": (-1, 0)}
 
 
-def _expect_elsewhere(consumer: ConsumerDoor, way: Way, device: tuple[int, int]) -> None:
+def _expect_elsewhere(consumer: ConsumerUnderTest, way: Way, device: tuple[int, int]) -> None:
     """Raise if an array on a device is taken for host memory."""
     source = host(way.shape).but(generation=way.generation, device=device)
     attempt = Attempt(way.take, source)
@@ -65,7 +65,7 @@ def _expect_elsewhere(consumer: ConsumerDoor, way: Way, device: tuple[int, int])
 
 
 def _expect_said(
-    consumer: ConsumerDoor, attempt: Attempt, device: tuple[int, int], words: str
+    consumer: ConsumerUnderTest, attempt: Attempt, device: tuple[int, int], words: str
 ) -> None:
     """Raise if an array that was taken says that it is elsewhere, or is read as host memory."""
     if any(loan.said.device[0] in _HOST for loan in attempt.source.loans):
@@ -87,7 +87,7 @@ def _device_of(y: Any) -> tuple[int, ...] | None:
         return None
 
 
-def _values(consumer: ConsumerDoor, attempt: Attempt) -> list[Any] | None:
+def _values(consumer: ConsumerUnderTest, attempt: Attempt) -> list[Any] | None:
     """Return the elements; None where they are refused, or nobody can read them."""
     try:
         return attempt.values(consumer)
@@ -108,7 +108,7 @@ def _has_driver(device_type: int) -> bool:
 
 @check("DLP-DEV-6", source=_TYPES, cases=_ELSEWHERE)
 def memory_of_a_device_is_not_taken_for_host_memory(
-    consumer: ConsumerDoor, case: tuple[int, int]
+    consumer: ConsumerUnderTest, case: tuple[int, int]
 ) -> None:
     """Memory of a device is refused, or stays on that device.
 
@@ -121,7 +121,7 @@ def memory_of_a_device_is_not_taken_for_host_memory(
 
 @check("DLP-DEV-1", source=_TYPES, cases=_UNKNOWN)
 def memory_of_unknown_devices_is_not_taken_for_host_memory(
-    consumer: ConsumerDoor, case: tuple[int, int]
+    consumer: ConsumerUnderTest, case: tuple[int, int]
 ) -> None:
     """Memory of a device type that has no name is refused, or keeps the type.
 
@@ -144,7 +144,7 @@ _LIES: Final = {
     severity="SHOULD",
     cases=_LIES,
 )
-def the_device_in_the_capsule_counts(consumer: ConsumerDoor, case: tuple[int, int]) -> None:
+def the_device_in_the_capsule_counts(consumer: ConsumerUnderTest, case: tuple[int, int]) -> None:
     """What the struct says of its device is believed, whatever __dlpack_device__() said.
 
     Compare the two once you have the capsule. Producers do disagree with themselves, and the host
@@ -165,7 +165,7 @@ def the_device_in_the_capsule_counts(consumer: ConsumerDoor, case: tuple[int, in
     source="practice: PyTorch says 3 of page-locked tensors, and ships 1",
     severity="QUIRK",
 )
-def page_locked_memory_may_come_as_host_memory(consumer: ConsumerDoor) -> None:
+def page_locked_memory_may_come_as_host_memory(consumer: ConsumerUnderTest) -> None:
     """An array that says it is in page-locked memory, and comes as host memory, is taken.
 
     Accept device types that are akin: the host reaches both.
@@ -187,7 +187,7 @@ _NEAR: Final = {"page-locked": (3, 0), "rocm-page-locked": (11, 0), "managed": (
 
 @check("DLP-DEV-6", source=_TYPES, cases=_NEAR)
 def memory_that_the_host_reaches_too_is_read_right(
-    consumer: ConsumerDoor, case: tuple[int, int]
+    consumer: ConsumerUnderTest, case: tuple[int, int]
 ) -> None:
     """Page-locked and managed memory is read right, or refused, and is released once.
 
@@ -202,7 +202,7 @@ def memory_that_the_host_reaches_too_is_read_right(
 
 
 @check("DLP-DEV-1", source="dlpack.h 1.3, DLDevice.device_id", severity="QUIRK")
-def negative_device_ids_are_refused(consumer: ConsumerDoor) -> None:
+def negative_device_ids_are_refused(consumer: ConsumerUnderTest) -> None:
     """A device with a negative id is refused.
 
     Nobody counts devices from below 0: the struct was not filled.
@@ -217,7 +217,7 @@ def negative_device_ids_are_refused(consumer: ConsumerDoor) -> None:
 _DEVICE: Final = "array API standard 2025.12, from_dlpack, device"
 
 
-def _to_host(consumer: ConsumerDoor) -> Any:
+def _to_host(consumer: ConsumerUnderTest) -> Any:
     """Return the function that takes producers onto the host."""
     take_with = consumer.subject.take_with
     if take_with is None:
@@ -234,7 +234,7 @@ def _takes_device(function: Any) -> bool:
 
 
 @check("DLP-DEV-5", source=f"{_DEVICE}: must offer a way for kDLCPU", severity="SHOULD")
-def the_host_can_be_asked_for(consumer: ConsumerDoor) -> None:
+def the_host_can_be_asked_for(consumer: ConsumerUnderTest) -> None:
     """With device="cpu" an array of the host is taken, and shares the memory as without it.
 
     Take the keyword, and send no dl_device where the array is there already.
@@ -248,7 +248,7 @@ def the_host_can_be_asked_for(consumer: ConsumerDoor) -> None:
 
 
 @check("DLP-DEV-5", source=f"{_DEVICE}: on which to place the created array")
-def what_is_taken_onto_the_host_is_there(consumer: ConsumerDoor) -> None:
+def what_is_taken_onto_the_host_is_there(consumer: ConsumerUnderTest) -> None:
     """With device="cpu" an array of a device is taken to the host, or refused.
 
     Send dl_device=(1, 0) to the producer, or copy yourself, and refuse what neither can do: an
@@ -278,7 +278,7 @@ def what_is_taken_onto_the_host_is_there(consumer: ConsumerDoor) -> None:
     source="array API standard 2025.12, array.__dlpack_device__, Returns",
     cases=of_rule(_ZOO, "DLP-DEV-2"),
 )
-def odd_answers_about_the_device_do_no_harm(consumer: ConsumerDoor, case: Pair) -> None:
+def odd_answers_about_the_device_do_no_harm(consumer: ConsumerUnderTest, case: Pair) -> None:
     """When __dlpack_device__() returns no tuple of two ints, the array is refused or read right.
 
     Ask for the device before you ask for the capsule, and check the answer before you use it. Once

@@ -20,13 +20,13 @@ from interchange_conformance.probes.importing import (
     show,
     ways,
 )
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import ELEMENTS, host, zoo
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Generation, Pair, Way
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
     from interchange_conformance.zoo import Source
 
 check = area("capsule")
@@ -117,7 +117,7 @@ def _holding(dtype: str, way: Way) -> Source:
     source=f"{_HEADER}Code",
     cases={name.replace("_", "-"): name for name in _SAMPLES},
 )
-def elements_are_read_as_their_type_says(consumer: ConsumerDoor, case: str) -> None:
+def elements_are_read_as_their_type_says(consumer: ConsumerUnderTest, case: str) -> None:
     """The elements of an array that is taken are read as what code, bits and lanes say.
 
     Map each code and size to the type of the same values, and refuse what you have no type for.
@@ -130,7 +130,7 @@ def elements_are_read_as_their_type_says(consumer: ConsumerDoor, case: str) -> N
             _expect_bools(consumer, way, attempt)
 
 
-def _expect_bools(consumer: ConsumerDoor, way: Way, attempt: Attempt) -> None:
+def _expect_bools(consumer: ConsumerUnderTest, way: Way, attempt: Attempt) -> None:
     """Raise if bools have become numbers: 1 is True in Python, and no bool where it is written."""
     found = attempt.values(consumer) or []
     if all(type(value) is bool or repr(value) in _BOOLS for value in found):
@@ -148,7 +148,7 @@ _BOOLS: Final = frozenset({"True", "False", "np.True_", "np.False_"})
 # ------------------------------------------------------------------ unknown types
 
 
-def _expect_not_read(consumer: ConsumerDoor, case: Pair) -> None:
+def _expect_not_read(consumer: ConsumerUnderTest, case: Pair) -> None:
     """Raise if elements of a type that nobody knows are read, or handed on as another."""
     for way, attempt in attempts(consumer, case):
         words = f"{way}: {show(attempt.source)} {attempt}"
@@ -165,7 +165,7 @@ def _expect_not_read(consumer: ConsumerDoor, case: Pair) -> None:
 def _handed_on(y: Any) -> tuple[int, int, int] | None:
     """Return the element type under which an array is exported; None where it is not."""
     try:
-        return Opened(y.__dlpack__()).dtype
+        return OpenedCapsule(y.__dlpack__()).dtype
     except Exception:  # noqa: BLE001 - it is not handed on
         return None
 
@@ -175,7 +175,7 @@ def _handed_on(y: Any) -> tuple[int, int, int] | None:
     source=f"{_HEADER}Code",
     cases=of_rule(_ZOO, "DLP-DTYPE-1", *_UNSETTLED),
 )
-def unknown_element_types_are_not_read_as_others(consumer: ConsumerDoor, case: Pair) -> None:
+def unknown_element_types_are_not_read_as_others(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An element type that has no name is refused, or kept as it is.
 
     Refuse codes that you do not know, and known ones with bits that are not theirs. A newer minor
@@ -190,7 +190,7 @@ def unknown_element_types_are_not_read_as_others(consumer: ConsumerDoor, case: P
     severity="QUIRK",
     cases={name: _ZOO[name] for name in _UNSETTLED},
 )
-def unsettled_element_types_are_not_read(consumer: ConsumerDoor, case: Pair) -> None:
+def unsettled_element_types_are_not_read(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An element type that libraries would read differently is refused, or kept as it is.
 
     Refuse floats of 128 bits, which are padded or not and of two kinds, and bools of one bit, of
@@ -205,7 +205,7 @@ def unsettled_element_types_are_not_read(consumer: ConsumerDoor, case: Pair) -> 
     severity="SHOULD",
     cases=of_rule(_ZOO, "DLP-DTYPE-2"),
 )
-def elements_of_no_size_are_not_read(consumer: ConsumerDoor, case: Pair) -> None:
+def elements_of_no_size_are_not_read(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An element type without bits or lanes is refused, or kept as it is.
 
     Check both numbers: sizes and strides are multiples of them.
@@ -220,7 +220,7 @@ _NUMBERS: Final = [float(number) for number in range(2 * LINE[0])]
 
 
 @check("DLP-DTYPE-1", source=f"{_HEADER}.lanes")
-def lanes_are_not_dropped(consumer: ConsumerDoor) -> None:
+def lanes_are_not_dropped(consumer: ConsumerUnderTest) -> None:
     """An array of elements with two lanes is refused, or all lanes are read.
 
     Refuse lanes other than 1 unless you have vector types; as an array of single numbers half the
@@ -277,7 +277,9 @@ _SUBBYTE: Final = "dlpack.h 1.3, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED"
 
 
 @check("DLP-DTYPE-5", source=_SUBBYTE, cases=_SMALL)
-def elements_below_8_bits_are_read_as_the_flag_says(consumer: ConsumerDoor, case: _Small) -> None:
+def elements_below_8_bits_are_read_as_the_flag_says(
+    consumer: ConsumerUnderTest, case: _Small
+) -> None:
     """Elements below 8 bits are packed unless the flag says that each has a byte, or are refused.
 
     Without the flag two elements of 4 bits share a byte, the first in its low half. Refuse what
@@ -293,7 +295,7 @@ def elements_below_8_bits_are_read_as_the_flag_says(consumer: ConsumerDoor, case
     cases={name: small for name, small in _SMALL.items() if not small.flags},
 )
 def elements_below_8_bits_of_the_legacy_struct_are_packed(
-    consumer: ConsumerDoor, case: _Small
+    consumer: ConsumerUnderTest, case: _Small
 ) -> None:
     """Elements below 8 bits in a legacy struct are read as packed ones, or refused.
 
@@ -302,7 +304,7 @@ def elements_below_8_bits_of_the_legacy_struct_are_packed(
     _expect_small(consumer, case, "legacy")
 
 
-def _expect_small(consumer: ConsumerDoor, case: _Small, generation: Generation) -> None:
+def _expect_small(consumer: ConsumerUnderTest, case: _Small, generation: Generation) -> None:
     """Raise if elements below 8 bits are read as others."""
     for way in ways(consumer, generation):
         source = host(LINE, case.dtype).but(generation=generation, flags=case.flags)

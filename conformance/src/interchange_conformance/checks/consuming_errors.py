@@ -14,7 +14,7 @@ from interchange_conformance.zoo import host, legal, zoo
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Pair, Way
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
 
 check = area("errors")
 
@@ -35,7 +35,7 @@ def _expect_class(way: Way, attempt: Attempt, due: tuple[type[Exception], ...], 
 
 
 def _expect_each(
-    consumer: ConsumerDoor, case: Pair, due: tuple[type[Exception], ...], what: str
+    consumer: ConsumerUnderTest, case: Pair, due: tuple[type[Exception], ...], what: str
 ) -> None:
     """Raise unless each refusal of a case is of the class that is due."""
     refused = False
@@ -54,7 +54,9 @@ _ELEMENTS: Final = {
 
 
 @check("DLP-DTYPE-1", source=_PRACTICE, severity="QUIRK", cases=_ELEMENTS)
-def unsupported_elements_raise_buffer_error(consumer: ConsumerDoor, case: tuple[Pair, str]) -> None:
+def unsupported_elements_raise_buffer_error(
+    consumer: ConsumerUnderTest, case: tuple[Pair, str]
+) -> None:
     """An element type that the library has not is refused with BufferError.
 
     Raise BufferError for whatever a tensor says that you have no arrays for: by it callers know
@@ -68,7 +70,9 @@ _DEVICES: Final = {"cuda": (2, 0), "opencl": (4, 0), "unknown": (99, 0)}
 
 
 @check("DLP-DEV-6", source=f"{_RAISES}: BufferError", severity="SHOULD", cases=_DEVICES)
-def unsupported_devices_raise_buffer_error(consumer: ConsumerDoor, case: tuple[int, int]) -> None:
+def unsupported_devices_raise_buffer_error(
+    consumer: ConsumerUnderTest, case: tuple[int, int]
+) -> None:
     """A device that the library cannot use is refused with BufferError.
 
     Raise BufferError, whether it is __dlpack_device__() that says so or the struct, and also where
@@ -86,7 +90,7 @@ def unsupported_devices_raise_buffer_error(consumer: ConsumerDoor, case: tuple[i
 
 
 @check("DLP-VER-1", source=_PRACTICE, severity="QUIRK")
-def newer_majors_raise_buffer_error(consumer: ConsumerDoor) -> None:
+def newer_majors_raise_buffer_error(consumer: ConsumerUnderTest) -> None:
     """A struct of a newer major version is refused with BufferError.
 
     Raise BufferError: it is nobody's mistake, and asking for an older version may help.
@@ -95,7 +99,7 @@ def newer_majors_raise_buffer_error(consumer: ConsumerDoor) -> None:
 
 
 @check("DLP-CAP-2", source=_PRACTICE, severity="QUIRK", cases=_USED)
-def capsules_not_to_be_taken_raise_value_error(consumer: ConsumerDoor, case: Pair) -> None:
+def capsules_not_to_be_taken_raise_value_error(consumer: ConsumerUnderTest, case: Pair) -> None:
     """A capsule of another name, or one that was used, is refused with ValueError or BufferError.
 
     Raise ValueError: it is the caller's mistake, and trying again cannot help. BufferError will do,
@@ -105,7 +109,7 @@ def capsules_not_to_be_taken_raise_value_error(consumer: ConsumerDoor, case: Pai
 
 
 @check("DLP-NEG-1", source=f"{_RAISES}: AttributeError", severity="SHOULD")
-def objects_without_dlpack_raise_attribute_error(consumer: ConsumerDoor) -> None:
+def objects_without_dlpack_raise_attribute_error(consumer: ConsumerUnderTest) -> None:
     """An object without __dlpack__ is refused with AttributeError.
 
     Let the AttributeError of looking the method up out as it is.

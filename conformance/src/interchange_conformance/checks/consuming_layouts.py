@@ -23,7 +23,7 @@ from interchange_conformance.registry import area
 from interchange_conformance.zoo import Case, host, legal, zoo
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
 
 check = area("capsule")
 
@@ -36,13 +36,13 @@ def _some(*names: str) -> dict[str, Pair]:
     return {name: _LEGAL[name] for name in names}
 
 
-def _expect_right_or_refused(consumer: ConsumerDoor, case: Pair) -> None:
+def _expect_right_or_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """Raise if a case is read as something else than it is."""
     for way, attempt in attempts(consumer, case):
         expect_right(consumer, way, attempt, elements_of(attempt.source))
 
 
-def _expect_right(consumer: ConsumerDoor, case: Pair) -> None:
+def _expect_right(consumer: ConsumerUnderTest, case: Pair) -> None:
     """Raise unless a case is taken, and read right where it can be read."""
     for way, attempt in attempts(consumer, case):
         if consumer.subject.read is not None:
@@ -58,7 +58,7 @@ def _expect_right(consumer: ConsumerDoor, case: Pair) -> None:
         "overlapping", "gaps",
     ),
 )  # fmt: skip
-def strides_are_honoured(consumer: ConsumerDoor, case: Pair) -> None:
+def strides_are_honoured(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array of any strides is read right, or refused.
 
     Strides count elements, may be negative or zero, and need not go down. Refuse with BufferError
@@ -72,7 +72,7 @@ def strides_are_honoured(consumer: ConsumerDoor, case: Pair) -> None:
     source=f"{_STRIDES}: can be NULL before 1.2, which means compact and row-major",
     cases=_some("strides-null"),
 )
-def strides_that_are_null_mean_c_order(consumer: ConsumerDoor, case: Pair) -> None:
+def strides_that_are_null_mean_c_order(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array whose strides are NULL is taken as one in C order.
 
     Test the pointer. Producers older than DLPack 1.2 leave it NULL for every compact array.
@@ -86,7 +86,7 @@ _LATE: Final = Case(
 
 
 @check("DLP-STRIDES-1", source=f"{_STRIDES}: not NULL from 1.2 on", severity="QUIRK")
-def strides_that_may_not_be_null_do_no_harm(consumer: ConsumerDoor) -> None:
+def strides_that_may_not_be_null_do_no_harm(consumer: ConsumerUnderTest) -> None:
     """An array of version 1.3 whose strides are NULL is read in C order, or refused.
 
     Test the pointer, whatever the version says: who made the struct may know less of the header
@@ -100,7 +100,7 @@ def strides_that_may_not_be_null_do_no_harm(consumer: ConsumerDoor) -> None:
     source="dlpack.h 1.3, DLTensor.byte_offset",
     cases={f"{offset}-bytes": offset for offset in (4, 64, 4096)},
 )
-def the_byte_offset_is_added(consumer: ConsumerDoor, case: int) -> None:
+def the_byte_offset_is_added(consumer: ConsumerUnderTest, case: int) -> None:
     """The first element is read at data + byte_offset, or the array is refused.
 
     Add byte_offset wherever you use data, and when you export again.
@@ -117,7 +117,7 @@ def the_byte_offset_is_added(consumer: ConsumerDoor, case: int) -> None:
         "scalar", "scalar-null-pointers", "scalar-dangling-pointers", "scalar-strides-null"
     ),
 )
-def pointers_of_scalars_are_not_followed(consumer: ConsumerDoor, case: Pair) -> None:
+def pointers_of_scalars_are_not_followed(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array without axes has one element, and its shape and strides are not looked at.
 
     Follow neither pointer when ndim is 0: they may be NULL, or lead nowhere.
@@ -131,7 +131,7 @@ def pointers_of_scalars_are_not_followed(consumer: ConsumerDoor, case: Pair) -> 
     severity="MUST",
     cases=_some("empty", "empty-with-data", "empty-with-strides-0", "empty-with-huge-strides"),
 )
-def arrays_without_elements_are_not_followed(consumer: ConsumerDoor, case: Pair) -> None:
+def arrays_without_elements_are_not_followed(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array with an extent of 0 has no elements, and its data is not looked at.
 
     Do not follow data, nor hand it to memcpy: it is NULL, or leads anywhere.
@@ -145,7 +145,7 @@ def arrays_without_elements_are_not_followed(consumer: ConsumerDoor, case: Pair)
     severity="SHOULD",
     cases=_some("empty"),
 )
-def arrays_without_elements_are_taken(consumer: ConsumerDoor, case: Pair) -> None:
+def arrays_without_elements_are_taken(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array with an extent of 0 is taken.
 
     Accept NULL for data when there are no elements.
@@ -159,7 +159,7 @@ def arrays_without_elements_are_taken(consumer: ConsumerDoor, case: Pair) -> Non
     severity="SHOULD",
     cases=_some("shape-1-stride-3", "extent-1-huge-stride", "extent-1-negative-stride"),
 )
-def strides_of_single_elements_do_not_matter(consumer: ConsumerDoor, case: Pair) -> None:
+def strides_of_single_elements_do_not_matter(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array is taken whatever the strides of its axes of extent 1 are.
 
     Leave axes of extent 0 and 1 out when you check strides: no step is ever made along them.
@@ -171,7 +171,7 @@ _AXES: Final = {"64": _LEGAL["64-axes"], "65": paired(zoo())["ndim-65"]}
 
 
 @check("DLP-SHAPE-1", source="dlpack.h 1.3, DLTensor.ndim", cases=_AXES)
-def no_axes_are_lost(consumer: ConsumerDoor, case: Pair) -> None:
+def no_axes_are_lost(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array of many axes is read right, or refused.
 
     Compare ndim with the most that you have room for, before you copy shape and strides.

@@ -34,7 +34,7 @@ from interchange_conformance.zoo import host, legal, zoo
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Generation, Pair, Way
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
     from interchange_conformance.zoo import Source
 
 check = area("lifetime")
@@ -50,7 +50,9 @@ def _made(way: Way) -> Source:
 
 
 @check("DLP-LIFE-1", source=_DELETER, cases=EACH_GENERATION)
-def the_deleter_runs_once_when_the_array_dies(consumer: ConsumerDoor, case: Generation) -> None:
+def the_deleter_runs_once_when_the_array_dies(
+    consumer: ConsumerUnderTest, case: Generation
+) -> None:
     """The deleter runs once, when the last array on the memory dies, and not before.
 
     Own the struct in one place, and call its own deleter with its own address: a copy of the struct
@@ -100,7 +102,7 @@ _GROUPS: Final[dict[str, tuple[Pair, ...]]] = {
 
 @check("DLP-LIFE-1", source=_DELETER, cases=_GROUPS)
 def a_tensor_is_released_once_whatever_becomes_of_it(
-    consumer: ConsumerDoor, case: tuple[Pair, ...]
+    consumer: ConsumerUnderTest, case: tuple[Pair, ...]
 ) -> None:
     """A tensor that was refused, or taken and let go, is released once.
 
@@ -118,7 +120,7 @@ def a_tensor_is_released_once_whatever_becomes_of_it(
 
 
 @check("DLP-LIFE-1", source="dlpack.h 1.3, deleter; what was taken is handed on")
-def views_keep_the_memory(consumer: ConsumerDoor) -> None:
+def views_keep_the_memory(consumer: ConsumerUnderTest) -> None:
     """The tensor is released when the last array that shares its memory dies, and not before.
 
     Let what you export refer to what you imported, not only to the array in between.
@@ -148,7 +150,7 @@ def views_keep_the_memory(consumer: ConsumerDoor) -> None:
 
 
 @check("DLP-LIFE-5", source=f"{_DELETER}: can be NULL", cases=EACH_GENERATION)
-def deleters_that_are_null_are_not_called(consumer: ConsumerDoor, case: Generation) -> None:
+def deleters_that_are_null_are_not_called(consumer: ConsumerUnderTest, case: Generation) -> None:
     """Nothing is called when an array dies, or is refused, whose deleter is NULL.
 
     Test the pointer before the call, also where you wrap it for later.
@@ -165,7 +167,7 @@ def deleters_that_are_null_are_not_called(consumer: ConsumerDoor, case: Generati
 
 
 @check("DLP-LIFE-5", source=f"{_DELETER}: can be NULL", severity="SHOULD", cases=EACH_GENERATION)
-def arrays_without_a_deleter_are_taken(consumer: ConsumerDoor, case: Generation) -> None:
+def arrays_without_a_deleter_are_taken(consumer: ConsumerUnderTest, case: Generation) -> None:
     """An array whose deleter is NULL is taken.
 
     Take it as memory that stays, as constants and what is mapped from a file do.
@@ -186,7 +188,7 @@ _kept: Final[list[Any]] = []
     severity="SHOULD",
     cases=EACH_GENERATION,
 )
-def arrays_without_a_manager_ctx_are_taken(consumer: ConsumerDoor, case: Generation) -> None:
+def arrays_without_a_manager_ctx_are_taken(consumer: ConsumerUnderTest, case: Generation) -> None:
     """An array whose manager_ctx is NULL is taken.
 
     Leave the field to the producer's deleter: what it points to, if to anything, has no meaning to
@@ -204,7 +206,7 @@ def arrays_without_a_manager_ctx_are_taken(consumer: ConsumerDoor, case: Generat
 
 
 @check("DLP-LIFE-7", source="interchange; the documents are silent", cases=EACH_GENERATION)
-def the_struct_stays_as_the_producer_made_it(consumer: ConsumerDoor, case: Generation) -> None:
+def the_struct_stays_as_the_producer_made_it(consumer: ConsumerUnderTest, case: Generation) -> None:
     """Nothing of the struct is written by the consumer, shape and strides included.
 
     Copy what you want to change, such as strides that you count in bytes: the producer may read
@@ -228,7 +230,7 @@ def the_struct_stays_as_the_producer_made_it(consumer: ConsumerDoor, case: Gener
     source="array API standard 2025.12, from_dlpack: a view of the memory",
     severity="SHOULD",
 )
-def elements_are_read_without_asking_again(consumer: ConsumerDoor) -> None:
+def elements_are_read_without_asking_again(consumer: ConsumerUnderTest) -> None:
     """Once an array is taken, its producer is not asked for the memory any more.
 
     Keep the tensor, not the producer: that object may be changed, closed, or gone.
@@ -249,7 +251,7 @@ def elements_are_read_without_asking_again(consumer: ConsumerDoor) -> None:
 
 
 @check("DLP-LIFE-1", source=f"{_DELETER}; DLPack Python specification, Implementation")
-def arrays_may_die_on_another_thread(consumer: ConsumerDoor) -> None:
+def arrays_may_die_on_another_thread(consumer: ConsumerUnderTest) -> None:
     """An array that dies on another thread than it was made on is released there, once.
 
     Keep nothing that belongs to one thread; take the GIL if the deleter is called without it.
@@ -273,7 +275,7 @@ _alive: Final[list[Any]] = []
     fresh=True,
     seconds=60.0,
 )
-def arrays_may_outlive_the_interpreter(consumer: ConsumerDoor) -> None:
+def arrays_may_outlive_the_interpreter(consumer: ConsumerUnderTest) -> None:
     """An interpreter in which arrays are left alive ends well.
 
     Release nothing, or release safely, once the interpreter is being finalised: modules are empty

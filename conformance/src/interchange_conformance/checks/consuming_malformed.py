@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from interchange_conformance.probes.importing import Pair
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
     from interchange_conformance.registry import Severity
 
-    Check = Callable[[ConsumerDoor, Pair], None]
+    Check = Callable[[ConsumerUnderTest, Pair], None]
 
 check = area("capsule")
 
@@ -58,7 +58,7 @@ def _check(
     return check(rule, source=f"dlpack.h 1.3, DLTensor.{member}", severity=severity, cases=cases)
 
 
-def _expect_refused(consumer: ConsumerDoor, case: Pair) -> None:
+def _expect_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """Raise if a case is taken."""
     with _little_room():
         for way, attempt in attempts(consumer, case):
@@ -66,7 +66,7 @@ def _expect_refused(consumer: ConsumerDoor, case: Pair) -> None:
 
 
 @_check("DLP-SHAPE-1", "ndim", "ndim-65")
-def impossible_numbers_of_axes_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
+def impossible_numbers_of_axes_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """A negative number of axes, or one that no array has, is refused.
 
     Compare ndim with 0 and with the most axes that you have arrays for, before you follow a
@@ -76,7 +76,7 @@ def impossible_numbers_of_axes_are_refused(consumer: ConsumerDoor, case: Pair) -
 
 
 @_check("DLP-SHAPE-2", "shape")
-def shapes_that_are_null_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
+def shapes_that_are_null_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array with axes whose shape is NULL is refused.
 
     Test the pointer, when ndim is not 0.
@@ -85,7 +85,7 @@ def shapes_that_are_null_are_refused(consumer: ConsumerDoor, case: Pair) -> None
 
 
 @_check("DLP-SHAPE-3", "shape")
-def negative_extents_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
+def negative_extents_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """A negative extent is refused.
 
     Check each extent, not their product: two negative ones make a positive number of elements.
@@ -94,7 +94,7 @@ def negative_extents_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
 
 
 @_check("DLP-SHAPE-4", "shape", severity="QUIRK")
-def sizes_beyond_64_bits_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
+def sizes_beyond_64_bits_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array with more elements or bytes than 64 bits can count is refused.
 
     Multiply with a check for overflow: the product that wraps looks like a small array.
@@ -103,7 +103,9 @@ def sizes_beyond_64_bits_are_refused(consumer: ConsumerDoor, case: Pair) -> None
 
 
 @_check("DLP-STRIDES-2", "strides", severity="QUIRK")
-def strides_that_leave_the_address_space_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
+def strides_that_leave_the_address_space_are_refused(
+    consumer: ConsumerUnderTest, case: Pair
+) -> None:
     """Strides that lead below address 0 or past the last one are refused.
 
     Sum up the greatest step down and the greatest step up, with a check for overflow, and add both
@@ -113,7 +115,7 @@ def strides_that_leave_the_address_space_are_refused(consumer: ConsumerDoor, cas
 
 
 @_check("DLP-DATA-1", "data")
-def elements_without_memory_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
+def elements_without_memory_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array with elements whose data is NULL is refused.
 
     Test the pointer, when no extent is 0, and before you add byte_offset. An array library that is
@@ -123,7 +125,9 @@ def elements_without_memory_are_refused(consumer: ConsumerDoor, case: Pair) -> N
 
 
 @_check("DLP-DATA-2", "byte_offset", severity="QUIRK")
-def offsets_that_leave_the_address_space_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
+def offsets_that_leave_the_address_space_are_refused(
+    consumer: ConsumerUnderTest, case: Pair
+) -> None:
     """An offset that leads past the last address is refused.
 
     Add byte_offset to data with a check for overflow. It is unsigned: what looks like a small

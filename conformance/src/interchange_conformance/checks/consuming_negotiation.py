@@ -21,7 +21,7 @@ from interchange_conformance.zoo import SIGNATURES, AnyKeyword, Bare, host, zoo
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Way
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
     from interchange_conformance.zoo import Source
 
 check = area("negotiation")
@@ -33,7 +33,7 @@ _OLD: Final = (SIGNATURES["stream"], SIGNATURES["none"], SIGNATURES["opaque"])
 _KEYWORDS: Final = frozenset({"stream", "max_version", "dl_device", "copy"})
 
 
-def _requests(consumer: ConsumerDoor) -> list[dict[str, Any]]:
+def _requests(consumer: ConsumerUnderTest) -> list[dict[str, Any]]:
     """Return the keywords of each request, to a producer that takes every keyword."""
     way = _object_way(consumer)
     source = host(way.shape, kind=AnyKeyword)
@@ -41,7 +41,7 @@ def _requests(consumer: ConsumerDoor) -> list[dict[str, Any]]:
     return [call.keywords for call in source.log if call.method == "__dlpack__"]
 
 
-def _object_way(consumer: ConsumerDoor) -> Way:
+def _object_way(consumer: ConsumerUnderTest) -> Way:
     """Return the way that producers go."""
     for way in ways(consumer):
         if way.name == "take":
@@ -49,7 +49,7 @@ def _object_way(consumer: ConsumerDoor) -> Way:
     raise NotApplicable("take() takes no plain array")
 
 
-def _sent(consumer: ConsumerDoor, word: str) -> list[Any]:
+def _sent(consumer: ConsumerUnderTest, word: str) -> list[Any]:
     """Return what was sent as a keyword; it must have been sent."""
     sent = [keywords[word] for keywords in _requests(consumer) if word in keywords]
     if not sent:
@@ -77,7 +77,7 @@ def _is_pair(value: Any) -> bool:
 
 
 @check("DLP-NEG-3", source="array API standard 2025.12, from_dlpack; DLPack 1.0")
-def max_version_is_sent_first(consumer: ConsumerDoor) -> None:
+def max_version_is_sent_first(consumer: ConsumerUnderTest) -> None:
     """The first request has max_version, of at least (1, 0).
 
     Send the newest version that you understand, and leave it out only when the producer does not
@@ -99,7 +99,7 @@ def _words(keywords: dict[str, Any]) -> str:
 
 
 @check("DLP-VER-2", source=f"{_METHOD}, max_version: Optional[tuple[int, int]]")
-def max_version_is_a_tuple_of_two_ints(consumer: ConsumerDoor) -> None:
+def max_version_is_a_tuple_of_two_ints(consumer: ConsumerUnderTest) -> None:
     """What is sent as max_version is None or a tuple of two ints.
 
     Send (1, 3), not a list and not one number: producers unpack it in C, and refuse all else.
@@ -109,7 +109,7 @@ def max_version_is_a_tuple_of_two_ints(consumer: ConsumerDoor) -> None:
 
 
 @check("DLP-DEV-4", source=f"{_METHOD}, dl_device: Optional[tuple[Enum, int]]")
-def dl_device_is_a_tuple_of_two_ints(consumer: ConsumerDoor) -> None:
+def dl_device_is_a_tuple_of_two_ints(consumer: ConsumerUnderTest) -> None:
     """What is sent as dl_device is None or a tuple of two ints.
 
     Send what __dlpack_device__() returns, such as (1, 0), and not a device object of your own.
@@ -119,7 +119,7 @@ def dl_device_is_a_tuple_of_two_ints(consumer: ConsumerDoor) -> None:
 
 
 @check("DLP-COPY-3", source=f"{_METHOD}, copy: Optional[bool]")
-def copy_is_none_true_or_false(consumer: ConsumerDoor) -> None:
+def copy_is_none_true_or_false(consumer: ConsumerUnderTest) -> None:
     """What is sent as copy is None, True or False.
 
     Map whatever your own function takes to one of the three.
@@ -129,7 +129,7 @@ def copy_is_none_true_or_false(consumer: ConsumerDoor) -> None:
 
 
 @check("DLP-NEG-2", source=f"{_METHOD}: the signature")
-def keywords_are_those_of_the_standard(consumer: ConsumerDoor) -> None:
+def keywords_are_those_of_the_standard(consumer: ConsumerUnderTest) -> None:
     """No other keywords are sent than stream, max_version, dl_device and copy.
 
     Leave others out: each producer that follows the standard refuses them.
@@ -147,7 +147,7 @@ def keywords_are_those_of_the_standard(consumer: ConsumerDoor) -> None:
     source=f"{_METHOD}: signatures of 2021.12 to 2025.12",
     cases={name: kind for name, kind in SIGNATURES.items() if kind is not Bare},
 )
-def producers_of_every_signature_are_taken(consumer: ConsumerDoor, case: type[Source]) -> None:
+def producers_of_every_signature_are_taken(consumer: ConsumerUnderTest, case: type[Source]) -> None:
     """A producer whose __dlpack__ knows fewer keywords is asked with those that it knows.
 
     Catch the TypeError of a producer that was written before a keyword was, and ask again without
@@ -161,7 +161,7 @@ def producers_of_every_signature_are_taken(consumer: ConsumerDoor, case: type[So
     source="practice: every signature that a standard had has stream",
     severity="QUIRK",
 )
-def producers_without_keywords_are_taken(consumer: ConsumerDoor) -> None:
+def producers_without_keywords_are_taken(consumer: ConsumerUnderTest) -> None:
     """A producer whose __dlpack__ takes no keyword at all is asked with none.
 
     Catch the TypeError, and ask once more with nothing: producers older than the standard know not
@@ -170,7 +170,7 @@ def producers_without_keywords_are_taken(consumer: ConsumerDoor) -> None:
     _expect_taken(consumer, Bare)
 
 
-def _expect_taken(consumer: ConsumerDoor, case: type[Source]) -> None:
+def _expect_taken(consumer: ConsumerUnderTest, case: type[Source]) -> None:
     """Expect that a kind of producer is taken, and read right."""
     way = _object_way(consumer)
     if case in _OLD:
@@ -184,7 +184,7 @@ def _expect_taken(consumer: ConsumerDoor, case: type[Source]) -> None:
     expect(attempt.taken, f"a producer that was asked {words} {attempt}")
 
 
-def _need_legacy(consumer: ConsumerDoor) -> None:
+def _need_legacy(consumer: ConsumerUnderTest) -> None:
     """Leave those out that take no legacy struct: producers without max_version have no other."""
     if not any(way.name == "take" for way in ways(consumer, "legacy")):
         raise NotApplicable("take() takes no legacy struct")
@@ -205,7 +205,7 @@ _RAISERS: Final = {
     source="array API standard 2025.12, from_dlpack: other errors when export fails",
     cases=_RAISERS,
 )
-def errors_of_the_producer_arrive(consumer: ConsumerDoor, case: tuple[str, str]) -> None:
+def errors_of_the_producer_arrive(consumer: ConsumerUnderTest, case: tuple[str, str]) -> None:
     """What a producer raises reaches the caller as it was raised.
 
     Let the producer's errors through, and raise the last one when you have asked with fewer
@@ -243,7 +243,7 @@ def _fitting(way: Way, name: str) -> Source:
 
 
 @check("DLP-NEG-1", source="array API standard 2025.12, from_dlpack, x")
-def objects_without_dlpack_are_refused(consumer: ConsumerDoor) -> None:
+def objects_without_dlpack_are_refused(consumer: ConsumerUnderTest) -> None:
     """An object without __dlpack__ is refused.
 
     Look the method up before anything else, and let the AttributeError out.
@@ -259,7 +259,7 @@ def objects_without_dlpack_are_refused(consumer: ConsumerDoor) -> None:
     source="array API standard 2025.12, from_dlpack, Raises: AttributeError",
     severity="QUIRK",
 )
-def objects_without_dlpack_device_are_refused(consumer: ConsumerDoor) -> None:
+def objects_without_dlpack_device_are_refused(consumer: ConsumerUnderTest) -> None:
     """An object without __dlpack_device__ is refused.
 
     Ask for the device first. Without it nobody knows which stream to send, and whether the capsule

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange.abi.dlpack import DLPACK_FLAG_BITMASK_READ_ONLY
 from interchange_conformance.findings import Found, NotApplicable, expect
 from interchange_conformance.probes.importing import Attempt, elements_of, expect_right, ways
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import host
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Way
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
     from interchange_conformance.zoo import Source
 
 check = area("readonly")
@@ -35,7 +35,7 @@ def _bytes_of(source: Source) -> bytes:
     return b"" if source.memory is None else bytes(source.memory.view())
 
 
-def _write(consumer: ConsumerDoor, y: Any) -> Exception | None:
+def _write(consumer: ConsumerUnderTest, y: Any) -> Exception | None:
     """Try to write an array, and return the error if that is refused."""
     write = consumer.subject.write
     if write is None:
@@ -50,7 +50,7 @@ def _write(consumer: ConsumerDoor, y: Any) -> Exception | None:
 
 
 @check("DLP-RO-3", source=_FLAG, severity="SHOULD")
-def read_only_arrays_are_taken(consumer: ConsumerDoor) -> None:
+def read_only_arrays_are_taken(consumer: ConsumerUnderTest) -> None:
     """An array that says it is read-only is taken.
 
     Make a read-only array of it, or ignore the flag if you have none; reading is allowed.
@@ -64,7 +64,7 @@ def read_only_arrays_are_taken(consumer: ConsumerDoor) -> None:
 
 
 @check("DLP-RO-3", source=f"{_FLAG}; a library without such arrays may ignore it", severity="QUIRK")
-def read_only_memory_is_not_written(consumer: ConsumerDoor) -> None:
+def read_only_memory_is_not_written(consumer: ConsumerUnderTest) -> None:
     """Writing to an array that was taken from read-only memory is refused, or changes a copy.
 
     Carry the flag into your array. Memory is flagged because it is shared with somebody who counts
@@ -83,7 +83,7 @@ def read_only_memory_is_not_written(consumer: ConsumerDoor) -> None:
 
 
 @check("DLP-RO-3", source=f"{_FLAG}: 0 is writable", severity="QUIRK")
-def writable_memory_stays_writable(consumer: ConsumerDoor) -> None:
+def writable_memory_stays_writable(consumer: ConsumerUnderTest) -> None:
     """An array that was taken from memory without the flag can be written, and so is the memory.
 
     Make arrays read-only for the flag alone; the versioned struct says that the memory may be
@@ -104,7 +104,7 @@ def writable_memory_stays_writable(consumer: ConsumerDoor) -> None:
         expect(written, f"{way}: an element was written, and the producer's memory is as before")
 
 
-def _handed_on(consumer: ConsumerDoor, way: Way, **keywords: Any) -> Opened | Exception:
+def _handed_on(consumer: ConsumerUnderTest, way: Way, **keywords: Any) -> OpenedCapsule | Exception:
     """Return the capsule that a taken read-only array gives, or the error."""
     attempt = Attempt(way.take, _made(way))
     if not attempt.taken:
@@ -114,14 +114,14 @@ def _handed_on(consumer: ConsumerDoor, way: Way, **keywords: Any) -> Opened | Ex
     if not _shares(consumer, attempt):
         raise NotApplicable("what is taken is a copy")
     try:
-        return Opened(attempt.array.__dlpack__(**keywords))
+        return OpenedCapsule(attempt.array.__dlpack__(**keywords))
     except Found:
         raise
     except Exception as error:  # noqa: BLE001 - which one does not matter
         return error
 
 
-def _shares(consumer: ConsumerDoor, attempt: Attempt) -> bool:
+def _shares(consumer: ConsumerUnderTest, attempt: Attempt) -> bool:
     """Whether an array is on the producer's memory, as far as can be told."""
     memory = attempt.source.memory
     if consumer.subject.read is None or memory is None:
@@ -135,7 +135,7 @@ def _shares(consumer: ConsumerDoor, attempt: Attempt) -> bool:
 
 
 @check("DLP-RO-2", source=_FLAG, severity="SHOULD")
-def the_read_only_flag_is_handed_on(consumer: ConsumerDoor) -> None:
+def the_read_only_flag_is_handed_on(consumer: ConsumerUnderTest) -> None:
     """What is exported of an array that was taken read-only is flagged READ_ONLY.
 
     Set the flag in the structs that you hand out, from the array's own: the next library knows
@@ -157,7 +157,7 @@ def the_read_only_flag_is_handed_on(consumer: ConsumerDoor) -> None:
     source="array API standard 2025.12, array.__dlpack__: the legacy struct has no flags",
     severity="SHOULD",
 )
-def read_only_arrays_do_not_leave_as_legacy(consumer: ConsumerDoor) -> None:
+def read_only_arrays_do_not_leave_as_legacy(consumer: ConsumerUnderTest) -> None:
     """An array that was taken read-only is not exported as the legacy struct.
 
     Raise BufferError where max_version is None, and say that (1, 0) is needed: the legacy struct
@@ -168,5 +168,5 @@ def read_only_arrays_do_not_leave_as_legacy(consumer: ConsumerDoor) -> None:
         if isinstance(newest, Exception) or not newest.readonly:
             raise NotApplicable("the flag is lost already, or nothing is exported")
         legacy = _handed_on(consumer, way)
-        gone = isinstance(legacy, Opened) and not legacy.readonly
+        gone = isinstance(legacy, OpenedCapsule) and not legacy.readonly
         expect(not gone, f"{way}: taken with READ_ONLY, and exported without a word of it")

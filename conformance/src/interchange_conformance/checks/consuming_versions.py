@@ -31,7 +31,7 @@ from interchange_conformance.zoo.counting import COUNTING_DELETER
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Generation, Pair
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
 
 check = area("negotiation")
 
@@ -43,7 +43,7 @@ _HEADER: Final = "dlpack.h 1.3, DLPackVersion: major"
 
 
 @check("DLP-VER-1", source=_HEADER, cases=_NEWER)
-def newer_majors_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
+def newer_majors_are_refused(consumer: ConsumerUnderTest, case: Pair) -> None:
     """A struct of a newer major version is refused.
 
     Look at version.major before anything else: the rest of the struct may mean something else.
@@ -53,7 +53,7 @@ def newer_majors_are_refused(consumer: ConsumerDoor, case: Pair) -> None:
 
 
 @check("DLP-VER-1", source=f"{_HEADER}: call the deleter", cases=_NEWER)
-def newer_majors_are_released(consumer: ConsumerDoor, case: Pair) -> None:
+def newer_majors_are_released(consumer: ConsumerUnderTest, case: Pair) -> None:
     """A struct of a newer major version is released once.
 
     Call its deleter, whose place is the same in every version, or leave the capsule as it was, so
@@ -99,7 +99,7 @@ _guarded: Final[list[_Guarded]] = []  # a consumer may look at them later
 
 
 @check("DLP-VER-1", source=f"{_HEADER}: not safe to access any other fields")
-def nothing_of_a_newer_major_is_read(consumer: ConsumerDoor) -> None:
+def nothing_of_a_newer_major_is_read(consumer: ConsumerUnderTest) -> None:
     """Of a struct of a newer major version nothing but version, deleter and flags is looked at.
 
     Check version.major first. Here the rest of the struct is in memory that nobody may read, so
@@ -118,7 +118,7 @@ def nothing_of_a_newer_major_is_read(consumer: ConsumerDoor) -> None:
 
 
 @check("DLP-VER-1", source=_HEADER, severity="SHOULD")
-def versioned_structs_of_major_0_are_refused(consumer: ConsumerDoor) -> None:
+def versioned_structs_of_major_0_are_refused(consumer: ConsumerUnderTest) -> None:
     """A versioned struct that says major version 0 is refused.
 
     The versioned struct begins with 1.0. Compare with ==, and not with <=: a zero is more likely
@@ -132,7 +132,7 @@ _MINORS: Final = {name: _LEGAL[name] for name in ("minor-0", "minor-99")}
 
 
 @check("DLP-VER-1", source="dlpack.h 1.3, DLPackVersion: minor", severity="SHOULD", cases=_MINORS)
-def every_minor_is_taken(consumer: ConsumerDoor, case: Pair) -> None:
+def every_minor_is_taken(consumer: ConsumerUnderTest, case: Pair) -> None:
     """A struct of the same major version is taken, whatever its minor version.
 
     Minor versions only add values of fields. Refuse the values that you do not know, and nothing
@@ -147,7 +147,7 @@ def every_minor_is_taken(consumer: ConsumerDoor, case: Pair) -> None:
     severity="SHOULD",
     cases={"copied": _LEGAL["copied"]},
 )
-def flags_of_no_concern_are_ignored(consumer: ConsumerDoor, case: Pair) -> None:
+def flags_of_no_concern_are_ignored(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array is taken whatever flags there are that forbid nothing.
 
     Test single bits. IS_COPIED says no more than that the memory is yours alone.
@@ -164,7 +164,7 @@ _UNKNOWN: Final = {name: _LEGAL[name] for name in ("flags-unknown", "flags-unkno
     severity="QUIRK",
     cases=_UNKNOWN,
 )
-def unknown_flags_are_ignored(consumer: ConsumerDoor, case: Pair) -> None:
+def unknown_flags_are_ignored(consumer: ConsumerUnderTest, case: Pair) -> None:
     """An array is taken whatever flags there are that have no name.
 
     Ignore the bits that you do not know, or refuse what has them: no document says which. Who
@@ -173,7 +173,7 @@ def unknown_flags_are_ignored(consumer: ConsumerDoor, case: Pair) -> None:
     _expect_taken_right(consumer, case)
 
 
-def _expect_taken_right(consumer: ConsumerDoor, case: Pair) -> None:
+def _expect_taken_right(consumer: ConsumerUnderTest, case: Pair) -> None:
     """Raise unless a case is taken, and read right where it can be read."""
     for way, attempt in attempts(consumer, case):
         if consumer.subject.read is not None:
@@ -186,7 +186,7 @@ def _expect_taken_right(consumer: ConsumerDoor, case: Pair) -> None:
     source="array API standard 2025.12, array.__dlpack__, max_version: may return another version",
     cases=EACH_GENERATION,
 )
-def the_name_says_which_struct_it_is(consumer: ConsumerDoor, case: Generation) -> None:
+def the_name_says_which_struct_it_is(consumer: ConsumerUnderTest, case: Generation) -> None:
     """A capsule is read as its name says, whatever version was asked for.
 
     Dispatch on the name of the capsule. A producer that knows one struct only answers with that,

@@ -30,8 +30,8 @@ from ._exports import (
 from ._views import LINE, TABLE, VIEWS, View, view_of
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.opened_capsule import Opened
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("copies")
 
@@ -39,12 +39,12 @@ _SOURCE: Final = "array API standard 2025.12, array.__dlpack__, copy"
 _FLAG: Final = "array API standard 2025.12, array.__dlpack__, copy: IS_COPIED must be set"
 
 
-def _shared(producer: ProducerDoor, x: Any, generation: str) -> Opened:
+def _shared(producer: ProducerUnderTest, x: Any, generation: str) -> OpenedCapsule:
     """Return a capsule that nobody asked to be a copy, of memory that we can look at."""
     return require_host(opened(producer, x, generation))
 
 
-def _copied(producer: ProducerDoor, x: Any, generation: str) -> Opened:
+def _copied(producer: ProducerUnderTest, x: Any, generation: str) -> OpenedCapsule:
     """Return a capsule that was asked to be a copy, if it is one."""
     shared = _shared(producer, x, generation)
     copied = require_host(opened(producer, x, generation, copy=True))
@@ -53,7 +53,7 @@ def _copied(producer: ProducerDoor, x: Any, generation: str) -> Opened:
     return copied
 
 
-def _overlap(one: Opened, other: Opened) -> bool:
+def _overlap(one: OpenedCapsule, other: OpenedCapsule) -> bool:
     """Whether two tensors have an element in common."""
     return not set(one.addresses()).isdisjoint(other.addresses())
 
@@ -62,7 +62,7 @@ def _overlap(one: Opened, other: Opened) -> bool:
 
 
 @check("DLP-COPY-1", source=_SOURCE, cases=GENERATIONS)
-def copy_false_shares_memory(producer: ProducerDoor, case: str) -> None:
+def copy_false_shares_memory(producer: ProducerUnderTest, case: str) -> None:
     """copy=False gives the memory of the array itself, whenever it is asked.
 
     Export the array's own memory, or raise BufferError where that cannot be.
@@ -81,7 +81,7 @@ def copy_false_shares_memory(producer: ProducerDoor, case: str) -> None:
 
 
 @check("DLP-COPY-1", source=f"{_SOURCE}: None must reuse the buffer if possible", cases=GENERATIONS)
-def memory_is_shared_if_it_can_be(producer: ProducerDoor, case: str) -> None:
+def memory_is_shared_if_it_can_be(producer: ProducerUnderTest, case: str) -> None:
     """Without copy, or with copy=None, the memory is shared where copy=False would share it.
 
     Reuse the memory unless it is impossible: for plain arrays of the host it never is.
@@ -100,7 +100,9 @@ def memory_is_shared_if_it_can_be(producer: ProducerDoor, case: str) -> None:
     _expect_one_memory(producer, plain, again)
 
 
-def _expect_one_memory(producer: ProducerDoor, one: Opened, other: Opened) -> None:
+def _expect_one_memory(
+    producer: ProducerUnderTest, one: OpenedCapsule, other: OpenedCapsule
+) -> None:
     """Expect that what is written through one tensor is read through the other."""
     if one.readonly or other.readonly or producer.subject.immutable:
         return
@@ -110,7 +112,7 @@ def _expect_one_memory(producer: ProducerDoor, one: Opened, other: Opened) -> No
 
 
 @check("DLP-COPY-2", source=f"{_FLAG} when a copy happens, and says so")
-def shared_memory_is_not_called_a_copy(producer: ProducerDoor) -> None:
+def shared_memory_is_not_called_a_copy(producer: ProducerUnderTest) -> None:
     """Memory that the array shares is not flagged as a copy.
 
     Set DLPACK_FLAG_BITMASK_IS_COPIED when you copied, and only then: it tells the consumer that
@@ -132,7 +134,7 @@ def shared_memory_is_not_called_a_copy(producer: ProducerDoor) -> None:
 @check(
     "DLP-COPY-2", source=f"{_SOURCE}: True must always copy", severity="SHOULD", cases=GENERATIONS
 )
-def copies_are_made_on_request(producer: ProducerDoor, case: str) -> None:
+def copies_are_made_on_request(producer: ProducerUnderTest, case: str) -> None:
     """copy=True is answered with a capsule.
 
     Copy the elements and export the copy, to a consumer without max_version too. BufferError is
@@ -148,7 +150,7 @@ def copies_are_made_on_request(producer: ProducerDoor, case: str) -> None:
 
 
 @check("DLP-COPY-2", source=f"{_SOURCE}: True must always copy", cases=GENERATIONS)
-def copy_true_never_shares_memory(producer: ProducerDoor, case: str) -> None:
+def copy_true_never_shares_memory(producer: ProducerUnderTest, case: str) -> None:
     """What copy=True gives is memory of its own.
 
     Copy, or raise BufferError. A consumer that asked for a copy writes into it.
@@ -168,7 +170,7 @@ def copy_true_never_shares_memory(producer: ProducerDoor, case: str) -> None:
 
 
 @check("DLP-COPY-2", source=_FLAG)
-def copies_are_flagged(producer: ProducerDoor) -> None:
+def copies_are_flagged(producer: ProducerUnderTest) -> None:
     """The struct of a copy has the flag IS_COPIED.
 
     Set DLPACK_FLAG_BITMASK_IS_COPIED in the versioned struct when you copied: by it the consumer
@@ -185,7 +187,7 @@ def copies_are_flagged(producer: ProducerDoor) -> None:
     severity="SHOULD",
     cases={"of-writable": False, "of-read-only": True},
 )
-def copies_may_be_written(producer: ProducerDoor, case: bool) -> None:
+def copies_may_be_written(producer: ProducerUnderTest, case: bool) -> None:
     """A copy is not flagged read-only, and is not, be it made of memory that is.
 
     Clear the read-only flag of a copy. Its memory belongs to the consumer alone.
@@ -206,7 +208,7 @@ def copies_may_be_written(producer: ProducerDoor, case: bool) -> None:
     source=f"{_SOURCE}: the copy is performed by the producer",
     cases={"vector": None, **VIEWS},
 )
-def copies_hold_the_elements(producer: ProducerDoor, case: View | None) -> None:
+def copies_hold_the_elements(producer: ProducerUnderTest, case: View | None) -> None:
     """A copy holds the elements of the array that was copied, in their order.
 
     Copy by the strides of the array, and describe the copy by strides of its own.
@@ -245,7 +247,7 @@ _MALFORMED: Final[dict[str, Any]] = {
     severity="QUIRK",
     cases=_MALFORMED,
 )
-def malformed_copy_arguments_are_refused(producer: ProducerDoor, case: Any) -> None:
+def malformed_copy_arguments_are_refused(producer: ProducerUnderTest, case: Any) -> None:
     """A copy that is neither None nor a bool is refused with TypeError.
 
     Look at the argument with `is`, and raise TypeError; ValueError and BufferError pass here as
@@ -261,6 +263,6 @@ def malformed_copy_arguments_are_refused(producer: ProducerDoor, case: Any) -> N
     expect(isinstance(found, REFUSALS), told(keywords, found))
 
 
-def _newer(producer: ProducerDoor) -> bool:
+def _newer(producer: ProducerUnderTest) -> bool:
     """Whether the library takes ``max_version``."""
     return knows(producer, some_array(producer), "max_version")

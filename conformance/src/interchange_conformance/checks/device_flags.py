@@ -14,7 +14,7 @@ from ._exports import HOST, NEWEST, answer, call, opened, told
 from ._on_devices import CUDA, make_there
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 copies = area("copies")
 readonly = area("readonly")
@@ -27,7 +27,7 @@ _COPIES: Final[dict[str, dict[str, Any]]] = {
 
 
 @copies("DLP-COPY-2", source=f"{_COPY}: IS_COPIED must be set", cases=_COPIES, on="cuda")
-def copies_of_device_memory_are_flagged(producer: ProducerDoor, case: dict[str, Any]) -> None:
+def copies_of_device_memory_are_flagged(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
     """The struct of a copy of device memory has the flag IS_COPIED, on the host as on the device.
 
     Set DLPACK_FLAG_BITMASK_IS_COPIED in the versioned struct when you copied: by it the consumer
@@ -52,7 +52,7 @@ def copies_of_device_memory_are_flagged(producer: ProducerDoor, case: dict[str, 
 
 
 @copies("DLP-COPY-1", source=f"{_COPY}: False must never copy", on="cuda")
-def copy_false_makes_no_copy_for_the_host(producer: ProducerDoor) -> None:
+def copy_false_makes_no_copy_for_the_host(producer: ProducerUnderTest) -> None:
     """With dl_device=(1, 0) and copy=False device memory is not copied.
 
     Raise BufferError: the host does not reach the memory, and the consumer wants no other.
@@ -72,7 +72,7 @@ def copy_false_makes_no_copy_for_the_host(producer: ProducerDoor) -> None:
 
 
 @readonly("DLP-RO-1", source="dlpack.h 1.3, DLPACK_FLAG_BITMASK_READ_ONLY", on="cuda")
-def readonly_arrays_on_devices_are_flagged(producer: ProducerDoor) -> None:
+def readonly_arrays_on_devices_are_flagged(producer: ProducerUnderTest) -> None:
     """The struct of a device array that must not be written has the read-only flag.
 
     Set DLPACK_FLAG_BITMASK_READ_ONLY as for memory of the host: without it the consumer lets its

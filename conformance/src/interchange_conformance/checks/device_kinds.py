@@ -13,7 +13,7 @@ from interchange_conformance.registry import area
 from interchange_conformance.subject import KINDS
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("devices")
 
@@ -25,7 +25,7 @@ _OF_THE_HOST: Final = frozenset({1, 3, 11})  # may be said of one and the same m
     source="array API standard 2025.12, array.__dlpack_device__",
     cases={name: name for name in KINDS},
 )
-def the_capsule_is_of_the_kind_that_was_said(producer: ProducerDoor, case: str) -> None:
+def the_capsule_is_of_the_kind_that_was_said(producer: ProducerUnderTest, case: str) -> None:
     """The capsule is on the device that __dlpack_device__() says, whatever kind that is.
 
     Take type and id from one place, the table of dlpack.h: consumers choose their importer by the

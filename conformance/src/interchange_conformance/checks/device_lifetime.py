@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange_conformance.driver.cuda import Cuda
-    from interchange_conformance.probes.opened_capsule import Opened
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("lifetime")
 
 _DELETER: Final = "dlpack.h 1.3, deleter: when the resource is no longer needed"
-_WAYS: Final[dict[str, Callable[[Opened], object]]] = {
+_WAYS: Final[dict[str, Callable[[OpenedCapsule], object]]] = {
     "dropped": lambda found: setattr(found, "capsule", None),
     "released": lambda found: found.consume().release(),
 }
@@ -43,7 +43,7 @@ _OTHERS: Final = 4  # arrays made to take memory that was wrongly given back
 _ROUNDS: Final = 4
 
 
-def _exported(producer: ProducerDoor, x: Any, generation: str) -> Opened:
+def _exported(producer: ProducerUnderTest, x: Any, generation: str) -> OpenedCapsule:
     """Return a capsule of one generation; where there is none, the check does not apply."""
     asked = asking(generation)
     found = answer(producer, x, **asked)
@@ -55,13 +55,13 @@ def _exported(producer: ProducerDoor, x: Any, generation: str) -> Opened:
 # ---------------------------------------------------------------- it stays
 
 
-def _write(producer: ProducerDoor, cuda: Cuda, found: Opened, data: bytes) -> None:
+def _write(producer: ProducerUnderTest, cuda: Cuda, found: OpenedCapsule, data: bytes) -> None:
     """Write device memory that a capsule has, if it may be written."""
     if not (found.readonly or producer.subject.immutable):
         cuda.write(found.first, data[: found.nbytes])
 
 
-def _other_arrays(producer: ProducerDoor) -> list[Any]:
+def _other_arrays(producer: ProducerUnderTest) -> list[Any]:
     """Return arrays of other contents, which take what memory was freed."""
     arrays = []
     for _ in range(_OTHERS):
@@ -72,7 +72,9 @@ def _other_arrays(producer: ProducerDoor) -> list[Any]:
 
 
 @check("DLP-LIFE-2", source=_DELETER, cases=_HELD, on="cuda")
-def device_memory_stays_while_it_is_held(producer: ProducerDoor, case: tuple[str, str]) -> None:
+def device_memory_stays_while_it_is_held(
+    producer: ProducerUnderTest, case: tuple[str, str]
+) -> None:
     """Device memory stays and keeps its contents while a capsule or a consumer holds it.
 
     Let manager_ctx own what owns the memory, and free it in the deleter: the array itself, and the
@@ -110,7 +112,7 @@ def device_memory_stays_while_it_is_held(producer: ProducerDoor, case: tuple[str
 # ---------------------------------------------------------------- and no longer
 
 
-def _kept(producer: ProducerDoor, cuda: Cuda, act: Callable[[], object]) -> int:
+def _kept(producer: ProducerUnderTest, cuda: Cuda, act: Callable[[], object]) -> int:
     """Return how many allocations of device memory are kept when something is done some times."""
     for _ in range(_ROUNDS):
         act()
@@ -127,7 +129,7 @@ def _kept(producer: ProducerDoor, cuda: Cuda, act: Callable[[], object]) -> int:
 
 
 @check("DLP-LIFE-1", source=_DELETER, cases=_GONE, on="cuda")
-def device_memory_is_given_back(producer: ProducerDoor, case: tuple[str, str]) -> None:
+def device_memory_is_given_back(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """Device memory is freed when the array is gone, and nothing of its export is held any more.
 
     Give up in the deleter what the export took, and call the deleter in the capsule's destructor

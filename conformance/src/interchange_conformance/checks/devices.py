@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.driver.cuda import LEGACY, driver
 from interchange_conformance.findings import Found, expect, note
-from interchange_conformance.probes.pending_work import Pending
+from interchange_conformance.probes.pending_work import PendingWork
 from interchange_conformance.registry import area
 
 from ._exports import HOST, NEWEST, answer, call, device_said, words
@@ -30,8 +30,8 @@ from ._on_devices import (
 
 if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
-    from interchange_conformance.probes.opened_capsule import Opened
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("devices")
 
@@ -43,7 +43,7 @@ _NOWHERE: Final = {"metal": (8, 0), "vulkan": (7, 0)}
 _NO_DEVICE: Final = (CUDA, 99)
 
 
-def _open(producer: ProducerDoor, x: Any) -> Opened:
+def _open(producer: ProducerUnderTest, x: Any) -> OpenedCapsule:
     """Return the opened capsule of an array with nothing pending."""
     with_streams = device_said(x)[0] in WITH_STREAMS
     return handed_over(producer, x, **({"stream": LEGACY} if with_streams else {}))
@@ -66,7 +66,7 @@ def _are_akin(said: tuple[int, int], shipped: tuple[int, int]) -> bool:
     cases=_EACH_KIND,
     on="cuda",
 )
-def the_capsule_is_on_the_device_that_was_said(producer: ProducerDoor, case: str) -> None:
+def the_capsule_is_on_the_device_that_was_said(producer: ProducerUnderTest, case: str) -> None:
     """The capsule is on the device that __dlpack_device__() says, or on memory akin to it.
 
     Take both from one place: consumers choose stream and importer by the one, and read the other.
@@ -88,7 +88,7 @@ def the_capsule_is_on_the_device_that_was_said(producer: ProducerDoor, case: str
     cases=_ORDINALS,
     on="cuda",
 )
-def device_memory_has_the_number_of_its_device(producer: ProducerDoor, case: str) -> None:
+def device_memory_has_the_number_of_its_device(producer: ProducerUnderTest, case: str) -> None:
     """Memory of a CUDA device is of type 2, and of the device that the driver names.
 
     Ask the driver for the pointer's ordinal rather than for the current device, which may be
@@ -108,7 +108,7 @@ def device_memory_has_the_number_of_its_device(producer: ProducerDoor, case: str
     severity="SHOULD",
     on="cuda",
 )
-def managed_memory_is_said_to_be_managed(producer: ProducerDoor) -> None:
+def managed_memory_is_said_to_be_managed(producer: ProducerUnderTest) -> None:
     """Managed memory is of type 13, so that host and device may both take it.
 
     Ask for CU_POINTER_ATTRIBUTE_IS_MANAGED: the memory type alone does not tell it from other
@@ -125,7 +125,7 @@ def managed_memory_is_said_to_be_managed(producer: ProducerDoor) -> None:
 
 
 @check("DLP-DEV-3", source="dlpack.h 1.3, kDLCUDAHost", severity="SHOULD", on="cuda")
-def page_locked_memory_is_said_to_be_the_hosts(producer: ProducerDoor) -> None:
+def page_locked_memory_is_said_to_be_the_hosts(producer: ProducerUnderTest) -> None:
     """Page-locked memory is of type 3, or of type 1, and of no device.
 
     It is memory of the host that a device reaches: consumers that read it there must know.
@@ -150,7 +150,7 @@ def page_locked_memory_is_said_to_be_the_hosts(producer: ProducerDoor) -> None:
     on="cuda",
 )
 def a_device_that_cannot_be_reached_is_a_buffer_error(
-    producer: ProducerDoor, case: tuple[int, int]
+    producer: ProducerUnderTest, case: tuple[int, int]
 ) -> None:
     """A dl_device that the memory cannot be handed to is refused with BufferError.
 
@@ -172,7 +172,7 @@ def a_device_that_cannot_be_reached_is_a_buffer_error(
     severity="SHOULD",
     on="cuda",
 )
-def a_device_number_that_is_not_there_is_refused(producer: ProducerDoor) -> None:
+def a_device_number_that_is_not_there_is_refused(producer: ProducerUnderTest) -> None:
     """A dl_device whose number no device has is refused.
 
     Raise BufferError as for any device out of reach, or ValueError as for an argument that is wrong
@@ -193,7 +193,7 @@ def a_device_number_that_is_not_there_is_refused(producer: ProducerDoor) -> None
     severity="SHOULD",
     on="cuda",
 )
-def the_arrays_own_device_is_no_other(producer: ProducerDoor) -> None:
+def the_arrays_own_device_is_no_other(producer: ProducerUnderTest) -> None:
     """dl_device may name the device that the array is on, and nothing changes.
 
     Compare it with what __dlpack_device__() says: consumers pass on what their user wrote.
@@ -220,7 +220,7 @@ def the_arrays_own_device_is_no_other(producer: ProducerDoor) -> None:
     cases={"cuda": "cuda", "managed": "managed", "pinned": "pinned"},
     on="cuda",
 )
-def the_host_is_handed_what_is_in_memory(producer: ProducerDoor, case: str) -> None:
+def the_host_is_handed_what_is_in_memory(producer: ProducerUnderTest, case: str) -> None:
     """With dl_device=(1, 0) the host is handed the array's elements, in memory that it reaches.
 
     Copy memory of a device, and flag the copy; hand managed and page-locked memory out as it is.
@@ -262,7 +262,7 @@ def _export_with_current(x: Any, cuda: Cuda, current: int) -> str:
     cases={"own-device": 0, "other-device": 1},
     on="cuda",
 )
-def an_export_leaves_the_current_device_alone(producer: ProducerDoor, case: int) -> None:
+def an_export_leaves_the_current_device_alone(producer: ProducerUnderTest, case: int) -> None:
     """After __dlpack__() the device and context are current that were before.
 
     Push the array's context and pop it again, on every path: the thread's current device is its
@@ -292,7 +292,7 @@ def an_export_leaves_the_current_device_alone(producer: ProducerDoor, case: int)
     on="cuda",
 )
 def arrays_are_exported_whatever_device_is_current(
-    producer: ProducerDoor, case: tuple[str, int]
+    producer: ProducerUnderTest, case: tuple[str, int]
 ) -> None:
     """An array can be exported while another device is current.
 
@@ -316,7 +316,7 @@ def arrays_are_exported_whatever_device_is_current(
     severity="QUIRK",
     on="cuda",
 )
-def work_is_ordered_while_another_device_is_current(producer: ProducerDoor) -> None:
+def work_is_ordered_while_another_device_is_current(producer: ProducerUnderTest) -> None:
     """Pending work comes before the consumer's, also while another device is current.
 
     A consumer does well to make the array's device current while it asks; be right with those that
@@ -328,7 +328,7 @@ def work_is_ordered_while_another_device_is_current(producer: ProducerDoor) -> N
     need_order(producer)
     own, consumer = cuda.stream(), cuda.stream()
     x, address, own = make_busy(producer, own)
-    pending = Pending(cuda, address, NBYTES, own)
+    pending = PendingWork(cuda, address, NBYTES, own)
 
     note("exporting with work held, while another device is current")
     with cuda.on_device(1):
@@ -345,7 +345,7 @@ def work_is_ordered_while_another_device_is_current(producer: ProducerDoor) -> N
     severity="SHOULD",
     on="cuda",
 )
-def asking_for_the_device_waits_for_nothing(producer: ProducerDoor) -> None:
+def asking_for_the_device_waits_for_nothing(producer: ProducerUnderTest) -> None:
     """__dlpack_device__() returns while work on the array is pending.
 
     Answer from what is known: consumers ask before they name a stream.
@@ -353,7 +353,7 @@ def asking_for_the_device_waits_for_nothing(producer: ProducerDoor) -> None:
     cuda = driver()
     own = cuda.stream()
     x, address, own = make_busy(producer, own)
-    pending = Pending(cuda, address, NBYTES, own)
+    pending = PendingWork(cuda, address, NBYTES, own)
 
     note("asking for the device, with work held")
     x.__dlpack_device__()

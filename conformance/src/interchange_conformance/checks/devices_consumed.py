@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import NotApplicable, expect, note
-from interchange_conformance.probes.opened_capsule import Opened
-from interchange_conformance.probes.pending_work import Pending
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
+from interchange_conformance.probes.pending_work import PendingWork
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.on_device import OnDevice, place
 
@@ -21,7 +21,7 @@ from ._on_devices import CUDA, KINDS, taken
 
 if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
     from interchange_conformance.zoo.on_device import Block
 
 check = area("devices")
@@ -66,7 +66,7 @@ def _producer(
     return kind_of(block, _SHAPE, "float32", cuda=cuda), numbers
 
 
-def _refusal(consumer: ConsumerDoor, x: OnDevice) -> str:
+def _refusal(consumer: ConsumerUnderTest, x: OnDevice) -> str:
     """Return the error with which memory was refused, or nothing."""
     try:
         consumer.take(x)
@@ -83,7 +83,7 @@ def _refusal(consumer: ConsumerDoor, x: OnDevice) -> str:
     cases=_EACH_KIND,
     on="cuda",
 )
-def memory_that_a_device_reaches_is_read_right(consumer: ConsumerDoor, case: str) -> None:
+def memory_that_a_device_reaches_is_read_right(consumer: ConsumerUnderTest, case: str) -> None:
     """The elements of device, managed and page-locked memory that was taken are read right.
 
     Read memory of a device through its driver: the host must not follow such an address.
@@ -106,7 +106,7 @@ def memory_that_a_device_reaches_is_read_right(consumer: ConsumerDoor, case: str
     cases={"managed": "managed", "pinned": "pinned"},
     on="cuda",
 )
-def memory_that_the_host_reaches_is_taken(consumer: ConsumerDoor, case: str) -> None:
+def memory_that_the_host_reaches_is_taken(consumer: ConsumerUnderTest, case: str) -> None:
     """Who takes memory of the host or of a CUDA device takes managed and page-locked memory too.
 
     Route device types 3 and 13 to the importer of either: both sides reach such memory.
@@ -125,7 +125,7 @@ def memory_that_the_host_reaches_is_taken(consumer: ConsumerDoor, case: str) -> 
     cases=_EACH_KIND,
     on="cuda",
 )
-def what_is_taken_is_on_the_producers_device(consumer: ConsumerDoor, case: str) -> None:
+def what_is_taken_is_on_the_producers_device(consumer: ConsumerUnderTest, case: str) -> None:
     """What was taken says that it is on the producer's device, or on memory akin to it.
 
     Go by the capsule's device, not by the one that is current.
@@ -153,7 +153,7 @@ class _Elsewhere(OnDevice):
 
 
 @check("DLP-DEV-3", source="array API standard 2025.12, from_dlpack", on="cuda")
-def the_number_of_the_capsules_device_counts(consumer: ConsumerDoor) -> None:
+def the_number_of_the_capsules_device_counts(consumer: ConsumerUnderTest) -> None:
     """Where __dlpack_device__() names device 0 and the capsule device 1, the memory is of 1.
 
     Refuse it, for the stream was chosen for another device, or go by the struct.
@@ -178,7 +178,7 @@ def the_number_of_the_capsules_device_counts(consumer: ConsumerDoor) -> None:
     cases={"own-device": "cuda", "other-device": "cuda:1"},
     on="cuda",
 )
-def an_import_leaves_the_current_device_alone(consumer: ConsumerDoor, case: str) -> None:
+def an_import_leaves_the_current_device_alone(consumer: ConsumerUnderTest, case: str) -> None:
     """After an import the device and context are current that were before.
 
     Push the producer's context and pop it again, on every path.
@@ -213,7 +213,7 @@ class _Unknown(OnDevice):
     def capsule(self, block: Block, copied: bool, max_version: tuple[int, int] | None) -> Any:
         """Return a capsule whose struct has a type code that there is not."""
         capsule = super().capsule(block, copied, max_version)
-        Opened(capsule).tensor.dtype.code = _NO_CODE
+        OpenedCapsule(capsule).tensor.dtype.code = _NO_CODE
         return capsule
 
 
@@ -224,7 +224,7 @@ class _Unknown(OnDevice):
     on="cuda",
 )
 def a_refused_import_leaves_the_current_device_alone(
-    consumer: ConsumerDoor, case: type[OnDevice]
+    consumer: ConsumerUnderTest, case: type[OnDevice]
 ) -> None:
     """Where an import fails, the device and context are current afterwards that were before.
 
@@ -251,7 +251,7 @@ def a_refused_import_leaves_the_current_device_alone(
     severity="QUIRK",
     on="cuda",
 )
-def a_producer_that_needs_its_device_to_be_current_is_taken(consumer: ConsumerDoor) -> None:
+def a_producer_that_needs_its_device_to_be_current_is_taken(consumer: ConsumerUnderTest) -> None:
     """Memory of another device is taken from a producer that exports on its own device only.
 
     Make the producer's device current around __dlpack__(), at the latest when it refuses.
@@ -272,7 +272,7 @@ def a_producer_that_needs_its_device_to_be_current_is_taken(consumer: ConsumerDo
     severity="QUIRK",
     on="cuda",
 )
-def a_producer_that_orders_the_current_device_is_waited_for(consumer: ConsumerDoor) -> None:
+def a_producer_that_orders_the_current_device_is_waited_for(consumer: ConsumerUnderTest) -> None:
     """Memory of another device is taken in order, though its producer orders the current one.
 
     Make the producer's device current around __dlpack__(): a library may keep one current stream
@@ -284,7 +284,7 @@ def a_producer_that_orders_the_current_device_is_waited_for(consumer: ConsumerDo
         own, stream = cuda.stream(), cuda.stream()
         taken(lambda: consumer.take_on(stream, x))
         x.stream = own
-        pending = Pending(cuda, x.block.address, x.nbytes, own)
+        pending = PendingWork(cuda, x.block.address, x.nbytes, own)
 
     note("taking an array of device 1 with work held, while device 0 is current")
     y = taken(lambda: consumer.take_on(stream, x))

@@ -31,7 +31,7 @@ from ._exports import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
     from interchange_conformance.zoo.memory import Element
 
 check = area("capsule")
@@ -77,7 +77,7 @@ _PADDED: Final = {"longdouble": "longdouble", "clongdouble": "clongdouble"}
 _X86: Final = frozenset({"x86_64", "AMD64", "i386", "i686"})
 
 
-def array_of(producer: ProducerDoor, dtype: Any) -> Any:
+def array_of(producer: ProducerUnderTest, dtype: Any) -> Any:
     """Return an array of a type that few libraries have; whatever `make` raises, others lack it.
 
     Raises
@@ -104,7 +104,9 @@ def _type_said(x: Any) -> str:
 
 
 @check("DLP-DTYPE-1", source="dlpack.h 1.3, DLDataTypeCode", cases=in_each(_NAMES))
-def element_types_have_their_codes_and_bits(producer: ProducerDoor, case: tuple[str, str]) -> None:
+def element_types_have_their_codes_and_bits(
+    producer: ProducerUnderTest, case: tuple[str, str]
+) -> None:
     """An element type is exported under the code and the bits that dlpack.h gives it.
 
     Look the code up in DLDataTypeCode: bool is (6, 8) and not an integer, a complex number has
@@ -123,7 +125,7 @@ def element_types_have_their_codes_and_bits(producer: ProducerDoor, case: tuple[
 
 
 @check("DLP-DTYPE-2", source="dlpack.h 1.3, DLDataType.lanes", cases=in_each(_SOME))
-def plain_elements_have_one_lane(producer: ProducerDoor, case: tuple[str, str]) -> None:
+def plain_elements_have_one_lane(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """Elements that are numbers have bits, and lanes = 1.
 
     Write lanes = 1, for complex numbers too: lanes count the numbers of a short vector such as
@@ -140,7 +142,7 @@ def plain_elements_have_one_lane(producer: ProducerDoor, case: tuple[str, str]) 
 
 @check("DLP-DTYPE-3", source="dlpack.h 1.3, DLDataType: native endian-ness",
        cases=in_each(_SWAPPED))  # fmt: skip
-def elements_in_foreign_byte_order_stay(producer: ProducerDoor, case: tuple[str, str]) -> None:
+def elements_in_foreign_byte_order_stay(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """Elements in another byte order than the machine's are not exported as if they were native.
 
     Raise BufferError: the struct has no place for the byte order, and every consumer would read
@@ -160,7 +162,7 @@ def elements_in_foreign_byte_order_stay(producer: ProducerDoor, case: tuple[str,
     severity="SHOULD",
     cases=in_each(UNSPEAKABLE),
 )
-def elements_that_are_no_numbers_stay(producer: ProducerDoor, case: tuple[str, Any]) -> None:
+def elements_that_are_no_numbers_stay(producer: ProducerUnderTest, case: tuple[str, Any]) -> None:
     """Objects, text, times and records are not exported as numbers.
 
     Raise BufferError, and let users view or cast the array themselves: addresses and ticks lose
@@ -175,7 +177,7 @@ def elements_that_are_no_numbers_stay(producer: ProducerDoor, case: tuple[str, A
     source="dlpack.h 1.3, DLDataTypeCode.kDLFloat: IEEE floating point",
     cases=in_each(_PADDED),
 )
-def extended_floats_stay(producer: ProducerDoor, case: tuple[str, str]) -> None:
+def extended_floats_stay(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """The long doubles of x86, 10 bytes of number in 16, are not exported as 128-bit floats.
 
     Raise BufferError: code 2 means IEEE floating point, and this is none of its formats.
@@ -187,7 +189,7 @@ def extended_floats_stay(producer: ProducerDoor, case: tuple[str, str]) -> None:
     _expect_it_stays(producer, array_of(producer, name), generation, name)
 
 
-def _expect_it_stays(producer: ProducerDoor, x: Any, generation: str, what: str) -> None:
+def _expect_it_stays(producer: ProducerUnderTest, x: Any, generation: str, what: str) -> None:
     """Expect that an array is refused to who gets plain ones."""
     require_way(producer, generation)
 
@@ -221,7 +223,9 @@ _LAZY: Final = {
 
 @check("DLP-DTYPE-6", source="array API standard 2025.12, array.__dlpack__, Raises",
        cases=in_each(_LAZY))  # fmt: skip
-def lazy_values_are_applied_or_refused(producer: ProducerDoor, case: tuple[str, _Lazy]) -> None:
+def lazy_values_are_applied_or_refused(
+    producer: ProducerUnderTest, case: tuple[str, _Lazy]
+) -> None:
     """What an array still has to do to its elements is done before it is exported, or it stays.
 
     Materialise conjugation and negation, or raise BufferError: the consumer sees memory only, and

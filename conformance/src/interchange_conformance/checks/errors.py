@@ -27,8 +27,8 @@ from .element_types import FOREIGN_ORDER, UNSPEAKABLE, array_of
 from .layouts import uneven
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.opened_capsule import Opened
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("errors")
 
@@ -38,7 +38,7 @@ _NO_CLASS: Final = (
 )
 
 
-def _refused(keywords: dict[str, Any], found: Opened | Exception) -> Exception:
+def _refused(keywords: dict[str, Any], found: OpenedCapsule | Exception) -> Exception:
     """Return the error; where there is none, other checks say whether there ought to be."""
     if not isinstance(found, Exception):
         raise NotApplicable(told(keywords, found))
@@ -59,7 +59,7 @@ def _refused(keywords: dict[str, Any], found: Opened | Exception) -> Exception:
     }),
 )  # fmt: skip
 def element_types_are_refused_with_buffer_error(
-    producer: ProducerDoor, case: tuple[str, Any]
+    producer: ProducerUnderTest, case: tuple[str, Any]
 ) -> None:
     """An element type that cannot be exported is refused with BufferError.
 
@@ -80,7 +80,9 @@ def element_types_are_refused_with_buffer_error(
     "DLP-STRIDES-3", source=f"{_SOURCE}: BufferError for incompatible strides", severity="SHOULD",
     cases={"copy-left-out": {}, "copy-false": {"copy": False}},
 )  # fmt: skip
-def strides_are_refused_with_buffer_error(producer: ProducerDoor, case: dict[str, Any]) -> None:
+def strides_are_refused_with_buffer_error(
+    producer: ProducerUnderTest, case: dict[str, Any]
+) -> None:
     """Strides that cannot be exported are refused with BufferError.
 
     Raise BufferError where a byte stride is no multiple of the element size.
@@ -95,7 +97,7 @@ def strides_are_refused_with_buffer_error(producer: ProducerDoor, case: dict[str
 
 @check("DLP-RO-3", source=f"{_SOURCE}: BufferError when the data cannot be exported",
        severity="SHOULD")  # fmt: skip
-def legacy_of_readonly_memory_raises_buffer_error(producer: ProducerDoor) -> None:
+def legacy_of_readonly_memory_raises_buffer_error(producer: ProducerUnderTest) -> None:
     """A legacy export of memory that must not be written is refused with BufferError.
 
     Raise BufferError: a consumer that catches it asks with max_version, or for a copy.
@@ -117,7 +119,7 @@ def legacy_of_readonly_memory_raises_buffer_error(producer: ProducerDoor) -> Non
         "false-elsewhere": {"copy": False, "dl_device": (2, 0)},
     },
 )
-def copies_are_refused_with_buffer_error(producer: ProducerDoor, case: dict[str, Any]) -> None:
+def copies_are_refused_with_buffer_error(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
     """copy=False that cannot be had is refused with BufferError.
 
     Raise BufferError, not ValueError: that is the class for what cannot be exported as asked.
@@ -132,7 +134,7 @@ def copies_are_refused_with_buffer_error(producer: ProducerDoor, case: dict[str,
     cases={"here": {"copy": True}, "elsewhere": {"copy": True, "dl_device": (2, 0)}},
 )
 def requested_copies_are_refused_with_buffer_error(
-    producer: ProducerDoor, case: dict[str, Any]
+    producer: ProducerUnderTest, case: dict[str, Any]
 ) -> None:
     """copy=True that cannot be had is refused with BufferError.
 
@@ -142,7 +144,7 @@ def requested_copies_are_refused_with_buffer_error(
     _expect_buffer_errors(producer, case)
 
 
-def _expect_buffer_errors(producer: ProducerDoor, case: dict[str, Any]) -> None:
+def _expect_buffer_errors(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
     """Expect that a value of copy is refused with BufferError, or not at all."""
     x = some_array(producer)
     asked = [{**way, **case} for way in ways_out(producer, x)]
@@ -166,7 +168,7 @@ def _expect_buffer_errors(producer: ProducerDoor, case: dict[str, Any]) -> None:
     severity="QUIRK",
     cases={"1": 1, "a-handle": 4096},
 )
-def streams_are_refused_with_value_error(producer: ProducerDoor, case: int) -> None:
+def streams_are_refused_with_value_error(producer: ProducerUnderTest, case: int) -> None:
     """A stream for memory without streams is refused with ValueError; BufferError passes too.
 
     Raise ValueError: the argument has a wrong value. TypeError looks like a keyword that you do not
@@ -181,7 +183,7 @@ def streams_are_refused_with_value_error(producer: ProducerDoor, case: int) -> N
     severity="QUIRK",
     cases={"text": "1", "an-object": SOMETHING},
 )
-def streams_of_no_kind_are_refused_with_type_error(producer: ProducerDoor, case: Any) -> None:
+def streams_of_no_kind_are_refused_with_type_error(producer: ProducerUnderTest, case: Any) -> None:
     """A stream that is no int is refused with TypeError; ValueError and BufferError pass too.
 
     Raise TypeError: the argument has a wrong type.
@@ -190,7 +192,7 @@ def streams_of_no_kind_are_refused_with_type_error(producer: ProducerDoor, case:
 
 
 def _expect_classes(
-    producer: ProducerDoor, stream: Any, classes: tuple[type[Exception], ...]
+    producer: ProducerUnderTest, stream: Any, classes: tuple[type[Exception], ...]
 ) -> None:
     """Expect that a stream for memory of the host, where it is refused, is so with a class."""
     x = some_array(producer)

@@ -39,8 +39,8 @@ from ._exchange import (
 from ._on_devices import handed_over
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.opened_capsule import Opened
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("exchange-api")
 
@@ -57,7 +57,7 @@ _OTHERS: Final = 8  # arrays made to take memory that was wrongly given back
 
 
 @check("DLP-API-1", source=f"{_API}: this must be defined on the type")
-def exchange_tables_hang_on_the_type(producer: ProducerDoor) -> None:
+def exchange_tables_hang_on_the_type(producer: ProducerUnderTest) -> None:
     """An array that has an exchange table has it from its type.
 
     Make __dlpack_c_exchange_api__ a class attribute: consumers ask type(x), and may keep the answer
@@ -73,7 +73,7 @@ def exchange_tables_hang_on_the_type(producer: ProducerDoor) -> None:
 
 
 @check("DLP-API-1", source=f"{_API}: a Python PyCapsule with name dlpack_exchange_api")
-def exchange_tables_are_in_a_capsule_of_their_name(producer: ProducerDoor) -> None:
+def exchange_tables_are_in_a_capsule_of_their_name(producer: ProducerUnderTest) -> None:
     """__dlpack_c_exchange_api__ is a capsule named 'dlpack_exchange_api'.
 
     Give PyCapsule_New that name; an int is what the attribute of DLPack 1.2 was, under the name
@@ -91,7 +91,7 @@ def exchange_tables_are_in_a_capsule_of_their_name(producer: ProducerDoor) -> No
 
 
 @check("DLP-API-1", source="dlpack.h 1.3, DLPackExchangeAPIHeader")
-def exchange_tables_lead_to_older_majors(producer: ProducerDoor) -> None:
+def exchange_tables_lead_to_older_majors(producer: ProducerUnderTest) -> None:
     """A table says its major version, and prev_api leads to lower ones until it is NULL.
 
     Set header.version to DLPACK_MAJOR_VERSION and DLPACK_MINOR_VERSION, and header.prev_api to NULL
@@ -111,7 +111,7 @@ def exchange_tables_lead_to_older_majors(producer: ProducerDoor) -> None:
 
 
 @check("DLP-API-2", source=f"{_API}: this function must not be NULL")
-def exchange_functions_are_not_null(producer: ProducerDoor) -> None:
+def exchange_functions_are_not_null(producer: ProducerUnderTest) -> None:
     """All functions of the table are there, but dltensor_from_py_object_no_sync may be NULL.
 
     Give every member a function; one that has nothing to offer returns -1 with an error set.
@@ -124,7 +124,7 @@ def exchange_functions_are_not_null(producer: ProducerDoor) -> None:
 
 
 @check("DLP-API-1", source=f"{_API}: must stay alive throughout the lifetime of the process")
-def exchange_tables_stay_where_they_are(producer: ProducerDoor) -> None:
+def exchange_tables_stay_where_they_are(producer: ProducerUnderTest) -> None:
     """Whenever a type is asked, it gives the same table.
 
     Make one static table: a consumer that asked once keeps its address for as long as it runs.
@@ -150,7 +150,9 @@ SHAPES: Final = {
 
 
 @check("DLP-API-1", source=f"{_API}; array API standard 2025.12, __dlpack__", cases=SHAPES)
-def exchanged_tensors_agree_with_capsules(producer: ProducerDoor, case: tuple[Any, str]) -> None:
+def exchanged_tensors_agree_with_capsules(
+    producer: ProducerUnderTest, case: tuple[Any, str]
+) -> None:
     """The table describes an array as its __dlpack__ does.
 
     Let one function fill both: address, device, element type, shape and strides.
@@ -165,14 +167,14 @@ def exchanged_tensors_agree_with_capsules(producer: ProducerDoor, case: tuple[An
     expect(not differences, f"the table and the capsule differ: {differences}")
 
 
-def _differences(one: Opened, other: Opened) -> str:
+def _differences(one: OpenedCapsule, other: OpenedCapsule) -> str:
     """Return in what two descriptions differ, as text."""
     here, there = _description(one), _description(other)
     pairs = ((name, here[name], there[name]) for name in here)
     return "; ".join(f"{name} {a}, and {b}" for name, a, b in pairs if a != b)
 
 
-def _description(opened: Opened) -> dict[str, Any]:
+def _description(opened: OpenedCapsule) -> dict[str, Any]:
     """Return what a struct says, without what does not matter."""
     shape, strides = opened.shape or (), opened.strides
     if strides is None and (opened.version or (0, 0)) < _STRIDES_SINCE:
@@ -191,7 +193,7 @@ def _description(opened: Opened) -> dict[str, Any]:
 
 
 @check("DLP-API-1", source="dlpack.h 1.3, DLManagedTensorVersioned.version")
-def exchanged_tensors_are_of_the_version_of_the_table(producer: ProducerDoor) -> None:
+def exchanged_tensors_are_of_the_version_of_the_table(producer: ProducerUnderTest) -> None:
     """The tensors of a table are structs of the table's major version.
 
     Write the version of the rules that the export obeys into managed.version.
@@ -206,7 +208,7 @@ def exchanged_tensors_are_of_the_version_of_the_table(producer: ProducerDoor) ->
 
 
 @check("DLP-DTYPE-6", source="array API standard 2025.12, array.__dlpack__, Raises")
-def exchanged_tensors_hold_the_values_of_the_array(producer: ProducerDoor) -> None:
+def exchanged_tensors_hold_the_values_of_the_array(producer: ProducerUnderTest) -> None:
     """What is still to be conjugated is conjugated before the table exports it, or refused.
 
     Look at such bits in the table's functions as in __dlpack__: the consumer sees memory only.
@@ -233,7 +235,7 @@ def exchanged_tensors_hold_the_values_of_the_array(producer: ProducerDoor) -> No
 
 
 @check("DLP-RO-2", source="dlpack.h 1.3, DLPACK_FLAG_BITMASK_READ_ONLY")
-def exchanged_read_only_arrays_say_so(producer: ProducerDoor) -> None:
+def exchanged_read_only_arrays_say_so(producer: ProducerUnderTest) -> None:
     """A tensor of read-only memory has the read-only flag.
 
     Set DLPACK_FLAG_BITMASK_READ_ONLY in managed.flags: the table has no other word for it.
@@ -247,7 +249,7 @@ def exchanged_read_only_arrays_say_so(producer: ProducerDoor) -> None:
 
 
 @check("DLP-LIFE-1", source="dlpack.h 1.3, DLPackManagedTensorFromPyObjectNoSync: owning")
-def exchanged_tensors_give_their_references_back(producer: ProducerDoor) -> None:
+def exchanged_tensors_give_their_references_back(producer: ProducerUnderTest) -> None:
     """After its deleter, a tensor refers to the array no longer.
 
     Take one reference in the export and drop it in the deleter; or none, where the memory is
@@ -266,7 +268,7 @@ def exchanged_tensors_give_their_references_back(producer: ProducerDoor) -> None
 
 
 @check("DLP-LIFE-1", source="dlpack.h 1.3, DLPackManagedTensorFromPyObjectNoSync: owning")
-def exchanged_tensors_keep_their_memory(producer: ProducerDoor) -> None:
+def exchanged_tensors_keep_their_memory(producer: ProducerUnderTest) -> None:
     """A tensor keeps its memory when the array is gone.
 
     Let managed.manager_ctx own the array or its memory until the deleter is called.
@@ -294,7 +296,7 @@ def exchanged_tensors_keep_their_memory(producer: ProducerDoor) -> None:
 
 
 @check("DLP-API-1", source="dlpack.h 1.3, DLPackDLTensorFromPyObjectNoSync: non-owning")
-def borrowed_tensors_agree_with_owned_ones(producer: ProducerDoor) -> None:
+def borrowed_tensors_agree_with_owned_ones(producer: ProducerUnderTest) -> None:
     """dltensor_from_py_object_no_sync describes an array as the owning function does.
 
     Fill both from the same fields.
@@ -302,15 +304,15 @@ def borrowed_tensors_agree_with_owned_ones(producer: ProducerDoor) -> None:
     table = _lending_table(producer)
     x = of_the_carrier(producer, producer.make())
     tensor = owned(table, x)
-    lent = borrowed(table, x)  # whose struct is to be there while it is read
-    differences = _differences(lent.opened, tensor)
+    tensor_of_x = borrowed(table, x)  # whose struct is to be there while it is read
+    differences = _differences(tensor_of_x.opened, tensor)
     tensor.consume().release()
 
     expect(not differences, f"the borrowed and the owned tensor differ: {differences}")
 
 
 @check("DLP-LIFE-1", source="dlpack.h 1.3, DLPackDLTensorFromPyObjectNoSync: non-owning")
-def borrowed_tensors_take_no_reference(producer: ProducerDoor) -> None:
+def borrowed_tensors_take_no_reference(producer: ProducerUnderTest) -> None:
     """dltensor_from_py_object_no_sync leaves the array's references as they are.
 
     Hand out pointers to what the array owns: nobody is told when the loan ends.
@@ -326,7 +328,7 @@ def borrowed_tensors_take_no_reference(producer: ProducerDoor) -> None:
     expect(not more, f"three tensors were borrowed, and the array has {more} more references")
 
 
-def _lending_table(producer: ProducerDoor) -> Any:
+def _lending_table(producer: ProducerUnderTest) -> Any:
     """Return the table, if it has the function that may be NULL."""
     table = table_of(producer)
     if not table.has_tensor_from:
@@ -335,7 +337,7 @@ def _lending_table(producer: ProducerDoor) -> Any:
 
 
 @check("DLP-API-2", source="dlpack.h 1.3, DLPackCurrentWorkStream", severity="SHOULD")
-def the_host_has_no_work_stream(producer: ProducerDoor) -> None:
+def the_host_has_no_work_stream(producer: ProducerUnderTest) -> None:
     """current_work_stream succeeds for the host, and gives NULL.
 
     Set *out_current_stream to NULL for kDLCPU and return 0.
@@ -362,20 +364,20 @@ _ORDERING: Final = frozenset(
 
 
 @check("DLP-API-1", source=f"{_API}: does not perform any stream synchronization", on="cuda")
-def exchange_functions_do_not_synchronise(producer: ProducerDoor) -> None:
+def exchange_functions_do_not_synchronise(producer: ProducerUnderTest) -> None:
     """An array on which work is pending is exported at once, and nothing is enqueued for it.
 
     Neither wait nor record an event: consumers ask current_work_stream, and work there.
     """
     from interchange_conformance.driver.cuda import driver
-    from interchange_conformance.probes.pending_work import LONG_PATIENCE, Pending
+    from interchange_conformance.probes.pending_work import LONG_PATIENCE, PendingWork
 
     cuda = driver()
     stream = cuda.stream()
     x = of_the_carrier(producer, producer.make_on(stream, (_COUNT,), "float32"))
     table = table_of(producer, x)
     first = owned(table, x)
-    pending = Pending(cuda, first.first, first.nbytes, stream, LONG_PATIENCE)
+    pending = PendingWork(cuda, first.first, first.nbytes, stream, LONG_PATIENCE)
     first.consume().release()
     with cuda.trace() if cuda.is_emulated else contextlib.nullcontext() as trace:
         address = table.managed_from(x)

@@ -17,7 +17,7 @@ from ._exchange import of_the_carrier, opened_at, owned, silent, table_of
 from .element_types import UNSPEAKABLE, array_of
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("exchange-api")
 
@@ -29,7 +29,7 @@ _FAILING: Final = "0 on success, -1 on failure with a Python exception set"
     source=f"dlpack.h 1.3, DLPackManagedTensorFromPyObjectNoSync: {_FAILING}",
     cases=UNSPEAKABLE,
 )
-def refused_exports_of_tables_leave_an_error(producer: ProducerDoor, case: Any) -> None:
+def refused_exports_of_tables_leave_an_error(producer: ProducerUnderTest, case: Any) -> None:
     """An array that a table cannot export is refused with a Python error set.
 
     Return -1 whenever an error is set, and set one whenever you return -1: a BufferError, where the
@@ -51,7 +51,7 @@ def refused_exports_of_tables_leave_an_error(producer: ProducerDoor, case: Any) 
     source=f"dlpack.h 1.3, DLPackDLTensorFromPyObjectNoSync: {_FAILING}",
     cases=UNSPEAKABLE,
 )
-def refused_loans_of_tables_leave_an_error(producer: ProducerDoor, case: Any) -> None:
+def refused_loans_of_tables_leave_an_error(producer: ProducerUnderTest, case: Any) -> None:
     """An array that a table cannot lend is refused with a Python error set.
 
     Return -1 whenever an error is set, and set one whenever you return -1.
@@ -74,7 +74,7 @@ def _expect_told(error: Exception, what: str) -> None:
 
 
 @check("DLP-API-2", source="dlpack.h 1.3, DLPackCurrentWorkStream: of a device", on="cuda")
-def the_work_stream_of_a_device_exists(producer: ProducerDoor) -> None:
+def the_work_stream_of_a_device_exists(producer: ProducerUnderTest) -> None:
     """current_work_stream of a device on which there are arrays gives a stream of the driver's.
 
     Give the handle of the stream on which your library works now; NULL, 1 and 2 are those of the

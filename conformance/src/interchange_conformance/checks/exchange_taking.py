@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.dlpack import DLDeviceType
 from interchange_conformance.findings import Found, NotApplicable, expect, note
-from interchange_conformance.probes.opened_capsule import Owned
+from interchange_conformance.probes.opened_capsule import ConsumedTensor
 from interchange_conformance.probes.under_test import collect, settled
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import ELEMENTS, Loan, host
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange.abi.exchange import ExchangeTable
-    from interchange_conformance.probes.opened_capsule import Opened
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
     from ._exchange import Allocated
 
@@ -56,7 +56,7 @@ def _taken(table: ExchangeTable, loan: Loan) -> Any:
 
 
 @check("DLP-API-1", source=f"{_TO_OBJECT}: the Python tensor with the correct type")
-def taken_tensors_are_arrays_of_the_type(producer: ProducerDoor) -> None:
+def taken_tensors_are_arrays_of_the_type(producer: ProducerUnderTest) -> None:
     """What the table makes of a tensor is an array of the type that carries it, on its memory.
 
     Return a new reference to an object of your own array type.
@@ -75,7 +75,7 @@ def taken_tensors_are_arrays_of_the_type(producer: ProducerDoor) -> None:
 
 
 @check("DLP-LIFE-1", source=f"{_TO_OBJECT}: the ownership of the tensor is stolen")
-def taken_tensors_are_released_once(producer: ProducerDoor) -> None:
+def taken_tensors_are_released_once(producer: ProducerUnderTest) -> None:
     """The deleter of a tensor that a table took runs once, when the array of it dies.
 
     Own the tensor in the new object, and give the caller the only reference to that.
@@ -95,7 +95,7 @@ def taken_tensors_are_released_once(producer: ProducerDoor) -> None:
 
 
 @check("DLP-LIFE-5", source="dlpack.h 1.3, DLManagedTensorVersioned.deleter: can be NULL")
-def taken_tensors_may_have_no_deleter(producer: ProducerDoor) -> None:
+def taken_tensors_may_have_no_deleter(producer: ProducerUnderTest) -> None:
     """A table takes a tensor whose deleter is NULL.
 
     Test the pointer before the call.
@@ -121,7 +121,7 @@ STRANGE: Final = {
 @check(
     "DLP-API-2", source=f"{_TO_OBJECT}: -1 on failure with a Python exception set", cases=STRANGE
 )
-def refused_tensors_leave_an_error(producer: ProducerDoor, case: dict[str, Any]) -> None:
+def refused_tensors_leave_an_error(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
     """A tensor that a table cannot take is refused with a Python error set.
 
     Call PyErr_SetString, with PyExc_BufferError for what you cannot describe, before you return -1.
@@ -153,7 +153,7 @@ SHAPES: Final = {
 
 
 @check("DLP-API-2", source=f"{_ALLOCATOR}: the prototype", cases=SHAPES)
-def allocated_tensors_are_as_asked(producer: ProducerDoor, case: tuple[Any, str]) -> None:
+def allocated_tensors_are_as_asked(producer: ProducerUnderTest, case: tuple[Any, str]) -> None:
     """The allocator makes a tensor of the prototype's element type, shape and device, with strides.
 
     Copy dtype, ndim, shape and device of the prototype, write the table's major version, and fill
@@ -173,10 +173,10 @@ def allocated_tensors_are_as_asked(producer: ProducerDoor, case: tuple[Any, str]
     note("writing to memory that the allocator made")
     if tensor.nbytes:
         tensor.write([b"\x5a" * tensor.itemsize] * (tensor.nbytes // tensor.itemsize))
-    Owned(made.address, tensor.deleter).release()
+    ConsumedTensor(made.address, tensor.deleter).release()
 
 
-def _expect_strides(tensor: Opened, major: int) -> None:
+def _expect_strides(tensor: OpenedCapsule, major: int) -> None:
     """Raise `Found` unless a tensor is of a major version, and its elements lie side by side."""
     version, size = tensor.version or (0, 0), tensor.itemsize
     expect(version[0] == major, f"the tensor is of version {version}, due: {major} and any minor")
@@ -195,7 +195,7 @@ IMPOSSIBLE: Final = {
 
 
 @check("DLP-API-2", source=f"{_ALLOCATOR}: SetError is called exactly when", cases=IMPOSSIBLE)
-def refused_allocations_leave_an_error(producer: ProducerDoor, case: tuple[Any, Any]) -> None:
+def refused_allocations_leave_an_error(producer: ProducerUnderTest, case: tuple[Any, Any]) -> None:
     """An allocator that fails calls SetError once, and one that does not never calls it.
 
     Call SetError(error_ctx, kind, message) before you return -1: kind is the name of a Python
@@ -206,7 +206,7 @@ def refused_allocations_leave_an_error(producer: ProducerDoor, case: tuple[Any, 
 
 
 @check("DLP-API-2", source=f"{_ALLOCATOR}: SetError is called exactly when")
-def made_allocations_leave_no_error(producer: ProducerDoor) -> None:
+def made_allocations_leave_no_error(producer: ProducerUnderTest) -> None:
     """An allocator that makes a tensor does not call SetError, and one that does not says why.
 
     Call SetError(error_ctx, kind, message) exactly when you return -1.
@@ -223,4 +223,4 @@ def _expect_told(ask: Callable[[], Allocated], what: str) -> None:
         expect(calls_in(made.kind) == 1, f"{what}: SetError was called several times: {made.kind}")
     else:
         expect(not made.kind, f"{what}: 0 was returned, and SetError was called: {made.kind}")
-        Owned(made.address, opened_at(made.address).deleter).release()
+        ConsumedTensor(made.address, opened_at(made.address).deleter).release()

@@ -16,7 +16,7 @@ from interchange_conformance.zoo import host
 from interchange_conformance.zoo.carriers import carrying, make_table
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
     from interchange_conformance.zoo import Producer
 
 check = area("exchange-api")
@@ -33,7 +33,7 @@ def _producer(table: dict[str, Any] | None = None, *, on_instance: bool = False)
     return carrying(host((6,)), address, on_instance=on_instance)
 
 
-def _need_plain(consumer: ConsumerDoor) -> None:
+def _need_plain(consumer: ConsumerUnderTest) -> None:
     """Say that nothing can be learnt of a consumer that does not take an array of one axis."""
     try:
         consumer.take(host((6,)))
@@ -49,7 +49,7 @@ def _was_used(x: Producer) -> bool:
 
 
 @check("DLP-API-1", source=f"{_API}: look up the attribute on the type", severity="SHOULD")
-def exchange_tables_on_objects_are_not_used(consumer: ConsumerDoor) -> None:
+def exchange_tables_on_objects_are_not_used(consumer: ConsumerUnderTest) -> None:
     """A table is looked for on the type of an object, not on the object.
 
     Ask Py_TYPE(x) for "__dlpack_c_exchange_api__": proxies hand out attributes of what they stand
@@ -65,7 +65,7 @@ def exchange_tables_on_objects_are_not_used(consumer: ConsumerDoor) -> None:
 
 
 @check("DLP-API-1", source="dlpack.h 1.3, DLPackExchangeAPIHeader: the consumer must check")
-def exchange_tables_of_other_majors_are_not_used(consumer: ConsumerDoor) -> None:
+def exchange_tables_of_other_majors_are_not_used(consumer: ConsumerUnderTest) -> None:
     """Of a table of a major version that is not known, only the header is read.
 
     Compare header.version.major with DLPACK_MAJOR_VERSION, and walk header.prev_api to a table that
@@ -84,7 +84,7 @@ def exchange_tables_of_other_majors_are_not_used(consumer: ConsumerDoor) -> None
 
 
 @check("DLP-LIFE-1", source="dlpack.h 1.3, DLPackManagedTensorFromPyObjectNoSync: owning")
-def tensors_of_tables_are_released_once(consumer: ConsumerDoor) -> None:
+def tensors_of_tables_are_released_once(consumer: ConsumerUnderTest) -> None:
     """The deleter of a tensor that came from a table runs once, when its last view dies.
 
     Own it as if it had come in a capsule that was renamed: there is no capsule to do it for you.
@@ -106,7 +106,7 @@ def tensors_of_tables_are_released_once(consumer: ConsumerDoor) -> None:
 
 
 @check("DLP-API-2", source=f"{_API}: this function can be NULL")
-def tables_that_do_not_lend_are_no_reason_to_crash(consumer: ConsumerDoor) -> None:
+def tables_that_do_not_lend_are_no_reason_to_crash(consumer: ConsumerUnderTest) -> None:
     """A table without dltensor_from_py_object_no_sync is used without it.
 
     Test that member before you call it: it is the one that may be NULL.
@@ -140,7 +140,7 @@ FAILURES: Final[dict[str, tuple[dict[str, Any], type[Exception]]]] = {
 
 @check("DLP-API-2", source=f"{_API}: -1 on failure with a Python exception set", cases=FAILURES)
 def errors_of_tables_come_through(
-    consumer: ConsumerDoor, case: tuple[dict[str, Any], type[Exception]]
+    consumer: ConsumerUnderTest, case: tuple[dict[str, Any], type[Exception]]
 ) -> None:
     """Where a table refuses an object, its error comes through, or __dlpack__ is asked.
 

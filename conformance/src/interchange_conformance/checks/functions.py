@@ -14,7 +14,7 @@ from interchange_conformance.zoo import ELEMENTS, Deviceless, host
 from ._refusals import described, expect_refusal, floats, granted, on_device
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.under_test import FunctionsDoor
+    from interchange_conformance.probes.under_test import FunctionsUnderTest
 
     from ._refusals import Wrong
 
@@ -55,7 +55,7 @@ SPEECHLESS: Final[dict[str, Wrong]] = {
 
 
 @check("IX-PROTOCOL-1", source=_SOURCE, cases=SPEECHLESS)
-def objects_that_speak_nothing_are_refused(functions: FunctionsDoor, case: Wrong) -> None:
+def objects_that_speak_nothing_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
     """What speaks no protocol is refused, by a TypeError that is an AttributeError, too.
 
     Raise NoProtocolError with IX-PROTOCOL-1.
@@ -77,7 +77,7 @@ POINTERS: Final[dict[str, Wrong]] = {
 
 
 @check("IX-POINTER-1", source=_SOURCE, cases=POINTERS)
-def addresses_that_are_none_are_refused(functions: FunctionsDoor, case: Wrong) -> None:
+def addresses_that_are_none_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
     """from_pointer() refuses what is no address, and strides that are not one per axis.
 
     Raise ArgumentError with IX-POINTER-1, and follow no pointer.
@@ -86,7 +86,7 @@ def addresses_that_are_none_are_refused(functions: FunctionsDoor, case: Wrong) -
 
 
 @check("IX-POINTER-1", source=_SOURCE)
-def described_memory_is_that_memory(functions: FunctionsDoor) -> None:
+def described_memory_is_that_memory(functions: FunctionsUnderTest) -> None:
     """from_pointer() gives an Array of the address, shape, element type and strides it was told.
 
     Pass them on as they are: strides count elements.
@@ -115,7 +115,7 @@ DESCRIBED: Final[dict[str, Wrong]] = {
 
 
 @check("IX-PRODUCER-1", source=_SOURCE, cases=DESCRIBED)
-def what_describes_itself_wrongly_is_refused(functions: FunctionsDoor, case: Wrong) -> None:
+def what_describes_itself_wrongly_is_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
     """An object whose __interchange__() returns no Array is refused, and not by a TypeError.
 
     Raise ExchangeError with IX-PRODUCER-1: out of __dlpack__ a TypeError means an old producer.
@@ -124,7 +124,7 @@ def what_describes_itself_wrongly_is_refused(functions: FunctionsDoor, case: Wro
 
 
 @check("IX-PRODUCER-1", source=_SOURCE)
-def what_describes_itself_speaks_every_protocol(functions: FunctionsDoor) -> None:
+def what_describes_itself_speaks_every_protocol(functions: FunctionsUnderTest) -> None:
     """A class with the Producer mixin speaks DLPack, and the buffer protocol by asarray().
 
     Let every protocol ask __interchange__().
@@ -148,7 +148,7 @@ CASTS: Final[dict[str, Wrong]] = {
 
 
 @check("IX-CAST-1", source=_SOURCE, cases=CASTS)
-def casts_are_refused(functions: FunctionsDoor, case: Wrong) -> None:
+def casts_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
     """An import that names another element type than that of the memory is refused.
 
     Raise UnsupportedDTypeError with IX-CAST-1; cast for nobody.
@@ -160,7 +160,7 @@ NAMES: Final = {name.replace("_", "-"): name for name in ELEMENTS}
 
 
 @check("IX-CAST-1", source=_SOURCE, cases=NAMES)
-def imports_keep_the_element_type(functions: FunctionsDoor, case: str) -> None:
+def imports_keep_the_element_type(functions: FunctionsUnderTest, case: str) -> None:
     """An import keeps the element type and the address.
 
     Describe what is there.
@@ -185,7 +185,7 @@ CONTRACTS: Final[dict[str, Wrong]] = {
 
 
 @check("IX-REQUIRE-1", source=_SOURCE, cases=CONTRACTS)
-def broken_contracts_are_refused(functions: FunctionsDoor, case: Wrong) -> None:
+def broken_contracts_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
     """Array.require() refuses an array that does not meet the contract.
 
     Raise ContractError with IX-REQUIRE-1.
@@ -194,7 +194,7 @@ def broken_contracts_are_refused(functions: FunctionsDoor, case: Wrong) -> None:
 
 
 @check("IX-REQUIRE-1", source=_SOURCE)
-def broken_contracts_name_the_argument(functions: FunctionsDoor) -> None:
+def broken_contracts_name_the_argument(functions: FunctionsUnderTest) -> None:
     """The error of Array.require() names the argument, what came and what was wanted.
 
     Put `name`, and each difference, into the text.
@@ -212,7 +212,7 @@ def broken_contracts_name_the_argument(functions: FunctionsDoor) -> None:
 
 
 @check("IX-REQUIRE-1", source=_SOURCE)
-def kept_contracts_give_the_array(functions: FunctionsDoor) -> None:
+def kept_contracts_give_the_array(functions: FunctionsUnderTest) -> None:
     """Array.require() returns the array that meets the contract.
 
     Return self.
@@ -240,7 +240,7 @@ ARGUMENTS: Final[dict[str, Wrong]] = {
 
 
 @check("IX-ARGUMENT-1", source=_SOURCE, cases=ARGUMENTS)
-def arguments_of_another_type_are_refused(functions: FunctionsDoor, case: Wrong) -> None:
+def arguments_of_another_type_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
     """An argument that its parameter does not take is a TypeError.
 
     Raise ArgumentError with IX-ARGUMENT-1.
@@ -261,7 +261,7 @@ LOANS: Final[dict[str, Wrong]] = {
 
 
 @check("IX-BORROW-1", source="CUDA Array Interface 3, Synchronization", cases=LOANS)
-def loans_without_a_stream_are_refused(functions: FunctionsDoor, case: Wrong) -> None:
+def loans_without_a_stream_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
     """borrow() of device memory names a stream, or is a TypeError.
 
     Raise ArgumentError with IX-BORROW-1, before anything is ordered.
@@ -270,7 +270,7 @@ def loans_without_a_stream_are_refused(functions: FunctionsDoor, case: Wrong) ->
 
 
 @check("IX-BORROW-1", source=_SOURCE)
-def loans_of_host_memory_need_no_stream(functions: FunctionsDoor) -> None:
+def loans_of_host_memory_need_no_stream(functions: FunctionsUnderTest) -> None:
     """borrow() hands memory of the host through, whatever the stream.
 
     Host memory has no streams.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from interchange_conformance.driver.cuda import Cuda
-    from interchange_conformance.probes.under_test import FunctionsDoor
+    from interchange_conformance.probes.under_test import FunctionsUnderTest
 
     from ._refusals import Wrong
 
@@ -58,7 +58,7 @@ DRIVERLESS: Final[dict[str, Wrong]] = {
 
 
 @check("IX-DRIVER-1", source=_SOURCE, cases=DRIVERLESS)
-def work_on_a_device_needs_its_driver(functions: FunctionsDoor, case: Wrong) -> None:
+def work_on_a_device_needs_its_driver(functions: FunctionsUnderTest, case: Wrong) -> None:
     """What needs a driver that is not there is a NotImplementedError and a BufferError.
 
     Raise DriverUnavailableError with IX-DRIVER-1.
@@ -69,7 +69,7 @@ def work_on_a_device_needs_its_driver(functions: FunctionsDoor, case: Wrong) -> 
 
 
 @check("IX-DRIVER-1", source=_SOURCE)
-def described_device_memory_needs_no_driver(functions: FunctionsDoor) -> None:
+def described_device_memory_needs_no_driver(functions: FunctionsUnderTest) -> None:
     """To describe memory of a device, to look at it and to hand it on, no driver is needed.
 
     Load the driver at the first wait, copy or question about an address.
@@ -92,7 +92,7 @@ def _memory(ix: Any, cuda: Cuda, shape: tuple[int, ...]) -> Any:
 
 
 @check("IX-DRIVER-2", source="CUDA driver API, CUresult", on="cuda")
-def errors_of_the_driver_come_through(functions: FunctionsDoor) -> None:
+def errors_of_the_driver_come_through(functions: FunctionsUnderTest) -> None:
     """What the driver refuses is a BufferError that names the driver's error.
 
     Test every code that a function of the driver returns; raise ExchangeError with IX-DRIVER-2.
@@ -109,7 +109,7 @@ def errors_of_the_driver_come_through(functions: FunctionsDoor) -> None:
 
 
 @check("IX-DRIVER-4", source="CUDA driver API, Memory Management", on="cuda")
-def copies_without_room_are_memory_errors(functions: FunctionsDoor) -> None:
+def copies_without_room_are_memory_errors(functions: FunctionsUnderTest) -> None:
     """A copy for which a device has no room is a MemoryError and a BufferError.
 
     Raise OutOfDeviceMemoryError with IX-DRIVER-4 where the driver says CUDA_ERROR_OUT_OF_MEMORY.
@@ -131,7 +131,7 @@ FORKED: Final[dict[str, Wrong]] = {
 
 
 @check("IX-DRIVER-3", source="CUDA driver API, Initialization", cases=FORKED, on="cuda")
-def drivers_are_not_used_after_a_fork(functions: FunctionsDoor, case: Wrong) -> None:
+def drivers_are_not_used_after_a_fork(functions: FunctionsUnderTest, case: Wrong) -> None:
     """In a child that was forked after the driver was used, work on a device is refused.
 
     Note in os.register_at_fork() which drivers were loaded; raise ExchangeError with IX-DRIVER-3.
@@ -144,7 +144,7 @@ def drivers_are_not_used_after_a_fork(functions: FunctionsDoor, case: Wrong) -> 
     expect(said is None, f"in the forked child: {said}")
 
 
-def _told(functions: FunctionsDoor, case: Wrong) -> str | None:
+def _told(functions: FunctionsUnderTest, case: Wrong) -> str | None:
     """Return what is wrong with a refusal in a child, or None."""
     call, kinds = case
     try:
@@ -213,7 +213,7 @@ STRANGE: Final = {
 
 @check("DLP-LIFE-6", source=_SOURCE, cases=STRANGE)
 def deleters_are_borrowed_from_a_numpy_that_passes_the_test(
-    functions: FunctionsDoor, case: Any
+    functions: FunctionsUnderTest, case: Any
 ) -> None:
     """Where NumPy's deleters do not do what they should, memory of one's own is not exported.
 

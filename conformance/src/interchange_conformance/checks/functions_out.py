@@ -20,7 +20,7 @@ from ._refusals import expect_refusal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from interchange_conformance.probes.under_test import FunctionsDoor
+    from interchange_conformance.probes.under_test import FunctionsUnderTest
 
     from ._refusals import Wrong
 
@@ -42,7 +42,7 @@ TARGETS: Final[dict[str, Wrong]] = {
 
 
 @check("IX-CONVERT-1", source=_SOURCE, cases=TARGETS)
-def unknown_libraries_are_refused(functions: FunctionsDoor, case: Wrong) -> None:
+def unknown_libraries_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
     """convert() to a library that is not known, or not installed, is a NotImplementedError.
 
     Raise BackendUnavailableError with IX-CONVERT-1.
@@ -83,7 +83,9 @@ UNABLE: Final[dict[str, Wrong]] = {
 
 
 @check("IX-CONVERT-2", source=_SOURCE, cases=UNABLE)
-def arrays_that_a_library_cannot_have_are_refused(functions: FunctionsDoor, case: Wrong) -> None:
+def arrays_that_a_library_cannot_have_are_refused(
+    functions: FunctionsUnderTest, case: Wrong
+) -> None:
     """convert() of what a library cannot describe is a BufferError.
 
     Raise ExchangeError with IX-CONVERT-2, and the library's own words.
@@ -110,7 +112,7 @@ COPIES: Final[dict[str, Wrong]] = {
 
 
 @check("IX-CONVERT-3", source=_SOURCE, cases=COPIES)
-def copies_that_nobody_asked_for_are_refused(functions: FunctionsDoor, case: Wrong) -> None:
+def copies_that_nobody_asked_for_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
     """convert() to a library that copies is refused, unless copy=True.
 
     Compare addresses where a library may copy; raise CopyNeededError with IX-CONVERT-3.
@@ -119,7 +121,7 @@ def copies_that_nobody_asked_for_are_refused(functions: FunctionsDoor, case: Wro
 
 
 @check("IX-CONVERT-3", source=_SOURCE, cases={"shared": None, "copied": True})
-def conversions_share_the_memory(functions: FunctionsDoor, case: bool | None) -> None:
+def conversions_share_the_memory(functions: FunctionsUnderTest, case: bool | None) -> None:
     """convert() shares the memory, and with copy=True does not.
 
     Hand the Array over as it is; copy it first where that was asked for.

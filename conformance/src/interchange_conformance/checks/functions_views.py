@@ -13,7 +13,7 @@ from interchange_conformance.registry import area
 from ._refusals import expect_refusal, floats
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.under_test import FunctionsDoor
+    from interchange_conformance.probes.under_test import FunctionsUnderTest
 
     from ._refusals import Wrong
 
@@ -35,7 +35,7 @@ INDICES: Final[dict[str, Wrong]] = {
 
 
 @check("IX-INDEX-1", source=f"{_SOURCE}; array API standard 2025.12, Indexing", cases=INDICES)
-def indices_that_make_no_view_are_refused(functions: FunctionsDoor, case: Wrong) -> None:
+def indices_that_make_no_view_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
     """An index that leaves the shape, or is of another kind, is an IndexError.
 
     Raise OutOfBoundsError with IX-INDEX-1.
@@ -56,7 +56,7 @@ VIEWS: Final[dict[str, tuple[Any, Any]]] = {
 
 
 @check("IX-INDEX-1", source="array API standard 2025.12, Indexing", cases=VIEWS)
-def basic_indices_select_views(functions: FunctionsDoor, case: tuple[Any, Any]) -> None:
+def basic_indices_select_views(functions: FunctionsUnderTest, case: tuple[Any, Any]) -> None:
     """Ints, slices, None and an Ellipsis select a view of the memory.
 
     Compute its first address, shape and strides; copy nothing.
@@ -79,7 +79,7 @@ NO_VIEWS: Final[dict[str, Wrong]] = {
 
 
 @check("IX-VIEW-1", source=_SOURCE, cases=NO_VIEWS)
-def views_that_cannot_be_are_refused(functions: FunctionsDoor, case: Wrong) -> None:
+def views_that_cannot_be_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
     """A view that no strides describe is a ValueError.
 
     Raise ViewError with IX-VIEW-1.
@@ -104,7 +104,7 @@ SHARED: Final[dict[str, tuple[Any, tuple[int, ...], Any]]] = {
 
 @check("IX-VIEW-1", source=f"{_SOURCE}; array API standard 2025.12", cases=SHARED)
 def views_share_the_memory(
-    functions: FunctionsDoor, case: tuple[Any, tuple[int, ...], Any]
+    functions: FunctionsUnderTest, case: tuple[Any, tuple[int, ...], Any]
 ) -> None:
     """A view is on the memory of its array, with the shape and the elements that it is to have.
 
@@ -129,7 +129,7 @@ AXES: Final[dict[str, Wrong]] = {
 
 
 @check("IX-AXES-1", source="array API standard 2025.12, permute_dims, T and mT", cases=AXES)
-def axes_that_are_no_permutation_are_refused(functions: FunctionsDoor, case: Wrong) -> None:
+def axes_that_are_no_permutation_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
     """Axes that do not name each dimension once are a ValueError.
 
     Raise ViewError with IX-AXES-1.

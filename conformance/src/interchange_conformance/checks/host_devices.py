@@ -31,7 +31,7 @@ from ._exports import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("devices")
 
@@ -47,7 +47,7 @@ def _said(x: Any) -> Any:
 
 
 @check("DLP-DEV-2", source="array API standard 2025.12, array.__dlpack_device__, Returns")
-def devices_are_tuples_of_two_ints(producer: ProducerDoor) -> None:
+def devices_are_tuples_of_two_ints(producer: ProducerUnderTest) -> None:
     """__dlpack_device__() returns a tuple of two ints; the first may be an enum.
 
     Return (device type, device id), and 0 for the id of a device that is the only one of its
@@ -64,7 +64,7 @@ def devices_are_tuples_of_two_ints(producer: ProducerDoor) -> None:
 
 
 @check("DLP-DEV-1", source="dlpack.h 1.3, DLDeviceType", cases=GENERATIONS)
-def device_types_are_known_numbers(producer: ProducerDoor, case: str) -> None:
+def device_types_are_known_numbers(producer: ProducerUnderTest, case: str) -> None:
     """The device type, in __dlpack_device__() and in the struct, is a number of DLDeviceType.
 
     Write kDLCPU, 1, for host memory. 0 is none of the numbers, and neither are those of your own
@@ -84,7 +84,7 @@ def device_types_are_known_numbers(producer: ProducerDoor, case: str) -> None:
 
 @check("DLP-DEV-3", source="array API standard 2025.12, array.__dlpack__, dl_device: "
        "the same device as self", cases=GENERATIONS)  # fmt: skip
-def capsules_are_on_the_device_that_was_said(producer: ProducerDoor, case: str) -> None:
+def capsules_are_on_the_device_that_was_said(producer: ProducerUnderTest, case: str) -> None:
     """The struct is on the device that __dlpack_device__() said.
 
     Fill both from one place: the consumer chooses a stream and its own device by what
@@ -110,7 +110,7 @@ def capsules_are_on_the_device_that_was_said(producer: ProducerDoor, case: str) 
     severity="SHOULD",
     cases=GENERATIONS,
 )
-def host_memory_has_device_id_0(producer: ProducerDoor, case: str) -> None:
+def host_memory_has_device_id_0(producer: ProducerUnderTest, case: str) -> None:
     """Host memory has device id 0.
 
     Write 0, whatever your library uses to number its own host devices.
@@ -139,7 +139,7 @@ _OWN: Final[dict[str, Callable[[Any], Any]]] = {
     cases=in_each(_OWN),
 )
 def host_memory_is_handed_to_the_host(
-    producer: ProducerDoor, case: tuple[str, Callable[[Any], Any]]
+    producer: ProducerUnderTest, case: tuple[str, Callable[[Any], Any]]
 ) -> None:
     """Host memory is exported when dl_device names the host.
 
@@ -176,7 +176,7 @@ _ELSEWHERE: Final = {
     cases=in_each(_ELSEWHERE),
 )
 def devices_out_of_reach_raise_buffer_error(
-    producer: ProducerDoor, case: tuple[str, tuple[int, int]]
+    producer: ProducerUnderTest, case: tuple[str, tuple[int, int]]
 ) -> None:
     """dl_device is obeyed or refused with BufferError, and never ignored.
 
@@ -211,7 +211,7 @@ _MALFORMED: Final[dict[str, Any]] = {
     severity="SHOULD",
     cases=_MALFORMED,
 )
-def malformed_devices_are_refused(producer: ProducerDoor, case: Any) -> None:
+def malformed_devices_are_refused(producer: ProducerUnderTest, case: Any) -> None:
     """A dl_device that is no tuple of two ints is refused.
 
     Look at the argument before you use it, and raise TypeError; the standard names no class, and
@@ -230,7 +230,7 @@ def malformed_devices_are_refused(producer: ProducerDoor, case: Any) -> None:
     source="array API standard 2025.12, array.__dlpack__, dl_device: must be a 2-tuple",
     severity="QUIRK",
 )
-def devices_in_a_list_are_refused(producer: ProducerDoor) -> None:
+def devices_in_a_list_are_refused(producer: ProducerUnderTest) -> None:
     """A dl_device that is a list of two ints is refused.
 
     Raise TypeError. Libraries that take a list teach their users what others refuse.

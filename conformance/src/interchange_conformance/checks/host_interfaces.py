@@ -22,7 +22,7 @@ from ._records import TYPESTRS, descr_size
 
 if TYPE_CHECKING:
     from interchange.abi import InterfaceRecord
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
     Ints = tuple[int, ...]
 
@@ -77,7 +77,7 @@ def _buffer(x: Any) -> memoryview:
 
 
 @check("BUF-1", source=f"{_BUFFER}: ndim, shape, len, itemsize", cases=_SHAPES)
-def buffers_describe_the_array(producer: ProducerDoor, case: Ints) -> None:
+def buffers_describe_the_array(producer: ProducerUnderTest, case: Ints) -> None:
     """The buffer has the shape of the array, and the size of its elements.
 
     Fill ndim, shape, itemsize and len from the array; len is the product of shape and itemsize,
@@ -93,7 +93,7 @@ def buffers_describe_the_array(producer: ProducerDoor, case: Ints) -> None:
 
 @check("BUF-FORMAT-1", source="PEP 3118, Additions to the struct string-syntax",
        cases=_named(*_LETTERS))  # fmt: skip
-def formats_name_the_element_type(producer: ProducerDoor, case: str) -> None:
+def formats_name_the_element_type(producer: ProducerUnderTest, case: str) -> None:
     """The format of a buffer is the one letter of the element type, in native order.
 
     Write the letter of a C type of that kind and size, such as 'f'. With '=' or '<' before it
@@ -123,7 +123,7 @@ def _size(order: str, letters: str) -> int | None:
 
 
 @check("BUF-FORMAT-2", source="PEP 3118: there is no such format", cases=_named(*_NAMELESS))
-def elements_without_a_format_are_no_other_numbers(producer: ProducerDoor, case: str) -> None:
+def elements_without_a_format_are_no_other_numbers(producer: ProducerUnderTest, case: str) -> None:
     """An element type that has no format gives no buffer, or one of bytes that are no numbers.
 
     Raise BufferError. 'e' or 'H' for bfloat16 is read as other numbers without a word.
@@ -140,7 +140,7 @@ def elements_without_a_format_are_no_other_numbers(producer: ProducerDoor, case:
 
 
 @check("BUF-1", source=f"{_BUFFER}: readonly")
-def read_only_arrays_give_read_only_buffers(producer: ProducerDoor) -> None:
+def read_only_arrays_give_read_only_buffers(producer: ProducerUnderTest) -> None:
     """The buffer of a read-only array is read-only.
 
     Set readonly, and refuse PyBUF_WRITABLE, wherever the array itself refuses writes.
@@ -151,7 +151,7 @@ def read_only_arrays_give_read_only_buffers(producer: ProducerDoor) -> None:
 
 
 @check("BUF-SUBOFFSETS-1", source=f"{_BUFFER}: suboffsets", severity="QUIRK")
-def buffers_have_no_suboffsets(producer: ProducerDoor) -> None:
+def buffers_have_no_suboffsets(producer: ProducerUnderTest) -> None:
     """The buffer of an array has no suboffsets.
 
     Keep the elements in one block: hardly any library takes a buffer whose rows lie apart.
@@ -162,7 +162,7 @@ def buffers_have_no_suboffsets(producer: ProducerDoor) -> None:
 
 
 @check("BUF-1", source=f"{_BUFFER}: obj; the exporter stays alive while there are views")
-def a_buffer_keeps_the_array(producer: ProducerDoor) -> None:
+def a_buffer_keeps_the_array(producer: ProducerUnderTest) -> None:
     """The elements stay where they are as long as there is a buffer.
 
     Let the view own a reference to whatever owns the memory.
@@ -233,7 +233,7 @@ def _place(x: Any, record: dict[str, Any]) -> Any:
 
 
 @check("AI-1", source=_INTERFACE, cases=_SHAPES)
-def records_of_host_memory_describe_the_array(producer: ProducerDoor, case: Ints) -> None:
+def records_of_host_memory_describe_the_array(producer: ProducerUnderTest, case: Ints) -> None:
     """The record has the array's shape, strides for each axis, an address, and a version.
 
     Return a dict with shape, typestr and version; data is (address, read-only) or an object with a
@@ -247,7 +247,7 @@ def records_of_host_memory_describe_the_array(producer: ProducerDoor, case: Ints
 
 
 @check("AI-1", source=f"{_INTERFACE}, typestr", cases=_named(*TYPESTRS))
-def typestrs_of_host_memory_name_the_element_type(producer: ProducerDoor, case: str) -> None:
+def typestrs_of_host_memory_name_the_element_type(producer: ProducerUnderTest, case: str) -> None:
     """The typestr is that of the element type, in native order.
 
     Write the order, the kind and the number of bytes, such as '<f4', and '|' for single bytes.
@@ -260,7 +260,7 @@ def typestrs_of_host_memory_name_the_element_type(producer: ProducerDoor, case: 
 
 
 @check("AI-1", source=f"{_INTERFACE}, data")
-def records_of_read_only_memory_say_so(producer: ProducerDoor) -> None:
+def records_of_read_only_memory_say_so(producer: ProducerUnderTest) -> None:
     """The record of a read-only array says that it is read-only.
 
     Return (address, True) as data: consumers have no other way to know.
@@ -271,7 +271,7 @@ def records_of_read_only_memory_say_so(producer: ProducerDoor) -> None:
 
 
 @check("AI-MASK-1", source=f"{_INTERFACE}, mask: optional", severity="QUIRK")
-def arrays_without_a_mask_have_none(producer: ProducerDoor) -> None:
+def arrays_without_a_mask_have_none(producer: ProducerUnderTest) -> None:
     """The record of an array all of whose elements are valid has no mask.
 
     Leave mask out: who minds it refuses the array, and who does not reads what is not there.
@@ -282,7 +282,7 @@ def arrays_without_a_mask_have_none(producer: ProducerDoor) -> None:
 
 
 @check("AI-DESCR-1", source=f"{_INTERFACE}, descr: the only requirement")
-def descr_says_what_typestr_says(producer: ProducerDoor) -> None:
+def descr_says_what_typestr_says(producer: ProducerUnderTest) -> None:
     """The descr of an array of plain elements is missing, or has as many bytes as its typestr.
 
     Leave descr out, or return [('', typestr)]: the numbers of bytes have to be the same.
@@ -296,7 +296,7 @@ def descr_says_what_typestr_says(producer: ProducerDoor) -> None:
 
 
 @check("AI-1", source=f"{_INTERFACE}, data and strides; PEP 3118")
-def buffer_and_record_agree(producer: ProducerDoor) -> None:
+def buffer_and_record_agree(producer: ProducerUnderTest) -> None:
     """The buffer and the record of an array speak of the same memory.
 
     Fill both from one place: the address of the first element, and the steps in bytes.

@@ -22,7 +22,7 @@ from ._exports import words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
 
     Make = Callable[[], Any]
 
@@ -36,7 +36,7 @@ _NATIVE, _FOREIGN = ("<", ">") if sys.byteorder == "little" else (">", "<")
 """The byte order of this machine, and the other one."""
 
 
-def _take(consumer: ConsumerDoor, by: str, x: Any) -> Any:
+def _take(consumer: ConsumerUnderTest, by: str, x: Any) -> Any:
     """Return what a consumer makes of an object, or the error with which it refuses it."""
     take = getattr(consumer.subject, by)
     if take is None:
@@ -49,7 +49,7 @@ def _take(consumer: ConsumerDoor, by: str, x: Any) -> Any:
         return error
 
 
-def _take_odd(consumer: ConsumerDoor, by: str, x: Any) -> Any:
+def _take_odd(consumer: ConsumerUnderTest, by: str, x: Any) -> Any:
     """Return what `_take` does, of a consumer that takes some plain object by that function.
 
     Raises
@@ -66,7 +66,7 @@ def _take_odd(consumer: ConsumerDoor, by: str, x: Any) -> Any:
     raise NotApplicable(f"{by}() refuses what is plain: {_refusal(refusal)}")
 
 
-def _expect_read(consumer: ConsumerDoor, by: str, y: Any) -> None:
+def _expect_read(consumer: ConsumerUnderTest, by: str, y: Any) -> None:
     """Raise unless what was taken is read as the plain numbers."""
     found, due = consumer.values(y), list(_NUMBERS)
     expect(found == due, f"{by}() gave {found!s:.200}, due was {due}")
@@ -78,7 +78,7 @@ def _refusal(y: Any) -> str:
 
 
 def _expect_right_or_refused(
-    consumer: ConsumerDoor, by: str, x: Any, due: list[Any], what: str
+    consumer: ConsumerUnderTest, by: str, x: Any, due: list[Any], what: str
 ) -> None:
     """Raise if an object is read as something else than it is."""
     note(f"{by}() of {what}")
@@ -113,7 +113,7 @@ _PLAIN: Final[dict[str, Make]] = {
 
 
 @check("BUF-1", source=_BUFFER)
-def plain_buffers_are_taken(consumer: ConsumerDoor) -> None:
+def plain_buffers_are_taken(consumer: ConsumerUnderTest) -> None:
     """A buffer of float32 in one block is taken, of at least one kind, and read right.
 
     Ask for PyBUF_FULL_RO, and look at what you get.
@@ -130,7 +130,7 @@ def plain_buffers_are_taken(consumer: ConsumerDoor) -> None:
 
 
 @check("BUF-1", source=_BUFFER, severity="SHOULD", cases=_PLAIN)
-def every_plain_buffer_is_taken(consumer: ConsumerDoor, case: Make) -> None:
+def every_plain_buffer_is_taken(consumer: ConsumerUnderTest, case: Make) -> None:
     """A buffer of float32 in one block is taken, whatever gives it and how many axes it has.
 
     Take any object that gives a buffer: ask for the buffer, and not for the type.
@@ -165,7 +165,7 @@ _LAYOUTS: Final[dict[str, tuple[Make, list[Any]]]] = {
 
 
 @check("BUF-1", source=f"{_BUFFER}: shape, strides, format", cases=_LAYOUTS)
-def buffers_are_read_as_they_say(consumer: ConsumerDoor, case: tuple[Make, list[Any]]) -> None:
+def buffers_are_read_as_they_say(consumer: ConsumerUnderTest, case: tuple[Make, list[Any]]) -> None:
     """A buffer of any strides and format is read right, or refused.
 
     Strides count bytes, and may be negative or zero; buf is the first element, not the lowest. A
@@ -179,7 +179,7 @@ def buffers_are_read_as_they_say(consumer: ConsumerDoor, case: tuple[Make, list[
 
 
 @check("BUF-SUBOFFSETS-1", source=f"{_BUFFER}: suboffsets")
-def rows_that_lie_apart_are_not_read_as_one_block(consumer: ConsumerDoor) -> None:
+def rows_that_lie_apart_are_not_read_as_one_block(consumer: ConsumerUnderTest) -> None:
     """A buffer with suboffsets is read right, or refused.
 
     Ask without PyBUF_INDIRECT, so that the exporter refuses, or follow the pointers: what lies at
@@ -219,7 +219,7 @@ _FORMATS: Final[dict[str, tuple[Make, list[Any]]]] = {
 
 @check("BUF-FORMAT-1", source="PEP 3118, Additions to the struct string-syntax", cases=_FORMATS)
 def formats_of_other_elements_are_not_read_as_plain(
-    consumer: ConsumerDoor, case: tuple[Make, list[Any]]
+    consumer: ConsumerUnderTest, case: tuple[Make, list[Any]]
 ) -> None:
     """A buffer whose elements are no plain numbers of this machine is read right, or refused.
 
@@ -237,7 +237,7 @@ def formats_of_other_elements_are_not_read_as_plain(
     source=f"{_BUFFER}: strides",
     cases={"buffer": "take_buffer", "record": "take_array_interface"},
 )
-def steps_between_elements_are_not_rounded(consumer: ConsumerDoor, case: str) -> None:
+def steps_between_elements_are_not_rounded(consumer: ConsumerUnderTest, case: str) -> None:
     """Steps that are no multiples of the element size are kept, or the array is refused.
 
     Check the remainder when you divide bytes by the size of an element. Strides that are rounded
@@ -254,7 +254,7 @@ def steps_between_elements_are_not_rounded(consumer: ConsumerDoor, case: str) ->
 
 
 @check("BUF-1", source=f"{_BUFFER}; PyBuffer_Release")
-def the_buffer_is_held_as_long_as_the_array(consumer: ConsumerDoor) -> None:
+def the_buffer_is_held_as_long_as_the_array(consumer: ConsumerUnderTest) -> None:
     """The buffer is held while there is an array on its memory, and released after it.
 
     Keep the Py_buffer, or a memoryview, with the array: the exporter may move or free its memory as
@@ -288,7 +288,9 @@ def _is_movable(owner: bytearray) -> bool:
 
 @check("DLP-RO-3", source=f"{_BUFFER}: readonly; NumPy array interface, data",
        cases={"buffer": "take_buffer", "record": "take_array_interface"})  # fmt: skip
-def memory_of_others_that_is_read_only_is_not_written(consumer: ConsumerDoor, case: str) -> None:
+def memory_of_others_that_is_read_only_is_not_written(
+    consumer: ConsumerUnderTest, case: str
+) -> None:
     """Writing to an array on a read-only buffer or record is refused, or changes a copy.
 
     Carry the flag into your array, or copy. The bytes objects of Python are such memory: everybody
@@ -330,7 +332,7 @@ def _record(*without: str, **entries: Any) -> Interfaced:
 
 
 @check("AI-1", source=_INTERFACE, severity="SHOULD")
-def plain_records_of_host_memory_are_taken(consumer: ConsumerDoor) -> None:
+def plain_records_of_host_memory_are_taken(consumer: ConsumerUnderTest) -> None:
     """An object with a record of float32 in one block is taken, and read right.
 
     Read shape, typestr and data; strides are None, or missing, for C order.
@@ -358,7 +360,7 @@ _RECORDS: Final[dict[str, tuple[dict[str, Any], list[Any]]]] = {
 
 @check("AI-1", source=_INTERFACE, cases=_RECORDS)
 def records_of_host_memory_are_read_as_they_say(
-    consumer: ConsumerDoor, case: tuple[dict[str, Any], list[Any]]
+    consumer: ConsumerUnderTest, case: tuple[dict[str, Any], list[Any]]
 ) -> None:
     """A record of any layout is read right, or refused.
 
@@ -385,7 +387,7 @@ _WRONG: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
 
 @check("AI-1", source=_INTERFACE, severity="SHOULD", cases=_WRONG)
 def malformed_records_of_host_memory_are_refused(
-    consumer: ConsumerDoor, case: tuple[tuple[str, ...], dict[str, Any]]
+    consumer: ConsumerUnderTest, case: tuple[tuple[str, ...], dict[str, Any]]
 ) -> None:
     """A record that lacks an entry, or has one of another form, is refused.
 
@@ -398,7 +400,7 @@ def malformed_records_of_host_memory_are_refused(
 
 
 @check("AI-MASK-1", source=f"{_INTERFACE}, mask", severity="SHOULD")
-def masks_are_not_dropped(consumer: ConsumerDoor) -> None:
+def masks_are_not_dropped(consumer: ConsumerUnderTest) -> None:
     """A record with a mask is refused, or the elements that are not valid are not read.
 
     Refuse a mask that is not None, unless you have masked arrays: the elements it covers mean
@@ -416,7 +418,7 @@ def masks_are_not_dropped(consumer: ConsumerDoor) -> None:
 
 
 @check("AI-DESCR-1", source=f"{_INTERFACE}, descr")
-def structured_records_are_not_read_as_plain(consumer: ConsumerDoor) -> None:
+def structured_records_are_not_read_as_plain(consumer: ConsumerUnderTest) -> None:
     """A record of structured elements is read right, or refused.
 
     Look at descr, and refuse more than one field unless you have structured arrays.
@@ -430,7 +432,7 @@ def structured_records_are_not_read_as_plain(consumer: ConsumerDoor) -> None:
 
 
 @check("DLP-DTYPE-3", source=f"{_INTERFACE}, typestr: byte order")
-def records_of_another_byte_order_are_not_read_as_native(consumer: ConsumerDoor) -> None:
+def records_of_another_byte_order_are_not_read_as_native(consumer: ConsumerUnderTest) -> None:
     """A record of numbers in another byte order is read right, or refused.
 
     Look at the first character of typestr.
@@ -443,7 +445,7 @@ def records_of_another_byte_order_are_not_read_as_native(consumer: ConsumerDoor)
 
 
 @check("CAI-LIFE-1", source=f"{_INTERFACE}: the consumer keeps a reference to the object")
-def objects_with_a_record_are_held(consumer: ConsumerDoor) -> None:
+def objects_with_a_record_are_held(consumer: ConsumerUnderTest) -> None:
     """The object that gave the record is held as long as there is an array on its memory.
 
     Keep a reference to it with the array: the record owns nothing.

@@ -31,7 +31,7 @@ from ._views import LINE, TABLE, VIEWS, extents_of, spread, view_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
     from ._views import View
 
@@ -65,7 +65,7 @@ _BOTH: Final = {
 
 
 @check("DLP-SHAPE-1", source="dlpack.h 1.3, DLTensor.ndim", cases={**SHAPES, "64-axes": (1,) * 64})
-def ndim_is_the_number_of_axes(producer: ProducerDoor, case: Shape) -> None:
+def ndim_is_the_number_of_axes(producer: ProducerUnderTest, case: Shape) -> None:
     """The struct's ndim is the number of axes of the array, 0 for a scalar.
 
     Write the number of axes. A scalar has none, and is no array of shape (1,); an array with more
@@ -77,7 +77,7 @@ def ndim_is_the_number_of_axes(producer: ProducerDoor, case: Shape) -> None:
 
 
 @check("DLP-SHAPE-2", source="dlpack.h 1.3, DLTensor.shape", cases={**_WITH_AXES, **EMPTY})
-def shape_points_to_the_extents(producer: ProducerDoor, case: Shape) -> None:
+def shape_points_to_the_extents(producer: ProducerUnderTest, case: Shape) -> None:
     """The struct's shape points to the extents of the array, unless it has no axes.
 
     Keep the extents as int64 in the block of the struct, and let shape point there.
@@ -100,7 +100,7 @@ _CUTS: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 @check("DLP-SHAPE-3", source="dlpack.h 1.3, DLTensor.shape", cases=_CUTS)
-def empty_slices_have_extent_0(producer: ProducerDoor, case: Callable[[Any], Any]) -> None:
+def empty_slices_have_extent_0(producer: ProducerUnderTest, case: Callable[[Any], Any]) -> None:
     """A slice that begins after its end is exported with extent 0, never with a negative one.
 
     Cut the extent off at 0: stop - start is negative for such a slice, and becomes a huge number
@@ -130,7 +130,7 @@ _LONG: Final[dict[str, Shape]] = {
     severity="SHOULD",
     cases=in_each(_LONG),
 )
-def sizes_of_repeated_elements_fit(producer: ProducerDoor, case: tuple[str, Shape]) -> None:
+def sizes_of_repeated_elements_fit(producer: ProducerUnderTest, case: tuple[str, Shape]) -> None:
     """An array that repeats its elements says how often, unless that is 2**63 bytes or more.
 
     Multiply with checked arithmetic, and refuse with BufferError what does not fit: a consumer
@@ -163,7 +163,7 @@ def sizes_of_repeated_elements_fit(producer: ProducerDoor, case: tuple[str, Shap
     source="dlpack.h 1.3, DLTensor.strides: not NULL in version 1.2 and later",
     cases={**_WITH_AXES, **EMPTY},
 )
-def strides_are_there_since_version_1_2(producer: ProducerDoor, case: Shape) -> None:
+def strides_are_there_since_version_1_2(producer: ProducerUnderTest, case: Shape) -> None:
     """A struct that says version 1.2 or newer has strides, unless the array has no axes.
 
     Fill the strides of C-contiguous arrays too. Since DLPack 1.2 a consumer reads strides[i]
@@ -183,7 +183,9 @@ def strides_are_there_since_version_1_2(producer: ProducerDoor, case: Shape) -> 
     severity="QUIRK",
     cases=_BOTH,
 )
-def strides_are_there_in_every_version(producer: ProducerDoor, case: tuple[str, Shape]) -> None:
+def strides_are_there_in_every_version(
+    producer: ProducerUnderTest, case: tuple[str, Shape]
+) -> None:
     """Strides are filled whatever version the struct is of, for arrays without elements too.
 
     Fill them always: it was allowed to leave them NULL before DLPack 1.2, and there are consumers
@@ -196,7 +198,7 @@ def strides_are_there_in_every_version(producer: ProducerDoor, case: tuple[str, 
 
 
 @check("DLP-STRIDES-2", source="dlpack.h 1.3, DLTensor.data and strides", cases=_WITH_AXES)
-def elements_lie_in_the_address_range(producer: ProducerDoor, case: Shape) -> None:
+def elements_lie_in_the_address_range(producer: ProducerUnderTest, case: Shape) -> None:
     """The strides of an array lead to addresses, from the first element to the last.
 
     Compute strides in signed 64-bit arithmetic: a negative step that was divided as unsigned, and
@@ -214,7 +216,7 @@ def elements_lie_in_the_address_range(producer: ProducerDoor, case: Shape) -> No
 
 
 @check("DLP-STRIDES-4", source="dlpack.h 1.3, DLTensor.strides: in number of elements")
-def strides_count_elements(producer: ProducerDoor) -> None:
+def strides_count_elements(producer: ProducerUnderTest) -> None:
     """Strides are numbers of elements, not of bytes.
 
     Divide byte strides by the size of an element. In bytes, consumers read every eighth float64,
@@ -238,7 +240,7 @@ def strides_count_elements(producer: ProducerDoor) -> None:
     source="dlpack.h 1.3, DLTensor.strides; array API standard 2025.12, array.__dlpack__, Raises",
     cases=GENERATIONS,
 )
-def steps_of_half_elements_stay(producer: ProducerDoor, case: str) -> None:
+def steps_of_half_elements_stay(producer: ProducerUnderTest, case: str) -> None:
     """An array whose rows lie 2.5 elements apart is not exported as if it were 2 or 3.
 
     Raise BufferError where a byte stride is no multiple of the element size, or copy if that was
@@ -260,7 +262,7 @@ def steps_of_half_elements_stay(producer: ProducerDoor, case: str) -> None:
     )
 
 
-def uneven(producer: ProducerDoor) -> Any:
+def uneven(producer: ProducerUnderTest) -> Any:
     """Return a view of 2-byte elements in an array of 2 rows of 5 bytes, which are numbered."""
     base, _ = holding(producer, list(range(10)), (2, 5), "uint8")
     pairs = producer.make((1,), "uint16")
@@ -274,7 +276,7 @@ def uneven(producer: ProducerDoor) -> Any:
 
 
 @check("DLP-DATA-1", source="dlpack.h 1.3, DLTensor.data", cases=SHAPES)
-def data_of_elements_is_not_null(producer: ProducerDoor, case: Shape) -> None:
+def data_of_elements_is_not_null(producer: ProducerUnderTest, case: Shape) -> None:
     """The data of an array that has elements is not NULL.
 
     Let data point to the first element. Memory that does not exist yet, of a lazy array for
@@ -291,7 +293,7 @@ def data_of_elements_is_not_null(producer: ProducerDoor, case: Shape) -> None:
     cases={f"{generation}-{name}": (generation, view) for generation in GENERATIONS
            for name, view in VIEWS.items()},
 )  # fmt: skip
-def views_lead_to_their_own_elements(producer: ProducerDoor, case: tuple[str, View]) -> None:
+def views_lead_to_their_own_elements(producer: ProducerUnderTest, case: tuple[str, View]) -> None:
     """What lies at data + byte_offset, and strides further on, are the elements of the array.
 
     Let data + byte_offset be the address of element (0, 0, ...), which for a negative stride is
@@ -324,7 +326,7 @@ def _as_ints(elements: list[bytes]) -> list[int]:
     severity="QUIRK",
     cases=VIEWS,
 )
-def host_memory_needs_no_offset(producer: ProducerDoor, case: View) -> None:
+def host_memory_needs_no_offset(producer: ProducerUnderTest, case: View) -> None:
     """On the host, data points to the first element, and byte_offset is 0.
 
     Add the offset to data. Both are right, and some consumers still forget to add byte_offset, or
@@ -339,7 +341,7 @@ def host_memory_needs_no_offset(producer: ProducerDoor, case: View) -> None:
 
 
 @check("DLP-DATA-3", source="dlpack.h 1.3, DLTensor.data: of size zero", cases=EMPTY)
-def data_of_empty_arrays_is_null(producer: ProducerDoor, case: Shape) -> None:
+def data_of_empty_arrays_is_null(producer: ProducerUnderTest, case: Shape) -> None:
     """The data of an array without elements is NULL.
 
     Export NULL. There is nothing at any address, and a consumer that asks the driver or the

@@ -21,15 +21,15 @@ from ._memory import BLOCK, allocated, blocks, kept, least_kept, meter_for, touc
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.probes.opened_capsule import Opened
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("lifetime")
 
 _DELETER: Final = "dlpack.h 1.3, deleter: when the resource is no longer needed"
 _DESTRUCTOR: Final = "DLPack Python specification, Implementation: PyCapsule_Destructor"
 
-WAYS: Final[dict[str, Callable[[Opened], object]]] = {
+WAYS: Final[dict[str, Callable[[OpenedCapsule], object]]] = {
     "dropped": lambda found: setattr(found, "capsule", None),
     "released": lambda found: found.consume().release(),
 }
@@ -47,7 +47,7 @@ _LEAK: Final = 32, 0.9
 """
 
 
-def filled(producer: ProducerDoor, x: Any, generation: str) -> Opened:
+def filled(producer: ProducerUnderTest, x: Any, generation: str) -> OpenedCapsule:
     """Return a capsule of contiguous host memory, a pattern in it where it may be written."""
     found = require_host(opened(producer, x, generation))
     if found.strides not in {None, (1,)} or not found.data:
@@ -57,7 +57,7 @@ def filled(producer: ProducerDoor, x: Any, generation: str) -> Opened:
     return found
 
 
-def other_arrays(producer: ProducerDoor) -> list[Any]:
+def other_arrays(producer: ProducerUnderTest) -> list[Any]:
     """Return arrays of other contents, which take what memory was freed."""
     arrays = [producer.make(_HELD, "uint8") for _ in range(4)]
     for x in arrays:
@@ -73,7 +73,7 @@ def other_arrays(producer: ProducerDoor) -> list[Any]:
     cases={f"{generation}-{held}": (generation, held) for generation in GENERATIONS
            for held in ("unconsumed", "consumed")},
 )  # fmt: skip
-def memory_stays_while_it_is_held(producer: ProducerDoor, case: tuple[str, str]) -> None:
+def memory_stays_while_it_is_held(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """The memory stays and keeps its contents while a capsule or a consumer holds it.
 
     Let manager_ctx own a reference to what owns the memory, taken when the struct is made and
@@ -98,7 +98,7 @@ def memory_stays_while_it_is_held(producer: ProducerDoor, case: tuple[str, str])
 
 
 @check("DLP-LIFE-2", source=f"{_DESTRUCTOR}, only for unconsumed capsules", cases=GENERATIONS)
-def destructors_leave_consumed_tensors_alone(producer: ProducerDoor, case: str) -> None:
+def destructors_leave_consumed_tensors_alone(producer: ProducerUnderTest, case: str) -> None:
     """A capsule that was consumed and then dies does not run the deleter.
 
     Look at the name in the destructor, and return if it is the used one: the tensor belongs to the
@@ -124,7 +124,7 @@ def destructors_leave_consumed_tensors_alone(producer: ProducerDoor, case: str) 
 
 
 @check("DLP-LIFE-2", source=_DELETER)
-def exports_are_released_in_any_order(producer: ProducerDoor) -> None:
+def exports_are_released_in_any_order(producer: ProducerUnderTest) -> None:
     """Of several exports of one array each can be released first, and the others stay.
 
     Give every struct its own extents, strides and reference to the owner of the memory.
@@ -150,7 +150,7 @@ def exports_are_released_in_any_order(producer: ProducerDoor) -> None:
     found[1].consume().release()
 
 
-def _there_is(producer: ProducerDoor, x: Any, generation: str) -> bool:
+def _there_is(producer: ProducerUnderTest, x: Any, generation: str) -> bool:
     """Whether an array has a capsule of a generation."""
     try:
         opened(producer, x, generation)
@@ -163,7 +163,9 @@ def _there_is(producer: ProducerDoor, x: Any, generation: str) -> bool:
 
 
 @check("DLP-LIFE-2", source=f"{_DESTRUCTOR}; {_DELETER}", cases=_EACH)
-def memory_is_freed_when_nobody_holds_it(producer: ProducerDoor, case: tuple[str, str]) -> None:
+def memory_is_freed_when_nobody_holds_it(
+    producer: ProducerUnderTest, case: tuple[str, str]
+) -> None:
     """The memory is freed when the array and the capsule, or its consumer, are gone.
 
     Give the capsule a destructor that runs the deleter of an unconsumed tensor, and let the
@@ -189,7 +191,7 @@ def memory_is_freed_when_nobody_holds_it(producer: ProducerDoor, case: tuple[str
 
 
 @check("DLP-LIFE-2", source=f"{_DESTRUCTOR}; {_DELETER}", cases=_EACH)
-def owners_get_their_references_back(producer: ProducerDoor, case: tuple[str, str]) -> None:
+def owners_get_their_references_back(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """An export gives back the references that it took to the array.
 
     Count: as many Py_DECREF in the deleter as Py_INCREF in the export, refused exports included.
@@ -208,7 +210,7 @@ def owners_get_their_references_back(producer: ProducerDoor, case: tuple[str, st
 
 
 @check("DLP-LIFE-2", source="dlpack.h 1.3, deleter: deletes the argument self as well", cases=_EACH)
-def structs_are_freed(producer: ProducerDoor, case: tuple[str, str]) -> None:
+def structs_are_freed(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """The struct, its extents and its strides are freed when the tensor is released.
 
     Free the block of the struct in the deleter. Nobody else can: the capsule does not own it, and
@@ -225,7 +227,7 @@ def structs_are_freed(producer: ProducerDoor, case: tuple[str, str]) -> None:
 
 
 def _expect_nothing_kept(
-    producer: ProducerDoor, act: Callable[[], object], calls: int, what: str
+    producer: ProducerUnderTest, act: Callable[[], object], calls: int, what: str
 ) -> None:
     """Expect that neither malloc nor CPython has given out more after `act` than before."""
     found = [rest / calls for rest in least_kept(producer, (allocated, blocks), act)]
@@ -235,7 +237,7 @@ def _expect_nothing_kept(
     )
 
 
-def _with_a_large_struct(producer: ProducerDoor) -> Any:
+def _with_a_large_struct(producer: ProducerUnderTest) -> Any:
     """Return an array of many axes, or of few."""
     if not allocated():
         raise NotApplicable("this C library does not count what is allocated")
@@ -258,7 +260,7 @@ _REFUSED: Final[tuple[dict[str, Any], ...]] = (
 
 @check("DLP-LIFE-2", source="DLPack Python specification, Implementation; cuda-python#1291",
        cases=GENERATIONS)  # fmt: skip
-def refused_exports_keep_nothing(producer: ProducerDoor, case: str) -> None:
+def refused_exports_keep_nothing(producer: ProducerUnderTest, case: str) -> None:
     """An export that is refused leaves nothing behind.
 
     Look at all arguments before you allocate the struct and take references, or give both back

@@ -28,7 +28,7 @@ from ._exports import (
 )
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("negotiation")
 
@@ -44,7 +44,7 @@ _PROTOCOLS: Final = (
 
 
 @check("IX-PROTOCOL-1", source="interchange: what asarray() can take", severity="SHOULD")
-def arrays_speak_a_protocol(producer: ProducerDoor) -> None:
+def arrays_speak_a_protocol(producer: ProducerUnderTest) -> None:
     """An array can be handed to other libraries by some protocol.
 
     Give the class __dlpack__ and __dlpack_device__. Without them, and without a buffer, an array
@@ -60,7 +60,7 @@ def arrays_speak_a_protocol(producer: ProducerDoor) -> None:
 
 
 @check("DLP-NEG-1", source="array API standard 2025.12, from_dlpack, x")
-def arrays_have_both_methods(producer: ProducerDoor) -> None:
+def arrays_have_both_methods(producer: ProducerUnderTest) -> None:
     """An array with __dlpack__ has __dlpack_device__ as well, and the other way round.
 
     Add the method that is missing: a consumer asks for the device before it asks for the capsule.
@@ -74,7 +74,7 @@ def arrays_have_both_methods(producer: ProducerDoor) -> None:
 
 
 @check("DLP-LIFE-6", source="interchange: memory of a library's own can leave", severity="SHOULD")
-def plain_arrays_can_leave(producer: ProducerDoor) -> None:
+def plain_arrays_can_leave(producer: ProducerUnderTest) -> None:
     """A plain array of float32 is exported to somebody who asks in the newest or the oldest way.
 
     Make sure that something is left to export with: an installation whose deleters do not work
@@ -88,7 +88,7 @@ def plain_arrays_can_leave(producer: ProducerDoor) -> None:
     expect(None in found, "; ".join(map(str, found)))
 
 
-def _error(producer: ProducerDoor, x: Any, keywords: dict[str, Any]) -> str | None:
+def _error(producer: ProducerUnderTest, x: Any, keywords: dict[str, Any]) -> str | None:
     """Return how an export was refused, or None."""
     try:
         producer.export(x, **keywords)
@@ -130,7 +130,9 @@ _MALFORMED: Final[dict[str, Any]] = {
 
 
 @check("DLP-VER-4", source=_LOGIC, cases=_NEW_ENOUGH)
-def new_consumers_get_the_versioned_struct(producer: ProducerDoor, case: tuple[int, int]) -> None:
+def new_consumers_get_the_versioned_struct(
+    producer: ProducerUnderTest, case: tuple[int, int]
+) -> None:
     """A consumer that understands version 1.0 or newer gets a versioned capsule.
 
     Compare max_version with your own: where it is not lower, or of the same major version, export
@@ -148,7 +150,7 @@ def new_consumers_get_the_versioned_struct(producer: ProducerDoor, case: tuple[i
 
 @check("DLP-VER-1", source=f"{_LOGIC}: raise a BufferError", severity="SHOULD", cases=_TOO_OLD)
 def old_consumers_get_the_old_struct_or_buffer_error(
-    producer: ProducerDoor, case: dict[str, Any]
+    producer: ProducerUnderTest, case: dict[str, Any]
 ) -> None:
     """A consumer that does not know the versioned struct gets the legacy one, or BufferError.
 
@@ -169,7 +171,7 @@ def old_consumers_get_the_old_struct_or_buffer_error(
     severity="QUIRK",
     cases=_MALFORMED,
 )
-def malformed_versions_are_refused(producer: ProducerDoor, case: Any) -> None:
+def malformed_versions_are_refused(producer: ProducerUnderTest, case: Any) -> None:
     """A max_version that is no tuple of two ints is refused with TypeError.
 
     Look at the argument before you use it, and raise TypeError; ValueError and BufferError pass
@@ -190,7 +192,7 @@ def malformed_versions_are_refused(producer: ProducerDoor, case: Any) -> None:
     severity="QUIRK",
     cases={"minor": (1, 2**70), "major": (2**70, 0), "minor-below-0": (1, -1)},
 )
-def versions_may_be_any_ints(producer: ProducerDoor, case: tuple[int, int]) -> None:
+def versions_may_be_any_ints(producer: ProducerUnderTest, case: tuple[int, int]) -> None:
     """A max_version of ints that no C type holds is compared like any other.
 
     Compare the tuples in Python, or clip the numbers: an OverflowError is a riddle to somebody who
@@ -213,7 +215,7 @@ def versions_may_be_any_ints(producer: ProducerDoor, case: tuple[int, int]) -> N
     source="array API standard 2025.12, array.__dlpack__, signature since 2023.12",
     cases={name.replace("_", "-"): name for name in ("stream", "max_version", "dl_device", "copy")},
 )
-def keywords_of_the_standard_are_taken(producer: ProducerDoor, case: str) -> None:
+def keywords_of_the_standard_are_taken(producer: ProducerUnderTest, case: str) -> None:
     """__dlpack__() takes stream, max_version, dl_device and copy, and None as value of each.
 
     Give __dlpack__ all four keywords of the standard, with None as default. A consumer that gets
@@ -236,7 +238,7 @@ def keywords_of_the_standard_are_taken(producer: ProducerDoor, case: str) -> Non
     severity="SHOULD",
     cases={"alone": {}, "with-a-version": {"max_version": NEWEST}},
 )
-def unknown_keywords_raise_type_error(producer: ProducerDoor, case: dict[str, Any]) -> None:
+def unknown_keywords_raise_type_error(producer: ProducerUnderTest, case: dict[str, Any]) -> None:
     """A keyword that __dlpack__() does not know raises TypeError.
 
     Name the keywords in the signature, and take no **keywords. By a TypeError the consumer learns
@@ -260,7 +262,7 @@ def unknown_keywords_raise_type_error(producer: ProducerDoor, case: dict[str, An
     source="array API standard 2025.12, array.__dlpack__, signature: (self, /, *, ...)",
     severity="QUIRK",
 )
-def arguments_are_keywords(producer: ProducerDoor) -> None:
+def arguments_are_keywords(producer: ProducerUnderTest) -> None:
     """__dlpack__() takes no positional arguments.
 
     Write * before the first parameter. What is passed by position means another thing to each
@@ -293,7 +295,7 @@ _NO_STREAMS: Final[dict[str, Any]] = {
     source="array API standard 2025.12, array.__dlpack__, stream: on CPU only None is accepted",
     cases=_STREAMS,
 )
-def host_memory_takes_no_stream(producer: ProducerDoor, case: int) -> None:
+def host_memory_takes_no_stream(producer: ProducerUnderTest, case: int) -> None:
     """A stream is refused for host memory, which has none.
 
     Raise ValueError for every stream but None. A consumer that names a stream expects work on
@@ -307,7 +309,7 @@ def host_memory_takes_no_stream(producer: ProducerDoor, case: int) -> None:
     source="array API standard 2025.12, array.__dlpack__, stream: on CPU only None is accepted",
     severity="QUIRK",
 )
-def host_memory_takes_no_stream_minus_1(producer: ProducerDoor) -> None:
+def host_memory_takes_no_stream_minus_1(producer: ProducerUnderTest) -> None:
     """stream=-1, for no synchronization, is refused for host memory too.
 
     Raise ValueError. It asks for nothing, and several libraries let it pass; the standard accepts
@@ -322,7 +324,7 @@ def host_memory_takes_no_stream_minus_1(producer: ProducerDoor) -> None:
     severity="SHOULD",
     cases=_NO_STREAMS,
 )
-def streams_are_ints(producer: ProducerDoor, case: Any) -> None:
+def streams_are_ints(producer: ProducerUnderTest, case: Any) -> None:
     """A stream that is neither None nor an int is refused.
 
     Look at the type before anything else, and raise TypeError.
@@ -330,7 +332,7 @@ def streams_are_ints(producer: ProducerDoor, case: Any) -> None:
     _refuses_stream(producer, case)
 
 
-def _refuses_stream(producer: ProducerDoor, stream: Any) -> None:
+def _refuses_stream(producer: ProducerUnderTest, stream: Any) -> None:
     """Expect that a stream is refused for memory of the host, with whatever error."""
     x = some_array(producer)
 
@@ -351,7 +353,7 @@ _SHARED: Final = "python" + "api"  # only looked at: nothing is asked of it by a
     source="interchange; Python documentation, ctypes: functions are cached on their library",
     severity="QUIRK",
 )
-def shared_prototypes_are_left_alone(producer: ProducerDoor) -> None:
+def shared_prototypes_are_left_alone(producer: ProducerUnderTest) -> None:
     """The library sets no prototypes on the ctypes handle that all libraries share.
 
     Open a handle of your own, ctypes.PyDLL(None), and set restype and argtypes of its functions.

@@ -14,7 +14,7 @@ from ._exports import answer, asking, knows, opened, some_array, told
 from ._views import LINE, TABLE, VIEWS, view_of
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
     from ._views import View
 
@@ -24,7 +24,9 @@ _FLAG: Final = "dlpack.h 1.3, DLPACK_FLAG_BITMASK_READ_ONLY"
 _KINDS: Final = {"readonly": "readonly", "immutable": "immutable"}
 
 
-def _unwritable(producer: ProducerDoor, kind: str, shape: tuple[int, ...] | None = None) -> Any:
+def _unwritable(
+    producer: ProducerUnderTest, kind: str, shape: tuple[int, ...] | None = None
+) -> Any:
     """Return an array that must not be written: one made so, or one of a library of such."""
     immutable = producer.subject.immutable
     if immutable != (kind == "immutable"):
@@ -37,7 +39,7 @@ def _unwritable(producer: ProducerDoor, kind: str, shape: tuple[int, ...] | None
 
 
 @check("DLP-RO-1", source=_FLAG, cases=_KINDS)
-def readonly_arrays_are_flagged(producer: ProducerDoor, case: str) -> None:
+def readonly_arrays_are_flagged(producer: ProducerUnderTest, case: str) -> None:
     """The struct of an array that must not be written has the read-only flag.
 
     Set DLPACK_FLAG_BITMASK_READ_ONLY, for arrays of a library whose arrays never change as well.
@@ -51,7 +53,7 @@ def readonly_arrays_are_flagged(producer: ProducerDoor, case: str) -> None:
 
 
 @check("DLP-RO-1", source=f"{_FLAG}; dlpack.h 1.3, flags: by default 0", severity="SHOULD")
-def writable_arrays_are_not_flagged(producer: ProducerDoor) -> None:
+def writable_arrays_are_not_flagged(producer: ProducerUnderTest) -> None:
     """The struct of an array that may be written has no read-only flag.
 
     Set the flag by what the array allows. Consumers with read-only arrays refuse every write to
@@ -72,7 +74,7 @@ def writable_arrays_are_not_flagged(producer: ProducerDoor) -> None:
         for name in ("tail", "every-third", "backwards", "rows", "mirrored", "transposed", "spread")
     },
 )
-def views_of_readonly_arrays_are_flagged(producer: ProducerDoor, case: View) -> None:
+def views_of_readonly_arrays_are_flagged(producer: ProducerUnderTest, case: View) -> None:
     """A view of memory that must not be written is flagged like the memory itself.
 
     Hand the flag on from the base to the view, and decide by the view when it is exported.
@@ -97,7 +99,7 @@ def _apart(one: Any, other: Any) -> bool:
 
 
 @check("DLP-RO-2", source=_FLAG)
-def readonly_arrays_are_flagged_every_time(producer: ProducerDoor) -> None:
+def readonly_arrays_are_flagged_every_time(producer: ProducerUnderTest) -> None:
     """The flag is there in the second export too, whether the first was dropped, used or a copy.
 
     Decide by the array, each time. A flag that is kept with the first struct, or that a copy
@@ -123,7 +125,7 @@ def readonly_arrays_are_flagged_every_time(producer: ProducerDoor) -> None:
     severity="SHOULD",
     cases=_KINDS,
 )
-def readonly_memory_is_not_handed_out_as_legacy(producer: ProducerDoor, case: str) -> None:
+def readonly_memory_is_not_handed_out_as_legacy(producer: ProducerUnderTest, case: str) -> None:
     """Memory that must not be written is not exported as a legacy struct, which cannot say so.
 
     Raise BufferError, and say that max_version=(1, 0) would help. Who gets the memory without the
@@ -140,7 +142,7 @@ def readonly_memory_is_not_handed_out_as_legacy(producer: ProducerDoor, case: st
 
 
 @check("DLP-NEG-3", source="array API standard 2025.12, array.__dlpack__, Notes", severity="SHOULD")
-def readonly_arrays_leave_with_a_version(producer: ProducerDoor) -> None:
+def readonly_arrays_leave_with_a_version(producer: ProducerUnderTest) -> None:
     """A read-only array is exported to a consumer that sends max_version.
 
     Export a versioned struct with the flag. A consumer that asked for it can do what it likes with

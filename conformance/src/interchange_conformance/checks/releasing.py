@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.evidence import causes
 from interchange_conformance.findings import Found, NotApplicable, expect, note
-from interchange_conformance.probes.opened_capsule import Opened
+from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 
@@ -25,8 +25,8 @@ from .lifetime import WAYS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from interchange_conformance.probes.opened_capsule import Owned
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.opened_capsule import ConsumedTensor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("lifetime")
 
@@ -56,7 +56,7 @@ def _fly() -> object:
 
 
 @check("DLP-LIFE-3", source=_ANY_THREAD, cases=GENERATIONS)
-def deleters_run_without_the_gil(producer: ProducerDoor, case: str) -> None:
+def deleters_run_without_the_gil(producer: ProducerUnderTest, case: str) -> None:
     """A deleter may be called on a thread that does not hold the GIL, and that Python never saw.
 
     Call PyGILState_Ensure() in the deleter, after `if (!Py_IsInitialized()) return;` and before
@@ -88,7 +88,7 @@ def _parts(x: Any) -> list[Any]:
     return [x, *(part for part in beneath if not isinstance(part, shared))]
 
 
-def _on_native_thread(owned: Owned, parts: list[Any]) -> list[str]:
+def _on_native_thread(owned: ConsumedTensor, parts: list[Any]) -> list[str]:
     """Call a deleter on a new thread of the C library, and wait for it with the GIL released.
 
     Before, give it some time with the GIL held, in which it must not touch what is Python's.
@@ -135,7 +135,7 @@ def _ended(keeping: Any, thread: Any) -> bool:
 @check("DLP-LIFE-3", source=_ANY_THREAD,
        cases={f"{generation}-{way}": (generation, way) for generation in GENERATIONS
               for way in WAYS})  # fmt: skip
-def exports_end_on_other_threads(producer: ProducerDoor, case: tuple[str, str]) -> None:
+def exports_end_on_other_threads(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """A capsule that was made on one thread dies on another, and so does what it was made of.
 
     Keep nothing of an export in thread-local storage.
@@ -179,7 +179,7 @@ def _complaints() -> Iterator[list[str]]:
 
 
 @check("DLP-CAP-6", source="DLPack Python specification, Implementation", cases=GENERATIONS)
-def threads_export_one_array_at_once(producer: ProducerDoor, case: str) -> None:
+def threads_export_one_array_at_once(producer: ProducerUnderTest, case: str) -> None:
     """One array is exported by several threads at once, and each gets capsules of its own.
 
     Keep no capsule, and no half-made struct, where another thread can find it.
@@ -208,10 +208,10 @@ def threads_export_one_array_at_once(producer: ProducerDoor, case: str) -> None:
     expect(shapes == {first.shape}, f"an array of shape {first.shape} was exported as {shapes}")
 
 
-def _exported(x: Any, keywords: dict[str, Any]) -> Opened | Exception:
+def _exported(x: Any, keywords: dict[str, Any]) -> OpenedCapsule | Exception:
     """Return the opened capsule of an array that is exported twice by one thread, or the error."""
     try:
-        return Opened(x.__dlpack__(**keywords))
+        return OpenedCapsule(x.__dlpack__(**keywords))
     except Exception as error:  # noqa: BLE001 - it is the evidence
         causes.see(error)
         return error.with_traceback(None)  # frames would keep arrays alive
@@ -221,7 +221,7 @@ def _exported(x: Any, keywords: dict[str, Any]) -> Opened | Exception:
 
 
 @check("DLP-LIFE-4", source=_IN_FLIGHT, cases=GENERATIONS)
-def capsules_die_while_an_exception_flies(producer: ProducerDoor, case: str) -> None:
+def capsules_die_while_an_exception_flies(producer: ProducerUnderTest, case: str) -> None:
     """A capsule that dies while an exception is on its way leaves that exception alone.
 
     Write the destructor in C or C++, test the name with PyCapsule_IsValid, and save and restore
@@ -247,7 +247,7 @@ def keep_nothing(*_: object) -> None:
 
 
 @check("DLP-LIFE-4", source=_BY_NUMPY, severity="SHOULD", cases=GENERATIONS)
-def deleters_run_while_an_exception_flies(producer: ProducerDoor, case: str) -> None:
+def deleters_run_while_an_exception_flies(producer: ProducerUnderTest, case: str) -> None:
     """A consumer's array that dies while an exception is on its way does not end the process.
 
     Write the deleter in C or C++, and save and restore the error around whatever may set one. A
@@ -261,7 +261,7 @@ def deleters_run_while_an_exception_flies(producer: ProducerDoor, case: str) -> 
 
 
 @check("DLP-LIFE-4", source=_BY_NUMPY, severity="SHOULD", cases=GENERATIONS)
-def exceptions_outlive_deleters(producer: ProducerDoor, case: str) -> None:
+def exceptions_outlive_deleters(producer: ProducerUnderTest, case: str) -> None:
     """A consumer's array that dies while an exception is on its way leaves that exception alone.
 
     Save the error with PyErr_Fetch() before the deleter calls what may set or clear one, and
@@ -273,7 +273,7 @@ def exceptions_outlive_deleters(producer: ProducerDoor, case: str) -> None:
     expect(flying, f"an exception was on its way; what arrived is {words(arrived)}")
 
 
-def _what_arrives(producer: ProducerDoor, x: Any, generation: str) -> Exception:
+def _what_arrives(producer: ProducerUnderTest, x: Any, generation: str) -> Exception:
     """Return what arrives in place of an exception that was on its way when an array died."""
     opened(producer, x, generation)
     held = _held_by_numpy(producer, x, generation)
@@ -286,7 +286,7 @@ def _what_arrives(producer: ProducerDoor, x: Any, generation: str) -> Exception:
     return RuntimeError("nothing")
 
 
-def _held_by_numpy(producer: ProducerDoor, x: Any, generation: str) -> list[Any]:
+def _held_by_numpy(producer: ProducerUnderTest, x: Any, generation: str) -> list[Any]:
     """Return a list of the only reference to an array of NumPy, which holds a tensor.
 
     NumPy calls the deleter as it is: it saves no error around it.
@@ -315,7 +315,7 @@ def _held_by_numpy(producer: ProducerDoor, x: Any, generation: str) -> list[Any]
 
 
 @check("DLP-LIFE-3", source=_AFTER_PYTHON, fresh=True, seconds=30)
-def capsules_live_to_the_end_of_python(producer: ProducerDoor) -> None:
+def capsules_live_to_the_end_of_python(producer: ProducerUnderTest) -> None:
     """A capsule that nobody consumed, and that is alive when Python ends, does no harm.
 
     Do not rely on module globals in the destructor, nor on callbacks that die before it: what is
@@ -334,7 +334,7 @@ def capsules_live_to_the_end_of_python(producer: ProducerDoor) -> None:
 
 
 @check("DLP-LIFE-3", source=_AFTER_PYTHON, fresh=True, seconds=30)
-def deleters_run_after_python(producer: ProducerDoor) -> None:
+def deleters_run_after_python(producer: ProducerUnderTest) -> None:
     """A deleter that is called after the interpreter is gone leaks, and does nothing else.
 
     Return from the deleter if Py_IsInitialized() is false. A consumer in C++ may hold a tensor in
@@ -354,7 +354,7 @@ def deleters_run_after_python(producer: ProducerDoor) -> None:
     note("Python ends; after that, deleters run")
 
 
-def _each(producer: ProducerDoor, x: Any, generation: str) -> list[Any]:
+def _each(producer: ProducerUnderTest, x: Any, generation: str) -> list[Any]:
     """Return an open capsule of a generation, or nothing."""
     try:
         return [opened(producer, x, generation)]

@@ -11,7 +11,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.findings import NotApplicable, expect, note
-from interchange_conformance.probes.under_test import ConsumerDoor
+from interchange_conformance.probes.under_test import ConsumerUnderTest
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import ELEMENTS, host
 
@@ -30,8 +30,8 @@ from ._exports import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.probes.opened_capsule import Opened
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.opened_capsule import OpenedCapsule
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("capsule")
 
@@ -53,7 +53,7 @@ def _tried(make: Callable[[tuple[int, ...]], Any]) -> Any:
 
 
 @check("DLP-DATA-2", source=_WHERE)
-def both_generations_lead_to_the_same_elements(producer: ProducerDoor) -> None:
+def both_generations_lead_to_the_same_elements(producer: ProducerUnderTest) -> None:
     """What the legacy and the versioned capsule of an array lead to are the same elements.
 
     Fill both structs from one place: the address of the first element, or what it is an offset of.
@@ -66,7 +66,7 @@ def both_generations_lead_to_the_same_elements(producer: ProducerDoor) -> None:
 
 
 @check("DLP-DATA-2", source=_WHERE, cases=GENERATIONS)
-def exported_elements_are_those_it_was_made_of(producer: ProducerDoor, case: str) -> None:
+def exported_elements_are_those_it_was_made_of(producer: ProducerUnderTest, case: str) -> None:
     """What a capsule leads to are the numbers that the array was made of.
 
     Let data + byte_offset be the address of the first element.
@@ -81,7 +81,9 @@ def exported_elements_are_those_it_was_made_of(producer: ProducerDoor, case: str
 
 
 @check("DLP-DATA-2", source=_WHERE, cases=GENERATIONS)
-def exported_elements_are_those_that_the_library_reads(producer: ProducerDoor, case: str) -> None:
+def exported_elements_are_those_that_the_library_reads(
+    producer: ProducerUnderTest, case: str
+) -> None:
     """What is written through a capsule is what the library itself then reads in the array.
 
     Let data + byte_offset be the address of the first element, and export what the array looks at.
@@ -97,9 +99,9 @@ def exported_elements_are_those_that_the_library_reads(producer: ProducerDoor, c
     expect(seen == _NUMBERS, words)
 
 
-def _reader(producer: ProducerDoor) -> Callable[[Any], list[Any]]:
+def _reader(producer: ProducerUnderTest) -> Callable[[Any], list[Any]]:
     """Return what reads arrays, where those that are made are of the type of those taken."""
-    consumer = ConsumerDoor(producer.subject)
+    consumer = ConsumerUnderTest(producer.subject)
     if producer.subject.immutable:
         raise NotApplicable("its arrays are never written")
     try:
@@ -117,7 +119,7 @@ def _reader(producer: ProducerDoor) -> Callable[[Any], list[Any]]:
     return read
 
 
-def _expect_elements(found: Opened, due: list[bytes], what: str) -> None:
+def _expect_elements(found: OpenedCapsule, due: list[bytes], what: str) -> None:
     """Expect that a tensor leads to some elements."""
     seen = found.read()
     hexes = [[one.hex() for one in elements] for elements in (seen, due)]
@@ -139,7 +141,7 @@ _STANDARD: Final = (
     severity="SHOULD",
     cases={name: name for name in _STANDARD},
 )
-def element_types_with_a_code_are_exported(producer: ProducerDoor, case: str) -> None:
+def element_types_with_a_code_are_exported(producer: ProducerUnderTest, case: str) -> None:
     """An array of an element type of the standard is exported, for DLPack has a code for it.
 
     Export what dlpack.h can say; BufferError is for element types that it cannot.
@@ -155,7 +157,9 @@ def element_types_with_a_code_are_exported(producer: ProducerDoor, case: str) ->
     expect(len(refused) < len(found), f"{case}: {'; '.join(refused)}")
 
 
-def _answers(producer: ProducerDoor, x: Any) -> list[tuple[dict[str, Any], Opened | Exception]]:
+def _answers(
+    producer: ProducerUnderTest, x: Any
+) -> list[tuple[dict[str, Any], OpenedCapsule | Exception]]:
     """Return what comes of asking for each generation, where that can be asked."""
     found = []
     for generation in GENERATIONS:
@@ -182,7 +186,7 @@ _SMALL: Final = {
         for name in _SMALL
     },
 )
-def floats_below_8_bits_have_their_bits(producer: ProducerDoor, case: tuple[str, str]) -> None:
+def floats_below_8_bits_have_their_bits(producer: ProducerUnderTest, case: tuple[str, str]) -> None:
     """Floats of 6 and of 4 bits are exported with 6 and with 4 bits.
 
     Write the bits of the type, also where each element has a byte: that is what the flag

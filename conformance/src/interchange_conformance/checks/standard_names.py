@@ -17,7 +17,7 @@ from ._refusals import floats
 if TYPE_CHECKING:
     import inspect
 
-    from interchange_conformance.probes.under_test import FunctionsDoor
+    from interchange_conformance.probes.under_test import FunctionsUnderTest
 
 check = area("functions")
 
@@ -58,7 +58,7 @@ SIGNATURES: Final = {
 
 @check("IX-API-1", source=_STANDARD, cases=SIGNATURES)
 def functions_have_the_signatures_of_the_standard(
-    functions: FunctionsDoor, case: Signature
+    functions: FunctionsUnderTest, case: Signature
 ) -> None:
     """A function that the standard names takes what it takes there, under the same names.
 
@@ -109,7 +109,7 @@ ATTRIBUTES: Final[dict[str, tuple[str, Any]]] = {
 
 @check("IX-API-1", source=f"{_STANDARD}, Array object, Attributes", cases=ATTRIBUTES)
 def arrays_have_the_attributes_of_the_standard(
-    functions: FunctionsDoor, case: tuple[str, Any]
+    functions: FunctionsUnderTest, case: tuple[str, Any]
 ) -> None:
     """An Array has the attributes of the standard's array object.
 

@@ -17,7 +17,7 @@ from ._exports import answer, words
 from ._on_devices import ROCM, make_there
 
 if TYPE_CHECKING:
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("streams")
 
@@ -31,7 +31,7 @@ _NO_NUMBERS: Final = {
 _OUT_OF_RANGE: Final = {"minus-2": -2, "least": -(2**63), "too-long": 2**64}
 
 
-def _refused(producer: ProducerDoor, x: Any, stream: Any, why: str) -> Exception:
+def _refused(producer: ProducerUnderTest, x: Any, stream: Any, why: str) -> Exception:
     """Return the error with which a stream is refused."""
     note(f"exporting with stream={stream!r}")
     found = answer(producer, x, stream=stream)
@@ -40,7 +40,7 @@ def _refused(producer: ProducerDoor, x: Any, stream: Any, why: str) -> Exception
     return found
 
 
-def _taken(producer: ProducerDoor, x: Any, stream: Any, why: str) -> None:
+def _taken(producer: ProducerUnderTest, x: Any, stream: Any, why: str) -> None:
     """Export with a legal stream and nothing pending."""
     note(f"exporting with stream={stream!r}")
     found = answer(producer, x, stream=stream)
@@ -52,7 +52,7 @@ def _taken(producer: ProducerDoor, x: Any, stream: Any, why: str) -> None:
 
 
 @check("DLP-STREAM-2", source=_SOURCE, on="cuda")
-def stream_none_is_taken_on_cuda(producer: ProducerDoor) -> None:
+def stream_none_is_taken_on_cuda(producer: ProducerUnderTest) -> None:
     """stream=None is taken, and stands for the legacy default stream.
 
     None is the default of the argument, and what a consumer sends that works on the legacy default
@@ -70,7 +70,7 @@ def stream_none_is_taken_on_cuda(producer: ProducerDoor) -> None:
     cases={"no-sync": -1, "legacy": 1, "per-thread": 2, "handle": None},
     on="cuda",
 )
-def streams_of_cuda_are_taken(producer: ProducerDoor, case: int | None) -> None:
+def streams_of_cuda_are_taken(producer: ProducerUnderTest, case: int | None) -> None:
     """-1, 1, 2 and the handle of a stream are taken.
 
     Let the consumer's stream wait for an event that is recorded on yours; nothing at all is to be
@@ -83,7 +83,7 @@ def streams_of_cuda_are_taken(producer: ProducerDoor, case: int | None) -> None:
 
 
 @check("DLP-STREAM-2", source=f"{_SOURCE}: 0 is disallowed", severity="SHOULD", on="cuda")
-def stream_0_is_refused_on_cuda(producer: ProducerDoor) -> None:
+def stream_0_is_refused_on_cuda(producer: ProducerUnderTest) -> None:
     """stream=0 is refused: it could stand for None, 1 or 2.
 
     Raise ValueError: a consumer that sends 0 has mixed something up, and work on the stream that
@@ -95,7 +95,7 @@ def stream_0_is_refused_on_cuda(producer: ProducerDoor) -> None:
 
 
 @check("DLP-STREAM-2", source=_SOURCE, severity="SHOULD", cases=_OUT_OF_RANGE, on="cuda")
-def numbers_that_name_no_stream_are_refused(producer: ProducerDoor, case: int) -> None:
+def numbers_that_name_no_stream_are_refused(producer: ProducerUnderTest, case: int) -> None:
     """Numbers below -1, or longer than a handle, are refused.
 
     Raise ValueError before the driver sees the number: it takes it for an address.
@@ -106,7 +106,7 @@ def numbers_that_name_no_stream_are_refused(producer: ProducerDoor, case: int) -
 
 
 @check("DLP-STREAM-4", source=_SOURCE, severity="SHOULD", cases=_NO_NUMBERS, on="cuda")
-def streams_that_are_no_ints_are_refused(producer: ProducerDoor, case: Any) -> None:
+def streams_that_are_no_ints_are_refused(producer: ProducerUnderTest, case: Any) -> None:
     """A stream that is neither None nor an int is refused.
 
     Raise TypeError or ValueError; a value that is ignored is an order that is lost.
@@ -117,7 +117,7 @@ def streams_that_are_no_ints_are_refused(producer: ProducerDoor, case: Any) -> N
 
 
 @check("DLP-STREAM-4", source=_SOURCE, severity="QUIRK", on="cuda")
-def truth_values_are_no_streams(producer: ProducerDoor) -> None:
+def truth_values_are_no_streams(producer: ProducerUnderTest) -> None:
     """stream=True is refused, though Python counts it as 1.
 
     Look for bool before int: who passes a truth value asks for something else than the legacy
@@ -135,7 +135,9 @@ def truth_values_are_no_streams(producer: ProducerDoor) -> None:
     cases={"zero": 0, "minus-2": -2, "text": "1"},
     on="cuda",
 )
-def bad_streams_are_refused_by_an_error_for_arguments(producer: ProducerDoor, case: Any) -> None:
+def bad_streams_are_refused_by_an_error_for_arguments(
+    producer: ProducerUnderTest, case: Any
+) -> None:
     """What is refused as a stream is refused by ValueError, TypeError or BufferError.
 
     An AssertionError vanishes under ``python -O``, and no caller expects it.
@@ -155,7 +157,7 @@ def bad_streams_are_refused_by_an_error_for_arguments(producer: ProducerDoor, ca
 # ---------------------------------------------------------------- ROCm
 
 
-def _on_rocm(producer: ProducerDoor) -> Any:
+def _on_rocm(producer: ProducerUnderTest) -> Any:
     """Return an array that says it is on a ROCm device."""
     x = producer.make(device="rocm")
     if not hasattr(x, "__dlpack_device__") or x.__dlpack_device__()[0] != ROCM:
@@ -164,7 +166,7 @@ def _on_rocm(producer: ProducerDoor) -> Any:
 
 
 @check("DLP-STREAM-3", source=_SOURCE, severity="SHOULD", cases={"legacy": 1, "per-thread": 2})
-def default_streams_of_cuda_are_refused_on_rocm(producer: ProducerDoor, case: int) -> None:
+def default_streams_of_cuda_are_refused_on_rocm(producer: ProducerUnderTest, case: int) -> None:
     """stream=1 and stream=2 are refused on ROCm, where 0 is the default stream.
 
     Raise ValueError: the numbers name default streams of CUDA, and would be taken for handles.
@@ -180,7 +182,7 @@ def default_streams_of_cuda_are_refused_on_rocm(producer: ProducerDoor, case: in
     severity="SHOULD",
     cases={"none": None, "no-sync": -1, "default": 0},
 )
-def default_streams_of_rocm_are_taken(producer: ProducerDoor, case: int | None) -> None:
+def default_streams_of_rocm_are_taken(producer: ProducerUnderTest, case: int | None) -> None:
     """None, -1 and 0 are taken on ROCm while nothing is pending.
 
     0 is the default stream there: do not share the table of CUDA, which disallows it.

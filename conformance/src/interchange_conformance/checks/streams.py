@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, driver
 from interchange_conformance.findings import Found, NotApplicable, expect, note
-from interchange_conformance.probes.pending_work import LONG_PATIENCE, NEW, Pending
+from interchange_conformance.probes.pending_work import LONG_PATIENCE, NEW, PendingWork
 from interchange_conformance.registry import area
 
 from ._exports import HOST, NEWEST, answer, words
@@ -29,7 +29,7 @@ from ._on_devices import (
 if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.emucuda.calls import Trace
-    from interchange_conformance.probes.under_test import ProducerDoor
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
 check = area("streams")
 
@@ -67,7 +67,7 @@ def _streams(cuda: Cuda, pair: _Pair) -> tuple[int, int | None]:
 
 
 @check("DLP-STREAM-6", source=_SOURCE, cases=_PAIRS, on="cuda")
-def pending_work_comes_before_the_consumers(producer: ProducerDoor, case: _Pair) -> None:
+def pending_work_comes_before_the_consumers(producer: ProducerUnderTest, case: _Pair) -> None:
     """What is pending on an array comes before what the consumer's stream does next.
 
     Record an event on your stream and let the consumer's wait for it, before the capsule is made;
@@ -77,7 +77,7 @@ def pending_work_comes_before_the_consumers(producer: ProducerDoor, case: _Pair)
     own, consumer = _streams(cuda, case)
     warm_up(producer, own, consumer, case.device)
     x, address, own = make_busy(producer, own, case.device)
-    pending = Pending(cuda, address, NBYTES, own)
+    pending = PendingWork(cuda, address, NBYTES, own)
 
     note(f"exporting with stream={consumer}, with work held on {stream_name(own)}")
     opened = handed_over(producer, x, stream=consumer)
@@ -87,7 +87,7 @@ def pending_work_comes_before_the_consumers(producer: ProducerDoor, case: _Pair)
 
 
 @check("DLP-STREAM-5", source=f"{_SOURCE}=None is the default", severity="SHOULD", on="cuda")
-def a_stream_left_out_is_the_legacy_default(producer: ProducerDoor) -> None:
+def a_stream_left_out_is_the_legacy_default(producer: ProducerUnderTest) -> None:
     """__dlpack__() without stream orders the array's work before the legacy default stream.
 
     None is the default of the argument in the standard; with another default, consumers that leave
@@ -97,7 +97,7 @@ def a_stream_left_out_is_the_legacy_default(producer: ProducerDoor) -> None:
     own = cuda.stream()
     need_order(producer)
     x, address, own = make_busy(producer, own)
-    pending = Pending(cuda, address, NBYTES, own)
+    pending = PendingWork(cuda, address, NBYTES, own)
 
     note("exporting without a stream, with work held")
     opened = handed_over(producer, x)
@@ -108,7 +108,7 @@ def a_stream_left_out_is_the_legacy_default(producer: ProducerDoor) -> None:
 @check(
     "DLP-STREAM-6", source=_SOURCE, cases={"another-stream": False, "same-stream": True}, on="cuda"
 )
-def every_export_waits_anew(producer: ProducerDoor, case: bool) -> None:
+def every_export_waits_anew(producer: ProducerUnderTest, case: bool) -> None:
     """A second export waits too: for another stream, and for work that came after the first.
 
     Do not keep in mind that a stream has waited once: what is pending may be newer than that.
@@ -119,7 +119,7 @@ def every_export_waits_anew(producer: ProducerDoor, case: bool) -> None:
     need_order(producer)
     x, address, own = make_busy(producer, own)
     kept = handed_over(producer, x, stream=first)
-    pending = Pending(cuda, address, NBYTES, own)
+    pending = PendingWork(cuda, address, NBYTES, own)
 
     note("exporting for the second time, with work held")
     opened = handed_over(producer, x, stream=second)
@@ -130,7 +130,7 @@ def every_export_waits_anew(producer: ProducerDoor, case: bool) -> None:
 
 
 @check("DLP-STREAM-6", source=f"{_SOURCE} and copy", on="cuda")
-def copies_are_made_after_the_pending_work(producer: ProducerDoor) -> None:
+def copies_are_made_after_the_pending_work(producer: ProducerUnderTest) -> None:
     """A copy that is made on export has the pending work, and is ready on the consumer's stream.
 
     Let the consumer's stream wait for yours first, then make the copy on the consumer's.
@@ -140,7 +140,7 @@ def copies_are_made_after_the_pending_work(producer: ProducerDoor) -> None:
     need_order(producer)
     x, address, own = make_busy(producer, own)
     handed_over(producer, make_busy(producer, own).x, stream=consumer, copy=True)  # to warm up
-    pending = Pending(cuda, address, NBYTES, own)
+    pending = PendingWork(cuda, address, NBYTES, own)
 
     note("exporting a copy, with work held")
     opened = handed_over(producer, x, stream=consumer, copy=True)
@@ -160,7 +160,7 @@ def copies_are_made_after_the_pending_work(producer: ProducerDoor) -> None:
     cases={name: _PAIRS[name] for name in ("to-another-stream", "to-legacy")},
     on="cuda",
 )
-def an_export_does_not_block_the_host(producer: ProducerDoor, case: _Pair) -> None:
+def an_export_does_not_block_the_host(producer: ProducerUnderTest, case: _Pair) -> None:
     """The host goes on while work on the array is pending; only the consumer's stream waits.
 
     Use an event in the place of a synchronization: the specification allows both, and a host that
@@ -170,7 +170,7 @@ def an_export_does_not_block_the_host(producer: ProducerDoor, case: _Pair) -> No
     own, consumer = _streams(cuda, case)
     warm_up(producer, own, consumer)
     x, address, own = make_busy(producer, own)
-    pending = Pending(cuda, address, NBYTES, own, LONG_PATIENCE)
+    pending = PendingWork(cuda, address, NBYTES, own, LONG_PATIENCE)
 
     note("exporting with work held: it holds the GIL while it waits, if it hangs here")
     handed_over(producer, x, stream=consumer)
@@ -185,7 +185,7 @@ def an_export_does_not_block_the_host(producer: ProducerDoor, case: _Pair) -> No
 
 
 @check("DLP-STREAM-2", source=f"{_SOURCE}=-1: no synchronization", on="cuda")
-def stream_minus_1_does_not_block_the_host(producer: ProducerDoor) -> None:
+def stream_minus_1_does_not_block_the_host(producer: ProducerUnderTest) -> None:
     """stream=-1 returns at once, whatever is pending.
 
     Return the capsule and do nothing else: the consumer orders its work itself.
@@ -194,7 +194,7 @@ def stream_minus_1_does_not_block_the_host(producer: ProducerDoor) -> None:
     own = cuda.stream()
     warm_up(producer, own, -1)
     x, address, own = make_busy(producer, own)
-    pending = Pending(cuda, address, NBYTES, own, LONG_PATIENCE)
+    pending = PendingWork(cuda, address, NBYTES, own, LONG_PATIENCE)
 
     note("exporting with stream=-1 and work held")
     handed_over(producer, x, stream=-1)
@@ -210,7 +210,7 @@ def _calls(trace: Trace, parts: tuple[str, ...] = _ORDERING) -> list[str]:
     return [name for name in trace.names if any(part in name for part in parts)]
 
 
-def _trace_of_minus_1(producer: ProducerDoor) -> Trace:
+def _trace_of_minus_1(producer: ProducerUnderTest) -> Trace:
     """Return the log of an export with stream=-1, after one that does not count."""
     cuda = driver()
     own = cuda.stream()
@@ -222,7 +222,7 @@ def _trace_of_minus_1(producer: ProducerDoor) -> Trace:
 
 
 @check("DLP-STREAM-2", source=f"{_SOURCE}=-1: no synchronization", on="cuda")
-def stream_minus_1_makes_no_stream_wait(producer: ProducerDoor) -> None:
+def stream_minus_1_makes_no_stream_wait(producer: ProducerUnderTest) -> None:
     """stream=-1 lets nobody wait, neither a stream nor the host.
 
     Look at the stream before you ask the driver for anything: under a capture, -1 is what keeps a
@@ -233,7 +233,7 @@ def stream_minus_1_makes_no_stream_wait(producer: ProducerDoor) -> None:
 
 
 @check("DLP-STREAM-2", source=f"{_SOURCE}=-1: no synchronization", severity="QUIRK", on="cuda")
-def stream_minus_1_records_no_event(producer: ProducerDoor) -> None:
+def stream_minus_1_records_no_event(producer: ProducerUnderTest) -> None:
     """stream=-1 records no event, for which nobody will wait.
 
     Return the capsule and do nothing else: the consumer sees to the order itself.
@@ -243,7 +243,7 @@ def stream_minus_1_records_no_event(producer: ProducerDoor) -> None:
 
 
 @check("DLP-STREAM-6", source=_SOURCE, severity="QUIRK", on="cuda")
-def an_export_to_the_arrays_own_stream_needs_no_wait(producer: ProducerDoor) -> None:
+def an_export_to_the_arrays_own_stream_needs_no_wait(producer: ProducerUnderTest) -> None:
     """For the stream on which the work is pending no event is recorded, and nothing waits.
 
     Compare the handles first: a stream is in order with itself.
@@ -264,7 +264,7 @@ def an_export_to_the_arrays_own_stream_needs_no_wait(producer: ProducerDoor) -> 
 
 
 def _export_under_capture(
-    producer: ProducerDoor, x: Any, captured: int, stream: int, what: str
+    producer: ProducerUnderTest, x: Any, captured: int, stream: int, what: str
 ) -> None:
     """Export while a stream captures; the capture must end well, whatever became of the export."""
     cuda = driver()
@@ -290,7 +290,7 @@ def _export_under_capture(
     source="array API standard 2025.12, array.__dlpack__, stream=-1; CUDA driver API, capture",
     on="cuda",
 )
-def a_capture_survives_stream_minus_1(producer: ProducerDoor) -> None:
+def a_capture_survives_stream_minus_1(producer: ProducerUnderTest) -> None:
     """Exporting with stream=-1 while the consumer's stream captures leaves the capture whole.
 
     Make no call of the driver for -1: most of them end a capture.
@@ -304,7 +304,7 @@ def a_capture_survives_stream_minus_1(producer: ProducerDoor) -> None:
 
 
 @check("DLP-STREAM-8", source="CUDA driver API, Stream capture", on="cuda")
-def a_capture_survives_an_export_to_its_own_stream(producer: ProducerDoor) -> None:
+def a_capture_survives_an_export_to_its_own_stream(producer: ProducerUnderTest) -> None:
     """An array of the capturing stream can be handed to that stream, or is refused.
 
     The streams are the same, so there is nothing to wait for: call neither synchronize nor query,
@@ -321,7 +321,7 @@ def a_capture_survives_an_export_to_its_own_stream(producer: ProducerDoor) -> No
 
 
 @check("DLP-STREAM-8", source="CUDA driver API, Stream capture", severity="SHOULD", on="cuda")
-def a_capture_survives_an_export_from_another_stream(producer: ProducerDoor) -> None:
+def a_capture_survives_an_export_from_another_stream(producer: ProducerUnderTest) -> None:
     """An array of a stream outside the capture is refused for a stream that captures.
 
     Ask cuStreamIsCapturing() before you let it wait, and raise BufferError: a capture cannot wait
@@ -336,7 +336,7 @@ def a_capture_survives_an_export_from_another_stream(producer: ProducerDoor) -> 
 
 
 @check("DLP-STREAM-7", source=f"{_SOURCE}: the stream is the consumer's", on="cuda")
-def the_consumers_stream_may_go_before_the_memory(producer: ProducerDoor) -> None:
+def the_consumers_stream_may_go_before_the_memory(producer: ProducerUnderTest) -> None:
     """A stream can be destroyed once the array was handed over on it, and the memory outlives it.
 
     Keep no handle of the consumer's: neither the deleter nor a later export may use it.
@@ -367,7 +367,7 @@ def the_consumers_stream_may_go_before_the_memory(producer: ProducerDoor) -> Non
     cases={"cuda": "cuda", "managed": "managed", "pinned": "pinned"},
     on="cuda",
 )
-def the_host_gets_memory_when_the_work_is_done(producer: ProducerDoor, case: str) -> None:
+def the_host_gets_memory_when_the_work_is_done(producer: ProducerUnderTest, case: str) -> None:
     """With dl_device=(1, 0) the array is handed out when the work that is pending on it is done.
 
     Synchronize the stream of the work before __dlpack__ returns: the host has no stream that could
@@ -377,7 +377,7 @@ def the_host_gets_memory_when_the_work_is_done(producer: ProducerDoor, case: str
     own = cuda.stream()
     x, address, own = make_busy(producer, own, case)
     handed_over(producer, make_busy(producer, own, case).x, dl_device=HOST)  # to warm up
-    pending = Pending(cuda, address, NBYTES, own, LONG_PATIENCE)
+    pending = PendingWork(cuda, address, NBYTES, own, LONG_PATIENCE)
     pending.let_go_later(_BEFORE_THE_WORK)
 
     note("exporting to the host, with work held")
@@ -403,7 +403,7 @@ def the_host_gets_memory_when_the_work_is_done(producer: ProducerDoor, case: str
     severity="SHOULD",
     on="cuda",
 )
-def a_stream_for_the_host_is_refused(producer: ProducerDoor) -> None:
+def a_stream_for_the_host_is_refused(producer: ProducerUnderTest) -> None:
     """With dl_device=(1, 0) a stream other than None is refused.
 
     Raise ValueError: the host has no stream, so the consumer has mixed something up.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange_conformance import zoo
 from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, CudaError, driver
 from interchange_conformance.findings import NotApplicable, expect, note
-from interchange_conformance.probes.pending_work import LONG_PATIENCE, Pending
+from interchange_conformance.probes.pending_work import LONG_PATIENCE, PendingWork
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import Opaque, Producer, StreamOnly
 from interchange_conformance.zoo.on_device import OnDevice, place
@@ -34,7 +34,7 @@ from ._on_devices import (
 
 if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
-    from interchange_conformance.probes.under_test import ConsumerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest
     from interchange_conformance.zoo import Source
 
 check = area("streams")
@@ -62,7 +62,7 @@ _SIGNATURES: Final = {
 """Device and kind of a producer: those of today, and of what ``__dlpack__`` took before."""
 
 
-def _sent(consumer: ConsumerDoor, device: tuple[int, int]) -> list[Any]:
+def _sent(consumer: ConsumerUnderTest, device: tuple[int, int]) -> list[Any]:
     """Return what was sent as stream to a fake device; None for what was left out."""
     asked = requests(consumer, zoo.claiming(device))
     return [keywords.get("stream") for keywords in asked]
@@ -83,7 +83,7 @@ def _numbers(sent: list[Any]) -> list[int]:
     cases=_SIGNATURES,
 )
 def producers_with_streams_are_sent_a_stream(
-    consumer: ConsumerDoor, case: tuple[tuple[int, int], type[Source]]
+    consumer: ConsumerUnderTest, case: tuple[tuple[int, int], type[Source]]
 ) -> None:
     """A producer of CUDA or ROCm memory is sent the consumer's stream, whatever else it knows.
 
@@ -101,7 +101,7 @@ def producers_with_streams_are_sent_a_stream(
 
 
 @check("DLP-STREAM-2", source=f"{_SOURCE}: 0 is disallowed", cases=_OF_CUDA)
-def stream_0_is_never_sent_to_cuda(consumer: ConsumerDoor, case: tuple[int, int]) -> None:
+def stream_0_is_never_sent_to_cuda(consumer: ConsumerUnderTest, case: tuple[int, int]) -> None:
     """A producer of CUDA memory is sent -1, 1, 2 or a handle, and never 0.
 
     Send 1 for the legacy default stream, 2 for that of the thread: a library's own 0 must be
@@ -113,7 +113,7 @@ def stream_0_is_never_sent_to_cuda(consumer: ConsumerDoor, case: tuple[int, int]
 
 
 @check("DLP-STREAM-3", source=f"{_SOURCE}: 1 and 2 are unsupported on ROCm")
-def default_streams_of_cuda_are_never_sent_to_rocm(consumer: ConsumerDoor) -> None:
+def default_streams_of_cuda_are_never_sent_to_rocm(consumer: ConsumerUnderTest) -> None:
     """A producer of ROCm memory is sent -1, 0 or a handle, and never 1 or 2.
 
     Send 0 for the default stream there: 1 and 2 are CUDA's.
@@ -126,7 +126,7 @@ def default_streams_of_cuda_are_never_sent_to_rocm(consumer: ConsumerDoor) -> No
 
 
 @check("DLP-STREAM-4", source=_SOURCE, cases={**_WITH_STREAMS, "managed": (MANAGED, 0)})
-def streams_are_sent_as_ints(consumer: ConsumerDoor, case: tuple[int, int]) -> None:
+def streams_are_sent_as_ints(consumer: ConsumerUnderTest, case: tuple[int, int]) -> None:
     """What is sent as a stream is an int or None, and fits a handle.
 
     Send the handle, not the object that wraps it: producers look at the type.
@@ -142,7 +142,7 @@ def streams_are_sent_as_ints(consumer: ConsumerDoor, case: tuple[int, int]) -> N
 
 
 @check("DLP-STREAM-1", source=f"{_SOURCE}: None for devices without streams")
-def host_producers_are_sent_no_stream(consumer: ConsumerDoor) -> None:
+def host_producers_are_sent_no_stream(consumer: ConsumerUnderTest) -> None:
     """A producer of host memory is sent no stream, not even -1.
 
     Ask __dlpack_device__() first, and leave stream out for the host: producers there refuse any.
@@ -160,7 +160,7 @@ def host_producers_are_sent_no_stream(consumer: ConsumerDoor) -> None:
     source="the standard is silent; JAX sends none, for producers refuse it",
     severity="QUIRK",
 )
-def page_locked_producers_are_sent_no_stream(consumer: ConsumerDoor) -> None:
+def page_locked_producers_are_sent_no_stream(consumer: ConsumerUnderTest) -> None:
     """A producer of page-locked memory is sent no stream, not even -1.
 
     Treat it as the host's: several libraries export such arrays as they export those of the host.
@@ -179,7 +179,7 @@ def _producer(cuda: Cuda, stream: int | None, kind: str = "cuda") -> OnDevice:
     return OnDevice(block, SHAPE, "float32", stream=stream, cuda=cuda)
 
 
-def _warm_up(consumer: ConsumerDoor, stream: int | None, kind: str = "cuda") -> None:
+def _warm_up(consumer: ConsumerUnderTest, stream: int | None, kind: str = "cuda") -> None:
     """Take another array before it counts: what is loaded then may make the host wait."""
     cuda = driver()
     x = _producer(cuda, cuda.stream(), kind)
@@ -194,7 +194,7 @@ def _warm_up(consumer: ConsumerDoor, stream: int | None, kind: str = "cuda") -> 
 
 @check("DLP-STREAM-6", source=_SOURCE, cases=_FOR, on="cuda")
 def what_is_taken_is_ready_for_the_stream_it_is_taken_for(
-    consumer: ConsumerDoor, case: tuple[str, int | None]
+    consumer: ConsumerUnderTest, case: tuple[str, int | None]
 ) -> None:
     """The stream for which an array is taken waits for the work that is pending on it.
 
@@ -205,7 +205,7 @@ def what_is_taken_is_ready_for_the_stream_it_is_taken_for(
     own, stream = cuda.stream(), stream or cuda.stream()
     _warm_up(consumer, stream, kind)
     x = _producer(cuda, own, kind)
-    pending = Pending(cuda, x.block.address, x.nbytes, own)
+    pending = PendingWork(cuda, x.block.address, x.nbytes, own)
 
     note("taking an array with work held")
     y = taken(lambda: consumer.take_on(stream, x))
@@ -218,7 +218,7 @@ def what_is_taken_is_ready_for_the_stream_it_is_taken_for(
 
 
 @check("DLP-STREAM-6", source=_SOURCE, on="cuda")
-def elements_are_read_when_the_work_is_done(consumer: ConsumerDoor) -> None:
+def elements_are_read_when_the_work_is_done(consumer: ConsumerUnderTest) -> None:
     """Who names no stream, and reads what was taken, reads what the pending work has written.
 
     Send the stream on which your reads will run: for the legacy default stream, 1.
@@ -232,7 +232,7 @@ def elements_are_read_when_the_work_is_done(consumer: ConsumerDoor) -> None:
     severity="SHOULD",
     on="cuda",
 )
-def managed_memory_is_read_when_the_work_is_done(consumer: ConsumerDoor) -> None:
+def managed_memory_is_read_when_the_work_is_done(consumer: ConsumerUnderTest) -> None:
     """Managed memory that was taken is read when the work is done that was pending on it.
 
     If the host reads it, ask with dl_device=(1, 0), for which the producer waits, or send a stream
@@ -241,7 +241,7 @@ def managed_memory_is_read_when_the_work_is_done(consumer: ConsumerDoor) -> None
     _expect_late_reads(consumer, "managed")
 
 
-def _expect_late_reads(consumer: ConsumerDoor, kind: str) -> None:
+def _expect_late_reads(consumer: ConsumerUnderTest, kind: str) -> None:
     """Let a consumer take and read memory while work is held, and expect it to see the work."""
     cuda = driver()
     own = cuda.stream()
@@ -250,7 +250,7 @@ def _expect_late_reads(consumer: ConsumerDoor, kind: str) -> None:
     _warm_up(consumer, None, kind)
     held = max(_WHILE_READING, _TIMES_READING * (time.monotonic() - start))
     x = _producer(cuda, own, kind)
-    pending = Pending(cuda, x.block.address, x.nbytes, own, held + LONG_PATIENCE)
+    pending = PendingWork(cuda, x.block.address, x.nbytes, own, held + LONG_PATIENCE)
     pending.let_go_later(held)
 
     note("taking and reading an array with work held")
@@ -278,7 +278,7 @@ _WORKED: Final = memoryview(bytes([7] * 4)).cast("f").tolist()
     severity="QUIRK",
     on="cuda",
 )
-def an_import_does_not_block_the_host(consumer: ConsumerDoor) -> None:
+def an_import_does_not_block_the_host(consumer: ConsumerUnderTest) -> None:
     """The host goes on while the producer's work is pending; only the stream waits.
 
     Leave the waiting to the producer, which has let your stream wait: there is nothing left to
@@ -288,7 +288,7 @@ def an_import_does_not_block_the_host(consumer: ConsumerDoor) -> None:
     own, stream = cuda.stream(), cuda.stream()
     _warm_up(consumer, stream)
     x = _producer(cuda, own)
-    pending = Pending(cuda, x.block.address, x.nbytes, own, LONG_PATIENCE)
+    pending = PendingWork(cuda, x.block.address, x.nbytes, own, LONG_PATIENCE)
 
     note("taking with work held: it holds the GIL while it waits, if it hangs here")
     y = taken(lambda: consumer.take_on(stream, x))
@@ -311,7 +311,7 @@ class _Asking(OnDevice):
 
 
 @check("DLP-STREAM-7", source=_SOURCE, cases={"named": True, "not-named": False}, on="cuda")
-def the_stream_that_is_sent_exists(consumer: ConsumerDoor, case: bool) -> None:
+def the_stream_that_is_sent_exists(consumer: ConsumerUnderTest, case: bool) -> None:
     """The handle that a producer is sent is one that the driver gave out.
 
     Send the CUstream itself as an int, not the address of an object that holds it, and keep the
@@ -338,7 +338,7 @@ class _Plain(OnDevice):
 
 
 @check("DLP-STREAM-8", source="CUDA driver API, Stream capture", on="cuda")
-def a_capture_survives_an_import(consumer: ConsumerDoor) -> None:
+def a_capture_survives_an_import(consumer: ConsumerUnderTest) -> None:
     """Taking an array of the capturing stream for that stream leaves the capture whole.
 
     Send the stream itself or -1, and neither query nor synchronize: the legacy default stream must

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import BrokenSubjectError, Found, NotApplicable, expect, note
-from interchange_conformance.probes.array_metadata import said_of, speaks
+from interchange_conformance.probes.array_metadata import has_protocol, metadata_of
 from interchange_conformance.registry import area
 from interchange_conformance.subject import DEVICES, KINDS
 from interchange_conformance.zoo import host
@@ -30,7 +30,7 @@ from ._exports import device_said
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from interchange_conformance.probes.under_test import ConsumerDoor, ProducerDoor
+    from interchange_conformance.probes.under_test import ConsumerUnderTest, ProducerUnderTest
 
 check = area("subject")
 
@@ -40,7 +40,7 @@ _SOURCE: Final = "interchange, Subject"
 
 
 @check("IX-SUBJECT-1", source=_SOURCE)
-def make_returns_an_array(producer: ProducerDoor) -> None:
+def make_returns_an_array(producer: ProducerUnderTest) -> None:
     """What make() returns speaks a protocol for arrays.
 
     Return the library's array itself: an object with ``__dlpack__``, a buffer, or one of the two
@@ -48,7 +48,7 @@ def make_returns_an_array(producer: ProducerDoor) -> None:
     """
     x = producer.make()
 
-    if not speaks(x):
+    if not has_protocol(x):
         raise BrokenSubjectError(f"make() returned {x!r:.200}, which has no protocol for arrays")
 
 
@@ -63,14 +63,14 @@ def make_returns_an_array(producer: ProducerDoor) -> None:
         "empty": (0,),
     },
 )
-def make_gives_the_shape_that_it_was_asked_for(producer: ProducerDoor, case: Any) -> None:
+def make_gives_the_shape_that_it_was_asked_for(producer: ProducerUnderTest, case: Any) -> None:
     """An array that make() returns has the shape that was asked for.
 
     Make the array of the extents in ``shape``, or raise CannotMakeError where the library has none
     of that shape. Where the description does so, the library says another shape than its array has:
     write the extents in the order of the axes.
     """
-    said = said_of(producer.make(case))
+    said = metadata_of(producer.make(case))
     if not said:
         raise NotApplicable("the array says nothing of its shape")
 
@@ -86,14 +86,14 @@ def make_gives_the_shape_that_it_was_asked_for(producer: ProducerDoor, case: Any
     source=_SOURCE,
     cases={name: name for name in ("float32", "float64", "int64", "uint8", "bool", "complex64")},
 )
-def make_gives_the_dtype_that_it_was_asked_for(producer: ProducerDoor, case: Any) -> None:
+def make_gives_the_dtype_that_it_was_asked_for(producer: ProducerUnderTest, case: Any) -> None:
     """An array that make() returns has the element type that was asked for.
 
     Make the array of the element type that ``dtype`` names, or raise CannotMakeError where the
     library has none; to take the nearest one would have other rules judged by the wrong one. Where
     the description does so, the library says another element type than its array has.
     """
-    said = [one for one in said_of(producer.make(dtype=case)) if one.dtype != "?"]
+    said = [one for one in metadata_of(producer.make(dtype=case)) if one.dtype != "?"]
     if not said:
         raise NotApplicable("the array says nothing of its element type")
 
@@ -115,7 +115,7 @@ memory that both sides reach is for other checks to judge."""
 
 
 @check("IX-SUBJECT-1", source=_SOURCE, cases={name: name for name in _TYPES})
-def make_gives_the_device_that_it_was_asked_for(producer: ProducerDoor, case: Any) -> None:
+def make_gives_the_device_that_it_was_asked_for(producer: ProducerUnderTest, case: Any) -> None:
     """An array that make() returns is on the device that was asked for.
 
     Make the array where ``device`` says, or raise CannotMakeError where the library cannot.
@@ -210,7 +210,7 @@ def _flush() -> None:
 
 
 @check("IX-SUBJECT-1", source=_SOURCE, cases={name: name for name in _STATES})
-def make_leaves_the_process_as_it_was(producer: ProducerDoor, case: Any) -> None:
+def make_leaves_the_process_as_it_was(producer: ProducerUnderTest, case: Any) -> None:
     """To make an array changes nothing of the process but its memory.
 
     Leave the working directory, the environment, the handlers of signals and the standard streams
@@ -222,7 +222,7 @@ def make_leaves_the_process_as_it_was(producer: ProducerDoor, case: Any) -> None
 
 
 @check("IX-SUBJECT-1", source=_SOURCE)
-def make_prints_nothing(producer: ProducerDoor) -> None:
+def make_prints_nothing(producer: ProducerUnderTest) -> None:
     """To make an array prints nothing.
 
     Write to a logger, or raise a warning: a program's output is its own.
@@ -237,7 +237,7 @@ _WARMING: Final = frozenset({"environment", "signals", "threads"})
 
 
 @check("IX-SUBJECT-1", source=_SOURCE, severity="SHOULD", cases={name: name for name in _STATES})
-def take_leaves_the_process_as_it_was(consumer: ConsumerDoor, case: Any) -> None:
+def take_leaves_the_process_as_it_was(consumer: ConsumerUnderTest, case: Any) -> None:
     """To take an array changes nothing of the process but its memory.
 
     Leave the working directory, the environment, the handlers of signals and the standard streams
@@ -252,7 +252,7 @@ def take_leaves_the_process_as_it_was(consumer: ConsumerDoor, case: Any) -> None
 
 
 @check("IX-SUBJECT-1", source=_SOURCE)
-def take_prints_nothing(consumer: ConsumerDoor) -> None:
+def take_prints_nothing(consumer: ConsumerUnderTest) -> None:
     """To take an array prints nothing.
 
     Write to a logger, or raise a warning: a program's output is its own.
@@ -265,7 +265,7 @@ def take_prints_nothing(consumer: ConsumerDoor) -> None:
 @check(
     "IX-SUBJECT-1", source=_SOURCE, on="cuda", cases={"first": ("cuda", 1), "second": ("cuda:1", 0)}
 )
-def make_leaves_the_current_device_alone(producer: ProducerDoor, case: Any) -> None:
+def make_leaves_the_current_device_alone(producer: ProducerUnderTest, case: Any) -> None:
     """To make an array on a device leaves current what was.
 
     Push the context of the device and pop it again: which device is current is the caller's affair,
@@ -289,7 +289,7 @@ def make_leaves_the_current_device_alone(producer: ProducerDoor, case: Any) -> N
 # ---------------------------------------------------------------- what read() returns
 
 
-def _taken(consumer: ConsumerDoor) -> Any:
+def _taken(consumer: ConsumerUnderTest) -> Any:
     """Return a host array of six numbers, taken."""
     try:
         return consumer.take(host())
@@ -301,7 +301,7 @@ def _taken(consumer: ConsumerDoor) -> Any:
 
 
 @check("IX-SUBJECT-1", source=_SOURCE)
-def read_returns_a_flat_list_of_numbers(consumer: ConsumerDoor) -> None:
+def read_returns_a_flat_list_of_numbers(consumer: ConsumerUnderTest) -> None:
     """What read() returns for an array of two times three elements is a list of six numbers.
 
     Return the elements in C order, as Python's numbers, in one list, whatever the shape is.

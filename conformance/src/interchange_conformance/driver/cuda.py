@@ -1,4 +1,4 @@
-"""A small door to the CUDA driver, for checks: the emulated one, or that of this machine.
+"""The part of the CUDA driver API that checks use: the emulated one, or that of this machine.
 
 Source: CUDA driver API.  Everything goes through ``libcuda.so.1`` by ctypes, so that checks need no
 library; what only the emulated driver can tell says so by `NotApplicable`.  Which driver there is,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange_conformance.reports.model import Exchange
-from interchange_conformance.running.client import IMPORT_SECONDS, Nursery, NurseryGoneError
+from interchange_conformance.running.client import IMPORT_SECONDS, ForkServer, ForkServerGoneError
 
 from .judge import environment
 
@@ -67,47 +67,47 @@ def exchange(
     ]
     begin("the grid", len(pairs))
     found = []
-    with _Desk([one.spec for one in subjects], settings) as desk:
+    with _Servers([one.spec for one in subjects], settings) as servers:
         for pair in pairs:
-            exchanged = desk.exchange(pair)
+            exchanged = servers.exchange(pair)
             tell(exchanged)
             found.append(exchanged)
     return found
 
 
-class _Desk:
+class _Servers:
     """Processes in which arrays are handed over."""
 
     def __init__(self, specs: Sequence[str], settings: Settings) -> None:
         self._specs, self._driver, self._patience = specs, settings.driver, settings.patience
         self._python = settings.python
         self._environment = environment(settings.driver, settings.python)
-        self._together: Nursery | None = None
+        self._together: ForkServer | None = None
         self._loaded: frozenset[str] = frozenset()
-        self._apart: Nursery | None = None
+        self._apart: ForkServer | None = None
 
-    def __enter__(self) -> _Desk:
-        nursery = Nursery(self._environment, self._python)
+    def __enter__(self) -> _Servers:
+        server = ForkServer(self._environment, self._python)
         try:
-            answer = nursery.begin(self._specs, seconds=self._import_seconds)
-        except NurseryGoneError:  # they cannot all be in one process
-            nursery.close()
+            answer = server.begin(self._specs, seconds=self._import_seconds)
+        except ForkServerGoneError:  # they cannot all be in one process
+            server.close()
             return self
         except BaseException:
-            nursery.close()
+            server.close()
             raise
         if not answer["forks"]:
-            nursery.close()
+            server.close()
             return self
         said = zip(self._specs, answer["subjects"], strict=True)
         self._loaded = frozenset(spec for spec, about in said if not about.get("broken"))
-        self._together = nursery
+        self._together = server
         return self
 
     def __exit__(self, *_: object) -> None:
-        for nursery in (self._together, self._apart):
-            if nursery is not None:
-                nursery.close()
+        for server in (self._together, self._apart):
+            if server is not None:
+                server.close()
 
     @property
     def _import_seconds(self) -> float:
@@ -126,19 +126,19 @@ class _Desk:
             "loading": 0.0 if together else self._import_seconds,
         }
         try:
-            answer = self._nursery(together=together).run(request)
-        except NurseryGoneError as error:
+            answer = self._server(together=together).run(request)
+        except ForkServerGoneError as error:
             self._forget(together=together)
             answer = {"status": "crash", "evidence": f"the process that forks ended: {error}"}
         status: Any = _STATUSES.get(answer["status"], answer["status"])
         return Exchange(pair.producer.name, pair.consumer.name, status, answer["evidence"])
 
-    def _nursery(self, *, together: bool) -> Nursery:
+    def _server(self, *, together: bool) -> ForkServer:
         """Return the process that forks."""
         if together and self._together is not None:
             return self._together
         if self._apart is None:
-            self._apart = Nursery(self._environment, self._python)
+            self._apart = ForkServer(self._environment, self._python)
             self._apart.begin([])
         return self._apart
 

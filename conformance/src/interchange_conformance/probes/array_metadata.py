@@ -1,4 +1,4 @@
-"""What an array says of itself, by every protocol that it speaks: shape and element type.
+"""The metadata of an array, by each of its protocols: shape and element type.
 
 Source: dlpack.h 1.3; CUDA Array Interface, version 3; NumPy array interface; PEP 3118.  Where two
 ways disagree, a rule is broken, and which one is for the checks of that protocol to say; who only
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from interchange_conformance.findings import Found
 from interchange_conformance.zoo.memory import ELEMENTS
 
-from .opened_capsule import Opened
+from .opened_capsule import OpenedCapsule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,8 +30,8 @@ _FORMATS: Final = {
 """Letter of a buffer's format -> the same."""
 
 
-class Said(NamedTuple):
-    """What an array says of itself in one way.
+class ArrayMetadata(NamedTuple):
+    """What an array is, by one protocol.
 
     Attributes
     ----------
@@ -51,18 +51,18 @@ class Said(NamedTuple):
         return f"{self.by} says {self.dtype} of shape {self.shape}"
 
 
-def said_of(x: Any) -> list[Said]:
-    """Return what an array says of itself, in each way in which it says something.
+def metadata_of(x: Any) -> list[ArrayMetadata]:
+    """Return the metadata of an array, by each protocol that has some.
 
     Parameters
     ----------
     x : object
         An array, of which nothing is asked but the protocols.
     """
-    return [said for ask in _WAYS for said in ask(x)]
+    return [found for ask in _WAYS for found in ask(x)]
 
 
-def speaks(x: Any) -> bool:
+def has_protocol(x: Any) -> bool:
     """Whether an object has any protocol for arrays."""
     protocols = ("__dlpack__", "__array_interface__", "__cuda_array_interface__")
     return any(hasattr(x, protocol) for protocol in protocols) or _has_buffer(x)
@@ -79,22 +79,22 @@ def _has_buffer(x: Any) -> bool:
     return True
 
 
-def _by_dlpack(x: Any) -> Iterator[Said]:
+def _by_dlpack(x: Any) -> Iterator[ArrayMetadata]:
     """Say what the newest struct says."""
     for keywords in ({"max_version": (1, 3)}, {}):
         with contextlib.suppress(Exception, Found):
-            opened = Opened(x.__dlpack__(**keywords))
-            yield Said("__dlpack__", opened.shape or (), _NAMES.get(opened.dtype, "?"))
+            opened = OpenedCapsule(x.__dlpack__(**keywords))
+            yield ArrayMetadata("__dlpack__", opened.shape or (), _NAMES.get(opened.dtype, "?"))
             return
 
 
-def _by_interface(attribute: str) -> Callable[[Any], Iterator[Said]]:
+def _by_interface(attribute: str) -> Callable[[Any], Iterator[ArrayMetadata]]:
     """Return what says what a dictionary says."""
 
-    def say(x: Any) -> Iterator[Said]:
+    def say(x: Any) -> Iterator[ArrayMetadata]:
         with contextlib.suppress(Exception):
             record = getattr(x, attribute)
-            yield Said(attribute, tuple(record["shape"]), _named(record["typestr"]))
+            yield ArrayMetadata(attribute, tuple(record["shape"]), _named(record["typestr"]))
 
     return say
 
@@ -105,20 +105,20 @@ def _named(typestr: str) -> str:
     return kind if kind in {"bool", "?"} else f"{kind}{8 * int(typestr[2:])}"
 
 
-def _by_buffer(x: Any) -> Iterator[Said]:
+def _by_buffer(x: Any) -> Iterator[ArrayMetadata]:
     """Say what the buffer says."""
     with contextlib.suppress(Exception), memoryview(x) as view:
         letters = view.format.lstrip("@=<>!")
         kind = "complex" if letters[:1] == "Z" else _FORMATS.get(letters, "?")
         name = kind if kind in {"bool", "?"} else f"{kind}{8 * view.itemsize}"
-        yield Said("its buffer", tuple(view.shape or ()), name)
+        yield ArrayMetadata("its buffer", tuple(view.shape or ()), name)
 
 
-def _by_attributes(x: Any) -> Iterator[Said]:
+def _by_attributes(x: Any) -> Iterator[ArrayMetadata]:
     """Say what the attributes that most libraries have say."""
     with contextlib.suppress(Exception):
         name = str(x.dtype).rpartition(".")[2].rstrip("_")
-        yield Said("the array", tuple(map(int, x.shape)), name)
+        yield ArrayMetadata("the array", tuple(map(int, x.shape)), name)
 
 
 _WAYS: Final = (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from interchange_conformance.zoo import Case, Description, Source
 
-    from .under_test import ConsumerDoor
+    from .under_test import ConsumerUnderTest
 
 Generation = Literal["versioned", "legacy"]
 Shape = tuple[int, ...]
@@ -127,7 +127,7 @@ class Attempt:
         """Whether the consumer took it, and whoever looked at shape and type saw them."""
         return self.error is None
 
-    def values(self, consumer: ConsumerDoor) -> list[Any] | None:
+    def values(self, consumer: ConsumerUnderTest) -> list[Any] | None:
         """Return the elements as the consumer reads them; None where it refused, or refuses now.
 
         Raises
@@ -204,12 +204,12 @@ def _differs(said: Description, name: str) -> bool:
 # ------------------------------------------------------------------ ways
 
 
-def ways(consumer: ConsumerDoor, *generations: Generation) -> list[Way]:
+def ways(consumer: ConsumerUnderTest, *generations: Generation) -> list[Way]:
     """Return the ways into a consumer on which a plain array of host memory arrives.
 
     Parameters
     ----------
-    consumer : ConsumerDoor
+    consumer : ConsumerUnderTest
         What is judged.
     *generations : {"versioned", "legacy"}
         Of the capsules; both when left out.
@@ -236,7 +236,7 @@ def ways(consumer: ConsumerDoor, *generations: Generation) -> list[Way]:
     return found
 
 
-def _functions(consumer: ConsumerDoor) -> Iterator[tuple[str, Callable[[Source], Any]]]:
+def _functions(consumer: ConsumerUnderTest) -> Iterator[tuple[str, Callable[[Source], Any]]]:
     """Yield the functions that take a producer, or its capsule."""
     subject = consumer.subject
     if subject.take is not None:
@@ -251,7 +251,7 @@ def _capsule(source: Any) -> Any:
     return source.__dlpack__(max_version=(1, 3))
 
 
-def by_object(consumer: ConsumerDoor) -> Callable[[Source], Any]:
+def by_object(consumer: ConsumerUnderTest) -> Callable[[Source], Any]:
     """Return the function that takes producers; for checks of what it asks them.
 
     Raises
@@ -327,7 +327,7 @@ def of_rule(cases: dict[str, Pair], rule: str, *but: str) -> dict[str, Pair]:
     }
 
 
-def attempts(consumer: ConsumerDoor, pair: Pair) -> Iterator[tuple[Way, Attempt]]:
+def attempts(consumer: ConsumerUnderTest, pair: Pair) -> Iterator[tuple[Way, Attempt]]:
     """Yield what becomes of a case, on every way that it fits.
 
     Raises
@@ -357,7 +357,7 @@ def elements_of(source: Source) -> list[Any]:
     return source.memory.numbers(data + byte_offset, (), ())
 
 
-def expect_right(consumer: ConsumerDoor, way: Way, attempt: Attempt, due: list[Any]) -> bool:
+def expect_right(consumer: ConsumerUnderTest, way: Way, attempt: Attempt, due: list[Any]) -> bool:
     """Return whether elements were read, and raise unless they are those that are due.
 
     Raises
@@ -372,12 +372,12 @@ def expect_right(consumer: ConsumerDoor, way: Way, attempt: Attempt, due: list[A
     return found is not None
 
 
-def shares(consumer: ConsumerDoor, source: Source, y: Any) -> bool:
+def shares(consumer: ConsumerUnderTest, source: Source, y: Any) -> bool:
     """Return whether what is written to the producer's first element is read in an array.
 
     Parameters
     ----------
-    consumer : ConsumerDoor
+    consumer : ConsumerUnderTest
         What is judged.
     source : Source
         The producer, of float32.
@@ -404,18 +404,18 @@ def shares(consumer: ConsumerDoor, source: Source, y: Any) -> bool:
 # ------------------------------------------------------------------ releases
 
 
-def let_go(consumer: ConsumerDoor) -> None:
+def let_go(consumer: ConsumerUnderTest) -> None:
     """Have the library let go of what it holds back, and collect what nobody refers to."""
     consumer.subject.release()
     collect()
 
 
-def eventually(consumer: ConsumerDoor, is_so: Callable[[], bool]) -> bool:
+def eventually(consumer: ConsumerUnderTest, is_so: Callable[[], bool]) -> bool:
     """Return whether something is so, some time after all was let go.
 
     Parameters
     ----------
-    consumer : ConsumerDoor
+    consumer : ConsumerUnderTest
         What is judged; it is asked again and again to let go of what it holds back.
     is_so : callable
         Says whether it is.
@@ -431,14 +431,14 @@ def eventually(consumer: ConsumerDoor, is_so: Callable[[], bool]) -> bool:
     return True
 
 
-def releases(consumer: ConsumerDoor, *sources: Source) -> tuple[int, ...]:
+def releases(consumer: ConsumerUnderTest, *sources: Source) -> tuple[int, ...]:
     """Return how often the deleter of each struct has run, some time after all was let go.
 
     Once each has run it is looked for a second call, which may come of what is collected late.
 
     Parameters
     ----------
-    consumer : ConsumerDoor
+    consumer : ConsumerUnderTest
         What is judged; it is asked to let go of what it holds back.
     *sources : Source
         The producers.
@@ -449,7 +449,7 @@ def releases(consumer: ConsumerDoor, *sources: Source) -> tuple[int, ...]:
     return tuple(count for source in sources for count in source.counts)
 
 
-def expect_released(consumer: ConsumerDoor, way: Way, attempt: Attempt) -> None:
+def expect_released(consumer: ConsumerUnderTest, way: Way, attempt: Attempt) -> None:
     """Let an array go, and raise unless the deleter of each struct has then run once.
 
     Raises
@@ -460,7 +460,7 @@ def expect_released(consumer: ConsumerDoor, way: Way, attempt: Attempt) -> None:
     expect_all_released(consumer, [(way, attempt)])
 
 
-def expect_all_released(consumer: ConsumerDoor, imports: list[tuple[Way, Attempt]]) -> None:
+def expect_all_released(consumer: ConsumerUnderTest, imports: list[tuple[Way, Attempt]]) -> None:
     """Let arrays go, and raise unless the deleter of each of their structs has then run once.
 
     Raises

@@ -26,7 +26,7 @@ Ints = tuple[int, ...]
 _MOST_AXES: Final = 1024  # what a wild ndim may not make us read
 
 
-class Opened:
+class OpenedCapsule:
     """A capsule and the struct in it.
 
     Parameters
@@ -186,15 +186,15 @@ class Opened:
         name: bytes | None = capsules.capsule_name(self.capsule)
         return name
 
-    def consume(self) -> Owned:
+    def consume(self) -> ConsumedTensor:
         """Take the tensor out, by the letter (DLP-CAP-5); the capsule is let go."""
         capsules.rename_capsule(self.capsule, capsules.USED_NAME[self.name])
         capsules.set_capsule_destructor(self.capsule, None)
         self.capsule = None
-        return Owned(self.address, self.deleter)
+        return ConsumedTensor(self.address, self.deleter)
 
 
-class Owned:
+class ConsumedTensor:
     """A tensor that was consumed, to be released once.
 
     Attributes

@@ -18,8 +18,8 @@ from interchange.abi import buffer_address
 from interchange_conformance.findings import Found, NotApplicable, note
 from interchange_conformance.zoo.memory import c_strides
 
-from .opened_capsule import Opened
-from .under_test import ProducerDoor
+from .opened_capsule import OpenedCapsule
+from .under_test import ProducerUnderTest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +96,7 @@ class Place(NamedTuple):
 
 
 def _driver() -> Any:
-    """Return the door to the CUDA driver."""
+    """Return the CUDA driver."""
     from interchange_conformance.driver import cuda
 
     return cuda.driver()
@@ -122,9 +122,9 @@ def place_of(x: Any) -> Place | None:
 def _place_in_capsule(x: Any) -> Place:
     """Return what a capsule says; it stays unconsumed for as long as this process lives."""
     try:
-        opened = Opened(x.__dlpack__(max_version=(1, 3)))
+        opened = OpenedCapsule(x.__dlpack__(max_version=(1, 3)))
     except TypeError:
-        opened = Opened(x.__dlpack__())
+        opened = OpenedCapsule(x.__dlpack__())
     _kept.append(opened)
     on_host = opened.device[0] in _OF_HOST
     return Place(opened.addresses(), opened.readonly, on_host)
@@ -211,10 +211,10 @@ def _made(producer: Subject, shape: tuple[int, ...], dtype: str, device: str) ->
     JAX shares memory that is aligned to 64 bytes and copies any other: which one malloc() gives is
     chance, and no property of a pair of libraries.
     """
-    door = ProducerDoor(producer)
+    library = ProducerUnderTest(producer)
     made: list[Any] = []
     for size in range(_TRIES):
-        made.append(door.make(shape, dtype, device=device))
+        made.append(library.make(shape, dtype, device=device))
         place = place_of(made[-1])
         if place is None or not place.addresses[0] % _ALIGNMENT:
             break

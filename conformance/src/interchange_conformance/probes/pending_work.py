@@ -60,7 +60,7 @@ class Seen(NamedTuple):
         return f"{what}{words}{found}; due is that the consumer's stream waits for the work"
 
 
-class Pending:
+class PendingWork:
     """A write of all bytes of some memory that a device reaches; it is held on a stream.
 
     Parameters

@@ -1,7 +1,7 @@
-"""The two doors through which checks see a subject, and a third for functions.
+"""The library under test: as a producer, as a consumer, and by the functions that it offers.
 
-Source: interchange.  A door adds to the subject's own functions what every check would otherwise
-have to do: to tell what the library lacks from what it does wrong.
+Source: interchange.  To the subject's own functions it adds what every check would otherwise have
+to do: to tell what the library lacks from what it does wrong.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from interchange_conformance.findings import (
 )
 from interchange_conformance.signatures import signature_of
 
-from .opened_capsule import Opened
+from .opened_capsule import OpenedCapsule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,8 +76,8 @@ def _takes(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
     return True
 
 
-class _Door:
-    """What the doors share.
+class _UnderTest:
+    """What the roles share.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class _Door:
         return function
 
 
-class ProducerDoor(_Door):
+class ProducerUnderTest(_UnderTest):
     """A library that makes arrays."""
 
     def make(
@@ -206,27 +206,27 @@ class ProducerDoor(_Door):
                 words = f"a second export raised {type(again).__name__}"
                 raise NotApplicable(f"{type(x).__name__}: {words}") from error
 
-    def open(self, x: Any, **keywords: Any) -> Opened:
+    def open(self, x: Any, **keywords: Any) -> OpenedCapsule:
         """Export an array and open the capsule."""
-        return Opened(self.export(x, **keywords))
+        return OpenedCapsule(self.export(x, **keywords))
 
-    def open_newest(self, x: Any, **keywords: Any) -> Opened:
+    def open_newest(self, x: Any, **keywords: Any) -> OpenedCapsule:
         """Export an array as the newest struct that it has: with ``max_version``, else without."""
         try:
             return self.open(x, max_version=(1, 3), **keywords)
         except TypeError:
             return self.open(x, **keywords)
 
-    def generations(self, x: Any) -> list[Opened]:
+    def generations(self, x: Any) -> list[OpenedCapsule]:
         """Return the array's capsules of each generation that it exports without refusing."""
-        found: list[Opened] = []
+        found: list[OpenedCapsule] = []
         for keywords in ({}, {"max_version": (1, 3)}):
             with contextlib.suppress(BufferError, TypeError):
                 found.append(self.open(x, **keywords))
         return found
 
 
-class ConsumerDoor(_Door):
+class ConsumerUnderTest(_UnderTest):
     """A library that takes arrays of others."""
 
     def take(self, x: Any) -> Any:
@@ -275,7 +275,7 @@ class ConsumerDoor(_Door):
         raise Found(f"{x!r:.300} was taken, as {type(y).__name__}")
 
 
-class FunctionsDoor(_Door):
+class FunctionsUnderTest(_UnderTest):
     """A library that offers the functions of interchange."""
 
     @property
@@ -284,5 +284,9 @@ class FunctionsDoor(_Door):
         return importlib.import_module(self._need("functions"))
 
 
-DOORS = {"producer": ProducerDoor, "consumer": ConsumerDoor, "functions": FunctionsDoor}
-"""Role -> its door."""
+UNDER_TEST = {
+    "producer": ProducerUnderTest,
+    "consumer": ConsumerUnderTest,
+    "functions": FunctionsUnderTest,
+}
+"""Role -> the class of the library under test."""

@@ -34,7 +34,7 @@ class ParentGoneError(Exception):
     """Nobody waits for the verdict any more; the child was killed."""
 
 
-class _Ear:
+class _Messages:
     """What a child has said: its last note, and its verdict."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class _Ear:
         self.verdict: tuple[str, str] | None = None
         self.cause = ""
 
-    def hear(self, chunk: bytes) -> None:
+    def take_in(self, chunk: bytes) -> None:
         """Take in more of it; what is none of our lines, a library wrote where it must not."""
         *lines, rest = (self._rest + chunk).split(b"\n")
         self._rest = rest[-_CHUNK:]
@@ -59,7 +59,7 @@ class _Ear:
                     self.cause = said.get("cause", "")
 
 
-class Following:
+class ChildProcess:
     """A child, and what has come from it.
 
     Parameters
@@ -67,20 +67,20 @@ class Following:
     child : int
         Its process id.
     said, printed : int
-        What it speaks and prints on [file descriptors].
-    lifeline : int or None
+        What it sends messages and prints on [file descriptors].
+    parent_pipe : int or None
         A pipe whose other end somebody holds who wants the verdict [file descriptor].
     helpers : set of int
         Children of this process that are none of this child's [process ids].
     """
 
     def __init__(
-        self, child: int, said: int, printed: int, lifeline: int | None, helpers: set[int]
+        self, child: int, said: int, printed: int, parent_pipe: int | None, helpers: set[int]
     ) -> None:
-        self._child, self._lifeline, self._helpers = child, lifeline, helpers
+        self._child, self._parent_pipe, self._helpers = child, parent_pipe, helpers
         self._said, self._printed = said, printed
         self._open = {said, printed}
-        self._ear, self._output = _Ear(), b""
+        self._messages, self._output = _Messages(), b""
         self._ended = False
         self._code: int | None = None  # a signal's is negative; None where it was cut
 
@@ -99,27 +99,27 @@ class Following:
         Raises
         ------
         ParentGoneError
-            The other end of the lifeline was closed.
+            The other end of the parent pipe was closed.
         """
         poll = select.poll()
         for pipe in self._open:
             os.set_blocking(pipe, False)
             poll.register(pipe, select.POLLIN)
-        if self._lifeline is not None:
-            poll.register(self._lifeline, 0)  # only that it was closed
+        if self._parent_pipe is not None:
+            poll.register(self._parent_pipe, 0)  # only that it was closed
         deadline, has_begun = time.monotonic() + seconds_before + seconds, False
         while (left := deadline - time.monotonic()) > 0:
             pause = min(left, _TICK if self._said in self._open else _SOON)
             for pipe, _ in poll.poll(pause * 1000):
-                if pipe == self._lifeline:
+                if pipe == self._parent_pipe:
                     raise ParentGoneError
                 if not self._take_from(pipe):
                     poll.unregister(pipe)
             if self._has_ended():
                 return
-            if self._ear.has_begun and not has_begun:
+            if self._messages.has_begun and not has_begun:
                 has_begun, deadline = True, time.monotonic() + seconds
-            if self._ear.verdict is not None and not to_its_end:
+            if self._messages.verdict is not None and not to_its_end:
                 to_its_end, deadline = True, min(deadline, time.monotonic() + _GRACE)
 
     def _take_from(self, pipe: int) -> bool:
@@ -131,7 +131,7 @@ class Following:
         if not chunk:
             self._open.discard(pipe)
         elif pipe == self._said:
-            self._ear.hear(chunk)
+            self._messages.take_in(chunk)
         else:
             self._output = (self._output + chunk)[-_KEPT:]
         return bool(chunk)
@@ -194,15 +194,18 @@ class Following:
         """Return what the child said, or what its end amounts to."""
         status, evidence = self._amount(ends=ends)
         output = cleaned(self._output.decode("utf-8", "replace"))
-        cause = self._ear.cause
-        if (status, evidence) != self._ear.verdict:  # the process ended otherwise than its work
+        cause = self._messages.cause
+        if (
+            status,
+            evidence,
+        ) != self._messages.verdict:  # the process ended otherwise than its work
             cause = cause_of_end(evidence.partition(" ")[0], output) if status == "crash" else ""
         return {"status": status, "evidence": evidence, "output": output, "cause": cause}
 
     def _amount(self, *, ends: bool) -> tuple[str, str]:
         """Return a status and the evidence."""
-        code, verdict = self._code, self._ear.verdict
-        when = f" while {self._ear.note}" if self._ear.note else ""
+        code, verdict = self._code, self._messages.verdict
+        when = f" while {self._messages.note}" if self._messages.note else ""
         if verdict is not None:
             has_crashed = code is not None and code < 0
             if not has_crashed and not (ends and verdict[0] == "pass" and code != 0):

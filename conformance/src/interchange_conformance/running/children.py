@@ -24,7 +24,7 @@ from interchange_conformance.evidence.printable import cleaned
 from interchange_conformance.findings import on_note
 
 from . import kernel
-from .child_process import LOST, Following
+from .child_process import LOST, ChildProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -41,7 +41,7 @@ def run_in_child(
     before: Callable[[], object] = bool,
     seconds_before: float = 0.0,
     ends: bool = False,
-    lifeline: int | None = None,
+    parent_pipe: int | None = None,
     private: Collection[int] = (),
 ) -> dict[str, Any]:
     """Do a piece of work in a child of this process, and return how it ended.
@@ -59,7 +59,7 @@ def run_in_child(
     ends : bool, default False
         Whether the child's interpreter ends as usual, and its end is part of the verdict; else the
         child is gone as soon as the work is done.
-    lifeline : int, optional
+    parent_pipe : int, optional
         A pipe whose other end somebody holds who wants the verdict [file descriptor].
     private : collection of int, optional
         What the child must not have open [file descriptors].
@@ -73,7 +73,7 @@ def run_in_child(
     Raises
     ------
     ParentGoneError
-        The other end of the lifeline was closed.
+        The other end of the parent pipe was closed.
     """
     began = time.monotonic()
     helpers = kernel.children()  # started by the library when it was imported
@@ -94,13 +94,13 @@ def run_in_child(
     os.close(printing)
     with contextlib.suppress(OSError):
         os.setpgid(child, child)  # both sides do, so that neither needs to wait
-    following = Following(child, said, printed, lifeline, helpers)
+    process = ChildProcess(child, said, printed, parent_pipe, helpers)
     try:
-        following.follow(seconds_before, seconds, to_its_end=ends)
+        process.follow(seconds_before, seconds, to_its_end=ends)
     finally:
-        following.clear()
+        process.clear()
         signal.signal(signal.SIGCHLD, theirs or signal.SIG_DFL)
-    verdict = following.conclude(ends=ends)
+    verdict = process.conclude(ends=ends)
     verdict["seconds"] = round(time.monotonic() - began, 4)
     return verdict
 
@@ -130,7 +130,7 @@ def _ending(parent: int, *, ends: bool) -> Iterator[None]:
         _flush()
     if not ends or os.getpid() != me:
         os._exit(code)
-    gc.unfreeze()  # what the nursery froze would not be let go at the end
+    gc.unfreeze()  # what the fork server froze would not be freed at the end
     raise SystemExit(code)
 
 

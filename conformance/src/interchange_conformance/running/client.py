@@ -1,4 +1,4 @@
-"""The near end of a nursery: starts the process, asks it, and survives whatever becomes of it.
+"""The client of a fork server: starts the process, asks it, and survives whatever becomes of it.
 
 Source: interchange.
 """
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 IMPORT_SECONDS: Final = 120.0
 """That libraries may take to be imported [seconds]."""
-_SLACK: Final = 10.0  # that a nursery may be late with a verdict [seconds]
-_FAREWELL: Final = 3.0  # for a nursery to end its children and itself [seconds]
+_SLACK: Final = 10.0  # that a fork server may be late with a verdict [seconds]
+_EXIT_SECONDS: Final = 3.0  # for a fork server to end its children and itself [seconds]
 _CHUNK: Final = 65536  # read at a time [bytes]
-_KEPT: Final = 4000  # of what a nursery prints [bytes]
+_KEPT: Final = 4000  # of what a fork server prints [bytes]
 _MODULE: Final = "interchange_conformance.running.fork_server"
 
 
-class NurseryGoneError(Exception):
-    """A nursery ended or stalled; the text says how."""
+class ForkServerGoneError(Exception):
+    """A fork server ended or stalled; the text says how."""
 
 
-class Nursery:
-    """A nursery process, and the pipes to it.
+class ForkServer:
+    """A fork server process, and the pipes to it.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Nursery:
         Parameters
         ----------
         specs : sequence of str
-            The subjects; none for a cradle.
+            The subjects; none for a server whose children load what they are asked about.
         preload : sequence of str, optional
             Modules that are imported, too.
         seconds : float, optional
@@ -82,7 +82,7 @@ class Nursery:
 
         Raises
         ------
-        NurseryGoneError
+        ForkServerGoneError
             The process ended or stalled over it.
         """
         path = [str(Path.cwd()), *self._path]
@@ -105,8 +105,8 @@ class Nursery:
 
         Raises
         ------
-        NurseryGoneError
-            There is none, and the nursery is no more.
+        ForkServerGoneError
+            There is none, and the fork server is no more.
         """
         return self._ask(request, request["seconds"] + request["loading"] + _SLACK)
 
@@ -114,7 +114,7 @@ class Nursery:
         """End the process and its children; for the thread that asks it, once."""
         os.close(self._requests)  # on which it ends, and its child with it
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_FAREWELL)
+            self._process.wait(_EXIT_SECONDS)
         self.kill()
         os.close(self._answers)
         os.close(self._output)
@@ -133,13 +133,13 @@ class Nursery:
             while rest:
                 rest = rest[os.write(self._requests, rest) :]
         except OSError:
-            raise NurseryGoneError(self._last_words()) from None
+            raise ForkServerGoneError(self._last_words()) from None
         line = self._line(time.monotonic() + seconds, seconds)
         try:
             answer: dict[str, Any] = json.loads(line)
         except ValueError:
             self.kill()
-            raise NurseryGoneError(f"a library wrote into its pipe: {line!r:.200}") from None
+            raise ForkServerGoneError(f"a library wrote into its pipe: {line!r:.200}") from None
         return answer
 
     def _line(self, deadline: float, seconds: float) -> bytes:
@@ -151,7 +151,9 @@ class Nursery:
             left = deadline - time.monotonic()
             if left <= 0:
                 self.kill()
-                raise NurseryGoneError(f"nothing came within {seconds:.0f} seconds{self._words()}")
+                raise ForkServerGoneError(
+                    f"nothing came within {seconds:.0f} seconds{self._words()}"
+                )
             for pipe, _ in poll.poll(left * 1000):
                 if pipe == self._output:
                     if not self._hear_output():
@@ -159,7 +161,7 @@ class Nursery:
                     continue
                 chunk = os.read(self._answers, _CHUNK)
                 if not chunk:
-                    raise NurseryGoneError(self._last_words())
+                    raise ForkServerGoneError(self._last_words())
                 self._received += chunk
         line, _, self._received = self._received.partition(b"\n")
         return line
@@ -184,7 +186,7 @@ class Nursery:
     def _last_words(self) -> str:
         """Return how the process ended, and what it printed."""
         try:
-            code = self._process.wait(_FAREWELL)
+            code = self._process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:  # it closed its pipes, and goes on
             self.kill()
             return f"it closed pipes that are not its own{self._words()}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from interchange_conformance.evidence import causes
 from interchange_conformance.evidence.printable import shortened, words_of
 from interchange_conformance.findings import BrokenSubjectError, Found, NotApplicable
-from interchange_conformance.probes.under_test import DOORS
+from interchange_conformance.probes.under_test import UNDER_TEST
 from interchange_conformance.registry import find_item
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ def execute(item: str, subject: Subject) -> tuple[Status, str]:
         What is judged.
     """
     check, case = find_item(item)
-    door = DOORS[check.role](subject)
+    library = UNDER_TEST[check.role](subject)
     arguments = () if case is None else (check.cases[case],)
-    return settle(lambda: check.function(door, *arguments))
+    return settle(lambda: check.function(library, *arguments))
 
 
 def settle(work: Callable[[], object]) -> tuple[Status, str]:

@@ -1,8 +1,8 @@
-"""The nursery: a process that imports libraries once, and forks a child for each piece of work.
+"""The fork server: a process that imports libraries once, and forks a child for each piece of work.
 
 Source: interchange.  Requests and answers are lines of JSON on two inherited pipes, so that what a
 library prints gets in nobody's way.  The first request names the subjects to load, and its answer
-says what they are; one that names none makes a *cradle*, whose children load what they are asked
+says what they are; one that names none makes a server whose children load what they are asked
 about: for work that needs an interpreter of its own, and for libraries that start Python threads
 when they are imported, whose process cannot be forked safely.
 """
@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> None:
                 before=_preparation_of(request, subjects),
                 seconds_before=request.get("loading", 0.0),
                 ends=fresh,
-                lifeline=coming,
+                parent_pipe=coming,
                 private=ours,
             )
         except ParentGoneError:

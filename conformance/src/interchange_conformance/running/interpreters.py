@@ -2,7 +2,7 @@
 
 Source: interchange.  The kit needs a recent NumPy beside interchange; what it judges need not.  The
 processes that run checks need the kit's own modules and `interchange.abi`, which import nothing but
-the standard library: they are lent to the other interpreter by a folder with two links.
+the standard library: the other interpreter finds them in a folder with two links.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _asked(python: str, names: tuple[str, ...]) -> tuple[str, str, list[str]]:
 
 
 @cache
-def _lent() -> tempfile.TemporaryDirectory[str]:
+def _linked() -> tempfile.TemporaryDirectory[str]:
     """Make the folder with the links; it goes when this process ends."""
     folder = tempfile.TemporaryDirectory(prefix="interchange-kit-")
     packages = {"interchange": Path(abi.__path__[0]).parent, _KIT: Path(__file__).parents[1]}
@@ -123,5 +123,5 @@ def environment(python: str) -> dict[str, str]:
     """
     if not python:
         return {}
-    paths = [_lent().name, os.environ.get("PYTHONPATH", "")]
+    paths = [_linked().name, os.environ.get("PYTHONPATH", "")]
     return {"PYTHONPATH": os.pathsep.join(filter(None, paths))}

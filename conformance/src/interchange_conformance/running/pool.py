@@ -1,4 +1,4 @@
-"""The pool: hands items out to nurseries, and collects the verdicts.
+"""The pool: hands items out to fork servers, and collects the verdicts.
 
 Source: interchange.  It never imports what it judges, and outlives whatever that does.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from interchange_conformance.findings import Verdict
 from interchange_conformance.registry import find_item, load_checks
 
-from .client import IMPORT_SECONDS, Nursery, NurseryGoneError
+from .client import IMPORT_SECONDS, ForkServer, ForkServerGoneError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class About(NamedTuple):
-    """What a nursery says of its subject.
+    """What a fork server says of its subject.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class About(NamedTuple):
 
 
 class Pool:
-    """Nurseries of one subject.
+    """Fork servers of one subject.
 
     Parameters
     ----------
@@ -85,8 +85,11 @@ class Pool:
         self._patience, self._python = patience, python
         self._import_seconds = IMPORT_SECONDS * patience
         self._lock = threading.Lock()
-        self._free: dict[bool, list[Nursery]] = {False: [], True: []}  # cradles are under True
-        self._alive: set[Nursery] = set()
+        self._free: dict[bool, list[ForkServer]] = {
+            False: [],
+            True: [],
+        }  # under True: nothing is loaded in them
+        self._alive: set[ForkServer] = set()
         self._abandoned = False
         self.about = self._introduce()
 
@@ -97,22 +100,22 @@ class Pool:
         self.close()
 
     def _introduce(self) -> About:
-        """Return what the subject is, and keep the nursery that knows."""
-        nursery = self._start()
+        """Return what the subject is, and keep the fork server that knows."""
+        server = self._start()
         try:
-            answer = nursery.begin([self.spec], seconds=self._import_seconds)
-        except NurseryGoneError as error:
-            self._end(nursery)
+            answer = server.begin([self.spec], seconds=self._import_seconds)
+        except ForkServerGoneError as error:
+            self._end(server)
             return About(self.spec, broken=f"{self.spec}: importing it: {error}")
         except BaseException:
-            self._end(nursery)
+            self._end(server)
             raise
         (said,) = answer["subjects"]
         about = About(**{**said, "roles": tuple(said.get("roles", ()))}, forks=answer["forks"])
         if about.broken or not about.forks:
-            self._end(nursery)
+            self._end(server)
         else:
-            self._free[False].append(nursery)
+            self._free[False].append(server)
         return about
 
     # ------------------------------------------------------------ running
@@ -135,9 +138,9 @@ class Pool:
         """
         found: dict[str, Verdict] = {}
         longest_first = sorted(items, key=lambda item: not find_item(item)[0].fresh)
-        with ThreadPoolExecutor(self.jobs) as crew:
+        with ThreadPoolExecutor(self.jobs) as executor:
             try:
-                futures = [crew.submit(self.run_one, item) for item in longest_first]
+                futures = [executor.submit(self.run_one, item) for item in longest_first]
                 for future in as_completed(futures):
                     verdict = future.result()
                     found[verdict.item] = verdict
@@ -147,7 +150,7 @@ class Pool:
                 self._abandon()
                 raise
             finally:
-                crew.shutdown(cancel_futures=True)
+                executor.shutdown(cancel_futures=True)
         return [found[item] for item in items if item in found]
 
     def run_one(self, item: str) -> Verdict:
@@ -171,77 +174,77 @@ class Pool:
             "ends": check.fresh,
         }
         gone = ""
-        for _ in range(2):  # a nursery may have been killed by somebody else
+        for _ in range(2):  # a fork server may have been killed by somebody else
             if self.about.broken:
                 return Verdict(self.about.name, item, "broken-subject", self.about.broken)
-            nursery = self._take(cradle=alone)
-            if nursery is None:
+            server = self._take(empty=alone)
+            if server is None:
                 continue
             try:
-                answer = nursery.run(request)
+                answer = server.run(request)
             except BaseException as error:
-                self._end(nursery)
-                if not isinstance(error, NurseryGoneError):
+                self._end(server)
+                if not isinstance(error, ForkServerGoneError):
                     raise
                 gone = str(error)
                 continue
             with self._lock:
-                self._free[alone].append(nursery)
+                self._free[alone].append(server)
             return Verdict(self.about.name, item, **answer)
         return Verdict(self.about.name, item, "crash", f"the process that forks ended: {gone}")
 
     def close(self) -> None:
         """End every process."""
         with self._lock:
-            free = [nursery for nurseries in self._free.values() for nursery in nurseries]
+            free = [server for servers in self._free.values() for server in servers]
             self._free = {False: [], True: []}
-        for nursery in free:
-            self._end(nursery)
+        for server in free:
+            self._end(server)
 
-    # ------------------------------------------------------------ nurseries
+    # ------------------------------------------------------------ fork servers
 
-    def _take(self, *, cradle: bool) -> Nursery | None:
-        """Return a nursery that is free, a new one if need be; None where that does not come."""
+    def _take(self, *, empty: bool) -> ForkServer | None:
+        """Return a fork server that is free, a new one if need be; None where none comes."""
         with self._lock:
-            if self._free[cradle]:
-                return self._free[cradle].pop()
-        specs = () if cradle else (self.spec,)
-        nursery = self._start()
+            if self._free[empty]:
+                return self._free[empty].pop()
+        specs = () if empty else (self.spec,)
+        server = self._start()
         try:
-            answer = nursery.begin(specs, seconds=self._import_seconds)
-        except NurseryGoneError as error:
+            answer = server.begin(specs, seconds=self._import_seconds)
+        except ForkServerGoneError as error:
             why = str(error)
         else:
             why = "".join(said.get("broken", "") for said in answer["subjects"])
             if not why:
-                return nursery
-        self._end(nursery)
+                return server
+        self._end(server)
         with self._lock:  # it was imported once: an import per item that is left would take hours
             words = f"{self.spec}: its library could be imported once and not again: {why}"
             self.about = self.about._replace(broken=words)
         return None
 
-    def _start(self) -> Nursery:
-        """Start a nursery."""
+    def _start(self) -> ForkServer:
+        """Start a fork server."""
         with self._lock:
             if self._abandoned:
-                raise NurseryGoneError("the run was interrupted")
-            nursery = Nursery(self._environment, self._python)
-            self._alive.add(nursery)
-        return nursery
+                raise ForkServerGoneError("the run was interrupted")
+            server = ForkServer(self._environment, self._python)
+            self._alive.add(server)
+        return server
 
-    def _end(self, nursery: Nursery) -> None:
-        """End a nursery, which the calling thread has."""
+    def _end(self, server: ForkServer) -> None:
+        """End a fork server, which the calling thread has."""
         with self._lock:
-            self._alive.discard(nursery)
-        nursery.close()
+            self._alive.discard(server)
+        server.close()
 
     def _abandon(self) -> None:
-        """Kill every nursery, so that nobody waits for an answer."""
+        """Kill every fork server, so that nobody waits for an answer."""
         with self._lock:
             self._abandoned = True
-            for nursery in self._alive:
-                nursery.kill()
+            for server in self._alive:
+                server.kill()
 
 
 def items_for(about: About, names: Iterable[str] | None = None) -> list[str]:

@@ -61,7 +61,7 @@ def store(address: int, data: bytes) -> None:
         opened().write(address, data)
 
 
-def lent(shape: Shape, dtype: str, device: str) -> Any:
+def memory_on(shape: Shape, dtype: str, device: str) -> Any:
     """Return a producer of fresh memory on a device, for libraries that allocate none there."""
     if device in KINDS:
         return host(shape, dtype).but(device=(int(KINDS[device]), 0))

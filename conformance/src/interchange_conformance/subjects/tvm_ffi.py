@@ -17,7 +17,7 @@ from interchange_conformance.subject import DEVICES, Subject
 from interchange_conformance.zoo import host
 
 from ._common import PLAIN, elements, load_host, need_dtype, need_writable, numpy_array
-from ._devices import lent, load, need_device
+from ._devices import load, memory_on, need_device
 
 if TYPE_CHECKING:
     Shape = tuple[int, ...]
@@ -36,7 +36,7 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
     import tvm_ffi
 
     if device != "cpu":
-        return tvm_ffi.from_dlpack(lent(shape, dtype, device))
+        return tvm_ffi.from_dlpack(memory_on(shape, dtype, device))
     on_host = host if dtype in _BY_ITSELF else numpy_array
     return tvm_ffi.from_dlpack(on_host(shape, dtype))
 
