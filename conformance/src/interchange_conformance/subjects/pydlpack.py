@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Shape = tuple[int, ...]
 
 
-class _Lender(Interfaced):
+class _WithInterface(Interfaced):
     """An object with the array interface, which keeps the array that it speaks for."""
 
     def __init__(self, array: Any) -> None:
@@ -36,7 +36,7 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
     import dlpack
 
     try:
-        return dlpack.asdlpack(_Lender(numpy_array(shape, dtype, readonly=readonly)))
+        return dlpack.asdlpack(_WithInterface(numpy_array(shape, dtype, readonly=readonly)))
     except NotImplementedError as error:
         raise CannotMakeError(str(error)) from error
 
