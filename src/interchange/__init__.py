@@ -2,57 +2,57 @@
 
 An exchange is three questions: where is the memory, who keeps it alive, who waits for whom.
 Importing this package imports neither NumPy nor any array library nor a driver, and of its own
-modules those that are needed for a name, when it is first used.  `abi`, `compat` and `xp` are
-modules.
+functions those that most need: `asarray`, `from_dlpack` and what they stand on.  The others come
+when they are first named, as the modules `xp` and `compat` do.
 """
 
-import os as _os
 import sys as _sys
+
 import typing as _typing
 from importlib import import_module as _import_module
 from types import FunctionType as _FunctionType
 
+from ._array import Array
+from ._backends.backend import Backend
+from ._backends.selection import set_backend
+from ._core import core_name
 from ._functions import dask_hook as _dask_hook  # noqa: F401 - it waits for Dask
+from ._functions.importing import asarray, from_dlpack, from_pointer
+from ._functions.producer import Producer
+from ._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC, PER_THREAD_DEFAULT_STREAM
+from ._types.devices import Device
+from ._types.dtypes import DType
+from ._types.errors import (
+    ArgumentError,
+    BackendUnavailableError,
+    ConsumedCapsuleError,
+    ContractError,
+    CopyNeededError,
+    DriverUnavailableError,
+    ExchangeError,
+    InterchangeError,
+    MixedDevicesError,
+    NoProtocolError,
+    OutOfBoundsError,
+    OutOfDeviceMemoryError,
+    ReadOnlyError,
+    StreamError,
+    UnsupportedDeviceError,
+    UnsupportedDTypeError,
+    VersionError,
+    ViewError,
+)
 
 if _typing.TYPE_CHECKING:  # what checkers see; `_LATER` says the same
-    from . import abi as abi, compat as compat, xp as xp
-    from ._array import Array
-    from ._backends.backend import Backend
-    from ._backends.selection import set_backend
-    from ._core import core_name
+    from . import compat as compat, xp as xp
     from ._functions.borrow import borrow
     from ._functions.cai import CudaArrayView, from_cai, to_cai
     from ._functions.exporting import TARGETS, Target, convert, to_capsule
     from ._functions.host_importing import from_array_interface, from_buffer
-    from ._functions.importing import asarray, from_dlpack, from_pointer
     from ._functions.inspect import Finding, Report, inspect
     from ._functions.like import like
     from ._functions.namespaces import array_namespace
-    from ._functions.producer import Producer
     from ._functions.viewable import viewable
-    from ._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC, PER_THREAD_DEFAULT_STREAM
-    from ._types.devices import Device
-    from ._types.dtypes import DType
-    from ._types.errors import (
-        ArgumentError,
-        BackendUnavailableError,
-        ConsumedCapsuleError,
-        ContractError,
-        CopyNeededError,
-        DriverUnavailableError,
-        ExchangeError,
-        InterchangeError,
-        MixedDevicesError,
-        NoProtocolError,
-        OutOfBoundsError,
-        OutOfDeviceMemoryError,
-        ReadOnlyError,
-        StreamError,
-        UnsupportedDeviceError,
-        UnsupportedDTypeError,
-        VersionError,
-        ViewError,
-    )
 
     __version__: str
 
@@ -108,47 +108,18 @@ __all__ = [
 ]
 
 _LATER = {
-    "_array": ("Array",),
-    "_backends.backend": ("Backend",),
-    "_backends.selection": ("set_backend",),
-    "_core": ("core_name",),
     "_functions.borrow": ("borrow",),
     "_functions.cai": ("CudaArrayView", "from_cai", "to_cai"),
     "_functions.exporting": ("TARGETS", "Target", "convert", "to_capsule"),
     "_functions.host_importing": ("from_array_interface", "from_buffer"),
-    "_functions.importing": ("asarray", "from_dlpack", "from_pointer"),
     "_functions.inspect": ("Finding", "Report", "inspect"),
     "_functions.like": ("like",),
     "_functions.namespaces": ("array_namespace",),
-    "_functions.producer": ("Producer",),
     "_functions.viewable": ("viewable",),
-    "_streams.rules": ("LEGACY_DEFAULT_STREAM", "NO_SYNC", "PER_THREAD_DEFAULT_STREAM"),
-    "_types.devices": ("Device",),
-    "_types.dtypes": ("DType",),
-    "_types.errors": (
-        "ArgumentError",
-        "BackendUnavailableError",
-        "ConsumedCapsuleError",
-        "ContractError",
-        "CopyNeededError",
-        "DriverUnavailableError",
-        "ExchangeError",
-        "InterchangeError",
-        "MixedDevicesError",
-        "NoProtocolError",
-        "OutOfBoundsError",
-        "OutOfDeviceMemoryError",
-        "ReadOnlyError",
-        "StreamError",
-        "UnsupportedDeviceError",
-        "UnsupportedDTypeError",
-        "VersionError",
-        "ViewError",
-    ),
 }
 """Module that is imported when one of its names is first used -> those names."""
 _HOMES = {name: module for module, names in _LATER.items() for name in names}
-_MODULES = ("abi", "compat", "xp")
+_MODULES = ("compat", "xp")
 _THIS = _sys.modules[__name__]
 
 
@@ -195,5 +166,5 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *_MODULES})
 
 
-if _os.environ.get("INTERCHANGE_CORE"):  # what is demanded and cannot be had fails now, not later
-    _import_module(f"{__name__}._core")
+for _name in set(__all__) & set(globals()):
+    _publish(_name, vars(_THIS)[_name])
