@@ -21,7 +21,8 @@ import interchange
 from interchange import abi
 from interchange._protocols.deviations import DEVIATIONS
 from interchange._streams import handles
-from interchange._streams.rules import DUTIES, STREAM_RULES
+from interchange._streams.duties import DUTIES
+from interchange._streams.rules import STREAM_RULES
 from interchange._types import devices as _devices
 from interchange._types.dtypes import all_dtypes
 from interchange.xp._table import TABLE
@@ -29,7 +30,7 @@ from interchange.xp._table import TABLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from interchange._streams.rules import Duties
+    from interchange._streams.duties import Duties
 
 DOCS: Final = Path(__file__).resolve().parent.parent
 ROOT: Final = DOCS.parent

@@ -11,14 +11,14 @@ from hypothesis import given, strategies as st
 import interchange
 from interchange import abi
 from interchange._protocols.deviations import DEVIATIONS
+from interchange._streams.duties import DUTIES
 from interchange._streams.handles import ATTRIBUTES
-from interchange._streams.rules import DUTIES
 from interchange._types.dtypes import all_dtypes
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from interchange._streams.rules import Duties
+    from interchange._streams.duties import Duties
 
 STRUCTS = [name for name in abi.__all__ if hasattr(getattr(abi, name), "_fields_")]
 STRUCTS = [name for name in STRUCTS if name.startswith("DL")]

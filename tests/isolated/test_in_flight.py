@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-from interchange._protocols.deviations import NATIVE_RELEASE
+from interchange._protocols.guards import NATIVE_RELEASE
 
 pytestmark = pytest.mark.isolated
 

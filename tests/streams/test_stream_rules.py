@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import interchange as ix
-from interchange._streams.rules import DUTIES, STREAM_RULES, check_stream
+from interchange._streams.duties import DUTIES
+from interchange._streams.rules import STREAM_RULES, check_stream
 from interchange.abi import RULES, BrokenRule, DLDeviceType, parse_record
 
 WITH_STREAMS = {2: "DLP-STREAM-2", 13: "DLP-STREAM-2", 10: "DLP-STREAM-3"}

@@ -16,7 +16,7 @@ from interchange.abi import exchange_table
 from interchange.abi._patterns import compiled
 from interchange.abi.exchange import ATTRIBUTES
 
-from .deviations import EXCHANGE_GUARDS, IMMUTABLE, NATIVE_RELEASE, STRAIGHT
+from .guards import EXCHANGE_GUARDS, IMMUTABLE, NATIVE_RELEASE, STRAIGHT
 from .losses import EXPORT_GUARDS
 
 if TYPE_CHECKING:

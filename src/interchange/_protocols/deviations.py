@@ -1,15 +1,11 @@
-"""Known deviations of other libraries: one table, read by the code and by the docs.
+"""Known deviations of other libraries: one table, for the docs; `guards` acts on them.
 
 Source: the libraries themselves, run; each row says which release was seen to do it.
 """
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Final, NamedTuple
 
 
 class Deviation(NamedTuple):
@@ -406,65 +402,3 @@ DEVIATIONS: Final = (
     ),
 )
 """Every deviation that interchange knows of."""
-
-
-def _torch_keeps_meaning(x: Any) -> bool:
-    """Whether the C exchange functions of torch describe the tensor as it is."""
-    return not (x.requires_grad or x.is_conj() or x.is_neg()) and x.device.type == "cpu"
-
-
-def _host_only(_: Any) -> bool:
-    """Return True: the caller looks at the device of what comes."""
-    return True
-
-
-EXCHANGE_GUARDS: Final[dict[str, Callable[[Any], bool]]] = {
-    "torch": _torch_keeps_meaning,
-    "cuda": _host_only,
-    "tvm_ffi": _host_only,
-}
-"""Library -> whether an object may be asked through the C exchange table of its type."""
-
-
-def numba_tells_strides(raw: Any, x: Any) -> Any:
-    """Return the record of an array of numba-cuda with the strides that it left out."""
-    if not isinstance(raw, dict) or raw.get("strides") is not None:
-        return raw
-    strides = getattr(x, "strides", ())
-    return {**raw, "strides": tuple(strides)} if 0 in strides else raw
-
-
-def cupy_stream(ordinal: int) -> Any:
-    """Return CuPy's current stream of a device, which is what its arrays publish."""
-    return sys.modules["cupy"].cuda.get_current_stream(ordinal)
-
-
-STREAM_KEEPERS: Final[dict[str, Callable[[int], Any]]] = {"cupy": cupy_stream}
-"""Library whose arrays publish a stream that they do not keep alive -> what gives that stream."""
-
-RECORD_GUARDS: Final[dict[str, Callable[[Any, Any], Any]]] = {"numba": numba_tells_strides}
-"""Library -> what mends the record that one of its objects gave."""
-
-NATIVE_RELEASE: Final = frozenset(
-    {
-        "array_api_strict",
-        "cuda",
-        "cupy",
-        "interchange.Array",
-        "jaxlib",
-        "numpy",
-        "pyarrow",
-        "torch",
-        "tvm_ffi",
-    }
-)
-"""Libraries, and a type, whose capsules have native destructors that leave exceptions alone."""
-
-IMMUTABLE: Final = frozenset({("jaxlib", "ArrayImpl"), ("pyarrow", "Array")})
-"""Types, by library and name, whose arrays are never written, whatever their capsules say."""
-
-WRITABLE: Final = frozenset({"warp"})
-"""Libraries that give legacy capsules, and whose arrays may always be written."""
-
-STRAIGHT: Final = ("numpy", "ndarray")
-"""The type whose memory is always on the host, that takes no stream, and knows ``max_version``."""
