@@ -1,8 +1,8 @@
 """What an import costs: the CPU time of fresh processes, beyond that of the bare interpreter.
 
 Source: Python, "os.wait4".  Processes of all statements alternate in random order, the files of
-their bytecode exist, and nothing but the two packages is on the path: what else an environment
-loads at the start (``.pth`` files) would be paid for by neither.
+their bytecode exist, and nothing but the two packages is on the path: what an environment loads
+at the start beyond Python's own (``.pth`` files) would be paid for by neither.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def measure_imports(python: str, rounds: int) -> Result:
     """Return what the imports cost in a Python that has both packages."""
     said = subprocess.run([python, "-I", "-c", _FACTS], capture_output=True, text=True, check=True)
     release, numpy, places = json.loads(said.stdout)
-    start = f"import sys; sys.path[:0] = {places!r}; "
+    start = f"import site, sys; sys.path[:0] = {places!r}; "  # site: as Python starts by itself
     commands = {name: [python, "-I", "-S", "-c", start + code] for name, code in STATEMENTS.items()}
     for command in commands.values():  # writes what bytecode is missing
         cpu_time_of(command)
