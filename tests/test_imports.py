@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-SRC = Path(__file__).parents[1] / "src"
+ROOT = Path(__file__).parents[1]
 FILES = {
-    ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"): path
-    for path in sorted((SRC / "interchange").rglob("*.py"))
+    ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__"): path
+    for folder in (ROOT / "src", ROOT / "conformance" / "src")
+    for path in sorted(folder.rglob("*.py"))
 }
 
 

@@ -7,7 +7,6 @@ when they are first named, as the modules `xp` and `compat` do.
 """
 
 import sys as _sys
-
 import typing as _typing
 from importlib import import_module as _import_module
 from types import FunctionType as _FunctionType

@@ -1,4 +1,4 @@
-"""A stride along an axis of length 1 leads to no element, and may be any number, for every function."""
+"""A stride along an axis of length 1 leads to no element, and may be any number, everywhere."""
 
 from __future__ import annotations
 

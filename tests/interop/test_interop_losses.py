@@ -1,4 +1,4 @@
-"""What other libraries' arrays would lose on their way: refused, with a way out, by every function."""
+"""What arrays of others would lose on their way: refused by all functions, with ways out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One memory, described and computed with: what is written is seen, what is read-only stays so, on every library."""
+"""One memory, described and computed with: writes are seen, read-only stays so, everywhere."""
 
 from __future__ import annotations
 

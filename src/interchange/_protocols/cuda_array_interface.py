@@ -31,9 +31,9 @@ from interchange._types.spec import Spec
 from interchange.abi import BrokenRule, InterfaceRecord, TypeStr, format_record, parse_record
 from interchange.abi.dlpack import DLDeviceType
 
+from .capabilities import library_of
 from .dlpack import READ_ONLY
 from .guards import RECORD_GUARDS, STREAM_KEEPERS
-from .capabilities import library_of
 from .records import dtype_of, is_plain, layout_of, parse_with_hint
 
 if TYPE_CHECKING:

@@ -51,8 +51,8 @@ from interchange.abi.dlpack import (
     DLDeviceType,
 )
 
-from .guards import EXCHANGE_GUARDS, WRITABLE
 from .capabilities import capabilities_of
+from .guards import EXCHANGE_GUARDS, WRITABLE
 from .losses import why_refused
 
 if TYPE_CHECKING:
