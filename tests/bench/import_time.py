@@ -86,8 +86,9 @@ def page_of(results: list[Result], rounds: int) -> str:
     """Return the figures as Markdown, with where and when they were measured."""
     day = datetime.now(timezone.utc).date().isoformat()
     machine = f"{os.cpu_count()} cores of {_processor()} ({platform.system()} {platform.machine()})"
+    load = f"{os.getloadavg()[0]:.1f} processes wanted to run meanwhile"
     lines = [
-        f"Measured on {day} at commit {_commit()}, on {machine}, {rounds} processes each:",
+        f"Measured on {day} at commit {_commit()}, on {machine}, {rounds} processes each; {load}:",
         "",
         "| CPython | NumPy | Bare [ms] | `numpy` [ms] | `interchange` [ms] | Ratio | First array |",
         "|---|---|--:|--:|--:|--:|--:|",
