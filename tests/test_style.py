@@ -7,8 +7,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from interchange.abi import RULES
 
 ROOT = Path(__file__).parents[1]
@@ -18,6 +16,7 @@ SOURCE = sorted(
     for path in (ROOT / top).rglob("*.py")
 )
 TESTS = sorted({*(ROOT / "tests").rglob("*.py")}.difference(SOURCE))
+MODULES = SOURCE + TESTS
 PROSE = sorted(
     [
         *ROOT.glob("*.md"),
@@ -39,12 +38,10 @@ def name_of(path):
     return path.relative_to(ROOT).as_posix()
 
 
-every_source = pytest.mark.parametrize("path", SOURCE, ids=name_of)
-every_module = pytest.mark.parametrize("path", SOURCE + TESTS, ids=name_of)
-every_test = pytest.mark.parametrize(
-    "path", [path for path in TESTS if path.name.startswith("test_")], ids=name_of
-)
-every_text = pytest.mark.parametrize("path", SOURCE + TESTS + PROSE, ids=name_of)
+def found_in(paths, look):
+    """Return what `look` finds in each of the files, by their names; nothing for one in order."""
+    findings = {name_of(path): look(path) for path in paths}
+    return {name: finding for name, finding in findings.items() if finding}
 
 
 @cache
@@ -59,9 +56,28 @@ def tree_of(path):
     return ast.parse(text_of(path))
 
 
+@cache
+def nodes_by_kind(path):
+    """Return the nodes of a file's syntax tree by their classes."""
+    found = {}
+    for node in ast.walk(tree_of(path)):
+        found.setdefault(type(node), []).append(node)
+    return found
+
+
 def nodes(path, *kinds):
     """Return the nodes of some kinds."""
-    return [node for node in ast.walk(tree_of(path)) if isinstance(node, kinds)]
+    return [node for kind in kinds for node in nodes_by_kind(path).get(kind, ())]
+
+
+def docstring_of(node):
+    """Return the docstring of a module or function, or no words."""
+    return ast.get_docstring(node) or ""
+
+
+def first_line_of(node):
+    """Return the first line of a docstring."""
+    return docstring_of(node).partition("\n")[0]
 
 
 def functions(path):
@@ -86,10 +102,11 @@ def test_there_is_something_to_look_at():
 # ---------------------------------------------------------------- size
 
 
-@every_module
-def test_a_module_has_at_most_500_lines(path):
+def test_a_module_has_at_most_500_lines():
     """A longer one is two."""
-    assert len(text_of(path).splitlines()) <= MOST_LINES
+    lengths = {name_of(path): len(text_of(path).splitlines()) for path in MODULES}
+
+    assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
 
 
 def test_functions_are_short():
@@ -107,32 +124,31 @@ def test_functions_are_short():
 # ---------------------------------------------------------------- words
 
 
-@every_module
-def test_a_module_says_its_job_in_its_first_line(path):
+def test_a_module_says_its_job_in_its_first_line():
     """One sentence of some words, with a full stop."""
-    text = ast.get_docstring(tree_of(path)) or ""
-    first = text.partition("\n")[0]
+    firsts = {name_of(path): first_line_of(tree_of(path)) for path in MODULES}
 
-    assert first.endswith(".")
-    assert len(first.split()) > 2
+    assert {
+        name: first
+        for name, first in firsts.items()
+        if not (first.endswith(".") and len(first.split()) > 2)
+    } == {}
 
 
-@every_source
-def test_a_module_names_its_source(path):
+def test_a_module_names_its_source():
     """What it was written from, so that it can be checked; a folder's own page need not."""
-    text = ast.get_docstring(tree_of(path)) or ""
+    assert [
+        name_of(path)
+        for path in SOURCE
+        if path.name not in {"__init__.py", "__main__.py"}
+        and not re.search(r"\bSources?\b", docstring_of(tree_of(path)))
+    ] == []
 
-    assert path.name in {"__init__.py", "__main__.py"} or re.search(r"\bSources?\b", text)
 
-
-@every_source
-def test_every_function_says_what_it_does(path):
-    """In a docstring that begins with a sentence, unless Python or its one statement says it.
-
-    Functions of the namespace have theirs from its table (``@document``).
-    """
+def silent_functions(path):
+    """Return the functions of a file that neither say what they do nor need to."""
     outer = [tree_of(path), *nodes(path, ast.ClassDef)]
-    silent = [
+    return [
         function.name
         for scope in outer
         for function in scope.body
@@ -143,39 +159,51 @@ def test_every_function_says_what_it_does(path):
             re.search(r"\b(overload|document)\b", ast.unparse(one))
             for one in function.decorator_list
         )
-        and not (ast.get_docstring(function) or "").partition("\n")[0].endswith(".")
+        and not first_line_of(function).endswith(".")
     ]
 
-    assert silent == []
+
+def test_every_function_says_what_it_does():
+    """In a docstring that begins with a sentence, unless Python or its one statement says it.
+
+    Functions of the namespace have theirs from its table (``@document``).
+    """
+    assert found_in(SOURCE, silent_functions) == {}
 
 
-@every_test
-def test_every_test_states_a_claim(path):
-    """In one line that ends with a full stop."""
-    silent = [
+def silent_tests(path):
+    """Return the tests of a file that state no claim."""
+    return [
         function.name
         for function in functions(path)
-        if function.name.startswith("test_")
-        and not (ast.get_docstring(function) or "").partition("\n")[0].endswith((".", ":"))
+        if function.name.startswith("test_") and not first_line_of(function).endswith((".", ":"))
     ]
 
-    assert silent == []
+
+def test_every_test_states_a_claim():
+    """In one line that ends with a full stop."""
+    tests = [path for path in TESTS if path.name.startswith("test_")]
+
+    assert found_in(tests, silent_tests) == {}
 
 
-@every_text
-def test_nothing_is_left_to_do(path):
+def words_in(*words):
+    """Return what finds which of some words are in a file."""
+    return lambda path: [word for word in words if word in text_of(path)]
+
+
+def test_nothing_is_left_to_do():
     """What is to be done is an issue, not a comment."""
-    words = "TO" + "DO", "FIX" + "ME", "XX" + "X:"
+    look = words_in("TO" + "DO", "FIX" + "ME", "XX" + "X:")
 
-    assert [word for word in words if word in text_of(path)] == []
+    assert found_in(MODULES + PROSE, look) == {}
 
 
-@every_text
-def test_no_path_of_one_machine_is_written_down(path):
+def test_no_path_of_one_machine_is_written_down():
     """What is here works anywhere."""
-    places = "/ro" + "ot/", "/ho" + "me/", "/wo" + "rk/", "/tm" + "p/envs", "/Us" + "ers/"
+    look = words_in("/ro" + "ot/", "/ho" + "me/", "/wo" + "rk/", "/tm" + "p/envs", "/Us" + "ers/")
 
-    assert [place for place in places if place in text_of(path)] == []
+    assert found_in(MODULES + PROSE, look) == {}
 
 
 # ---------------------------------------------------------------- rules
@@ -188,49 +216,50 @@ def test_the_pattern_finds_every_rule():
     assert all(RULE_ID.fullmatch(rule) for rule in RULES)
 
 
-@every_text
-def test_every_rule_that_is_cited_exists(path):
+def test_every_rule_that_is_cited_exists():
     """An id that nobody can look up is no help."""
-    cited = set(RULE_ID.findall(text_of(path)))
     made_up = {"DLP-NONE-1", "DLP-CAP-7"}  # in tests and examples of what happens then
+    known = {*RULES, *made_up}
 
-    assert cited - set(RULES) - made_up == set()
+    def unknown(path):
+        return set(RULE_ID.findall(text_of(path))) - known
+
+    assert found_in(MODULES + PROSE, unknown) == {}
 
 
 # ---------------------------------------------------------------- what is not done
 
 
-@every_source
-def test_nothing_depends_on_an_assertion(path):
+def test_nothing_depends_on_an_assertion():
     """They vanish under ``python -O``, and say nothing to users."""
-    if "conformance" in path.parts:
-        return  # there a check that fails is a verdict
-    assert [node.lineno for node in nodes(path, ast.Assert)] == []
+
+    def assertions(path):
+        if "conformance" in path.parts:
+            return []  # there a check that fails is a verdict
+        return [node.lineno for node in nodes(path, ast.Assert)]
+
+    assert found_in(SOURCE, assertions) == {}
 
 
-@every_source
-def test_no_python_function_becomes_a_c_function_without_the_gil(path):
+def test_no_python_function_becomes_a_c_function_without_the_gil():
     """A callback behind a C pointer crashes (DLP-LIFE-4): its very name is banned."""
-    assert "C" + "FUNCTYPE" not in text_of(path)
+    assert found_in(SOURCE, words_in("C" + "FUNCTYPE")) == {}
 
 
-@every_source
-def test_prototypes_are_made_in_one_place(path):
+def test_prototypes_are_made_in_one_place():
     """Everybody else asks `interchange.abi.capsules`."""
-    used = "PY" + "FUNCTYPE" in text_of(path)
+    users = found_in(SOURCE, words_in("PY" + "FUNCTYPE"))
 
-    assert not used or name_of(path) == "src/interchange/abi/capsules.py"
+    assert set(users) <= {"src/interchange/abi/capsules.py"}
 
 
-@every_source
-def test_the_shared_handle_on_python_is_not_used(path):
+def test_the_shared_handle_on_python_is_not_used():
     """Prototypes set there would change the calls of every library (HOST-CTYPES-1)."""
-    assert "python" + "api" not in text_of(path)
+    assert found_in(SOURCE, words_in("python" + "api")) == {}
 
 
-@every_source
-def test_no_name_is_made_up_at_run_time(path):
-    """No star imports, no names made by ``vars()[...]``: what is there can be found by a search."""
+def made_up_names(path):
+    """Return the lines that import by a star, and those that set items of a namespace."""
     stars = [node for node in nodes(path, ast.ImportFrom) if any(a.name == "*" for a in node.names)]
     made = [
         node
@@ -239,11 +268,18 @@ def test_no_name_is_made_up_at_run_time(path):
         and isinstance(node.value, ast.Call)
         and getattr(node.value.func, "id", "") in {"vars", "globals", "locals"}
     ]
+    return [node.lineno for node in stars + made]
 
-    assert (stars, made) == ([], [])
+
+def test_no_name_is_made_up_at_run_time():
+    """No star imports, no names made by ``vars()[...]``: what is there can be found by a search."""
+    assert found_in(SOURCE, made_up_names) == {}
 
 
-@every_source
-def test_no_error_is_swallowed_whole(path):
+def test_no_error_is_swallowed_whole():
     """A bare ``except:`` would take the user's Ctrl-C."""
-    assert [node.lineno for node in nodes(path, ast.ExceptHandler) if node.type is None] == []
+
+    def bare(path):
+        return [node.lineno for node in nodes(path, ast.ExceptHandler) if node.type is None]
+
+    assert found_in(SOURCE, bare) == {}
