@@ -24,20 +24,27 @@ def huge(machine):
     return ix.from_pointer(ptr, (HUGE,), "uint8", device="cuda:0", stream=machine.stream())
 
 
+def turned(array):
+    """Return a view that the driver takes many copies for, and that is worth them."""
+    return array.reshape((2**40, 2**10)).permute_dims((1, 0))
+
+
 def windows(array):
-    """Return a view that the driver would take too many copies for."""
-    return array.reshape((2**10, 2**20, 2**20)).permute_dims((0, 2, 1))
+    """Return a view that the driver would take too many copies for: none as long as a page."""
+    return array.reshape((2**5,) * 10).permute_dims((1, 0, 3, 2, 5, 4, 7, 6, 9, 8))
 
 
 COPIES = {
     "a copy": lambda array, stream: array.copy(stream=stream),
     "rows": lambda array, stream: array.reshape((2**25, 2**25))[::2].copy(stream=stream),
+    "in pieces": lambda array, stream: turned(array).copy(stream=stream),
     "by the host": lambda array, stream: windows(array).copy(stream=stream),
     "on another device": lambda array, stream: array.to_device("cuda:1", stream=stream),
     "rows on another device": lambda array, stream: array.reshape((2**25, 2**25))[::2].to_device(
         "cuda:1", stream=stream
     ),
     "on the host": lambda array, stream: array.to_device("cpu", stream=stream),
+    "in pieces, on the host": lambda array, stream: turned(array).to_device("cpu", stream=stream),
     "by the host, on the host": lambda array, stream: windows(array).to_device(
         "cpu", stream=stream
     ),
