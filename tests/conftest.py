@@ -29,7 +29,8 @@ _SOURCE = Path(interchange.__file__).parent.parent
 _MUTANTS = Path(__file__).parent / "conformance"  # the folder of their package
 _TIME = 110.0  # [seconds]; below faulthandler_timeout, so that the child is the one that is blamed
 
-settings.register_profile("dev", deadline=None, print_blob=True)
+settings.register_profile("dev", deadline=None, print_blob=True, max_examples=24)
+settings.register_profile("full", deadline=None, print_blob=True)
 settings.register_profile(
     "ci", deadline=None, derandomize=True, print_blob=True, suppress_health_check=[*HealthCheck]
 )

@@ -15,7 +15,7 @@ SOURCE = sorted(
     for top in ("src", "conformance", "tests/conformance/mutants")
     for path in (ROOT / top).rglob("*.py")
 )
-TESTS = sorted({*(ROOT / "tests").rglob("*.py")}.difference(SOURCE))
+TESTS = sorted({ROOT / "conftest.py", *(ROOT / "tests").rglob("*.py")}.difference(SOURCE))
 MODULES = SOURCE + TESTS
 PROSE = sorted(
     [

@@ -136,16 +136,19 @@ def facts_in_c(header, tmp_path_factory):
     return {fact: int(value) for fact, _, value in pairs}
 
 
+@pytest.mark.interop
 def test_every_size_offset_and_number_is_the_compilers(facts_in_c):
     """Sizes, alignments, offsets, enumerators, flags and versions equal those of the C header."""
     assert {fact: _expected()[fact] for fact in facts_in_c} == facts_in_c
 
 
+@pytest.mark.interop
 def test_only_members_of_the_main_branch_were_left_out(facts_in_c):
     """The comparison leaves out nothing that the released header has."""
     assert set(_expected()) - set(facts_in_c) <= dlpack.AFTER_LATEST_RELEASE
 
 
+@pytest.mark.interop
 def test_the_header_has_no_enumerator_that_is_unknown_here(header):
     """Every enumerator of the header has a member of the same name."""
     code = re.sub(r"/\*.*?\*/|//[^\n]*", "", header.read_text(), flags=re.DOTALL)
@@ -155,6 +158,7 @@ def test_the_header_has_no_enumerator_that_is_unknown_here(header):
     assert enumerators <= {name for enum in ENUMS for name in enum.__members__}
 
 
+@pytest.mark.interop
 def test_the_header_has_no_struct_that_is_unknown_here(header):
     """Every struct of the header has a ctypes struct of the same name."""
     code = re.sub(r"/\*.*?\*/|//[^\n]*", "", header.read_text(), flags=re.DOTALL)

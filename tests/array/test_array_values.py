@@ -69,6 +69,7 @@ def test_an_ndarray_that_would_lose_something_is_refused_and_nothing_is_written(
     assert memory.tolist() == [0, 0]
 
 
+@pytest.mark.interop
 def test_an_ndarray_is_written_by_a_library_that_takes_none():
     """PyTorch refuses ndarrays as values, and gets a tensor over the same memory."""
     pytest.importorskip("torch")

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,11 +58,16 @@ def test_known_to_fail():
 """
 
 
-@pytest.fixture
-def logged(root: Path, tmp_path: Path):
-    """Return a function that runs a file of tests in a child, and returns the log of it."""
+@pytest.fixture(scope="module")
+def logged(root: Path, tmp_path_factory: pytest.TempPathFactory):
+    """Return a function that runs a file of tests in a child, and returns the log of it.
 
+    Each file and its options are run once.
+    """
+
+    @cache
     def run(text: str, *options: str) -> dict[str, object]:
+        tmp_path = tmp_path_factory.mktemp("logged")
         (tmp_path / "test_file.py").write_text(text, encoding="utf-8")
         (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
         log = tmp_path / "log.json"
@@ -88,6 +94,7 @@ def runs(root: Path) -> ModuleType:
     return module
 
 
+@pytest.mark.exhaustive(but=["one process"])
 @pytest.mark.isolated
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "two workers"])
 def test_every_selected_test_is_in_one_count(logged, options):

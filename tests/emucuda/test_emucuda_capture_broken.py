@@ -249,6 +249,7 @@ def test_another_thread_ends_relaxed_captures_only(cuda, streams, mode, code):
 # ---------------------------------------------------------------- cuda.core
 
 
+@pytest.mark.clients
 def test_graph_builder_of_cuda_core(cuda, emulator, need):
     """It builds, completes and launches a graph, and gives back what it took."""
     need("cuda.core")

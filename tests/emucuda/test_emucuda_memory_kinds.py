@@ -312,6 +312,7 @@ def test_memory_of_another_devices_pool_is_that_devices(cuda, streams):
 # ---------------------------------------------------------------- other people's libraries
 
 
+@pytest.mark.clients
 def test_numba_and_cuda_core_run_on_it(run_isolated, need):
     """Arrays, streams, events and buffers there and back, and nothing to report."""
     need("numba.cuda")

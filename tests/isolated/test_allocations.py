@@ -52,6 +52,7 @@ def keeps_code():
     return int(subprocess.run(command, check=True, capture_output=True).stdout) == 0
 
 
+@pytest.mark.exhaustive(but=["export-versioned", "import-versioned"])
 @pytest.mark.parametrize("act", ACTS)
 def test_a_failed_allocation_leaks_no_owner(run_isolated, act):
     """Whichever allocation fails, and whatever ctypes makes of the error, no reference is left."""

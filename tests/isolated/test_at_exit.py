@@ -7,6 +7,7 @@ import pytest
 pytestmark = pytest.mark.isolated
 
 
+@pytest.mark.exhaustive(but=["in_globals", "in_cycles", "in_daemon_thread", "with_an_error"])
 @pytest.mark.parametrize(
     "where",
     [

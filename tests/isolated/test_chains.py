@@ -7,6 +7,7 @@ import pytest
 pytestmark = pytest.mark.isolated
 
 
+@pytest.mark.exhaustive(but=["versioned-main", "legacy-thread"])
 @pytest.mark.parametrize("where", ["main", "thread"])
 @pytest.mark.parametrize("link", ["versioned", "legacy", "described", "owner"])
 def test_a_long_chain_of_imports_is_freed(run_isolated, link, where):

@@ -16,6 +16,7 @@ def test_a_first_use_between_two_bytecodes_of_another_changes_nothing(run_isolat
     assert run_isolated("first_uses.py", "switched", array).strip() == "True {}"
 
 
+@pytest.mark.exhaustive(but=["import", "pointer"])
 @pytest.mark.parametrize("array", ARRAYS)
 def test_many_threads_use_an_array_first(run_isolated, array):
     """As often as they change by themselves."""

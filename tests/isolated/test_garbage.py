@@ -57,6 +57,7 @@ for array in revived:
 """
 
 
+@pytest.mark.exhaustive(but=["versioned-revives", "straight-reads"])
 @pytest.mark.parametrize("after", ["reads", "revives"])
 @pytest.mark.parametrize(
     "route", ["versioned", "legacy", "stranger", "straight", "buffer", "re-imported"]

@@ -10,12 +10,14 @@ WAYS = ["device", "device by name", "device of a pickle"]
 WAYS += ["dtype", "dtype by name", "dtype of a pickle"]
 
 
+@pytest.mark.exhaustive(but=["device", "dtype of a pickle"])
 @pytest.mark.parametrize("way", WAYS)
 def test_two_threads_that_meet_one_first_get_one_object(run_isolated, way):
     """Wherever the threads change: ``is`` decides, and a twin would be refused for ever."""
     assert run_isolated("interning.py", "met", way).strip() == "True {}"
 
 
+@pytest.mark.exhaustive(but=["device of a pickle", "dtype"])
 @pytest.mark.parametrize("way", WAYS)
 def test_one_that_is_let_go_of_and_asked_for_is_one_object(run_isolated, way):
     """What is forgotten is what died, and not what took its place meanwhile."""

@@ -10,6 +10,7 @@ KINDS = ["pointer", "tuple", "record", "producer", "asked", "buffer", "ctypes", 
 NONE_LEFT = "0 []\nTrue True"
 
 
+@pytest.mark.exhaustive(but=["pointer", "strided"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_owner_that_keeps_its_array_is_collected(run_isolated, kind):
     """After each operator and every function of xp, whose results it keeps, too."""

@@ -131,6 +131,7 @@ CAPABLE = {
 """Consumers that can do less than the honest one, and nothing wrong."""
 
 
+@pytest.mark.exhaustive(but=["of-one-axis", "legacy-only"])
 @pytest.mark.parametrize("name", CAPABLE)
 def test_who_can_do_less_breaks_no_rule(name):
     """What a library has not is not judged."""

@@ -91,6 +91,7 @@ def test_an_array_that_is_exported_once_is_not_accused_of_its_threads(generation
         releasing.threads_export_one_array_at_once(ProducerUnderTest(once), generation)
 
 
+@pytest.mark.exhaustive(but=["versioned"])
 @pytest.mark.parametrize("generation", ["legacy", "versioned"])
 def test_a_library_that_copies_for_every_export_shares_no_struct(generation):
     """Each capsule says the same as before, and something else than the others."""
@@ -121,6 +122,7 @@ def test_a_library_without_room_for_an_array_is_not_accused_of_its_table(check):
         check(ConsumerUnderTest(Subject("matrices", take=take, read=list)))
 
 
+@pytest.mark.exhaustive(but=["versioned"])
 @pytest.mark.parametrize("generation", ["legacy", "versioned"])
 def test_memory_that_the_kit_keeps_is_not_the_librarys(generation):
     """Errors that read differently each time are remembered by the kit, which is no growth."""

@@ -85,6 +85,7 @@ ODD = {
 # ------------------------------------------------------------------ odd producers
 
 
+@pytest.mark.exhaustive(but=["modern"])
 @pytest.mark.parametrize("kind", ODD)
 def test_an_odd_producer_fails_for_what_it_does_and_for_nothing_else(run_isolated, kind):
     """Old ones and sloppy ones: no check stumbles over what they lack."""
@@ -98,6 +99,7 @@ def test_an_odd_producer_fails_for_what_it_does_and_for_nothing_else(run_isolate
 # ------------------------------------------------------------------ what is known of libraries
 
 
+@pytest.mark.interop
 @pytest.mark.parametrize(
     ("library", "subject", "item", "words"),
     [

@@ -224,6 +224,7 @@ def test_the_first_failure_may_be_the_last(check, write_subject, tmp_path):
     assert len(report["subjects"][0]["results"]) == 1
 
 
+@pytest.mark.exhaustive(but=["exits", "crashes", "old-name"])
 @pytest.mark.parametrize(
     ("in_make", "rule", "words"),
     [

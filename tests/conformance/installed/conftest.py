@@ -28,6 +28,11 @@ OURS = {"array-interchange": ROOT, "array-interchange-conformance": ROOT / "conf
 _SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src")
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark all that is here: a wheel is built first, and each test starts programs from it."""
+    item.add_marker("slow")
+
+
 class Installed:
     """An environment with wheels of ours in it.
 

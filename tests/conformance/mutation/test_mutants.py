@@ -21,6 +21,8 @@ from mutants.trying import (
 CHECKS = load_checks()
 MUTANTS = load_mutants()
 TWINS = twins(MUTANTS.values())
+ONE_OF_EACH_ROLE = set({role: f"{twin}-{role}" for twin, role in reversed(TWINS)}.values())
+ONE_OF_EACH_MODULE = set({name.partition(".")[0]: name for name in reversed(MUTANTS)}.values())
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,7 @@ def is_emulated():
     return cuda.environment()[cuda.VARIABLE] == "emulated"
 
 
+@pytest.mark.exhaustive(but=ONE_OF_EACH_MODULE)
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_caught(trials, is_emulated, name):
     """By the check that it is made for, and its twin passes what catches it."""
@@ -46,6 +49,7 @@ def test_a_mutant_is_caught(trials, is_emulated, name):
     assert complaints(mutant, trials) == []
 
 
+@pytest.mark.exhaustive(but=ONE_OF_EACH_ROLE)
 @pytest.mark.parametrize(("twin", "role"), TWINS)
 def test_nothing_is_found_in_an_honest_subject(trials, twin, role):
     """By no check of its role, at any severity."""

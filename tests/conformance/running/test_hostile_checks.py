@@ -10,6 +10,13 @@ ITEM = "make_returns_an_array"
 QUICK = 0.05  # of a check's time limit, so that it is half a second
 
 
+@pytest.mark.exhaustive(
+    but=[
+        "os.abort()-crash-SIGABRT ended the process",
+        "os._exit(3)-exit-the process was ended with exit code 3",
+        "raise KeyboardInterrupt-raised-KeyboardInterrupt",
+    ]
+)
 @pytest.mark.parametrize(
     ("in_make", "status", "evidence"),
     [
@@ -34,6 +41,7 @@ def test_how_a_process_ends_is_its_verdict(pool_of, in_make, status, evidence):
     assert evidence in verdict.evidence
 
 
+@pytest.mark.exhaustive(but=["while True: pass", "time.sleep(60)"])
 @pytest.mark.parametrize(
     "in_make",
     [

@@ -10,6 +10,13 @@ ITEM = "make_returns_an_array"
 ITEMS = [ITEM, "make_prints_nothing", "make_gives_the_shape_that_it_was_asked_for[none]"]
 
 
+@pytest.mark.exhaustive(
+    but=[
+        "raise ValueError('no')-ValueError: no",
+        "ctypes.string_at(0)-signal 11 ended it",
+        "x = )-SyntaxError",
+    ]
+)
 @pytest.mark.parametrize(
     ("at_import", "words"),
     [
@@ -48,6 +55,7 @@ def test_an_import_that_hangs_is_cut(pool_of, at_import):
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.exhaustive(but=["sys.stdout.close()", "os.chdir('/')", "import gc; gc.disable()"])
 @pytest.mark.parametrize(
     "at_import",
     [

@@ -164,6 +164,7 @@ def test_children_end_with_their_fork_server(pool_of, tmp_path, is_gone):
 # ---------------------------------------------------------------- nothing is left
 
 
+@pytest.mark.slow
 def test_nothing_is_left_open(pool_of):
     """A run, crashes included, leaves this process the descriptors and children it had."""
 

@@ -1,4 +1,4 @@
-"""How many examples are tried: some by default, more when asked for.
+"""How many examples are tried: a quarter of what the profile asks for, or what is asked for here.
 
 Source: interchange.  ``INTERCHANGE_ORACLE_EXAMPLES=200`` asks for as many as the suite of the
 standard's own project is usually run with; ``HYPOTHESIS_PROFILE=ci`` makes a run repeatable.
@@ -11,7 +11,7 @@ from typing import Final
 
 from hypothesis import HealthCheck, Phase, settings
 
-EXAMPLES: Final = int(os.environ.get("INTERCHANGE_ORACLE_EXAMPLES", "25"))
+EXAMPLES: Final = int(os.environ.get("INTERCHANGE_ORACLE_EXAMPLES", settings().max_examples // 4))
 
 effort: Final = settings(
     max_examples=EXAMPLES,

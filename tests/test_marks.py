@@ -1,0 +1,108 @@
+"""Every test carries marks that are known, and runs in exactly one step of continuous integration.
+
+Source: pyproject.toml, ``[tool.pytest.ini_options]``; ``.ci/run``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CHOOSING = ("slow", "exhaustive", "interop", "clients", "browser")
+"""What a run is chosen by."""
+DESCRIBING = ("emulated", "gpu", "isolated")
+"""What a test needs, or how it runs, wherever it is chosen."""
+OF_PYTEST = {"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
+OF_PLUGINS = {"hypothesis", "xdist_group"}
+ELSEWHERE = {"bench", "clients", "interop"}
+"""Folders of which no test runs by default: they need a quiet machine, or other libraries."""
+
+
+@pytest.fixture(scope="module")
+def by_default(pytestconfig):
+    """Return the choice that addopts makes."""
+    return next(
+        word.removeprefix("-m").strip()
+        for word in pytestconfig.getini("addopts")
+        if word.startswith("-m")
+    )
+
+
+@pytest.fixture(scope="module")
+def steps(by_default):
+    """Return what each run of pytest in ``.ci/run`` chooses, the README's own first."""
+    script = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    runs = re.findall(r"^(?:\w+=\S+ )*\.venv/bin/pytest (.*)$", script, re.MULTILINE)
+    return [by_default, *(re.search(r"-m (\"[^\"]+\"|\S+)$", run)[1].strip('"') for run in runs)]
+
+
+def is_chosen(choice, marks):
+    """Whether pytest runs a test with these marks: ``-m`` takes what is an expression of Python."""
+    names = defaultdict(bool, dict.fromkeys(marks, True))
+    return eval(choice, {"__builtins__": {}}, names)  # noqa: S307 - ours
+
+
+def marks_of(item):
+    """Return the names of all marks of a test."""
+    return {mark.name for mark in item.iter_markers()}
+
+
+def test_every_declared_mark_is_one_of_these():
+    """A new one is put where it belongs, and into ``.ci/run``."""
+    settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    declared = re.findall(r'^    "(\w+)\S*: ', settings.partition("\nmarkers = [")[2], re.MULTILINE)
+
+    assert sorted(declared) == sorted([*CHOOSING, *DESCRIBING])
+
+
+def test_every_test_carries_known_marks(collected):
+    """Those that choose, those that describe, and pytest's own."""
+    known = {*CHOOSING, *DESCRIBING, *OF_PYTEST, *OF_PLUGINS}
+
+    assert {
+        item.nodeid: marks_of(item) - known for item in collected if marks_of(item) - known
+    } == {}
+
+
+def test_the_cells_of_a_grid_that_run_by_default_are_there(collected):
+    """A cell that was renamed would leave the default run unnoticed."""
+    ids, named = defaultdict(set), {}
+    for item in collected:
+        test = item.nodeid.partition("[")[0]
+        ids[test] |= {item.callspec.id} if hasattr(item, "callspec") else set()
+        for mark in getattr(getattr(item, "function", None), "pytestmark", ()):
+            if mark.name == "exhaustive" and mark.kwargs:
+                named[test] = set(mark.kwargs["but"])
+
+    assert {test: cells - ids[test] for test, cells in named.items() if cells - ids[test]} == {}
+
+
+@pytest.mark.parametrize("count", range(len(CHOOSING) + 1))
+def test_whatever_marks_a_test_carries_one_step_runs_it(steps, count):
+    """Nothing falls between the steps, and nothing runs twice."""
+    for marks in itertools.combinations(CHOOSING, count):
+        assert [is_chosen(step, marks) for step in steps].count(True) == 1, marks
+
+
+def test_the_steps_choose_by_these_marks_alone(steps):
+    """So that what a test needs, or how it runs, changes nothing of where."""
+    words = set(re.findall(r"\w+", " ".join(steps)))
+
+    assert words - {"and", "or", "not"} == set(CHOOSING)
+
+
+def test_every_folder_is_covered_by_default(collected, by_default):
+    """Of each folder some tests run when nothing is chosen, if they can run anywhere."""
+    chosen = defaultdict(set)
+    for item in collected:
+        parts = item.path.relative_to(ROOT).parts
+        chosen[parts[1] if parts[0] == "tests" else parts[0]].add(
+            is_chosen(by_default, marks_of(item))
+        )
+
+    assert {folder for folder, found in chosen.items() if True not in found} <= ELSEWHERE
