@@ -21,7 +21,7 @@ JUNK = (
     "tests/.coverage.left",
 )
 """What lies about in a checkout that somebody works in."""
-TESTS = ("tests/terms/test_errors.py", "tests/docs/test_readme.py", "tests/abi/test_rules.py")
+TESTS = ("tests/types/test_errors.py", "tests/docs/test_readme.py", "tests/abi/test_rules.py")
 """What is run from the unpacked distribution; ``.ci/run`` runs more."""
 
 

@@ -133,7 +133,7 @@ def test_padded_elements_have_views():
     ids=repr,
 )
 def test_an_index_selects_what_numpy_selects(key):
-    """The forms of basic indexing, one by one; `tests/terms` draws them."""
+    """The forms of basic indexing, one by one; `tests/types` draws them."""
     memory = numbered(4, 6)
 
     assert ix.asarray(memory)[key].tolist() == memory[key].tolist()
