@@ -73,7 +73,6 @@ def unpacked(checkout, tmp_path_factory):
     return folder / archive.name.removesuffix(".tar.gz")
 
 
-@pytest.mark.slow
 def test_every_file_of_the_repository_is_in_it(unpacked):
     """Tests, docs and what they read; nothing is forgotten when a file is added."""
     found = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
@@ -81,7 +80,6 @@ def test_every_file_of_the_repository_is_in_it(unpacked):
     assert sorted(files_of_the_repository() - found) == []
 
 
-@pytest.mark.slow
 def test_nothing_else_is_in_it(unpacked):
     """Neither what was built in the checkout nor its environments."""
     found = {path.relative_to(unpacked) for path in unpacked.rglob("*") if path.is_file()}

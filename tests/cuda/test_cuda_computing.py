@@ -50,7 +50,7 @@ class Library(DLPackBackend):
     def _find_operators(self):
         return {}
 
-    def take(self, tensor):
+    def import_tensor(self, tensor):
         found = ix.from_dlpack(tensor, stream=self.current)
         return Bytes(self, found.ptr, found)
 
