@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import interchange as ix
+from interchange._streams.driver import driver_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -110,5 +113,7 @@ def machine(request: pytest.FixtureRequest) -> Any:
     request.getfixturevalue("cuda_driver")
     api = pytest.importorskip("cuda.bindings.driver", reason="cuda-python is not installed")
     found = Machine(api)
+    for ordinal in range(len(found.contexts)):  # made once, and there before anybody counts streams
+        driver_of(ix.Device("cuda", ordinal), "test").lasting_stream(ordinal, "test")
     yield found
     found.close()
