@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from interchange.abi import RULES, BrokenRule, InterfaceRecord, TypeStr, cai
 from interchange.abi.cai import format_record, parse_record, parse_typestr
@@ -63,7 +63,8 @@ def test_every_time_keeps_its_unit(order, kind, unit):
     assert str(parse_typestr(text)) == text
 
 
-GRAMMAR = re.compile(r"[<>|]([tbiufcOSUV][0-9]{1,9}|[mM][0-9]{1,9}(\[[0-9a-zA-Z/]+\])?)")
+GRAMMAR = re.compile(r"[<>|]([tbiufcSUV][0-9]{1,9}|O[0-9]{0,9}|[mM][0-9]{1,9}(\[[0-9a-zA-Z/]+\])?)")
+"""NumPy writes objects without a size."""
 
 
 @given(
@@ -73,6 +74,8 @@ GRAMMAR = re.compile(r"[<>|]([tbiufcOSUV][0-9]{1,9}|[mM][0-9]{1,9}(\[[0-9a-zA-Z/
         st.from_regex(r"[<>|][a-zA-Z][0-9]{1,2}(\[ns\])?\n?", fullmatch=True),
     )
 )
+@example("|O")
+@example("<O[ns]")
 def test_a_text_is_taken_exactly_when_the_grammar_has_it(text):
     """Whatever is outside the grammar breaks CAI-TYPESTR-1, whatever is inside is read."""
     try:

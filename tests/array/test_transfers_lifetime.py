@@ -196,12 +196,17 @@ def test_many_copies_leave_nothing(machine, emulator, foreign, copy):
         array, _ = foreign(producer)
         COPIES[copy](ix.from_dlpack(array, stream=stream))
 
+    def settle():  # so that each round takes as many events at a time
+        machine.synchronize()
+        gc.collect()
+        machine.synchronize()
+
     once()
-    machine.synchronize()
+    settle()
     before = emulator.live()
     for _ in range(100):
         once()
-    machine.synchronize()
+        settle()
 
     assert emulator.live() == before
 
