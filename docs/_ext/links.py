@@ -43,7 +43,7 @@ _CLOSED: Final = (
 def _public() -> frozenset[str]:
     """Return the names that docstrings may give without their package."""
     names = {name for name in interchange.__all__ if not name.startswith("_")}
-    members = {f"Array.{name}" for name in vars(interchange.Array) if not name.startswith("_")}
+    members = {f"Array.{name}" for name in dir(interchange.Array) if not name.startswith("_")}
     return frozenset(names | members)
 
 

@@ -35,7 +35,7 @@ def words(package: str) -> str:
     """Return a section for each folder of a package: its own line, and a row for each module."""
     sections = []
     for folder in folders(package):
-        name = ".".join([package, *folder.relative_to(PACKAGES[package]).parts])
+        name = f"{folder.relative_to(ROOT)}/"
         paths = sorted(path for path in folder.glob("*.py") if path.name != "__init__.py")
         rows = [(code(path.stem), sentence(first_line(path))) for path in paths]
         own = sentence(first_line(folder / "__init__.py"))
