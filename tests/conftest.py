@@ -31,10 +31,10 @@ _TIME = 110.0  # [seconds]; below faulthandler_timeout, so that the child is the
 
 settings.register_profile("dev", deadline=None, print_blob=True, max_examples=24)
 settings.register_profile("full", deadline=None, print_blob=True)
-settings.register_profile(
+settings.register_profile(  # the same examples every time: what lands does not depend on luck
     "ci", deadline=None, derandomize=True, print_blob=True, suppress_health_check=[*HealthCheck]
 )
-settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
