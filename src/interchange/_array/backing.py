@@ -11,7 +11,7 @@ streams work on the memory, since a library waits for them whenever it takes an 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._backends.names import FRESH, SPREADING, VIEWS
@@ -24,12 +24,14 @@ from interchange._types.errors import CopyNeededError
 from .copies import copy_array
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from interchange._backends.backend import Backend
     from interchange._types.spec import Spec
 
     from .described import Described
 
-T = TypeVar("T", bound="Described")
+    T = TypeVar("T", bound="Described")
 
 Backing = tuple["Backend", Any, Any]
 """Who computes; its array over the memory; and what makes that anew where it is None, if anything.

@@ -5,7 +5,7 @@ Source: array API standard 2025.12 (``to_device``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._streams.handles import stream_handle
 from interchange._streams.rules import may_be_stream, streams_of
@@ -21,9 +21,12 @@ from interchange.abi.dlpack import DLDeviceType
 from .host_copies import check_named, copy_on_host, share_with_host
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from interchange._core import Tensor
 
-T = TypeVar("T", bound="Tensor")
+    T = TypeVar("T", bound="Tensor")
+
 
 HOST_KINDS: Final = frozenset(
     {DLDeviceType.kDLCUDAHost, DLDeviceType.kDLROCMHost, DLDeviceType.kDLCUDAManaged}

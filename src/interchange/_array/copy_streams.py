@@ -6,7 +6,7 @@ synchronization behavior.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import pending_streams_of
@@ -18,6 +18,7 @@ from interchange._streams.rules import (
     check_stream,
 )
 from interchange._types.errors import StreamError
+from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ when the call returns.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._protocols.dlpack import READ_ONLY
@@ -41,6 +41,7 @@ from .memcpy_plan import plan_copies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TypeVar
 
     from interchange._core import Tensor
     from interchange._streams.driver import Driver, PitchedCopy
@@ -50,7 +51,8 @@ if TYPE_CHECKING:
     from .allocations import Allocation
     from .copy_streams import CopyStream
 
-T = TypeVar("T", bound="Tensor")
+    T = TypeVar("T", bound="Tensor")
+
 
 LOCKED_OF: Final = {
     DLDeviceType.kDLCUDA: DLDeviceType.kDLCUDAHost,

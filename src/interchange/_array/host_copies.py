@@ -6,7 +6,7 @@ consumers ask of host memory before they share it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._protocols import host
@@ -19,10 +19,13 @@ from interchange._types.layout import Layout, c_strides, f_strides
 from interchange._types.spec import Spec
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from interchange._core import Tensor
     from interchange._types.devices import Device
 
-T = TypeVar("T", bound="Tensor")
+    T = TypeVar("T", bound="Tensor")
+
 
 ALIGNMENT: Final = 64  # [bytes]
 

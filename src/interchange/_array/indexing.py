@@ -5,7 +5,7 @@ Source: array API standard 2025.12, Indexing.  A basic index always gives a view
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols.host import import_array_interface
 from interchange._types.devices import CPU
@@ -17,9 +17,11 @@ from .operands import SCALARS, as_scalar, operand
 from .operators import check_shared, check_writable
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from .described import Described
 
-T = TypeVar("T", bound="Described")
+    T = TypeVar("T", bound="Described")
 
 _GET = "Array.__getitem__()"
 _SET = "Array.__setitem__()"

@@ -9,9 +9,10 @@ from __future__ import annotations
 from itertools import permutations, product
 from math import prod
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from interchange._streams.driver import PitchedCopy
+from interchange.abi._records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,7 +7,7 @@ the buffer that the unpickler hands out.  Device memory goes by way of the host,
 from __future__ import annotations
 
 import os
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._protocols import host
 from interchange._protocols.dlpack import READ_ONLY
@@ -21,7 +21,10 @@ from .arguments import check_ints
 from .described import Described
 from .transfers import copy, move
 
-T = TypeVar("T", bound="Described")
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T", bound="Described")
 
 LOAD_DEVICE: Final = "INTERCHANGE_LOAD_DEVICE"
 """The variable that says where arrays come back that were pickled on a device."""

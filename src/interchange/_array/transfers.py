@@ -6,7 +6,7 @@ host, and the host waits for it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from interchange._backends.selection import backend_of
 from interchange._types.devices import CPU, Device
@@ -20,9 +20,11 @@ from . import copies
 from .backing import computing_with, wrap
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from .described import Described
 
-T = TypeVar("T", bound="Described")
+    T = TypeVar("T", bound="Described")
 
 
 def move(array: T, device: Any, stream: Any, call: str, *, copy: bool | None = None) -> T:

@@ -13,7 +13,7 @@ import functools
 import sys
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from interchange._streams.ordering import note_ready
 from interchange._types.devices import CPU
@@ -65,6 +65,7 @@ from ._parsing import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
 
     from interchange._types.devices import Device
     from interchange._types.dtypes import DType
@@ -72,7 +73,7 @@ if TYPE_CHECKING:
 
     from .abc import FastPath
 
-T = TypeVar("T", bound="Tensor")
+    T = TypeVar("T", bound="Tensor")
 
 name: Final = "ctypes"
 

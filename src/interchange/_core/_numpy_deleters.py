@@ -14,10 +14,11 @@ import sys
 from functools import lru_cache
 from itertools import repeat
 from struct import Struct
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from interchange._types.errors import ExchangeError
 from interchange.abi import capsules
+from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
 from interchange.abi.memory import memory
 

@@ -7,14 +7,15 @@ Source: interchange.  A *core* turns addresses into memory: it consumes capsules
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
 
     from interchange._types.spec import Spec
 
-T = TypeVar("T", bound="Tensor")
+    T = TypeVar("T", bound="Tensor")
 
 
 class FastPath(Protocol):

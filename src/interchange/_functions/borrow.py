@@ -8,7 +8,7 @@ direction can meet that duty: a context manager can.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface as cai
@@ -19,6 +19,7 @@ from interchange._streams.pending import BorrowedWork, PendingWork, origins_of, 
 from interchange._streams.rules import NO_SYNC, check_stream, streams_of
 from interchange._types.devices import ordinal_of
 from interchange._types.errors import ArgumentError, InterchangeError, ReadOnlyError, show
+from interchange.abi._records import NamedTuple
 
 from .cai import CudaArrayView
 from .importing import asarray, import_cai, import_ordered

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import copies
 from interchange._array.host_copies import share_with_host
@@ -33,6 +33,7 @@ from interchange._types.errors import (
     show,
 )
 from interchange.abi import PyCapsule
+from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
 from .cai import to_cai

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from interchange._streams.handles import stream_handle
 from interchange._streams.rules import check_stream
 from interchange._types.devices import CPU, Device
 from interchange._types.errors import UnsupportedDeviceError, show
 from interchange._types.type_table import TypeTable
+from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:

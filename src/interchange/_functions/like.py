@@ -6,7 +6,7 @@ Source: interchange.  One table of kinds, asked in order; the first that knows t
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface, dlpack
@@ -19,6 +19,7 @@ from interchange._types.errors import (
 )
 from interchange._types.type_table import TypeSet
 from interchange.abi import PyCapsule
+from interchange.abi._records import NamedTuple
 from interchange.abi.capsules import USED_VERSIONED, VERSIONED, capsule_name
 from interchange.abi.dlpack import DLPACK_VERSION
 

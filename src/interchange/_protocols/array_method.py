@@ -6,7 +6,7 @@ Source: NumPy 2, Interoperability with NumPy: ``__array__(dtype=None, copy=None)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import (
     NO_ROOM,
@@ -22,10 +22,12 @@ from .host import import_array_interface
 from .losses import is_column, libraries_of, lost_by, nulls_in
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from interchange._core import Tensor
     from interchange._types.errors import InterchangeError
 
-T = TypeVar("T", bound="Tensor")
+    T = TypeVar("T", bound="Tensor")
 
 COMPUTES: Final = frozenset({"dask"})
 """Libraries whose ``__array__`` computes elements at each call, whatever ``copy=`` says."""

@@ -8,7 +8,7 @@ stream is enqueued when somebody takes the memory, on the stream that they name.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._streams.driver import driver_of, drivers, make_current
@@ -37,11 +37,13 @@ from .guards import RECORD_GUARDS, STREAM_KEEPERS
 from .records import dtype_of, is_plain, layout_of, parse_with_hint
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from interchange._core import Tensor
     from interchange._streams.driver import Driver, PointerAttributes
     from interchange._types.dtypes import DType
 
-T = TypeVar("T", bound="Tensor")
+    T = TypeVar("T", bound="Tensor")
 
 ATTRIBUTE: Final = "__cuda_array_interface__"
 SYNCS: Final = os.environ.get("INTERCHANGE_CAI_SYNC", "1") != "0"

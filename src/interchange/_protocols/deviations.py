@@ -5,7 +5,9 @@ Source: the libraries themselves, run; each row says which release was seen to d
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
+
+from interchange.abi._records import NamedTuple
 
 
 class Deviation(NamedTuple):

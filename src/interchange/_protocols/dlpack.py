@@ -8,7 +8,7 @@ capsule, and only then what the capsule says.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._core import _parsing
@@ -56,11 +56,13 @@ from .guards import EXCHANGE_GUARDS, WRITABLE
 from .losses import why_refused
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from interchange._core import Tensor
 
     from .capabilities import Capabilities
 
-T = TypeVar("T", bound="Tensor")
+    T = TypeVar("T", bound="Tensor")
 
 AKIN: Final = (
     HOST_ACCESSIBLE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ctypes import addressof
 from operator import index as as_index
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from interchange import _core
 from interchange._core._numpy import ndarray_over, require_numpy_dtype
@@ -43,10 +43,12 @@ from .losses import is_masked
 from .records import dtype_of, is_plain, layout_of, parse_with_hint
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from interchange._core import Tensor
     from interchange._types.devices import Device
 
-T = TypeVar("T", bound="Tensor")
+    T = TypeVar("T", bound="Tensor")
 
 _PYBUF_WRITABLE = 1
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import struct
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import ExchangeError, OutOfDeviceMemoryError
+from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
 from ._cuda_calls import find_ask

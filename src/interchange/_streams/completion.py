@@ -11,7 +11,9 @@ import gc
 import os
 import weakref
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from interchange.abi._records import NamedTuple
 
 if TYPE_CHECKING:
     from .driver import Driver

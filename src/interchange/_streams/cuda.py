@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import DriverUnavailableError, ExchangeError, StreamError
+from interchange.abi._records import NamedTuple
 
 from ._cuda_calls import LIBRARY, find_quick_calls
 from ._cuda_memory import CudaMemory

@@ -10,9 +10,10 @@ import ctypes
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from interchange._types.errors import DriverUnavailableError, ExchangeError
+from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ Source: as of `rules`.  Tests hold them against what is done; nothing else reads
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
 from .rules import (

@@ -7,10 +7,11 @@ is to be read by the host.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from interchange._types.devices import ordinal_of
 from interchange._types.errors import DriverUnavailableError, ExchangeError, InterchangeError
+from interchange.abi._records import NamedTuple
 
 from .driver import driver_of, make_current
 from .pending import WorkOnConsumer, pending_copy_of, pending_work_of

@@ -7,10 +7,11 @@ stream, so that they are sent none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from interchange._types.devices import is_index
 from interchange._types.errors import StreamError, show
+from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi._patterns import compiled
+from interchange.abi._records import NamedTuple
 from interchange.abi.cai import TypeStr, parse_typestr
 from interchange.abi.dlpack import DLDataTypeCode as Code
 from interchange.abi.rules import BrokenRule

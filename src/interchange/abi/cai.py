@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ctypes
 from operator import index as as_index
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ._patterns import compiled
+from ._records import NamedTuple
 from ._show import NO_ROOM, show
 from .rules import BrokenRule
 

@@ -5,7 +5,9 @@ Source: interchange.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from interchange.abi._records import NamedTuple
 
 Severity = Literal["MUST", "SHOULD", "QUIRK"]
 

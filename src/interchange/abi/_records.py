@@ -1,0 +1,30 @@
+"""Tuples with named fields, for modules that every import of interchange loads.
+
+Source: Python, ``typing.NamedTuple``, which type checkers read this as, and
+``collections.namedtuple``, which makes them here.  ``typing`` turns each annotation into an object
+that nobody asks for: it takes twice as long, and imports ``ast`` from CPython 3.14 on.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import NamedTuple as NamedTuple  # noqa: PLC0414 - exported
+else:
+
+    class _Made(type):
+        """Makes a named tuple of a class body."""
+
+        def __new__(cls, name: str, _: tuple[type, ...], body: dict[str, Any]) -> type:
+            """Return the class: fields as annotated, and whatever else the body defines."""
+            fields = body["__annotations__"]
+            defaults = [body.pop(field) for field in fields if field in body]
+            module = body.pop("__module__")
+            made = namedtuple(name, fields, defaults=defaults, module=module)  # noqa: PYI024 - see above
+            for key, value in body.items():
+                setattr(made, key, value)
+            return made
+
+    NamedTuple = type.__new__(_Made, "NamedTuple", (), {})

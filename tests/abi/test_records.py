@@ -1,0 +1,76 @@
+"""Named tuples are those of ``typing``, made faster."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import typing
+
+import pytest
+
+from interchange.abi._records import NamedTuple
+
+
+class Ours(NamedTuple):
+    """A point."""
+
+    x: int
+    name: str = "none"
+    about: dict[str, int] | None = None
+
+    @property
+    def double(self) -> int:
+        """Twice x."""
+        return 2 * self.x
+
+    def __str__(self) -> str:
+        return f"<{self.x}>"
+
+
+class Theirs(typing.NamedTuple):
+    """A point."""
+
+    x: int
+    name: str = "none"
+    about: dict[str, int] | None = None
+
+    @property
+    def double(self) -> int:
+        """Twice x."""
+        return 2 * self.x
+
+    def __str__(self) -> str:
+        return f"<{self.x}>"
+
+
+@pytest.mark.parametrize(
+    "attribute", ["_fields", "_field_defaults", "__doc__", "__module__", "__bases__", "__slots__"]
+)
+def test_a_class_is_what_typing_makes(attribute):
+    """Its fields, what they are when left out, its text, where it is from."""
+    assert getattr(Ours, attribute) == getattr(Theirs, attribute)
+
+
+@pytest.mark.parametrize("use", [
+    tuple, str, copy.copy, len, hash, lambda one: one.double, lambda one: one._asdict(),
+    lambda one: one._replace(name="b"), lambda one: repr(one).partition("(")[2],
+])  # fmt: skip
+def test_a_tuple_is_what_typing_makes(use):
+    """It unpacks, prints, compares and hashes like the other."""
+    assert use(Ours(1, "a")) == use(Theirs(1, "a"))
+
+
+def test_a_tuple_survives_a_pickle():
+    """By the name of its class."""
+    assert pickle.loads(pickle.dumps(Ours(1))) == Ours(1)
+
+
+def test_annotations_are_resolved_for_who_asks():
+    """They are kept as they were written."""
+    assert typing.get_type_hints(Ours)["x"] is int
+
+
+def test_a_missing_field_is_refused():
+    """As by every call."""
+    with pytest.raises(TypeError, match="'x'"):
+        Ours()
