@@ -43,7 +43,6 @@ _KEYS: Final = {
 }  # fmt: skip
 _NEEDED: Final = ("check", "reason")
 DRIVERS: Final = ("none", "emulated", "real")
-_WAY_OUT: Final = "install it with: pip install array-interchange-conformance"
 
 
 class ExpectationsError(Exception):
@@ -203,7 +202,9 @@ def _need(name: str, what: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        raise ExpectationsError(f"{what} takes {name}; {_WAY_OUT}") from error
+        distribution = name.partition(".")[0]
+        words = f"{what} takes {distribution}; install it with: pip install {distribution}"
+        raise ExpectationsError(words) from error
 
 
 def _read_entry(entry: dict[str, Any], where: str) -> Expectation:
