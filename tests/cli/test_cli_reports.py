@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import re
+import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +17,9 @@ import numpy as np
 import pytest
 
 from interchange.abi import RULES
+from interchange.cli.html import as_html
+from interchange.cli.matrix import Cell, Matrix
+from interchange.cli.subjects import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,7 +158,7 @@ class _Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.count[tag] = self.count.get(tag, 0) + 1
         self.attributes += attrs
-        if tag not in {"meta", "br"}:
+        if tag not in {"link", "meta", "wbr"}:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -176,25 +183,75 @@ def test_html_is_well_formed(page: str) -> None:
 
 
 def test_html_fetches_nothing(page: str) -> None:
-    """The page stands alone: no links, no scripts, no images, no fonts."""
+    """The page stands alone: no scripts, no images, no fonts, no links but to its own parts."""
     reader = _Page()
     reader.feed(page)
 
-    assert not {"script", "link", "img", "iframe", "object", "base"} & set(reader.count)
-    assert not {"src", "href", "style", "srcset"} & {name for name, _ in reader.attributes}
+    assert not {"script", "img", "iframe", "object", "base"} & set(reader.count)
+    assert not {"src", "style", "srcset"} & {name for name, _ in reader.attributes}
+    links = {value for name, value in reader.attributes if name == "href"}
+    assert links == {"data:,", "#main", "#grid"}  # an empty icon, so that none is asked for
     assert not re.search(r"https?:|url\(|@import", page)
+
+
+def test_html_allows_its_own_style_and_no_script(page: str) -> None:
+    """Its policy says so to the browser."""
+    reader = _Page()
+    reader.feed(page)
+
+    (policy,) = (value for _, value in reader.attributes if value and "default-src" in value)
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:;")
+    assert "script-src" not in policy
 
 
 def test_html_is_made_for_narrow_screens(page: str) -> None:
     """The page is as wide as the screen, and the table scrolls within it."""
     assert 'content="width=device-width, initial-scale=1"' in page
-    assert ".scroll { overflow-x: auto;" in page
+    assert re.search(r"\.scroll \{[^}]* overflow: auto;", page)
 
 
 def test_html_shows_a_librarys_words_as_they_are(page: str) -> None:
     """Marks in an error of a library are escaped."""
     assert "&lt;no&gt; bytes &amp; | *no* [more]" in page
     assert "<no>" not in page
+
+
+HOSTILE = "</style><script>x()</script><img src=x onerror=x()>\"'&lt;<!--\x00\u202e\ud800"
+
+
+def test_hostile_text_makes_no_element(subject_named: Callable[[str], Subject]) -> None:
+    """Wherever it stands: the page has the elements that it has without it, and nothing hidden."""
+
+    def elements(words: str) -> dict[str, int]:
+        subject = replace(subject_named("memoryview"), name=words)
+        sample = Sample(subject, words, None, words, [], 0, None)
+        cell = Cell(words, words, "failed", words, words, words, 1, 2)
+        found = Matrix(words, "cpu", [sample], [subject], {(words, words): cell}, {words: words})
+        text = as_html(found)
+        reader = _Page()
+        reader.feed(text)
+        reader.close()
+        assert not {"\x00", "\u202e", "\ud800"} & set(text)
+        return reader.count
+
+    assert elements(HOSTILE) == elements("harmless")
+
+
+def test_html_is_refused_without_what_makes_it(
+    run_cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is run, with what to install; the other forms need nothing."""
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+
+    done = run_cli("matrix", "--only", ALWAYS, "--html", tmp_path / "page.html")
+    other = run_cli("matrix", "--only", ALWAYS, "--markdown", "-")
+
+    assert (done.code, done.out, list(tmp_path.iterdir())) == (2, "", [])
+    assert done.err.startswith("interchange: --html: a page takes Jinja2, which is not installed;")
+    assert done.err.endswith(" -m pip install 'jinja2>=3.1'\n")
+    assert (other.code, other.err) == (0, "")
 
 
 # ---------------------------------------------------------------- all forms

@@ -11,15 +11,17 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
+from interchange._reports import pages, writing
+
 from . import (
     checking,
     cuda_driver,
     cuda_libraries,
+    errors,
+    html,
     inspecting,
     libraries,
     matrix,
-    output,
-    page,
     reports,
     table,
     terminal,
@@ -40,7 +42,7 @@ _SUBJECTS: Final = {"cpu": libraries, "cuda": cuda_libraries}
 _REPORTS: Final = {
     "json": reports.as_json,
     "markdown": reports.as_markdown,
-    "html": page.as_html,
+    "html": html.as_html,
 }
 """Option of ``matrix`` -> what it writes."""
 
@@ -62,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = _run(options)
         sys.stdout.flush()
-    except output.UsageError as error:
+    except (errors.UsageError, writing.ReportError) as error:
         print(f"interchange: {error}", file=sys.stderr)
         return _BAD_INPUT
     except KeyboardInterrupt:
@@ -130,21 +132,23 @@ def _run(options: argparse.Namespace) -> int:
 def _run_matrix(options: argparse.Namespace) -> int:
     """Run the matrix, and write what was asked for."""
     files = {name: getattr(options, name) for name in _REPORTS if getattr(options, name)}
-    to_stdout = [name for name, file in files.items() if file == output.STDOUT]
+    to_stdout = [name for name, file in files.items() if file == writing.STDOUT]
     if len(to_stdout) > 1:
-        raise output.UsageError(f"only one of {', '.join(to_stdout)} can go to standard output")
+        raise errors.UsageError(f"only one of {', '.join(to_stdout)} can go to standard output")
     for file in files.values():
-        output.check_writable(file)
+        writing.check_writable(file)
+    if "html" in files and (reason := pages.why_no_pages()):
+        raise errors.UsageError(f"--html: {reason}")
     if options.device == "cuda" and (reason := cuda_driver.why_none()):
-        raise output.UsageError(f"--device cuda: {reason}")
+        raise errors.UsageError(f"--device cuda: {reason}")
     subjects = _choose(options.only, options.device)
     with terminal.progress(matrix.steps(subjects)) as tell:
         found = matrix.run(subjects, options.dtype, tell, options.device)
     _require_all(options.only, subjects, found)
     if not found.cells:
-        raise output.UsageError("there is nothing to hand over: name more libraries with --only")
+        raise errors.UsageError("there is nothing to hand over: name more libraries with --only")
     for name, file in files.items():
-        output.write(file, _REPORTS[name](found))
+        writing.write(file, _REPORTS[name](found))
     if not to_stdout:
         table.show(found)
     return 0 if found.ok else 1
@@ -164,7 +168,7 @@ def _choose(only: str | None, device: str) -> Sequence[Subject]:
     known = _known(device)
     for name in names:
         if name not in known:
-            raise output.UsageError(f"--only: {name!r} is none of {', '.join(known)}")
+            raise errors.UsageError(f"--only: {name!r} is none of {', '.join(known)}")
     return [subject for subject in subjects if subject.library in names]
 
 
@@ -177,4 +181,4 @@ def _require_all(only: str | None, subjects: Sequence[Subject], found: matrix.Ma
     missing = {library: why for library, why in missing.items() if library not in partly}
     if only is not None and missing:
         texts = ", ".join(f"{library} ({why})" for library, why in missing.items())
-        raise output.UsageError(f"--only names what is not here: {texts}")
+        raise errors.UsageError(f"--only names what is not here: {texts}")

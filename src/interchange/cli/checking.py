@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from .output import UsageError
+from .errors import UsageError
 
 if TYPE_CHECKING:
     import argparse

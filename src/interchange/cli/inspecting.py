@@ -20,7 +20,7 @@ import interchange
 from interchange._types.errors import NoProtocolError
 from interchange.abi import RULES
 
-from .output import UsageError
+from .errors import UsageError
 from .subjects import first_line
 
 _TARGET: Final = re.compile(

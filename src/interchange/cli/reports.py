@@ -97,16 +97,20 @@ def remarks(matrix: Matrix) -> list[str]:
     return lines
 
 
-def releases(matrix: Matrix) -> str:
-    """Return which releases were run, in one line."""
+def ran(matrix: Matrix) -> list[str]:
+    """Return the distributions that were run, each with its release."""
     found: dict[str, str] = {}
     subjects = [*matrix.consumers, *(sample.subject for sample in matrix.samples)]
     for subject in subjects:
         if subject.distribution is not None:
             found[subject.distribution] = find_version(subject) or "unknown"
+    return [f"{name} {version}" for name, version in found.items()]
+
+
+def releases(matrix: Matrix) -> str:
+    """Return which releases were run, and what on, in one line."""
     facts = environment()
-    parts = [f"{name} {version}" for name, version in found.items()]
-    return f"{', '.join(parts)}; Python {facts['python']} on {facts['platform']}."
+    return f"{', '.join(ran(matrix))}; Python {facts['python']} on {facts['platform']}."
 
 
 # ---------------------------------------------------------------- JSON

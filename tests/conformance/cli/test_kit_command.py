@@ -114,6 +114,20 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_run(check, write_
     assert not (tmp_path / "imported").exists()
 
 
+def test_a_page_that_cannot_be_made_is_refused_before_the_run(
+    check, write_subject, tmp_path, monkeypatch
+):
+    """Likewise; it takes Jinja2, which the kit asks for when it is installed."""
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    spec = write_subject("", "(HERE / 'imported').touch()")
+
+    code, _, err = check(spec, "--html", tmp_path / "report.html")
+
+    assert code == 2
+    assert "--html: a page takes Jinja2, which is not installed; install it with: " in err
+    assert not (tmp_path / "imported").exists()
+
+
 def test_a_wrong_file_of_known_failures_is_refused_before_the_run(check, write_subject, tmp_path):
     """Likewise."""
     spec = write_subject("", "(HERE / 'imported').touch()")

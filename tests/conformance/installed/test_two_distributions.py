@@ -19,7 +19,7 @@ SOURCES = {
     BASE: ROOT / "src" / "interchange",
     KIT: ROOT / "conformance" / "src" / "interchange_conformance",
 }
-HELPERS = ("packaging", "rich", "tomli; python_version < '3.11'")
+HELPERS = ("jinja2", "packaging", "rich", "tomli; python_version < '3.11'")
 """What the second needs beside the first."""
 
 
@@ -116,7 +116,6 @@ def test_the_example_of_the_readme_runs(bare, tmp_path):
     [
         ("interchange matrix", r"^24 hand-overs: 24 zero-copy"),
         ("interchange matrix --json -", r'"ok": true'),
-        ("interchange matrix --html page.html && cat page.html", r"^<!doctype html>"),
         ("python -m interchange", r"^interchange +[\d.]+$"),
         ("python -m interchange", r"^not here: PyTorch \(not installed\)$"),
         ("interchange inspect \"b'abc'\"", r"^bytes$"),
@@ -130,6 +129,29 @@ def test_a_command_of_the_first_needs_nothing_else(bare, tmp_path, command, word
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(words, done.stdout, re.MULTILINE | re.IGNORECASE), done.stdout
     assert "\x1b" not in done.stdout
+
+
+def test_a_page_says_what_to_install(bare, tmp_path):
+    """Before anything is run; with it, the page is there."""
+    place = bare.run("interchange matrix --html page.html", tmp_path)
+
+    assert (place.returncode, place.stdout) == (2, "")
+    assert place.stderr == (
+        "interchange: --html: a page takes Jinja2, which is not installed; install it with:"
+        f" {bare.bin}/python -m pip install 'jinja2>=3.1'\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_extra_of_the_first_makes_pages(tmp_path, environment_of):
+    """``demo`` brings what pages and colours need; the wheel has templates and style."""
+    place = environment_of(tmp_path / "env", f"{BASE}[demo]")
+
+    done = place.run("interchange matrix --html page.html && cat page.html", tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"^<!doctype html>", done.stdout, re.MULTILINE | re.IGNORECASE)
+    assert re.search(r"^\.verdicts ", done.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize("arguments", ["", "numpy", "mylib:subject --html x.html", "--help"])

@@ -12,10 +12,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from interchange._reports import writing
 from interchange_conformance.cli.progress import progress
 from interchange_conformance.driver import cuda
 from interchange_conformance.registry import AREAS, load_checks
-from interchange_conformance.reports import writing
 
 from .model import load_mutants
 from .trying import Trials, caught, complaints_of_twin, items_of_role, twins

@@ -12,6 +12,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
+from interchange._reports import pages, writing
 from interchange_conformance.driver.availability import NoDriverError, need_driver
 from interchange_conformance.emucuda.building import CannotBuildError
 from interchange_conformance.judging import judge, known_failures
@@ -19,7 +20,6 @@ from interchange_conformance.judging.expectations import ExpectationsError
 from interchange_conformance.judging.grid import exchange
 from interchange_conformance.judging.selecting import UnknownWordError, select
 from interchange_conformance.registry import AREAS, ROLES, load_checks
-from interchange_conformance.reports import writing
 from interchange_conformance.running import interpreters
 
 from .options import REPORTS, add_arguments
@@ -177,6 +177,8 @@ def _files(options: argparse.Namespace) -> dict[str, str]:
         if places.count(place) > 1:
             raise UsageError(f"only one report can go to {file}")
         writing.check_writable(file)
+    if "html" in files and (reason := pages.why_no_pages()):
+        raise UsageError(f"--html: {reason}")
     return files
 
 

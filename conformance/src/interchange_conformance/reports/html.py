@@ -1,31 +1,27 @@
 """A report as one page of HTML: nothing to fetch, readable on a telephone and by keyboard.
 
-Source: interchange; WAI-ARIA Authoring Practices, "Grid" and "Dialog"; CSP level 3 for the hashes.
-The tables are written here, so that they are there without a script; ``page/page.js`` adds filters
-and opens what ``page/details.js`` makes of each cell.
+Source: interchange; WAI-ARIA Authoring Practices, "Grid" and "Dialog".  The tables are written by
+templates, so that they are there without a script; ``page/page.js`` adds filters and opens what
+``page/details.js`` makes of each cell.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-from html import escape
-from importlib import resources
-from string import Template
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange._reports.pages import render
+from interchange._reports.texts import one_line, printable
 
 from .as_json import as_document
 from .catalogue import catalogue_of
-from .panels import findings, known, libraries
 from .states import GROUPS, STATES, in_words, total
-from .tabulating import OUTCOMES, grid_of, tables
-from .texts import one_line, printable
-from .verdicts import grid, rules
+from .tabulating import OUTCOMES
+from .views import sections
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .catalogue import Catalogue
-    from .markup import Section
     from .model import Report
 
 _TITLE: Final = "Conformance report"
@@ -47,40 +43,18 @@ def as_html(report: Report, catalogue: Catalogue | None = None) -> str:
         What was looked for; out of the registry when left out.
     """
     known_facts = catalogue or catalogue_of(report)
-    style, script = _asset("page.css"), _asset("details.js") + _asset("page.js")
-    sections = _sections(report, known_facts)
-    return Template(_asset("page.html")).substitute(
-        policy=_policy(style, script),
-        title=escape(_title(report)),
-        style=style,
-        script=script,
-        verdict="bad" if report.unexpected else "good",
+    return render(
+        "interchange_conformance.reports",
+        "report.html",
+        scripts=("details.js", "page.js"),
+        title=_title(report),
+        is_bad=bool(report.unexpected),
         found=_found(report),
-        facts="".join(f"<li>{escape(fact)}</li>" for fact in _facts(report)),
-        links="".join(f'<li><a href="#{one.key}">{one.heading}</a></li>' for one in sections),
+        facts=_facts(report),
         filters=_filters(report, known_facts),
-        sections="\n".join(one.html for one in sections),
-        data=_embedded(report, known_facts),
+        sections=sections(report, known_facts),
+        data=_data(report, known_facts),
     )
-
-
-def _asset(name: str) -> str:
-    """Return a file of the page."""
-    return (resources.files(__package__) / "page" / name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    """Return what a browser may do for the page: its own style and script, and nothing else."""
-    return (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    """Return the hash by which a policy knows an element's text."""
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 # ---------------------------------------------------------------- the head
@@ -92,18 +66,33 @@ def _title(report: Report) -> str:
     return f"{_TITLE}: {names[0]}" if len(names) == 1 else _TITLE
 
 
-def _found(report: Report) -> str:
-    """Return the sentence that says how it went, with a link to what nobody expected."""
+class Found(NamedTuple):
+    """How it went.
+
+    Attributes
+    ----------
+    ran, ended : str
+        What was run, and how it ended.
+    place : str
+        Id of the section that shows what nobody expected, if any does.
+    """
+
+    ran: str
+    ended: str
+    place: str
+
+
+def _found(report: Report) -> Found:
+    """Return how it went."""
     items = sum(len(subject.judged) for subject in report.subjects)
     count = len(report.subjects)
     results = f"{items:,} result{'s' if items != 1 else ''}"
     ran = f"{count} {'library' if count == 1 else 'libraries'}, {results}"
     if not report.unexpected:
-        return f"{ran}, all as expected."
-    words = f"{report.unexpected} not as expected"
+        return Found(ran, "all as expected", "")
     listed = any(one.is_unexpected for sub in report.subjects for one in sub.judged)
     place = "unexpected" if listed else "grid" if any(one.is_bad for one in report.grid) else ""
-    return f'{ran}, <a href="#{place}">{words}</a>.' if place else f"{ran}, {words}."
+    return Found(ran, f"{report.unexpected} not as expected", place)
 
 
 def _facts(report: Report) -> list[str]:
@@ -116,58 +105,48 @@ def _facts(report: Report) -> list[str]:
     return [", ".join(counts) or "nothing was judged", *map(one_line, ran)]
 
 
-def _filters(report: Report, catalogue: Catalogue) -> str:
+class Filter(NamedTuple):
+    """A group of boxes.
+
+    Attributes
+    ----------
+    key, legend : str
+        What the script and what readers call it.
+    choices : mapping
+        Value of a box -> its words.
+    """
+
+    key: str
+    legend: str
+    choices: Mapping[str, str]
+
+
+def _filters(report: Report, catalogue: Catalogue) -> list[Filter]:
     """Return the four groups of boxes."""
     names = dict.fromkeys(one_line(subject.name) for subject in report.subjects)
     severities = dict.fromkeys(check.severity for check in catalogue.checks.values())
-    groups: dict[str, tuple[str, dict[str, str]]] = {
-        "library": ("Library", {name: name for name in names}),
-        "area": ("Area", dict(catalogue.areas)),
-        "severity": ("Severity", {one: one for one in ("MUST", "SHOULD", "QUIRK")
-                                  if one in severities}),
-        "status": ("Status", {str(key): word for key, word in GROUPS.items()}),
-    }  # fmt: skip
-    return "".join(_filter(key, *group) for key, group in groups.items())
-
-
-def _filter(key: str, legend: str, choices: dict[str, str]) -> str:
-    """Return one group of boxes."""
-    boxes = "".join(
-        f'<label class="chip"><input type="checkbox" name="{key}" value="{escape(value)}">'
-        f"<span>{escape(printable(word))}</span></label>"
-        for value, word in choices.items()
-    )
-    return f"<fieldset><legend>{legend}</legend>{boxes}</fieldset>"
-
-
-# ---------------------------------------------------------------- the body
-
-
-def _sections(report: Report, catalogue: Catalogue) -> list[Section]:
-    """Return each section that has something in it."""
-    made: list[Section | None] = [
-        libraries(report, catalogue),
-        *(rules(table) for table in tables(report, catalogue)),
-        grid(grid_of(report)),
-        findings(report, catalogue),
-        known(report, catalogue),
+    graded = [one for one in ("MUST", "SHOULD", "QUIRK") if one in severities]
+    return [
+        Filter("library", "Library", {name: name for name in names}),
+        Filter("area", "Area", catalogue.areas),
+        Filter("severity", "Severity", {one: one for one in graded}),
+        Filter("status", "Status", {str(key): word for key, word in GROUPS.items()}),
     ]
-    return [section for section in made if section is not None]
 
 
-def _embedded(report: Report, catalogue: Catalogue) -> str:
-    """Return the data of the page, as JSON that cannot end the element it stands in."""
+# ---------------------------------------------------------------- the data
+
+
+def _data(report: Report, catalogue: Catalogue) -> dict[str, Any]:
+    """Return what the script reads; escapes of JSON would hide characters that the page shows."""
     texts: dict[str, int] = {}
-    told = {
-        "report": _slim(_visible(as_document(report, catalogue)), texts),
+    told = _slim(_visible(as_document(report, catalogue)), texts)
+    return {
+        "report": told,
         "texts": list(texts),
         "states": [state._asdict() for state in STATES],
         "outcomes": {key: outcome._asdict() for key, outcome in OUTCOMES.items()},
     }
-    text = json.dumps(told, separators=(",", ":"))
-    for mark in "<>&":
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
-    return text
 
 
 _NUMBERED: Final = ("item", "evidence", "output", "cause", "reason", "link", "releases")

@@ -9,11 +9,12 @@ import re
 from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
+from interchange._reports.texts import one_line, printable
 from interchange_conformance.findings import BAD
 
 from .catalogue import catalogue_of
 from .states import state_of
-from .texts import again, one_line, printable
+from .texts import again
 
 if TYPE_CHECKING:
     from .catalogue import Catalogue, CheckFacts

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from interchange._reports.texts import one_line
+
 from .catalogue import catalogue_of, check_name
 from .states import GROUPS, STATES, count, state_of
 from .tabulating import HEADINGS, OUTCOMES, grid_of, known_failures_of, tables, unexpected_of
-from .texts import again, cases, one_line, safe_link, sentence
+from .texts import again, cases, safe_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -106,7 +108,7 @@ def _legend(table: Table) -> str:
 
 def _row(row: Row) -> list[str]:
     """Return one rule."""
-    words = f"{_rule(row.rule.id)}: {plain(sentence(row.rule.text))}"
+    words = f"{_rule(row.rule.id)}: {plain(row.says)}"
     return [words, row.severity, *map(_cell, row.cells)]
 
 

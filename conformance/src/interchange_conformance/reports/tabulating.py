@@ -12,7 +12,7 @@ from interchange_conformance.registry import ROLES, SEVERITIES
 
 from .catalogue import check_name
 from .states import badness, state_of, worst
-from .texts import cases
+from .texts import cases, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,6 +66,11 @@ class Row(NamedTuple):
     rule: Rule
     severity: Severity
     cells: tuple[Cell, ...]
+
+    @property
+    def says(self) -> str:
+        """What the rule says, as a sentence."""
+        return sentence(self.rule.text)
 
 
 class Block(NamedTuple):

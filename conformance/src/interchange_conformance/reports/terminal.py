@@ -12,11 +12,13 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from interchange._reports.texts import one_line, printable
+from interchange._reports.writing import STDOUT, write
+
 from .catalogue import catalogue_of
 from .states import STATES, count, in_words, state_of
 from .tabulating import cause_of, others_of, unexpected_of
-from .texts import again, one_line, printable
-from .writing import STDOUT, write
+from .texts import again
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,48 +1,13 @@
-"""What every format does to text: hidden characters made visible, sentences, commands to copy.
+"""What several formats do to text: sentences, numbers of cases, commands to copy, safe links.
 
-Source: interchange.  Evidence quotes libraries, and so may hold anything: colours for a terminal,
-marks that turn the direction of writing, halves of characters that no encoding has.
+Source: interchange.  `interchange._reports.texts` makes hidden characters visible.
 """
 
 from __future__ import annotations
 
 import shlex
-import unicodedata
-from typing import Final
 
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Categories of characters that are not seen, or not there at all."""
-_KEPT: Final = frozenset("\n\t")
-
-
-def printable(text: str) -> str:
-    r"""Return text with every character that could hide something written out.
-
-    Parameters
-    ----------
-    text : str
-        Anything.
-
-    Examples
-    --------
-    >>> printable("red: \x1b[31m")
-    'red: \\x1b[31m'
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    lines = text.replace("\r\n", "\n")
-    return "".join(
-        one if one in _KEPT or unicodedata.category(one) not in _HIDDEN else _written_out(one)
-        for one in lines
-    )
-
-
-def _written_out(character: str) -> str:
-    """Return a character as Python would write it in a string."""
-    code = ord(character)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+from interchange._reports.texts import printable
 
 
 def sentence(text: str) -> str:
@@ -65,11 +30,6 @@ def sentence(text: str) -> str:
     if first.isalpha() and first.islower():
         words = words[0].upper() + words[1:]
     return words if not words or words[-1] in ".!?:" else f"{words}."
-
-
-def one_line(text: str) -> str:
-    """Return text on one line, spaces between its words."""
-    return " ".join(printable(text).split())
 
 
 def cases(number: int) -> str:

@@ -1,5 +1,6 @@
 // What stands behind the cells: functions that make elements of a report, and keep nothing.
 // Text only ever reaches the page by way of textContent: what a library said is data.
+// Written by hand: no framework, so that the page works from a file, without a network.
 'use strict';
 
 function make(tag, attributes = {}, ...children) {

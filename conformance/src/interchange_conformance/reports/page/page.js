@@ -1,5 +1,5 @@
 // Filters, collapsible areas and the details behind each cell, on top of tables that are there
-// already.
+// already.  Written by hand: no framework, so that the page works from a file, without a network.
 (() => {
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId('data').textContent);

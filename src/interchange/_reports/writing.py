@@ -1,4 +1,4 @@
-"""Writes a report whole, or not at all; and says beforehand where that cannot be.
+"""Files that are written whole, or not at all; what cannot be written is said beforehand.
 
 Source: interchange; POSIX rename(), which replaces a file in one step.
 """

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from interchange_conformance.reports import writing
-from interchange_conformance.reports.writing import ReportError, check_writable, write
+from interchange._reports import writing
+from interchange._reports.writing import ReportError, check_writable, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +114,7 @@ def test_an_error_is_an_os_error() -> None:
 
 FILL = """
 import resource, sys
-from interchange_conformance.reports.writing import ReportError, write
+from interchange._reports.writing import ReportError, write
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # a write beyond fails, as on a full disk
 try:
     write(sys.argv[1], "x" * 100_000)
@@ -186,14 +186,14 @@ def test_a_hyphen_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_standard_output_writes_what_its_encoding_has(run_isolated: Callable[..., str]) -> None:
     """And writes out what it has not."""
-    script = "from interchange_conformance.reports.writing import write\nwrite('-', '✓ ok')"
+    script = "from interchange._reports.writing import write\nwrite('-', '✓ ok')"
 
     assert run_isolated(script, env={"PYTHONIOENCODING": "ascii"}) == "\\u2713 ok"
 
 
 PRINT = """
 import sys
-from interchange_conformance.reports.writing import ReportError, write
+from interchange._reports.writing import ReportError, write
 try:
     write("-", "x" * 100_000)
 except ReportError as error:

@@ -1,0 +1,370 @@
+"""The sections of the page as data: libraries, rules, exchanges, findings and known failures.
+
+Source: interchange.  Templates in the folder ``page`` write them, before any script runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from interchange._reports import exchanges
+from interchange._reports.pages import Section
+from interchange._reports.texts import one_line
+
+from .states import GROUPS, STATES, count, state_of
+from .tabulating import (
+    HEADINGS,
+    OUTCOMES,
+    cause_of,
+    grid_of,
+    known_failures_of,
+    tables,
+    unexpected_of,
+)
+from .texts import again, cases, safe_link
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .catalogue import Catalogue
+    from .model import Exchange, Judged, Report, SubjectReport
+    from .states import Group, State
+    from .tabulating import Block, KnownFailure, Table
+
+_IDS: Final = {"producer": "producers", "consumer": "consumers", "functions": "functions"}
+_NOTES: Final = {
+    "producer": "Arrays that a library hands out, rule by rule.",
+    "consumer": "Arrays that a library takes from others, rule by rule.",
+    "functions": "The functions of a namespace, rule by rule.",
+}
+
+
+def sections(report: Report, catalogue: Catalogue) -> list[Section]:
+    """Return each section that has something in it.
+
+    Parameters
+    ----------
+    report : Report
+        What was found.
+    catalogue : Catalogue
+        What was looked for.
+    """
+    libraries = Libraries(GROUPS, [_library(one, catalogue) for one in report.subjects])
+    found = [
+        _finding(subject, alike, catalogue)
+        for subject in report.subjects
+        for alike in unexpected_of(subject, catalogue)
+    ]
+    known = [
+        _known(subject, one)
+        for subject in report.subjects
+        for one in known_failures_of(subject, catalogue)
+    ]
+    made = [
+        Section("libraries", "Libraries", "libraries.html", libraries),
+        *(
+            Section(_IDS[one.role], HEADINGS[one.role], "rules.html", _rules(one))
+            for one in tables(report, catalogue)
+        ),
+    ]
+    if report.grid:
+        made.append(Section("grid", "Producers by consumers", "exchanges.html", _grid(report)))
+    if found:
+        made.append(Section("unexpected", "Not as expected", "findings.html", found))
+    if known:
+        made.append(Section("known", "Known failures", "known.html", known))
+    return made
+
+
+# ---------------------------------------------------------------- libraries
+
+
+class Bar(NamedTuple):
+    """A part of the bar that shows how it went.
+
+    Attributes
+    ----------
+    group : str
+        What gives it its colour.
+    x, width : float
+        Where it begins, and how wide it is [percent of the bar].
+    """
+
+    group: Group
+    x: float
+    width: float
+
+
+class Library(NamedTuple):
+    """What was judged, and how it went.
+
+    Attributes
+    ----------
+    name, version : str
+        What it is.
+    broken : str
+        Why it could not be judged, or nothing.
+    counts : mapping
+        Group -> how many results.
+    bar : sequence of Bar
+        The same, of what applies.
+    roles : str
+        What it was judged as.
+    """
+
+    name: str
+    version: str
+    broken: str
+    counts: Mapping[Group, int]
+    bar: Sequence[Bar]
+    roles: str
+
+
+class Libraries(NamedTuple):
+    """What was judged.
+
+    Attributes
+    ----------
+    groups : mapping
+        Group -> the head of its column.
+    libraries : sequence of Library
+        The rows.
+    """
+
+    groups: Mapping[Group, str]
+    libraries: Sequence[Library]
+
+
+def _library(subject: SubjectReport, catalogue: Catalogue) -> Library:
+    """Return the row of a library."""
+    roles = ", ".join(
+        heading.partition(" ")[0].lower()
+        for role, heading in HEADINGS.items()
+        if catalogue.of_role(subject, role)
+    )
+    counts = count(subject.judged)
+    name = one_line(subject.name)
+    return Library(name, subject.version, subject.broken, counts, _bar(counts), roles)
+
+
+def _bar(counts: Mapping[Group, int]) -> list[Bar]:
+    """Return a bar of how the parts stand to the whole: what applies, n/a left out."""
+    parts = [(group, number) for group, number in counts.items() if group != "not-applicable"]
+    whole = sum(number for _, number in parts)
+    bars, at = [], 0.0
+    for group, number in reversed(parts):
+        if number:
+            bars.append(Bar(group, at, 100 * number / whole))
+            at += bars[-1].width
+    return bars
+
+
+# ---------------------------------------------------------------- by rule
+
+
+class Head(NamedTuple):
+    """The head of a column: a library, and its release where it is known."""
+
+    name: str
+    version: str
+
+
+class Rules(NamedTuple):
+    """The verdicts of one role.
+
+    Attributes
+    ----------
+    role : str
+        What libraries were judged as.
+    note : str
+        What a reader should know.
+    meanings : sequence of tuple
+        Group, symbol, word and meaning of the states that there are.
+    heads : sequence of Head
+        The columns.
+    blocks : sequence of Block
+        The rows, by area.
+    """
+
+    role: str
+    note: str
+    meanings: Sequence[tuple[str, str, str, str]]
+    heads: Sequence[Head]
+    blocks: Sequence[Block]
+
+
+def _rules(table: Table) -> Rules:
+    """Return the verdicts of one role."""
+    used = {
+        cell.state.key
+        for block in table.blocks
+        for row in block.rows
+        for cell in row.cells
+        if cell.state
+    }
+    meanings = [
+        (state.group, state.symbol, state.word, state.meaning)
+        for state in STATES
+        if state.key in used
+    ]
+    heads = [
+        Head(one_line(one.name), "" if one.version == "unknown" else one.version)
+        for one in table.subjects
+    ]
+    return Rules(table.role, _NOTES[table.role], meanings, heads, table.blocks)
+
+
+# ---------------------------------------------------------------- producers by consumers
+
+
+def _grid(report: Report) -> exchanges.Exchanges:
+    """Return producers by consumers."""
+    table = grid_of(report)
+    used = {one.status for one in table.cells.values()}
+    rows = [
+        exchanges.Row(
+            one_line(producer),
+            "",
+            [_exchange(table.cells.get((producer, consumer))) for consumer in table.consumers],
+        )
+        for producer in table.producers
+    ]
+    return exchanges.Exchanges(
+        "An array of each library, taken by each other.",
+        [(one.group, one.symbol, word, one.meaning) for word, one in OUTCOMES.items()
+         if word in used],
+        [one_line(name) for name in table.consumers],
+        rows,
+    )  # fmt: skip
+
+
+def _exchange(one: Exchange | None) -> exchanges.Cell | None:
+    """Return a cell of the grid; what is behind it, the script shows."""
+    if one is None:
+        return None
+    outcome = OUTCOMES[one.status]
+    return exchanges.Cell(outcome.group, outcome.symbol, one.status)
+
+
+# ---------------------------------------------------------------- findings
+
+
+class Reason(NamedTuple):
+    """Why a failure is known.
+
+    Attributes
+    ----------
+    text : str
+        In words.
+    link : str
+        Where it is discussed on the web, or nothing.
+    """
+
+    text: str
+    link: str
+
+
+class Finding(NamedTuple):
+    """What nobody expected: items that ended alike.
+
+    Attributes
+    ----------
+    library : str
+        Whose they are.
+    area, severity, rule, claim, source : str
+        Of their check.
+    state : State
+        How they ended.
+    items : sequence of str
+        Their names.
+    evidence, cause, output : str
+        What was seen, where it is known why, and what was printed.
+    known : Reason
+        Why it was known, of one that happens no more.
+    advice, command : str
+        What somebody can do, and what runs it again.
+    """
+
+    library: str
+    area: str
+    severity: str
+    rule: str
+    claim: str
+    source: str
+    state: State
+    items: Sequence[str]
+    evidence: str
+    cause: str
+    output: str
+    known: Reason
+    advice: str
+    command: str
+
+
+def _finding(subject: SubjectReport, alike: tuple[Judged, ...], catalogue: Catalogue) -> Finding:
+    """Return items that ended alike, the worst of each library first."""
+    judged = alike[0]
+    check, state, verdict = catalogue.check_of(judged), state_of(judged), judged.verdict
+    passes = "Take it out of the list of known failures."
+    return Finding(
+        library=one_line(subject.name),
+        area=check.area,
+        severity=check.severity,
+        rule=check.rule,
+        claim=check.claim,
+        source=check.source,
+        state=state,
+        items=[one.verdict.item for one in alike],
+        evidence=verdict.evidence if verdict.evidence.strip() else "",
+        cause=cause_of(alike),
+        output=verdict.output if verdict.output.strip() else "",
+        known=_reason(judged.reason, judged.link),
+        advice=passes if state.key == "now-passes" else check.advice,
+        command=again(subject.spec, verdict.item),
+    )
+
+
+def _reason(text: str, link: str) -> Reason:
+    """Return why a failure is known; what is no link to the web is text."""
+    if safe_link(link):
+        return Reason(text, link)
+    return Reason(" ".join(filter(None, (text, link))), "")
+
+
+class Known(NamedTuple):
+    """What a library is known to do wrong.
+
+    Attributes
+    ----------
+    library : str
+        Which it is.
+    area, severity, rule : str
+        Of the checks.
+    known : Reason
+        What it does.
+    releases : str
+        Of the library; nothing for all.
+    checks : sequence of tuple
+        Name of a check, and how many of its cases, in words.
+    """
+
+    library: str
+    area: str
+    severity: str
+    rule: str
+    known: Reason
+    releases: str
+    checks: Sequence[tuple[str, str]]
+
+
+def _known(subject: SubjectReport, one: KnownFailure) -> Known:
+    """Return a known failure."""
+    return Known(
+        one_line(subject.name),
+        one.area,
+        one.severity,
+        one.rule,
+        _reason(one.reason, one.link),
+        one.releases,
+        [(name, cases(number)) for name, number in one.checks],
+    )

@@ -1,0 +1,91 @@
+"""The page of the matrix in Chromium: it looks and works as that of a report, without a script."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from interchange.cli import libraries
+from interchange.cli.html import as_html
+from interchange.cli.matrix import VERDICTS, Cell, Matrix
+from interchange.cli.subjects import Sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+DESKTOP = (1280, 900)  # [pixels]
+PHONE = (390, 844)  # [pixels]
+DARK = {"prefers-color-scheme": "dark"}
+REASON = "read-only memory, of which nobody would know; pass copy=True"
+
+
+@pytest.fixture(scope="module")
+def matrix_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every library that the matrix knows, and every verdict."""
+    subjects = list(libraries.SUBJECTS)
+    samples = [Sample(one, "1.2.3", None, "float32", [], 4096, readonly=True) for one in subjects]
+    consumers = [one for one in subjects if one.target is not None]
+    found = Matrix("float32", "cpu", samples, consumers, {}, {"MLX": "not installed"})
+    for y, producer in enumerate(subjects):
+        for x, consumer in enumerate(consumers):
+            pair, verdict = (producer.name, consumer.name), VERDICTS[(x + y) % len(VERDICTS)]
+            found.cells[pair] = Cell(*pair, verdict, "DLP-RO-3", REASON, REASON, 4096, 8192)
+    path: Path = tmp_path_factory.mktemp("matrix") / "matrix.html"
+    path.write_text(as_html(found), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("media", [{}, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "telephone"])
+def test_axe_has_no_complaint(
+    browser: Any, matrix_page: Path, media: dict[str, str], size: tuple[int, int]
+) -> None:
+    """Closed and open: names, roles, contrast and order."""
+    browser.show(matrix_page, media=media, size=size)
+    closed = browser.axe()
+    browser.run("for (const one of document.querySelectorAll('details')) one.open = true")
+
+    assert closed == []
+    assert browser.axe() == []
+
+
+def test_a_telephone_need_not_scroll_sideways(browser: Any, matrix_page: Path) -> None:
+    """The table scrolls in its box, and the names of its rows stay."""
+    browser.show(matrix_page, size=PHONE)
+
+    widths = browser.run("return [document.documentElement.scrollWidth, innerWidth]")
+    moved, left = browser.run(
+        "const box = document.querySelector('#grid .scroll'); box.scrollLeft = 400;"
+        "const head = document.querySelector('#grid tbody th');"
+        "return [box.scrollLeft, head.getBoundingClientRect().x - box.getBoundingClientRect().x]"
+    )
+
+    assert widths == [PHONE[0], PHONE[0]]
+    assert moved > 100
+    assert left <= 2
+
+
+def test_it_asks_for_nothing_and_says_nothing(browser: Any, matrix_page: Path) -> None:
+    """The page alone is read, and its policy allows all that it has."""
+    browser.show(matrix_page)
+
+    messages, asked = browser.logs()
+    assert messages == []
+    assert {address.partition("#")[0] for address in asked} <= {matrix_page.as_uri(), "data:,"}
+
+
+def test_a_cell_opens_without_a_script(browser: Any, matrix_page: Path) -> None:
+    """By keyboard as well: the reason, its rule and the addresses are there then."""
+    browser.show(matrix_page)
+    browser.run("document.querySelector('#grid td summary').focus()")
+    before = browser.count("#grid td dl")
+
+    browser.press("ENTER")
+
+    assert (before, browser.count("#grid td dl")) == (0, 1)
+    told = browser.run("return document.querySelector('#grid td dl').textContent")
+    for words in (REASON, "DLP-RO-3", "0x1000", "0x2000"):
+        assert words in told

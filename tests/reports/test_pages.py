@@ -1,0 +1,97 @@
+"""Pages of HTML: whatever is in the facts is text, and a template that forgets one is an error."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from jinja2 import UndefinedError
+
+from interchange._reports.exchanges import Cell, Exchanges, Fact, Row
+from interchange._reports.pages import Section, render, why_no_pages
+
+HOSTILE = "</style><script>x()</script><img src=x onerror=x()>\"'&lt;<!--"
+HIDDEN = "\x00\x1b\u202e\u2028\ud800\U000e0001"
+FACTS = {"title": "A title", "is_bad": False, "found": "It is well.", "facts": (), "sections": ()}
+
+
+def page_of(words):
+    """Return a page with words in every place that there is for them."""
+    row = Row(words, words, [Cell("pass", words, words, [Fact(words, words, is_code=True)]), None])
+    table = Exchanges(words, [("pass", words, words, words)], [words, words], [row])
+    section = Section("grid", words, "exchanges.html", table)
+    facts = {"title": words, "found": words, "facts": [words], "sections": [section]}
+    return render("interchange.cli", "page.html", **{**FACTS, **facts})
+
+
+def test_text_is_no_markup():
+    """Hostile text makes no element and ends none; the style alone is not escaped."""
+    tags = re.compile(r"<[a-z/!][^>]*")
+
+    shown = page_of(HOSTILE)
+
+    assert "<script" not in shown
+    assert "<img" not in shown
+    assert [one.split()[0] for one in tags.findall(shown)] == [
+        one.split()[0] for one in tags.findall(page_of("harmless"))
+    ]
+
+
+def test_text_hides_nothing():
+    """Wherever it stands: the whole page is written out."""
+    shown = page_of(f"a{HIDDEN}b")
+
+    assert not set(HIDDEN) & set(shown)
+    assert shown.count(r"a\x00\x1b\u202e\u2028\ud800\U000e0001b") > 10
+    assert shown.encode("utf-8")
+
+
+def test_names_may_be_broken_after_their_dots():
+    """And are escaped between them."""
+    assert ">a&lt;b.<wbr>c</th>" in page_of("a<b.c")
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_a_fact_that_is_forgotten_is_an_error(fact):
+    """A page does not come with a hole."""
+    facts = {name: told for name, told in FACTS.items() if name != fact}
+
+    with pytest.raises(UndefinedError, match=fact):
+        render("interchange.cli", "page.html", **facts)
+
+
+@pytest.mark.parametrize("cell", [None, Cell("pass", "●", "shared")])
+def test_a_cell_opens_where_there_is_something_behind_it(cell):
+    """An empty one has nothing in it, which the script of the kit's page looks for."""
+    table = Exchanges("", (), ["c"], [Row("p", "", [cell])])
+    section = Section("grid", "Grid", "exchanges.html", table)
+
+    shown = render("interchange.cli", "page.html", **{**FACTS, "sections": [section]})
+
+    assert "<details>" not in shown
+    assert ("<td></td>" in shown) is (cell is None)
+
+
+@pytest.mark.parametrize("missing", ["jinja2", "markupsafe"])
+def test_without_jinja2_it_is_said_what_to_install(run_isolated, missing):
+    """With the command of this interpreter."""
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from interchange._reports.pages import why_no_pages\nprint(why_no_pages())"
+    )
+
+    said = run_isolated(program).strip()
+
+    assert said.startswith("a page takes Jinja2, which is not installed; install it with: ")
+    assert said.endswith(" -m pip install 'jinja2>=3.1'")
+    assert why_no_pages() is None
+
+
+def test_nothing_loads_jinja2_before_a_page_is_made(run_isolated):
+    """Neither the command nor the module that makes pages."""
+    program = (
+        "import sys, interchange.cli, interchange._reports.pages\n"
+        "print([name for name in ('jinja2', 'markupsafe') if name in sys.modules])"
+    )
+
+    assert run_isolated(program).strip() == "[]"

@@ -1,0 +1,43 @@
+"""What every report does to text: nothing is hidden."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given, strategies as st
+
+from interchange._reports import texts
+
+
+@given(st.text())
+def test_nothing_is_hidden(text: str) -> None:
+    """What is printed has no control, format or unassigned character but breaks and tabs."""
+    shown = texts.printable(text)
+
+    hidden = {one for one in shown if unicodedata.category(one)[0] == "C"} - {"\n", "\t"}
+    assert hidden == set()
+
+
+@given(st.text())
+def test_what_is_printed_has_an_encoding(text: str) -> None:
+    """Half a surrogate pair is written out."""
+    assert texts.printable(text).encode("utf-8") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("größer → ∞", "größer → ∞"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("a\r\nb\rc", "a\nb\\x0dc"),
+        ("\u202eabc", "\\u202eabc"),
+        ("\ud800", "\\ud800"),
+        ("\U000e0001", "\\U000e0001"),
+        ("two\nlines\tand a tab", "two\nlines\tand a tab"),
+    ],
+)
+def test_hidden_characters_are_written_out_as_in_python(text: str, shown: str) -> None:
+    """And all others stay."""
+    assert texts.printable(text) == shown
