@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange._reports.pages import render
 from interchange._reports.texts import one_line, printable
+from interchange_conformance.registry import SEVERITIES
 
 from .as_json import as_document
 from .catalogue import catalogue_of
@@ -105,32 +106,15 @@ def _facts(report: Report) -> list[str]:
     return [", ".join(counts) or "nothing was judged", *map(one_line, ran)]
 
 
-class Filter(NamedTuple):
-    """A group of boxes.
-
-    Attributes
-    ----------
-    key, legend : str
-        What the script and what readers call it.
-    choices : mapping
-        Value of a box -> its words.
-    """
-
-    key: str
-    legend: str
-    choices: Mapping[str, str]
-
-
-def _filters(report: Report, catalogue: Catalogue) -> list[Filter]:
-    """Return the four groups of boxes."""
+def _filters(report: Report, catalogue: Catalogue) -> list[tuple[str, str, Mapping[str, str]]]:
+    """Return the four groups of boxes: key and legend, and the words of each value."""
     names = dict.fromkeys(one_line(subject.name) for subject in report.subjects)
-    severities = dict.fromkeys(check.severity for check in catalogue.checks.values())
-    graded = [one for one in ("MUST", "SHOULD", "QUIRK") if one in severities]
+    severities = {check.severity for check in catalogue.checks.values()}
     return [
-        Filter("library", "Library", {name: name for name in names}),
-        Filter("area", "Area", catalogue.areas),
-        Filter("severity", "Severity", {one: one for one in graded}),
-        Filter("status", "Status", {str(key): word for key, word in GROUPS.items()}),
+        ("library", "Library", {name: name for name in names}),
+        ("area", "Area", catalogue.areas),
+        ("severity", "Severity", {one: one for one in SEVERITIES if one in severities}),
+        ("status", "Status", {str(key): word for key, word in GROUPS.items()}),
     ]
 
 

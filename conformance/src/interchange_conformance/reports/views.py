@@ -26,7 +26,9 @@ from .texts import again, cases, safe_link
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .catalogue import Catalogue
+    from interchange_conformance.findings import Verdict
+
+    from .catalogue import Catalogue, CheckFacts
     from .model import Exchange, Judged, Report, SubjectReport
     from .states import Group, State
     from .tabulating import Block, KnownFailure, Table
@@ -79,22 +81,6 @@ def sections(report: Report, catalogue: Catalogue) -> list[Section]:
 # ---------------------------------------------------------------- libraries
 
 
-class Bar(NamedTuple):
-    """A part of the bar that shows how it went.
-
-    Attributes
-    ----------
-    group : str
-        What gives it its colour.
-    x, width : float
-        Where it begins, and how wide it is [percent of the bar].
-    """
-
-    group: Group
-    x: float
-    width: float
-
-
 class Library(NamedTuple):
     """What was judged, and how it went.
 
@@ -106,8 +92,8 @@ class Library(NamedTuple):
         Why it could not be judged, or nothing.
     counts : mapping
         Group -> how many results.
-    bar : sequence of Bar
-        The same, of what applies.
+    bar : sequence of tuple
+        Group, where its part of a bar begins, and how wide it is [percent of the bar].
     roles : str
         What it was judged as.
     """
@@ -116,7 +102,7 @@ class Library(NamedTuple):
     version: str
     broken: str
     counts: Mapping[Group, int]
-    bar: Sequence[Bar]
+    bar: Sequence[tuple[Group, float, float]]
     roles: str
 
 
@@ -147,26 +133,21 @@ def _library(subject: SubjectReport, catalogue: Catalogue) -> Library:
     return Library(name, subject.version, subject.broken, counts, _bar(counts), roles)
 
 
-def _bar(counts: Mapping[Group, int]) -> list[Bar]:
+def _bar(counts: Mapping[Group, int]) -> list[tuple[Group, float, float]]:
     """Return a bar of how the parts stand to the whole: what applies, n/a left out."""
     parts = [(group, number) for group, number in counts.items() if group != "not-applicable"]
     whole = sum(number for _, number in parts)
-    bars, at = [], 0.0
+    bars: list[tuple[Group, float, float]] = []
+    at = 0.0
     for group, number in reversed(parts):
+        width = 100 * number / (whole or 1)
         if number:
-            bars.append(Bar(group, at, 100 * number / whole))
-            at += bars[-1].width
+            bars.append((group, at, width))
+        at += width
     return bars
 
 
 # ---------------------------------------------------------------- by rule
-
-
-class Head(NamedTuple):
-    """The head of a column: a library, and its release where it is known."""
-
-    name: str
-    version: str
 
 
 class Rules(NamedTuple):
@@ -180,8 +161,8 @@ class Rules(NamedTuple):
         What a reader should know.
     meanings : sequence of tuple
         Group, symbol, word and meaning of the states that there are.
-    heads : sequence of Head
-        The columns.
+    heads : sequence of tuple
+        The columns: a library, and its release where it is known.
     blocks : sequence of Block
         The rows, by area.
     """
@@ -189,7 +170,7 @@ class Rules(NamedTuple):
     role: str
     note: str
     meanings: Sequence[tuple[str, str, str, str]]
-    heads: Sequence[Head]
+    heads: Sequence[tuple[str, str]]
     blocks: Sequence[Block]
 
 
@@ -208,7 +189,7 @@ def _rules(table: Table) -> Rules:
         if state.key in used
     ]
     heads = [
-        Head(one_line(one.name), "" if one.version == "unknown" else one.version)
+        (one_line(one.name), "" if one.version == "unknown" else one.version)
         for one in table.subjects
     ]
     return Rules(table.role, _NOTES[table.role], meanings, heads, table.blocks)
@@ -271,14 +252,16 @@ class Finding(NamedTuple):
     ----------
     library : str
         Whose they are.
-    area, severity, rule, claim, source : str
-        Of their check.
+    check : CheckFacts
+        What they are items of: that of the first.
     state : State
         How they ended.
+    verdict : Verdict
+        What was seen and printed, of the first.
     items : sequence of str
         Their names.
-    evidence, cause, output : str
-        What was seen, where it is known why, and what was printed.
+    cause : str
+        Where it is known why.
     known : Reason
         Why it was known, of one that happens no more.
     advice, command : str
@@ -286,16 +269,11 @@ class Finding(NamedTuple):
     """
 
     library: str
-    area: str
-    severity: str
-    rule: str
-    claim: str
-    source: str
+    check: CheckFacts
     state: State
+    verdict: Verdict
     items: Sequence[str]
-    evidence: str
     cause: str
-    output: str
     known: Reason
     advice: str
     command: str
@@ -307,20 +285,15 @@ def _finding(subject: SubjectReport, alike: tuple[Judged, ...], catalogue: Catal
     check, state, verdict = catalogue.check_of(judged), state_of(judged), judged.verdict
     passes = "Take it out of the list of known failures."
     return Finding(
-        library=one_line(subject.name),
-        area=check.area,
-        severity=check.severity,
-        rule=check.rule,
-        claim=check.claim,
-        source=check.source,
-        state=state,
-        items=[one.verdict.item for one in alike],
-        evidence=verdict.evidence if verdict.evidence.strip() else "",
-        cause=cause_of(alike),
-        output=verdict.output if verdict.output.strip() else "",
-        known=_reason(judged.reason, judged.link),
-        advice=passes if state.key == "now-passes" else check.advice,
-        command=again(subject.spec, verdict.item),
+        one_line(subject.name),
+        check,
+        state,
+        verdict,
+        [one.verdict.item for one in alike],
+        cause_of(alike),
+        _reason(judged.reason, judged.link),
+        passes if state.key == "now-passes" else check.advice,
+        again(subject.spec, verdict.item),
     )
 
 
@@ -338,33 +311,21 @@ class Known(NamedTuple):
     ----------
     library : str
         Which it is.
-    area, severity, rule : str
-        Of the checks.
+    failure : KnownFailure
+        The rule, and of which releases.
     known : Reason
         What it does.
-    releases : str
-        Of the library; nothing for all.
     checks : sequence of tuple
         Name of a check, and how many of its cases, in words.
     """
 
     library: str
-    area: str
-    severity: str
-    rule: str
+    failure: KnownFailure
     known: Reason
-    releases: str
     checks: Sequence[tuple[str, str]]
 
 
 def _known(subject: SubjectReport, one: KnownFailure) -> Known:
     """Return a known failure."""
-    return Known(
-        one_line(subject.name),
-        one.area,
-        one.severity,
-        one.rule,
-        _reason(one.reason, one.link),
-        one.releases,
-        [(name, cases(number)) for name, number in one.checks],
-    )
+    checks = [(name, cases(number)) for name, number in one.checks]
+    return Known(one_line(subject.name), one, _reason(one.reason, one.link), checks)
