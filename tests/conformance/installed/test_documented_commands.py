@@ -119,8 +119,8 @@ def test_what_the_workflow_uploads_is_written(installed, project):
 
 
 def test_the_command_works_without_extras(installed, project):
-    """Rich is for colours, Jinja2 for pages, and the others are for known failures."""
-    for name in ("jinja2", "rich", "tomli", "packaging"):
+    """Rich is for colours, the others are each for one report, or for known failures."""
+    for name in ("jinja2", "junitparser", "packaging", "rich", "tomli"):
         (project / f"{name}.py").write_text(f"raise ModuleNotFoundError(name={name!r})")
 
     done = installed.run("interchange check mylib:make_array --only IX-SUBJECT-1", project)

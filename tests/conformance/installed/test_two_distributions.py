@@ -19,7 +19,7 @@ SOURCES = {
     BASE: ROOT / "src" / "interchange",
     KIT: ROOT / "conformance" / "src" / "interchange_conformance",
 }
-HELPERS = ("jinja2", "packaging", "rich", "tomli; python_version < '3.11'")
+HELPERS = ("jinja2", "junitparser", "packaging", "rich", "tomli; python_version < '3.11'")
 """What the second needs beside the first."""
 
 

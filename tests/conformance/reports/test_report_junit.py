@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -95,10 +97,31 @@ def test_failures_and_errors_are_what_nobody_expected(root: ET.Element, report: 
 
 
 def test_times_are_seconds(root: ET.Element) -> None:
-    """With a point, and three digits after it."""
+    """With a point, and three digits after it at most."""
     times = [element.attrib["time"] for element in root.iter() if "time" in element.attrib]
 
-    assert all(re.fullmatch(r"\d+\.\d{3}", time) for time in times)
+    assert all(re.fullmatch(r"\d+\.\d{1,3}", time) for time in times)
+
+
+def test_a_suite_takes_as_long_as_its_subject(root: ET.Element, report: Report) -> None:
+    """Tests run side by side, so that it is not the sum of theirs; all suites take their sum."""
+    times = {suite.get("name"): float(suite.attrib["time"]) for suite in root}
+
+    due = {subject.name: round(subject.seconds, 3) for subject in report.subjects}
+    assert times == {**due, "the grid": 0}
+    assert float(root.attrib["time"]) == pytest.approx(sum(due.values()), abs=0.01)
+
+
+def test_a_suite_says_what_ran_on_what(root: ET.Element, report: Report) -> None:
+    """As properties of it; the grid is of many subjects."""
+    told = [{one.get("name"): one.get("value") for one in suite.iter("property")} for suite in root]
+
+    about = {"kit": report.kit, "python": report.python, "platform": report.platform}
+    due = [
+        {"spec": one.spec, "version": one.version, **about, "driver": report.driver}
+        for one in report.subjects
+    ]
+    assert told == [*due, {}]
 
 
 def test_names_are_unique(root: ET.Element) -> None:
@@ -204,6 +227,26 @@ def test_what_xml_cannot_hold_is_written_out(
     item = judged(ITEM, "pass", output=text)
 
     assert one_test(make_small, small_catalogue, item).findtext("system-out") == shown
+
+
+@pytest.mark.isolated
+def test_the_library_is_imported_for_this_report_only() -> None:
+    """A run without ``--junit`` needs no junitparser."""
+    program = (
+        "import sys, interchange_conformance.cli.command as command\n"
+        "from interchange_conformance.reports import as_json, badge, markdown, terminal\n"
+        "command.main(['check', 'numpy', '--list', '--only', 'exports_are_capsules'])\n"
+        "print('junitparser' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True
+    )
+
+    assert "exports_are_capsules" in done.stdout
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+# ---------------------------------------------------------------- the grid
 
 
 @pytest.mark.parametrize(

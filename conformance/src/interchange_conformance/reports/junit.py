@@ -1,13 +1,16 @@
 """A report as JUnit XML, which systems that run tests show as tests.
 
 Source: the schema of the Jenkins xUnit plugin (junit-10.xsd), which others follow; XML 1.0, Char.
+junitparser writes it; the characters that no XML may hold it leaves to its callers.
 """
 
 from __future__ import annotations
 
+import io
 import re
 from typing import TYPE_CHECKING, Final
-from xml.etree import ElementTree as ET
+
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from interchange._reports.texts import one_line, printable
 from interchange_conformance.findings import BAD
@@ -17,6 +20,10 @@ from .states import state_of
 from .texts import again
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from junitparser.junitparser import FinalResult
+
     from .catalogue import Catalogue, CheckFacts
     from .model import Exchange, Judged, Report, SubjectReport
 
@@ -24,6 +31,7 @@ _ILLEGAL: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010fff
 """What no XML may hold, not even escaped; and \\r, which readers turn into a line break."""
 _JUDGED: Final = "subject_can_be_judged"
 """Name of the test that fails where a subject could not be judged at all."""
+_DIGITS: Final = 3  # of a time, after the point [seconds]
 
 
 def as_junit(report: Report, catalogue: Catalogue | None = None) -> str:
@@ -41,13 +49,15 @@ def as_junit(report: Report, catalogue: Catalogue | None = None) -> str:
         What was looked for; out of the registry when left out.
     """
     known = catalogue or catalogue_of(report)
-    suites = [_suite(subject, report, known) for subject in report.subjects]
+    root = JUnitXml("interchange check")
+    root.extend(_suite(subject, report, known) for subject in report.subjects)
     if report.grid:
-        suites.append(_suite_of("the grid", list(map(_exchange, report.grid)), 0.0))
-    root = ET.Element("testsuites", {"name": "interchange check", **_sum(suites)})
-    root.extend(suites)
-    ET.indent(root, " ")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+        root.append(_suite_of("the grid", map(_exchange, report.grid)))
+    root.update_statistics()
+    _set_times(root, [subject.seconds for subject in report.subjects])
+    written = io.BytesIO()
+    root.write(written, pretty=True)
+    return written.getvalue().decode()
 
 
 def _legal(text: str) -> str:
@@ -55,105 +65,95 @@ def _legal(text: str) -> str:
     return _ILLEGAL.sub(lambda found: printable(found[0]), printable(text))
 
 
-def _sum(suites: list[ET.Element]) -> dict[str, str]:
-    """Return the counts of all suites."""
-    counts = {
-        name: str(sum(int(suite.attrib[name]) for suite in suites))
-        for name in ("tests", "failures", "errors", "skipped")
-    }
-    seconds = sum(float(suite.attrib["time"]) for suite in suites)
-    return {**counts, "time": f"{seconds:.3f}"}
+def _line(text: str) -> str:
+    """Return text that an attribute can hold: on one line."""
+    return _legal(one_line(text))
 
 
-def _suite(subject: SubjectReport, report: Report, catalogue: Catalogue) -> ET.Element:
+def _set_times(root: JUnitXml, seconds: list[float]) -> None:
+    """Say how long the suites took: less than their tests together, several of which run at once.
+
+    Parameters
+    ----------
+    root : JUnitXml
+        All suites; those that `seconds` says nothing of took no time of their own.
+    seconds : list of float
+        Of the first suites [seconds].
+    """
+    for suite, time in zip(root, seconds, strict=False):
+        suite.time = round(time, _DIGITS)
+    root.time = round(sum(seconds), _DIGITS)
+
+
+def _suite(subject: SubjectReport, report: Report, catalogue: Catalogue) -> TestSuite:
     """Return the suite of one subject."""
-    tests = [_test(subject, one, catalogue) for one in subject.judged]
-    if subject.broken:
-        tests.insert(0, _broken(subject))
-    suite = _suite_of(subject.name, tests, subject.seconds)
-    suite.insert(0, _properties(subject, report))
-    return suite
-
-
-def _suite_of(name: str, tests: list[ET.Element], seconds: float) -> ET.Element:
-    """Return a suite of tests."""
-    suite = ET.Element("testsuite", {"name": _legal(one_line(name)), "tests": "0"})
-    for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(attribute, str(sum(test.find(tag) is not None for test in tests)))
-    suite.set("tests", str(len(tests)))
-    suite.set("time", f"{seconds:.3f}")
-    suite.extend(tests)
-    return suite
-
-
-def _properties(subject: SubjectReport, report: Report) -> ET.Element:
-    """Return what was run on what."""
-    properties = ET.Element("properties")
+    tests = [_broken(subject)] if subject.broken else []
+    tests += [_test(subject, one, catalogue) for one in subject.judged]
     facts = {
         "spec": subject.spec, "version": subject.version, "kit": report.kit,
         "python": report.python, "platform": report.platform, "driver": report.driver,
     }  # fmt: skip
-    for name, value in facts.items():
-        ET.SubElement(properties, "property", {"name": name, "value": _legal(value)})
-    return properties
+    return _suite_of(subject.name, tests, facts)
 
 
-def _test(subject: SubjectReport, judged: Judged, catalogue: Catalogue) -> ET.Element:
+def _suite_of(
+    name: str, tests: Iterable[TestCase], facts: Mapping[str, str] | None = None
+) -> TestSuite:
+    """Return a suite of tests, with what was run on what: properties come first."""
+    suite = TestSuite(_line(name))
+    for fact, value in (facts or {}).items():
+        suite.add_property(fact, _line(value))
+    suite.extend(tests)
+    return suite
+
+
+def _test(subject: SubjectReport, judged: Judged, catalogue: Catalogue) -> TestCase:
     """Return the test of one item."""
     check, verdict = catalogue.check_of(judged), judged.verdict
-    test = ET.Element(
-        "testcase",
-        {
-            "classname": f"{_dotless(subject.name)}.{check.role}.{check.area}",
-            "name": _legal(verdict.item),
-            "time": f"{verdict.seconds:.3f}",
-        },
-    )
+    parts = f"{_dotless(subject.name)}.{check.role}.{check.area}"
+    test = TestCase(_legal(verdict.item), parts, round(verdict.seconds, _DIGITS))
     if judged.standing == "unexpected-pass":
         message = f"a known failure that happens no more: {judged.reason}"
-        _add(test, "failure", "unexpected-pass", message, _details(subject, judged, check))
+        details = _details(subject, judged, check)
+        test.result = _ended(Failure(_line(message), "unexpected-pass"), details)
     elif judged.standing == "unexpected-failure":
-        tag = "failure" if verdict.status == "fail" else "error"
+        how = Failure if verdict.status == "fail" else Error
         message = f"{check.rule} {check.severity}: {verdict.evidence or check.claim}"
-        _add(test, tag, verdict.status, message, _details(subject, judged, check))
+        details = _details(subject, judged, check)
+        test.result = _ended(how(_line(message), verdict.status), details)
     elif judged.standing == "allowed" and verdict.status in BAD:
-        _add(test, "skipped", "", f"{check.rule} {check.severity}: {verdict.evidence}", "")
+        test.result = Skipped(_line(f"{check.rule} {check.severity}: {verdict.evidence}"))
     elif verdict.status in BAD:
         reason = " ".join(filter(None, (judged.reason, judged.link)))
-        _add(test, "skipped", "", f"known: {reason}", verdict.evidence)
+        test.result = _ended(Skipped(_line(f"known: {reason}")), verdict.evidence)
     elif verdict.status == "not-applicable":
-        _add(test, "skipped", "", f"not applicable: {verdict.evidence}", "")
+        test.result = Skipped(_line(f"not applicable: {verdict.evidence}"))
     if verdict.output:
-        ET.SubElement(test, "system-out").text = _legal(verdict.output)
+        test.system_out = _legal(verdict.output)
     return test
 
 
-def _exchange(one: Exchange) -> ET.Element:
+def _exchange(one: Exchange) -> TestCase:
     """Return the test of one cell of the grid."""
-    names = (_dotless(one.producer), _legal(one_line(one.consumer)))
-    test = ET.Element(
-        "testcase",
-        {"classname": f"grid.{names[0]}", "name": f"to {names[1]}", "time": "0.000"},
-    )
+    test = TestCase(f"to {_line(one.consumer)}", f"grid.{_dotless(one.producer)}", 0.0)
     if one.is_bad:
-        tag = "failure" if one.status == "wrong" else "error"
-        _add(test, tag, one.status, f"{one.status}: {one.evidence}", one.evidence)
+        how = Failure if one.status == "wrong" else Error
+        test.result = _ended(how(_line(f"{one.status}: {one.evidence}"), one.status), one.evidence)
     elif one.status == "refused":
-        _add(test, "skipped", "", f"refused: {one.evidence}", "")
+        test.result = Skipped(_line(f"refused: {one.evidence}"))
     return test
 
 
 def _dotless(name: str) -> str:
     """Return a name as one part of a dotted one."""
-    return _legal(one_line(name)).replace(".", "-")
+    return _line(name).replace(".", "-")
 
 
-def _add(test: ET.Element, tag: str, kind: str, message: str, text: str) -> None:
-    """Add how a test ended."""
-    ended = ET.SubElement(test, tag, {"message": _legal(one_line(message))})
-    if kind:
-        ended.set("type", kind)
-    ended.text = _legal(text) or None
+def _ended(result: FinalResult, text: str) -> FinalResult:
+    """Return how a test ended, with all that there is to say."""
+    if text:
+        result.text = _legal(text)
+    return result
 
 
 def _details(subject: SubjectReport, judged: Judged, check: CheckFacts) -> str:
@@ -169,11 +169,8 @@ def _details(subject: SubjectReport, judged: Judged, check: CheckFacts) -> str:
     return "\n".join(f"{name}: {value}" for name, value in rows.items() if value)
 
 
-def _broken(subject: SubjectReport) -> ET.Element:
+def _broken(subject: SubjectReport) -> TestCase:
     """Return the test that fails where a subject could not be judged."""
-    name = _dotless(subject.name)
-    test = ET.Element(
-        "testcase", {"classname": f"{name}.subject", "name": _JUDGED, "time": "0.000"}
-    )
-    _add(test, "error", "broken-subject", subject.broken, subject.broken)
+    test = TestCase(_JUDGED, f"{_dotless(subject.name)}.subject", 0.0)
+    test.result = _ended(Error(_line(subject.broken), "broken-subject"), subject.broken)
     return test
