@@ -19,11 +19,13 @@ _HOSTS = frozenset(  # they exist, and what is linked there was read
         "dmlc.github.io",
         "docs.nvidia.com",
         "github.com",
+        "img.shields.io",
         "nanobind.readthedocs.io",
         "numpy.org",
         "nvidia.github.io",
         "peps.python.org",
         "semver.org",
+        "shields.io",
     }
 )
 _RESERVED = re.compile(r"(?:[\w-]+\.)*(?:example(?:\.(?:org|com|net))?|invalid|localhost)")

@@ -143,7 +143,7 @@ def test_a_wrong_file_of_known_failures_is_refused_before_the_run(check, write_s
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
 def test_a_report_that_finds_no_room_is_2(check, write_subject, tmp_path):
     """The others are written."""
-    files = ("--json", "/dev/full", "--badge", tmp_path / "badge.svg")
+    files = ("--json", "/dev/full", "--badge", tmp_path / "badge.json")
 
     code, out, err = check(write_subject(), "--only", ITEM, *files)
 
@@ -151,7 +151,7 @@ def test_a_report_that_finds_no_room_is_2(check, write_subject, tmp_path):
     assert "/dev/full" in err
     assert "No space left" in err
     assert "1 pass" in out
-    assert (tmp_path / "badge.svg").read_text().endswith("</svg>\n")
+    assert json.loads((tmp_path / "badge.json").read_text())["schemaVersion"] == 1
 
 
 def test_a_directory_that_goes_away_is_2(check, write_subject, tmp_path):

@@ -115,7 +115,7 @@ def test_what_the_workflow_uploads_is_written(installed, project):
     installed.run(shortened(workflow), project)
 
     written = {file.suffix for file in project.glob("conformance.*")}
-    assert written == {".xml", ".html", ".svg"}
+    assert written == {".xml", ".html", ".json"}
 
 
 def test_the_command_works_without_extras(installed, project):

@@ -1,11 +1,13 @@
-"""The badge: what it says, and that it needs nothing from outside."""
+"""The badge: what it says, and that shields.io can draw it."""
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree as ET
 
+import jsonschema
 import pytest
 
 from interchange_conformance.reports.badge import as_badge, message_of
@@ -17,17 +19,30 @@ if TYPE_CHECKING:
     from interchange_conformance.reports.model import Judged, Report
 
 MUST, ALSO_MUST, SHOULD = "capsules_are_named", "copies_are_copies", "errors_are_kind"
+GUIDE = Path(__file__).parents[3] / "docs" / "conformance" / "your-ci.md"
 UNEXPECTED: Any = "unexpected-failure"
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def luminance(colour: str) -> float:
-    """Return the relative luminance of WCAG 2 of a colour such as #1a7f37."""
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    ]
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+COLOURS = {
+    "brightgreen", "green", "yellowgreen", "yellow", "orange", "red", "blue", "grey", "lightgrey",
+}  # fmt: skip
+"""The names that shields.io gives colours."""
+ENDPOINT = {
+    "type": "object",
+    "properties": {
+        "schemaVersion": {"const": 1},
+        "label": {"type": "string"},
+        "message": {"type": "string", "minLength": 1},
+        "color": {"enum": sorted(COLOURS)},
+        "labelColor": {"type": "string"},
+        "isError": {"type": "boolean"},
+        "namedLogo": {"type": "string"},
+        "logoSvg": {"type": "string"},
+        "style": {"type": "string"},
+        "cacheSeconds": {"type": "integer", "minimum": 0},
+    },
+    "required": ["schemaVersion", "label", "message"],
+    "additionalProperties": False,
+}
+"""What shields.io takes of an endpoint; a key that it does not know is an error."""
 
 
 @pytest.mark.parametrize(
@@ -66,7 +81,7 @@ def test_a_subject_that_could_not_be_judged_is_told(
 def test_colours_tell_the_same(
     make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue
 ) -> None:
-    """Each message has one of its own."""
+    """Each message has one of its own, by a name that shields.io knows."""
     reports = [
         make_small(judged(MUST)),
         make_small(judged(MUST, "fail")),
@@ -76,34 +91,52 @@ def test_colours_tell_the_same(
     colours = [message_of(report, small_catalogue).colour for report in reports]
 
     assert len(set(colours)) == 4
-    assert all(1.05 / (luminance(colour) + 0.05) >= 4.5 for colour in colours)
+    assert set(colours) <= COLOURS
 
 
-def test_it_is_an_image_with_a_name(report: Report, catalogue: Catalogue) -> None:
-    """Screen readers say what it shows, once."""
-    root = ET.fromstring(as_badge(report, catalogue))  # noqa: S314 - our own text
+@pytest.mark.parametrize(
+    ("items", "is_error"),
+    [
+        ([(MUST, "pass")], False),
+        ([(MUST, "fail")], False),
+        ([(MUST, "fail", UNEXPECTED)], True),
+        ([], False),
+    ],
+)
+def test_it_is_what_an_endpoint_answers(
+    make_small: Callable[..., Report], judged: Callable[..., Judged], small_catalogue: Catalogue,
+    items: list[Any], is_error: bool,
+) -> None:  # fmt: skip
+    """All that must be there, nothing that shields.io would refuse; a failure keeps its colour."""
+    report = make_small(*(judged(*item) for item in items))
 
-    title = root.find(f"{SVG}title")
-    assert root.get("role") == "img"
-    assert title is not None
-    assert root.get("aria-labelledby") == title.get("id")
-    assert title.text == "interchange: 20 MUST failing"
-    assert [group.get("aria-hidden") for group in root.findall(f".//{SVG}text/..")] == ["true"]
+    badge = json.loads(as_badge(report, small_catalogue))
+
+    jsonschema.validate(badge, ENDPOINT)
+    assert badge["label"] == "interchange"
+    assert (badge["message"], badge["color"]) == message_of(report, small_catalogue)
+    assert badge["isError"] is is_error
 
 
-def test_it_needs_nothing_from_outside(report: Report, catalogue: Catalogue) -> None:
-    """No address but the name of its language."""
-    text = as_badge(report, catalogue)
+def test_it_needs_nothing_but_its_words(report: Report, catalogue: Catalogue) -> None:
+    """No address, no style: what is drawn is up to who draws it."""
+    badge = json.loads(as_badge(report, catalogue))
 
-    assert re.findall(r"https?://[^\s\"]+", text) == ["http://www.w3.org/2000/svg"]
-    assert not re.search(r"<(script|image|style|use|foreignObject)", text)
+    assert badge == {
+        "schemaVersion": 1,
+        "label": "interchange",
+        "message": "20 MUST failing",
+        "color": "red",
+        "isError": True,
+    }
 
 
-def test_texts_fit(report: Report, catalogue: Catalogue) -> None:
-    """Each half is as broad as its text, whatever face there is, and the margins."""
-    root = ET.fromstring(as_badge(report, catalogue))  # noqa: S314 - our own text
-    boxes = [float(box.attrib["width"]) for box in root.findall(f"{SVG}g/{SVG}rect")]
-    lengths = [float(text.attrib["textLength"]) for text in root.iter(f"{SVG}text")]
+def test_the_guide_shows_such_a_badge() -> None:
+    """And says what each colour means."""
+    section = GUIDE.read_text(encoding="utf-8")
+    section = section.partition("\n## A badge\n")[2].partition("\n## ")[0]
+    (shown,) = re.findall(r"^```json\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
 
-    assert [box - length for box, length in zip(boxes, lengths, strict=True)] == [12, 12]
-    assert float(root.attrib["width"]) == sum(boxes)
+    jsonschema.validate(json.loads(shown), ENDPOINT)
+    told = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    assert told == ["brightgreen", "yellow", "red", "lightgrey"]

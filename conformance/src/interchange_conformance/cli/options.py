@@ -15,7 +15,7 @@ REPORTS: Final = {
     "markdown": ("markdown", "tables for a page or a comment"),
     "junit": ("junit", "for the test view of a CI service"),
     "html": ("html", "one page to look things up in, with everything in it"),
-    "badge": ("badge", "a picture of two words (SVG)"),
+    "badge": ("badge", "two words that shields.io draws (JSON)"),
 }
 """Option -> module of ``reports`` that has ``as_<option>()``, and what for."""
 
