@@ -36,6 +36,7 @@ extensions = [
     "sphinx.ext.doctest",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "sphinxarg.ext",
     "kit_pages",
     "generated",
     "links",

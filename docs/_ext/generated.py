@@ -38,13 +38,11 @@ def _directive(render: Callable[..., str]) -> type[SphinxDirective]:
 
 
 DIRECTIVES = {
-    "command-help": tables.command_help,
     "device-table": tables.devices,
     "deviation-table": tables.deviations,
     "dtype-table": tables.dtypes,
     "duty-tables": tables.duties,
     "error-table": tables.errors,
-    "launcher-help": tables.launcher_help,
     "module-table": modules.words,
     "namespace-table": tables.namespace,
     "next-release": tables.fragments,

@@ -6,11 +6,8 @@ can call it; `generated` turns what it returns into directives.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import io
 import json
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -28,7 +25,7 @@ from interchange._types.dtypes import all_dtypes
 from interchange.xp._table import TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from interchange._streams.duties import Duties
 
@@ -327,37 +324,6 @@ def _computes(name: str, lacks: list[str]) -> str:
     if name in computed.OURS:
         return "interchange"
     return "-" if name in lacks else "yes"
-
-
-# ---------------------------------------------------------------- commands
-
-
-def command_help(*command: str) -> str:
-    """Return what ``interchange <command> --help`` prints, as a block of code."""
-    from interchange.cli import main
-
-    return _printed_by(main, [*command, "--help"])
-
-
-def launcher_help() -> str:
-    """Return what the launcher of the emulated driver prints for ``--help``, as a block of code."""
-    from interchange_conformance.emucuda.__main__ import main
-
-    return _printed_by(main, ["--help"])
-
-
-def _printed_by(main: Callable[[list[str]], object], arguments: list[str]) -> str:
-    """Return what a command prints, 80 columns wide, as a block of code."""
-    out = io.StringIO()
-    width = os.environ.get("COLUMNS")
-    os.environ["COLUMNS"] = "80"
-    try:
-        with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
-            main(arguments)
-    finally:
-        os.environ.pop("COLUMNS")
-        os.environ.update({"COLUMNS": width} if width else {})
-    return f"```text\n{out.getvalue()}```"
 
 
 # ---------------------------------------------------------------- facts

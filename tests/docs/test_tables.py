@@ -173,23 +173,6 @@ def test_a_sentence_stays_in_its_cell(tables: ModuleType, text: str) -> None:
     assert len(_cells(row)) == 2
 
 
-@pytest.mark.parametrize("command", [(), ("inspect",), ("matrix",)], ids=" ".join)
-def test_help_is_that_of_the_command(tables: ModuleType, command: tuple[str, ...]) -> None:
-    """The options on the commands page are printed by the command itself."""
-    text = tables.command_help(*command)
-
-    assert text.startswith(f"```text\nusage: {' '.join(('interchange', *command))} ")
-    assert text.endswith("\n```")
-
-
-def test_help_of_the_launcher_is_its_own(tables: ModuleType) -> None:
-    """The options of the emulated driver's launcher are printed by it."""
-    text = tables.launcher_help()
-
-    assert text.startswith("```text\nusage: python -m interchange_conformance.emucuda ")
-    assert "--protect" in text
-
-
 def test_every_next_change_is_told(tables: ModuleType) -> None:
     """The changelog page shows each fragment, as long as there are any."""
     kinds = ("feature", "fix", "break", "rule")

@@ -15,6 +15,7 @@ from interchange._reports import pages, writing
 
 from . import (
     checking,
+    completion,
     cuda_driver,
     cuda_libraries,
     errors,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from .subjects import Subject
 
-__all__ = ["main"]
+__all__ = ["main", "parser"]
 
 _BAD_INPUT: Final = 2
 _INTERRUPTED: Final = 130
@@ -45,6 +46,7 @@ _REPORTS: Final = {
     "html": html.as_html,
 }
 """Option of ``matrix`` -> what it writes."""
+_LIBRARIES: Final = "LIB,LIB"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     try:
         code = _run(options)
         sys.stdout.flush()
@@ -75,21 +77,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
-    """Return the grammar of the command line."""
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Return the grammar of the command line, which the docs and completion read, too."""
+    top = argparse.ArgumentParser(
         prog="interchange",
         description="Any array in, one Array, any protocol out."
         " Without a command: versions, and what the array libraries found here speak.",
     )
-    parser.add_argument(
-        "--version", action="version", version=versions.environment()["interchange"]
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
+    top.add_argument("--version", action="version", version=versions.environment()["interchange"])
+    top.add_argument("--json", action="store_true", help="print JSON")
+    top.add_argument(
         "--no-import", action="store_true", help="look for libraries without importing any"
     )
-    commands = parser.add_subparsers(dest="command", metavar="command")
+    top.add_argument(
+        "--print-completion",
+        choices=completion.SHELLS,
+        help="print the script that completes this command in a shell (takes shtab)",
+    )
+    commands = top.add_subparsers(dest="command", metavar="command")
 
     inspect = commands.add_parser("inspect", help="what is in an array, and what is wrong with it")
     inspect.add_argument(
@@ -107,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     table_of.add_argument(
         "--only",
-        metavar="LIB,LIB",
+        metavar=_LIBRARIES,
         help="; ".join(f"on {name}: {', '.join(_known(name))}" for name in _SUBJECTS),
     )
     table_of.add_argument(
@@ -115,11 +120,14 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     checking.add_parser(commands)
-    return parser
+    return top
 
 
 def _run(options: argparse.Namespace) -> int:
     """Run the command that was named."""
+    if options.print_completion:
+        print(completion.script(parser(), options.print_completion, _names()))
+        return 0
     if options.command == "inspect":
         return inspecting.show(options.target, as_json=options.json)
     if options.command == "matrix":
@@ -152,6 +160,12 @@ def _run_matrix(options: argparse.Namespace) -> int:
     if not to_stdout:
         table.show(found)
     return 0 if found.ok else 1
+
+
+def _names() -> dict[str, list[str]]:
+    """Return which names may stand where the help texts have a word in capitals."""
+    libraries_here = dict.fromkeys(name for device in _SUBJECTS for name in _known(device))
+    return {_LIBRARIES: list(libraries_here), checking.SUBJECTS: checking.subjects()}
 
 
 def _known(device: str) -> list[str]:

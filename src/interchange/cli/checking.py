@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _KIT: Final = "interchange_conformance"
+SUBJECTS: Final = "SUBJECT"
+"""What the help of the kit calls a library that is to be judged."""
 _WORDS: Final = "judge array libraries by the rule book"
 
 
@@ -53,6 +55,15 @@ def run(options: argparse.Namespace) -> int:
 
     code: int = command.run(options)
     return code
+
+
+def subjects() -> list[str]:
+    """Return the names of libraries that the kit knows, and that of all; nothing without it."""
+    if importlib.util.find_spec(_KIT) is None:
+        return []
+    from interchange_conformance.running.loading import shipped
+
+    return ["all", *shipped()]
 
 
 def command_that_installs() -> str:

@@ -65,44 +65,50 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _conclude(code, report, options.races)
 
 
-def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Return the options before the first ``--``, and the command after it."""
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Return the grammar of what stands before ``--``."""
+    made = argparse.ArgumentParser(
         prog=_NAME,
         usage="%(prog)s [options] -- command...",
         description=sys.modules[__name__].__doc__,
         epilog=f"Exit code: the command's own; {REPORTED} if it is 0 and there are reports.",
     )
-    parser.add_argument(
+    made.add_argument(
         "--devices", type=_up_to(_MOST_DEVICES), metavar="N", help="how many devices (2)"
     )
-    parser.add_argument("--races", choices=RACES, help="what to do about a report (collect)")
-    parser.add_argument(
+    made.add_argument("--races", choices=RACES, help="what to do about a report (collect)")
+    made.add_argument(
         "--protect", action="store_true", help="a host access to device memory is a crash"
     )
-    parser.add_argument("--trace", type=Path, metavar="FILE", help="gets the driver calls")
-    parser.add_argument(
+    made.add_argument("--trace", type=Path, metavar="FILE", help="gets the driver calls")
+    made.add_argument(
         "--delay-us",
         type=_up_to(_LONGEST_US),
         metavar="N",
         help="before each operation [microseconds]",
     )
+    return made
+
+
+def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Return the options before the first ``--``, and the command after it."""
+    grammar = parser()
     end = argv.index("--") if "--" in argv else len(argv)
-    options = parser.parse_args(argv[:end])
+    options = grammar.parse_args(argv[:end])
     command = argv[end + 1 :]
     if not command:
-        parser.error("write the command after --")
+        grammar.error("write the command after --")
     if options.trace:
-        _check_writable(parser, options.trace.absolute())
+        _check_writable(grammar, options.trace.absolute())
     return options, command
 
 
-def _check_writable(parser: argparse.ArgumentParser, path: Path) -> None:
+def _check_writable(grammar: argparse.ArgumentParser, path: Path) -> None:
     """Refuse a file that could not be written, and empty it: processes add to it."""
     try:
         path.write_text("", encoding="utf-8")
     except OSError as error:
-        parser.error(f"--trace: {path} cannot be written: {error.strerror}")
+        grammar.error(f"--trace: {path} cannot be written: {error.strerror}")
 
 
 def _up_to(largest: int) -> Callable[[str], int]:
