@@ -11,7 +11,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Final
 
-from .output import UsageError
+from .errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

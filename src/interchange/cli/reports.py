@@ -1,6 +1,7 @@
 """What the matrix found, as JSON and as Markdown, and the numbered reasons that all reports share.
 
-Source: interchange.
+Source: interchange.  Markdown is written by hand: it is a table and a list, whose cells refer to
+the numbers, and the base install brings no library for it.
 """
 
 from __future__ import annotations

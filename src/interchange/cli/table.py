@@ -1,6 +1,7 @@
 """The matrix on a terminal: a table as wide as there is room for, and the reasons underneath.
 
-Source: interchange.
+Source: interchange.  Columns that find no room go into a further block by hand: rich, which may be
+missing, squeezes them instead.
 """
 
 from __future__ import annotations

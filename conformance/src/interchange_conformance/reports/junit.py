@@ -71,15 +71,7 @@ def _line(text: str) -> str:
 
 
 def _set_times(root: JUnitXml, seconds: list[float]) -> None:
-    """Say how long the suites took: less than their tests together, several of which run at once.
-
-    Parameters
-    ----------
-    root : JUnitXml
-        All suites; those that `seconds` says nothing of took no time of their own.
-    seconds : list of float
-        Of the first suites [seconds].
-    """
+    """Say how long the suites took: less than their tests, several of which run at once."""
     for suite, time in zip(root, seconds, strict=False):
         suite.time = round(time, _DIGITS)
     root.time = round(sum(seconds), _DIGITS)
