@@ -157,7 +157,8 @@ def test_the_command_imports_nothing_heavy() -> None:
     program = (
         "import sys, interchange.cli\n"
         "interchange.cli.parser()\n"
-        "heavy = {'rich', 'shtab', 'numpy', 'torch', 'jax', 'pyarrow', 'tvm_ffi', 'ml_dtypes'}\n"
+        "heavy = {'rich', 'shtab', 'jinja2', 'numpy', 'torch', 'jax', 'pyarrow', 'tvm_ffi',"
+        " 'warp', 'ml_dtypes'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run(
