@@ -70,3 +70,42 @@ def test_no_package_imports_its_neighbour_and_is_imported_by_it(package):
             siblings.setdefault(own, set()).update(inside)
 
     assert set(TopologicalSorter(siblings).static_order()) == siblings.keys()
+
+
+BY_NAME = {
+    "interchange": "its public names, when they are first used",
+    "interchange._array.namespace": "interchange.xp, a floor above, which an Array must name",
+    "interchange._backends.selection": "the backend that is chosen, beside it",
+    "interchange._core": "the core that is chosen, below it",
+    "interchange._functions.dask_hook": "modules of Dask",
+    "interchange._functions.exporting": "the library that an array is handed to",
+    "interchange._functions.namespaces": "libraries, and interchange.xp, which is one of them",
+    "interchange._functions.upgrade": "the library whose namespace was pickled",
+    "interchange._streams.driver": "the driver of a kind of device, beside it",
+    "interchange.abi.rules": "the texts of the rules, below it",
+}
+"""Module that computes the name of one that it imports -> what that is; none else may."""
+
+
+def computed_imports(path: Path) -> list[str]:
+    """Return what a module gives to ``import_module`` but for the names of other libraries."""
+    calls = [
+        node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)
+    ]
+    called = ((ast.unparse(call.func).rpartition(".")[2].lstrip("_"), call.args) for call in calls)
+    names = [args[0] for function, args in called if function in {"import_module", "import__"}]
+    constant = (node.value if isinstance(node, ast.Constant) else None for node in names)
+    return [
+        ast.unparse(node)
+        for node, value in zip(names, constant, strict=True)
+        if not isinstance(value, str) or value.partition(".")[0] in {"interchange", ""}
+    ]
+
+
+def test_no_import_is_hidden_in_a_string():
+    """Who computes the name of a module is listed, with what it imports that way."""
+    library = {name: path for name, path in FILES.items() if name.startswith("interchange.")}
+    library["interchange"] = FILES["interchange"]
+    hiding = {name for name, path in library.items() if computed_imports(path)}
+
+    assert {name for name in hiding if not name.startswith("interchange.cli")} == set(BY_NAME)

@@ -12,10 +12,13 @@ import enum
 import importlib
 import inspect
 import pickle
+import pickletools
 import pydoc
+import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import interchange
@@ -183,6 +186,7 @@ SHOWN = [
     if isinstance(getattr(interchange, name), type)
     or inspect.isfunction(getattr(interchange, name))
 ]
+CLASSES = [name for name in SHOWN if isinstance(getattr(interchange, name), type)]
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -192,6 +196,53 @@ def test_a_public_object_says_where_users_import_it_from(name):
 
     assert (value.__module__, value.__qualname__) == ("interchange", name)
     assert pickle.loads(pickle.dumps(value)) is value
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_source_of_a_class_is_its_own_or_none(name):
+    """Where it is looked for in the package that users import, no other lines are shown for it."""
+    try:
+        source = inspect.getsource(getattr(interchange, name))
+    except OSError:
+        return
+
+    assert re.match(rf"(@.*\n)*class {name}\b", source)
+
+
+@pytest.mark.parametrize("module", ["interchange.abi", "interchange.compat", "interchange.xp"])
+def test_objects_of_public_modules_name_no_private_one(module):
+    """Each says that it is from a module that users can import."""
+    found = importlib.import_module(module)
+    homes = {getattr(getattr(found, name), "__module__", module) for name in found.__all__}
+
+    assert not [home for home in homes if home and "._" in home and home.startswith("interchange")]
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize(
+    "value",
+    [
+        interchange.DType.of("float32"),
+        interchange.DType.of("float4_e2m1fn_padded"),
+        interchange.Device.of("cuda:1"),
+        interchange.asarray(bytearray(b"abc")),
+        interchange.asarray(b"abc"),
+        interchange.compat.upgrade(np),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_pickles_name_no_private_module(value, protocol):
+    """Which the next release may have renamed."""
+    data = pickle.dumps(value, protocol)
+    named = {
+        text
+        for _, text, _ in pickletools.genops(data)
+        if isinstance(text, str) and text.startswith("interchange")
+    }
+
+    assert named
+    assert not [text for text in named if "._" in text.partition(" ")[0]]
+    assert type(pickle.loads(data)) is type(value)
 
 
 @pytest.mark.parametrize("name", SHOWN)

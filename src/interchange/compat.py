@@ -3,6 +3,10 @@
 Source: array API standard 2025.12; array-api-compat, which wraps all but ``from_dlpack``.
 """
 
-from ._functions.upgrade import UpgradedNamespace, upgrade
+from ._functions.upgrade import (
+    UpgradedNamespace,
+    _upgrade_named,  # noqa: F401 - pickles name it here
+    upgrade,
+)
 
 __all__ = ["UpgradedNamespace", "upgrade"]

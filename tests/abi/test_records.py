@@ -74,3 +74,22 @@ def test_a_missing_field_is_refused():
     """As by every call."""
     with pytest.raises(TypeError, match="'x'"):
         Ours()
+
+
+@pytest.mark.parametrize("base", [NamedTuple, typing.NamedTuple])
+def test_fields_without_a_default_come_first(base: typing.Any):
+    """As in a function's arguments: another order is refused when the class is made."""
+    with pytest.raises(TypeError, match="default"):
+
+        class _Late(base):
+            x: int = 1
+            y: int
+
+
+def test_a_tuple_without_fields_is_empty():
+    """As with typing."""
+
+    class Empty(NamedTuple):
+        """Nothing."""
+
+    assert Empty() == ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import metadata
+
 
 def test_it_judges(run_cli):
     """A library that the kit knows."""
@@ -18,3 +20,16 @@ def test_it_says_what_cannot_be_done(run_cli):
 
     assert done.code == 2
     assert done.err.startswith("interchange check: there is no subject 'no-such-library'")
+
+
+def test_a_kit_of_another_release_is_refused(run_cli, monkeypatch):
+    """It judges by another rule book; the command to install the right one is there."""
+    found = metadata.version
+    other = {"array-interchange": "99.1"}
+    monkeypatch.setattr(metadata, "version", lambda name: other.get(name) or found(name))
+
+    done = run_cli("check", "numpy", "--only", "make_returns_an_array")
+
+    assert (done.code, done.out) == (2, "")
+    words = f"the conformance kit is of release {found('array-interchange-conformance')}, and"
+    assert f"{words} interchange of 99.1; install it with: " in done.err

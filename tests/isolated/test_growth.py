@@ -14,8 +14,8 @@ pytestmark = [
 
 MOST = 20  # [bytes] of growth per operation; the smallest struct has 64, the smallest object 16
 IMPORTS = (
-    "import-straight",
-    "import-straight-looked-at",
+    "import-ndarray",
+    "import-ndarray-looked-at",
     "import-on-cpu",
     "import-legacy-capsule",
     "import-versioned-capsule",
@@ -28,8 +28,8 @@ IMPORTS = (
     "import-copy",
 )
 EXPORTS = (
-    "export-loan-legacy",
-    "export-loan-versioned",
+    "export-struct-legacy",
+    "export-struct-versioned",
     "export-first",
     "export-first-float32",
     "export-numpy-legacy",
@@ -40,7 +40,7 @@ EXPORTS = (
     "export-copy",
 )
 ROUND_TRIPS = (
-    "round-loan",
+    "round-struct",
     "round-read-only",
     "round-bfloat16",
     "round-import",
@@ -56,7 +56,7 @@ REFUSALS = (
     "refuse-assumption",
     "refuse-by-numpy",
 )
-SAMPLE = ("import-straight", "export-loan-versioned", "round-loan", "refuse-struct")
+SAMPLE = ("import-ndarray", "export-struct-versioned", "round-struct", "refuse-struct")
 """One of each group, which are run together."""
 GROUPS = [SAMPLE] + [
     tuple(name for name in group if name not in SAMPLE)

@@ -67,8 +67,6 @@ class Array(Elements, Operators, Protocols):
     [99, 98, 97]
     """
 
-    __module__ = "interchange"
-
     __slots__ = ()
 
     __array_priority__ = 1000  # NumPy's arrays leave operators with an Array to it
@@ -313,6 +311,9 @@ class Array(Elements, Operators, Protocols):
 
     def __deepcopy__(self, memo: object) -> Array:
         return self.copy()
+
+
+Array.__module__ = "interchange"
 
 
 def _count(array: Array, call: str) -> int:

@@ -1,4 +1,4 @@
-"""The array of the library that computes, behind an Array; and what describes it, behind that.
+"""An Array and the array of the library that computes with it: each is made from the other.
 
 Source: interchange; CPython, the collector of cyclic garbage.  Each of the two is made from the
 other when it is first needed: an exchange needs no library, and a chain of computations describes

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from interchange._types.layout import Layout
+else:
+    Self = Any  # so that type hints can be asked for
 
 _TWO_AXES = 2
 

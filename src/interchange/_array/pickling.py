@@ -105,7 +105,7 @@ def rebuild_array(  # noqa: PLR0917 - as pickles have them
         Where the array was.  It is brought there again, or to where the environment says.
     """
     if not (isinstance(cls, type) and issubclass(cls, Described)):
-        what = f"{show(cls)} is no class of arrays"
+        what = f"{show(cls)} is no class of arrays; an older release pickles them otherwise"
         raise ExchangeError(_LOADS, what, "IX-POINTER-1", "pickle the array again")
     try:
         view = memoryview(data).cast("B")
@@ -133,12 +133,16 @@ def rebuild_array(  # noqa: PLR0917 - as pickles have them
     return array if device == "cpu" else _bring_back(array, device, readonly)
 
 
-def rebuild_writable(cls: Any, data: bytes, *facts: Any) -> Any:
+def rebuild_writable(cls: Any, data: Any, *facts: Any) -> Any:
     """Return an Array over a copy of the bytes in `data`, which protocols without buffers carry."""
-    if not isinstance(data, bytes):
+    if not isinstance(data, bytes) and isinstance(cls, type):
         what = f"data is {show(data)}"
         raise ExchangeError(_LOADS, what, "IX-POINTER-1", "pickle the array again")
-    return rebuild_array(cls, bytearray(data), *facts)
+    return rebuild_array(cls, bytearray(data) if isinstance(data, bytes) else data, *facts)
+
+
+for _function in (rebuild_array, rebuild_writable):  # a pickle names no module that may be renamed
+    _function.__module__, _function.__qualname__ = "interchange", f"_{_function.__name__}"
 
 
 def _bring_back(array: T, device: str, readonly: bool | None) -> T:

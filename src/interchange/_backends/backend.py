@@ -70,8 +70,6 @@ class Backend:
     True
     """
 
-    __module__ = "interchange"
-
     name: ClassVar[str] = "a library"
     is_mutable: ClassVar[bool] = True
     keeps_readonly: ClassVar[bool] = False
@@ -242,3 +240,6 @@ class Backend:
             raise ViewError(call, f"the shape would be {tuple(result.shape)}", "IX-XP-4")
         native[...] = result
         return native
+
+
+Backend.__module__ = "interchange"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from interchange._types.spec import Spec
 
 
-class _Described:
+class _InterfaceRecord:
     """Memory described by the array interface; NumPy keeps it as the base of the view."""
 
     __slots__ = ("__array_interface__", "keep")
@@ -119,6 +119,6 @@ def ndarray_over(
         "typestr": str(spec.dtype.typestr) if plain else f"|V{size}",
         "data": (ptr, readonly),
     }
-    view = np.asarray(_Described(record, None if tracked else keep))
+    view = np.asarray(_InterfaceRecord(record, None if tracked else keep))
     view = view if view.dtype == dtype else view.view(dtype)
     return track(view, keep) if tracked else view

@@ -1,4 +1,4 @@
-"""What structs say: fields read in one go, checked once, and found again by value.
+"""Fields of DLPack structs, read in one go; each form is checked once, and then known.
 
 Source: dlpack.h 1.3.  Device, ndim and element type are 16 bytes in a row, shape and strides mostly
 are one block: both serve as keys under which the checked `Spec` is kept.  Pointers are followed

@@ -1,4 +1,4 @@
-"""What a core is: the contract of the twins, and what they have in common.
+"""The contract of a core: what both implementations, readable and native, offer.
 
 Source: interchange.  A *core* turns addresses into memory: it consumes capsules and makes them.
 ``_ctypes`` does it in readable Python; a native twin does the same work in C.  Callers import

@@ -80,8 +80,6 @@ class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like 
     (4,)
     """
 
-    __module__ = "interchange"
-
     def __init__(
         self, x: Any, *more: Any, stream: Any, writable: bool = False, back: Any = None
     ) -> None:
@@ -118,7 +116,7 @@ class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like 
             self._given = ()
 
     def _take(self, x: Any, debts: contextlib.ExitStack) -> Array:
-        """Return an Array for the body; note what is owed to its producer."""
+        """Return an Array for the body; note whom its end is told to."""
         array = _import(x, self._stream)
         if self._writable and array.readonly is not False:
             kind = "read-only memory" if array.readonly else "memory not known to be writable"
@@ -155,20 +153,23 @@ class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like 
         users, is_named = origins_of(known)
         if back is not None:
             users.append(PendingWork(back, ordinal_for(device, back, _CALL), self._back))
-        owed: list[_Debt] = []
+        earlier: list[_EarlierUse] = []
         for work in users:  # whoever used the memory before may still do so
             kept, before = work.keepalive, work.pending(_CALL)
             for first in before:
                 order_streams(
                     device, first, consumer, work.ordinal, _CALL, borrowed.ordinal, fork=True
                 )
-            owed.append(_Debt(work, before, kept))
+            earlier.append(_EarlierUse(work, before, kept))
         view._pending_work = borrowed
         way = None if back is not None else is_named
-        debts.callback(_hand_back, array, owed, borrowed, is_named=way)
+        debts.callback(_hand_back, array, earlier, borrowed, is_named=way)
 
 
-class _Debt(NamedTuple):
+borrow.__module__ = "interchange"
+
+
+class _EarlierUse(NamedTuple):
     """Somebody who used memory before it was borrowed.
 
     Attributes
@@ -205,7 +206,11 @@ def _import(x: Any, stream: Any) -> Array:
 
 
 def _hand_back(
-    array: Array, owed: list[_Debt], borrowed: BorrowedWork, *, is_named: bool | None
+    array: Array,
+    earlier: list[_EarlierUse],
+    borrowed: BorrowedWork,
+    *,
+    is_named: bool | None,
 ) -> None:
     """Make whoever used the memory before wait for the consumer's work.
 
@@ -218,8 +223,8 @@ def _hand_back(
     (consumer,) = borrowed.pending(_CALL)
     borrowed.has_ended = True
     try:
-        for work, before, _ in owed:
-            waiting = work.owed(before, _CALL)
+        for work, before, _ in earlier:
+            waiting = work.streams_to_notify(before, _CALL)
             if not waiting:
                 host_waits = is_named is not None
             for then in waiting:

@@ -28,7 +28,7 @@ from interchange._types.errors import (
 )
 from interchange.abi import PyCapsule
 
-from .importing import bring, import_dlpack, on_stream
+from .importing import import_any, import_dlpack, on_stream
 
 if TYPE_CHECKING:
     from interchange._types.typing import SupportsCUDAArrayInterface
@@ -245,8 +245,6 @@ class CudaArrayView:
         which the host waits before the record is handed out.
     """
 
-    __module__ = "interchange"
-
     __slots__ = ("__weakref__", "array", "version")
 
     def __init__(self, array: Array, version: int) -> None:
@@ -269,6 +267,9 @@ class CudaArrayView:
 
     def __repr__(self) -> str:
         return f"CudaArrayView({self.array!r}, version={self.version})"
+
+
+CudaArrayView.__module__ = "interchange"
 
 
 def to_cai(x: Any, /, *, stream: Any = None, version: int = 3) -> CudaArrayView:
@@ -324,7 +325,7 @@ def to_cai(x: Any, /, *, stream: Any = None, version: int = 3) -> CudaArrayView:
         array = _from_producer(x, stream)
         cai.check_describable(array, _TO)
     else:
-        array = bring(x, call=_TO)
+        array = import_any(x, call=_TO)
         cai.check_describable(array, _TO)
         array = on_stream(array, handle, stream, _TO)
     return CudaArrayView(array, version)

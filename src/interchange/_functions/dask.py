@@ -1,4 +1,4 @@
-"""Dask: what it is told of Arrays when it and interchange are both imported, in either order.
+"""What Dask is told of Arrays: their size, their token, how they are sent and put together.
 
 Source: Dask, ``dask.sizeof``, ``dask.tokenize``, ``dask.array.dispatch``; distributed, Custom
 Serialization.  Arrays are pickled without any of this.  But distributed's scheduler speaks pickle

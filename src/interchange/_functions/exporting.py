@@ -37,7 +37,7 @@ from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
 from .cai import to_cai
-from .importing import asarray, bring, import_ordered
+from .importing import asarray, import_any, import_ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ def to_capsule(x: Any, /, *, stream: Any = None, max_version: tuple[int, int] | 
     >>> ix.from_dlpack(ix.to_capsule(bytearray(4))).shape
     (4,)
     """
-    return bring(x, call="to_capsule()").__dlpack__(stream=stream, max_version=max_version)
+    return import_any(x, call="to_capsule()").__dlpack__(stream=stream, max_version=max_version)
 
 
 class Target(NamedTuple):
@@ -392,7 +392,7 @@ def _import(
     only_shared = without_copies(x, copy)
     try:
         if stream is None:
-            array = bring(x, copy=only_shared, call=_CALL)
+            array = import_any(x, copy=only_shared, call=_CALL)
         else:
             array = import_ordered(x, stream, _CALL)
             if not (uploads and streams_of(array.device) is None):
@@ -404,7 +404,7 @@ def _import(
         raise ExchangeError(_CALL, what, "IX-PROTOCOL-1") from error
     if assume_writable and not copy:
         array = array.__copy__()
-        dlpack.settle(array, copy=only_shared, assume_writable=True, call=_CALL)
+        dlpack.check_result(array, copy=only_shared, assume_writable=True, call=_CALL)
     return array
 
 
@@ -433,7 +433,7 @@ def _place(
         return copies.copy_array(array, type(array), "C", _CALL, stream)
     if there.is_host_accessible or type(x) is PyCapsule:
         return copies.copy_array(array, type(array), "C", _CALL)
-    return bring(x, copy=True, call=_CALL)  # nobody here can: its producer may
+    return import_any(x, copy=True, call=_CALL)  # nobody here can: its producer may
 
 
 def _current_device() -> Device:

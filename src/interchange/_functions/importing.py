@@ -145,7 +145,7 @@ def _negotiate(
         except Exception as error:
             dlpack.explain_refusal(x, error, call)
             raise
-    needs_copy = dlpack.settle(array, copy=copy, assume_writable=assume_writable, call=call)
+    needs_copy = dlpack.check_result(array, copy=copy, assume_writable=assume_writable, call=call)
     moves = needs_copy or target not in {None, array.device}
     if type(x) is Array and stream is not None and not moves:  # who moves memory orders it
         make_ready(array, handle, stream, call)
@@ -240,10 +240,10 @@ def asarray(
     >>> asarray(b"abc").tolist()
     [97, 98, 99]
     """
-    return bring(x, dtype, device, copy, assume_writable=assume_writable, call=_ASARRAY)
+    return import_any(x, dtype, device, copy, assume_writable=assume_writable, call=_ASARRAY)
 
 
-def bring(
+def import_any(
     x: Any,
     dtype: Any = None,
     device: Any = None,
@@ -259,7 +259,7 @@ def bring(
     array, copied = _first_that_works(x, target, copy, call)
     if assume_writable:
         array = array.__copy__()
-        dlpack.settle(array, copy=None, assume_writable=True, call=call)
+        dlpack.check_result(array, copy=None, assume_writable=True, call=call)
     if wanted is not None and array.dtype is not wanted:
         what = f"{type(x).__name__} has elements of {array.dtype}, wanted {wanted}"
         raise UnsupportedDTypeError(call, what, "IX-CAST-1")

@@ -73,14 +73,15 @@ class Finding:
         What was found.
     """
 
-    __module__ = "interchange"
-
     rule: str
     what: str
 
     def __str__(self) -> str:
         row = RULES[self.rule]
         return f"{row.severity:6} {self.rule}: {self.what}; {row.text}"
+
+
+Finding.__module__ = "interchange"
 
 
 @dataclass
@@ -98,8 +99,6 @@ class Report:
     parts : list[Report]
         One for each protocol of an object.
     """
-
-    __module__ = "interchange"
 
     kind: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -123,6 +122,9 @@ class Report:
 
     def _broken(self, rule: str, what: str) -> None:
         self.findings.append(Finding(rule, what))
+
+
+Report.__module__ = "interchange"
 
 
 def inspect(x: Any, /) -> Report:

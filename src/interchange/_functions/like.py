@@ -25,7 +25,7 @@ from interchange.abi.dlpack import DLPACK_VERSION
 
 from .cai import to_cai
 from .exporting import TARGETS
-from .importing import bring
+from .importing import import_any
 from .namespaces import array_namespace
 from .native_or_copy import hand_over
 from .upgrade import has_buffer
@@ -204,7 +204,7 @@ def like(result: Any, x: Any, /, *, copy: bool | None = None) -> Any:
     if copy is not True and type(result) is type(x) and type(x) not in _REMADE:
         return result
     try:
-        array = bring(result, copy=copy, call=_CALL)
+        array = import_any(result, copy=copy, call=_CALL)
         return kind.give(array, x, copy is not False)
     except InterchangeError as error:
         if error.call == _CALL:

@@ -40,8 +40,6 @@ class Producer:
     array([0., 0., 0.])
     """
 
-    __module__ = "interchange"
-
     __slots__ = ()
 
     def __interchange__(self) -> Array:
@@ -83,3 +81,6 @@ class Producer:
 
     def __buffer__(self, flags: int, /) -> memoryview:
         return self._described().__buffer__(flags)
+
+
+Producer.__module__ = "interchange"

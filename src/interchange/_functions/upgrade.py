@@ -346,6 +346,9 @@ class UpgradedNamespace(ModuleType):
         return not is_numpy_s and hasattr(obj, "__dlpack__")
 
 
+UpgradedNamespace.__module__ = "interchange.compat"
+
+
 class DeviceOrArray:
     """A library's class of devices under its name, which also tells where an array is.
 
@@ -469,6 +472,12 @@ def upgrade(xp: Any, /) -> Any:
     return known
 
 
+upgrade.__module__ = "interchange.compat"
+
+
 def _upgrade_named(name: str) -> Any:
     """Return the upgraded namespace of that name, for pickles."""
     return upgrade(importlib.import_module(name))
+
+
+_upgrade_named.__module__ = "interchange.compat"

@@ -16,7 +16,7 @@ from interchange._types.errors import ArgumentError, ContractError, InterchangeE
 from interchange._types.signatures import signature_of
 
 from .borrow import borrow as _borrow
-from .importing import bring, import_ordered
+from .importing import import_any, import_ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -132,7 +132,9 @@ def _taker(
             if debts is not None:
                 return debts.enter_context(_borrow(value, stream=stream, writable=writable))
             return (
-                bring(value, call=call) if stream is None else import_ordered(value, stream, call)
+                import_any(value, call=call)
+                if stream is None
+                else import_ordered(value, stream, call)
             )
         except InterchangeError as error:
             raise error._said_by(call) from error.__cause__

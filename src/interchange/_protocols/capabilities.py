@@ -16,7 +16,7 @@ from interchange.abi import exchange_table
 from interchange.abi._patterns import compiled
 from interchange.abi.exchange import ATTRIBUTES
 
-from .guards import EXCHANGE_GUARDS, IMMUTABLE, NATIVE_RELEASE, STRAIGHT
+from .guards import EXCHANGE_GUARDS, IMMUTABLE, NATIVE_RELEASE, NEEDS_NO_NEGOTIATION
 from .losses import EXPORT_GUARDS
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ _known: Final[TypeTable[Capabilities]] = TypeTable(_MOST_TYPES)
 
 
 class FastPath:
-    """The type that needs no negotiation (`STRAIGHT`).
+    """The type that needs no negotiation (`NEEDS_NO_NEGOTIATION`).
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ def capabilities_of(x: object) -> Capabilities | None:
         method = getattr(x, "__dlpack__", None)
         return None if method is None else Capabilities(cls, method)
     capabilities = _known[cls] = Capabilities(cls, method)
-    module, name = STRAIGHT
+    module, name = NEEDS_NO_NEGOTIATION
     if cls is getattr(sys.modules.get(module), name, None):
         fast_path.kind = cls
     return capabilities

@@ -122,14 +122,14 @@ class PublishedWork(PendingWork):
         is_silent = self.first.version < FIRST_WITH_STREAM
         return self.handles_here(now if is_silent else self.at_import(call), now)
 
-    def owed(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:
+    def streams_to_notify(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:
         """Return the streams that are to wait for a borrower.
 
         None where the producer names none now: it may use any stream next.
         """
         if self.keep is not None and self._named_now(call) is None:
             return ()
-        return super().owed(before, call)
+        return super().streams_to_notify(before, call)
 
     def _named_now(self, call: str) -> int | None:
         """Return the stream that the producer names now."""

@@ -364,7 +364,7 @@ def refuse_handles(tensor: Tensor, call: str) -> None:
     _parsing.refuse_handles(tensor._spec, call)
 
 
-def settle(tensor: Tensor, *, copy: bool | None, assume_writable: bool, call: str) -> bool:
+def check_result(tensor: Tensor, *, copy: bool | None, assume_writable: bool, call: str) -> bool:
     """Hold what came against what was asked; return whether a copy is still to be made."""
     copied = bool((tensor._flags or 0) & IS_COPIED)
     if copy is False and copied:

@@ -70,5 +70,5 @@ IMMUTABLE: Final = frozenset({("jaxlib", "ArrayImpl"), ("pyarrow", "Array")})
 WRITABLE: Final = frozenset({"warp"})
 """Libraries that give legacy capsules, and whose arrays may always be written."""
 
-STRAIGHT: Final = ("numpy", "ndarray")
+NEEDS_NO_NEGOTIATION: Final = ("numpy", "ndarray")
 """The type whose memory is always on the host, that takes no stream, and knows ``max_version``."""

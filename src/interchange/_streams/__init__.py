@@ -1,1 +1,1 @@
-"""Floor 2: who waits for whom.  The tables of legal streams; the drivers come with devices."""
+"""Floor 2: who waits for whom: legal streams, pending work, ordering, and drivers of devices."""

@@ -45,7 +45,7 @@ class _Made(NamedTuple):
     number: int
 
 
-class _Question:
+class _PointerQuery:
     """Memory for one asking after an address: what is asked, and room for the answers."""
 
     __slots__ = ("address", "answers", "kinds", "places")
@@ -70,7 +70,7 @@ class CudaMemory:
 
     def __init__(self, api: Any) -> None:
         self.api = api
-        self._questions: list[_Question] = []  # at rest
+        self._questions: list[_PointerQuery] = []  # at rest
         self._made: dict[int, _Made] = {}  # by address
         self._followers: dict[int, int] = {}  # ordinal -> stream
         self._primaries: dict[int, Any] = {}  # ordinal -> its primary context, retained
@@ -108,7 +108,7 @@ class CudaMemory:
         try:
             question = questions.pop()
         except IndexError:
-            question = _Question()
+            question = _PointerQuery()
         question.address.value = ptr
         error = self._ask(_COUNT, question.kinds, question.places, question.address)
         managed, kind, ordinal, start, size = _read(question.answers)

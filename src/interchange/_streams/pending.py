@@ -64,7 +64,7 @@ class PendingWork:
         """
         return self.handles_here(self.stream)
 
-    def owed(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:
+    def streams_to_notify(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:
         """Return the streams that are to wait for a borrower, who waited for those `before`."""
         return tuple(dict.fromkeys((*before, *self.pending(call))))
 
@@ -133,7 +133,7 @@ class PendingCopy(PendingWork):
             poll()
         return super().pending(call)
 
-    def owed(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:  # noqa: ARG002 - others'
+    def streams_to_notify(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:  # noqa: ARG002 - others'
         """Return the stream that is to wait for a borrower; from then on work is pending there."""
         self.move()
         return super().pending(call)
@@ -217,13 +217,13 @@ def pending_copy_of(work: PendingWork | None) -> PendingCopy | None:
 
 def origins_of(work: PendingWork | None) -> tuple[list[PendingWork], bool]:
     """Return whose streams are to wait for a borrower, and whether the producer's is among them."""
-    owed: list[PendingWork] = []
+    works: list[PendingWork] = []
     while isinstance(work, WorkOnConsumer):
-        owed.append(work)
+        works.append(work)
         work = work.origin
     if work is None:
-        return owed, False
-    return [*owed, work], True
+        return works, False
+    return [*works, work], True
 
 
 def pending_work_of(tensor: Any) -> PendingWork | None:

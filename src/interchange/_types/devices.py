@@ -82,8 +82,6 @@ class Device:
     True
     """
 
-    __module__ = "interchange"
-
     __slots__ = ("__weakref__", "_id", "_text", "_type")
 
     _known: Final[dict[Any, Known[Device]]] = {}
@@ -200,6 +198,9 @@ class Device:
 
     def __repr__(self) -> str:
         return f"Device({self._text!r})"
+
+
+Device.__module__ = "interchange"
 
 
 def ordinal_of(device: Device) -> int:

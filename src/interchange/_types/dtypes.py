@@ -135,8 +135,6 @@ class DType:
     1
     """
 
-    __module__ = "interchange"
-
     __slots__ = ("__weakref__", "bits", "code", "is_packed", "itemsize", "lanes", "name", "padded")
 
     _known: Final[dict[Any, Known[DType]]] = {}
@@ -287,7 +285,7 @@ class DType:
         return (int(self.code), self.bits, self.lanes)
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return _from_text, (self.name,)
+        return dtype_named, (self.name,)
 
     def __copy__(self) -> DType:
         return self
@@ -300,6 +298,9 @@ class DType:
 
     def __repr__(self) -> str:
         return f"DType({self.name!r})"
+
+
+DType.__module__ = "interchange"
 
 
 _BUILTINS: Final = {
@@ -340,6 +341,14 @@ def _make(numbers: tuple[Any, ...], call: str, *, padded: bool = False) -> DType
         return DType(*numbers, padded=padded)
     except (ArgumentError, UnsupportedDTypeError) as error:
         raise error._said_by(call) from None
+
+
+def dtype_named(name: str) -> DType:
+    """Return the type that a pickle names."""
+    return _from_text(name)
+
+
+dtype_named.__module__, dtype_named.__qualname__ = "interchange", "_dtype_named"
 
 
 def _from_text(text: str, call: str = "DType.of()") -> DType:

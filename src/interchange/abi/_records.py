@@ -19,10 +19,13 @@ else:
 
         def __new__(cls, name: str, _: tuple[type, ...], body: dict[str, Any]) -> type:
             """Return the class: fields as annotated, and whatever else the body defines."""
-            fields = body["__annotations__"]
-            defaults = [body.pop(field) for field in fields if field in body]
-            module = body.pop("__module__")
-            made = namedtuple(name, fields, defaults=defaults, module=module)  # noqa: PYI024 - see above
+            fields = body.get("__annotations__", {})
+            given = [field for field in fields if field in body]
+            if given != list(fields)[len(fields) - len(given) :]:
+                raise TypeError(f"{name}: a field without a default follows {given[0]!r}")
+            defaults, module = map(body.pop, given), body.pop("__module__")
+            made = namedtuple(name, fields, defaults=defaults, module=module)  # noqa: PYI024
+            made.__new__.__annotations__ = dict(fields)
             for key, value in body.items():
                 setattr(made, key, value)
             return made

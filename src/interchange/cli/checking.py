@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _KIT: Final = "interchange_conformance"
+_DISTRIBUTION: Final = "array-interchange-conformance"
 SUBJECTS: Final = "SUBJECT"
 """What the help of the kit calls a library that is to be judged."""
 _WORDS: Final = "judge array libraries by the rule book"
@@ -50,7 +51,8 @@ def run(options: argparse.Namespace) -> int:
     """
     if importlib.util.find_spec(_KIT) is None:
         words = "check takes the conformance kit, a distribution of its own"
-        raise UsageError(f"{words}; install it with: {command_that_installs()}")
+        raise UsageError(f"{words}; {way_to_install()}")
+    _check_release()
     from interchange_conformance.cli import command
 
     code: int = command.run(options)
@@ -66,10 +68,27 @@ def subjects() -> list[str]:
     return ["all", *shipped()]
 
 
-def command_that_installs() -> str:
-    """Return the command that installs the kit beside this interchange, of the same release."""
+def _check_release() -> None:
+    """Refuse a kit of another release: it judges by another rule book."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        ours, of_kit = version("array-interchange"), version(_DISTRIBUTION)
+    except PackageNotFoundError:  # one runs from its sources
+        return
+    if ours != of_kit:
+        words = f"the conformance kit is of release {of_kit}, and interchange of {ours}"
+        raise UsageError(f"{words}; {way_to_install()}")
+
+
+def way_to_install() -> str:
+    """Return how to install the kit beside this interchange, of the same release."""
+    source = _source()
     pip = (sys.executable or "python", "-m", "pip", "install")
-    return shlex.join([*pip, _source()])
+    words = f"install it with: {shlex.join([*pip, source])}"
+    if source.startswith(_DISTRIBUTION):
+        words += "; in a clone or an unpacked source distribution: pip install ./conformance"
+    return words
 
 
 def _source() -> str:
@@ -79,9 +98,9 @@ def _source() -> str:
     try:
         here = distribution("array-interchange")
     except PackageNotFoundError:  # it runs from its sources
-        return "array-interchange-conformance"
+        return _DISTRIBUTION
     origin = urlsplit(json.loads(here.read_text("direct_url.json") or "{}").get("url", ""))
     project = Path(url2pathname(origin.path)) / "conformance"
     if origin.scheme == "file" and (project / "pyproject.toml").is_file():
         return str(project)
-    return f"array-interchange-conformance=={here.version}"
+    return f"{_DISTRIBUTION}=={here.version}"

@@ -14,7 +14,7 @@ import interchange
 from interchange._types.errors import InterchangeError
 
 from .cuda_driver import open_cuda
-from .subjects import AbsentError, first_line, hushed, load, make_sample
+from .subjects import AbsentError, first_line, load, make_sample, silenced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -147,7 +147,7 @@ def steps(subjects: Sequence[Subject]) -> int:
 def hand_over(sample: Sample, consumer: Subject, stream: int | None = None) -> Cell:
     """Hand an array to a library: shared if it can be, else copied, else refused."""
     try:
-        with hushed():
+        with silenced():
             return _hand_over(sample, consumer, stream)
     except Exception as error:  # noqa: BLE001 - a refusal that is none of ours is what is looked for
         what = f"{type(error).__name__} is no refusal with a rule: {first_line(error)}"

@@ -174,7 +174,7 @@ def find_version(subject: Subject) -> str | None:
 
 
 @contextlib.contextmanager
-def hushed() -> Iterator[None]:
+def silenced() -> Iterator[None]:
     """Keep the libraries' warnings and banners off the terminal; errors go through."""
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
@@ -212,12 +212,12 @@ def load(subject: Subject) -> Any:
     for name, value in subject.environment:
         os.environ.setdefault(name, value)
     try:
-        with hushed():
+        with silenced():
             module = importlib.import_module(subject.module)
             subject.hush(module)
     except Exception as error:
         raise AbsentError(f"does not import: {first_line(error)}") from error
-    with hushed():
+    with silenced():
         reason = subject.lacks(module)
     if reason is not None:
         raise AbsentError(reason)
@@ -235,7 +235,7 @@ def make_sample(subject: Subject, module: Any, wanted: str) -> Sample:
     dtype = subject.picks(wanted)
     values = sample_values(dtype)
     try:
-        with hushed():
+        with silenced():
             array = _aligned(subject, module, dtype, values)
             made = subject.look.dtype(array)
             address, readonly = subject.look.address(array), subject.look.readonly(array)

@@ -19,7 +19,7 @@ from interchange._types.devices import NAMES
 from interchange.abi import DLPACK_VERSION, exchange_table
 
 from .cuda_driver import NoDriverError, open_cuda
-from .subjects import AbsentError, find_version, first_line, hushed, load, make_sample
+from .subjects import AbsentError, find_version, first_line, load, make_sample, silenced
 from .terminal import Terminal, progress
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _LABELS: Final = 13  # [characters], with the space behind them
 
 
 @dataclass(frozen=True)
-class Speech:
+class ProtocolSupport:
     """What one kind of array speaks.
 
     Attributes
@@ -86,7 +86,7 @@ def cuda_driver() -> dict[str, Any]:
     return {"version": facts.version, "devices": list(facts.devices), "reason": None}
 
 
-def speech_of(subject: Subject) -> Speech:
+def speech_of(subject: Subject) -> ProtocolSupport:
     """Make an array, and ask it for every protocol.
 
     Raises
@@ -98,7 +98,7 @@ def speech_of(subject: Subject) -> Speech:
     sample = make_sample(subject, module, _DTYPE)
     x = sample.array
     table = exchange_table(type(x))
-    return Speech(
+    return ProtocolSupport(
         name=subject.name,
         version=sample.version,
         dlpack_in=_has(module, subject.imports_dlpack),
@@ -133,7 +133,7 @@ def _has_buffer(x: Any) -> bool:
 
 def _version_out(x: Any) -> str | None:
     """Return the version of the capsule that an object gives, or None."""
-    with hushed():
+    with silenced():
         try:
             report = interchange.inspect(x)
         except Exception as error:  # noqa: BLE001 - the answer is a table, not an error
@@ -166,7 +166,7 @@ def show(subjects: Sequence[Subject], *, as_json: bool, imports: bool) -> int:
         0
     """
     subjects = [subject for subject in subjects if not subject.is_variant]
-    found: list[Speech] = []
+    found: list[ProtocolSupport] = []
     absent: dict[str, str] = {}
     if imports:
         with progress(len(subjects)) as tell:
@@ -233,7 +233,7 @@ def _why_this_core() -> str:
     return "".join(f" ({twin}: {why})" for twin, why in _core.refused.items())
 
 
-_COLUMNS: Final[tuple[tuple[str, Callable[[Speech], str | bool | None]], ...]] = (
+_COLUMNS: Final[tuple[tuple[str, Callable[[ProtocolSupport], str | bool | None]], ...]] = (
     ("DLPack\nin", lambda s: s.dlpack_in),
     ("DLPack\nout", lambda s: s.dlpack_out),
     ("C\nAPI", lambda s: s.table),
@@ -244,7 +244,7 @@ _COLUMNS: Final[tuple[tuple[str, Callable[[Speech], str | bool | None]], ...]] =
 )
 
 
-def _print_speech(found: Sequence[Speech], absent: dict[str, str]) -> None:
+def _print_speech(found: Sequence[ProtocolSupport], absent: dict[str, str]) -> None:
     """Print who speaks what."""
     out = Terminal()
     out.table(
@@ -257,7 +257,7 @@ def _print_speech(found: Sequence[Speech], absent: dict[str, str]) -> None:
     out.text("The libraries were imported to see what they speak; --no-import only looks for them.")
 
 
-def _row(speech: Speech) -> list[str]:
+def _row(speech: ProtocolSupport) -> list[str]:
     """Return the cells of a library."""
     return [speech.name, speech.version, *(_mark(get(speech)) for _, get in _COLUMNS)]
 

@@ -67,8 +67,8 @@ def asarray(
         raise _no_numbers(_ASARRAY, obj)
     # Without a dtype it is moved and copied as asked; with one, casting may copy anyhow.
     if dtype is None:
-        return importing.bring(obj, None, device, copy, call=_ASARRAY)
-    found = importing.bring(obj, copy=without_copies(obj, copy), call=_ASARRAY)
+        return importing.import_any(obj, None, device, copy, call=_ASARRAY)
+    found = importing.import_any(obj, copy=without_copies(obj, copy), call=_ASARRAY)
     if copy and found.dtype is dtype_of(dtype, _ASARRAY):
         found, copy = found.copy(), None
     return _again(found, dtype, device, copy)
@@ -83,7 +83,7 @@ def _again(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
             raise CopyNeededError(_ASARRAY, what, "DLP-COPY-1")
         return astype(x, wanted, device=device)
     if device is not None or copy is not None:
-        return importing.bring(x, None, device, copy, call=_ASARRAY)
+        return importing.import_any(x, None, device, copy, call=_ASARRAY)
     return x
 
 

@@ -163,7 +163,8 @@ def test_check_says_what_to_install(bare, tmp_path, arguments):
     version = metadata.version(KIT)
     assert done.stderr == (
         "interchange: check takes the conformance kit, a distribution of its own; install it with:"
-        f" {bare.bin}/python -m pip install {KIT}=={version}\n"
+        f" {bare.bin}/python -m pip install {KIT}=={version}; in a clone or an unpacked source"
+        " distribution: pip install ./conformance\n"
     )
 
 

@@ -113,8 +113,8 @@ FAR = far_strides()
 
 ACTS = {
     "control-leak": lambda: lambda: capsules.fast_allocate(ctypes.c_size_t(80)),
-    "import-straight": lambda: lambda: ix.from_dlpack(source),
-    "import-straight-looked-at": lambda: lambda: ix.from_dlpack(source).shape,
+    "import-ndarray": lambda: lambda: ix.from_dlpack(source),
+    "import-ndarray-looked-at": lambda: lambda: ix.from_dlpack(source).shape,
     "import-on-cpu": lambda: lambda: ix.from_dlpack(source, device="cpu"),
     "import-legacy-capsule": lambda: lambda: ix.from_dlpack(source.__dlpack__()),
     "import-versioned-capsule": lambda: lambda: ix.from_dlpack(source.__dlpack__(**NEWEST)),
@@ -130,8 +130,8 @@ ACTS = {
     "import-pointer": lambda: own,
     "import-view": lambda: lambda: IMPORTED[::-1, 1:],
     "import-copy": lambda: lambda: ix.from_dlpack(source, copy=True),
-    "export-loan-legacy": lambda: old_export(own("bfloat16")),
-    "export-loan-versioned": lambda: new_export(own("bfloat16")),
+    "export-struct-legacy": lambda: old_export(own("bfloat16")),
+    "export-struct-versioned": lambda: new_export(own("bfloat16")),
     "export-first": lambda: lambda: own("bfloat16").__dlpack__(**NEWEST),
     "export-first-float32": lambda: lambda: own().__dlpack__(**NEWEST),
     "export-numpy-legacy": lambda: old_export(ix.from_dlpack(source)),
@@ -140,7 +140,7 @@ ACTS = {
     "export-unknown-legacy": lambda: UNKNOWN.__dlpack__,
     "export-unknown-versioned": lambda: lambda: UNKNOWN.__dlpack__(**NEWEST),
     "export-copy": lambda: lambda: OWN.__dlpack__(copy=True, **NEWEST),
-    "round-loan": lambda: lambda: np.from_dlpack(OWN),
+    "round-struct": lambda: lambda: np.from_dlpack(OWN),
     "round-read-only": lambda: lambda: np.from_dlpack(READ_ONLY),
     "round-bfloat16": lambda: (
         lambda: ix.from_dlpack(OWN_BFLOAT16.__dlpack__(**NEWEST)).__dlpack__()
@@ -166,17 +166,17 @@ ACTS = {
 
 OFTEN = {
     "control-leak",
-    "import-straight",
-    "import-straight-looked-at",
+    "import-ndarray",
+    "import-ndarray-looked-at",
     "import-legacy-capsule",
     "import-versioned-capsule",
     "import-fresh",
     "import-exchange-table",
-    "export-loan-legacy",
-    "export-loan-versioned",
+    "export-struct-legacy",
+    "export-struct-versioned",
     "export-numpy-legacy",
     "export-numpy-versioned",
-    "round-loan",
+    "round-struct",
     "round-legacy",
     "refuse-struct",
     "refuse-consumed",

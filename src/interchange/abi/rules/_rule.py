@@ -35,3 +35,6 @@ class Rule(NamedTuple):
     way_out: str
     source: str
     severity: Severity = "MUST"
+
+
+Rule.__module__ = "interchange.abi"
