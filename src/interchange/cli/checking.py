@@ -87,7 +87,8 @@ def way_to_install() -> str:
     pip = (sys.executable or "python", "-m", "pip", "install")
     words = f"install it with: {shlex.join([*pip, source])}"
     if source.startswith(_DISTRIBUTION):
-        words += "; in a clone or an unpacked source distribution: pip install ./conformance"
+        place = "in a clone or an unpacked source distribution"
+        words = f"{place}: pip install ./conformance; elsewhere {words}"
     return words
 
 

@@ -162,9 +162,9 @@ def test_check_says_what_to_install(bare, tmp_path, arguments):
     assert (done.returncode, done.stdout) == (2, "")
     version = metadata.version(KIT)
     assert done.stderr == (
-        "interchange: check takes the conformance kit, a distribution of its own; install it with:"
-        f" {bare.bin}/python -m pip install {KIT}=={version}; in a clone or an unpacked source"
-        " distribution: pip install ./conformance\n"
+        "interchange: check takes the conformance kit, a distribution of its own; in a clone or an"
+        " unpacked source distribution: pip install ./conformance; elsewhere install it with:"
+        f" {bare.bin}/python -m pip install {KIT}=={version}\n"
     )
 
 
