@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _CALL: Final = "borrow()"
 
 
-class borrow(contextlib.AbstractContextManager[Any]):  # noqa: N801 - used like a function
+class borrow:  # noqa: N801 - used like a function
     """Use arrays on a stream: it waits for their producers, and afterwards they wait for it.
 
     On entry the stream is made to wait for the work pending on each array.  On exit, also when the
