@@ -50,6 +50,7 @@ STANDARD = (
     "threading",
     "types",
     "typing",
+    "warnings",
     "weakref",
 )
 """What an import of interchange takes from the standard library: a closed list."""
