@@ -11,7 +11,11 @@ import typing as _typing
 from importlib import import_module as _import_module
 from types import FunctionType as _FunctionType
 
-from ._array import Array, pickling as _pickling
+from ._array import Array
+from ._array.pickling import (  # pickles name them here, and no module that may be renamed
+    rebuild_array as _rebuild_array,  # noqa: F401
+    rebuild_writable as _rebuild_writable,  # noqa: F401
+)
 from ._backends.backend import Backend
 from ._backends.selection import set_backend
 from ._core import core_name
@@ -20,7 +24,7 @@ from ._functions.importing import asarray, from_dlpack, from_pointer
 from ._functions.producer import Producer
 from ._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC, PER_THREAD_DEFAULT_STREAM
 from ._types.devices import Device
-from ._types.dtypes import DType, dtype_named as _named
+from ._types.dtypes import DType, dtype_named as _dtype_named  # noqa: F401 - likewise
 from ._types.errors import (
     ArgumentError,
     BackendUnavailableError,
@@ -164,10 +168,6 @@ def __dir__() -> list[str]:
     """Return the public names."""
     return sorted({*globals(), *__all__, *_MODULES})
 
-
-# Pickles name these here, and no module that may be renamed.
-_rebuild_array, _rebuild_writable = _pickling.rebuild_array, _pickling.rebuild_writable
-_dtype_named = _named
 
 for _name in set(__all__) & set(globals()):
     _publish(_name, vars(_THIS)[_name])

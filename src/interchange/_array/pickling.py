@@ -104,9 +104,7 @@ def rebuild_array(  # noqa: PLR0917 - as pickles have them
     device : str, default "cpu"
         Where the array was.  It is brought there again, or to where the environment says.
     """
-    if not (isinstance(cls, type) and issubclass(cls, Described)):
-        what = f"{show(cls)} is no class of arrays; an older release pickles them otherwise"
-        raise ExchangeError(_LOADS, what, "IX-POINTER-1", "pickle the array again")
+    _check_class(cls)
     try:
         view = memoryview(data).cast("B")
     except (TypeError, BufferError) as error:
@@ -135,10 +133,18 @@ def rebuild_array(  # noqa: PLR0917 - as pickles have them
 
 def rebuild_writable(cls: Any, data: Any, *facts: Any) -> Any:
     """Return an Array over a copy of the bytes in `data`, which protocols without buffers carry."""
-    if not isinstance(data, bytes) and isinstance(cls, type):
+    _check_class(cls)
+    if not isinstance(data, bytes):
         what = f"data is {show(data)}"
         raise ExchangeError(_LOADS, what, "IX-POINTER-1", "pickle the array again")
-    return rebuild_array(cls, bytearray(data) if isinstance(data, bytes) else data, *facts)
+    return rebuild_array(cls, bytearray(data), *facts)
+
+
+def _check_class(cls: object) -> None:
+    """Refuse what is no class of arrays, with which the facts of a pickle begin."""
+    if not (isinstance(cls, type) and issubclass(cls, Described)):
+        what = f"{show(cls)} is no class of arrays; an older release pickles them otherwise"
+        raise ExchangeError(_LOADS, what, "IX-POINTER-1", "pickle the array again")
 
 
 for _function in (rebuild_array, rebuild_writable):  # a pickle names no module that may be renamed

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import shlex
-import sys
 from importlib import resources
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .texts import printable
+from .texts import command_that_installs, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +50,7 @@ def why_no_pages() -> str | None:
     try:
         import jinja2  # noqa: F401 - whether it is there
     except ModuleNotFoundError:
-        command = shlex.join([sys.executable or "python", "-m", "pip", "install", _REQUIREMENT])
+        command = command_that_installs(_REQUIREMENT)
         return f"a page takes Jinja2, which is not installed; install it with: {command}"
     return None
 

@@ -7,6 +7,8 @@ that no encoding has.
 
 from __future__ import annotations
 
+import shlex
+import sys
 import unicodedata
 from typing import Final
 
@@ -50,3 +52,8 @@ def _written_out(character: str) -> str:
 def one_line(text: str) -> str:
     """Return text on one line, spaces between its words."""
     return " ".join(printable(text).split())
+
+
+def command_that_installs(what: str) -> str:
+    """Return the command that installs a distribution, or a folder, for this interpreter."""
+    return shlex.join([sys.executable or "python", "-m", "pip", "install", what])

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
+
+from interchange._reports.texts import command_that_installs
 
 from .errors import UsageError
 
@@ -84,8 +84,7 @@ def _check_release() -> None:
 def way_to_install() -> str:
     """Return how to install the kit beside this interchange, of the same release."""
     source = _source()
-    pip = (sys.executable or "python", "-m", "pip", "install")
-    words = f"install it with: {shlex.join([*pip, source])}"
+    words = f"install it with: {command_that_installs(source)}"
     if source.startswith(_DISTRIBUTION):
         place = "in a clone or an unpacked source distribution"
         words = f"{place}: pip install ./conformance; elsewhere {words}"

@@ -7,9 +7,9 @@ shells read the script alone.
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
 from typing import TYPE_CHECKING, Final
+
+from interchange._reports.texts import command_that_installs
 
 from .errors import UsageError
 
@@ -41,9 +41,9 @@ def script(parser: argparse.ArgumentParser, shell: str, names: Mapping[str, Sequ
     try:
         import shtab
     except ModuleNotFoundError as error:
-        pip = shlex.join([sys.executable or "python", "-m", "pip", "install", "shtab"])
         words = "--print-completion takes shtab, which the extra completion brings"
-        raise UsageError(f"{words}; install it with: {pip}") from error
+        command = command_that_installs("shtab")
+        raise UsageError(f"{words}; install it with: {command}") from error
     for action in _actions(parser):
         if action.metavar in _FILES:
             action.complete = shtab.FILE  # type: ignore[attr-defined]  # where shtab looks
