@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 OURS = {"array-interchange": ROOT, "array-interchange-conformance": ROOT / "conformance"}
 """Distribution -> the folder of its project."""
-_SOURCES = ("pyproject.toml", "README.md", "LICENSE", "src")
+_SOURCES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "src")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -110,10 +110,10 @@ def _wheel(project: Path, folder: Path) -> Path:
     copy = folder / "source"
     copy.mkdir(parents=True)
     for name in _SOURCES:
-        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "*.so")
         if (project / name).is_dir():
             shutil.copytree(project / name, copy / name, ignore=ignored)
-        else:
+        elif (project / name).exists():  # the kit builds nothing
             shutil.copy(project / name, copy / name)
     build = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
     _run(sys.executable, "-c", build, str(folder), cwd=copy)

@@ -254,3 +254,23 @@ def orders_what_it_exports() -> Subject:
         return DeviceCarrier._for_table(x)
 
     return device_carrier_of(_for_table=_for_table)
+
+
+def refusing_device_carrier() -> Subject:
+    """Refuse every export by the table, as an array with pending work elsewhere is refused."""
+
+    def _for_table(_: DeviceCarrier) -> Any:
+        raise BufferError("work may be pending; ask __dlpack__(stream=...)")
+
+    return device_carrier_of(_for_table=_for_table)
+
+
+@mutant("exchange_functions_do_not_synchronise", twin=refusing_device_carrier)
+def orders_what_it_refuses() -> Subject:
+    """Makes the legacy default stream wait for pending work, and refuses then."""
+
+    def _for_table(x: DeviceCarrier) -> Any:
+        x.order(LEGACY)
+        raise BufferError("work may be pending; ask __dlpack__(stream=...)")
+
+    return device_carrier_of(_for_table=_for_table)

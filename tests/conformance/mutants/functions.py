@@ -119,7 +119,7 @@ def ignores_the_element_type() -> Subject:
 @mutant("imports_keep_the_element_type", twin=honest_functions)
 def widens_halves() -> Subject:
     """Says that imported float16 are float32."""
-    honest = array_method("dtype").fget
+    honest = array_method("dtype").__get__
 
     def dtype(array: Any) -> Any:
         found = honest(array)

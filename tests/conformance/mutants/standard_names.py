@@ -73,4 +73,4 @@ def makes_the_size_a_method() -> Subject:
 @mutant("arrays_have_the_attributes_of_the_standard", twin=honest_functions)
 def counts_bytes_for_the_size() -> Subject:
     """Gives the size in bytes."""
-    return arrays_of(size=property(lambda array: array_method("nbytes").fget(array)))
+    return arrays_of(size=property(lambda array: array_method("nbytes").__get__(array)))

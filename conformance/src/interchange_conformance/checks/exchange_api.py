@@ -34,11 +34,13 @@ from ._exchange import (
     of_the_carrier,
     opened_at,
     owned,
+    silent,
     table_of,
 )
 from ._on_devices import handed_over
 
 if TYPE_CHECKING:
+    from interchange.abi.exchange import ExchangeTable
     from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.probes.under_test import ProducerUnderTest
 
@@ -365,9 +367,10 @@ _ORDERING: Final = frozenset(
 
 @check("DLP-API-1", source=f"{_API}: does not perform any stream synchronization", on="cuda")
 def exchange_functions_do_not_synchronise(producer: ProducerUnderTest) -> None:
-    """An array on which work is pending is exported at once, and nothing is enqueued for it.
+    """An array on which work is pending is exported at once or refused, and nothing is enqueued.
 
-    Neither wait nor record an event: consumers ask current_work_stream, and work there.
+    Neither wait nor record an event: consumers ask current_work_stream, and work there. Refuse an
+    array whose work is pending elsewhere, so that its __dlpack__ is asked, which takes a stream.
     """
     from interchange_conformance.driver.cuda import driver
     from interchange_conformance.probes.pending_work import LONG_PATIENCE, PendingWork
@@ -376,14 +379,28 @@ def exchange_functions_do_not_synchronise(producer: ProducerUnderTest) -> None:
     stream = cuda.stream()
     x = of_the_carrier(producer, producer.make_on(stream, (_COUNT,), "float32"))
     table = table_of(producer, x)
-    first = owned(table, x)
-    pending = PendingWork(cuda, first.first, first.nbytes, stream, LONG_PATIENCE)
-    first.consume().release()
     with cuda.trace() if cuda.is_emulated else contextlib.nullcontext() as trace:
-        address = table.managed_from(x)
-    waited = pending.let_go()
-    opened_at(address).consume().release()
+        first = _export_or_refusal(table, x)
+    waited = False
+    if first is not None:
+        pending = PendingWork(cuda, first.first, first.nbytes, stream, LONG_PATIENCE)
+        first.consume().release()
+        with cuda.trace() if cuda.is_emulated else contextlib.nullcontext() as trace:
+            address = table.managed_from(x)
+        waited = pending.let_go()
+        opened_at(address).consume().release()
     ordering = sorted(_ORDERING.intersection(trace.names if trace else ()))
 
     expect(not waited, "the export returned when the pending work was done, due: at once")
     expect(not ordering, f"the export called {', '.join(ordering)}")
+
+
+def _export_or_refusal(table: ExchangeTable, x: Any) -> OpenedCapsule | None:
+    """Return a tensor, or None where a table refuses and sets a BufferError."""
+    try:
+        address = table.managed_from(x)
+    except BufferError as error:
+        if silent(error):
+            raise Found("the export failed, and no error was set") from error
+        return None
+    return opened_at(address)
