@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "conformance"))  # for the mutants
 
+os.environ["INTERCHANGE_CORE"] = "ctypes"  # whose sources autodoc reads: annotations and order
 os.environ["SCIPY_ARRAY_API"] = "1"  # before any example imports SciPy, which reads it then only
 
 import tables

@@ -134,19 +134,47 @@ def _run_child() -> object:
     return run_child
 
 
+def _is_built(twin: str) -> bool:
+    """Whether a core can be imported; the package of the native one is there in any case."""
+    try:
+        importlib.import_module(f"interchange._core.{twin}")
+    except ModuleNotFoundError as error:
+        if error.name != f"interchange._core.{twin}":
+            raise
+        return False
+    return True
+
+
 def _twins() -> list[str]:
     """Return the cores that are built here, and those that were demanded."""
-    return [
-        twin
-        for twin in ("ctypes", "native")
-        if _demanded(twin) or importlib.util.find_spec(f"interchange._core._{twin}") is not None
-    ]
+    return [twin for twin in ("ctypes", "native") if _demanded(twin) or _is_built(f"_{twin}")]
 
 
 @pytest.fixture(scope="session", params=_twins())
 def core(request: pytest.FixtureRequest) -> ModuleType:
     """Return every core in turn; one that was demanded and is not built fails."""
     return importlib.import_module(f"interchange._core._{request.param}")
+
+
+@pytest.fixture(scope="session")
+def twins() -> dict[str, ModuleType]:
+    """Return both cores, readable first; skips where there is one, and a demanded one fails."""
+    names = _twins()
+    if len(names) < 2:
+        pytest.skip("there is one core here, and nothing to compare it with")
+    return {name: importlib.import_module(f"interchange._core._{name}") for name in names}
+
+
+@pytest.fixture(params=_twins())
+def twin(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Return the environment in which a child uses one core, each in turn."""
+    return {"INTERCHANGE_CORE": request.param}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what asserts how the readable core works where another one is in use."""
+    if item.get_closest_marker("readable") and interchange.core_name != "ctypes":
+        pytest.skip("of the readable core: runs with INTERCHANGE_CORE=ctypes")
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def test_there_may_be_no_workers_at_all(options):
 @pytest.mark.isolated
 def test_a_test_that_is_named_by_its_id_runs_whatever_its_marks():
     """And one of a grid that is not in the default run is found."""
-    name = "test_a_first_use_between_two_bytecodes_of_another_changes_nothing[import]"
+    name = "test_a_first_use_between_two_bytecodes_of_another_changes_nothing[ctypes-import]"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--collect-only"]
     path = f"{ROOT / 'tests/isolated/test_first_uses.py'}::{name}"
     done = subprocess.run([*command, path], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -77,6 +77,7 @@ BY_NAME = {
     "interchange._array.namespace": "interchange.xp, a floor above, which an Array must name",
     "interchange._backends.selection": "the backend that is chosen, beside it",
     "interchange._core": "the core that is chosen, below it",
+    "interchange._core._native": "the extension, which may not be built",
     "interchange._functions.dask_hook": "modules of Dask",
     "interchange._functions.exporting": "the library that an array is handed to",
     "interchange._functions.namespaces": "libraries, and interchange.xp, which is one of them",

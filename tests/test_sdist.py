@@ -17,6 +17,7 @@ JUNK = (
     ".venv/lib/left.py",
     "conformance/build/lib/left.py",
     "docs/_build/html/left.html",
+    "src/interchange/_core/_native/_extension.abi3.so",
     "tests/__pycache__/left.pyc",
     "tests/.coverage.left",
 )
@@ -42,7 +43,7 @@ def files_of_the_repository():
 def _is_made(path):
     """Return whether a file is made by a tool, and not by people."""
     hidden = {part for part in path.parts[:-1] if part.startswith(".")} - {".ci", ".github"}
-    tools = {"PKG-INFO", "setup.cfg"} & {path.name}
+    tools = {"PKG-INFO", "setup.cfg"} & {path.name} or path.suffix == ".so"
     return bool(hidden or tools or MADE & set(path.parts)) or ".egg-info" in str(path)
 
 

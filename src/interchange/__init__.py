@@ -51,6 +51,7 @@ if _typing.TYPE_CHECKING:  # what checkers see; `_LATER` says the same
     from ._functions.borrow import borrow
     from ._functions.cai import CudaArrayView, from_cai, to_cai
     from ._functions.exporting import TARGETS, Target, convert, to_capsule
+    from ._functions.headers import get_include
     from ._functions.host_importing import from_array_interface, from_buffer
     from ._functions.inspect import Finding, Report, inspect
     from ._functions.like import like
@@ -102,6 +103,7 @@ __all__ = [
     "from_cai",
     "from_dlpack",
     "from_pointer",
+    "get_include",
     "inspect",
     "like",
     "set_backend",
@@ -114,6 +116,7 @@ _LATER = {
     "_functions.borrow": ("borrow",),
     "_functions.cai": ("CudaArrayView", "from_cai", "to_cai"),
     "_functions.exporting": ("TARGETS", "Target", "convert", "to_capsule"),
+    "_functions.headers": ("get_include",),
     "_functions.host_importing": ("from_array_interface", "from_buffer"),
     "_functions.inspect": ("Finding", "Report", "inspect"),
     "_functions.like": ("like",),
@@ -154,6 +157,8 @@ if not _typing.TYPE_CHECKING:
             return _import_module(f"{__name__}.{name}")
         if name == "__version__":
             _publish(name, _find_version())
+        elif name == "_C_API" and core_name == "native":  # for PyCapsule_Import()
+            _publish(name, _import_module(f"{__name__}._core._native._extension")._C_API)
         elif name in _HOMES:
             module = _import_module(f"{__name__}.{_HOMES[name]}")
             for each in _LATER[_HOMES[name]]:

@@ -345,21 +345,48 @@ def test_versions_name_the_core_and_the_libraries(run_cli: Callable[..., Any]) -
     done = run_cli()
 
     assert done.code == 0
-    assert f"core         {ix.core_name} (" in done.out
+    assert f"core         {ix.core_name}" in done.out
     assert f"NumPy        {np.__version__}" in done.out
     assert "array.array" in done.out
     assert "imported to see what they speak" in done.out
 
 
-def test_versions_say_why_the_other_core_is_not_in_use(
-    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "refused", "line"),
+    [
+        ("native", {}, "native"),
+        ("ctypes", {}, "ctypes (no better one was looked for)"),
+        ("ctypes", {"native": "it is not here"}, "ctypes (it is not here)"),
+    ],
+)
+def test_versions_say_why_a_better_core_is_not_in_use(
+    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, name: str, refused: Any, line: str
 ) -> None:
-    """A core that is absent is named with the reason."""
+    """Nothing of the best one; of another, why it is in use."""
     from interchange import _core
 
-    monkeypatch.setitem(_core.refused, "native", "not built")
+    monkeypatch.setattr(ix, "core_name", name)
+    monkeypatch.setattr(_core, "core_name", name)
+    monkeypatch.setattr(_core, "refused", refused)
 
-    assert "(native: not built)" in run_cli("--no-import").out
+    assert f"core         {line}\n" in run_cli("--no-import").out
+
+
+@pytest.mark.isolated
+def test_a_core_that_is_not_built_does_not_look_broken(run_isolated: Callable[..., str]) -> None:
+    """One line of versions says that all works."""
+    script = """
+import sys
+sys.modules["interchange._core._native"] = None
+from interchange.cli import main
+main(["--no-import"])
+"""
+    words = " ".join(run_isolated(script).split())
+
+    assert (
+        " core ctypes (the native core is not built here; it is faster, and all works without it)"
+        in words
+    )
 
 
 def test_versions_as_json_tell_what_each_library_speaks(run_cli: Callable[..., Any]) -> None:

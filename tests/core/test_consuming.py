@@ -18,7 +18,9 @@ from interchange import (
     UnsupportedDeviceError,
     VersionError,
 )
+from interchange._core import _ctypes as readable
 from interchange.abi import capsules
+from interchange.abi.dlpack import DLPackExchangeAPI
 from interchange.testing import producers
 
 CALL = "take()"
@@ -31,6 +33,12 @@ UNUSED = {"legacy": capsules.LEGACY, "versioned": capsules.VERSIONED}
 def source(request):
     """Return an honest producer of capsules of one generation."""
     return producers.host().but(generation=request.param)
+
+
+@pytest.fixture
+def readable_core():
+    """Return the readable core, whichever is in use."""
+    return readable
 
 
 def test_a_consumed_capsule_says_so(core, source):
@@ -229,11 +237,11 @@ def fresh(source):
     return source.but(destructor="numpy")
 
 
-def test_a_fresh_capsule_stays_the_owner(core):
+def test_a_fresh_capsule_stays_the_owner(readable_core):
     """It keeps its name, and its own destructor gives the memory back."""
     source = fresh(producers.host().but(generation="versioned"))
     capsule = source.__dlpack__()
-    tensor = core.consume_fresh_capsule(capsule, source, core.Tensor, CALL)
+    tensor = readable_core.consume_fresh_capsule(capsule, source, readable_core.Tensor, CALL)
     name = capsules.capsule_name(capsule)
     del capsule
     before = source.deleter_calls
@@ -263,17 +271,17 @@ def test_a_refused_fresh_capsule_frees_itself(core):
     assert source.deleter_calls == 1
 
 
-def test_alone_means_nobody_else_refers_to_it(core):
+def test_alone_means_nobody_else_refers_to_it(readable_core):
     """A capsule that a producer keeps is not ours alone."""
     capsule = producers.host().__dlpack__()  # the loan keeps it, but nobody keeps the loan
     held = np.ones(3).__dlpack__()
     keeper = [held]
 
     assert (
-        sys.getrefcount(capsule) > core.ALONE,
-        sys.getrefcount(held) > core.ALONE,
+        sys.getrefcount(capsule) > readable_core.ALONE,
+        sys.getrefcount(held) > readable_core.ALONE,
         len(keeper),
-        sys.getrefcount(np.ones(3).__dlpack__()) <= core.ALONE,
+        sys.getrefcount(np.ones(3).__dlpack__()) <= readable_core.ALONE,
     ) == (True, True, 1, True)
 
 
@@ -329,6 +337,7 @@ def test_a_kept_capsule_is_renamed():
     )
 
 
+@pytest.mark.readable
 def test_a_capsule_that_nobody_keeps_is_taken_the_quick_way():
     """On every Python the count of a lone capsule is the one that is looked for."""
 
@@ -347,21 +356,25 @@ def test_a_capsule_that_nobody_keeps_is_taken_the_quick_way():
 # ---------------------------------------------------------------- structs in no capsule
 
 
-def exchange(claim):
-    """Return a function of an exchange table: it makes the struct that was claimed."""
+class Table:
+    """An exchange table with one function, which makes the struct that was claimed."""
 
-    def make(_, out):
-        ctypes.c_void_p.from_address(ctypes.addressof(out._obj)).value = claim.address
-        return 0
+    def __init__(self, claim):
+        @ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))
+        def make(_, out):
+            out[0] = claim.address
+            return 0
 
-    return make
+        function = ctypes.cast(make, ctypes.c_void_p).value
+        self.table = DLPackExchangeAPI(managed_tensor_from_py_object_no_sync=function)
+        self.make_managed, self.address = make, ctypes.addressof(self.table)
 
 
 def test_a_managed_tensor_is_owned(core):
     """A struct from the exchange table is released once, when the tensor dies."""
     source = producers.host().but(generation="versioned")
     claim = producers.Claim(source.__dlpack__())
-    tensor = core.consume_managed_tensor(exchange(claim), source, core.Tensor, CALL)
+    tensor = core.consume_managed_tensor(Table(claim), source, core.Tensor, CALL)
     before, shape = source.deleter_calls, tensor.shape
     del tensor
 
@@ -374,7 +387,7 @@ def test_a_bad_managed_tensor_is_given_back(core):
     claim = producers.Claim(source.__dlpack__())
 
     with pytest.raises(ExchangeError):
-        core.consume_managed_tensor(exchange(claim), source, core.Tensor, CALL)
+        core.consume_managed_tensor(Table(claim), source, core.Tensor, CALL)
 
     assert source.deleter_calls == 1
 

@@ -319,6 +319,7 @@ def test_every_call_gives_a_capsule_and_a_struct_of_its_own(array, max_version):
     assert (len(addresses), len(set(map(id, alive)))) == (5, 5)
 
 
+@pytest.mark.readable
 def test_a_capsule_has_a_native_destructor_and_deleter(array, max_version):
     """Both are NumPy's own functions, for each generation (DLP-LIFE-4)."""
     capsule = array.__dlpack__(max_version=max_version)

@@ -14,6 +14,8 @@ from interchange._core import _numpy_deleters
 from interchange.testing import producers
 from interchange_conformance.zoo.counting import COUNTING_DELETER
 
+pytestmark = pytest.mark.readable
+
 NEWEST = {"max_version": (1, 3)}
 BLOCK = np.zeros(64, np.uint8)
 

@@ -110,3 +110,13 @@ def test_host_arrays_have_no_record(wrap):
     """As before: they have no such attribute."""
     with pytest.raises((ix.NoProtocolError, ix.UnsupportedDeviceError)):
         ix.from_cai(wrap(ix.asarray(b"abc")))
+
+
+def test_a_view_of_ours_is_never_taken_for_a_record_of_others(cuda, exporter, record):
+    """Whatever else of this package was imported by its record before: the Array in it is taken."""
+    source = exporter(**record(stream=cuda.stream()))
+    array = ix.from_cai(source)
+    for _ in range(3):
+        view = ix.to_cai(array)
+        ix.from_cai(view.__cuda_array_interface__)
+        assert ix.from_cai(view)._owner is source

@@ -52,10 +52,12 @@ def keeps_code():
     return int(subprocess.run(command, check=True, capture_output=True).stdout) == 0
 
 
-@pytest.mark.exhaustive(but=["export-versioned", "import-versioned"])
+@pytest.mark.exhaustive(
+    but=[f"{twin}-{act}-versioned" for twin in ("ctypes", "native") for act in ("export", "import")]
+)
 @pytest.mark.parametrize("act", ACTS)
-def test_a_failed_allocation_leaks_no_owner(run_isolated, act):
+def test_a_failed_allocation_leaks_no_owner(run_isolated, twin, act):
     """Whichever allocation fails, and whatever ctypes makes of the error, no reference is left."""
     if act in MAKES_FUNCTIONS and not keeps_code():
         pytest.skip("this CPython frees code in use where a function gets no memory: see ALONE")
-    assert run_isolated("allocations.py", act) == "True []\n"
+    assert run_isolated("allocations.py", act, env=twin) == "True []\n"

@@ -14,9 +14,9 @@ pytestmark = [
 ROUNDS = 1500
 
 
-def run(run_isolated, loop):
+def run(run_isolated, loop, twin):
     """Return the counts of a loop, by name."""
-    _, *words = run_isolated("interrupts.py", loop, ROUNDS).split()
+    _, *words = run_isolated("interrupts.py", loop, ROUNDS, env=twin).split()
     return dict(zip(words[::2], map(int, words[1::2]), strict=True))
 
 
@@ -30,10 +30,10 @@ def run(run_isolated, loop):
         pytest.param("cai", marks=pytest.mark.emulated),
     ],
 )
-def test_an_interrupt_leaks_no_owner(run_isolated, need, loop):
+def test_an_interrupt_leaks_no_owner(run_isolated, need, twin, loop):
     """No reference to an owner is left, and none was dropped with its error in a finaliser."""
     if loop == "torch":
         need("torch")
-    found = run(run_isolated, loop)
+    found = run(run_isolated, loop, twin)
 
     assert (found["rounds"], found["ours"], found["left"]) == (ROUNDS, 0, 0)

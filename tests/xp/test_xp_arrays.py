@@ -16,7 +16,7 @@ from interchange._array.backing import library_of, native_of
 
 def is_described(array):
     """Return whether an Array has the half that describes memory."""
-    return array._known is not None or array._fields is not None
+    return array._known is not None
 
 
 FOREIGN = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from interchange import _core
 from interchange._protocols import dlpack
 from interchange._types.errors import (
     ArgumentError,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _TWO_AXES = 2
 
 
+@_core.array_type
 class Array(Elements, Operators, Protocols):
     """A block of memory with a shape: where it is, who keeps it alive, who may write it.
 

@@ -38,7 +38,6 @@ Backing = tuple["Backend", Any, Any]
 """
 
 _CALL: Final = "Array"
-_new_object: Final = object.__new__
 
 
 def wrap(native: Any, backend: Backend, cls: type[T], like: Described | None = None) -> T:
@@ -55,21 +54,20 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: Described | None = N
     like : Described, optional
         Whose memory the result may share, if the library does not know what must not be written.
     """
-    self = _new_object(cls)
     native = native if type(native) is backend.plain_type else backend.as_native(native)
-    self._library = (backend, native, None)
-    self._owner = self._keepalive = native
-    self._known = self._fields = None
+    flags: int | None = 0
     if backend.keeps_readonly:
         unknown = like is not None and like._flags is None  # nobody could say, of either
-        self._flags = 0 if native.flags.writeable else None if unknown else READ_ONLY
+        flags = 0 if native.flags.writeable else None if unknown else READ_ONLY
     elif not backend.is_mutable:
-        self._flags = READ_ONLY
-    elif like is None or like.readonly is False or not backend.may_share(native, native_of(like)):
-        self._flags = 0
-    else:
-        self._flags = like._flags
-    return self
+        flags = READ_ONLY
+    elif (
+        like is not None
+        and like.readonly is not False
+        and backend.may_share(native, native_of(like))
+    ):
+        flags = like._flags
+    return _core.computed(native, (backend, native, None), flags, cls)
 
 
 def finish(name: str, result: Any, backend: Backend, like: T) -> T:

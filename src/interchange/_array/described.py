@@ -30,9 +30,7 @@ _TWO_AXES = 2
 class Described(_core.Tensor):
     """What an Array says of its memory, and the views that need no elements."""
 
-    __slots__ = ("_library",)
-
-    _library: Any  # what computes with it, as `backing` keeps it; unset until somebody does
+    __slots__ = ()
 
     # ------------------------------------------------------------ what it is
 

@@ -20,7 +20,6 @@ from interchange._types.errors import (
     UnsupportedDeviceError,
     show,
 )
-from interchange.abi.dlpack import DLPACK_VERSION
 
 from . import copies
 
@@ -42,23 +41,23 @@ def export_array(array: Any, stream: Any, max_version: Any, dl_device: Any, copy
         raise ArgumentError(CALL, f"stream={show(stream)}", "DLP-STREAM-4")
     target = array.device if target is None else target
     consumer = _check_consumer(stream, array.device, target)
-    version = DLPACK_VERSION if versioned else None
     moved = _move(array, target, consumer, copy)
     if copy or (moved is not array and not _shares(moved, array)):
         flags = dlpack.IS_COPIED if versioned else 0
-        return _core.exporter(moved, flags)(max_version=version)
+        return _core.make_capsule(moved, flags, versioned=versioned)
     flags = dlpack.export_flags(moved, versioned=versioned, call=CALL)
     if stream is None and moved.device.is_host_accessible:
         consumer = None  # libraries of the host take managed memory, too, and name no stream
     order_before(moved, consumer, CALL)
-    if flags != moved._flags:
-        return _core.exporter(moved, flags)(max_version=version)
-    if not hasattr(moved, "_make_capsule"):
-        moved._make_capsule = _core.exporter(moved, flags)
     is_plain = max_version is None or max(map(abs, max_version)) < _C_INT_END
-    if is_plain and pending_work_of(moved) is None and target.type not in STREAM_RULES:
-        moved._asked = max_version  # the same again is answered without a look
-    return moved._make_capsule(max_version=version)
+    if (
+        flags == moved._flags
+        and is_plain
+        and pending_work_of(moved) is None
+        and target.type not in STREAM_RULES
+    ):
+        _core.answer_again(moved, max_version)
+    return _core.make_capsule(moved, flags, versioned=versioned)
 
 
 def _check_consumer(stream: int | None, source: Device, target: Device) -> int | None:

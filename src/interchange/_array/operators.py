@@ -6,8 +6,9 @@ array keeps its element type and its shape.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from interchange._core import computed
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._types.errors import ArgumentError, CopyNeededError, ReadOnlyError
 
@@ -16,9 +17,6 @@ from .operands import SCALARS, as_scalar, computes_itself, is_foreign, operand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-_new_object: Final = object.__new__
 
 
 def _other(array: Any, other: Any, backend: Any, dunder: str) -> Any:
@@ -59,12 +57,8 @@ def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
         result = backend.operators[name](own, native)
         if type(result) is not backend.plain_type:
             result = backend.as_native(result)
-        found = _new_object(cls)
-        found._owner = found._keepalive = result
-        found._library = (backend, result, None)
-        found._known = found._fields = None
-        found._flags = 0 if backend.is_mutable else READ_ONLY
-        return found
+        flags = 0 if backend.is_mutable else READ_ONLY
+        return computed(result, (backend, result, None), flags, cls)
 
     return _named(method, dunder)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange import _core
 from interchange._protocols import host
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._types.devices import CPU, Device
@@ -18,11 +19,12 @@ from interchange._types.layout import Layout, f_strides
 from interchange.abi import buffer_address
 
 from .arguments import check_ints
-from .described import Described
 from .transfers import copy, move
 
 if TYPE_CHECKING:
     from typing import TypeVar
+
+    from .described import Described
 
     T = TypeVar("T", bound="Described")
 
@@ -142,7 +144,7 @@ def rebuild_writable(cls: Any, data: Any, *facts: Any) -> Any:
 
 def _check_class(cls: object) -> None:
     """Refuse what is no class of arrays, with which the facts of a pickle begin."""
-    if not (isinstance(cls, type) and issubclass(cls, Described)):
+    if not (isinstance(cls, type) and issubclass(cls, _core.Tensor)):
         what = f"{show(cls)} is no class of arrays; an older release pickles them otherwise"
         raise ExchangeError(_LOADS, what, "IX-POINTER-1", "pickle the array again")
 

@@ -37,7 +37,7 @@ class Protocols(Described):
         """
         return namespace_of(api_version)
 
-    def __dlpack__(
+    def _export(
         self,
         *,
         stream: Any = None,
@@ -45,18 +45,8 @@ class Protocols(Described):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Return a fresh capsule of the memory, as the standard describes."""
-        if self._flags == 0 and stream is None and dl_device is None and copy is None:
-            try:
-                if max_version is self._asked:  # the same object as before, and checked then
-                    return self._make_capsule(max_version=max_version)
-            except AttributeError:
-                pass  # the first export
+        """Return what ``__dlpack__`` of the core does, for whatever may be asked."""
         return export_array(self, stream, max_version, dl_device, copy)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        """Return device type and id."""
-        return self.device.__dlpack_device__()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return an ndarray, sharing the memory where `dtype` and `copy` let it."""

@@ -1,7 +1,7 @@
 """Floor 3: addresses become memory.  The choice of the core, made once, here and nowhere else.
 
 ``INTERCHANGE_CORE=ctypes`` or ``native`` forces one and fails loudly.  A twin that is absent is
-fine; one that is broken is not, and raises.
+fine; one that is broken is not, and raises.  setup.py builds the native one where it can.
 """
 
 from __future__ import annotations
@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from .abc import Core
 
 TWINS: Final = ("native", "ctypes")  # best first
+
+MAIN_ONLY: Final = "it serves the main interpreter only, and once"
+"""What a core says of itself where another interpreter of the process asks for it."""
+_NOT_BUILT: Final = "the {} core is not built here; it is faster, and all works without it"
+_NOT_FOR_YOU: Final = "the {} core is not used here: {}; all works without it"
+_WAY_TO_BUILD: Final = (
+    "install a wheel that has it, or build it with a C compiler:"
+    " INTERCHANGE_BUILD=require pip install --no-binary array-interchange array-interchange"
+)
 
 refused: Final[dict[str, str]] = {}
 """Twins that are absent, and why (``python -m interchange`` prints it)."""
@@ -30,9 +39,16 @@ def _choose(wanted: str) -> Core:
         except ModuleNotFoundError as error:
             if error.name != module:  # absent is fine, broken is not
                 raise
+            is_built = error.msg == MAIN_ONLY
             if wanted:
-                raise ImportError(f"INTERCHANGE_CORE={wanted!r} is not built here") from error
-            refused[twin] = str(error)
+                why = (
+                    f"cannot be met: {MAIN_ONLY}"
+                    if is_built
+                    else f"is not built here; {_WAY_TO_BUILD}"
+                )
+                raise ImportError(f"INTERCHANGE_CORE={wanted!r} {why}") from error
+            words = _NOT_FOR_YOU if is_built else _NOT_BUILT
+            refused[twin] = words.format(twin, MAIN_ONLY)
     raise ImportError(f"no core could be imported: {refused}")
 
 
@@ -44,43 +60,58 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
     from ._ctypes import (
         ALONE,
         Tensor,
+        answer_again,
+        array_type,
+        computed,
         consume_capsule,
         consume_fresh_capsule,
         consume_managed_tensor,
         describe,
         device_in_capsule,
-        exporter,
         fast_import,
+        fast_records,
+        make_capsule,
         redescribe,
         release,
+        serve_c_callers,
     )
 else:
     ALONE = chosen.ALONE
     Tensor = chosen.Tensor
-    redescribe = chosen.redescribe
-    describe = chosen.describe
-    device_in_capsule = chosen.device_in_capsule
-    release = chosen.release
-    exporter = chosen.exporter
-    fast_import = chosen.fast_import
+    answer_again = chosen.answer_again
+    array_type = chosen.array_type
+    computed = chosen.computed
     consume_capsule = chosen.consume_capsule
     consume_fresh_capsule = chosen.consume_fresh_capsule
     consume_managed_tensor = chosen.consume_managed_tensor
+    describe = chosen.describe
+    device_in_capsule = chosen.device_in_capsule
+    fast_import = chosen.fast_import
+    fast_records = chosen.fast_records
+    make_capsule = chosen.make_capsule
+    redescribe = chosen.redescribe
+    release = chosen.release
+    serve_c_callers = chosen.serve_c_callers
 
 __all__ = [
     "ALONE",
     "TWINS",
     "Tensor",
+    "answer_again",
+    "array_type",
     "chosen",
+    "computed",
     "consume_capsule",
     "consume_fresh_capsule",
     "consume_managed_tensor",
     "core_name",
     "describe",
     "device_in_capsule",
-    "exporter",
     "fast_import",
+    "fast_records",
+    "make_capsule",
     "redescribe",
     "refused",
     "release",
+    "serve_c_callers",
 ]

@@ -13,22 +13,17 @@ import functools
 import sys
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._streams.ordering import note_ready
 from interchange._types.devices import CPU
 from interchange._types.errors import (
     NO_ROOM,
-    ConsumedCapsuleError,
-    ExchangeError,
     InterchangeError,
-    NoProtocolError,
-    show,
 )
 from interchange.abi import capsules
 from interchange.abi.capsules import PyCapsule
 from interchange.abi.dlpack import (
-    DLPACK_FLAG_BITMASK_READ_ONLY,
     DLPACK_MAJOR_VERSION,
     DLPACK_VERSION,
     DLDataTypeCode,
@@ -37,8 +32,7 @@ from interchange.abi.dlpack import (
 )
 from interchange.abi.memory import memory, pointers, words
 
-from ._export import Exporter
-from ._numpy import is_ndarray, ndarray_over, numpy_can_export
+from ._export import answer_again, make_capsule
 from ._owners import (
     LEGACY_CLAIM,
     NOTHING,
@@ -58,128 +52,46 @@ from ._parsing import (
     kinds,
     read_legacy,
     read_versioned,
+    refuse_capsule,
     refuse_handles,
     unpack_legacy,
     unpack_versioned,
 )
+from ._tensor import Tensor, array_type, computed, describe, redescribe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    from interchange._types.devices import Device
-    from interchange._types.dtypes import DType
-    from interchange._types.spec import Spec
+    from interchange.abi.exchange import ExchangeTable
 
     from .abc import FastPath
 
     T = TypeVar("T", bound="Tensor")
 
+__all__ = [
+    "ALONE",
+    "Tensor",
+    "answer_again",
+    "array_type",
+    "computed",
+    "consume_capsule",
+    "consume_fresh_capsule",
+    "consume_managed_tensor",
+    "describe",
+    "device_in_capsule",
+    "fast_import",
+    "fast_records",
+    "make_capsule",
+    "redescribe",
+    "release",
+    "serve_c_callers",
+]
+
 name: Final = "ctypes"
 
 _new_object: Final = object.__new__
 _VERSIONED: Final = capsules.VERSIONED
-
-
-class Tensor:
-    """One described block of memory, kept alive.  See `interchange._core.abc.Tensor`.
-
-    What the memory holds is looked up at the first use, where the producer can be trusted to have
-    described it well; `_fields` is what is known until then.
-    """
-
-    __slots__ = (
-        "__weakref__",
-        "_asked",
-        "_fields",
-        "_flags",
-        "_keepalive",
-        "_known",
-        "_make_capsule",
-        "_owner",
-        "_pending_work",
-        "_ptr",
-    )
-
-    _ptr: int
-    _known: Spec | None
-    _fields: tuple[Any, ...] | None  # set where `_known` is None; None: `_describe` knows more
-    _flags: int | None
-    _owner: Any
-    _keepalive: Any
-    _make_capsule: Any  # unset until the first export
-    _asked: tuple[int, int] | None  # likewise
-    _pending_work: Any  # unset on the host
-
-    @property
-    def _spec(self) -> Spec:
-        return self._known or _look_up(self)
-
-    def _describe(self) -> Spec:
-        raise NotImplementedError("a Tensor is made with its description")
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Extent of each axis [elements]."""
-        return (self._known or _look_up(self)).shape
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Step along each axis [elements]; may be negative or zero."""
-        return (self._known or _look_up(self)).strides
-
-    @property
-    def dtype(self) -> DType:
-        """Element type."""
-        return (self._known or _look_up(self)).dtype
-
-    @property
-    def device(self) -> Device:
-        """Where the memory is."""
-        return (self._known or _look_up(self)).device
-
-    @property
-    def ptr(self) -> int:
-        """Address of the first element, 0 for an empty array; a handle on devices with handles."""
-        if self._known is None:
-            _look_up(self)
-        return self._ptr
-
-
-def _look_up(tensor: Tensor) -> Spec:
-    """Fill in what the memory holds, from the fields of its struct, or from who computed it."""
-    fields = tensor._fields
-    if fields is None:
-        return tensor._describe()
-    tensor._ptr, spec, _ = read_versioned(fields, "from_dlpack()")
-    tensor._known = spec
-    return spec
-
-
-def describe(
-    ptr: int, spec: Spec, flags: int | None, owner: object, keep: object, cls: type[T]
-) -> T:
-    """Return a tensor over memory that `keep` keeps alive; everything is checked before."""
-    self = _new_object(cls)
-    self._ptr = ptr
-    self._known = spec
-    self._flags = flags
-    self._owner = owner
-    self._keepalive = keep
-    return self
-
-
-def redescribe(target: Tensor, source: Tensor, flags: int | None) -> None:
-    """Let a tensor that describes nothing yet describe what another does, which it keeps alive.
-
-    Several threads may do so at once.  Each sets the same, and what says that all is there last.
-    """
-    target._ptr = source.ptr  # looked up, if it was not
-    target._flags = flags
-    work = getattr(source, "_pending_work", None)
-    if work is not None:
-        target._pending_work = work
-    target._known = source._known
 
 
 # ---------------------------------------------------------------- consuming, by the letter
@@ -226,7 +138,7 @@ def _consume_legacy_capsule(
     try:
         address = claim(owner, cell, LEGACY_CLAIM)
     except ValueError:
-        raise _refuse_capsule(cell.value, call) from None
+        raise refuse_capsule(cell.value, call) from None
     try:
         ptr, spec = read_legacy(unpack_legacy(memory, address), call)
     except InterchangeError:
@@ -252,17 +164,6 @@ if not _HAS_GIL:  # C code is interrupted by other threads, too
     consume_capsule = _one_at_a_time(consume_capsule)
 
 
-def _refuse_capsule(capsule: object, call: str) -> InterchangeError:
-    """Say why nothing could be claimed."""
-    if type(capsule) is not capsules.PyCapsule:
-        return NoProtocolError(call, f"{show(capsule)} is no capsule", "DLP-CAP-3")
-    found = capsules.capsule_name(capsule)
-    what = f"the capsule is named {None if found is None else found.decode('latin-1')!r}"
-    if found in capsules.USED_NAME.values():
-        return ConsumedCapsuleError(call, what, "DLP-CAP-2")
-    return ExchangeError(call, what, "DLP-CAP-1")
-
-
 def device_in_capsule(capsule: Any) -> int | None:
     """Return the device type that a capsule says, without consuming it; None if it cannot be read.
 
@@ -284,17 +185,19 @@ def device_in_capsule(capsule: Any) -> int | None:
 
 
 def consume_managed_tensor(
-    make: Any,
+    table: ExchangeTable,
     source: object,
     cls: type[T],
     call: str,
     _pointer: Any = ctypes.c_void_p,
     _reference: Any = ctypes.byref,
 ) -> T | None:
-    """Own the struct that a function of an exchange table makes, None where it makes none."""
+    """Own the struct that an exchange table makes of an object, None where it makes none."""
+    if not table.make_managed:
+        return None
     owner, _ = empty_owner()
     out = _pointer()
-    made = map(make, (source,), (_reference(out),))
+    made = map(table.make_managed, (source,), (_reference(out),))
     try:
         try:
             (failed,) = made
@@ -467,21 +370,13 @@ def fast_import(
     return decorate
 
 
-# ---------------------------------------------------------------- exporting
+def serve_c_callers(asarray: Callable[[Any], Any]) -> None:
+    """Leave C callers to the native core: a Python function is never called by a C pointer."""
 
 
-def exporter(tensor: Tensor, flags: int) -> Callable[..., Any]:
-    """Return what makes capsules of the memory of `tensor`, by NumPy itself where it can.
-
-    The collector does not see through an ndarray.  Where what keeps the memory may refer back to
-    the tensor, as the owner of a described array may, nothing of the kind is kept.
-    """
-    spec = tensor._spec
-    opaque = isinstance(tensor._keepalive, (ManagedTensorOwner, ctypes.py_object)) or is_ndarray(
-        tensor._keepalive
-    )
-    if flags == tensor._flags and opaque and numpy_can_export(spec):
-        readonly = bool(flags & DLPACK_FLAG_BITMASK_READ_ONLY)
-        view = ndarray_over(tensor.ptr, spec, tensor._keepalive, readonly=readonly)
-        return cast("Callable[..., Any]", view.__dlpack__)
-    return Exporter(tensor.ptr, spec, flags, tensor._keepalive).make_capsule
+def fast_records(
+    from_record: Callable[..., T], publish: Callable[..., Any], is_plain: Callable[[type], bool]
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Leave the import of records as it is."""
+    del from_record, publish, is_plain
+    return lambda careful: careful

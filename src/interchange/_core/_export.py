@@ -8,10 +8,11 @@ except on devices whose data is a handle.
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
+    DLPACK_FLAG_BITMASK_READ_ONLY,
     DLPACK_VERSION,
     DLManagedTensor,
     DLManagedTensorVersioned,
@@ -19,10 +20,16 @@ from interchange.abi.dlpack import (
     DLTensor,
 )
 
-from ._numpy_deleters import make_capsule, numpy_functions, reference_to
+from ._numpy import is_ndarray, ndarray_over, numpy_can_export
+from ._numpy_deleters import capsule_of, numpy_functions, reference_to
+from ._owners import ManagedTensorOwner
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from interchange._types.spec import Spec
+
+    from ._tensor import Tensor
 
 _INT64_POINTER = ctypes.POINTER(ctypes.c_int64)
 
@@ -96,7 +103,40 @@ class Exporter:
     def make_capsule(self, *, max_version: tuple[int, int] | None = None) -> Any:
         """Return a fresh capsule of the generation that a consumer of `max_version` knows."""
         if max_version is None:
-            return make_capsule(self._legacy, self._templates[0], self._self, self._references)
+            return capsule_of(self._legacy, self._templates[0], self._self, self._references)
         if max_version[0] < 1:
-            return make_capsule(self._legacy, self._templates[0], self._self, self._references)
-        return make_capsule(self._versioned, self._templates[1], self._self, self._references)
+            return capsule_of(self._legacy, self._templates[0], self._self, self._references)
+        return capsule_of(self._versioned, self._templates[1], self._self, self._references)
+
+
+def _capsule_maker(tensor: Tensor, flags: int) -> Callable[..., Any]:
+    """Return what makes capsules of the memory of `tensor`, by NumPy itself where it can.
+
+    It refers to what keeps the memory alive, and not to `tensor` itself.  The collector does not
+    see through an ndarray.  Where what keeps the memory may refer back to the tensor, as the owner
+    of a described array may, nothing of the kind is kept.
+    """
+    spec = tensor._spec
+    opaque = isinstance(tensor._keepalive, (ManagedTensorOwner, ctypes.py_object)) or is_ndarray(
+        tensor._keepalive
+    )
+    if flags == tensor._flags and opaque and numpy_can_export(spec):
+        readonly = bool(flags & DLPACK_FLAG_BITMASK_READ_ONLY)
+        view = ndarray_over(tensor.ptr, spec, tensor._keepalive, readonly=readonly)
+        return cast("Callable[..., Any]", view.__dlpack__)
+    return Exporter(tensor.ptr, spec, flags, tensor._keepalive).make_capsule
+
+
+def make_capsule(tensor: Tensor, flags: int, *, versioned: bool) -> Any:
+    """Return a fresh capsule of the memory; what makes it is kept where the flags are its own."""
+    version = DLPACK_VERSION if versioned else None
+    if flags != tensor._flags:
+        return _capsule_maker(tensor, flags)(max_version=version)
+    if not hasattr(tensor, "_make_capsule"):
+        tensor._make_capsule = _capsule_maker(tensor, flags)
+    return tensor._make_capsule(max_version=version)
+
+
+def answer_again(tensor: Tensor, max_version: tuple[int, int] | None) -> None:
+    """Answer what was asked with this `max_version`, and with nothing else, without a look."""
+    tensor._asked = max_version

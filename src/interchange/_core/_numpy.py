@@ -49,7 +49,7 @@ def require_numpy_dtype(dtype: DType, call: str) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _fills_strides() -> bool:
+def fills_strides() -> bool:
     """Whether this NumPy exports strides for C-contiguous arrays."""
     import numpy as np
 
@@ -66,7 +66,7 @@ def numpy_can_export(spec: Spec) -> bool:
     leaves the strides of C-contiguous arrays NULL (DLP-STRIDES-1).
     """
     return (
-        _fills_strides()
+        fills_strides()
         and spec.dtype.typestr is not None
         and spec.device is CPU
         and spec.layout.size > 0

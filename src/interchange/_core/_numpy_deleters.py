@@ -88,7 +88,7 @@ def _self_test(functions: NumPyFunctions, struct: Any, name: bytes) -> None:
         owner = _Owner()
         before = sys.getrefcount(owner)
         managed = struct(manager_ctx=id(owner), deleter=functions.deleter)
-        capsule = make_capsule(functions, bytes(managed), *reference_to(owner))
+        capsule = capsule_of(functions, bytes(managed), *reference_to(owner))
         if consumed:
             address = capsules.capsule_pointer(capsule, name)
             capsules.rename_capsule(capsule, capsules.USED_NAME[name])
@@ -107,7 +107,7 @@ def reference_to(owner: object) -> tuple[Any, Iterator[None]]:
     return argument, map(capsules.fast_increase_reference, repeat(argument))
 
 
-def make_capsule(
+def capsule_of(
     functions: tuple[Any, ...],
     template: bytes,
     owner: Any,

@@ -8,26 +8,36 @@ only where the rules say that something is there.
 from __future__ import annotations
 
 import struct
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.devices import CPU, Device
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
+    ConsumedCapsuleError,
     ExchangeError,
+    NoProtocolError,
     UnsupportedDeviceError,
     UnsupportedDTypeError,
     VersionError,
     error_for,
+    show,
 )
 from interchange._types.layout import INT64_MAX, MOST_AXES, Layout, problem
 from interchange._types.spec import Spec
+from interchange.abi import capsules
 from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_IS_COPIED,
     DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
     DLPACK_FLAG_BITMASK_READ_ONLY,
+    DLPACK_MAJOR_VERSION,
     DLDataTypeCode,
 )
 from interchange.abi.memory import memory, words
+
+if TYPE_CHECKING:
+    from interchange._types.errors import (
+        InterchangeError,
+    )
 
 KNOWN_FLAGS: Final = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED
 """Flags that a tensor carries; padded is part of its element type, others are unknown."""
@@ -203,3 +213,43 @@ def read_legacy(fields: tuple[Any, ...], call: str) -> tuple[int, Spec]:
     """Return address and spec of an unpacked legacy struct, which says nothing about flags."""
     data, kind_key, shape, strides, offset, _ = fields
     return find(kind_key, 0, (data, shape, strides, offset), call)
+
+
+# ---------------------------------------------------------------- for a core that reads in C
+
+
+def check_struct(address: int, versioned: int, call: str) -> tuple[int, Spec, int | None]:
+    """Return what a managed tensor at an address says: address, spec and flags.
+
+    Raises
+    ------
+    ExchangeError
+        Or one of its subclasses: the struct breaks a rule.
+    """
+    if not versioned:
+        return *read_legacy(unpack_legacy(memory, address), call), None
+    if words[address >> 2] != DLPACK_MAJOR_VERSION:
+        raise foreign_major(address, call)
+    return read_versioned(unpack_versioned(memory, address), call)
+
+
+def spec_of(kind_key: bytes, dims: bytes) -> Spec:
+    """Return the spec of a kind with a shape and strides, which were checked."""
+    kind = kinds.get(kind_key)
+    if kind is None:
+        kind = _learn_kind(kind_key, 0, "from_dlpack()")
+    placed = kind[3].get(dims)
+    if placed is None:
+        placed = _learn_spec(kind, dims, has_strides=True, call="from_dlpack()")
+    return placed[2]
+
+
+def refuse_capsule(capsule: object, call: str) -> InterchangeError:
+    """Say why nothing could be claimed."""
+    if type(capsule) is not capsules.PyCapsule:
+        return NoProtocolError(call, f"{show(capsule)} is no capsule", "DLP-CAP-3")
+    found = capsules.capsule_name(capsule)
+    what = f"the capsule is named {None if found is None else found.decode('latin-1')!r}"
+    if found in capsules.USED_NAME.values():
+        return ConsumedCapsuleError(call, what, "DLP-CAP-2")
+    return ExchangeError(call, what, "DLP-CAP-1")

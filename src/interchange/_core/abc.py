@@ -1,7 +1,8 @@
 """The contract of a core: what both implementations, readable and native, offer.
 
-Source: interchange.  A *core* turns addresses into memory: it consumes capsules and makes them.
-``_ctypes`` does it in readable Python; a native twin does the same work in C.  Callers import
+Source: interchange; the Python specification of DLPack; dlpack.h 1.3.  A *core* turns addresses
+into memory: it consumes capsules and managed tensors, keeps their owners, and makes new ones.
+``_ctypes`` does it in readable Python; ``_native`` does the same work in C.  Callers import
 `interchange._core` and never a twin.
 """
 
@@ -13,21 +14,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
+    from interchange._types.devices import Device
+    from interchange._types.dtypes import DType
     from interchange._types.spec import Spec
+    from interchange.abi.exchange import ExchangeTable
 
     T = TypeVar("T", bound="Tensor")
 
 
 class FastPath(Protocol):
-    """The one type of producers that is asked without negotiation.
+    """What is known of the types of producers that need no negotiation, or little.
 
     Attributes
     ----------
     kind : type or None
-        The type, compared by identity; None until it is known.
+        The type whose objects are on the host, take no stream and know ``max_version``, compared
+        by identity; None until it is known.
     """
 
     kind: type | None
+
+    def route_of(self, cls: type) -> tuple[int, int]:
+        """Return how objects of a type may be imported, and the address of its exchange table.
+
+        The first is a `interchange._protocols.capabilities.Route`; the second 0 without a table.
+        """
 
 
 class Tensor(Protocol):
@@ -38,35 +49,57 @@ class Tensor(Protocol):
     ptr : int
         Address of the first element, 0 for an empty array, or the handle on devices that have
         handles.
+    shape, strides, dtype, device
+        Those of `_spec`.
+    _known : Spec or None
+        `_spec`, if somebody asked for it; None while it is not put together.
     _flags : int or None
         DLPack's flags; None when the producer could not say (a legacy capsule).
     _owner : object
         Who gave the memory, for people to read.
     _keepalive : object
-        What must live as long as the memory is used.
-    _make_capsule : callable
-        ``_make_capsule(max_version=...)`` makes capsules of this memory; unset before the first
-        export.
-    _asked : tuple[int, int] or None
-        The ``max_version`` of the last export, which was checked then; unset until the first.
+        What must live as long as the memory is used; views and exports share it.
+    _library : tuple
+        What computes with the array, as `interchange._array.backing` keeps it; unset until
+        somebody does.
     _pending_work : PendingWork
         Where work on the memory may be pending; unset where nothing is, as on the host.
     """
 
+    ptr: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: DType
+    device: Device
+    _known: Spec | None
     _flags: int | None
     _owner: Any
     _keepalive: Any
-    _make_capsule: Any
-    _asked: tuple[int, int] | None
+    _library: Any
     _pending_work: Any
 
     @property
-    def ptr(self) -> int:
-        """Address of the first element."""
-
-    @property
     def _spec(self) -> Spec:
-        """What the memory holds."""
+        """What the memory holds; of what was `computed`, ``_describe()`` finds it out."""
+
+    def _describe(self) -> Spec:
+        """Call `redescribe`, and return the spec: defined by the public class."""
+
+    def _export(self, *, stream: Any, max_version: Any, dl_device: Any, copy: Any) -> Any:
+        """Return what ``__dlpack__`` is asked for, all checked: defined by the public class."""
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Return a fresh capsule; what the core does not answer itself it asks `_export` for."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return device type and id."""
 
 
 class Core(Protocol):
@@ -75,26 +108,66 @@ class Core(Protocol):
     name: str
     """``"ctypes"`` or ``"native"``."""
 
-    def consume_fresh_capsule(self, capsule: Any, source: object, cls: type[T], call: str) -> T:
-        """Consume a capsule nobody else refers to, whose destructor is native code."""
+    # ------------------------------------------------------------ memory of others
 
     def consume_capsule(self, capsule: Any, source: object, cls: type[T], call: str) -> T:
-        """Consume any capsule by the letter: claim, rename, clear the destructor, own."""
+        """Consume any capsule by the letter: claim, rename, clear the destructor, own.
+
+        The deleter is called once: when the last user is gone, or where the struct is refused.
+        """
+
+    def consume_fresh_capsule(self, capsule: Any, source: object, cls: type[T], call: str) -> T:
+        """Consume a capsule nobody else refers to, whose destructor is native code.
+
+        A core may let such a capsule own the memory, and need not rename it.
+        """
+
+    ALONE: int
+    """Reference count of a capsule that only the asking function refers to; -1: never looked at."""
+
+    def consume_managed_tensor(
+        self, table: ExchangeTable, source: object, cls: type[T], call: str
+    ) -> T | None:
+        """Own the ``DLManagedTensorVersioned`` that an exchange table makes, in no capsule.
+
+        None where it makes none.
+        """
 
     def device_in_capsule(self, capsule: Any) -> int | None:
         """Return the device type that a capsule says, without consuming it."""
 
-    def consume_managed_tensor(
-        self, make: Callable[..., int], source: object, cls: type[T], call: str
-    ) -> T | None:
-        """Own the ``DLManagedTensorVersioned`` that ``make(source, out)`` makes, in no capsule.
-
-        `make` is ``managed_tensor_from_py_object_no_sync`` of an exchange table.  None where it
-        fails.
-        """
-
     def release(self, tensor: Any) -> None:
         """Release the memory of a fresh import that nobody has seen, whoever refers to it."""
+
+    def fast_import(
+        self, cls: type[T], fast_path: FastPath, call: str
+    ) -> Callable[[Callable[..., T]], Callable[..., T]]:
+        """Decorate an import function: what needs no negotiation may skip its body.
+
+        What is unusual, in the object or in the call, is left to the body, and so are the words of
+        refusals: the result is the same, and so are errors and rule ids.
+        """
+
+    def fast_records(
+        self,
+        from_record: Callable[..., T],
+        publish: Callable[..., Any],
+        is_plain: Callable[[type], bool],
+    ) -> Callable[[Callable[..., T]], Callable[..., T]]:
+        """Decorate the import of CUDA records: those whose like was imported may skip its body.
+
+        Parameters
+        ----------
+        from_record : callable
+            ``f(x, record, stream, answers)``, the rest of the body once the attribute of `x` was
+            read, and perhaps the driver asked.
+        publish : callable
+            ``f(tensor, x, said)``, the pending work that the entries of a record tell of.
+        is_plain : callable
+            Whether the records of a type's objects need no mending.
+        """
+
+    # ------------------------------------------------------------ memory that is described
 
     def describe(
         self,
@@ -107,26 +180,31 @@ class Core(Protocol):
     ) -> T:
         """Return a tensor over memory that `keep` keeps alive; everything is checked before."""
 
+    def computed(self, native: object, library: object, flags: int | None, cls: type[T]) -> T:
+        """Return a tensor of what a library computed, which describes itself when asked."""
+
     def redescribe(self, target: Any, source: Any, flags: int | None) -> None:
         """Let a tensor that describes nothing yet describe what another does.
 
         It keeps the memory alive already.  Several threads may do so at once.
         """
 
-    def exporter(self, tensor: Any, flags: int) -> Callable[..., Any]:
-        """Return what makes capsules of the memory of `tensor`: ``f(max_version=...)``.
+    def array_type(self, cls: type[T]) -> type[T]:
+        """Return the public class with the methods of `cls`, which is a subclass of ``Tensor``."""
 
-        It refers to what keeps the memory alive, and not to `tensor` itself.
+    # ------------------------------------------------------------ capsules of ours
+
+    def make_capsule(self, tensor: Any, flags: int, *, versioned: bool) -> Any:
+        """Return a fresh capsule of either generation, which says these flags.
+
+        It owns what keeps the memory alive, and not `tensor` itself.
         """
 
-    def fast_import(
-        self, cls: type[T], fast_path: FastPath, call: str
-    ) -> Callable[[Callable[..., T]], Callable[..., T]]:
-        """Decorate an import function: objects of the type in `fast_path` skip its body.
+    def answer_again(self, tensor: Any, max_version: tuple[int, int] | None) -> None:
+        """Take note: what was asked with this `max_version` alone may be answered without a look.
 
-        Their memory is on the host, they know ``max_version`` and take no stream, and their
-        capsules have native destructors and are never kept.
+        So it is for memory of the host, which nobody is at work on, until its flags change.
         """
 
-    ALONE: int
-    """Reference count of a capsule that only the asking function refers to."""
+    def serve_c_callers(self, asarray: Callable[..., Any]) -> None:
+        """Publish what C callers use, if there is something; `asarray` takes any array."""

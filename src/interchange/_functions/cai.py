@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, overload
 
+from interchange import _core
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface as cai, dlpack
 from interchange._streams.handles import stream_handle
@@ -38,6 +39,31 @@ _TO: Final = "to_cai()"
 _VERSIONS: Final = (2, 3)
 
 
+def _fast(careful: Any) -> Any:
+    """Return what imports records as `careful` does, where their streams count."""
+    if not cai.SYNCS:
+        return careful
+    return _core.fast_records(_from_record, cai.publish, cai.is_plain_type)(careful)
+
+
+def _from_record(x: Any, raw: Any, stream: Any, answers: tuple[int, ...] | None) -> Array:
+    """Return what `from_cai` does of an object, or None, whose record was read."""
+    array = cai.import_record(
+        raw,
+        x,
+        Array,
+        owner=x,
+        dtype=None,
+        sync=cai.SYNCS,
+        unsynced=cai.UNSYNCED[0],
+        call=_FROM,
+        answers=answers,
+    )
+    if stream is not None:
+        make_ready(array, stream_handle(stream, _FROM), stream, _FROM, fresh=True)
+    return array
+
+
 @overload
 def from_cai(
     x: SupportsCUDAArrayInterface | Any,
@@ -62,6 +88,7 @@ def from_cai(
     mask: Literal["separate"],
     unsynced: str = ...,
 ) -> tuple[Array, Array | None]: ...
+@_fast
 def from_cai(
     x: SupportsCUDAArrayInterface | Any,
     /,

@@ -243,6 +243,9 @@ def asarray(
     return import_any(x, dtype, device, copy, assume_writable=assume_writable, call=_ASARRAY)
 
 
+_core.serve_c_callers(asarray)
+
+
 def import_any(
     x: Any,
     dtype: Any = None,

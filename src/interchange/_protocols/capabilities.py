@@ -8,6 +8,7 @@ keyword; functions without a readable signature are asked with fewer keywords af
 from __future__ import annotations
 
 import sys
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.signatures import signature_of
@@ -16,8 +17,14 @@ from interchange.abi import exchange_table
 from interchange.abi._patterns import compiled
 from interchange.abi.exchange import ATTRIBUTES
 
-from .guards import EXCHANGE_GUARDS, IMMUTABLE, NATIVE_RELEASE, NEEDS_NO_NEGOTIATION
-from .losses import EXPORT_GUARDS
+from .guards import (
+    ASKED_WITHOUT_DEVICE,
+    EXCHANGE_GUARDS,
+    IMMUTABLE,
+    NATIVE_RELEASE,
+    NEEDS_NO_NEGOTIATION,
+)
+from .losses import EXPORT_GUARDS, may_be_masked
 
 if TYPE_CHECKING:
     from interchange.abi.exchange import ExchangeTable
@@ -140,8 +147,24 @@ _MOST_TYPES: Final = 512
 _known: Final[TypeTable[Capabilities]] = TypeTable(_MOST_TYPES)
 
 
+class Route(IntEnum):
+    """How a core may import the objects of a type when nothing unusual is asked."""
+
+    NEGOTIATE = 0
+    ASK = 1
+    """Call ``__dlpack__(max_version=...)`` at once; what is not on the host is negotiated."""
+    ASK_IMMUTABLE = 2
+    """Likewise; the arrays are never written, whatever their capsules say."""
+    BY_TABLE = 3
+    """Through the type's C exchange table; what is not on the host is negotiated."""
+    BY_TABLE_OF_TORCH = 4
+    """Likewise, where a tensor has none of the bits that the table forgets."""
+    READ_NDARRAY = 5
+    """Read the fields of the ndarray itself."""
+
+
 class FastPath:
-    """The type that needs no negotiation (`NEEDS_NO_NEGOTIATION`).
+    """What needs no negotiation (`NEEDS_NO_NEGOTIATION`), or little.
 
     Attributes
     ----------
@@ -153,6 +176,33 @@ class FastPath:
 
     def __init__(self) -> None:
         self.kind: type | None = None
+
+    def route_of(self, cls: type) -> tuple[Route, int]:
+        """Return how objects of a type that was met may be imported, and the address of a table."""
+        known = _known.get(cls)
+        if known is None:
+            return Route.NEGOTIATE, 0
+        if cls is self.kind:
+            return Route.READ_NDARRAY, 0
+        if known.table is not None:
+            is_torch = known.library == "torch"
+            route = Route.BY_TABLE_OF_TORCH if is_torch else Route.BY_TABLE
+            return route, known.table.address
+        if (known.library, cls.__qualname__) in ASKED_WITHOUT_DEVICE and known.guard is None:
+            return Route.ASK_IMMUTABLE if known.is_immutable else Route.ASK, 0
+        if _answers_as_host_only(cls):
+            return Route.ASK, 0
+        return Route.NEGOTIATE, 0
+
+
+def _answers_as_host_only(cls: type) -> bool:
+    """Whether a type leaves all that is asked of it to a base whose memory is the host's."""
+    module, name = NEEDS_NO_NEGOTIATION
+    base = getattr(sys.modules.get(module), name, None)
+    if base is None or base not in cls.__mro__ or may_be_masked(cls):
+        return False
+    same = ("__dlpack__", "__dlpack_device__", "__getattribute__")
+    return all(getattr(cls, method) is getattr(base, method) for method in same)
 
 
 fast_path: Final = FastPath()

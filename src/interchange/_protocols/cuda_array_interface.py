@@ -8,14 +8,14 @@ stream is enqueued when somebody takes the memory, on the stream that they name.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from interchange import _core
 from interchange._streams.driver import driver_of, drivers, make_current
 from interchange._streams.ordering import device_guard, stream_to_publish, wait_on_host
-from interchange._streams.pending import PendingWork, this_thread
+from interchange._streams.pending import PendingWork, WorkOnConsumer, this_thread
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
-from interchange._types.devices import Device
+from interchange._types.devices import Device, ordinal_of
 from interchange._types.errors import (
     DriverUnavailableError,
     ExchangeError,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from interchange._core import Tensor
+    from interchange._streams.cuda import CudaDriver
     from interchange._streams.driver import Driver, PointerAttributes
     from interchange._types.dtypes import DType
 
@@ -229,6 +230,7 @@ def import_record(
     sync: bool,
     unsynced: str,
     call: str,
+    answers: tuple[int, ...] | None = None,
 ) -> T:
     """Import what a record describes.
 
@@ -250,6 +252,8 @@ def import_record(
         What to make of versions below 3: one of `UNSYNCED`.
     call : str
         Named in errors.
+    answers : tuple[int, ...], optional
+        What CUDA's driver answered about the address a moment ago.
 
     Raises
     ------
@@ -275,9 +279,7 @@ def import_record(
     if not ptr or not spec.layout.size:
         return _import_empty(record, spec, owner, cls, call)
     driver = drivers.get("cuda") or _find_driver(call)
-    place = driver.pointer_attributes(ptr, call)
-    if place is None:
-        raise UnsupportedDeviceError(call, f"address {ptr:#x} is unknown", "CAI-DATA-3")
+    place = _place_of(ptr, driver, answers, call)
     kind, ordinal, start, end = place
     if not start <= ptr + low <= ptr + high <= end and end > start:
         raise _refuse_span(record, place, call)
@@ -294,6 +296,48 @@ def import_record(
 
 _plain: Final[set[str]] = set()
 """Modules whose objects' records need no mending, and who keep the streams alive that they name."""
+
+
+def _place_of(
+    ptr: int, driver: Driver, answers: tuple[int, ...] | None, call: str
+) -> PointerAttributes:
+    """Return where an address is, by what the driver answers, or has answered."""
+    if answers is None:
+        place = driver.pointer_attributes(ptr, call)
+    else:
+        place = cast("CudaDriver", driver).place_of(answers, call)
+    if place is None:
+        raise UnsupportedDeviceError(call, f"address {ptr:#x} is unknown", "CAI-DATA-3")
+    return place
+
+
+def is_plain_type(cls: type) -> bool:
+    """Whether the records of a type's objects were found to need no mending."""
+    is_foreign = library_of(cls) != "interchange" and not hasattr(cls, "keys")
+    return is_foreign and not issubclass(cls, _core.Tensor) and cls.__module__ in _plain
+
+
+def publish(tensor: Tensor, x: Any, said: tuple[Any, ...]) -> PendingWork:
+    """Return the work that a record tells of, and that a consumer's stream waited for, if one did.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What was made of the record.
+    x : object or None
+        What gave it, asked again later; None for a bare record.
+    said : tuple
+        The entries shape, typestr, data, strides, version and stream of the record, and the
+        consumer's stream, or None.
+    """
+    *entries, stream = said
+    record = parse_record(dict(zip(_ENTRIES, entries, strict=True)))
+    device = tensor.device
+    work = PublishedWork(x, record, device, ordinal_of(device), UNSYNCED[0], None)
+    return work if stream is None else WorkOnConsumer(stream, work.ordinal, stream, work)
+
+
+_ENTRIES: Final = ("shape", "typestr", "data", "strides", "version", "stream")
 
 
 def _mended(raw: Any, x: Any) -> Any:

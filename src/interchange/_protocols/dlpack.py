@@ -348,8 +348,7 @@ def _through_table(x: Any, known: Capabilities, cls: type[T], call: str) -> T | 
     """
     if known.table is None or not EXCHANGE_GUARDS[known.library](x):
         return None
-    make = known.table.make_managed
-    found = _core.consume_managed_tensor(make, x, cls, call) if make else None
+    found = _core.consume_managed_tensor(known.table, x, cls, call)
     if found is not None and found._spec.device.type in STREAM_RULES:
         _core.release(found)
         return None

@@ -72,3 +72,6 @@ WRITABLE: Final = frozenset({"warp"})
 
 NEEDS_NO_NEGOTIATION: Final = ("numpy", "ndarray")
 """The type whose memory is always on the host, that takes no stream, and knows ``max_version``."""
+
+ASKED_WITHOUT_DEVICE: Final = frozenset({("jaxlib", "ArrayImpl")})
+"""Types whose ``__dlpack__`` is called first, and whose capsule says where the memory is."""

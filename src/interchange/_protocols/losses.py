@@ -18,6 +18,12 @@ Loss = tuple[str, str, str]
 _APART: Final = "fill them first, or exchange data and mask as two arrays"
 
 
+def may_be_masked(cls: type) -> bool:
+    """Whether a type is an array of numpy.ma, whose elements may be masked."""
+    known = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    return known is not None and issubclass(cls, known)
+
+
 def _is_masked_array(x: object) -> bool:
     """Whether `x` is an array of numpy.ma, with a mask or without."""
     known = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)

@@ -8,10 +8,8 @@ under its usual name.
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Any, Final
 
 LIBRARY: Final = "libcuda.so.1"
 _UINT64: Final = 2**64 - 1
@@ -78,6 +76,36 @@ def find_ask(api: Any, asked: tuple[int, ...]) -> Callable[..., int]:
         return int(error)
 
     return ask
+
+
+# ---------------------------------------------------------------- the same, by a compiled core
+
+Order = Callable[[int, int, int], bool]
+"""``f(producer, consumer, event)`` -> whether it failed."""
+Where = Callable[[int], tuple[int, ...]]
+"""``f(address)`` -> error, is managed, memory type, ordinal, start, size [bytes]."""
+_COMPILED: Final = (
+    "cuStreamIsCapturing",
+    "cuEventRecord",
+    "cuStreamWaitEvent",
+    "cuPointerGetAttributes",
+    "cuCtxGetDevice",
+)
+_compilers: Final[list[Callable[..., tuple[Order, Where]]]] = []
+
+
+def use_compiled(make: Callable[..., tuple[Order, Where]]) -> None:
+    """Let a compiled core make calls in one step: `make` takes addresses of the functions."""
+    _compilers[:] = [make]
+
+
+def find_compiled_calls() -> tuple[Order, Where] | tuple[None, None]:
+    """Return what orders two streams, and what tells where an address is, in one step each."""
+    library = _find_library()
+    if library is None or not _compilers:
+        return None, None
+    functions = (getattr(library, name) for name in _COMPILED)
+    return _compilers[0](*(ctypes.cast(each, ctypes.c_void_p).value for each in functions))
 
 
 def _find_library() -> ctypes.CDLL | None:

@@ -15,13 +15,14 @@ from interchange._types.errors import ExchangeError, OutOfDeviceMemoryError
 from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
-from ._cuda_calls import find_ask
+from ._cuda_calls import find_ask, find_compiled_calls
 from .driver import PointerAttributes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
+    from ._cuda_calls import Order, Where
     from .driver import PitchedCopy
 
 # CU_POINTER_ATTRIBUTE_: IS_MANAGED, MEMORY_TYPE, DEVICE_ORDINAL, RANGE_START_ADDR, RANGE_SIZE
@@ -75,6 +76,9 @@ class CudaMemory:
         self._followers: dict[int, int] = {}  # ordinal -> stream
         self._primaries: dict[int, Any] = {}  # ordinal -> its primary context, retained
         self._ask = find_ask(api, _ASKED)
+        compiled = find_compiled_calls()
+        self._order_compiled: Order | None = compiled[0]
+        self._where_compiled: Where | None = compiled[1]
 
     def check(self, error: Any, function: str, call: str) -> None:
         """Raise what the driver said."""
@@ -104,15 +108,12 @@ class CudaMemory:
 
     def pointer_attributes(self, ptr: int, call: str) -> PointerAttributes | None:
         """Return where an address is, or None where the driver does not know it."""
-        questions = self._questions
-        try:
-            question = questions.pop()
-        except IndexError:
-            question = _PointerQuery()
-        question.address.value = ptr
-        error = self._ask(_COUNT, question.kinds, question.places, question.address)
-        managed, kind, ordinal, start, size = _read(question.answers)
-        questions.append(question)
+        where = self._where_compiled or self._ask_where
+        return self.place_of(where(ptr), call)
+
+    def place_of(self, answers: tuple[int, ...], call: str) -> PointerAttributes | None:
+        """Return where an address is, by the driver's code and its answers about it."""
+        error, managed, kind, ordinal, start, size = answers
         if kind == _DEVICE and not managed and not error:
             return _new_tuple(PointerAttributes, (_CUDA, ordinal, start, start + size))
         if error:
@@ -122,6 +123,19 @@ class CudaMemory:
         type_ = DLDeviceType.kDLCUDAHost if kind == _HOST else DLDeviceType.kDLCUDA
         type_ = DLDeviceType.kDLCUDAManaged if managed else type_
         return PointerAttributes(type_, max(ordinal, 0), start, start + size)
+
+    def _ask_where(self, ptr: int) -> tuple[int, ...]:
+        """Return the driver's code, and its answers about an address."""
+        questions = self._questions
+        try:
+            question = questions.pop()
+        except IndexError:
+            question = _PointerQuery()
+        question.address.value = ptr
+        error = self._ask(_COUNT, question.kinds, question.places, question.address)
+        found = _read(question.answers)
+        questions.append(question)
+        return error, *found
 
     def device_pointer(self, ptr: int, call: str) -> int:
         """Return the address by which the current device reaches page-locked host memory."""

@@ -35,13 +35,14 @@ class _Event(NamedTuple):
     handle: ctypes.c_void_p
     answer: ctypes.c_int
     place: ctypes.c_void_p  # of the answer
+    number: int  # the handle's
 
     @classmethod
     def of(cls, handle: Any) -> _Event:
         """Return the event of a handle."""
         answer = ctypes.c_int()
         place = ctypes.c_void_p(ctypes.addressof(answer))
-        return cls(ctypes.c_void_p(int(handle)), answer, place)
+        return cls(ctypes.c_void_p(int(handle)), answer, place, int(handle))
 
 
 class CudaDriver(CudaMemory):
@@ -90,10 +91,14 @@ class CudaDriver(CudaMemory):
         except LookupError:  # not met before, or other threads have all events
             self._order_carefully(producer, consumer, ordinal, call, where, fork=fork)
             return
-        handle, answer, place = event
-        failed = self._capturing(target, place) or answer.value
-        failed = failed or self._capturing(source, place) or answer.value
-        failed = failed or self._record(handle, source) or self._wait(target, handle, 0)
+        handle, answer, place, number = event
+        failed: Any
+        if self._order_compiled is not None:
+            failed = self._order_compiled(producer, consumer, number)
+        else:
+            failed = self._capturing(target, place) or answer.value
+            failed = failed or self._capturing(source, place) or answer.value
+            failed = failed or self._record(handle, source) or self._wait(target, handle, 0)
         events.append(event)
         if failed:  # a capture, or a handle that was used again for a stream of another context
             self._ready.pop(producer, None)

@@ -227,10 +227,10 @@ def _list(cuda: dict[str, Any]) -> str:
 
 
 def _why_this_core() -> str:
-    """Return why the other core is not in use."""
-    if not _core.refused:
-        return " (the other was not looked for)"
-    return "".join(f" ({twin}: {why})" for twin, why in _core.refused.items())
+    """Return why a better core is not in use; no words where there is none."""
+    if _core.core_name == _core.TWINS[0]:
+        return ""
+    return f" ({'; '.join(_core.refused.values()) or 'no better one was looked for'})"
 
 
 _COLUMNS: Final[tuple[tuple[str, Callable[[ProtocolSupport], str | bool | None]], ...]] = (

@@ -42,7 +42,8 @@ ACTS = {  # what is made before, and what is tried
 
 
 def references():
-    owners = (block, source, again._make_capsule.__self__)
+    maker = getattr(again, "_make_capsule", None)  # of the readable core
+    owners = (block, source, getattr(maker, "__self__", again._keepalive))
     return sum(map(sys.getrefcount, owners))
 
 

@@ -23,7 +23,7 @@ FILES = tuple(
     f"interchange/{name}.py"
     for name in (
         *("_array/backing", "_array/operators", "_array/dlpack_export", "_array/protocols"),
-        *("_backends/selection", "_core/_ctypes"),
+        *("_backends/selection", "_core/_ctypes", "_core/_export", "_core/_tensor"),
     )
 )
 """Where what an Array finds out later is made."""

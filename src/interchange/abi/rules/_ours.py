@@ -142,6 +142,14 @@ OURS: Final = (
         "interchange",
     ),
     Rule(
+        "IX-CAPI-1",
+        "a caller in C passes pointers that are not NULL, handles of Arrays, and views that were"
+        " set up and are released once",
+        "set views up with INTERCHANGE_VIEW_INIT, and see the header of the C API",
+        "interchange",
+        "SHOULD",
+    ),
+    Rule(
         "IX-XP-1",
         "functions and operators take Arrays of interchange and Python numbers",
         "import arrays of other libraries with from_dlpack() or asarray() first",

@@ -1,0 +1,219 @@
+"""The native core: what `_ctypes` does, in C over CPython's stable ABI.
+
+Source: `interchange._core.abc`; the C sources beside this file.  What they do not do themselves,
+they ask the readable modules for: the checks of unusual structs, and the words of refusals.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any, Final, cast
+from weakref import ref
+
+from interchange import _core
+from interchange._core import _parsing
+from interchange._core._numpy import fills_strides
+from interchange._streams._cuda_calls import use_compiled
+from interchange._streams.driver import drivers
+from interchange._streams.ordering import note_ready
+from interchange._types.devices import CPU
+from interchange._types.errors import ExchangeError, ReadOnlyError, show
+from interchange.abi.dlpack import DLDataTypeCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from interchange._core.abc import FastPath
+    from interchange.abi.exchange import ExchangeTable
+
+    from . import _extension
+
+    T = TypeVar("T")
+else:
+    try:
+        _extension = importlib.import_module(f"{__name__}._extension")
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}._extension":
+            raise
+        raise ModuleNotFoundError("it is not built here", name=__name__) from None
+    except ImportError as error:
+        if "subinterpreter" not in str(error):  # CPython's word for those with a GIL of their own
+            raise
+        raise ModuleNotFoundError(_core.MAIN_ONLY, name=__name__) from None
+
+name: Final = "native"
+ALONE: Final = -1  # a capsule is always consumed by the letter, which costs little here
+
+Tensor = _extension.Array
+answer_again = _extension.answer_again
+array_type = _extension.array_type
+computed = _extension.computed
+consume_capsule = consume_fresh_capsule = _extension.consume_capsule
+describe = _extension.describe
+device_in_capsule = _extension.device_in_capsule
+make_capsule = _extension.make_capsule
+redescribe = _extension.redescribe
+release = _extension.release
+serve_c_callers = _extension.serve_c_callers
+
+
+def consume_managed_tensor(
+    table: ExchangeTable, source: object, cls: type[T], call: str
+) -> T | None:
+    """Own the struct that an exchange table makes of an object, None where it makes none."""
+    return _extension.consume_managed_tensor(table.address, source, cls, call)
+
+
+# ---------------------------------------------------------------- what C asks for
+
+
+def _arrived(array: Any, call: str) -> None:
+    """Refuse what nobody asked for, and note where memory on a device is ready."""
+    spec = array._spec
+    if spec.dtype.code is DLDataTypeCode.kDLOpaqueHandle:
+        release(array)
+        _parsing.refuse_handles(spec, call)
+    if spec.device is not CPU:
+        note_ready(array, None, None, call)
+
+
+_C_CALL: Final = "__dlpack_c_exchange_api__"
+
+
+def _refuse_for_c(array: object, why: str) -> None:
+    """Raise what a caller of the exchange table is told."""
+    if why == "readonly":
+        what = "a DLTensor of memory that is not known to be writable"
+        way_out = "ask for a managed tensor, which has a flag for it"
+        raise ReadOnlyError(_C_CALL, what, "DLP-RO-1", way_out)
+    if why == "work":
+        what = "work on the memory may be pending, and this call orders no streams"
+        raise ExchangeError(_C_CALL, what, "DLP-API-1", "ask its __dlpack__(stream=...)")
+    if why == "padded":
+        what = "a DLTensor of elements that are padded"
+        way_out = "ask for a managed tensor, which has a flag for it"
+        raise ExchangeError(_C_CALL, what, "DLP-DTYPE-4", way_out)
+    raise ExchangeError(_C_CALL, f"{show(array)} is no Array", "DLP-API-1")
+
+
+# ---------------------------------------------------------------- types that need little
+
+_MOST_TYPES: Final = 200
+_types: Final[dict[int, ref[type]]] = {}
+"""The types that C knows by their addresses; when one dies, all are forgotten."""
+_fast_paths: Final[list[FastPath]] = []
+
+
+_plain_records: Final[list[Callable[[type], bool]]] = []
+"""Whether the records of a type's objects need no mending, once somebody can tell."""
+
+
+def _forget(_: object = None, _forget_types: Any = _extension.forget_types) -> None:
+    """Forget all types: something else may get the address of one that has died."""
+    _forget_types()
+    _types.clear()
+
+
+def _learn(cls: type) -> None:
+    """Tell C how objects of a type are imported."""
+    route, table = _fast_paths[0].route_of(cls)
+    if cls is _fast_paths[0].kind and _reads_directly(cls):
+        _extension.read_directly(cls, fills_strides())
+    if cls is getattr(sys.modules.get("torch"), "Tensor", None):
+        from ._torch_bits import functions_are_right
+
+        _extension.trust_torch(cls if functions_are_right(_extension) else None)
+    if len(_types) >= _MOST_TYPES:
+        _forget()
+    _types[id(cls)] = ref(cls, _forget)
+    _extension.remember_type(cls, route, table, any(knows(cls) for knows in _plain_records))
+
+
+def _reads_directly(cls: type) -> bool:
+    """Whether the fields of ndarrays are where they are read, on some that differ in all fields."""
+    numpy = sys.modules["numpy"]
+    frozen = numpy.arange(5, dtype="f8")
+    frozen.flags.writeable = False
+    block = numpy.arange(24, dtype="i4").reshape((2, 3, 4))
+    samples = (block, block[:, ::-1, 1:3], block.T, frozen, numpy.zeros((), "c16"), block[:0])
+    return all(type(x) is cls and _has_fields(x) for x in samples)
+
+
+def _has_fields(x: Any) -> bool:
+    """Whether the fields of an ndarray are where C reads them."""
+    data = x.__array_interface__["data"][0]
+    expected = (data, x.shape, x.strides, id(x.dtype), x.flags.num)
+    return bool(_extension.fields_of(x, x.ndim) == expected)
+
+
+def _signature_of(function: Callable[..., Any]) -> str:
+    """Return what a C function says of itself: a signature, and the words of the Python one."""
+    defaults = (f"{key}={value!r}" for key, value in (function.__kwdefaults__ or {}).items())
+    lines = (function.__doc__ or "").splitlines()
+    doc = "\n".join(line.removeprefix("    ") for line in lines)
+    return f"{function.__name__}(x, /, *, {', '.join(defaults)})\n--\n\n{doc}"
+
+
+def fast_import(
+    cls: type[T], fast_path: FastPath, call: str
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Decorate an import function: what needs no negotiation skips its body."""
+    del cls, call  # C has them
+
+    def decorate(negotiate: Callable[..., T]) -> Callable[..., T]:
+        _fast_paths[:] = [fast_path]
+        return _extension.import_function(negotiate, _signature_of(negotiate), "interchange")
+
+    return decorate
+
+
+# ---------------------------------------------------------------- records
+
+
+def fast_records(
+    from_record: Callable[..., T],
+    publish: Callable[..., Any],
+    is_plain: Callable[[type], bool],
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Decorate an import function: records whose like was imported before skip its body."""
+    _plain_records[:] = [is_plain]
+
+    def learn(x: object, found: T) -> T:
+        """Remember a type, and the driver that was asked; return what was found."""
+        cls, driver = type(x), drivers.get("cuda")
+        if id(cls) not in _types or not is_plain(cls):
+            _learn(cls)
+        order: Any = getattr(driver, "_order_compiled", None)
+        if driver is not None and order is not None:
+            _extension.use_driver(driver, order.__self__, driver.count_devices("from_cai()"))
+        return found
+
+    def decorate(careful: Callable[..., T]) -> Callable[..., T]:
+        def import_carefully(x: Any, /, **keywords: Any) -> T:
+            return learn(x, careful(x, **keywords))
+
+        def import_record(x: Any, record: Any, *rest: Any) -> T:
+            found = learn(x, from_record(x, record, *rest))
+            typestr, dtype = record["typestr"], cast("Any", found).dtype
+            if type(typestr) is str and typestr == str(dtype.typestr):
+                _extension.learn_typestr(typestr, dtype)
+            return found
+
+        words = _signature_of(careful), "interchange"
+        return _extension.record_function(import_carefully, import_record, publish, drivers, *words)
+
+    return decorate
+
+
+_extension.connect(
+    cpu=CPU,
+    check_struct=_parsing.check_struct,
+    arrived=_arrived,
+    refuse_capsule=_parsing.refuse_capsule,
+    spec_of=_parsing.spec_of,
+    learn=_learn,
+    refuse_for_c=_refuse_for_c,
+)
+use_compiled(_extension.cuda_calls)

@@ -1,0 +1,43 @@
+"""Whether torch's stable C functions say of a tensor what it says of itself, before they are used.
+
+Source: torch 2.13, ``aoti_torch/c/shim.h``, ``torch.Tensor``; torch_fields.c, which calls them.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+_NUMPY_KINDS: Final = {"b": 6, "i": 0, "u": 1, "f": 2, "c": 5}
+
+
+def functions_are_right(extension: Any) -> bool:
+    """Whether the fields of some tensors of the host are read as they are.
+
+    An address is followed only where it is that of the tensor's implementation, which its
+    attribute ``_cdata`` says.
+    """
+    torch = sys.modules["torch"]
+    with torch.inference_mode(mode=False):
+        samples = _samples(torch)
+        return all(
+            type(x) is torch.Tensor
+            and extension.find_fields(x, x._cdata)
+            and extension.fields_of_tensor(x) == _fields(x)
+            for x in samples
+        )
+
+
+def _samples(torch: Any) -> list[Any]:
+    """Return tensors that differ in all that is asked for."""
+    block = torch.arange(24, dtype=torch.float64, device="cpu").reshape(2, 3, 4)
+    numbers = [block.to(getattr(torch, name)) for name in ("bool", "uint8", "int16", "float32")]
+    waves = torch.zeros(3, dtype=torch.complex64, device="cpu")
+    return [block, block[1, :, ::2].T, block[0, 0, 0], *numbers, numbers[1][:, 1:], waves]
+
+
+def _fields(x: Any) -> tuple[Any, ...]:
+    """Return what a tensor of the host says in Python."""
+    plain = x.numpy().dtype
+    kind = (_NUMPY_KINDS[plain.kind], 8 * plain.itemsize, 1)
+    return x.data_ptr(), tuple(x.shape), x.stride(), kind, (1, 0)

@@ -1,0 +1,180 @@
+/* Capsules and managed tensors that other libraries made, consumed by the letter.
+ *
+ * Source: the Python specification of DLPack; DLP-CAP-1 to DLP-CAP-5.  A capsule is renamed before
+ * anything that can fail; what is claimed is owned at once, and given back where it is refused. */
+#include "core.h"
+
+#include <string.h>
+
+/* Claim the struct of a capsule; NULL with an exception where there is none to be had. */
+static void *claim(PyObject *capsule, uint8_t *owns, PyObject *call)
+{
+    const char *name = NULL, *used = NULL;
+    void *managed;
+    PyObject *error;
+
+    if (Py_TYPE(capsule) == core.capsule_type) {
+        name = PyCapsule_GetName(capsule);
+        if (name != NULL && strcmp(name, DLPACK_VERSIONED) == 0) {
+            used = DLPACK_USED_VERSIONED;
+            *owns = OWNS_VERSIONED;
+        } else if (name != NULL && strcmp(name, DLPACK_LEGACY) == 0) {
+            used = DLPACK_USED_LEGACY;
+            *owns = OWNS_LEGACY;
+        }
+    }
+    if (used == NULL) {
+        PyErr_Clear();
+        error = PyObject_CallFunctionObjArgs(core.refuse_capsule, capsule, call, NULL);
+        if (error != NULL)
+            PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+        Py_XDECREF(error);
+        return NULL;
+    }
+    managed = PyCapsule_GetPointer(capsule, name);
+    if (managed == NULL || PyCapsule_SetName(capsule, used) < 0)
+        return NULL;
+    if (PyCapsule_SetDestructor(capsule, NULL) < 0)
+        return NULL;
+    return managed;
+}
+
+static Array *own(void *managed, uint8_t owns, PyObject *source, PyTypeObject *cls, PyObject *call)
+{
+    Array *self = new_array(cls);
+
+    if (self == NULL) {
+        delete_managed(managed, owns);
+        return NULL;
+    }
+    self->managed = managed;
+    self->owns = owns;
+    if (fill_from_struct(self, managed, owns == OWNS_VERSIONED, call) < 0) {
+        release_now(self);
+        Py_DECREF(self);
+        return NULL;
+    }
+    self->owner = Py_NewRef(source);
+    return self;
+}
+
+Array *consume(PyObject *capsule, PyObject *source, PyTypeObject *cls, PyObject *call)
+{
+    uint8_t owns = OWNS_NOTHING;
+    void *managed = claim(capsule, &owns, call);
+
+    return managed == NULL ? NULL : own(managed, owns, source, cls, call);
+}
+
+Array *own_managed(DLManagedTensorVersioned *managed, PyObject *source, PyTypeObject *cls,
+                   PyObject *call)
+{
+    return own(managed, OWNS_VERSIONED, source, cls, call);
+}
+
+/* A capsule that nobody else refers to, of a library whose destructors are native, owns what is in
+ * it: it need not be renamed.  Another one is consumed by the letter. */
+Array *consume_fresh(PyObject *capsule, PyObject *source, PyObject *call)
+{
+    void *managed = NULL;
+    Array *self;
+
+    if (Py_REFCNT(capsule) == 1 && Py_TYPE(capsule) == core.capsule_type)
+        managed = PyCapsule_GetPointer(capsule, DLPACK_VERSIONED);
+    if (managed == NULL) {
+        PyErr_Clear();
+        return consume(capsule, source, core.array_type, call);
+    }
+    self = new_array(core.array_type);
+    if (self == NULL)
+        return NULL;
+    self->keep = Py_NewRef(capsule);
+    if (UNLIKELY(fill_from_struct(self, managed, 1, call) < 0)) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    self->owner = Py_NewRef(source);
+    return self;
+}
+
+void release_now(Array *self)
+{
+    void *managed = self->managed;
+    uint8_t owns = self->owns;
+
+    if (managed == NULL && self->keep != NULL && Py_TYPE(self->keep) == core.managed_type) {
+        managed = ((Managed *)self->keep)->managed;
+        owns = ((Managed *)self->keep)->owns;
+        ((Managed *)self->keep)->managed = NULL;
+    }
+    self->managed = NULL;
+    delete_managed(managed, owns);
+}
+
+/* What follows an arrival from elsewhere: refuse handles, note a stream.  Drops what is refused. */
+int finish_arrival(Array **array, PyObject *call)
+{
+    PyObject *done;
+
+    if ((*array)->spec == NULL)
+        return 0; /* ordinary memory of the host */
+    done = PyObject_CallFunctionObjArgs(core.arrived, (PyObject *)*array, call, NULL);
+    if (done == NULL)
+        Py_CLEAR(*array);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+/* ---------------------------------------------------------------- for Python */
+
+static PyObject *consume_capsule(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 4 || !PyType_Check(args[2])) {
+        PyErr_SetString(PyExc_TypeError, "consume_capsule(capsule, source, cls, call)");
+        return NULL;
+    }
+    return (PyObject *)consume(args[0], args[1], (PyTypeObject *)args[2], args[3]);
+}
+
+static PyObject *device_in_capsule(PyObject *module, PyObject *capsule)
+{
+    void *managed;
+
+    (void)module;
+    if (Py_TYPE(capsule) != core.capsule_type)
+        return Py_NewRef(Py_None);
+    managed = PyCapsule_GetPointer(capsule, DLPACK_VERSIONED);
+    if (managed != NULL) {
+        DLManagedTensorVersioned *tensor = managed;
+        if (tensor->version.major != DLPACK_MAJOR)
+            return Py_NewRef(Py_None);
+        return PyLong_FromLong(tensor->dl_tensor.device.device_type);
+    }
+    PyErr_Clear();
+    managed = PyCapsule_GetPointer(capsule, DLPACK_LEGACY);
+    if (managed != NULL)
+        return PyLong_FromLong(((DLManagedTensor *)managed)->dl_tensor.device.device_type);
+    PyErr_Clear();
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *release(PyObject *module, PyObject *array)
+{
+    (void)module;
+    if (!is_array(array)) {
+        PyErr_SetString(PyExc_TypeError, "release() takes an Array");
+        return NULL;
+    }
+    release_now((Array *)array);
+    return Py_NewRef(Py_None);
+}
+
+PyMethodDef consuming_functions[] = {
+    {"consume_capsule", (PyCFunction)(void (*)(void))consume_capsule, METH_FASTCALL,
+     "consume_capsule(capsule, source, cls, call): see interchange._core.abc."},
+    {"device_in_capsule", device_in_capsule, METH_O,
+     "device_in_capsule(capsule): see interchange._core.abc."},
+    {"release", release, METH_O, "release(tensor): see interchange._core.abc."},
+    {NULL, NULL, 0, NULL},
+};

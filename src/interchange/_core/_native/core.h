@@ -1,0 +1,250 @@
+/* What the sources of the native core share: the Array, its owners, and the state of the module.
+ *
+ * Source: CPython's stable ABI (limited API 3.10); dlpack.h 1.3.  Every function that can fail
+ * returns NULL or -1 with a Python exception set, and is called with the GIL held, unless it says
+ * otherwise. */
+#ifndef INTERCHANGE_CORE_H
+#define INTERCHANGE_CORE_H
+
+#define Py_LIMITED_API 0x030A0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include "dlpack_abi.h"
+
+#define INLINE_AXES 6 /* shapes up to this length need no memory of their own */
+#define MOST_AXES 64
+#define FLAGS_UNKNOWN (-1) /* a legacy capsule cannot say whether memory may be written */
+
+/* Headers of CPython 3.12 and newer take None, True and False for immortal in Py_RETURN_NONE and its
+ * like, which they are not where an older Python runs the extension: Py_NewRef() counts. */
+
+#define HIDDEN __attribute__((visibility("hidden")))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* What owns the memory of an Array that came in a struct. */
+typedef enum { OWNS_NOTHING, OWNS_VERSIONED, OWNS_LEGACY } Ownership;
+
+typedef struct {
+    PyObject_HEAD
+    char *ptr;          /* the first element, or a handle; NULL without elements */
+    PyObject *spec;     /* what the memory holds; NULL while the fields below say it */
+    PyObject *dtype;    /* set where `dims` is */
+    PyObject *owner;    /* who gave the memory, for people to read */
+    PyObject *keep;     /* what keeps the memory alive; NULL where `managed` does */
+    PyObject *library;  /* (backend, its array, ...), or NULL: see _array/backing.py */
+    PyObject *work;     /* where work may be pending, or NULL: nothing is */
+    PyObject *weakrefs;
+    void *managed;      /* the struct that is owned, or NULL */
+    int64_t *dims;      /* shape, strides [elements], and room for strides [bytes], see capi.c;
+                           NULL where only `spec` says it */
+    int64_t flags;      /* DLPack's, or FLAGS_UNKNOWN */
+    int32_t ndim;       /* of `dims` */
+    int32_t itemsize;   /* [bytes], of `dtype` */
+    DLDataType element; /* of `dtype` */
+    DLDevice device;    /* where `dims` is set */
+    uint8_t owns;       /* an Ownership, of `managed` */
+    uint8_t work_is_record; /* `work` is what a record said: see cai.c */
+    int64_t inline_dims[3 * INLINE_AXES];
+} Array;
+
+/* Keeps a managed tensor alive that several Arrays or exports share. */
+typedef struct {
+    PyObject_HEAD
+    void *managed;
+    uint8_t owns;
+} Managed;
+
+/* What the module has found once; Python code of the core gives the callables (`connect`). */
+typedef struct {
+    PyTypeObject *array_type;
+    PyTypeObject *managed_type;
+    PyTypeObject *capsule_type;
+    PyTypeObject *ndarray_type; /* NULL until its fields were proven to be where they are said */
+    PyObject *max_version;      /* (1, 3) */
+    PyObject *max_version_names;
+    PyObject *no_names;
+    PyObject *cpu;              /* Device("cpu") */
+    PyObject *cpu_pair;         /* (1, 0) */
+    PyObject *check_struct;     /* f(address, versioned, call) -> (ptr, spec, flags) */
+    PyObject *arrived;          /* f(array, call): what follows a capsule from elsewhere */
+    PyObject *refuse_capsule;   /* f(object, call) -> error */
+    PyObject *spec_of;          /* f(kind, dims) -> Spec */
+    PyObject *describe_late;    /* f(array) -> Spec, of what a library computed */
+    PyObject *learn;            /* f(type): calls remember_type() */
+    PyObject *negotiate;        /* f(x, **keywords): the Python function behind from_dlpack */
+    PyObject *refuse_for_c;     /* f(array, why): raises what C callers are told */
+    PyObject *asarray;          /* for callers of the exchange table and of the C API */
+    PyObject *from_dlpack_text; /* "from_dlpack()" */
+    /* names of attributes */
+    PyObject *n_dlpack, *n_dlpack_device, *n_shape, *n_strides, *n_dtype, *n_device, *n_layout;
+    PyObject *n_byte_offset, *n_code, *n_bits, *n_lanes, *n_itemsize, *n_padded, *n_type, *n_id;
+    PyObject *n_array, *n_export, *n_max_version, *n_stream, *n_dl_device, *n_copy;
+    PyObject *n_requires_grad, *n_is_neg, *n_is_conj;
+} Core;
+
+extern HIDDEN Core core;
+
+/* Set a field; what was there is dropped when the field has the new value. */
+static inline void set_reference(PyObject **field, PyObject *value)
+{
+    PyObject *before = *field;
+
+    *field = value;
+    Py_XDECREF(before);
+}
+
+/* ---- compat.c: what the limited API of 3.10 lacks */
+typedef PyObject *(*VectorcallMethod)(PyObject *name, PyObject *const *args, size_t nargsf,
+                                      PyObject *names);
+extern HIDDEN VectorcallMethod vectorcall_method;
+#define ARGUMENTS_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
+HIDDEN int find_functions(void);
+HIDDEN int gil_is_held(void);
+/* Take the GIL unless it is held; 0 where the interpreter can no longer be asked. */
+HIDDEN int take_gil(PyGILState_STATE *state);
+
+/* ---- array.c */
+HIDDEN int make_array_type(PyObject *module);
+HIDDEN Array *new_array(PyTypeObject *type); /* all fields NULL, 0; flags 0 */
+HIDDEN int reserve_dims(Array *self, int32_t ndim);
+HIDDEN PyObject *array_spec(Array *self);   /* borrowed */
+HIDDEN PyObject *array_keep(Array *self);   /* borrowed; None where nothing is needed */
+HIDDEN PyObject *set_array_type(PyObject *module, PyObject *cls);
+static inline int is_array(PyObject *x)
+{
+    return Py_TYPE(x) == core.array_type || PyType_IsSubtype(Py_TYPE(x), core.array_type);
+}
+
+/* ---- owners.c */
+HIDDEN int make_managed_type(PyObject *module);
+HIDDEN void delete_managed(void *managed, uint8_t owns); /* keeps an exception in flight */
+HIDDEN PyObject *new_managed(void *managed, uint8_t owns);
+/* Drop a reference that may be one end of a long chain, without recursion. */
+HIDDEN void release_later_if_deep(PyObject *object);
+static inline void let_go(PyObject *object)
+{
+    if (object != NULL && LIKELY(Py_REFCNT(object) > 1))
+        Py_DECREF(object);
+    else
+        release_later_if_deep(object);
+}
+
+/* ---- reading.c */
+/* 1: the struct is an ordinary one, and `into` says what it holds; 0: ask `check_struct`. */
+HIDDEN int read_tensor(const DLTensor *tensor, uint64_t flags, Array *into);
+HIDDEN int fill_from_struct(Array *self, void *managed, int versioned, PyObject *call);
+HIDDEN int fill_dims(Array *self); /* from `spec`; -1 on error */
+HIDDEN PyObject *element_type(DLDataType type, int32_t *itemsize); /* borrowed, NULL: unknown */
+HIDDEN int learn_element_type(PyObject *dtype, DLDataType *out, int32_t *itemsize);
+HIDDEN PyObject *spec_from_dims(Array *self);
+HIDDEN long attribute(PyObject *object, PyObject *name); /* an int's; -1 may be an error */
+HIDDEN int read_extents(const DLTensor *tensor, int64_t itemsize, int64_t *dims, int64_t *low,
+                        int64_t *high);
+
+/* ---- consuming.c */
+HIDDEN Array *consume(PyObject *capsule, PyObject *source, PyTypeObject *cls, PyObject *call);
+HIDDEN Array *consume_fresh(PyObject *capsule, PyObject *source, PyObject *call);
+HIDDEN Array *own_managed(DLManagedTensorVersioned *managed, PyObject *source, PyTypeObject *cls,
+                          PyObject *call);
+HIDDEN int finish_arrival(Array **array, PyObject *call);
+HIDDEN void release_now(Array *self);
+extern HIDDEN PyMethodDef describing_functions[];
+
+extern HIDDEN PyMethodDef consuming_functions[];
+
+/* ---- numpy.c */
+typedef struct {
+    PyObject_HEAD
+    char *data;
+    int nd;
+    int64_t *dimensions; /* [elements] */
+    int64_t *strides;    /* [bytes] */
+    PyObject *base;
+    PyObject *descr;
+    int flags;
+} NDArray;
+#define NDARRAY_WRITEABLE 0x0400 /* of `flags` */
+
+/* What is known of the dtype object of ndarrays. */
+typedef struct {
+    PyObject *descr;
+    PyObject *dtype;
+    DLDataType element;
+    int32_t itemsize;
+} Descr;
+
+/* Of an ndarray that may be read where it is; NULL: the ordinary way. */
+HIDDEN const Descr *descr_of(PyObject *x);
+/* Shape and strides [elements], into room for both; 0: the ordinary way. */
+HIDDEN int read_fields(const NDArray *array, const Descr *descr, int64_t *dims);
+HIDDEN Array *read_ndarray(PyObject *x); /* NULL without an exception: the ordinary way */
+HIDDEN int learn_descr(PyObject *x, Array *found);
+extern HIDDEN PyMethodDef numpy_functions[];
+
+/* ---- importing.c */
+HIDDEN PyObject *import_object(PyObject *x); /* as from_dlpack(x) */
+HIDDEN Array *import_straight(PyObject *x);  /* NULL without an exception: negotiate */
+HIDDEN int gives_plain_records(PyTypeObject *type);
+HIDDEN const char *keep_text(const char *text); /* a copy that stays; NULL with an exception */
+HIDDEN DLPackExchangeAPI *table_for(PyObject *x); /* of its type, if it may be asked by it */
+/* The same, where a DLTensor says all: of memory that may always be written. */
+HIDDEN DLPackExchangeAPI *table_of_writable(PyObject *x);
+HIDDEN int learn_type(PyObject *x); /* how objects of its type are imported, unless it is known */
+HIDDEN int is_to_be_raised(void); /* whether the exception is not one to try another way after */
+extern HIDDEN PyMethodDef importing_functions[];
+
+/* ---- exporting.c */
+HIDDEN DLManagedTensorVersioned *export_versioned(Array *self, uint64_t flags);
+HIDDEN int describe_tensor(Array *self, DLTensor *out); /* dims are those of `self` */
+HIDDEN PyObject *array_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *names);
+HIDDEN PyObject *array_dlpack_device(PyObject *self, PyObject *unused);
+extern HIDDEN PyMethodDef exporting_functions[];
+
+/* ---- exchange.c */
+extern HIDDEN DLPackExchangeAPI exchange_table;
+extern HIDDEN PyMethodDef exchange_functions[];
+HIDDEN Array *import_by_table(PyObject *x, DLPackExchangeAPI *table);
+HIDDEN Array *borrow_from_torch(PyObject *x, DLPackExchangeAPI *table);
+
+/* ---- torch.c */
+HIDDEN int torch_keeps_meaning(const PyObject *tensor); /* -1: its attributes are to be asked */
+HIDDEN int is_torch_tensor(const PyObject *object); /* of the type that was proven */
+extern HIDDEN PyMethodDef torch_functions[];
+
+/* ---- torch_fields.c */
+HIDDEN int read_tensor_of_torch(PyObject *x, DLTensor *out); /* 0: ask the table, or raise */
+extern HIDDEN PyMethodDef torch_fields_functions[];
+
+/* ---- cuda.c */
+#define MEMORYTYPE_DEVICE 2 /* CU_MEMORYTYPE_DEVICE */
+
+typedef struct {
+    int (*is_capturing)(void *stream, int *status);
+    int (*record)(void *event, void *stream);
+    int (*wait)(void *stream, void *event, unsigned int flags);
+    int (*attributes)(unsigned int count, int *kinds, void **answers, uint64_t address);
+    int (*current_device)(int *ordinal);
+} CudaCalls;
+
+/* What the driver says of an address. */
+typedef struct {
+    int error, is_managed, type, ordinal;
+    uint64_t start, size; /* of its allocation, [bytes] */
+    int was_asked;
+} Place;
+
+HIDDEN PyObject *tuple_of_place(const Place *place);
+
+HIDDEN CudaCalls *cuda_calls_of(PyObject *capsule);
+HIDDEN void find_place(CudaCalls *calls, uint64_t address, Place *out); /* without the GIL */
+extern HIDDEN PyMethodDef cuda_functions[];
+
+/* ---- cai.c */
+HIDDEN PyObject *array_work(Array *self); /* borrowed; NULL where nothing is pending, or fails */
+extern HIDDEN PyMethodDef cai_functions[];
+
+#endif

@@ -1,0 +1,312 @@
+/* DLPack's table of C functions: ours, and those of other libraries.
+ *
+ * Source: dlpack.h 1.3, DLPackExchangeAPI (DLP-API-1, DLP-API-2).  None of these functions
+ * synchronises: an Array whose producer may still be at work on it is refused, and so is read-only
+ * memory where the struct has no place to say so. */
+#include "core.h"
+
+#include <stdlib.h>
+
+#define ALIGNMENT 256 /* [bytes], of memory that is allocated for C callers */
+
+/* ---------------------------------------------------------------- theirs */
+
+Array *import_by_table(PyObject *x, DLPackExchangeAPI *table)
+{
+    DLManagedTensorVersioned *managed = NULL;
+
+    if (table->managed_tensor_from_py_object_no_sync == NULL)
+        return NULL;
+    if (table->managed_tensor_from_py_object_no_sync(x, &managed) != 0 || managed == NULL) {
+        if (PyErr_Occurred() && !is_to_be_raised())
+            PyErr_Clear(); /* __dlpack__ will say it in the standard's words */
+        return NULL;
+    }
+    return own_managed(managed, x, core.array_type, core.from_dlpack_text);
+}
+
+/* What torch describes without owning: the tensor itself keeps the memory alive, as much as a
+ * managed tensor of torch's does, which holds the same implementation.  NULL without an exception:
+ * ask for a managed one. */
+Array *borrow_from_torch(PyObject *x, DLPackExchangeAPI *table)
+{
+    DLTensor tensor;
+    Array *self;
+
+    if (!read_tensor_of_torch(x, &tensor)) {
+        if (PyErr_Occurred())
+            return NULL;
+        if (table->dltensor_from_py_object_no_sync == NULL ||
+            table->dltensor_from_py_object_no_sync(x, &tensor) != 0) {
+            if (PyErr_Occurred() && !is_to_be_raised())
+                PyErr_Clear();
+            return NULL;
+        }
+    }
+    self = new_array(core.array_type);
+    if (self == NULL)
+        return NULL;
+    if (UNLIKELY(!read_tensor(&tensor, 0, self))) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    self->owner = Py_NewRef(x);
+    self->keep = Py_NewRef(x);
+    return self;
+}
+
+/* consume_managed_tensor(table address, source, cls, call) -> tensor, or None where it fails */
+static PyObject *consume_managed_tensor(PyObject *module, PyObject *args)
+{
+    unsigned long long address;
+    PyObject *source, *cls, *call;
+    DLManagedTensorVersioned *managed = NULL;
+    DLPackExchangeAPI *table;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "KOO!O", &address, &source, &PyType_Type, &cls, &call))
+        return NULL;
+    table = (DLPackExchangeAPI *)(uintptr_t)address;
+    if (table == NULL || table->managed_tensor_from_py_object_no_sync == NULL)
+        return Py_NewRef(Py_None);
+    if (table->managed_tensor_from_py_object_no_sync(source, &managed) != 0 || managed == NULL) {
+        if (PyErr_Occurred() && is_to_be_raised())
+            return NULL;
+        PyErr_Clear();
+        return Py_NewRef(Py_None);
+    }
+    return (PyObject *)own_managed(managed, source, (PyTypeObject *)cls, call);
+}
+
+/* ---------------------------------------------------------------- ours */
+
+/* Say why an Array is not described to C callers; always -1. */
+static int refuse(PyObject *object, const char *why)
+{
+    PyObject *done = PyObject_CallFunction(core.refuse_for_c, "Os", object, why);
+
+    if (done != NULL) {
+        Py_DECREF(done);
+        PyErr_SetString(PyExc_SystemError, "refuse_for_c() raises");
+    }
+    return -1;
+}
+
+/* The Array that C callers pass, with its fields filled in; NULL with an exception. */
+static Array *described(void *object, void *out)
+{
+    Array *self = object;
+
+    if (object == NULL || out == NULL) {
+        PyErr_SetString(PyExc_ValueError, "an argument is NULL");
+        return NULL;
+    }
+    if (!is_array(object)) {
+        refuse(object, "type");
+        return NULL;
+    }
+    if (self->work != NULL) {
+        refuse(object, "work");
+        return NULL;
+    }
+    return fill_dims(self) < 0 ? NULL : self;
+}
+
+static int from_array(void *object, DLManagedTensorVersioned **out)
+{
+    Array *self = described(object, out);
+
+    if (self == NULL)
+        return -1;
+    *out = export_versioned(self, self->flags == FLAGS_UNKNOWN ? DLPACK_READ_ONLY
+                                                               : self->flags & DLPACK_READ_ONLY);
+    return *out == NULL ? -1 : 0;
+}
+
+/* Whether it is an Array of memory that may be written, all of whose fields are filled. */
+static int is_ready(const Array *self)
+{
+    return Py_TYPE(self) == core.array_type && self->dims != NULL && self->ndim > 0 &&
+           self->work == NULL && (self->flags == 0 || self->flags == DLPACK_IS_COPIED) &&
+           self->device.device_type == DL_CPU && self->element.bits % 8 == 0;
+}
+
+static int borrow_array(void *object, DLTensor *out)
+{
+    Array *self = object;
+
+    if (LIKELY(object != NULL && out != NULL && is_ready(self))) {
+        out->data = self->ptr; /* NULL where there are no elements */
+        out->device = self->device;
+        out->ndim = self->ndim;
+        out->dtype = self->element;
+        out->shape = self->dims;
+        out->strides = self->dims + self->ndim;
+        out->byte_offset = 0;
+        return 0;
+    }
+    self = described(object, out);
+
+    if (self == NULL)
+        return -1;
+    if (self->flags == FLAGS_UNKNOWN || (self->flags & DLPACK_READ_ONLY))
+        return refuse(object, "readonly");
+    if (self->element.bits % 8 && attribute(self->dtype, core.n_padded) > 0)
+        return refuse(object, "padded");
+    return describe_tensor(self, out);
+}
+
+static int to_array(DLManagedTensorVersioned *tensor, void **out)
+{
+    Array *self;
+
+    if (tensor == NULL || out == NULL) {
+        PyErr_SetString(PyExc_ValueError, "an argument is NULL");
+        return -1;
+    }
+    self = own_managed(tensor, Py_None, core.array_type, core.from_dlpack_text);
+    if (self == NULL || finish_arrival(&self, core.from_dlpack_text) < 0)
+        return -1;
+    *out = self;
+    return 0;
+}
+
+/* Nobody works on a stream of ours: consumers are told the default one, which is the null handle. */
+static int current_stream(int32_t device_type, int32_t device_id, void **out)
+{
+    (void)device_type;
+    (void)device_id;
+    if (out == NULL) {
+        PyErr_SetString(PyExc_ValueError, "an argument is NULL");
+        return -1;
+    }
+    *out = NULL;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- the allocator, without Python */
+
+static void free_allocation(DLManagedTensorVersioned *self)
+{
+    if (self != NULL) {
+        free(self->manager_ctx);
+        free(self);
+    }
+}
+
+static int count_bytes(const DLTensor *prototype, size_t *out)
+{
+    uint64_t bits = (uint64_t)prototype->dtype.bits * prototype->dtype.lanes, size;
+    int is_empty = 0;
+
+    size = (bits + 7) / 8;
+    if (size == 0 || prototype->ndim < 0 || prototype->ndim > MOST_AXES)
+        return -1;
+    if (prototype->ndim > 0 && prototype->shape == NULL)
+        return -1;
+    for (int32_t i = 0; i < prototype->ndim; i++) {
+        int64_t extent = prototype->shape[i];
+        is_empty |= extent == 0;
+        if (extent < 0 || __builtin_mul_overflow(size, (uint64_t)(extent ? extent : 1), &size))
+            return -1; /* of an empty array, too: its strides would overflow */
+    }
+    if (size > INT64_MAX - ALIGNMENT)
+        return -1;
+    *out = is_empty ? 0 : (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return 0;
+}
+
+static void fill_allocation(DLManagedTensorVersioned *managed, const DLTensor *prototype,
+                            void *memory, size_t size)
+{
+    int32_t ndim = prototype->ndim;
+    int64_t *dims = (int64_t *)(managed + 1), stride = 1;
+
+    for (int32_t i = ndim - 1; i >= 0; i--) {
+        dims[i] = prototype->shape[i];
+        dims[ndim + i] = stride;
+        stride *= dims[i] > 0 ? dims[i] : 1;
+    }
+    managed->version.major = DLPACK_MAJOR;
+    managed->version.minor = DLPACK_MINOR;
+    managed->manager_ctx = memory;
+    managed->deleter = free_allocation;
+    managed->flags = 0;
+    managed->dl_tensor.data = size ? memory : NULL;
+    managed->dl_tensor.device.device_type = DL_CPU;
+    managed->dl_tensor.device.device_id = 0;
+    managed->dl_tensor.ndim = ndim;
+    managed->dl_tensor.dtype = prototype->dtype;
+    managed->dl_tensor.shape = ndim ? dims : NULL;
+    managed->dl_tensor.strides = ndim ? dims + ndim : NULL;
+    managed->dl_tensor.byte_offset = 0;
+}
+
+static int fail(void *error_ctx, DLPackSetError set_error, const char *kind, const char *message)
+{
+    if (set_error != NULL)
+        set_error(error_ctx, kind, message);
+    return -1;
+}
+
+static int allocate_host(DLTensor *prototype, DLManagedTensorVersioned **out, void *error_ctx,
+                         DLPackSetError set_error)
+{
+    DLManagedTensorVersioned *managed;
+    size_t size;
+    void *memory;
+
+    if (prototype == NULL || out == NULL)
+        return fail(error_ctx, set_error, "ValueError", "an argument is NULL");
+    *out = NULL;
+    if (prototype->device.device_type != DL_CPU)
+        return fail(error_ctx, set_error, "BufferError", "only memory of the host is allocated");
+    if (count_bytes(prototype, &size) < 0)
+        return fail(error_ctx, set_error, "ValueError", "shape or dtype describes no memory");
+    managed = malloc(sizeof *managed + 2 * sizeof(int64_t) * (size_t)prototype->ndim);
+    memory = size ? aligned_alloc(ALIGNMENT, size) : NULL;
+    if (managed == NULL || (size && memory == NULL)) {
+        free(managed);
+        free(memory);
+        return fail(error_ctx, set_error, "MemoryError", "there is no memory left");
+    }
+    fill_allocation(managed, prototype, memory, size);
+    *out = managed;
+    return 0;
+}
+
+DLPackExchangeAPI exchange_table = {
+    .header = {.version = {DLPACK_MAJOR, DLPACK_MINOR}, .prev_api = NULL},
+    .managed_tensor_allocator = allocate_host,
+    .managed_tensor_from_py_object_no_sync = from_array,
+    .managed_tensor_to_py_object_no_sync = to_array,
+    .dltensor_from_py_object_no_sync = borrow_array,
+    .current_work_stream = current_stream,
+};
+
+/* serve_c_callers(asarray): publish the table on Array, under both of its names. */
+static PyObject *serve_c_callers(PyObject *module, PyObject *asarray)
+{
+    PyObject *type = (PyObject *)core.array_type, *capsule;
+    int failed;
+
+    (void)module;
+    set_reference(&core.asarray, Py_NewRef(asarray));
+    capsule = PyCapsule_New(&exchange_table, DLPACK_EXCHANGE_API, NULL);
+    if (capsule == NULL)
+        return NULL;
+    failed = PyObject_SetAttrString(type, "__dlpack_c_exchange_api__", capsule) < 0 ||
+             PyObject_SetAttrString(type, "__c_dlpack_exchange_api__", capsule) < 0;
+    Py_DECREF(capsule);
+    if (failed)
+        return NULL;
+    return Py_NewRef(Py_None);
+}
+
+PyMethodDef exchange_functions[] = {
+    {"consume_managed_tensor", consume_managed_tensor, METH_VARARGS,
+     "consume_managed_tensor(table, source, cls, call): see interchange._core.abc."},
+    {"serve_c_callers", serve_c_callers, METH_O,
+     "serve_c_callers(asarray): see interchange._core.abc."},
+    {NULL, NULL, 0, NULL},
+};

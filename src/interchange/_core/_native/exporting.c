@@ -1,0 +1,380 @@
+/* Arrays as capsules and managed tensors of both generations.
+ *
+ * Source: array API standard 2025.12, array.__dlpack__; dlpack.h 1.3.  One block holds the struct,
+ * its shape and its strides, and one reference keeps the memory alive.  Strides are always there
+ * (DLP-STRIDES-1), data of an empty array is NULL (DLP-DATA-3), an array of shape (1,) has
+ * stride 1.  What is asked for beyond a generation is met in Python (_array/dlpack_export.py). */
+#include "core.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- giving it back */
+
+/* With the GIL held. */
+static void drop_here(void *block, PyObject *keep)
+{
+    PyObject *type, *value, *traceback;
+
+    if (LIKELY(Py_REFCNT(keep) > 1)) {
+        Py_DECREF(keep);
+    } else {
+        PyErr_Fetch(&type, &value, &traceback);
+        release_later_if_deep(keep);
+        PyErr_Restore(type, value, traceback);
+    }
+    PyMem_Free(block);
+}
+
+static void drop(void *block, PyObject *keep)
+{
+    PyGILState_STATE state = PyGILState_UNLOCKED;
+    int held = gil_is_held();
+
+    if (!held && !take_gil(&state))
+        return; /* the interpreter is gone, or going: nobody can let go of an object any more */
+    drop_here(block, keep);
+    if (!held)
+        PyGILState_Release(state);
+}
+
+static void delete_versioned(DLManagedTensorVersioned *self)
+{
+    if (self != NULL)
+        drop(self, self->manager_ctx);
+}
+
+static void delete_legacy(DLManagedTensor *self)
+{
+    if (self != NULL)
+        drop(self, self->manager_ctx);
+}
+
+static int is_named(PyObject *capsule, const char *wanted)
+{
+    const char *name = PyCapsule_GetName(capsule);
+
+    return name != NULL && (name == wanted || strcmp(name, wanted) == 0);
+}
+
+/* Destructors are called with the GIL held. */
+static void destroy_versioned(PyObject *capsule)
+{
+    DLManagedTensorVersioned *tensor;
+
+    if (!is_named(capsule, DLPACK_VERSIONED))
+        return; /* consumed */
+    tensor = PyCapsule_GetPointer(capsule, DLPACK_VERSIONED);
+    if (LIKELY(tensor->deleter == delete_versioned))
+        drop_here(tensor, tensor->manager_ctx);
+    else if (tensor->deleter != NULL)
+        tensor->deleter(tensor);
+}
+
+static void destroy_legacy(PyObject *capsule)
+{
+    DLManagedTensor *tensor;
+
+    if (!is_named(capsule, DLPACK_LEGACY))
+        return;
+    tensor = PyCapsule_GetPointer(capsule, DLPACK_LEGACY);
+    if (LIKELY(tensor->deleter == delete_legacy))
+        drop_here(tensor, tensor->manager_ctx);
+    else if (tensor->deleter != NULL)
+        tensor->deleter(tensor);
+}
+
+/* ---------------------------------------------------------------- structs */
+
+static int has_elements(const Array *self)
+{
+    if (LIKELY(self->spec == NULL))
+        return 1; /* only such are read in C */
+    for (int32_t i = 0; i < self->ndim; i++)
+        if (self->dims[i] == 0)
+            return 0;
+    return 1;
+}
+
+static int read_byte_offset(Array *self, uint64_t *out)
+{
+    PyObject *offset;
+
+    *out = 0;
+    if (self->device.device_type == DL_CPU)
+        return 0;
+    if (array_spec(self) == NULL)
+        return -1;
+    offset = PyObject_GetAttr(self->spec, core.n_byte_offset);
+    *out = offset == NULL ? 0 : PyLong_AsUnsignedLongLong(offset);
+    Py_XDECREF(offset);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+int describe_tensor(Array *self, DLTensor *out)
+{
+    if (fill_dims(self) < 0 || read_byte_offset(self, &out->byte_offset) < 0)
+        return -1;
+    out->data = has_elements(self) ? self->ptr : NULL;
+    out->device = self->device;
+    out->ndim = self->ndim;
+    out->dtype = self->element;
+    out->shape = self->ndim ? self->dims : NULL;
+    out->strides = self->ndim ? self->dims + self->ndim : NULL;
+    return 0;
+}
+
+/* Copy shape and strides behind a struct, which is at the end of what was allocated for them. */
+static void place_dims(DLTensor *tensor, int64_t *dims)
+{
+    int32_t ndim = tensor->ndim;
+
+    if (ndim == 0)
+        return;
+    memcpy(dims, tensor->shape, 2 * sizeof(int64_t) * (size_t)ndim); /* strides follow */
+    if (ndim == 1 && dims[0] == 1)
+        dims[1] = 1;
+    tensor->shape = dims;
+    tensor->strides = dims + ndim;
+}
+
+static void *allocate(size_t size, int32_t ndim)
+{
+    void *block = PyMem_Malloc(size + 2 * sizeof(int64_t) * (size_t)ndim);
+
+    if (block == NULL)
+        PyErr_NoMemory();
+    return block;
+}
+
+static int is_padded(Array *self)
+{
+    return self->element.bits % 8 ? attribute(self->dtype, core.n_padded) > 0 : 0;
+}
+
+DLManagedTensorVersioned *export_versioned(Array *self, uint64_t flags)
+{
+    PyObject *keep = array_keep(self);
+    DLManagedTensorVersioned *managed;
+    DLTensor tensor;
+
+    if (keep == NULL || describe_tensor(self, &tensor) < 0)
+        return NULL;
+    managed = allocate(sizeof *managed, tensor.ndim);
+    if (managed == NULL)
+        return NULL;
+    place_dims(&tensor, (int64_t *)(managed + 1));
+    managed->version.major = DLPACK_MAJOR;
+    managed->version.minor = DLPACK_MINOR;
+    managed->manager_ctx = Py_NewRef(keep);
+    managed->deleter = delete_versioned;
+    managed->flags = flags | (is_padded(self) ? DLPACK_PADDED : 0);
+    managed->dl_tensor = tensor;
+    return managed;
+}
+
+static DLManagedTensor *export_legacy(Array *self)
+{
+    PyObject *keep = array_keep(self);
+    DLManagedTensor *managed;
+    DLTensor tensor;
+
+    if (keep == NULL || describe_tensor(self, &tensor) < 0)
+        return NULL;
+    managed = allocate(sizeof *managed, tensor.ndim);
+    if (managed == NULL)
+        return NULL;
+    place_dims(&tensor, (int64_t *)(managed + 1));
+    managed->manager_ctx = Py_NewRef(keep);
+    managed->deleter = delete_legacy;
+    managed->dl_tensor = tensor;
+    return managed;
+}
+
+static PyObject *versioned_capsule(Array *self, uint64_t flags)
+{
+    DLManagedTensorVersioned *managed = export_versioned(self, flags);
+    PyObject *capsule;
+
+    if (managed == NULL)
+        return NULL;
+    capsule = PyCapsule_New(managed, DLPACK_VERSIONED, destroy_versioned);
+    if (capsule == NULL)
+        delete_versioned(managed);
+    return capsule;
+}
+
+static PyObject *legacy_capsule(Array *self)
+{
+    DLManagedTensor *managed = export_legacy(self);
+    PyObject *capsule;
+
+    if (managed == NULL)
+        return NULL;
+    capsule = PyCapsule_New(managed, DLPACK_LEGACY, destroy_legacy);
+    if (capsule == NULL)
+        delete_legacy(managed);
+    return capsule;
+}
+
+/* ---------------------------------------------------------------- __dlpack__ */
+
+enum { NOT_ORDINARY = -1, LEGACY, VERSIONED };
+
+/* Which generation a max_version asks for; NOT_ORDINARY for what has to be looked at in Python. */
+static int generation_of(PyObject *max_version)
+{
+    PyObject *major, *minor;
+    long number;
+    int overflow;
+
+    if (max_version == core.max_version)
+        return VERSIONED;
+    if (max_version == NULL || max_version == Py_None)
+        return LEGACY;
+    if (!PyTuple_CheckExact(max_version) || PyTuple_Size(max_version) != 2)
+        return NOT_ORDINARY;
+    major = PyTuple_GetItem(max_version, 0);
+    minor = PyTuple_GetItem(max_version, 1);
+    if (!PyLong_CheckExact(major) || !PyLong_CheckExact(minor))
+        return NOT_ORDINARY;
+    number = PyLong_AsLongAndOverflow(major, &overflow);
+    return overflow ? NOT_ORDINARY : number >= 1 ? VERSIONED : LEGACY;
+}
+
+static int is_name(PyObject *name, PyObject *wanted)
+{
+    return name == wanted || PyUnicode_Compare(name, wanted) == 0;
+}
+
+/* The generation of a call that asks for nothing else; NOT_ORDINARY for another. */
+static int read_request(PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    Py_ssize_t i, named;
+    PyObject *max_version = NULL;
+
+    if (count != 0)
+        return NOT_ORDINARY;
+    if (names == NULL)
+        return LEGACY;
+    named = PyTuple_Size(names);
+    for (i = 0; i < named; i++) {
+        PyObject *name = PyTuple_GetItem(names, i);
+        if (is_name(name, core.n_max_version))
+            max_version = args[i];
+        else if (args[i] != Py_None || !(is_name(name, core.n_stream) ||
+                                         is_name(name, core.n_dl_device) ||
+                                         is_name(name, core.n_copy)))
+            return NOT_ORDINARY;
+    }
+    return generation_of(max_version);
+}
+
+/* Whether memory is the host's, of whole bytes, with nobody at work on it. */
+static int is_ordinary(Array *self)
+{
+    if (self->work != NULL || fill_dims(self) < 0)
+        return 0;
+    return self->device.device_type == DL_CPU && self->element.bits % 8 == 0;
+}
+
+/* Refuse arguments that __dlpack__ does not have, in the words that Python has for it. */
+static int check_arguments(Py_ssize_t count, PyObject *names)
+{
+    if (count != 0) {
+        PyErr_Format(PyExc_TypeError,
+                     "Array.__dlpack__() takes 1 positional argument but %zd were given", count + 1);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; names != NULL && i < PyTuple_Size(names); i++) {
+        PyObject *name = PyTuple_GetItem(names, i);
+        if (!(is_name(name, core.n_max_version) || is_name(name, core.n_stream) ||
+              is_name(name, core.n_dl_device) || is_name(name, core.n_copy))) {
+            PyErr_Format(PyExc_TypeError,
+                         "Array.__dlpack__() got an unexpected keyword argument '%U'", name);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *ask_python(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                            PyObject *names)
+{
+    PyObject *all[2 + 4] = {NULL, self};
+    Py_ssize_t i, total = names == NULL ? 0 : PyTuple_Size(names);
+
+    if (check_arguments(count, names) < 0)
+        return NULL;
+    for (i = 0; i < total && i < 4; i++) /* no name comes twice */
+        all[2 + i] = args[i];
+    return vectorcall_method(core.n_export, all + 1, 1 | ARGUMENTS_OFFSET, names);
+}
+
+PyObject *array_dlpack(PyObject *object, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    Array *self = (Array *)object;
+    int generation = read_request(args, count, names);
+
+    if (generation == VERSIONED && is_ordinary(self))
+        return versioned_capsule(
+            self, self->flags == FLAGS_UNKNOWN ? DLPACK_READ_ONLY : self->flags & DLPACK_READ_ONLY);
+    if (generation == LEGACY && is_ordinary(self) &&
+        (self->flags == FLAGS_UNKNOWN || !(self->flags & DLPACK_READ_ONLY)))
+        return legacy_capsule(self);
+    if (PyErr_Occurred())
+        return NULL;
+    return ask_python(object, args, count, names);
+}
+
+PyObject *array_dlpack_device(PyObject *object, PyObject *unused)
+{
+    Array *self = (Array *)object;
+    PyObject *device, *pair;
+
+    (void)unused;
+    if (self->spec == NULL && self->dims != NULL && self->device.device_type == DL_CPU)
+        return Py_NewRef(core.cpu_pair);
+    device = PyObject_GetAttr(object, core.n_device);
+    if (device == NULL)
+        return NULL;
+    pair = PyObject_CallMethodObjArgs(device, core.n_dlpack_device, NULL);
+    Py_DECREF(device);
+    return pair;
+}
+
+/* ---------------------------------------------------------------- for Python */
+
+/* make_capsule(tensor, flags, versioned=) */
+static PyObject *make_capsule(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"tensor", "flags", "versioned", NULL};
+    PyObject *array;
+    unsigned long long flags;
+    int versioned;
+
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OK$p", names, &array, &flags, &versioned))
+        return NULL;
+    if (!is_array(array)) {
+        PyErr_SetString(PyExc_TypeError, "make_capsule() takes an Array");
+        return NULL;
+    }
+    return versioned ? versioned_capsule((Array *)array, flags) : legacy_capsule((Array *)array);
+}
+
+/* answer_again(tensor, max_version): every answer is as fast. */
+static PyObject *answer_again(PyObject *module, PyObject *args)
+{
+    (void)module;
+    (void)args;
+    return Py_NewRef(Py_None);
+}
+
+PyMethodDef exporting_functions[] = {
+    {"make_capsule", (PyCFunction)(void (*)(void))make_capsule, METH_VARARGS | METH_KEYWORDS,
+     "make_capsule(tensor, flags, *, versioned): see interchange._core.abc."},
+    {"answer_again", answer_again, METH_VARARGS,
+     "answer_again(tensor, max_version): see interchange._core.abc."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,338 @@
+/* from_dlpack: by identity of the type to the fastest way that is right for it.
+ *
+ * Source: array API standard 2025.12, from_dlpack.  What a type allows is decided in Python, once
+ * (_protocols/capabilities.py), and remembered here; whatever is unusual is negotiated in Python.
+ * A way that fails leaves no trace, and the ordinary way words the refusal. */
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TYPE_SLOTS 512 /* a power of 2 */
+#define MOST_TYPES 256
+
+/* The order of Route in _protocols/capabilities.py. */
+typedef enum { NEGOTIATE, ASK, ASK_IMMUTABLE, BY_TABLE, BY_TABLE_OF_TORCH, READ_NDARRAY } Route;
+
+typedef struct {
+    PyTypeObject *type; /* borrowed: forget_types() is called when one dies */
+    DLPackExchangeAPI *table;
+    uint8_t route;
+    uint8_t is_plain; /* records of the CUDA Array Interface need no mending */
+} Known;
+
+static Known known[TYPE_SLOTS];
+static int known_count;
+
+static Known *slot_of(PyTypeObject *type)
+{
+    uint32_t i = (uint32_t)((uintptr_t)type >> 4) * 2654435761u >> 23;
+
+    while (known[i].type != NULL && known[i].type != type)
+        i = (i + 1) & (TYPE_SLOTS - 1);
+    return &known[i];
+}
+
+int is_to_be_raised(void)
+{
+    return !PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError) ||
+           PyErr_ExceptionMatches(PyExc_RecursionError);
+}
+
+/* Whether an ordinary arrival may stay as it is: memory of the host. */
+static int is_on_host(Array *self)
+{
+    PyObject *device;
+
+    if (self->spec == NULL)
+        return 1;
+    device = PyObject_GetAttr(self->spec, core.n_device);
+    Py_XDECREF(device);
+    return device == core.cpu;
+}
+
+static Array *ask(PyObject *x, int is_immutable)
+{
+    PyObject *args[3] = {NULL, x, core.max_version}, *capsule;
+    Array *self;
+
+    capsule = vectorcall_method(core.n_dlpack, args + 1, 1 | ARGUMENTS_OFFSET,
+                                core.max_version_names);
+    if (capsule == NULL) {
+        if (!is_to_be_raised())
+            PyErr_Clear();
+        return NULL;
+    }
+    self = consume_fresh(capsule, x, core.from_dlpack_text);
+    Py_DECREF(capsule);
+    if (self == NULL)
+        return NULL;
+    if (UNLIKELY(!is_on_host(self))) {
+        release_now(self); /* at once, unless a capsule owns it, which dies with the array */
+        Py_DECREF(self);
+        return NULL;
+    }
+    if (finish_arrival(&self, core.from_dlpack_text) < 0)
+        return NULL;
+    if (is_immutable && (self->flags == FLAGS_UNKNOWN || !(self->flags & DLPACK_IS_COPIED)))
+        self->flags = (self->flags == FLAGS_UNKNOWN ? 0 : self->flags) | DLPACK_READ_ONLY;
+    return self;
+}
+
+static int is_true(PyObject *answer) /* steals; -1 on error */
+{
+    int truth = answer == NULL ? -1 : answer == Py_True ? 1 : answer == Py_False ? 0 : -1;
+
+    if (truth < 0 && answer != NULL)
+        truth = PyObject_IsTrue(answer);
+    Py_XDECREF(answer);
+    return truth;
+}
+
+static int method_is_true(PyObject *x, PyObject *name)
+{
+    PyObject *args[2] = {NULL, x};
+
+    return is_true(vectorcall_method(name, args + 1, 1 | ARGUMENTS_OFFSET, NULL));
+}
+
+/* Whether torch's table describes a tensor as it is: its functions look at none of these bits. */
+static int keeps_meaning(PyObject *x)
+{
+    int kept = torch_keeps_meaning(x), changed;
+
+    if (LIKELY(kept >= 0))
+        return kept;
+    changed = is_true(PyObject_GetAttr(x, core.n_requires_grad));
+    if (changed == 0)
+        changed = method_is_true(x, core.n_is_neg);
+    if (changed == 0)
+        changed = method_is_true(x, core.n_is_conj);
+    if (changed < 0 && !is_to_be_raised())
+        PyErr_Clear(); /* the ordinary way will say it */
+    return changed == 0;
+}
+
+DLPackExchangeAPI *table_for(PyObject *x)
+{
+    Known found = *slot_of(Py_TYPE(x)); /* a copy: what is asked below may change the slot */
+
+    if (found.type == NULL || found.table == NULL)
+        return NULL;
+    if (found.route == BY_TABLE_OF_TORCH && !keeps_meaning(x))
+        return NULL;
+    return found.table;
+}
+
+DLPackExchangeAPI *table_of_writable(PyObject *x)
+{
+    Known *found = slot_of(Py_TYPE(x));
+
+    if (found->type == NULL || found->route != BY_TABLE_OF_TORCH || !keeps_meaning(x))
+        return NULL;
+    return found->table;
+}
+
+int learn_type(PyObject *x)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    PyObject *done;
+
+    if (slot_of(type)->type != NULL || type == core.ndarray_type)
+        return 0;
+    done = PyObject_CallFunctionObjArgs(core.learn, (PyObject *)type, NULL);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+static Array *by_table(PyObject *x, int is_torch)
+{
+    DLPackExchangeAPI *table = table_for(x);
+    Array *self = table != NULL && is_torch ? borrow_from_torch(x, table) : NULL;
+
+    if (LIKELY(self != NULL) || table == NULL || PyErr_Occurred())
+        return self;
+    self = import_by_table(x, table);
+    if (self != NULL && UNLIKELY(self->spec != NULL)) {
+        if (!is_on_host(self)) {
+            release_now(self);
+            Py_CLEAR(self);
+        } else {
+            finish_arrival(&self, core.from_dlpack_text);
+        }
+    }
+    return self;
+}
+
+static Array *import_capsule(PyObject *capsule)
+{
+    Array *self = consume(capsule, Py_None, core.array_type, core.from_dlpack_text);
+
+    if (self != NULL)
+        finish_arrival(&self, core.from_dlpack_text);
+    return self;
+}
+
+Array *import_straight(PyObject *x)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    Known *found;
+
+    if (LIKELY(type == core.ndarray_type))
+        return read_ndarray(x);
+    if (type == core.capsule_type)
+        return import_capsule(x);
+    found = slot_of(type);
+    if (found->type == NULL)
+        return NULL;
+    switch ((Route)found->route) {
+    case ASK:
+        return ask(x, 0);
+    case ASK_IMMUTABLE:
+        return ask(x, 1);
+    case BY_TABLE:
+    case BY_TABLE_OF_TORCH:
+        return by_table(x, found->route == BY_TABLE_OF_TORCH);
+    case READ_NDARRAY: /* of another type than was proven */
+    case NEGOTIATE:
+        break;
+    }
+    return NULL;
+}
+
+/* Negotiate in Python, and learn what the type allows. */
+static PyObject *negotiate(PyObject *x)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    PyObject *result = PyObject_CallFunctionObjArgs(core.negotiate, x, NULL), *done;
+
+    if (result == NULL || Py_TYPE(result) != core.array_type)
+        return result;
+    if (type == core.ndarray_type) {
+        if (learn_descr(x, (Array *)result) < 0)
+            Py_CLEAR(result);
+    } else if (slot_of(type)->type == NULL) {
+        done = PyObject_CallFunctionObjArgs(core.learn, (PyObject *)type, NULL);
+        if (done == NULL)
+            Py_CLEAR(result);
+        Py_XDECREF(done);
+    }
+    return result;
+}
+
+PyObject *import_object(PyObject *x)
+{
+    Array *self = import_straight(x);
+
+    if (LIKELY(self != NULL))
+        return (PyObject *)self;
+    return PyErr_Occurred() ? NULL : negotiate(x);
+}
+
+/* ---------------------------------------------------------------- the public function */
+
+static PyObject *call_with_keywords(PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    PyObject *positional = PyTuple_New(count), *keywords = PyDict_New(), *result = NULL;
+    Py_ssize_t i, named = names == NULL ? 0 : PyTuple_Size(names);
+
+    if (positional == NULL || keywords == NULL)
+        goto done;
+    for (i = 0; i < count; i++)
+        PyTuple_SetItem(positional, i, Py_NewRef(args[i]));
+    for (i = 0; i < named; i++)
+        if (PyDict_SetItem(keywords, PyTuple_GetItem(names, i), args[count + i]) < 0)
+            goto done;
+    result = PyObject_Call(core.negotiate, positional, keywords);
+done:
+    Py_XDECREF(positional);
+    Py_XDECREF(keywords);
+    return result;
+}
+
+static PyObject *from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t count,
+                             PyObject *names)
+{
+    (void)module;
+    if (LIKELY(count == 1 && (names == NULL || PyTuple_Size(names) == 0)))
+        return import_object(args[0]);
+    return call_with_keywords(args, count, names);
+}
+
+static PyMethodDef from_dlpack_def = {
+    "from_dlpack", (PyCFunction)(void (*)(void))from_dlpack, METH_FASTCALL | METH_KEYWORDS, NULL};
+
+const char *keep_text(const char *text)
+{
+    char *kept = malloc(strlen(text) + 1); /* for ever: the function may be kept by anybody */
+
+    if (kept == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    return strcpy(kept, text);
+}
+
+/* import_function(negotiate, doc, module): the function that users call; `doc` has a signature. */
+static PyObject *import_function(PyObject *module, PyObject *args)
+{
+    PyObject *function, *name;
+    const char *doc;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OsU", &function, &doc, &name))
+        return NULL;
+    from_dlpack_def.ml_doc = keep_text(doc);
+    if (from_dlpack_def.ml_doc == NULL)
+        return NULL;
+    set_reference(&core.negotiate, Py_NewRef(function));
+    return PyCFunction_NewEx(&from_dlpack_def, NULL, name);
+}
+
+int gives_plain_records(PyTypeObject *type)
+{
+    return slot_of(type)->type != NULL && slot_of(type)->is_plain;
+}
+
+/* remember_type(type, route, table address, gives plain records) */
+static PyObject *remember_type(PyObject *module, PyObject *args)
+{
+    PyObject *type;
+    unsigned long long table;
+    int route, is_plain;
+    Known *slot;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!iKp", &PyType_Type, &type, &route, &table, &is_plain))
+        return NULL;
+    if (known_count >= MOST_TYPES) {
+        memset(known, 0, sizeof known);
+        known_count = 0;
+    }
+    slot = slot_of((PyTypeObject *)type);
+    known_count += slot->type == NULL;
+    slot->type = (PyTypeObject *)type;
+    slot->route = (uint8_t)route;
+    slot->is_plain = (uint8_t)is_plain;
+    slot->table = (DLPackExchangeAPI *)(uintptr_t)table;
+    return Py_NewRef(Py_None);
+}
+
+/* forget_types(...): something else may get the address of one that has died. */
+static PyObject *forget_types(PyObject *module, PyObject *args)
+{
+    (void)module;
+    (void)args;
+    memset(known, 0, sizeof known);
+    known_count = 0;
+    return Py_NewRef(Py_None);
+}
+
+PyMethodDef importing_functions[] = {
+    {"import_function", import_function, METH_VARARGS,
+     "import_function(negotiate, doc, module): the function that users call."},
+    {"remember_type", remember_type, METH_VARARGS,
+     "remember_type(type, route, table, plain): how objects of a type are imported."},
+    {"forget_types", forget_types, METH_VARARGS, "forget_types(): a type that was known has died."},
+    {NULL, NULL, 0, NULL},
+};

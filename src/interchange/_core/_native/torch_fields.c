@@ -1,0 +1,203 @@
+/* Address, shape, strides and element type of a torch tensor, by torch's stable C functions.
+ *
+ * Source: torch 2.13, torch/csrc/inductor/aoti_torch/c/shim.h.  They cost half of what the exchange
+ * table does.  Where torch lacks one of them, or they do not say of some tensors what these say of
+ * themselves (_torch_fields.py), the table is asked; the bits that neither knows are torch.c's. */
+#include "core.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#define MOST_CODES 64
+#define MOST_PLACES 6 /* words of an object, in which the pointer to its tensor is looked for */
+
+typedef int32_t (*Constant)(void);
+typedef int32_t (*GetInt32)(void *tensor, int32_t *out);
+typedef int32_t (*GetInt64)(void *tensor, int64_t *out);
+typedef int32_t (*GetInt64s)(void *tensor, int64_t **out);
+typedef int32_t (*GetPointer)(void *tensor, void **out);
+
+static struct {
+    size_t place; /* of the tensor in an object of Python [words] */
+    GetPointer data_ptr;
+    GetInt64 dim;
+    GetInt64s sizes, strides;
+    GetInt32 dtype, device_type, device_index, layout;
+    int32_t cpu, cuda, strided;
+} torch;
+
+static DLDataType types[MOST_CODES]; /* by torch's number; `lanes` of 0: none */
+static enum { NOT_TRIED, IN_USE, NOT_IN_USE } state;
+
+static const struct {
+    const char *name;
+    DLDataType type;
+} TYPES[] = {
+    {"aoti_torch_dtype_bool", {6, 8, 1}},      {"aoti_torch_dtype_int8", {0, 8, 1}},
+    {"aoti_torch_dtype_int16", {0, 16, 1}},    {"aoti_torch_dtype_int32", {0, 32, 1}},
+    {"aoti_torch_dtype_int64", {0, 64, 1}},    {"aoti_torch_dtype_uint8", {1, 8, 1}},
+    {"aoti_torch_dtype_uint16", {1, 16, 1}},   {"aoti_torch_dtype_uint32", {1, 32, 1}},
+    {"aoti_torch_dtype_uint64", {1, 64, 1}},   {"aoti_torch_dtype_float16", {2, 16, 1}},
+    {"aoti_torch_dtype_float32", {2, 32, 1}},  {"aoti_torch_dtype_float64", {2, 64, 1}},
+    {"aoti_torch_dtype_bfloat16", {4, 16, 1}}, {"aoti_torch_dtype_complex64", {5, 64, 1}},
+    {"aoti_torch_dtype_complex128", {5, 128, 1}},
+};
+
+/* ---------------------------------------------------------------- finding the functions */
+
+static int find(void *library, const char *name, void *function)
+{
+    void *found = dlsym(library, name);
+
+    memcpy(function, &found, sizeof found);
+    return found != NULL;
+}
+
+static int find_constant(void *library, const char *name, int32_t *out)
+{
+    Constant constant;
+
+    if (!find(library, name, &constant))
+        return 0;
+    *out = constant();
+    return 1;
+}
+
+static void find_types(void *library)
+{
+    int32_t code;
+
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
+        if (find_constant(library, TYPES[i].name, &code) && code >= 0 && code < MOST_CODES)
+            types[code] = TYPES[i].type;
+}
+
+/* Whether this torch has them all.  Its libraries are loaded, and stay so. */
+static int find_all(void)
+{
+    void *library = dlopen("libtorch_cpu.so", RTLD_NOW | RTLD_NOLOAD);
+
+    if (library == NULL)
+        return 0;
+    find_types(library);
+    return find(library, "aoti_torch_get_data_ptr", &torch.data_ptr) &&
+           find(library, "aoti_torch_get_dim", &torch.dim) &&
+           find(library, "aoti_torch_get_sizes", &torch.sizes) &&
+           find(library, "aoti_torch_get_strides", &torch.strides) &&
+           find(library, "aoti_torch_get_dtype", &torch.dtype) &&
+           find(library, "aoti_torch_get_device_type", &torch.device_type) &&
+           find(library, "aoti_torch_get_device_index", &torch.device_index) &&
+           find(library, "aoti_torch_get_layout", &torch.layout) &&
+           find_constant(library, "aoti_torch_device_type_cpu", &torch.cpu) &&
+           find_constant(library, "aoti_torch_device_type_cuda", &torch.cuda) &&
+           find_constant(library, "aoti_torch_layout_strided", &torch.strided);
+}
+
+/* ---------------------------------------------------------------- asking */
+
+static int read_fields_of(PyObject *x, DLTensor *out)
+{
+    void *tensor = (void **)x + torch.place;
+    int32_t layout, code, device;
+    int64_t ndim;
+
+    if (torch.layout(tensor, &layout) || layout != torch.strided || torch.dtype(tensor, &code) ||
+        code < 0 || code >= MOST_CODES || types[code].lanes == 0 ||
+        torch.device_type(tensor, &device) || (device != torch.cpu && device != torch.cuda) ||
+        torch.device_index(tensor, &out->device.device_id) || torch.dim(tensor, &ndim) ||
+        ndim > MOST_AXES || torch.sizes(tensor, &out->shape) ||
+        torch.strides(tensor, &out->strides) || torch.data_ptr(tensor, &out->data))
+        return 0;
+    out->device.device_type = device == torch.cpu ? DL_CPU : DL_CUDA;
+    if (device == torch.cpu)
+        out->device.device_id = 0;
+    out->dtype = types[code];
+    out->ndim = (int32_t)ndim;
+    out->byte_offset = 0;
+    return 1;
+}
+
+static PyObject *ask_for_proof(void)
+{
+    PyObject *module = PyImport_ImportModule("interchange._core._native._torch_fields");
+    PyObject *extension = PyImport_ImportModule("interchange._core._native._extension");
+    PyObject *proven = NULL;
+
+    if (module != NULL && extension != NULL)
+        proven = PyObject_CallMethod(module, "functions_are_right", "O", extension);
+    Py_XDECREF(module);
+    Py_XDECREF(extension);
+    return proven;
+}
+
+/* Have it proven that the functions say what tensors say of themselves; once per process. */
+static int prove(void)
+{
+    PyObject *proven;
+
+    state = NOT_IN_USE; /* also for tensors that the proof itself makes */
+    proven = ask_for_proof();
+    if (proven == Py_True)
+        state = IN_USE;
+    else if (proven == NULL && is_to_be_raised())
+        state = NOT_TRIED; /* interrupted: the exception stays */
+    else
+        PyErr_Clear(); /* the table is asked, then */
+    Py_XDECREF(proven);
+    return state == IN_USE;
+}
+
+int read_tensor_of_torch(PyObject *x, DLTensor *out)
+{
+    if (UNLIKELY(!is_torch_tensor(x)))
+        return 0;
+    if (UNLIKELY(state != IN_USE) && (state == NOT_IN_USE || !prove()))
+        return 0;
+    return read_fields_of(x, out);
+}
+
+/* ---------------------------------------------------------------- for the proof in Python */
+
+/* find_fields(x, its _cdata): whether the functions are there, and the tensor is in the object. */
+static PyObject *find_fields(PyObject *module, PyObject *args)
+{
+    PyObject *x;
+    unsigned long long address;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OK", &x, &address))
+        return NULL;
+    if (!find_all())
+        return Py_NewRef(Py_False);
+    for (torch.place = sizeof(PyObject) / sizeof(void *); torch.place < MOST_PLACES; torch.place++)
+        if ((uintptr_t)((void **)x)[torch.place] == (uintptr_t)address)
+            return Py_NewRef(Py_True);
+    torch.place = 0;
+    return Py_NewRef(Py_False);
+}
+
+/* fields_of_tensor(x) -> (address, shape, strides, type, device), or None. */
+static PyObject *fields_of_tensor(PyObject *module, PyObject *x)
+{
+    PyObject *shape, *strides;
+    DLTensor tensor;
+
+    (void)module;
+    if (torch.place == 0 || !read_fields_of(x, &tensor))
+        return Py_NewRef(Py_None);
+    shape = PyTuple_New(tensor.ndim);
+    strides = PyTuple_New(tensor.ndim);
+    for (int i = 0; shape != NULL && strides != NULL && i < tensor.ndim; i++) {
+        PyTuple_SetItem(shape, i, PyLong_FromLongLong(tensor.shape[i]));
+        PyTuple_SetItem(strides, i, PyLong_FromLongLong(tensor.strides[i]));
+    }
+    return Py_BuildValue("KNN(iii)(ii)", (unsigned long long)(uintptr_t)tensor.data, shape,
+                         strides, tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes,
+                         tensor.device.device_type, tensor.device.device_id);
+}
+
+PyMethodDef torch_fields_functions[] = {
+    {"find_fields", find_fields, METH_VARARGS, "find_fields(x, address): for the proof."},
+    {"fields_of_tensor", fields_of_tensor, METH_O, "fields_of_tensor(x): for the proof."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,323 @@
+/* interchange_view(): what an array of any library holds, in one struct and without objects.
+ *
+ * Source: interchange/interchange.h.  An Array is read where it is, and so are ndarrays and tensors
+ * of torch, whose shapes are copied, since both can be reshaped in place; all else becomes an
+ * Array first.  Until it is filled nothing is written to the caller's struct, but for `dims`. */
+#include "capi.h"
+
+static const char VIEW[] = "interchange_view()";
+static const char RELEASE[] = "interchange_view_release()";
+
+_Static_assert(sizeof(void *) != 8 || sizeof(InterchangeView) == 224, "version 1 has this size");
+
+/* ---------------------------------------------------------------- what callers pass */
+
+static int check_struct(const InterchangeView *view, const char *call)
+{
+    char what[128];
+
+    if (UNLIKELY(view == NULL))
+        return refuse_null(call, "the view");
+    if (LIKELY(view->struct_size == sizeof *view && view->version == INTERCHANGE_VIEW_VERSION))
+        return 0;
+    PyOS_snprintf(what, sizeof what,
+                  "the view is said to have version %u and %zu bytes, and is filled as version %u "
+                  "of %zu bytes",
+                  (unsigned)view->version, view->struct_size, INTERCHANGE_VIEW_VERSION,
+                  sizeof *view);
+    return refuse_caller(call, what);
+}
+
+/* Room for shape and strides, in the struct where they fit; NULL with an exception. */
+static int64_t *reserve(InterchangeView *out, int32_t ndim)
+{
+    int64_t *dims = out->dims;
+
+    if (UNLIKELY(ndim > INTERCHANGE_VIEW_AXES)) {
+        dims = PyMem_Malloc(2 * sizeof(int64_t) * (size_t)ndim);
+        if (dims == NULL)
+            PyErr_NoMemory();
+    }
+    return dims;
+}
+
+static void give_back(const InterchangeView *out, int64_t *dims)
+{
+    if (dims != out->dims)
+        PyMem_Free(dims);
+}
+
+/* Publish: `owner` is a reference that the view takes over. */
+static void fill(InterchangeView *out, PyObject *owner, const DLTensor *tensor, int32_t itemsize,
+                 uint32_t flags)
+{
+    out->flags = flags;
+    out->data = tensor->data;
+    out->byte_offset = tensor->byte_offset;
+    out->shape = tensor->shape;
+    out->strides = tensor->strides;
+    out->ndim = tensor->ndim;
+    out->itemsize = itemsize;
+    out->device_type = tensor->device.device_type;
+    out->device_id = tensor->device.device_id;
+    out->dtype_code = tensor->dtype.code;
+    out->dtype_bits = tensor->dtype.bits;
+    out->dtype_lanes = tensor->dtype.lanes;
+    out->has_stream = 0;
+    out->stream = NULL;
+    out->owner = owner;
+    out->self = out;
+}
+
+/* ---------------------------------------------------------------- arrays of ours */
+
+static uint32_t flags_of(Array *self)
+{
+    uint32_t flags = 0;
+
+    if (self->flags == FLAGS_UNKNOWN)
+        flags = INTERCHANGE_VIEW_WRITABILITY_UNKNOWN;
+    else if (UNLIKELY(self->flags != 0))
+        flags = (self->flags & DLPACK_READ_ONLY ? INTERCHANGE_VIEW_READ_ONLY : 0) |
+                (self->flags & DLPACK_IS_COPIED ? INTERCHANGE_VIEW_IS_COPIED : 0);
+    if (UNLIKELY(self->element.bits % 8 != 0) && attribute(self->dtype, core.n_padded) > 0)
+        flags |= INTERCHANGE_VIEW_PADDED;
+    return flags;
+}
+
+/* The stream on which all pending work can be waited for: 1, 0 where there is none, -1. */
+static int pending_stream(Array *self, void **stream)
+{
+    PyObject *ordering = PyImport_ImportModule("interchange._streams.ordering"), *found;
+
+    if (ordering == NULL)
+        return -1;
+    found = PyObject_CallMethod(ordering, "stream_to_publish", "Os", (PyObject *)self, VIEW);
+    Py_DECREF(ordering);
+    if (found == NULL)
+        return -1;
+    *stream = found == Py_None ? NULL : (void *)(uintptr_t)PyLong_AsUnsignedLongLong(found);
+    if (found == Py_None) {
+        Py_DECREF(found);
+        return 0;
+    }
+    Py_DECREF(found);
+    return PyErr_Occurred() ? -1 : 1;
+}
+
+static int view_array(Array *self, InterchangeView *out)
+{
+    DLTensor tensor;
+    void *stream = NULL;
+    int has_stream;
+
+    if (UNLIKELY(self->dims == NULL) && fill_dims(self) < 0)
+        return -1;
+    tensor.data = self->ptr;
+    tensor.byte_offset = 0;
+    tensor.shape = self->dims;
+    tensor.strides = self->dims + self->ndim;
+    tensor.ndim = self->ndim;
+    tensor.device = self->device;
+    tensor.dtype = self->element;
+    if (UNLIKELY(self->device.device_type != DL_CPU)) {
+        DLTensor placed;
+        if (describe_tensor(self, &placed) < 0)
+            return -1;
+        tensor.byte_offset = placed.byte_offset;
+    }
+    has_stream = LIKELY(self->work == NULL) ? 0 : pending_stream(self, &stream);
+    if (UNLIKELY(has_stream < 0))
+        return -1;
+    fill(out, Py_NewRef((PyObject *)self), &tensor, self->itemsize, flags_of(self));
+    out->has_stream = has_stream;
+    out->stream = stream;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- arrays of others
+ *
+ * These return 1, or 0 for the ordinary way, or -1. */
+
+static int view_ndarray(PyObject *x, InterchangeView *out)
+{
+    const NDArray *array = (const NDArray *)x;
+    const Descr *descr = descr_of(x);
+    DLTensor tensor = {.device = {DL_CPU, 0}};
+    int64_t *dims;
+
+    if (UNLIKELY(descr == NULL))
+        return 0;
+    dims = reserve(out, array->nd);
+    if (UNLIKELY(dims == NULL))
+        return -1;
+    if (UNLIKELY(!read_fields(array, descr, dims))) {
+        give_back(out, dims);
+        return 0;
+    }
+    tensor.data = array->data;
+    tensor.shape = dims;
+    tensor.strides = dims + array->nd;
+    tensor.ndim = array->nd;
+    tensor.dtype = descr->element;
+    fill(out, Py_NewRef(x), &tensor, descr->itemsize,
+         array->flags & NDARRAY_WRITEABLE ? 0 : INTERCHANGE_VIEW_READ_ONLY);
+    return 1;
+}
+
+/* The stream of torch's work: 1; 0 where its table does not say. */
+static int current_stream(const DLPackExchangeAPI *table, DLDevice device, void **stream)
+{
+    if (table->current_work_stream == NULL)
+        return 0;
+    if (table->current_work_stream(device.device_type, device.device_id, stream) != 0) {
+        PyErr_Clear(); /* the ordinary way will say it */
+        return 0;
+    }
+    if (*stream == NULL && device.device_type == DL_CUDA)
+        *stream = (void *)1; /* the legacy default stream, which 0 does not name clearly */
+    return 1;
+}
+
+static int is_plain(const DLTensor *tensor, int32_t *itemsize)
+{
+    if (tensor->ndim < 0 || tensor->ndim > MOST_AXES || tensor->device.device_id < 0)
+        return 0;
+    if (tensor->device.device_type != DL_CPU && tensor->device.device_type != DL_CUDA &&
+        tensor->device.device_type != DL_ROCM)
+        return 0;
+    return element_type(tensor->dtype, itemsize) != NULL;
+}
+
+static int ask_table(PyObject *x, DLPackExchangeAPI *table, DLTensor *out)
+{
+    if (table->dltensor_from_py_object_no_sync == NULL)
+        return 0;
+    if (table->dltensor_from_py_object_no_sync(x, out) == 0)
+        return 1;
+    if (PyErr_Occurred() && is_to_be_raised())
+        return -1;
+    PyErr_Clear();
+    return 0;
+}
+
+/* A tensor of torch: a DLTensor says all, for its memory may always be written. */
+static int view_tensor(PyObject *x, DLPackExchangeAPI *table, InterchangeView *out)
+{
+    DLTensor tensor;
+    int32_t itemsize;
+    int64_t *dims, low, high;
+    uintptr_t data;
+    void *stream = NULL;
+    int has_stream = 0, found;
+
+    if (UNLIKELY(!read_tensor_of_torch(x, &tensor))) {
+        if (PyErr_Occurred())
+            return -1;
+        found = ask_table(x, table, &tensor);
+        if (found <= 0)
+            return found;
+    }
+    if (UNLIKELY(!is_plain(&tensor, &itemsize)))
+        return 0;
+    if (UNLIKELY(tensor.device.device_type != DL_CPU)) {
+        has_stream = current_stream(table, tensor.device, &stream);
+        if (!has_stream)
+            return 0;
+    }
+    dims = reserve(out, tensor.ndim);
+    if (UNLIKELY(dims == NULL))
+        return -1;
+    data = (uintptr_t)tensor.data;
+    if (UNLIKELY(data == 0 || __builtin_add_overflow(data, tensor.byte_offset, &data) ||
+                 !read_extents(&tensor, itemsize, dims, &low, &high) || data < (uintptr_t)-low ||
+                 data > UINTPTR_MAX - (uintptr_t)high + 1)) {
+        give_back(out, dims);
+        return 0;
+    }
+    tensor.data = (void *)data;
+    tensor.byte_offset = 0;
+    tensor.shape = dims;
+    tensor.strides = dims + tensor.ndim;
+    if (tensor.device.device_type == DL_CPU)
+        tensor.device.device_id = 0;
+    fill(out, Py_NewRef(x), &tensor, itemsize, 0);
+    out->has_stream = has_stream;
+    out->stream = stream;
+    return 1;
+}
+
+/* ---------------------------------------------------------------- anything */
+
+static int view_imported(PyObject *x, InterchangeView *out)
+{
+    PyObject *array = (PyObject *)import_straight(x);
+    int failed;
+
+    if (array == NULL && PyErr_Occurred())
+        return -1;
+    if (array == NULL && core.asarray == NULL) {
+        PyErr_SetString(PyExc_ImportError, "import interchange before its C API is called");
+        return -1;
+    }
+    if (array == NULL)
+        array = PyObject_CallFunctionObjArgs(core.asarray, x, NULL);
+    if (array == NULL)
+        return -1;
+    if (!is_array(array)) {
+        Py_DECREF(array);
+        PyErr_SetString(PyExc_SystemError, "asarray() returns an Array");
+        return -1;
+    }
+    failed = learn_type(x) < 0 ? -1 : view_array((Array *)array, out);
+    Py_DECREF(array); /* the view has its own reference */
+    return failed;
+}
+
+int interchange_view(void *object, InterchangeView *out)
+{
+    PyObject *x = object;
+    DLPackExchangeAPI *table;
+    int found = 0;
+
+    if (UNLIKELY(check_struct(out, VIEW) < 0))
+        return -1;
+    if (UNLIKELY(x == NULL))
+        return refuse_null(VIEW, "the object");
+    if (UNLIKELY(out->self == out))
+        return refuse_caller(VIEW, "the view is filled, and was not released");
+    if (Py_TYPE(x) == core.ndarray_type) {
+        found = view_ndarray(x, out);
+    } else if (is_array(x)) {
+        return view_array((Array *)x, out);
+    } else {
+        table = table_of_writable(x);
+        if (table != NULL)
+            found = view_tensor(x, table, out);
+    }
+    if (LIKELY(found != 0))
+        return found < 0 ? -1 : 0;
+    return view_imported(x, out);
+}
+
+int interchange_view_release(InterchangeView *view)
+{
+    PyObject *owner;
+
+    if (UNLIKELY(check_struct(view, RELEASE) < 0))
+        return -1;
+    if (UNLIKELY(view->self != view))
+        return refuse_caller(RELEASE, view->self == NULL
+                                          ? "the view is not filled: it never was, or was released"
+                                          : "the struct is a copy of a view, or was never set up");
+    owner = view->owner;
+    if (UNLIKELY(view->ndim > INTERCHANGE_VIEW_AXES && !is_array(owner)))
+        PyMem_Free((void *)view->shape);
+    view->self = NULL;
+    view->owner = NULL;
+    view->data = NULL;
+    view->shape = view->strides = NULL;
+    view->ndim = 0;
+    Py_DECREF(owner);
+    return 0;
+}

@@ -1,0 +1,226 @@
+/* interchange for C: what an array of any library holds, read without Python objects.
+ *
+ * Source: DLPack 1.3 (numbers of element types and devices); the RFC of cupy/cupy#9881 for the
+ * seven getters, their order of arguments and their errors.  Include <Python.h> first if you want
+ * interchange_import(); nothing else here needs it.
+ *
+ * Three things hold for every function:
+ *
+ * - It returns 0, or something else with a Python exception set.  After an error nothing was
+ *   written to where results go, and nothing has to be released.
+ * - Call it with the GIL held (on a free-threaded build: with an attached thread state).
+ * - A `void *` that is named `object` is a `PyObject *`, which stays the caller's.
+ *
+ * Versions: functions are added at the end of InterchangeAPI, and none is ever changed or taken
+ * away.  What would need that gets another name. */
+#ifndef INTERCHANGE_H
+#define INTERCHANGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define INTERCHANGE_ABI_VERSION 1u
+#define INTERCHANGE_VIEW_VERSION 1u
+#define INTERCHANGE_VIEW_AXES 8 /* views of so many axes need no memory beside the struct */
+#define INTERCHANGE_CAPSULE "interchange._C_API"
+
+#if defined(_WIN32)
+#define INTERCHANGE_EXPORTED
+#else
+#define INTERCHANGE_EXPORTED __attribute__((visibility("default")))
+#endif
+
+/* ---------------------------------------------------------------- arrays of interchange
+ *
+ * A handle is read by the getters below, which do nothing but look into it.  It borrows from the
+ * Array: it, and every pointer that a getter gives, is valid as long as that object is alive.  The
+ * shape and the strides of an Array never change. */
+
+struct InterchangeArrayOpaque;
+typedef struct InterchangeArrayOpaque *InterchangeArrayHandle;
+
+/* The handle of an interchange.Array, or of an instance of a subclass.  An object of any other
+ * type is an error: import it with asarray(), or call interchange_view().  An Array that a library
+ * has yet to describe is described now, so that this may run Python code. */
+INTERCHANGE_EXPORTED int interchange_array_get_handle(void *object, InterchangeArrayHandle *out);
+
+/* Address of the first element; NULL where there are no elements.  On devices that have handles in
+ * place of addresses (OpenCL, Vulkan, Metal), the handle. */
+INTERCHANGE_EXPORTED int interchange_array_get_data_ptr(InterchangeArrayHandle array, void **out);
+
+/* Number of axes, 0 to 64. */
+INTERCHANGE_EXPORTED int interchange_array_get_ndim(InterchangeArrayHandle array, int64_t *out);
+
+/* Extent of each axis [elements]; `ndim` numbers, borrowed.  Do not write there. */
+INTERCHANGE_EXPORTED int interchange_array_get_shape(InterchangeArrayHandle array, int64_t **out);
+
+/* Step along each axis [elements]; `ndim` numbers, borrowed; some may be negative or zero.  Do not
+ * write there.  Never NULL, also where elements lie in C order. */
+INTERCHANGE_EXPORTED int interchange_array_get_strides_in_elements(InterchangeArrayHandle array,
+                                                                   int64_t **out);
+
+/* Number of the device among those of its type, as DLPack counts; 0 on the host. */
+INTERCHANGE_EXPORTED int interchange_array_get_device_id(InterchangeArrayHandle array, int *out);
+
+/* Element type: DLPack's type code (0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool, ...), and
+ * the size of one element [bytes], which is rounded up for elements that share bytes.  Lanes and
+ * bits are told by interchange_view(). */
+INTERCHANGE_EXPORTED int interchange_array_get_dtype(InterchangeArrayHandle array,
+                                                     int *out_typecode, int *out_itemsize);
+
+/* DLPack's number of the device type: 1 the host, 2 CUDA, 3 pinned by CUDA, 10 ROCm, 13 managed by
+ * CUDA, ... */
+INTERCHANGE_EXPORTED int interchange_array_get_device_type(InterchangeArrayHandle array, int *out);
+
+/* Step along each axis [bytes]; `ndim` numbers, borrowed.  Do not write there.  An error where
+ * elements share bytes (DLP-DTYPE-5). */
+INTERCHANGE_EXPORTED int interchange_array_get_strides_in_bytes(InterchangeArrayHandle array,
+                                                                int64_t **out);
+
+/* Size of one element [bytes], rounded up for elements that share bytes. */
+INTERCHANGE_EXPORTED int interchange_array_get_itemsize(InterchangeArrayHandle array, int *out);
+
+/* 1: the memory must not be written; 0: it may be; -1: nobody said (a legacy capsule of DLPack has
+ * no place for it).  Take -1 for 1 unless you know better.  This result is no error code. */
+INTERCHANGE_EXPORTED int interchange_array_get_readonly(InterchangeArrayHandle array, int *out);
+
+/* ---------------------------------------------------------------- arrays of any library */
+
+/* Bits of InterchangeView.flags. */
+#define INTERCHANGE_VIEW_READ_ONLY 1u           /* the memory must not be written */
+#define INTERCHANGE_VIEW_WRITABILITY_UNKNOWN 2u /* nobody said: take it for read-only */
+#define INTERCHANGE_VIEW_IS_COPIED 4u           /* its library copied the elements for this view */
+#define INTERCHANGE_VIEW_PADDED 8u              /* elements below 8 bits occupy a byte each */
+
+/* What an array holds.  It may be read without the GIL, by any thread, until it is released.
+ *
+ * Declare it as `InterchangeView view = INTERCHANGE_VIEW_INIT;`.  A filled view stays where it is:
+ * a copy of the struct is no view, and is refused. */
+typedef struct InterchangeView {
+    size_t struct_size;      /* [bytes]; set by the caller: sizeof(InterchangeView) */
+    uint32_t version;        /* set by the caller: INTERCHANGE_VIEW_VERSION */
+    uint32_t flags;          /* INTERCHANGE_VIEW_... */
+    void *data;              /* the first element, NULL where there are none; or a handle */
+    uint64_t byte_offset;    /* [bytes], from a handle; 0 where `data` is an address */
+    const int64_t *shape;    /* [elements], `ndim` numbers */
+    const int64_t *strides;  /* [elements], `ndim` numbers; never NULL; times itemsize: [bytes] */
+    int32_t ndim;            /* 0 to 64 */
+    int32_t itemsize;        /* [bytes], of one element; rounded up where they share bytes */
+    int32_t device_type;     /* as DLPack counts; 1 is the host */
+    int32_t device_id;       /* 0 on the host */
+    uint8_t dtype_code;      /* as DLPack counts */
+    uint8_t dtype_bits;      /* of one lane */
+    uint16_t dtype_lanes;    /* of one element; 1, but for short vectors */
+    int32_t has_stream;      /* whether work on the memory may be pending on `stream` */
+    void *stream;            /* see interchange_view() */
+    void *owner;             /* private */
+    const void *self;        /* private */
+    int64_t dims[2 * INTERCHANGE_VIEW_AXES]; /* private */
+} InterchangeView;
+
+/* clang-format off */
+#define INTERCHANGE_VIEW_INIT                                                     \
+    { sizeof(InterchangeView), INTERCHANGE_VIEW_VERSION, 0, NULL, 0, NULL, NULL,  \
+      0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, { 0 } }
+/* clang-format on */
+
+/* Fill `out` with what `object` holds: an array of any library, an object of any protocol that
+ * interchange.asarray() takes, a buffer, or a capsule of DLPack, which is consumed.
+ *
+ * Nothing is copied, unless `object` itself copies when it is asked.  Until it is released, the
+ * view keeps the memory alive; it does not keep others from writing there, nor from resizing the
+ * array in place, which libraries that allow it (torch's resize_ and set_) must not be asked to do
+ * meanwhile.
+ *
+ * Arrays of interchange, ndarrays and tensors of torch are read where they are.  The first object
+ * of a type takes longer: what the type allows is found out in Python.
+ *
+ * Streams.  Where `has_stream` is set, work on the memory may be pending on `stream`, and your work
+ * must be ordered after what is there when interchange_view() returns: enqueue it on that stream,
+ * or let your stream wait for it (record an event there), or synchronise it.  interchange_view()
+ * itself orders nothing in your name: it knows none of your streams.  Where `has_stream` is 0,
+ * nothing is pending, or nobody said so; memory of the host has been waited for where its library
+ * could be asked to.  `stream` is a handle of the device's own API (cudaStream_t, hipStream_t);
+ * on CUDA, 1 is the legacy default stream and 2 the calling thread's, as cudaStreamLegacy and
+ * cudaStreamPerThread are; on ROCm, 0 is the default stream.  These are streams of the device
+ * `device_id`, and for managed and pinned memory of the device that is current.  The stream lives
+ * at least as long as the view.  When you have enqueued work, order what follows on `stream`
+ * after yours before you release the view: its library knows of none of it.
+ *
+ * Errors: `out` is NULL, of another size or version, or filled already; `object` is NULL, or no
+ * array; what asarray() raises. */
+INTERCHANGE_EXPORTED int interchange_view(void *object, InterchangeView *out);
+
+/* Let go of the memory.  The struct can then be filled again.  A view that was never filled, or was
+ * released, or is a copy of one, is an error, and nothing happens. */
+INTERCHANGE_EXPORTED int interchange_view_release(InterchangeView *view);
+
+/* ---------------------------------------------------------------- the table of the functions
+ *
+ * For callers that do not link to the shared library: it hangs in the capsule INTERCHANGE_CAPSULE,
+ * lives as long as the process, and is the same for everybody. */
+
+typedef struct InterchangeAPI {
+    uint32_t abi_version; /* INTERCHANGE_ABI_VERSION */
+    size_t struct_size;   /* [bytes]; grows with every function that is added */
+    int (*array_get_handle)(void *object, InterchangeArrayHandle *out);
+    int (*array_get_data_ptr)(InterchangeArrayHandle array, void **out);
+    int (*array_get_ndim)(InterchangeArrayHandle array, int64_t *out);
+    int (*array_get_shape)(InterchangeArrayHandle array, int64_t **out);
+    int (*array_get_strides_in_elements)(InterchangeArrayHandle array, int64_t **out);
+    int (*array_get_device_id)(InterchangeArrayHandle array, int *out);
+    int (*array_get_dtype)(InterchangeArrayHandle array, int *out_typecode, int *out_itemsize);
+    int (*array_get_device_type)(InterchangeArrayHandle array, int *out);
+    int (*array_get_strides_in_bytes)(InterchangeArrayHandle array, int64_t **out);
+    int (*array_get_itemsize)(InterchangeArrayHandle array, int *out);
+    int (*array_get_readonly)(InterchangeArrayHandle array, int *out);
+    int (*view)(void *object, InterchangeView *out);
+    int (*view_release)(InterchangeView *view);
+} InterchangeAPI;
+
+#if defined(Py_PYTHON_H) && !defined(INTERCHANGE_NO_IMPORT)
+#if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
+#define INTERCHANGE_INLINE static inline
+#elif defined(__GNUC__)
+#define INTERCHANGE_INLINE static __inline__
+#else
+#define INTERCHANGE_INLINE static
+#endif
+
+/* The table, once per process or module; NULL with ImportError where interchange is not installed,
+ * has no native core, or is older than the header that this was compiled with. */
+INTERCHANGE_INLINE const InterchangeAPI *interchange_import(void)
+{
+    void *found = PyCapsule_Import(INTERCHANGE_CAPSULE, 0);
+#ifdef __cplusplus
+    const InterchangeAPI *api = static_cast<const InterchangeAPI *>(found);
+#else
+    const InterchangeAPI *api = (const InterchangeAPI *)found;
+#endif
+
+    if (api == NULL) {
+        if (PyErr_ExceptionMatches(PyExc_AttributeError))
+            PyErr_SetString(PyExc_ImportError, "interchange has no C API here: its native core is "
+                                               "not built, or another one was asked for");
+        return NULL;
+    }
+    if (api->abi_version != INTERCHANGE_ABI_VERSION || api->struct_size < sizeof(InterchangeAPI)) {
+        PyErr_Format(PyExc_ImportError,
+                     "interchange has a C API of version %u and %zu bytes, and %u and %zu bytes "
+                     "are needed; upgrade array-interchange",
+                     (unsigned int)api->abi_version, api->struct_size, INTERCHANGE_ABI_VERSION,
+                     sizeof(InterchangeAPI));
+        return NULL;
+    }
+    return api;
+}
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,58 @@
+/* Prints what compiled callers depend on: numbers, sizes and offsets [bytes].  No Python needed. */
+#include <interchange/interchange.h>
+
+#include <stdio.h>
+
+#define NUMBER(name) printf("%s = %lu\n", #name, (unsigned long)(name))
+#define STRUCT(name) printf("%s: %lu bytes\n", #name, (unsigned long)sizeof(name))
+#define FIELD(type, field)                                                                         \
+    printf("%s.%s: %lu, %lu bytes\n", #type, #field, (unsigned long)offsetof(type, field),        \
+           (unsigned long)sizeof(((type *)0)->field))
+
+int main(void)
+{
+    NUMBER(INTERCHANGE_ABI_VERSION);
+    NUMBER(INTERCHANGE_VIEW_VERSION);
+    NUMBER(INTERCHANGE_VIEW_AXES);
+    NUMBER(INTERCHANGE_VIEW_READ_ONLY);
+    NUMBER(INTERCHANGE_VIEW_WRITABILITY_UNKNOWN);
+    NUMBER(INTERCHANGE_VIEW_IS_COPIED);
+    NUMBER(INTERCHANGE_VIEW_PADDED);
+    STRUCT(InterchangeArrayHandle);
+    STRUCT(InterchangeView);
+    FIELD(InterchangeView, struct_size);
+    FIELD(InterchangeView, version);
+    FIELD(InterchangeView, flags);
+    FIELD(InterchangeView, data);
+    FIELD(InterchangeView, byte_offset);
+    FIELD(InterchangeView, shape);
+    FIELD(InterchangeView, strides);
+    FIELD(InterchangeView, ndim);
+    FIELD(InterchangeView, itemsize);
+    FIELD(InterchangeView, device_type);
+    FIELD(InterchangeView, device_id);
+    FIELD(InterchangeView, dtype_code);
+    FIELD(InterchangeView, dtype_bits);
+    FIELD(InterchangeView, dtype_lanes);
+    FIELD(InterchangeView, has_stream);
+    FIELD(InterchangeView, stream);
+    FIELD(InterchangeView, owner);
+    FIELD(InterchangeView, self);
+    FIELD(InterchangeView, dims);
+    FIELD(InterchangeAPI, abi_version);
+    FIELD(InterchangeAPI, struct_size);
+    FIELD(InterchangeAPI, array_get_handle);
+    FIELD(InterchangeAPI, array_get_data_ptr);
+    FIELD(InterchangeAPI, array_get_ndim);
+    FIELD(InterchangeAPI, array_get_shape);
+    FIELD(InterchangeAPI, array_get_strides_in_elements);
+    FIELD(InterchangeAPI, array_get_device_id);
+    FIELD(InterchangeAPI, array_get_dtype);
+    FIELD(InterchangeAPI, array_get_device_type);
+    FIELD(InterchangeAPI, array_get_strides_in_bytes);
+    FIELD(InterchangeAPI, array_get_itemsize);
+    FIELD(InterchangeAPI, array_get_readonly);
+    FIELD(InterchangeAPI, view);
+    FIELD(InterchangeAPI, view_release);
+    return 0;
+}

@@ -1,0 +1,166 @@
+"""The getters of the C API: each gives what the Array says of itself in Python."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import interchange as ix
+
+ARRAYS = {
+    "scalar": lambda: ix.asarray(np.float32(3).reshape(())),
+    "block": lambda: ix.asarray(np.zeros((2, 3), "i2")),
+    "view": lambda: ix.asarray(np.zeros((4, 6), "f8"))[::-2, 1:].T,
+    "empty": lambda: ix.asarray(np.zeros((2, 0, 3), "c16")),
+    "repeated": lambda: ix.asarray(np.zeros(3)).broadcast_to((2, 3)),
+    "5-axes": lambda: ix.asarray(np.zeros((1, 2, 3, 2, 1), "u1")),
+    "6-axes": lambda: ix.asarray(np.zeros((1, 2, 3, 2, 1, 2), "u2")),
+    "7-axes": lambda: ix.asarray(np.zeros((1, 2, 3, 2, 1, 2, 1), "f4")),
+    "64-axes": lambda: ix.asarray(np.zeros((2, *(1,) * 63))),
+    "capsule": lambda: ix.from_dlpack(np.zeros((2, 3)).__dlpack__()),
+    "bytes": lambda: ix.asarray(b"abc"),
+    "computed": lambda: ix.asarray(np.ones((2, 3))) + 1,
+    "vectors": lambda: ix.from_pointer(4096, (3,), ix.DType(2, 16, 2), device="cuda:0"),
+    "device": lambda: ix.from_pointer(4096, (2, 3), "bfloat16", device="cuda:1", stream=7),
+    "rocm": lambda: ix.from_pointer(4096, (2, 3), "float32", device="rocm:0"),
+}
+
+
+@pytest.fixture(params=ARRAYS)
+def array(request):
+    """Return Arrays of many kinds, none of which was looked at."""
+    return ARRAYS[request.param]()
+
+
+def test_the_address_is_the_arrays(c_api, array):
+    """NULL where there are no elements."""
+    found = c_api.number("array_get_data_ptr", array, ctypes.c_void_p)
+
+    assert (found or 0) == array.ptr
+
+
+def test_the_number_of_axes_is_the_arrays(c_api, array):
+    """0 for one without axes."""
+    assert c_api.number("array_get_ndim", array, ctypes.c_int64) == array.ndim
+
+
+def test_the_shape_is_the_arrays(c_api, array):
+    """In elements."""
+    assert c_api.numbers("array_get_shape", array) == array.shape
+
+
+def test_the_strides_are_the_arrays(c_api, array):
+    """In elements, also where they are in C order."""
+    assert c_api.numbers("array_get_strides_in_elements", array) == array.strides
+
+
+def test_the_strides_in_bytes_are_the_arrays(c_api, array):
+    """In bytes."""
+    assert c_api.numbers("array_get_strides_in_bytes", array) == array.strides_in_bytes
+
+
+def test_the_device_is_the_arrays(c_api, array):
+    """Type and number."""
+    found = tuple(c_api.number(f"array_get_device_{each}", array) for each in ("type", "id"))
+
+    assert found == array.__dlpack_device__()
+
+
+def test_the_element_type_is_the_arrays(c_api, array):
+    """DLPack's code, and the size in bytes."""
+    code, size = ctypes.c_int(), ctypes.c_int()
+    get = c_api.function("array_get_dtype")
+
+    assert get(c_api.handle(array), ctypes.byref(code), ctypes.byref(size)) == 0
+    assert (code.value, size.value) == (array.dtype.code, array.itemsize)
+
+
+def test_the_size_of_an_element_is_the_arrays(c_api, array):
+    """In bytes."""
+    assert c_api.number("array_get_itemsize", array) == array.itemsize
+
+
+def test_writability_has_three_values(c_api, array):
+    """1, 0, and -1 where nobody said."""
+    expected = {True: 1, False: 0, None: -1}[array.readonly]
+
+    assert c_api.number("array_get_readonly", array) == expected
+
+
+def test_the_strides_in_bytes_do_not_write_over_the_others(c_api, array):
+    """They have room of their own, whatever the number of axes."""
+    before = c_api.numbers("array_get_shape", array), array.strides
+    c_api.numbers("array_get_strides_in_bytes", array)
+    after = (
+        c_api.numbers("array_get_shape", array),
+        c_api.numbers("array_get_strides_in_elements", array),
+    )
+
+    assert after == before
+
+
+def test_pointers_stay_valid_while_the_array_lives(c_api):
+    """And are the same at every asking: they are borrowed."""
+    array = ix.asarray(np.zeros((2, 3, 4)))
+    get = c_api.function("array_get_shape")
+    found = []
+    for _ in range(3):
+        out = ctypes.POINTER(ctypes.c_int64)()
+        get(c_api.handle(array), ctypes.byref(out))
+        gc.collect()
+        found.append(ctypes.addressof(out.contents))
+
+    assert len(set(found)) == 1
+
+
+def test_a_handle_borrows(c_api):
+    """It adds no reference, and is the object."""
+    array = ix.asarray(b"abc")
+    before = sys.getrefcount(array)
+    handles = [c_api.handle(array) for _ in range(10)]
+
+    assert (sys.getrefcount(array), {each.value for each in handles}) == (before, {id(array)})
+
+
+def test_elements_that_share_bytes_have_no_strides_in_bytes(c_api):
+    """As in Python."""
+    array = ix.from_pointer(4096, (3,), "int4", device="cuda:0")
+
+    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+        c_api.numbers("array_get_strides_in_bytes", array)
+    assert caught.value.rule == "DLP-DTYPE-5"
+
+
+def test_a_stride_that_leads_nowhere_needs_no_bytes(c_api):
+    """Along an axis of length 1 it may be any number: that of a dense axis stands for it."""
+    array = ix.from_pointer(4096, (2, 1), "float64", strides=(1, 2**62), device="cuda:0")
+
+    assert c_api.numbers("array_get_strides_in_bytes", array) == (8, 8)
+
+
+@pytest.mark.parametrize(
+    "x", [b"abc", np.zeros(3), None, ix.Array, object()], ids=lambda x: type(x).__name__
+)
+def test_only_an_array_of_ours_has_a_handle(c_api, x):
+    """All else is for `interchange_view`."""
+    with pytest.raises(ix.ArgumentError) as caught:
+        c_api.handle(x)
+    assert caught.value.rule == "IX-CAPI-1"
+
+
+def test_the_functions_are_symbols_of_the_shared_library(c_api):
+    """The very functions of the table, for callers that look them up by name."""
+    from interchange._core._native import _extension
+
+    library = ctypes.PyDLL(_extension.__file__)
+    table = c_api.table()
+    found = {
+        name: ctypes.cast(getattr(library, f"interchange_{name}"), ctypes.c_void_p).value
+        for name, _ in c_api.FUNCTIONS
+    }
+
+    assert found == {name: getattr(table, name) for name, _ in c_api.FUNCTIONS}

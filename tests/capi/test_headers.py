@@ -1,0 +1,156 @@
+"""The header, and what finds it: `get_include`, pkg-config, CMake; each compiler takes it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import interchange as ix
+
+INCLUDE = Path(ix.get_include())
+ROOT = Path(__file__).parents[2]
+
+CALLER = """
+#include <interchange/interchange.h>
+int view_of(void *object, InterchangeView *view);
+int view_of(void *object, InterchangeView *view)
+{
+    InterchangeView fresh = INTERCHANGE_VIEW_INIT;
+    *view = fresh;
+    return interchange_view(object, view);
+}
+"""
+PLAIN = {
+    "c99": ("c", ("-std=c99", "-pedantic")),
+    "c11": ("c", ("-std=c11", "-pedantic")),
+    "gnu89": ("c", ("-std=gnu89",)),
+    "c++11": ("c++", ("-std=c++11", "-pedantic")),
+    "c++17": ("c++", ("-std=c++17", "-pedantic", "-Wold-style-cast", "-Wconversion")),
+    "c++20": ("c++", ("-std=c++20", "-pedantic")),
+}
+
+
+def version():
+    """Return the version of the distribution, as pyproject.toml has it."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    return re.search(r'^version = "(.*?)"', text, re.MULTILINE)[1]
+
+
+def header_without_comments():
+    """Return the header as a compiler sees it."""
+    text = (INCLUDE / "interchange" / "interchange.h").read_text(encoding="utf-8")
+    return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+
+
+def test_the_include_folder_has_the_header():
+    """Under the name by which it is included."""
+    assert (INCLUDE / "interchange" / "interchange.h").is_file()
+
+
+@pytest.mark.parametrize("standard", PLAIN)
+@pytest.mark.parametrize("python", [False, True], ids=["alone", "with-Python.h"])
+def test_every_standard_takes_the_header(compile_with, tmp_path, standard, python):
+    """Without a warning, whether or not Python's came first."""
+    language, options = PLAIN[standard]
+    if python and "++" in standard:
+        options = [word for word in options if word not in {"-pedantic", "-Wold-style-cast"}]
+    source = tmp_path / ("caller.cpp" if language == "c++" else "caller.c")
+    text = f"#include <Python.h>\n{CALLER}" if python else CALLER
+    source.write_text(text.replace("static inline", "static"), encoding="utf-8")
+    used = ["-Wno-unused-function"] if python else []
+
+    target = compile_with(
+        tmp_path / "caller.o", source, language=language, options=["-c", *options, *used]
+    )
+
+    assert target.is_file()
+
+
+def test_pkg_config_finds_the_header(find_tool, tmp_path):
+    """Wherever the package was moved."""
+    moved = tmp_path / "moved"
+    shutil.copytree(INCLUDE, moved)
+    told = subprocess.run(
+        [find_tool("pkg-config"), "--cflags", "interchange"],
+        env={**os.environ, "PKG_CONFIG_PATH": str(moved / "pkgconfig")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+
+    assert [Path(word.removeprefix("-I")).resolve() for word in told] == [moved.resolve()]
+
+
+def test_cmake_says_the_version_of_the_distribution():
+    """As does pkg-config."""
+    text = (INCLUDE / "cmake" / "interchange-config-version.cmake").read_text(encoding="utf-8")
+
+    assert f'set(PACKAGE_VERSION "{version()}")' in text
+
+
+def test_pkg_config_says_the_version_of_the_distribution():
+    """Also where pkg-config is not installed."""
+    text = (INCLUDE / "pkgconfig" / "interchange.pc").read_text(encoding="utf-8")
+
+    assert f"\nVersion: {version()}\n" in text
+
+
+@pytest.mark.parametrize(("asked", "is_found"), [("0.1", True), ("1.0", False), ("99", False)])
+def test_cmake_compares_versions(find_tool, tmp_path, asked, is_found):
+    """An older one of the same major version will do."""
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.18)\nproject(one LANGUAGES NONE)\n"
+        f"find_package(interchange {asked} QUIET)\nmessage(STATUS found=${{interchange_FOUND}})\n"
+        "if(interchange_FOUND)\n  get_target_property(where interchange::headers"
+        " INTERFACE_INCLUDE_DIRECTORIES)\n  message(STATUS where=${where})\nendif()\n",
+        encoding="utf-8",
+    )
+    told = subprocess.run(
+        [
+            find_tool("cmake"),
+            "-S",
+            str(tmp_path),
+            "-B",
+            str(tmp_path / "build"),
+            f"-Dinterchange_ROOT={INCLUDE}",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+    assert f"found={int(is_found)}" in told
+    assert (f"where={INCLUDE}" in told) == is_found
+
+
+def test_the_declarations_for_cython_are_those_of_the_header():
+    """Every function, every field that is not private, and every number."""
+    header = header_without_comments()
+    declared = (INCLUDE.parent / "__init__.pxd").read_text(encoding="utf-8")
+    table = re.search(r"typedef struct InterchangeAPI \{(.*?)\n\}", header, re.DOTALL)[1]
+    view = re.search(r"typedef struct InterchangeView \{(.*?)\n\}", header, re.DOTALL)[1]
+    functions = re.findall(r"\(\*(\w+)\)", table)
+    fields = re.findall(r"(\w+)(?:\[.*?\])?;", view)
+
+    assert re.findall(r"\(\*(\w+)\)", declared) == functions
+    assert [field for field in fields if not re.search(rf"\b{field}\b", declared)] == [
+        "owner",
+        "dims",
+    ]
+    bits = re.findall(r"#define (INTERCHANGE_VIEW_\w+) \d", header)
+    assert [bit for bit in bits if f" {bit}\n" not in declared] == []
+
+
+def test_every_function_of_the_table_is_declared_by_its_own_name():
+    """With the same arguments, for callers that look it up in the shared library."""
+    header = header_without_comments()
+    flat = re.sub(r"\s+", " ", header)
+    table = re.findall(r"int \(\*(\w+)\)\((.*?)\);", flat)
+    declared = dict(re.findall(r"INTERCHANGE_EXPORTED int interchange_(\w+)\((.*?)\);", flat))
+
+    assert dict(table) == declared

@@ -1,0 +1,203 @@
+"""`interchange_view` of other libraries' arrays: what it says is what they say themselves."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import interchange as ix
+
+pytestmark = pytest.mark.interop
+
+CODES = {"b": 6, "i": 0, "u": 1, "f": 2, "c": 5}
+
+
+@pytest.fixture
+def torch(need):
+    """Return torch."""
+    need("torch")
+    import torch
+
+    return torch
+
+
+LAYOUTS = {
+    "block": lambda x: x,
+    "transposed": lambda x: x.mT,
+    "sliced": lambda x: x[1:, :, ::2],
+    "scalar": lambda x: x[0, 0, 0],
+    "expanded": lambda x: x[:1].expand(5, 3, 4),
+    "empty": lambda x: x[:, :0],
+    "9-axes": lambda x: x.reshape(1, 2, 1, 3, 1, 4, 1, 1, 1),
+    "unsqueezed": lambda x: x[:, None],
+}
+DTYPES = (
+    *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+
+
+def told_by_torch(x):
+    """Return the fields of a view, from what a tensor says in Python."""
+    plain = x.numpy().dtype
+    return {
+        "ptr": x.data_ptr(),
+        "shape": tuple(x.shape),
+        "strides": x.stride(),
+        "itemsize": x.element_size(),
+        "dtype": (CODES[plain.kind], 8 * plain.itemsize, 1),
+        "device": (1, 0),
+        "byte_offset": 0,
+        "flags": 0,
+        "stream": None,
+    }
+
+
+def without_free_strides(fields):
+    """Return fields without the strides of axes that have one element, or of no elements."""
+    shape = fields["shape"]
+    steps = zip(shape, fields["strides"], strict=True)
+    kept = tuple(step if extent > 1 and 0 not in shape else None for extent, step in steps)
+    return {**fields, "strides": kept}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_tensors_of_torch(c_api, torch, dtype, layout):
+    """Of every element type that NumPy has, too, in every layout."""
+    x = LAYOUTS[layout](torch.zeros(2, 3, 4, dtype=getattr(torch, dtype)))
+    expected = without_free_strides(told_by_torch(x))
+
+    assert [without_free_strides(c_api.fields(x)) for _ in range(3)] == 3 * [expected]
+
+
+def test_bfloat16_of_torch(c_api, torch):
+    """A type that NumPy has not."""
+    found = c_api.fields(torch.zeros(3, dtype=torch.bfloat16))
+
+    assert (found["dtype"], found["itemsize"]) == ((4, 16, 1), 2)
+
+
+def test_tensors_are_read_by_torchs_own_functions(c_api, torch):
+    """They were proven on this release, so that no Python runs: nothing else is as fast."""
+    from interchange._core._native import _extension, _torch_fields
+
+    x = torch.arange(6.0).reshape(2, 3)
+    c_api.fields(x)
+
+    assert _torch_fields.functions_are_right(_extension)
+    assert _extension.fields_of_tensor(x) == (x.data_ptr(), (2, 3), (3, 1), (2, 32, 1), (1, 0))
+
+
+REFUSED = {
+    "leaf": (lambda torch: torch.ones(3, requires_grad=True), BufferError),
+    "computed": (lambda torch: torch.ones(3, requires_grad=True) * 2, BufferError),
+    "conjugate": (lambda torch: torch.ones(3, dtype=torch.complex64).conj(), BufferError),
+    "negative": (lambda torch: torch.ones(3, dtype=torch.complex64).conj().imag, BufferError),
+    "sparse": (lambda torch: torch.ones(3).to_sparse(), BufferError),
+    "meta": (lambda torch: torch.ones(3, device="meta"), Exception),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_tensors_that_mean_something_else_are_refused(c_api, torch, kind):
+    """Whose bits a struct cannot say; at the first asking, and once the type is known."""
+    make, error = REFUSED[kind]
+    c_api.fields(torch.ones(3))
+    x = make(torch)
+    for _ in range(2):
+        with pytest.raises(error):
+            c_api.fill(x)
+
+
+def test_a_detached_tensor_is_taken(c_api, torch):
+    """It shares the memory, and has no gradient."""
+    x = torch.ones(3, requires_grad=True)
+
+    assert c_api.fields(x.detach())["ptr"] == x.data_ptr()
+
+
+def test_a_tensor_lives_as_long_as_its_view(c_api, torch):
+    """And no longer."""
+    x = torch.ones(3)
+    alive = weakref.ref(x)
+    view = c_api.fill(x)
+    del x
+    gc.collect()
+    was_kept = alive() is not None
+    c_api.release(view)
+
+    assert (was_kept, alive()) == (True, None)
+
+
+def test_a_subclass_of_a_tensor_goes_the_ordinary_way(c_api, torch):
+    """Which may override what it likes."""
+    x = torch.nn.Parameter(torch.ones(3), requires_grad=False)
+
+    assert c_api.fields(x)["shape"] == (3,)
+
+
+def make_jax():
+    """Return an array of JAX."""
+    import jax
+
+    return jax.numpy.arange(6, dtype="int32").reshape(2, 3)
+
+
+def make_tvm_ffi():
+    """Return a tensor of tvm-ffi."""
+    import tvm_ffi
+
+    return tvm_ffi.from_dlpack(np.arange(6, dtype="int32").reshape(2, 3))
+
+
+def make_cuda_core():
+    """Return a view of cuda.core over memory of the host."""
+    from cuda.core.utils import StridedMemoryView
+
+    return StridedMemoryView.from_dlpack(np.arange(6, dtype="int32").reshape(2, 3), stream_ptr=-1)
+
+
+def make_pyarrow():
+    """Return an array of Arrow."""
+    import pyarrow as pa
+
+    return pa.array(np.arange(6, dtype="int32"))
+
+
+MAKERS = {
+    "jax": (make_jax, True),
+    "tvm_ffi": (make_tvm_ffi, None),
+    "cuda.core": (make_cuda_core, None),
+    "pyarrow": (make_pyarrow, True),
+}
+
+
+@pytest.mark.parametrize("library", MAKERS)
+def test_arrays_of_others_are_told_as_by_asarray(c_api, need, library):
+    """At the first asking, and once their type is known."""
+    need(library)
+    make, readonly = MAKERS[library]
+    x = make()
+    array = ix.asarray(x)
+    found = [c_api.fields(x) for _ in range(3)]
+
+    assert {(each["ptr"], each["shape"], each["strides"], each["dtype"]) for each in found} == {
+        (array.ptr, array.shape, array.strides, (0, 32, 1))
+    }
+    told = {True: 1, False: 0, None: 2}[array.readonly]
+    assert {each["flags"] & 3 for each in found} == {told}
+    assert readonly in {None, array.readonly}
+
+
+def test_ml_dtypes_are_told(c_api, need):
+    """By DLPack's codes."""
+    need("ml_dtypes")
+    import ml_dtypes
+
+    found = [c_api.fields(np.zeros(3, ml_dtypes.bfloat16)) for _ in range(2)]
+
+    assert {each["dtype"] for each in found} == {(4, 16, 1)}

@@ -1,0 +1,303 @@
+"""`interchange_view`: what it says of arrays of any library is what `asarray` says."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import interchange as ix
+
+DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+LAYOUTS = {
+    "scalar": lambda a: a.reshape(-1)[5:6].reshape(()),
+    "line": lambda a: a[0, 0],
+    "block": lambda a: a,
+    "transposed": lambda a: a.T,
+    "backwards": lambda a: a[::-1, :, ::-2],
+    "sliced": lambda a: a[1:, :, 1:3],
+    "repeated": lambda a: np.broadcast_to(a[0], (5, 3, 4)),
+    "empty": lambda a: a[:, :0],
+    "ones": lambda a: a[:1, :1, :1],
+    "8-axes": lambda a: a.reshape((1, 2, 1, 3, 1, 4, 1, 1)),
+    "9-axes": lambda a: a.reshape((1, 2, 1, 3, 1, 4, 1, 1, 1)),
+    "64-axes": lambda a: a.reshape((*a.shape, *(1,) * 61)),
+}
+
+
+def expected(array, flags=None):
+    """Return the fields of a view over what an Array describes."""
+    known = {False: 0, True: 1, None: 2}[array.readonly]
+    return {
+        "ptr": array.ptr,
+        "shape": array.shape,
+        "strides": array.strides,
+        "itemsize": array.itemsize,
+        "dtype": (int(array.dtype.code), array.dtype.bits, array.dtype.lanes),
+        "device": array.__dlpack_device__(),
+        "byte_offset": array.byte_offset,
+        "flags": known if flags is None else flags,
+        "stream": None,
+    }
+
+
+def make(layout="block", dtype="int32"):
+    """Return an ndarray with numbers in it."""
+    return LAYOUTS[layout](np.arange(24).astype(dtype).reshape((2, 3, 4)))
+
+
+# ---------------------------------------------------------------- NumPy
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_element_type_of_numpy_is_told(c_api, dtype):
+    """Also when it is met for the second time, which is another way."""
+    x = make(dtype=dtype)
+
+    assert [c_api.fields(x) for _ in range(3)] == 3 * [expected(ix.asarray(x))]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_of_numpy_is_told(c_api, layout):
+    """Whether or not shape and strides fit into the struct."""
+    x = make(layout)
+
+    assert [c_api.fields(x) for _ in range(3)] == 3 * [expected(ix.asarray(x))]
+
+
+def test_a_read_only_ndarray_is_flagged(c_api):
+    """And another one, which shares its memory, is not."""
+    x = make()
+    frozen = x.view()
+    frozen.flags.writeable = False
+
+    assert (c_api.fields(x)["flags"], c_api.fields(frozen)["flags"]) == (0, c_api.READ_ONLY)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.arange(3, dtype=">i4"),
+        np.array(["a"]),
+        np.zeros(2, "i4,f8"),
+        np.zeros(2, [("a", "u1"), ("b", "f8")])["b"],
+        np.zeros(3, "M8[s]"),
+        np.ma.masked_array([1.0, 2.0], [True, False]),
+    ],
+    ids=["byte-order", "text", "structs", "odd-strides", "times", "masked"],
+)
+def test_what_asarray_refuses_is_refused_alike(c_api, x):
+    """With the same class and the same rule."""
+    with pytest.raises(ix.InterchangeError) as wanted:
+        ix.asarray(x)
+    with pytest.raises(type(wanted.value)) as caught:
+        c_api.fill(x)
+
+    assert caught.value.rule == wanted.value.rule
+
+
+def test_an_ndarray_is_referred_to_until_the_view_is_released(c_api):
+    """And not beyond."""
+    x = make()
+    alive = weakref.ref(x)
+    view = c_api.fill(x)
+    del x
+    gc.collect()
+    was_kept = alive() is not None
+    c_api.release(view)
+
+    assert (was_kept, alive()) == (True, None)
+
+
+def test_a_shape_that_is_set_in_place_does_not_reach_into_the_view(c_api):
+    """It has numbers of its own."""
+    x = make()
+    with c_api.viewed(x) as view:
+        x.resize((24,), refcheck=False)
+
+        assert tuple(view.shape[:3]) == (2, 3, 4)
+
+
+# ---------------------------------------------------------------- arrays of ours
+
+ARRAYS = {
+    "writable": lambda: ix.asarray(bytearray(6)),
+    "read-only": lambda: ix.asarray(b"abcdef"),
+    "unknown": lambda: ix.from_dlpack(np.arange(3).__dlpack__()),
+    "viewed": lambda: ix.asarray(make())[1:, ::-1],
+    "seven-axes": lambda: ix.asarray(np.ones((1, 2, 1, 2, 1, 2, 1))),
+    "empty": lambda: ix.asarray(np.ones((2, 0, 3))),
+    "computed": lambda: ix.asarray(make()) + ix.asarray(make()),
+    "packed": lambda: ix.from_pointer(4096, (3,), "int4", device="cuda:0"),
+    "vector": lambda: ix.from_pointer(4096, (3,), ix.DType(2, 32, 4), device="cuda:0"),
+    "device": lambda: ix.from_pointer(4096, (2, 3), "float32", device="cuda:1"),
+    "handle": lambda: ix.from_pointer(4096, (2, 3), "float32", device="opencl:0")[1:],
+}
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_arrays_are_told_as_they_say_themselves(c_api, kind):
+    """Wherever they are, and whatever they hold."""
+    x = ARRAYS[kind]()
+
+    assert c_api.fields(x) == expected(x)
+
+
+def test_padded_elements_are_flagged(c_api):
+    """A type of 4 bits, of which each has a byte."""
+    x = ix.from_pointer(4096, (3,), ix.DType(0, 4, padded=True), device="cuda:0")
+    found = c_api.fields(x)
+
+    assert (found["flags"], found["itemsize"], found["dtype"]) == (c_api.PADDED, 1, (0, 4, 1))
+
+
+def test_the_shape_of_an_array_is_borrowed(c_api):
+    """Two views of one Array have the same numbers, and not copies of them."""
+    x = ix.asarray(make())
+    with c_api.viewed(x) as one, c_api.viewed(x) as other:
+        addresses = {ctypes.addressof(view.shape.contents) for view in (one, other)}
+
+        assert len(addresses) == 1
+
+
+def test_an_array_lives_as_long_as_its_view(c_api):
+    """The memory, too."""
+    block = np.ones(3)
+    alive = weakref.ref(block)
+    view = c_api.fill(ix.asarray(block))
+    del block
+    gc.collect()
+    was_kept = alive() is not None
+    c_api.release(view)
+
+    assert (was_kept, alive()) == (True, None)
+
+
+# ---------------------------------------------------------------- streams
+
+
+def test_the_stream_of_pending_work_is_told(c_api):
+    """By the handle that its producer named."""
+    x = ix.from_pointer(4096, (3,), "float32", device="cuda:0", stream=7)
+
+    assert c_api.fields(x)["stream"] == 7
+
+
+def test_default_streams_have_their_numbers(c_api):
+    """1 and 2, as the CUDA runtime takes them."""
+    found = [
+        c_api.fields(ix.from_pointer(4096, (3,), "float32", device="cuda:0", stream=stream))
+        for stream in (1, 2)
+    ]
+
+    assert [each["stream"] for each in found] == [1, 2]
+
+
+def test_the_default_stream_of_rocm_is_0_and_is_told(c_api):
+    """`has_stream` says that it is one."""
+    x = ix.from_pointer(4096, (3,), "float32", device="rocm:0", stream=0)
+
+    assert c_api.fields(x)["stream"] == 0
+
+
+# ---------------------------------------------------------------- other objects
+
+
+class Interface:
+    """An object with the array interface alone."""
+
+    def __init__(self, x):
+        self.x = x
+        self.__array_interface__ = x.__array_interface__
+
+
+OTHERS = {
+    "bytes": lambda: b"abc",
+    "bytearray": lambda: bytearray(4),
+    "memoryview": lambda: memoryview(make())[::-1],
+    "array.array": lambda: array.array("d", [1.0, 2.0]),
+    "ctypes": ctypes.c_float * 6,
+    "interface": lambda: Interface(make("sliced")),
+    "subclass": lambda: make().view(type("Block", (np.ndarray,), {})),
+    "scalar": lambda: np.float64(3.0),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_objects_of_every_protocol_are_told_as_by_asarray(c_api, kind):
+    """The first time, and when their type is known."""
+    x = OTHERS[kind]()
+    known = expected(ix.asarray(x))
+    if kind == "scalar":  # each asking copies it
+        known["ptr"] = None
+    found = [c_api.fields(x) for _ in range(3)]
+
+    assert [{**each, "ptr": known["ptr"] and each["ptr"]} for each in found] == 3 * [known]
+
+
+def test_a_capsule_is_consumed(c_api):
+    """And its memory is kept until the view is released."""
+    block = np.ones(3)
+    alive = weakref.ref(block)
+    view = c_api.fill(block.__dlpack__(max_version=(1, 3)))
+    del block
+    was_kept = alive() is not None
+    c_api.release(view)
+
+    assert (was_kept, alive()) == (True, None)
+
+
+def test_a_consumed_capsule_is_refused(c_api):
+    """As by `from_dlpack`."""
+    capsule = np.ones(3).__dlpack__()
+    ix.from_dlpack(capsule)
+
+    with pytest.raises(ix.ConsumedCapsuleError):
+        c_api.fill(capsule)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [None, 3, "text", object(), np.ndarray, ix.Array, [1.0]],
+    ids=["none", "int", "str", "object", "ndarray-type", "Array-type", "list"],
+)
+def test_what_is_no_array_is_refused(c_api, x):
+    """The error is asarray's."""
+    with pytest.raises(TypeError):
+        c_api.fill(x)
+
+
+def test_what_a_producer_raises_comes_through(c_api):
+    """Unchanged, and nothing is filled."""
+
+    class Producer:
+        def __dlpack__(self, **_):
+            raise ZeroDivisionError
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    view = c_api.empty_view()
+    with pytest.raises(ZeroDivisionError):
+        c_api.fill(Producer(), view)
+
+    assert (view.self, view.owner) == (None, None)
+
+
+def test_a_view_is_filled_again_once_it_was_released(c_api):
+    """One struct serves many arrays."""
+    view = c_api.empty_view()
+    seen = []
+    for x in (make(), b"abc", make("9-axes")):
+        c_api.fill(x, view)
+        seen.append(tuple(view.shape[: view.ndim]))
+        c_api.release(view)
+
+    assert seen == [(2, 3, 4), (3,), (1, 2, 1, 3, 1, 4, 1, 1, 1)]

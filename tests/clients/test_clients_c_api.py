@@ -1,0 +1,65 @@
+"""`interchange_view` of arrays of CUDA libraries says what `asarray` says of them.
+
+Source: interchange/interchange.h.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+import interchange as ix
+
+pytestmark = [
+    pytest.mark.clients,
+    pytest.mark.emulated,
+    pytest.mark.skipif(ix.core_name != "native", reason="the C API is the native core's"),
+]
+
+MIRROR = Path(__file__).parents[1] / "isolated" / "scripts" / "c_api.py"
+
+
+@pytest.fixture(scope="module")
+def c_api():
+    """Return the mirror of the C API in ctypes."""
+    spec = importlib.util.spec_from_file_location("interchange_c_api", MIRROR)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def said(array):
+    """Return what an Array says of itself."""
+    return array.ptr, array.shape, array.strides, array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("make", ["device_array", "managed_array", "mapped_array", "pinned_array"])
+def test_arrays_of_numba(c_api, numba, make):
+    """Wherever their memory is, at the first asking and later."""
+    x = getattr(numba, make)((2, 3), dtype="float32")
+    expected = said(ix.asarray(x))
+    found = [c_api.fields(x) for _ in range(3)]
+
+    assert [(f["ptr"], f["shape"], f["strides"], f["device"]) for f in found] == 3 * [expected]
+
+
+@pytest.mark.parametrize("make", ["device_array", "managed_array"])
+def test_the_stream_of_an_array_of_numba(c_api, numba, make):
+    """The one that it was made on, at every asking."""
+    stream = numba.stream()
+    x = getattr(numba, make)((2, 3), dtype="float32", stream=stream)
+
+    assert {c_api.fields(x)["stream"] for _ in range(3)} == {int(stream.handle)}
+
+
+def test_views_of_cuda_core(c_api, cuda_core, bindings):
+    """Over device memory, from a stream."""
+    stream = bindings.stream()
+    x = ix.from_pointer(bindings.memory(), (2, 3), "float32", device="cuda:0")
+    view = cuda_core.View.from_dlpack(x, stream_ptr=int(stream))
+    found = [c_api.fields(view) for _ in range(3)]
+
+    assert [(f["ptr"], f["shape"], f["device"]) for f in found] == 3 * [(x.ptr, (2, 3), (2, 0))]
+    assert {f["stream"] for f in found} <= {1, int(stream)}

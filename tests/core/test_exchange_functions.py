@@ -1,0 +1,431 @@
+"""The C exchange table of Array, called as C callers call it: by address, with whatever they pass.
+
+Which of them judges every library is in the conformance kit; here is what only ours promises.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange.abi import capsules
+from interchange.abi.dlpack import (
+    DLDataType,
+    DLDevice,
+    DLManagedTensorVersioned,
+    DLPackExchangeAPI,
+    DLTensor,
+)
+from interchange.abi.exchange import ATTRIBUTES
+from interchange.testing import producers
+
+pytestmark = pytest.mark.skipif(
+    ix.core_name != "native", reason="a Python function is never called by a C pointer"
+)
+
+Pointer = ctypes.c_void_p
+_INT64 = ctypes.POINTER(ctypes.c_int64)
+FROM = ctypes.PYFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(Pointer))
+TO = ctypes.PYFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(Pointer))
+LEND = ctypes.PYFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(DLTensor))
+STREAM = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(Pointer))
+SET_ERROR = ctypes.CFUNCTYPE(None, Pointer, ctypes.c_char_p, ctypes.c_char_p)
+ALLOCATE = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(DLTensor), ctypes.POINTER(Pointer), Pointer, SET_ERROR
+)
+DELETER = ctypes.CFUNCTYPE(None, Pointer)
+MOST = 2**63 - 1
+
+
+def table():
+    """Return the table, as C callers find it."""
+    capsule = getattr(ix.Array, ATTRIBUTES[0])
+    address = capsules.capsule_pointer(capsule, capsules.EXCHANGE_API)
+    return DLPackExchangeAPI.from_address(address)
+
+
+def owned(x):
+    """Return result and struct of the owning export."""
+    out = Pointer()
+    failed = FROM(table().managed_tensor_from_py_object_no_sync)(id(x), ctypes.byref(out))
+    return failed, DLManagedTensorVersioned.from_address(out.value)
+
+
+def delete(struct):
+    """Call the deleter of a struct, without the GIL."""
+    DELETER(struct.deleter)(ctypes.addressof(struct))
+
+
+def lent(x):
+    """Return the borrowed description."""
+    out = DLTensor()
+    assert LEND(table().dltensor_from_py_object_no_sync)(id(x), ctypes.byref(out)) == 0
+    return out
+
+
+# ---------------------------------------------------------------- where it hangs
+
+
+@pytest.mark.parametrize("cls", [ix.Array, type("Sub", (ix.Array,), {})])
+def test_both_names_lead_to_one_table(cls):
+    """A capsule of the standard's name, under the attribute of 1.3 and under that of 1.2."""
+    found = [
+        capsules.capsule_pointer(getattr(cls, name), capsules.EXCHANGE_API) for name in ATTRIBUTES
+    ]
+
+    assert found == [ctypes.addressof(table())] * 2
+
+
+def test_the_table_says_its_version():
+    """Major 1, and no older table."""
+    header = table().header
+
+    assert (header.version.major, header.version.minor, header.prev_api) == (1, 3, None)
+
+
+# ---------------------------------------------------------------- what callers pass
+
+
+FUNCTIONS = {
+    "managed_tensor_from_py_object_no_sync": FROM,
+    "managed_tensor_to_py_object_no_sync": TO,
+    "dltensor_from_py_object_no_sync": LEND,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("which", ["object", "out", "both"])
+def test_null_is_refused(name, which):
+    """An argument that is NULL is an error with an exception set, and nothing is touched."""
+    kind = FUNCTIONS[name]
+    x = ix.from_dlpack(np.ones(2))
+    source = producers.host().but(generation="versioned")
+    struct = producers.Claim(source.__dlpack__()).address
+    given = struct if "_to_" in name else id(x)
+    out = kind._argtypes_[1]._type_()
+    before = sys.getrefcount(x)
+
+    with pytest.raises(ValueError, match="NULL"):
+        kind(getattr(table(), name))(
+            None if which != "out" else given, None if which != "object" else ctypes.byref(out)
+        )
+
+    assert (sys.getrefcount(x), source.deleter_calls) == (before, 0)
+
+
+def test_null_is_refused_for_a_stream():
+    """There is no place to write it to."""
+    with pytest.raises(ValueError, match="NULL"):
+        STREAM(table().current_work_stream)(1, 0, None)
+
+
+@pytest.mark.parametrize("thing", [None, 3, "text", object(), np.ones(2), ix.Array, [1]])
+@pytest.mark.parametrize(
+    "name", ["managed_tensor_from_py_object_no_sync", "dltensor_from_py_object_no_sync"]
+)
+def test_what_is_no_array_is_refused(name, thing):
+    """Whatever the object is, its fields are not read."""
+    kind = FUNCTIONS[name]
+    out = kind._argtypes_[1]._type_()
+
+    with pytest.raises(ix.ExchangeError) as caught:
+        kind(getattr(table(), name))(id(thing), ctypes.byref(out))
+
+    assert caught.value.rule == "DLP-API-1"
+
+
+def test_an_array_that_describes_nothing_is_refused():
+    """One that was never made properly is an error, and not a crash."""
+    out, x = Pointer(), object.__new__(ix.Array)
+
+    with pytest.raises(AttributeError):
+        FROM(table().managed_tensor_from_py_object_no_sync)(id(x), ctypes.byref(out))
+
+
+# ---------------------------------------------------------------- exports
+
+
+def test_an_export_outlives_the_array():
+    """It says what the array says, and gives its reference back once."""
+    block = np.arange(6, dtype=np.float32).reshape(2, 3)
+    before = sys.getrefcount(block)
+    failed, struct = owned(ix.from_dlpack(block))
+    tensor = struct.dl_tensor
+    said = (tensor.data, tensor.shape[:2], tensor.strides[:2], struct.flags, tensor.byte_offset)
+    held = sys.getrefcount(block)
+    delete(struct)
+
+    assert (failed, said) == (0, (block.ctypes.data, [2, 3], [3, 1], 0, 0))
+    assert (held - before, sys.getrefcount(block) - before) == (1, 0)
+
+
+@pytest.mark.parametrize("origin", ["read-only", "unknown"])
+def test_an_export_says_that_memory_is_read_only(origin):
+    """Where memory is, and where nobody knows: a legacy capsule cannot say."""
+    block = np.ones(3)
+    block.flags.writeable = origin != "read-only"
+    x = ix.from_dlpack(block if origin == "read-only" else block.__dlpack__())
+    _, struct = owned(x)
+    flags = struct.flags
+    delete(struct)
+
+    assert flags == 1
+
+
+@pytest.mark.parametrize("origin", ["read-only", "unknown"])
+def test_what_is_not_known_to_be_writable_is_not_lent(origin):
+    """A DLTensor has no flag that would say so."""
+    block = np.ones(3)
+    block.flags.writeable = origin != "read-only"
+    x = ix.from_dlpack(block if origin == "read-only" else block.__dlpack__())
+
+    with pytest.raises(ix.ReadOnlyError) as caught:
+        lent(x)
+
+    assert caught.value.rule == "DLP-RO-1"
+
+
+def test_padded_elements_are_not_lent():
+    """Nor has it a flag for those."""
+    block = np.zeros(4, np.uint8)
+    source = producers.host((4,)).but(
+        generation="versioned", dtype=(0, 4, 1), flags=4, data=block.ctypes.data
+    )
+    x = ix.from_dlpack(source)
+    _, struct = owned(x)
+    flags = struct.flags
+    delete(struct)
+
+    with pytest.raises(ix.ExchangeError) as caught:
+        lent(x)
+
+    assert (caught.value.rule, flags) == ("DLP-DTYPE-4", 4)
+
+
+def test_a_loan_takes_no_reference():
+    """It points into the array, which says the same afterwards."""
+    block = np.ones((2, 1, 2))
+    x = ix.from_dlpack(block)
+    before = sys.getrefcount(x), sys.getrefcount(block)
+    tensor = lent(x)
+
+    assert (sys.getrefcount(x), sys.getrefcount(block)) == before
+    assert (tensor.data, tensor.shape[:3], tensor.strides[:3]) == (x.ptr, [2, 1, 2], [2, 2, 1])
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (2, 0, 3), (1,) * 7, (1,) * 64])
+def test_loans_and_exports_agree(shape):
+    """Of every shape: NULL data without elements, NULL vectors without axes."""
+    x = ix.from_dlpack(np.ones(shape))
+    tensor = lent(x)
+    _, struct = owned(x)
+    said = [
+        (t.data, t.ndim, bool(t.shape), bool(t.strides), t.shape[: t.ndim] if t.ndim else [])
+        for t in (tensor, struct.dl_tensor)
+    ]
+    delete(struct)
+
+    assert said[0] == said[1]
+    assert said[0] == (x.ptr or None, len(shape), *[bool(shape)] * 2, list(shape))
+
+
+# ---------------------------------------------------------------- what becomes an Array
+
+
+def taken(struct):
+    """Return the Array that the table makes of a struct."""
+    out = Pointer()
+    failed = TO(table().managed_tensor_to_py_object_no_sync)(struct, ctypes.byref(out))
+    assert failed == 0
+    x = ctypes.cast(out, ctypes.py_object).value
+    capsules.decrease_reference(x)
+    return x
+
+
+def test_a_struct_becomes_an_array():
+    """It owns the struct: one reference, and the deleter once, when it is gone."""
+    source = producers.host().but(generation="versioned")
+    x = taken(producers.Claim(source.__dlpack__()).address)
+    said = type(x), x.shape, x.ptr, sys.getrefcount(x), source.deleter_calls
+    del x
+
+    assert said == (ix.Array, (2, 3), source.said.data, 2, 0)
+    assert source.deleter_calls == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"ndim": -1},
+        {"dtype": (99, 8, 1)},
+        {"version": (2, 0)},
+        {"device": (99, 0)},
+        {"shape": None},
+    ],
+)
+def test_a_struct_that_breaks_a_rule_is_given_back(wrong):
+    """The error is the rule's, as everywhere, and the deleter runs once."""
+    source = producers.host().but(generation="versioned", **({"ndim": 2} | wrong))
+    struct = producers.Claim(source.__dlpack__()).address
+    out = Pointer()
+
+    with pytest.raises(ix.ExchangeError) as caught:
+        TO(table().managed_tensor_to_py_object_no_sync)(struct, ctypes.byref(out))
+
+    assert (bool(caught.value.rule), source.deleter_calls, out.value) == (True, 1, None)
+
+
+def test_handles_are_refused():
+    """Opaque handles that nobody asked for are kept alive by nobody."""
+    source = producers.host((1,)).but(generation="versioned", dtype=(3, 64, 1))
+    struct = producers.Claim(source.__dlpack__()).address
+
+    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+        taken(struct)
+
+    assert (caught.value.rule, source.deleter_calls) == ("DLP-DTYPE-7", 1)
+
+
+@pytest.mark.parametrize("device", [(1, 0), (2, 0), (2, 7), (10, 0), (99, -1)])
+def test_the_current_stream_is_the_default_one(device):
+    """Nobody works on a stream of ours: the null handle, on every device."""
+    out = Pointer(77)
+
+    assert (STREAM(table().current_work_stream)(*device, ctypes.byref(out)), out.value) == (0, None)
+
+
+# ---------------------------------------------------------------- the allocator
+
+
+def prototype(shape, dtype=(2, 32, 1), device=(1, 0), ndim=None):
+    """Return a struct that says what is wanted, with what it points at."""
+    vector = (ctypes.c_int64 * len(shape))(*shape) if shape is not None else None
+    tensor = DLTensor(
+        device=DLDevice(*device),
+        dtype=DLDataType(*dtype),
+        ndim=len(shape) if ndim is None else ndim,
+    )
+    if vector is not None:
+        tensor.shape = ctypes.cast(vector, _INT64)
+    tensor.vector = vector
+    return tensor
+
+
+def allocate(wanted, *, with_error=True, with_out=True):
+    """Return result, address and what was said by SetError."""
+    said = []
+
+    def set_error(context, kind, message):
+        said.append((context, kind.decode(), message.decode()))
+
+    out = Pointer(5)
+    callback = SET_ERROR(set_error) if with_error else SET_ERROR()
+    failed = ALLOCATE(table().managed_tensor_allocator)(
+        None if wanted is None else ctypes.byref(wanted),
+        ctypes.byref(out) if with_out else None,
+        1234,
+        callback,
+    )
+    return failed, out.value, said
+
+
+@pytest.mark.parametrize("dtype", [(2, 32, 1), (5, 128, 1), (1, 4, 1), (1, 4, 3), (6, 8, 2)])
+@pytest.mark.parametrize("shape", [(), (1,), (3, 5), (1,) * 64, (257,), (4096, 3)])
+def test_memory_is_allocated_as_asked(shape, dtype):
+    """C order, aligned to 256 bytes, of the wanted elements; all of it can be written."""
+    failed, address, said = allocate(prototype(shape, dtype))
+    struct = DLManagedTensorVersioned.from_address(address)
+    tensor = struct.dl_tensor
+    count = int(np.prod(shape, dtype=object))
+    strides = [int(np.prod(shape[i + 1 :], dtype=object)) for i in range(len(shape))]
+    size = count * ((dtype[1] * dtype[2] + 7) // 8)
+    ctypes.memset(tensor.data, 0xA5, size)
+    vectors = (tensor.shape[: len(shape)], tensor.strides[: len(shape)]) if shape else ([], [])
+    elements = (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes)
+    place = (tensor.data % 256, tensor.byte_offset, struct.flags, struct.version.major)
+    delete(struct)
+
+    assert (failed, said, elements, place) == (0, [], dtype, (0, 0, 0, 1))
+    assert vectors == (list(shape), strides)
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0, 3), (0, 2**40), (2**40, 0)])
+def test_no_elements_need_no_memory(shape):
+    """Data is NULL, and there are strides."""
+    failed, address, said = allocate(prototype(shape))
+    struct = DLManagedTensorVersioned.from_address(address)
+    found = struct.dl_tensor.data, struct.dl_tensor.shape[: len(shape)], failed, said
+    delete(struct)
+
+    assert found == (None, list(shape), 0, [])
+
+
+WRONG = {
+    "negative": (prototype((2, -1)), "ValueError"),
+    "ndim": (prototype((2,), ndim=-1), "ValueError"),
+    "axes": (prototype((1,) * 65), "ValueError"),
+    "no shape": (prototype(None, ndim=2), "ValueError"),
+    "no bits": (prototype((2,), (2, 0, 1)), "ValueError"),
+    "no lanes": (prototype((2,), (2, 32, 0)), "ValueError"),
+    "overflow": (prototype((2**40, 2**40)), "ValueError"),
+    "most": (prototype((MOST,)), "ValueError"),
+    "nearly most": (prototype((MOST - 255,), (1, 8, 1)), "ValueError"),
+    "more than there is": (prototype((MOST - 256,), (1, 8, 1)), "MemoryError"),
+    "empty and too long": (prototype((0, 2**40, 2**40)), "ValueError"),
+    "too long and empty": (prototype((2**62, 2**62, 0)), "ValueError"),
+    "too much": (prototype((2**55,)), "MemoryError"),
+    "CUDA": (prototype((2,), device=(2, 0)), "BufferError"),
+    "page-locked": (prototype((2,), device=(3, 0)), "BufferError"),
+    "unknown": (prototype((2,), device=(-7, 0)), "BufferError"),
+    "nothing": (None, "ValueError"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_allocated(case):
+    """SetError is called once with the caller's context, and the pointer is NULL or untouched."""
+    wanted, kind = WRONG[case]
+    failed, address, said = allocate(wanted)
+
+    assert (failed, [(context, name) for context, name, _ in said]) == (-1, [(1234, kind)])
+    assert address == (5 if wanted is None else None)
+
+
+def test_nowhere_to_write_it_to():
+    """Without a place for the pointer nothing is allocated."""
+    failed, _, said = allocate(prototype((2,)), with_out=False)
+
+    assert (failed, len(said)) == (-1, 1)
+
+
+def test_nobody_to_tell():
+    """Without SetError a failure is a failure."""
+    assert allocate(prototype((-1,)), with_error=False)[:2] == (-1, None)
+
+
+def test_an_allocation_becomes_an_array():
+    """The functions fit each other."""
+    x = taken(allocate(prototype((2, 3)))[1])
+    np.from_dlpack(x)[...] = 7
+    again = owned(x)[1]
+    del x
+    gc.collect()
+    y = taken(ctypes.addressof(again))
+
+    assert (np.asarray(y).tolist(), y.readonly) == ([[7.0] * 3] * 2, False)
+
+
+def test_deleters_take_null():
+    """Of exports and of allocations: there is nothing to delete."""
+    for struct in (owned(ix.from_dlpack(np.ones(2)))[1], _allocated()):
+        DELETER(struct.deleter)(None)
+        delete(struct)
+
+
+def _allocated():
+    return DLManagedTensorVersioned.from_address(allocate(prototype((2,)))[1])

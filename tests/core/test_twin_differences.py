@@ -1,0 +1,95 @@
+"""The few things in which the cores differ are those of the table in how-it-works.md."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from interchange._core._numpy import fills_strides
+
+pytestmark = pytest.mark.isolated
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-it-works.md"
+SETUP = """
+import ctypes
+import numpy as np
+import interchange as ix
+from interchange.abi import VERSIONED, capsule_name, capsule_pointer
+from interchange.abi.dlpack import DLManagedTensorVersioned
+def words(act, *args, **keywords):
+    try:
+        return act(*args, **keywords)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+def kind(act):
+    try:
+        return str(act())
+    except Exception as error:
+        return type(error).__name__
+x = ix.from_dlpack(np.ones(3))
+"""
+PROBES = {
+    "the type of `ix.from_dlpack`": "print(type(ix.from_dlpack).__name__)",
+    "the bases of `ix.Array`": (
+        "print('object' if ix.Array.__bases__ == (object,) else 'those with its methods')"
+    ),
+    "the C exchange table on `ix.Array`": (
+        "print('there' if hasattr(ix.Array, '__dlpack_c_exchange_api__') else 'not there')"
+    ),
+    "the minor version in a capsule of plain memory": (
+        "c = x.__dlpack__(max_version=(1, 3))\n"
+        "s = DLManagedTensorVersioned.from_address(capsule_pointer(c, VERSIONED))\n"
+        "print(s.version.minor)"
+    ),
+    "an ndarray whose strides leave the address range": (
+        "far = np.lib.stride_tricks.as_strided(np.zeros(4), (3,), (2**62,))\n"
+        "print('refused at', {'Array': 'the first look', 'ExchangeError': 'the import'}"
+        "[kind(lambda: type(ix.from_dlpack(far)).__name__)])"
+    ),
+    "`x.__dlpack__(bad=1)` names": "print(words(x.__dlpack__, bad=1).split()[1][:-2])",
+    "`object.__new__(ix.Array).readonly`": (
+        "print(kind(lambda: object.__new__(ix.Array).readonly))"
+    ),
+    "`__del__`, set on `ix.Array` by somebody": (
+        "said = []\nix.Array.__del__ = lambda _: said.append(1)\n"
+        "ix.from_dlpack(np.ones(2))\nprint('is called' if said else 'is not called')"
+    ),
+    "a `__dlpack_device__` that a class gets after it was met": (
+        "cls = type('Sub', (np.ndarray,), {})\n"
+        "made = np.ones(3).view(cls)\n"
+        "ix.from_dlpack(made), ix.from_dlpack(made)\n"
+        "said = []\n"
+        "cls.__dlpack_device__ = lambda _: said.append(1) or (1, 0)\n"
+        "ix.from_dlpack(made)\nprint('is asked' if said else 'is not asked')"
+    ),
+    "`del x._flags`": "print(kind(lambda: delattr(x, '_flags')))",
+}
+
+
+MADE_BY_NUMPY = "the minor version in a capsule of plain memory"
+
+
+def rows():
+    """Return what the table says: of each difference, the readable and the native core's."""
+    section = PAGE.read_text(encoding="utf-8").partition("## Where the cores differ\n")[2]
+    section = section.partition("\n## ")[0]
+    table = re.findall(r"^\| (.*?) \| (.*?) \| (.*?) \| (.*?) \|$", section, re.MULTILINE)
+    return {what: (readable, native) for what, readable, native, _ in table[1:]}
+
+
+def test_every_difference_is_in_the_table():
+    """The table and the probes of this file have the same rows."""
+    assert rows().keys() == PROBES.keys()
+
+
+@pytest.mark.parametrize("what", PROBES)
+def test_a_difference_is_as_the_table_says(run_isolated, twin, what):
+    """Each core does what its column says."""
+    said = run_isolated(SETUP + PROBES[what], env=twin).strip()
+    column = {"ctypes": 0, "native": 1}[twin["INTERCHANGE_CORE"]]
+    if what == MADE_BY_NUMPY and not fills_strides():
+        column = 1  # NumPy before 2.4 leaves out what it should say, so no core asks it
+
+    assert said == rows()[what][column].strip("`")

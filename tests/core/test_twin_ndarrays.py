@@ -1,0 +1,40 @@
+"""ndarrays of every kind, imported by both cores: the native one reads them where they are."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.isolated
+
+
+@pytest.fixture(scope="module")
+def told(run_isolated, twins):
+    """Return what became of each kind at each import, by core."""
+    found = {}
+    for core in twins:
+        rows = run_isolated("ndarrays.py", env={"INTERCHANGE_CORE": core}).splitlines()
+        found[core] = [json.loads(row) for row in rows]
+    return found
+
+
+def test_ndarrays_are_imported_alike(told):
+    """Address, shape, strides, dtype, flags and owner; or class, rule and words of the refusal."""
+    assert told["native"] == told["ctypes"]
+
+
+def test_an_import_is_like_the_one_before(told):
+    """What was negotiated first and read directly then says the same."""
+    by_kind = {}
+    for kind, *said in told["native"]:
+        by_kind.setdefault(kind, []).append(said)
+
+    assert [kind for kind, said in by_kind.items() if said != [said[0]] * 4] == []
+
+
+def test_there_are_kinds_of_every_end(told):
+    """Some are taken as they are, some read-only, and some refused."""
+    ends = {said[5] if len(said) > 3 else said[0] for _, said, _ in told["native"]}
+
+    assert {0, 1, "BufferError", "ExchangeError", "NoProtocolError"} <= ends

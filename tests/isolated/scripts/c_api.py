@@ -1,0 +1,162 @@
+"""The C API as a C caller sees it, in ctypes: the structs, and the functions of the table.
+
+Source: interchange/interchange.h.  The calls keep the GIL, and raise what they set.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from ctypes import (
+    POINTER,
+    Structure,
+    byref,
+    c_int,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint8,
+    c_uint16,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+    py_object,
+)
+
+import interchange
+from interchange.abi import capsules
+
+NAME = b"interchange._C_API"
+VERSION = 1
+READ_ONLY, UNKNOWN, IS_COPIED, PADDED = 1, 2, 4, 8
+
+
+class View(Structure):
+    """``InterchangeView``."""
+
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("version", c_uint32),
+        ("flags", c_uint32),
+        ("data", c_void_p),
+        ("byte_offset", c_uint64),
+        ("shape", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),
+        ("ndim", c_int32),
+        ("itemsize", c_int32),
+        ("device_type", c_int32),
+        ("device_id", c_int32),
+        ("dtype_code", c_uint8),
+        ("dtype_bits", c_uint8),
+        ("dtype_lanes", c_uint16),
+        ("has_stream", c_int32),
+        ("stream", c_void_p),
+        ("owner", c_void_p),
+        ("self", c_void_p),
+        ("dims", c_int64 * 16),
+    )
+
+
+_INT = POINTER(c_int)
+_INT64S = POINTER(POINTER(c_int64))
+FUNCTIONS = (
+    ("array_get_handle", (py_object, POINTER(c_void_p))),
+    ("array_get_data_ptr", (c_void_p, POINTER(c_void_p))),
+    ("array_get_ndim", (c_void_p, POINTER(c_int64))),
+    ("array_get_shape", (c_void_p, _INT64S)),
+    ("array_get_strides_in_elements", (c_void_p, _INT64S)),
+    ("array_get_device_id", (c_void_p, _INT)),
+    ("array_get_dtype", (c_void_p, _INT, _INT)),
+    ("array_get_device_type", (c_void_p, _INT)),
+    ("array_get_strides_in_bytes", (c_void_p, _INT64S)),
+    ("array_get_itemsize", (c_void_p, _INT)),
+    ("array_get_readonly", (c_void_p, _INT)),
+    ("view", (py_object, POINTER(View))),
+    ("view_release", (POINTER(View),)),
+)
+"""In the order of the table."""
+
+
+class Table(Structure):
+    """``InterchangeAPI``."""
+
+    _fields_ = (
+        ("abi_version", c_uint32),
+        ("struct_size", c_size_t),
+        *((name, c_void_p) for name, _ in FUNCTIONS),
+    )
+
+
+def table():
+    """Return the table of the capsule."""
+    return Table.from_address(capsules.capsule_pointer(interchange._C_API, NAME))
+
+
+def function(name, *types):
+    """Return a function of the table; with `types`, for other arguments than it has."""
+    arguments = types or dict(FUNCTIONS)[name]
+    return ctypes.PYFUNCTYPE(c_int, *arguments)(getattr(table(), name))
+
+
+def empty_view():
+    """Return what ``INTERCHANGE_VIEW_INIT`` makes."""
+    return View(ctypes.sizeof(View), VERSION)
+
+
+def fill(x, view=None):
+    """Return a filled view, which the caller releases."""
+    view = empty_view() if view is None else view
+    assert function("view")(x, byref(view)) == 0
+    return view
+
+
+def release(view):
+    """Release a view."""
+    assert function("view_release")(byref(view)) == 0
+
+
+@contextlib.contextmanager
+def viewed(x):
+    """Give a view, and release it."""
+    view = fill(x)
+    try:
+        yield view
+    finally:
+        release(view)
+
+
+def fields(x):
+    """Return what a view says of an object, by the names of Array's attributes."""
+    with viewed(x) as view:
+        return {
+            "ptr": view.data or 0,
+            "shape": tuple(view.shape[: view.ndim]),
+            "strides": tuple(view.strides[: view.ndim]),
+            "itemsize": view.itemsize,
+            "dtype": (view.dtype_code, view.dtype_bits, view.dtype_lanes),
+            "device": (view.device_type, view.device_id),
+            "byte_offset": view.byte_offset,
+            "flags": view.flags,
+            "stream": view.stream or 0 if view.has_stream else None,
+        }
+
+
+def handle(array):
+    """Return the handle of an Array."""
+    out = c_void_p()
+    assert function("array_get_handle")(array, byref(out)) == 0
+    return out
+
+
+def numbers(name, array):
+    """Return the numbers, one per axis, that a getter gives a pointer to."""
+    out = POINTER(c_int64)()
+    assert function(name)(handle(array), byref(out)) == 0
+    return tuple(out[: array.ndim])
+
+
+def number(name, array, kind=c_int):
+    """Return the number that a getter gives."""
+    out = kind()
+    assert function(name)(handle(array), byref(out)) == 0
+    return out.value

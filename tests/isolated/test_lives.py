@@ -1,0 +1,56 @@
+"""Arrays live and die alike with both cores, whoever subclasses, watches, races or raises."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.isolated
+
+MANY = 10.0  # [seconds]
+VALUES = [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+SHAPES = "(2, 3)"
+RAISED = ("BufferError", "KeyboardInterrupt", "MemoryError", "RecursionError")
+SAID = {
+    "subclasses": ["[True, True] (2, 3) (3,)", "[None, None]"],
+    "finalizers": [f"[(2, 3)] {VALUES} 15.0", "1"],
+    "rescued_from_a_cycle": [f"True {VALUES} {VALUES}", "1"],
+    "failing_finalizers": ["['OSError'] 1"],
+    "odd_slots": ["TypeError", "AttributeError", SHAPES, "TypeError", "3 (3, 1)"],
+    "other_class": ["(2, 3) True"],
+    "copies": [f"{cls} {cls} {VALUES}" for cls in ("Array", "Slotted", "Open") for _ in range(3)],
+    "callbacks": ["[(None, (2, 3))] ['KeyError'] [None, None]"],
+    "callbacks_in_cycles": ["1 None"],
+    "dying_types": ["0 True"],
+    "changing_types": [str([shape] * 3) for shape in ((2, 3), (9,), (2, 3))],
+    "first_exports": ["{(0, 1)}"],
+    "deleters": ["20 {'KeyError'} {(2, 3)}"],
+    "producers_that_raise": [
+        f"{ {(name, True)} } True" for name in (*RAISED, "AttributeError", "OSError")
+    ],
+    "subclasses_that_raise": [str({(name, True)}) for name in RAISED],
+}
+"""What the functions of the script print; each of them says what is due."""
+
+
+@pytest.mark.parametrize("how", SAID)
+def test_an_odd_life_ends_well(run_isolated, twin, how):
+    """Subclasses, finalizers, weak references, dying types, threads and rude callbacks."""
+    assert run_isolated("lives.py", how, env=twin).splitlines() == SAID[how]
+
+
+def test_threads_that_race(run_isolated, twin):
+    """Eight threads that import and drop one array leave its references as they were."""
+    assert run_isolated("lives.py", "racing", 1, env=twin).split() == ["[]", "0", "True"]
+
+
+@pytest.mark.slow
+def test_threads_that_race_for_long(run_isolated, twin):
+    """Likewise for ten seconds."""
+    assert run_isolated("lives.py", "racing", MANY, env=twin).split() == ["[]", "0", "True"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("link", ["versioned", "legacy", "described", "owner"])
+def test_a_chain_of_many_imports_is_freed(run_isolated, twin, link):
+    """No recursion ends the release of 100,000 imports of capsules of imports."""
+    assert run_isolated("chains.py", "thread", link, 100_000, env=twin) == "freed True\n"

@@ -1,0 +1,137 @@
+"""Run tests with the native core under ASan and UBSan, and look for what it leaks: `tox -e asan`.
+
+Source: clang's and gcc's sanitizers; LeakSanitizer.  The interpreter is not built with them, so
+that their library is loaded first.  CPython leaves much behind when it ends: of the leaks, those
+count in whose stack the native core is.
+
+Usage: ``python tests/run_sanitized.py [arguments of pytest]``, where interchange was built with
+``INTERCHANGE_BUILD=require INTERCHANGE_DEBUG_BUILD=1 CFLAGS="-fsanitize=address,undefined"``.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+FLOORS = [
+    TESTS / name for name in ("abi", "core", "array", "functions", "isolated", "protocols", "types")
+]
+LEAKING = [
+    TESTS / "core" / f"test_{name}.py"
+    for name in ("twins", "exchange_functions", "consuming", "export", "importing")
+]
+"""What is run once more for leaks, in one process: deep stacks make it slow."""
+OURS = ("/_native/", "_native/_extension")  # in a line of a stack
+ONCE = (" in execute ", " in copy_class ")
+"""Functions that make what lives as long as the process: dictionaries of module and class."""
+TROUBLE = ("ERROR: AddressSanitizer", "runtime error:")
+MEMORY = {  # memory that was freed is kept for a while, but not so long that it counts as growth
+    "allocator_may_return_null": 1,
+    "handle_segv": 0,
+    "quarantine_size_mb": 1,
+    "thread_local_quarantine_size_kb": 64,
+}
+LEAK_CONTROL = """
+import ctypes
+import interchange as ix
+block = ctypes.create_string_buffer(64)
+x = ix.from_pointer(ctypes.addressof(block), (2,), "float32", owner=block)
+capsule = x.__dlpack__()
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(capsule))
+print(ix.core_name)
+"""
+"""Leaks a struct of ours, to see whether that is seen."""
+
+
+def libraries() -> str:
+    """Return what the loader loads first."""
+    compiler = shlex.split(os.environ.get("CC", "gcc"))
+    names = ("libasan.so", "libubsan.so")
+    found = [
+        subprocess.run(
+            [*compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for name in names
+    ]
+    return os.pathsep.join(found)
+
+
+def joined(options: dict[str, object]) -> str:
+    """Return options as the sanitizers read them."""
+    return ":".join(f"{key}={value}" for key, value in options.items())
+
+
+def run(folder: Path, command: list[str], *, leaks: bool) -> int:
+    """Run a command under the sanitizers, which write to files in a folder."""
+    memory = MEMORY | {"log_path": folder / "asan", "detect_leaks": int(leaks)}
+    if leaks:
+        memory |= {"fast_unwind_on_malloc": 0, "exitcode": 0, "malloc_context_size": 16}
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": libraries(),
+        "ASAN_OPTIONS": joined(memory),
+        "UBSAN_OPTIONS": joined({"print_stacktrace": 1, "log_path": folder / "ubsan"}),
+        "PYTHONMALLOC": "malloc",
+        "INTERCHANGE_CORE": "native",
+    }
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+def troubles(folder: Path) -> list[str]:
+    """Return what the sanitizers wrote of errors, and of leaks of ours."""
+    found = []
+    for path in sorted(folder.iterdir()):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if any(word in text for word in TROUBLE):
+            found.append(text)
+        blocks = (block for block in text.split("\n\n") if "leak of" in block)
+        found += [block for block in blocks if is_ours(block)]
+    return found
+
+
+def is_ours(leak: str) -> bool:
+    """Whether the native core is in the stack of a leak, and lives on without what leaked."""
+    return any(word in leak for word in OURS) and not any(word in leak for word in ONCE)
+
+
+def step(command: list[str], *, leaks: bool) -> tuple[int, list[str]]:
+    """Run a command, and return how it ended and what was wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        code = run(Path(folder), [sys.executable, *command], leaks=leaks)
+        return code, troubles(Path(folder))
+
+
+def is_sanitized() -> bool:
+    """Whether the native core that would be imported is built for the address sanitizer."""
+    package = find_spec("interchange")  # it is not imported: without the library it would abort
+    folders = [Path(folder) for folder in package.submodule_search_locations] if package else []
+    built = [path for folder in folders for path in folder.glob("_core/_native/_extension*.so")]
+    return any(b"__asan_" in path.read_bytes() for path in built)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the tests, then look for leaks; print what was found."""
+    if not is_sanitized():
+        print("the native core is not built with -fsanitize=address,undefined: see `tox -e asan`")
+        return 1
+    _, seen = step(["-c", LEAK_CONTROL], leaks=True)
+    if not seen:
+        print("a leak that was made is not seen")
+        return 1
+    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    code, found = step([*pytest, *(arguments or map(str, FLOORS))], leaks=False)
+    if not arguments:
+        more, leaks = step([*pytest, "-n0", *map(str, LEAKING)], leaks=True)
+        code, found = code or more, found + leaks
+    print(*found, f"sanitizers: {len(found)} findings", sep="\n")
+    return 1 if found else code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
