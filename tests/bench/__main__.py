@@ -3,6 +3,8 @@
 ``--check`` exits with 1 when a case is over its budget; ``--quick`` only sees that all cases run.
 ``--cuda`` times device memory on the emulated CUDA driver, ``--cuda=real`` on this machine's; both
 need the extra ``interop``.
+``--budgets`` holds the native core against other libraries, and exits with 1 when a bar is missed;
+``--cuda=real`` makes it do so on this machine's driver.
 ``--imports`` times ``import interchange`` in fresh processes, here or with every ``--python``, and
 ``--markdown`` writes the figures to a file.
 The verdict of a case is the median over processes of the median ratio over rounds.
@@ -22,7 +24,8 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import import_time  # noqa: E402 - the folder is no package
+import budget_run  # noqa: E402 - the folder is no package
+import import_time  # noqa: E402 - as above
 from cases import CASES, Case, make_names  # noqa: E402 - as above
 from cuda_cases import CUDA_ROWS, make_cuda_names  # noqa: E402 - as above
 from paired import compare  # noqa: E402 - as above
@@ -81,6 +84,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--cuda", nargs="?", const="emulated", choices=("emulated", "real"))
+    parser.add_argument("--budgets", action="store_true")
     parser.add_argument("--imports", action="store_true")
     parser.add_argument("--python", action="append", default=[], metavar="PATH")
     parser.add_argument("--markdown", type=Path, metavar="FILE")
@@ -94,6 +98,12 @@ def main() -> int:
     if options.imports:
         within = import_time.run(options.python, options.rounds, options.markdown)
         return 1 if options.check and not within else 0
+    if options.budgets:
+        outcomes = budget_run.measure(
+            options.processes, options.rounds, options.count, options.cuda or "emulated"
+        )
+        print(budget_run.table(outcomes))
+        return 0 if options.quick or budget_run.are_met(outcomes) else 1
     results = [
         measure_in_child(options.cuda, options.rounds, options.count)
         for _ in range(options.processes)

@@ -85,10 +85,10 @@ def measure_imports(python: str, rounds: int) -> Result:
 def page_of(results: list[Result], rounds: int) -> str:
     """Return the figures as Markdown, with where and when they were measured."""
     day = datetime.now(timezone.utc).date().isoformat()
-    machine = f"{os.cpu_count()} cores of {_processor()} ({platform.system()} {platform.machine()})"
+    machine = f"{os.cpu_count()} cores of {processor()} ({platform.system()} {platform.machine()})"
     load = f"{os.getloadavg()[0]:.1f} processes wanted to run meanwhile"
     lines = [
-        f"Measured on {day} at commit {_commit()}, on {machine}, {rounds} processes each; {load}:",
+        f"Measured on {day} at commit {commit()}, on {machine}, {rounds} processes each; {load}:",
         "",
         "| CPython | NumPy | Bare [ms] | `numpy` [ms] | `interchange` [ms] | Ratio | First array |",
         "|---|---|--:|--:|--:|--:|--:|",
@@ -106,7 +106,7 @@ def within_budget(results: list[Result]) -> bool:
     return all(one.ratio(one.subject) <= BUDGET for one in results)
 
 
-def _commit() -> str:
+def commit() -> str:
     """Return the commit that was measured, and whether its files were changed."""
     found, changed = (
         _git("rev-parse", "--short=12", "HEAD"),
@@ -125,7 +125,7 @@ def _git(*arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _processor() -> str:
+def processor() -> str:
     """Return the name of the processor, as Linux tells it."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")

@@ -30,7 +30,7 @@ class Pair(NamedTuple):
     yardstick: float  # [ns] per call
 
 
-def _compile(statement: str, names: dict[str, Any]) -> Any:
+def looping(statement: str, names: dict[str, Any]) -> Any:
     """Return a function that runs `statement` in a loop and returns the time [ns].
 
     Names become locals, as they would be in a caller's function.
@@ -47,7 +47,7 @@ def compare(
     subject: str, yardstick: str, names: dict[str, Any], *, rounds: int = 25, count: int = 2000
 ) -> Pair:
     """Return how many times longer `subject` takes than `yardstick`."""
-    loops = [_compile(subject, names), _compile(yardstick, names)]
+    loops = [looping(subject, names), looping(yardstick, names)]
     for loop in loops:
         loop(count, time.thread_time_ns)
     ratios, spent = [], ([], [])

@@ -1,0 +1,160 @@
+"""Measures the rows of `budgets`, and prints them: ratio, bar, met or not.
+
+Source: `paired`.  Every group of rows is measured in processes of its own; the verdict of a row is
+the median over them of the median ratio over rounds.  ``python tests/bench --budgets`` runs it.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import import_time  # noqa: E402 - the folder is no package
+from budgets import IMPORT_BAR, IMPORT_MEASURE, ROWS  # noqa: E402 - as above
+from paired import compare  # noqa: E402 - as above
+
+if TYPE_CHECKING:
+    from budgets import Row
+
+
+class Outcome(NamedTuple):
+    """What was found for a row.
+
+    Attributes
+    ----------
+    measure : str
+        As in `budgets.Row`.
+    bar : float
+        As in `budgets.Row`.
+    ratios : list of float
+        Of each process; empty where it was not measured.
+    subject, yardstick : float
+        Median times [ns]; for a row that loops in C, those of one statement.
+    why : str
+        Why it was not measured.
+    """
+
+    measure: str
+    bar: float
+    ratios: list[float]
+    subject: float = 0.0
+    yardstick: float = 0.0
+    why: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """The median over processes."""
+        return statistics.median(self.ratios)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the bar is met, or why nobody knows."""
+        if not self.ratios:
+            return self.why
+        return "met" if self.ratio <= self.bar else "MISSED"
+
+
+def measure_group(group: str, rounds: int, count: int, driver: str) -> dict[str, object]:
+    """Return ratio, subject [ns] and yardstick [ns] of a group's rows; or why there is none."""
+    from budget_names import GROUPS
+
+    rows = [row for row in ROWS if row.group == group]
+    try:
+        names = GROUPS[group](driver) if group == "cuda" else GROUPS[group]()
+    except ModuleNotFoundError as error:
+        return {row.measure: f"not measured: {error.name} is not here" for row in rows}
+    found: dict[str, object] = {}
+    for row in rows:
+        why = hindrance(row, names)
+        found[row.measure] = why or compare(
+            row.subject, row.yardstick, names, rounds=rounds, count=min(count, row.most)
+        )
+    return found
+
+
+def hindrance(row: Row, names: dict[str, object]) -> str:
+    """Return why a row cannot be measured with these names; no words where it can."""
+    wanted = compile(f"{row.subject}\n{row.yardstick}", row.measure, "exec").co_names
+    modules = {"tensor": "torch", "jax_array": "jax", "StridedMemoryView": "cuda.core"}
+    optional = {*modules, "tvm_ffi", "aoti_getters", "aoti_handle", "loops"}
+    for name in wanted:
+        if name in optional and name not in names:
+            return f"not measured: {modules.get(name, name)} is not here"
+    return "" if has_functions(row.subject, names.get("loops")) else "not built yet"
+
+
+def has_functions(statement: str, loops: object) -> bool:
+    """Whether the functions of interchange's C API that a statement loops over are there."""
+    import interchange
+
+    called = [name for name in ("getters", "views") if f"loops.{name}(" in statement]
+    is_there = hasattr(interchange, "_C_API")
+    return all(is_there and hasattr(loops, name) for name in called)
+
+
+def measure_in_child(group: str, rounds: int, count: int, driver: str) -> dict[str, object]:
+    """Return the same, from a process of its own."""
+    command = [sys.executable, __file__, group, str(rounds), str(count), driver]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"the process of the group {group!r} ended with {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def measure(processes: int, rounds: int, count: int, driver: str) -> list[Outcome]:
+    """Return what was found for every row, in their order, and for the import."""
+    found: dict[str, list[object]] = {row.measure: [] for row in ROWS}
+    for _ in range(processes):
+        for group in dict.fromkeys(row.group for row in ROWS):
+            for name, result in measure_in_child(group, rounds, count, driver).items():
+                found[name].append(result)
+    outcomes = [outcome_of(row, found[row.measure]) for row in ROWS]
+    imported = import_time.measure_imports(sys.executable, max(3, rounds // 3))
+    ratio = imported.ratio(imported.subject)
+    beyond = (1e9 * (time - imported.bare) for time in (imported.subject, imported.yardstick))
+    return [*outcomes, Outcome(IMPORT_MEASURE, IMPORT_BAR, [ratio], *beyond)]
+
+
+def outcome_of(row: Row, results: list[object]) -> Outcome:
+    """Return what the processes found for a row, as one."""
+    why = next((result for result in results if isinstance(result, str)), "")
+    if why:
+        return Outcome(row.measure, row.bar, [], why=why)
+    ratios, subject, yardstick = zip(*results, strict=True)
+    medians = statistics.median(subject), statistics.median(yardstick)
+    return Outcome(row.measure, row.bar, list(ratios), *medians)
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """Return the outcomes as a Markdown table."""
+    import numpy as np
+    from budget_names import core
+
+    lines = [
+        f"CPython {platform.python_version()}, NumPy {np.__version__}, {core()} core",
+        "",
+        "| measure | ratio | of processes | bar | verdict |",
+        "|---|--:|---|--:|---|",
+    ]
+    for one in outcomes:
+        ratio = f"{one.ratio:.3f}" if one.ratios else ""
+        each = f"{min(one.ratios):.3f} to {max(one.ratios):.3f}" if one.ratios else ""
+        lines.append(f"| {one.measure} | {ratio} | {each} | {one.bar:g} | {one.verdict} |")
+    return "\n".join(lines)
+
+
+def are_met(outcomes: list[Outcome]) -> bool:
+    """Whether no bar is missed; what was not measured misses none, and the table says so."""
+    return all(one.verdict != "MISSED" for one in outcomes)
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure_group(sys.argv[1], *map(int, sys.argv[2:4]), sys.argv[4])))

@@ -1,0 +1,225 @@
+"""Counts the instructions of exchanges, and holds them against those that are checked in.
+
+Source: Valgrind, "Callgrind" (client requests).  A process under callgrind runs every statement so
+many times, and then so many times more: what the second loop took beyond the first is its own, and
+start-up cancels.  A count depends on the Python, the NumPy and the compiler, and not on how busy
+the machine is.
+
+``python tests/bench/instructions.py`` exits with 1 where a count grew or shrank by more than 3 %,
+and with 2 where it cannot tell: there is no valgrind, or the counts are of another environment.
+``--write`` writes the counts of this environment to the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from c_build import compiler  # noqa: E402 - the folder is no package
+
+COUNTS = HERE / "instruction_counts.json"
+TOLERANCE = 0.03
+FEW, MORE = 100, 300  # loops
+_FEWER_IN_C = 2, 6
+_FIXED = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+class Kind(NamedTuple):
+    """An exchange whose instructions are counted, and what it needs beside NumPy."""
+
+    name: str
+    statement: str
+    group: str = "host"  # of budget_names
+    needs: str = "numpy"  # whose release the count depends on
+    loops: tuple[int, int] = (FEW, MORE)
+
+
+KINDS = (
+    Kind("import of an ndarray", "from_dlpack(x)"),
+    Kind("import of a subclass of ndarray", "from_dlpack(sub)"),
+    Kind("import of a capsule", "from_dlpack(x.__dlpack__(max_version=version))"),
+    Kind("import, and shape, strides, dtype", "a = from_dlpack(x); a.shape; a.strides; a.dtype"),
+    Kind("export", "ours.__dlpack__(max_version=version)"),
+    Kind("export before 1.0", "ours.__dlpack__()"),
+    Kind("export to NumPy", "np.from_dlpack(ours)"),
+    Kind("200 borrowed DLTensors", "loops.dltensors(ours, LOOPS)", "c", loops=_FEWER_IN_C),
+    Kind("200 times seven getters", "loops.getters(ours, LOOPS)", "c", loops=_FEWER_IN_C),
+    Kind("200 views of an ndarray", "loops.views(x, LOOPS)", "c", loops=_FEWER_IN_C),
+    Kind("x + y of three elements", "small + small"),
+    Kind("import of a torch tensor", "from_dlpack(tensor)", "peers", "torch"),
+)
+
+
+class CannotTellError(Exception):
+    """Nothing could be counted, or compared; the text says why."""
+
+
+# ---------------------------------------------------------------- under callgrind
+
+
+def run_child(needs: str) -> None:
+    """Run every kind that needs this and no more, and print a number per kind that was run."""
+    import gc
+
+    from budget_names import GROUPS, in_c
+    from budget_run import has_functions
+    from c_build import c_loops
+    from paired import looping
+
+    counter = c_loops()
+    gc.disable()
+    for number, kind in enumerate(KINDS):
+        if kind.needs != needs:
+            continue
+        names: dict[str, Any] = in_c() if kind.group == "c" else GROUPS[kind.group]()
+        if not has_functions(kind.statement, names.get("loops")):
+            continue
+        loop = looping(kind.statement, names)
+        loop(kind.loops[1], _no_time)
+        for which, count in enumerate(kind.loops):
+            gc.collect()
+            counter.start_counting()
+            loop(count, _no_time)
+            counter.write_count(f"{number}.{which}")
+
+
+def _no_time() -> int:
+    """Return no time."""
+    return 0
+
+
+# ---------------------------------------------------------------- around it
+
+
+def count(needs: str) -> dict[str, float]:
+    """Return the instructions of one run of each kind that needs this."""
+    valgrind = shutil.which("valgrind")
+    if valgrind is None:
+        raise CannotTellError("there is no valgrind; Debian has it in a package of this name")
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            valgrind, "--tool=callgrind", "--instr-atstart=no", "-q",
+            f"--callgrind-out-file={folder}/out", f"--log-file={folder}/log",
+            sys.executable, __file__, f"--child={needs}",
+        ]  # fmt: skip
+        environment = {**os.environ, **_FIXED}
+        done = subprocess.run(command, env=environment, check=False)
+        if done.returncode:
+            log = Path(folder, "log").read_text(encoding="utf-8", errors="replace")
+            raise CannotTellError(f"the process under valgrind ended badly: {log[-2000:]}")
+        totals = dict(filter(None, map(_total_of, Path(folder).glob("out.*"))))
+    found = {}
+    for number, kind in enumerate(KINDS):
+        few, more = (totals.get(f"{number}.{which}") for which in (0, 1))
+        if few is not None and more is not None:
+            found[kind.name] = round((more - few) / (kind.loops[1] - kind.loops[0]), 1)
+    return found
+
+
+def _total_of(path: Path) -> tuple[str, int] | None:
+    """Return the name that a dump was given, and its instructions."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    name = re.search(r"^desc: Trigger: Client Request: (\S+)$", text, re.MULTILINE)
+    total = re.search(r"^(?:totals|summary): (\d+)", text, re.MULTILINE)
+    return (name[1], int(total[1])) if name and total else None
+
+
+def environment_of(needs: str) -> dict[str, str]:
+    """Return what counts depend on: releases, and who compiled."""
+    command = [compiler("CC"), "--version"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return {
+        "python": f"{platform.python_version()} ({platform.python_compiler()})",
+        "numpy": version("numpy"),
+        "compiler": (said.splitlines() or ["unknown"])[0],
+        "libc": " ".join(platform.libc_ver()),
+        "machine": platform.machine(),
+        **({needs: version(needs)} if needs != "numpy" else {}),
+    }
+
+
+def differences(now: dict[str, float], then: dict[str, float]) -> list[str]:
+    """Return a line for every count that is not what it was."""
+    lines = []
+    for name in {**then, **now}:
+        if name not in then or name not in now:
+            lines.append(f"{name}: {'not checked in' if name in now else 'was not counted'}")
+            continue
+        change = now[name] / then[name] - 1
+        if abs(now[name] - then[name]) > TOLERANCE * then[name]:
+            lines.append(f"{name}: {then[name]:.0f} became {now[name]:.0f} ({change:+.1%})")
+    return lines
+
+
+def compare(known: dict[str, Any], needs: str, now: dict[str, float]) -> list[str]:
+    """Return what changed since the counts of this environment were written."""
+    entry = known.get(_minor(), {}).get(needs)
+    if entry is None:
+        raise CannotTellError(f"no counts of Python {_minor()} with {needs} are there; --write")
+    then, here = entry["environment"], environment_of(needs)
+    other = [
+        f"{key}: {then.get(key)}, here {here[key]}" for key in here if then.get(key) != here[key]
+    ]
+    if other:
+        said = "; ".join(other)
+        raise CannotTellError(f"what is checked in was counted elsewhere ({said}); --write")
+    return differences(now, entry["counts"])
+
+
+def main() -> int:
+    """Run as the options say."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help="these are the counts from now on")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        run_child(options.child)
+        return 0
+    known = json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
+    status = 0
+    for needs in dict.fromkeys(kind.needs for kind in KINDS):
+        found = _judge(known, needs, write=options.write)
+        status = 1 if 1 in {status, found} else max(status, found)
+    if options.write:
+        COUNTS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return status
+
+
+def _judge(known: dict[str, Any], needs: str, *, write: bool) -> int:
+    """Count, print, and compare or write; return the exit status."""
+    try:
+        now = count(needs)
+        for name, number in now.items():
+            print(f"{number:10.1f}  {name}")
+        if write:
+            entry = {"environment": environment_of(needs), "counts": now}
+            known.setdefault(_minor(), {})[needs] = entry
+            return 0
+        changed = compare(known, needs, now)
+    except (CannotTellError, PackageNotFoundError, OSError) as error:
+        print(f"cannot tell ({needs}): {error}")
+        return 2
+    print("\n".join(changed) or f"within {TOLERANCE:.0%} of what is checked in")
+    return 1 if changed else 0
+
+
+def _minor() -> str:
+    """Return the release of this Python that counts are checked in for."""
+    return ".".join(platform.python_version_tuple()[:2])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
