@@ -133,7 +133,9 @@ def _lines():
                 yield where
 
 
-IN_C = ("interchange.Array.__dlpack", "interchange.from_cai", "interchange.from_dlpack")
+IN_C = tuple(
+    f"interchange.{name}" for name in ("Array.__dlpack", "asarray", "from_cai", "from_dlpack")
+)
 """What is written in C where the native core is in use, and has no annotations then."""
 
 

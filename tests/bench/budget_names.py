@@ -51,6 +51,7 @@ def host() -> dict[str, Any]:
         "x": x,
         "sub": x.view(Subclass),
         "version": (1, 3),
+        "asarray": ix.asarray,
         "from_dlpack": ix.from_dlpack,
         "ours": ix.from_dlpack(x),
         "few": few,
@@ -63,10 +64,11 @@ def asked() -> dict[str, Any]:
     names = host()
     if core() == "native":
         from interchange._core._native import _extension
-        from interchange._protocols.capabilities import Route
+        from interchange._protocols.capabilities import Route, Sharing
 
         _extension.read_directly(None, 1)
-        _extension.remember_type(np.ndarray, Route.ASK, 0, False)  # noqa: FBT003 - C has no names
+        how = (Route.ASK, 0, False, Sharing.CAREFULLY)
+        _extension.remember_type(np.ndarray, *how)
     return names
 
 

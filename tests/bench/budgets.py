@@ -62,6 +62,15 @@ ROWS = (
         1.2,
         "host",
     ),
+    Row("asarray of a NumPy array / np.from_dlpack", "asarray(x)", NUMPY, 0.30, "host"),
+    Row(
+        "asarray of bytes / np.frombuffer",
+        "asarray(b'abcdefgh')",
+        "np.frombuffer(b'abcdefgh')",
+        1.0,
+        "host",
+    ),
+    Row("from_dlpack of an Array / np.from_dlpack", "from_dlpack(ours)", NUMPY, 0.5, "host"),
     Row(
         "import of a torch tensor / tvm_ffi.from_dlpack of it",
         "from_dlpack(tensor)",

@@ -50,6 +50,9 @@ class Kind(NamedTuple):
 KINDS = (
     Kind("import of an ndarray", "from_dlpack(x)"),
     Kind("import of a subclass of ndarray", "from_dlpack(sub)"),
+    Kind("asarray of an ndarray", "asarray(x)"),
+    Kind("asarray of bytes", "asarray(b'abcdefgh')"),
+    Kind("import of an Array", "from_dlpack(ours)"),
     Kind("import of a capsule", "from_dlpack(x.__dlpack__(max_version=version))"),
     Kind("import, and shape, strides, dtype", "a = from_dlpack(x); a.shape; a.strides; a.dtype"),
     Kind("export", "ours.__dlpack__(max_version=version)"),

@@ -68,6 +68,7 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
         consume_managed_tensor,
         describe,
         device_in_capsule,
+        fast_asarray,
         fast_import,
         fast_records,
         make_capsule,
@@ -86,6 +87,7 @@ else:
     consume_managed_tensor = chosen.consume_managed_tensor
     describe = chosen.describe
     device_in_capsule = chosen.device_in_capsule
+    fast_asarray = chosen.fast_asarray
     fast_import = chosen.fast_import
     fast_records = chosen.fast_records
     make_capsule = chosen.make_capsule
@@ -107,6 +109,7 @@ __all__ = [
     "core_name",
     "describe",
     "device_in_capsule",
+    "fast_asarray",
     "fast_import",
     "fast_records",
     "make_capsule",

@@ -40,6 +40,9 @@ class FastPath(Protocol):
         The first is a `interchange._protocols.capabilities.Route`; the second 0 without a table.
         """
 
+    def sharing_of(self, cls: type) -> int:
+        """Return how they may be shared: a `interchange._protocols.capabilities.Sharing`."""
+
 
 class Tensor(Protocol):
     """One described block of memory, kept alive.
@@ -148,6 +151,9 @@ class Core(Protocol):
         refusals: the result is the same, and so are errors and rule ids.
         """
 
+    def fast_asarray(self, careful: Callable[..., T]) -> Callable[..., T]:
+        """Decorate ``asarray``, likewise: a type is shared as `FastPath.sharing_of` says."""
+
     def fast_records(
         self,
         from_record: Callable[..., T],
@@ -206,5 +212,5 @@ class Core(Protocol):
         So it is for memory of the host, which nobody is at work on, until its flags change.
         """
 
-    def serve_c_callers(self, asarray: Callable[..., Any]) -> None:
-        """Publish what C callers use, if there is something; `asarray` takes any array."""
+    def serve_c_callers(self) -> None:
+        """Publish on the public class what C callers use, if there is something."""

@@ -187,6 +187,7 @@ def on_stream(array: Array, handle: int | None, keep: Any, call: str) -> Array:
     return alias
 
 
+@_core.fast_asarray
 def asarray(
     x: Any,
     /,
@@ -243,7 +244,7 @@ def asarray(
     return import_any(x, dtype, device, copy, assume_writable=assume_writable, call=_ASARRAY)
 
 
-_core.serve_c_callers(asarray)
+_core.serve_c_callers()
 
 
 def import_any(

@@ -19,10 +19,12 @@ from interchange.abi.exchange import ATTRIBUTES
 
 from .guards import (
     ASKED_WITHOUT_DEVICE,
+    BUFFERS,
     EXCHANGE_GUARDS,
     IMMUTABLE,
     NATIVE_RELEASE,
     NEEDS_NO_NEGOTIATION,
+    NO_RECORD_ON_HOST,
 )
 from .losses import EXPORT_GUARDS, may_be_masked
 
@@ -163,6 +165,18 @@ class Route(IntEnum):
     """Read the fields of the ndarray itself."""
 
 
+class Sharing(IntEnum):
+    """How a core may share the objects of a type when nothing unusual is asked of ``asarray``."""
+
+    CAREFULLY = 0
+    BY_DLPACK = 1
+    """By its `Route`: no other protocol is asked before DLPack."""
+    UNLESS_RECORD = 2
+    """Likewise, unless the object itself has the attribute of CUDA records."""
+    BUFFER = 3
+    """By its buffer, which is all that it has."""
+
+
 class FastPath:
     """What needs no negotiation (`NEEDS_NO_NEGOTIATION`), or little.
 
@@ -193,6 +207,18 @@ class FastPath:
         if _answers_as_host_only(cls):
             return Route.ASK, 0
         return Route.NEGOTIATE, 0
+
+    def sharing_of(self, cls: type) -> Sharing:
+        """Return how objects of a type that was met may be shared."""
+        if any(cls is getattr(sys.modules.get(module), name, None) for module, name in BUFFERS):
+            return Sharing.BUFFER
+        route, _ = self.route_of(cls)
+        if route in {Route.NEGOTIATE, Route.READ_NDARRAY} or hasattr(cls, "__interchange__"):
+            return Sharing.CAREFULLY
+        if library_of(cls) in NO_RECORD_ON_HOST:
+            return Sharing.BY_DLPACK
+        may_answer = hasattr(cls, "__cuda_array_interface__") or hasattr(cls, "__getattr__")
+        return Sharing.CAREFULLY if may_answer else Sharing.UNLESS_RECORD
 
 
 def _answers_as_host_only(cls: type) -> bool:

@@ -73,5 +73,17 @@ WRITABLE: Final = frozenset({"warp"})
 NEEDS_NO_NEGOTIATION: Final = ("numpy", "ndarray")
 """The type whose memory is always on the host, that takes no stream, and knows ``max_version``."""
 
-ASKED_WITHOUT_DEVICE: Final = frozenset({("jaxlib", "ArrayImpl")})
+ASKED_WITHOUT_DEVICE: Final = frozenset({("jaxlib", "ArrayImpl"), ("tvm_ffi", "Tensor")})
 """Types whose ``__dlpack__`` is called first, and whose capsule says where the memory is."""
+
+NO_RECORD_ON_HOST: Final = frozenset({"cuda", "jaxlib", "torch", "tvm_ffi"})
+"""Libraries whose arrays have no ``__cuda_array_interface__`` where they are on the host."""
+
+BUFFERS: Final = (
+    ("builtins", "bytes"),
+    ("builtins", "bytearray"),
+    ("builtins", "memoryview"),
+    ("array", "array"),
+    ("mmap", "mmap"),
+)
+"""Types of CPython, by module and name, that have a buffer and none of the other protocols."""

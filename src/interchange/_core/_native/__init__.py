@@ -105,7 +105,6 @@ _types: Final[dict[int, ref[type]]] = {}
 """The types that C knows by their addresses; when one dies, all are forgotten."""
 _fast_paths: Final[list[FastPath]] = []
 
-
 _plain_records: Final[list[Callable[[type], bool]]] = []
 """Whether the records of a type's objects need no mending, once somebody can tell."""
 
@@ -128,7 +127,8 @@ def _learn(cls: type) -> None:
     if len(_types) >= _MOST_TYPES:
         _forget()
     _types[id(cls)] = ref(cls, _forget)
-    _extension.remember_type(cls, route, table, any(knows(cls) for knows in _plain_records))
+    is_plain = any(knows(cls) for knows in _plain_records)
+    _extension.remember_type(cls, route, table, is_plain, _fast_paths[0].sharing_of(cls))
 
 
 def _reads_directly(cls: type) -> bool:
@@ -169,6 +169,11 @@ def fast_import(
     return decorate
 
 
+def fast_asarray(careful: Callable[..., T]) -> Callable[..., T]:
+    """Decorate ``asarray``: what was shared by the first protocol before skips its body."""
+    return _extension.share_function(careful, _signature_of(careful), "interchange")
+
+
 # ---------------------------------------------------------------- records
 
 
@@ -180,14 +185,17 @@ def fast_records(
     """Decorate an import function: records whose like was imported before skip its body."""
     _plain_records[:] = [is_plain]
 
+    in_use: list[object] = [None]
+
     def learn(x: object, found: T) -> T:
         """Remember a type, and the driver that was asked; return what was found."""
         cls, driver = type(x), drivers.get("cuda")
         if id(cls) not in _types or not is_plain(cls):
             _learn(cls)
         order: Any = getattr(driver, "_order_compiled", None)
-        if driver is not None and order is not None:
+        if driver is not None and order is not None and driver is not in_use[0]:
             _extension.use_driver(driver, order.__self__, driver.count_devices("from_cai()"))
+            in_use[0] = driver
         return found
 
     def decorate(careful: Callable[..., T]) -> Callable[..., T]:

@@ -25,7 +25,7 @@ static PyObject *calls_capsule;
 static CudaCalls *calls;
 static long device_count;
 
-static PyObject *n_attribute, *n_order, *n_cuda;
+static PyObject *n_order, *n_cuda;
 static PyObject *keys[ENTRIES];
 static PyObject *from_record; /* f(x, record, stream, answers): the careful way, which learns */
 static PyObject *careful;     /* from_cai in Python */
@@ -292,25 +292,6 @@ static PyObject *import_record(PyObject *x, PyObject *record, PyObject *stream, 
     return (PyObject *)self;
 }
 
-static PyObject *call_careful(PyObject *const *args, Py_ssize_t count, PyObject *names)
-{
-    PyObject *positional = PyTuple_New(count), *keywords = PyDict_New(), *result = NULL;
-    Py_ssize_t i, named = names == NULL ? 0 : PyTuple_Size(names);
-
-    if (positional == NULL || keywords == NULL)
-        goto done;
-    for (i = 0; i < count; i++)
-        PyTuple_SetItem(positional, i, Py_NewRef(args[i]));
-    for (i = 0; i < named; i++)
-        if (PyDict_SetItem(keywords, PyTuple_GetItem(names, i), args[count + i]) < 0)
-            goto done;
-    result = PyObject_Call(careful, positional, keywords);
-done:
-    Py_XDECREF(positional);
-    Py_XDECREF(keywords);
-    return result;
-}
-
 /* Whether a call names nothing but the array, and perhaps a stream that is no default one. */
 static int read_call(PyObject *const *args, Py_ssize_t count, PyObject *names, PyObject **stream,
                      int64_t *consumer)
@@ -334,19 +315,19 @@ static PyObject *from_cai(PyObject *module, PyObject *const *args, Py_ssize_t co
 
     (void)module;
     if (!read_call(args, count, names, &stream, &consumer))
-        return call_careful(args, count, names);
+        return call_with_keywords(careful, args, count, names);
     if (PyDict_CheckExact(args[0]))
         return import_record(NULL, args[0], stream, consumer);
     if (!gives_plain_records(Py_TYPE(args[0])))
-        return call_careful(args, count, names);
-    record = PyObject_GetAttr(args[0], n_attribute);
+        return call_with_keywords(careful, args, count, names);
+    record = PyObject_GetAttr(args[0], core.n_cuda_record);
     if (record == NULL)
         return PyErr_ExceptionMatches(PyExc_AttributeError)
-                   ? (PyErr_Clear(), call_careful(args, count, names))
+                   ? (PyErr_Clear(), call_with_keywords(careful, args, count, names))
                    : NULL;
     if (record == Py_None) { /* as if it had none: the careful way words it */
         Py_DECREF(record);
-        return call_careful(args, count, names);
+        return call_with_keywords(careful, args, count, names);
     }
     result = import_record(args[0], record, stream, consumer);
     Py_DECREF(record);
@@ -364,7 +345,7 @@ static int intern_keys(void)
         PyObject **name;
         const char *text;
     } names[] = {
-        {&n_attribute, "__cuda_array_interface__"}, {&n_order, "order"}, {&n_cuda, "cuda"},
+        {&n_order, "order"}, {&n_cuda, "cuda"},
         {&keys[SHAPE], "shape"}, {&keys[STRIDES], "strides"}, {&keys[TYPESTR], "typestr"},
         {&keys[DATA], "data"}, {&keys[VERSION], "version"}, {&keys[STREAM], "stream"},
         {&call_text, "from_cai()"},
@@ -388,14 +369,13 @@ static PyObject *record_function(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "OOOO!sU", &found[0], &found[1], &found[2], &PyDict_Type,
                           &found[3], &doc, &name))
         return NULL;
-    if (n_attribute == NULL && intern_keys() < 0)
+    if (n_order == NULL && intern_keys() < 0)
         return NULL;
     set_reference(&careful, Py_NewRef(found[0]));
     set_reference(&from_record, Py_NewRef(found[1]));
     set_reference(&publish, Py_NewRef(found[2]));
     set_reference(&drivers, Py_NewRef(found[3]));
-    from_cai_def.ml_doc = keep_text(doc);
-    return from_cai_def.ml_doc == NULL ? NULL : PyCFunction_NewEx(&from_cai_def, NULL, name);
+    return public_function(&from_cai_def, doc, name);
 }
 
 /* learn_typestr(typestr, dtype): elements of that type string are of that type, whoever says it. */

@@ -1,42 +1,62 @@
 /* What the limited API of CPython 3.10 lacks, looked up in the running interpreter.
  *
- * Source: CPython's C API; vectorcall joined the stable ABI in 3.12, and the functions that tell
- * whether this thread holds the GIL never did. */
+ * Source: CPython's C API; vectorcall joined the stable ABI in 3.12, buffers in 3.11, and the
+ * functions that tell whether this thread holds the GIL never did. */
 #include "core.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
 
 VectorcallMethod vectorcall_method;
+int (*get_buffer)(PyObject *object, Buffer *out, int flags);
+void (*release_buffer)(Buffer *buffer);
 
 static PyThreadState *(*current_state)(void);
 static int (*is_finalizing)(void);
+
+PyObject *call_with_keywords(PyObject *function, PyObject *const *args, Py_ssize_t count,
+                             PyObject *names)
+{
+    PyObject *positional = PyTuple_New(count), *keywords = PyDict_New(), *result = NULL;
+    Py_ssize_t i, named = names == NULL ? 0 : PyTuple_Size(names);
+
+    if (positional == NULL || keywords == NULL)
+        goto done;
+    for (i = 0; i < count; i++)
+        PyTuple_SetItem(positional, i, Py_NewRef(args[i]));
+    for (i = 0; i < named; i++)
+        if (PyDict_SetItem(keywords, PyTuple_GetItem(names, i), args[count + i]) < 0)
+            goto done;
+    result = PyObject_Call(function, positional, keywords);
+done:
+    Py_XDECREF(positional);
+    Py_XDECREF(keywords);
+    return result;
+}
 
 /* PyObject_VectorcallMethod by way of a call with a tuple and a dict. */
 static PyObject *call_method_slowly(PyObject *name, PyObject *const *args, size_t nargsf,
                                     PyObject *names)
 {
-    Py_ssize_t count = (Py_ssize_t)(nargsf & ~ARGUMENTS_OFFSET), position;
-    PyObject *method = PyObject_GetAttr(args[0], name), *positional, *keywords, *result = NULL;
+    Py_ssize_t count = (Py_ssize_t)(nargsf & ~ARGUMENTS_OFFSET);
+    PyObject *method = PyObject_GetAttr(args[0], name), *result;
 
     if (method == NULL)
         return NULL;
-    positional = PyTuple_New(count - 1);
-    keywords = PyDict_New();
-    if (positional == NULL || keywords == NULL)
-        goto done;
-    for (position = 1; position < count; position++) {
-        Py_INCREF(args[position]);
-        PyTuple_SetItem(positional, position - 1, args[position]);
-    }
-    for (position = 0; names != NULL && position < PyTuple_Size(names); position++)
-        if (PyDict_SetItem(keywords, PyTuple_GetItem(names, position), args[count + position]) < 0)
-            goto done;
-    result = PyObject_Call(method, positional, keywords);
-done:
+    result = call_with_keywords(method, args + 1, count - 1, names);
     Py_DECREF(method);
-    Py_XDECREF(positional);
-    Py_XDECREF(keywords);
     return result;
+}
+
+PyObject *public_function(PyMethodDef *definition, const char *doc, PyObject *module)
+{
+    char *kept = malloc(strlen(doc) + 1); /* for ever: the function may be kept by anybody */
+
+    if (kept == NULL)
+        return PyErr_NoMemory();
+    definition->ml_doc = strcpy(kept, doc);
+    return PyCFunction_NewEx(definition, NULL, module);
 }
 
 static void *find(const char *name)
@@ -49,14 +69,17 @@ int find_functions(void)
     *(void **)&vectorcall_method = find("PyObject_VectorcallMethod");
     if (vectorcall_method == NULL)
         vectorcall_method = call_method_slowly;
+    *(void **)&get_buffer = find("PyObject_GetBuffer");
+    *(void **)&release_buffer = find("PyBuffer_Release");
     *(void **)&current_state = find("PyThreadState_GetUnchecked");
     if (current_state == NULL)
         *(void **)&current_state = find("_PyThreadState_UncheckedGet");
     *(void **)&is_finalizing = find("Py_IsFinalizing");
     if (is_finalizing == NULL)
         *(void **)&is_finalizing = find("_Py_IsFinalizing");
-    if (current_state == NULL || is_finalizing == NULL) {
-        PyErr_SetString(PyExc_ImportError, "this interpreter does not say who holds the GIL");
+    if (current_state == NULL || is_finalizing == NULL || get_buffer == NULL ||
+        release_buffer == NULL) {
+        PyErr_SetString(PyExc_ImportError, "this interpreter lacks functions that CPython has");
         return -1;
     }
     return 0;

@@ -65,24 +65,23 @@ typedef struct {
     PyTypeObject *ndarray_type; /* NULL until its fields were proven to be where they are said */
     PyObject *max_version;      /* (1, 3) */
     PyObject *max_version_names;
-    PyObject *no_names;
     PyObject *cpu;              /* Device("cpu") */
     PyObject *cpu_pair;         /* (1, 0) */
     PyObject *check_struct;     /* f(address, versioned, call) -> (ptr, spec, flags) */
     PyObject *arrived;          /* f(array, call): what follows a capsule from elsewhere */
     PyObject *refuse_capsule;   /* f(object, call) -> error */
     PyObject *spec_of;          /* f(kind, dims) -> Spec */
-    PyObject *describe_late;    /* f(array) -> Spec, of what a library computed */
     PyObject *learn;            /* f(type): calls remember_type() */
     PyObject *negotiate;        /* f(x, **keywords): the Python function behind from_dlpack */
     PyObject *refuse_for_c;     /* f(array, why): raises what C callers are told */
-    PyObject *asarray;          /* for callers of the exchange table and of the C API */
+    PyObject *asarray;          /* f(x, **keywords): the Python function behind asarray */
     PyObject *from_dlpack_text; /* "from_dlpack()" */
+    PyObject *asarray_text;
     /* names of attributes */
-    PyObject *n_dlpack, *n_dlpack_device, *n_shape, *n_strides, *n_dtype, *n_device, *n_layout;
-    PyObject *n_byte_offset, *n_code, *n_bits, *n_lanes, *n_itemsize, *n_padded, *n_type, *n_id;
+    PyObject *n_dlpack, *n_dlpack_device, *n_shape, *n_strides, *n_dtype, *n_device;
+    PyObject *n_byte_offset, *n_code, *n_bits, *n_lanes, *n_itemsize, *n_padded;
     PyObject *n_array, *n_export, *n_max_version, *n_stream, *n_dl_device, *n_copy;
-    PyObject *n_requires_grad, *n_is_neg, *n_is_conj;
+    PyObject *n_requires_grad, *n_is_neg, *n_is_conj, *n_cuda_record;
 } Core;
 
 extern HIDDEN Core core;
@@ -102,6 +101,23 @@ typedef PyObject *(*VectorcallMethod)(PyObject *name, PyObject *const *args, siz
 extern HIDDEN VectorcallMethod vectorcall_method;
 #define ARGUMENTS_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
 HIDDEN int find_functions(void);
+/* Py_buffer, which joined the stable ABI in 3.11 as it was. */
+typedef struct {
+    void *buf;
+    PyObject *obj;
+    Py_ssize_t len, itemsize; /* [bytes] */
+    int readonly, ndim;
+    char *format;
+    Py_ssize_t *shape, *strides, *suboffsets; /* [elements], [bytes], [bytes] */
+    void *internal;
+} Buffer;
+#define BUFFER_FULL_READ_ONLY 0x011C /* PyBUF_FULL_RO */
+extern HIDDEN int (*get_buffer)(PyObject *object, Buffer *out, int flags);
+extern HIDDEN void (*release_buffer)(Buffer *buffer);
+HIDDEN PyObject *call_with_keywords(PyObject *function, PyObject *const *args, Py_ssize_t count,
+                                    PyObject *names);
+/* A function for users: `doc` is copied, and begins with a signature. */
+HIDDEN PyObject *public_function(PyMethodDef *definition, const char *doc, PyObject *module);
 HIDDEN int gil_is_held(void);
 /* Take the GIL unless it is held; 0 where the interpreter can no longer be asked. */
 HIDDEN int take_gil(PyGILState_STATE *state);
@@ -112,11 +128,14 @@ HIDDEN Array *new_array(PyTypeObject *type); /* all fields NULL, 0; flags 0 */
 HIDDEN int reserve_dims(Array *self, int32_t ndim);
 HIDDEN PyObject *array_spec(Array *self);   /* borrowed */
 HIDDEN PyObject *array_keep(Array *self);   /* borrowed; None where nothing is needed */
-HIDDEN PyObject *set_array_type(PyObject *module, PyObject *cls);
 static inline int is_array(PyObject *x)
 {
     return Py_TYPE(x) == core.array_type || PyType_IsSubtype(Py_TYPE(x), core.array_type);
 }
+
+/* ---- describing.c */
+/* Another Array of the same memory; NULL without an exception: not in C. */
+HIDDEN Array *alias_on_host(Array *self);
 
 /* ---- owners.c */
 HIDDEN int make_managed_type(PyObject *module);
@@ -143,6 +162,8 @@ HIDDEN PyObject *spec_from_dims(Array *self);
 HIDDEN long attribute(PyObject *object, PyObject *name); /* an int's; -1 may be an error */
 HIDDEN int read_extents(const DLTensor *tensor, int64_t itemsize, int64_t *dims, int64_t *low,
                         int64_t *high);
+/* The same, and the address of the first element, all of whose bytes can exist. */
+HIDDEN int read_place(const DLTensor *tensor, int64_t itemsize, int64_t *dims, char **first);
 
 /* ---- consuming.c */
 HIDDEN Array *consume(PyObject *capsule, PyObject *source, PyTypeObject *cls, PyObject *call);
@@ -185,16 +206,26 @@ HIDDEN int learn_descr(PyObject *x, Array *found);
 extern HIDDEN PyMethodDef numpy_functions[];
 
 /* ---- importing.c */
-HIDDEN PyObject *import_object(PyObject *x); /* as from_dlpack(x) */
-HIDDEN Array *import_straight(PyObject *x);  /* NULL without an exception: negotiate */
+/* As from_dlpack(x), in the name of `call`; NULL without an exception: negotiate. */
+HIDDEN Array *import_straight(PyObject *x, PyObject *call);
+/* The order of Sharing in _protocols/capabilities.py. */
+typedef enum { SHARE_CAREFULLY, SHARE_BY_DLPACK, SHARE_UNLESS_RECORD, SHARE_BUFFER } Sharing;
+HIDDEN Sharing sharing_of(PyTypeObject *type);
 HIDDEN int gives_plain_records(PyTypeObject *type);
-HIDDEN const char *keep_text(const char *text); /* a copy that stays; NULL with an exception */
-HIDDEN DLPackExchangeAPI *table_for(PyObject *x); /* of its type, if it may be asked by it */
+HIDDEN const DLPackExchangeAPI *table_for(PyObject *x); /* of its type, if it may be asked by it */
 /* The same, where a DLTensor says all: of memory that may always be written. */
-HIDDEN DLPackExchangeAPI *table_of_writable(PyObject *x);
+HIDDEN const DLPackExchangeAPI *table_of_writable(PyObject *x);
 HIDDEN int learn_type(PyObject *x); /* how objects of its type are imported, unless it is known */
 HIDDEN int is_to_be_raised(void); /* whether the exception is not one to try another way after */
 extern HIDDEN PyMethodDef importing_functions[];
+
+/* ---- asarray.c */
+HIDDEN PyObject *share(PyObject *x); /* as asarray(x) */
+extern HIDDEN PyMethodDef asarray_functions[];
+
+/* ---- buffers.c */
+HIDDEN Array *read_buffer(PyObject *x); /* NULL without an exception: the ordinary way */
+HIDDEN int learn_format(PyObject *x, Array *found);
 
 /* ---- exporting.c */
 HIDDEN DLManagedTensorVersioned *export_versioned(Array *self, uint64_t flags);
@@ -207,8 +238,12 @@ extern HIDDEN PyMethodDef exporting_functions[];
 /* ---- exchange.c */
 extern HIDDEN DLPackExchangeAPI exchange_table;
 extern HIDDEN PyMethodDef exchange_functions[];
-HIDDEN Array *import_by_table(PyObject *x, DLPackExchangeAPI *table);
-HIDDEN Array *borrow_from_torch(PyObject *x, DLPackExchangeAPI *table);
+/* A struct of a table's, owned; NULL without an exception where it makes none. */
+HIDDEN Array *import_by_table(PyObject *x, const DLPackExchangeAPI *table, PyTypeObject *cls,
+                              PyObject *call);
+/* 1: `out` describes the tensor without owning it; 0: ask for a managed one; -1. */
+HIDDEN int describe_tensor_of_torch(PyObject *x, const DLPackExchangeAPI *table, DLTensor *out);
+HIDDEN Array *borrow_from_torch(PyObject *x, const DLPackExchangeAPI *table);
 
 /* ---- torch.c */
 HIDDEN int torch_keeps_meaning(const PyObject *tensor); /* -1: its attributes are to be asked */

@@ -3,6 +3,8 @@
  * Source: interchange._core.abc.Core. */
 #include "core.h"
 
+#include <string.h>
+
 /* Whether `count` arguments came. */
 static int expect(Py_ssize_t count, Py_ssize_t wanted, const char *name)
 {
@@ -87,6 +89,33 @@ static PyObject *computed(PyObject *module, PyObject *const *args, Py_ssize_t co
     return (PyObject *)self;
 }
 
+Array *alias_on_host(Array *self)
+{
+    PyObject *keep;
+    Array *alias;
+
+    if (self->work != NULL || fill_dims(self) < 0 || self->device.device_type != DL_CPU ||
+        self->element.bits % 8 != 0)
+        return NULL;
+    keep = array_keep(self);
+    alias = keep == NULL ? NULL : new_array(core.array_type);
+    if (alias == NULL || reserve_dims(alias, self->ndim) < 0) {
+        Py_XDECREF(alias);
+        return NULL;
+    }
+    memcpy(alias->dims, self->dims, 2 * sizeof(int64_t) * (size_t)self->ndim);
+    alias->ptr = self->ptr;
+    alias->flags = self->flags == FLAGS_UNKNOWN ? FLAGS_UNKNOWN : self->flags & DLPACK_READ_ONLY;
+    alias->spec = Py_XNewRef(self->spec);
+    alias->dtype = Py_NewRef(self->dtype);
+    alias->element = self->element;
+    alias->itemsize = self->itemsize;
+    alias->device = self->device;
+    alias->owner = Py_XNewRef(self->owner);
+    alias->keep = Py_NewRef(keep);
+    return alias;
+}
+
 /* ---------------------------------------------------------------- the public class */
 
 static int is_for_the_class(PyObject *name, PyObject *value)
@@ -128,7 +157,7 @@ static int copy_class(PyObject *cls)
 }
 
 /* array_type(cls): put the methods of a Python class, and of its bases, on Array; return that. */
-PyObject *set_array_type(PyObject *module, PyObject *cls)
+static PyObject *set_array_type(PyObject *module, PyObject *cls)
 {
     PyObject *order = PyObject_GetAttrString(cls, "__mro__");
 

@@ -11,7 +11,8 @@
 
 /* ---------------------------------------------------------------- theirs */
 
-Array *import_by_table(PyObject *x, DLPackExchangeAPI *table)
+Array *import_by_table(PyObject *x, const DLPackExchangeAPI *table, PyTypeObject *cls,
+                       PyObject *call)
 {
     DLManagedTensorVersioned *managed = NULL;
 
@@ -22,27 +23,35 @@ Array *import_by_table(PyObject *x, DLPackExchangeAPI *table)
             PyErr_Clear(); /* __dlpack__ will say it in the standard's words */
         return NULL;
     }
-    return own_managed(managed, x, core.array_type, core.from_dlpack_text);
+    return own_managed(managed, x, cls, call);
+}
+
+int describe_tensor_of_torch(PyObject *x, const DLPackExchangeAPI *table, DLTensor *out)
+{
+    if (LIKELY(read_tensor_of_torch(x, out)))
+        return 1;
+    if (PyErr_Occurred())
+        return -1;
+    if (table->dltensor_from_py_object_no_sync == NULL)
+        return 0;
+    if (table->dltensor_from_py_object_no_sync(x, out) == 0)
+        return 1;
+    if (PyErr_Occurred() && is_to_be_raised())
+        return -1;
+    PyErr_Clear();
+    return 0;
 }
 
 /* What torch describes without owning: the tensor itself keeps the memory alive, as much as a
  * managed tensor of torch's does, which holds the same implementation.  NULL without an exception:
  * ask for a managed one. */
-Array *borrow_from_torch(PyObject *x, DLPackExchangeAPI *table)
+Array *borrow_from_torch(PyObject *x, const DLPackExchangeAPI *table)
 {
     DLTensor tensor;
     Array *self;
 
-    if (!read_tensor_of_torch(x, &tensor)) {
-        if (PyErr_Occurred())
-            return NULL;
-        if (table->dltensor_from_py_object_no_sync == NULL ||
-            table->dltensor_from_py_object_no_sync(x, &tensor) != 0) {
-            if (PyErr_Occurred() && !is_to_be_raised())
-                PyErr_Clear();
-            return NULL;
-        }
-    }
+    if (UNLIKELY(describe_tensor_of_torch(x, table, &tensor) <= 0))
+        return NULL;
     self = new_array(core.array_type);
     if (self == NULL)
         return NULL;
@@ -60,22 +69,16 @@ static PyObject *consume_managed_tensor(PyObject *module, PyObject *args)
 {
     unsigned long long address;
     PyObject *source, *cls, *call;
-    DLManagedTensorVersioned *managed = NULL;
     DLPackExchangeAPI *table;
+    Array *self = NULL;
 
     (void)module;
     if (!PyArg_ParseTuple(args, "KOO!O", &address, &source, &PyType_Type, &cls, &call))
         return NULL;
     table = (DLPackExchangeAPI *)(uintptr_t)address;
-    if (table == NULL || table->managed_tensor_from_py_object_no_sync == NULL)
-        return Py_NewRef(Py_None);
-    if (table->managed_tensor_from_py_object_no_sync(source, &managed) != 0 || managed == NULL) {
-        if (PyErr_Occurred() && is_to_be_raised())
-            return NULL;
-        PyErr_Clear();
-        return Py_NewRef(Py_None);
-    }
-    return (PyObject *)own_managed(managed, source, (PyTypeObject *)cls, call);
+    if (table != NULL)
+        self = import_by_table(source, table, (PyTypeObject *)cls, call);
+    return self != NULL || PyErr_Occurred() ? (PyObject *)self : Py_NewRef(Py_None);
 }
 
 /* ---------------------------------------------------------------- ours */
@@ -284,14 +287,14 @@ DLPackExchangeAPI exchange_table = {
     .current_work_stream = current_stream,
 };
 
-/* serve_c_callers(asarray): publish the table on Array, under both of its names. */
-static PyObject *serve_c_callers(PyObject *module, PyObject *asarray)
+/* serve_c_callers(): publish the table on Array, under both of its names. */
+static PyObject *serve_c_callers(PyObject *module, PyObject *unused)
 {
     PyObject *type = (PyObject *)core.array_type, *capsule;
     int failed;
 
     (void)module;
-    set_reference(&core.asarray, Py_NewRef(asarray));
+    (void)unused;
     capsule = PyCapsule_New(&exchange_table, DLPACK_EXCHANGE_API, NULL);
     if (capsule == NULL)
         return NULL;
@@ -306,7 +309,7 @@ static PyObject *serve_c_callers(PyObject *module, PyObject *asarray)
 PyMethodDef exchange_functions[] = {
     {"consume_managed_tensor", consume_managed_tensor, METH_VARARGS,
      "consume_managed_tensor(table, source, cls, call): see interchange._core.abc."},
-    {"serve_c_callers", serve_c_callers, METH_O,
-     "serve_c_callers(asarray): see interchange._core.abc."},
+    {"serve_c_callers", serve_c_callers, METH_NOARGS,
+     "serve_c_callers(): see interchange._core.abc."},
     {NULL, NULL, 0, NULL},
 };

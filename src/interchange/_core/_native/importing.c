@@ -5,7 +5,6 @@
  * A way that fails leaves no trace, and the ordinary way words the refusal. */
 #include "core.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define TYPE_SLOTS 512 /* a power of 2 */
@@ -19,6 +18,7 @@ typedef struct {
     DLPackExchangeAPI *table;
     uint8_t route;
     uint8_t is_plain; /* records of the CUDA Array Interface need no mending */
+    uint8_t sharing;  /* a Sharing, for asarray */
 } Known;
 
 static Known known[TYPE_SLOTS];
@@ -51,7 +51,7 @@ static int is_on_host(Array *self)
     return device == core.cpu;
 }
 
-static Array *ask(PyObject *x, int is_immutable)
+static Array *ask(PyObject *x, int is_immutable, PyObject *call)
 {
     PyObject *args[3] = {NULL, x, core.max_version}, *capsule;
     Array *self;
@@ -63,7 +63,7 @@ static Array *ask(PyObject *x, int is_immutable)
             PyErr_Clear();
         return NULL;
     }
-    self = consume_fresh(capsule, x, core.from_dlpack_text);
+    self = consume_fresh(capsule, x, call);
     Py_DECREF(capsule);
     if (self == NULL)
         return NULL;
@@ -72,7 +72,7 @@ static Array *ask(PyObject *x, int is_immutable)
         Py_DECREF(self);
         return NULL;
     }
-    if (finish_arrival(&self, core.from_dlpack_text) < 0)
+    if (finish_arrival(&self, call) < 0)
         return NULL;
     if (is_immutable && (self->flags == FLAGS_UNKNOWN || !(self->flags & DLPACK_IS_COPIED)))
         self->flags = (self->flags == FLAGS_UNKNOWN ? 0 : self->flags) | DLPACK_READ_ONLY;
@@ -113,7 +113,7 @@ static int keeps_meaning(PyObject *x)
     return changed == 0;
 }
 
-DLPackExchangeAPI *table_for(PyObject *x)
+const DLPackExchangeAPI *table_for(PyObject *x)
 {
     Known found = *slot_of(Py_TYPE(x)); /* a copy: what is asked below may change the slot */
 
@@ -124,13 +124,9 @@ DLPackExchangeAPI *table_for(PyObject *x)
     return found.table;
 }
 
-DLPackExchangeAPI *table_of_writable(PyObject *x)
+const DLPackExchangeAPI *table_of_writable(PyObject *x)
 {
-    Known *found = slot_of(Py_TYPE(x));
-
-    if (found->type == NULL || found->route != BY_TABLE_OF_TORCH || !keeps_meaning(x))
-        return NULL;
-    return found->table;
+    return slot_of(Py_TYPE(x))->route == BY_TABLE_OF_TORCH ? table_for(x) : NULL;
 }
 
 int learn_type(PyObject *x)
@@ -145,35 +141,35 @@ int learn_type(PyObject *x)
     return done == NULL ? -1 : 0;
 }
 
-static Array *by_table(PyObject *x, int is_torch)
+static Array *by_table(PyObject *x, int is_torch, PyObject *call)
 {
-    DLPackExchangeAPI *table = table_for(x);
+    const DLPackExchangeAPI *table = table_for(x);
     Array *self = table != NULL && is_torch ? borrow_from_torch(x, table) : NULL;
 
     if (LIKELY(self != NULL) || table == NULL || PyErr_Occurred())
         return self;
-    self = import_by_table(x, table);
+    self = import_by_table(x, table, core.array_type, call);
     if (self != NULL && UNLIKELY(self->spec != NULL)) {
         if (!is_on_host(self)) {
             release_now(self);
             Py_CLEAR(self);
         } else {
-            finish_arrival(&self, core.from_dlpack_text);
+            finish_arrival(&self, call);
         }
     }
     return self;
 }
 
-static Array *import_capsule(PyObject *capsule)
+static Array *import_capsule(PyObject *capsule, PyObject *call)
 {
-    Array *self = consume(capsule, Py_None, core.array_type, core.from_dlpack_text);
+    Array *self = consume(capsule, Py_None, core.array_type, call);
 
     if (self != NULL)
-        finish_arrival(&self, core.from_dlpack_text);
+        finish_arrival(&self, call);
     return self;
 }
 
-Array *import_straight(PyObject *x)
+Array *import_straight(PyObject *x, PyObject *call)
 {
     PyTypeObject *type = Py_TYPE(x);
     Known *found;
@@ -181,18 +177,20 @@ Array *import_straight(PyObject *x)
     if (LIKELY(type == core.ndarray_type))
         return read_ndarray(x);
     if (type == core.capsule_type)
-        return import_capsule(x);
+        return import_capsule(x, call);
+    if (type == core.array_type)
+        return alias_on_host((Array *)x);
     found = slot_of(type);
     if (found->type == NULL)
         return NULL;
     switch ((Route)found->route) {
     case ASK:
-        return ask(x, 0);
+        return ask(x, 0, call);
     case ASK_IMMUTABLE:
-        return ask(x, 1);
+        return ask(x, 1, call);
     case BY_TABLE:
     case BY_TABLE_OF_TORCH:
-        return by_table(x, found->route == BY_TABLE_OF_TORCH);
+        return by_table(x, found->route == BY_TABLE_OF_TORCH, call);
     case READ_NDARRAY: /* of another type than was proven */
     case NEGOTIATE:
         break;
@@ -203,26 +201,21 @@ Array *import_straight(PyObject *x)
 /* Negotiate in Python, and learn what the type allows. */
 static PyObject *negotiate(PyObject *x)
 {
-    PyTypeObject *type = Py_TYPE(x);
-    PyObject *result = PyObject_CallFunctionObjArgs(core.negotiate, x, NULL), *done;
+    PyObject *result = PyObject_CallFunctionObjArgs(core.negotiate, x, NULL);
+    int failed;
 
     if (result == NULL || Py_TYPE(result) != core.array_type)
         return result;
-    if (type == core.ndarray_type) {
-        if (learn_descr(x, (Array *)result) < 0)
-            Py_CLEAR(result);
-    } else if (slot_of(type)->type == NULL) {
-        done = PyObject_CallFunctionObjArgs(core.learn, (PyObject *)type, NULL);
-        if (done == NULL)
-            Py_CLEAR(result);
-        Py_XDECREF(done);
-    }
+    failed = Py_TYPE(x) == core.ndarray_type ? learn_descr(x, (Array *)result) : learn_type(x);
+    if (failed < 0)
+        Py_CLEAR(result);
     return result;
 }
 
-PyObject *import_object(PyObject *x)
+/* As from_dlpack(x). */
+static PyObject *import_object(PyObject *x)
 {
-    Array *self = import_straight(x);
+    Array *self = import_straight(x, core.from_dlpack_text);
 
     if (LIKELY(self != NULL))
         return (PyObject *)self;
@@ -231,47 +224,17 @@ PyObject *import_object(PyObject *x)
 
 /* ---------------------------------------------------------------- the public function */
 
-static PyObject *call_with_keywords(PyObject *const *args, Py_ssize_t count, PyObject *names)
-{
-    PyObject *positional = PyTuple_New(count), *keywords = PyDict_New(), *result = NULL;
-    Py_ssize_t i, named = names == NULL ? 0 : PyTuple_Size(names);
-
-    if (positional == NULL || keywords == NULL)
-        goto done;
-    for (i = 0; i < count; i++)
-        PyTuple_SetItem(positional, i, Py_NewRef(args[i]));
-    for (i = 0; i < named; i++)
-        if (PyDict_SetItem(keywords, PyTuple_GetItem(names, i), args[count + i]) < 0)
-            goto done;
-    result = PyObject_Call(core.negotiate, positional, keywords);
-done:
-    Py_XDECREF(positional);
-    Py_XDECREF(keywords);
-    return result;
-}
-
 static PyObject *from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t count,
                              PyObject *names)
 {
     (void)module;
     if (LIKELY(count == 1 && (names == NULL || PyTuple_Size(names) == 0)))
         return import_object(args[0]);
-    return call_with_keywords(args, count, names);
+    return call_with_keywords(core.negotiate, args, count, names);
 }
 
 static PyMethodDef from_dlpack_def = {
     "from_dlpack", (PyCFunction)(void (*)(void))from_dlpack, METH_FASTCALL | METH_KEYWORDS, NULL};
-
-const char *keep_text(const char *text)
-{
-    char *kept = malloc(strlen(text) + 1); /* for ever: the function may be kept by anybody */
-
-    if (kept == NULL) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    return strcpy(kept, text);
-}
 
 /* import_function(negotiate, doc, module): the function that users call; `doc` has a signature. */
 static PyObject *import_function(PyObject *module, PyObject *args)
@@ -282,11 +245,8 @@ static PyObject *import_function(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "OsU", &function, &doc, &name))
         return NULL;
-    from_dlpack_def.ml_doc = keep_text(doc);
-    if (from_dlpack_def.ml_doc == NULL)
-        return NULL;
     set_reference(&core.negotiate, Py_NewRef(function));
-    return PyCFunction_NewEx(&from_dlpack_def, NULL, name);
+    return public_function(&from_dlpack_def, doc, name);
 }
 
 int gives_plain_records(PyTypeObject *type)
@@ -294,16 +254,21 @@ int gives_plain_records(PyTypeObject *type)
     return slot_of(type)->type != NULL && slot_of(type)->is_plain;
 }
 
-/* remember_type(type, route, table address, gives plain records) */
+Sharing sharing_of(PyTypeObject *type)
+{
+    return (Sharing)slot_of(type)->sharing;
+}
+
+/* remember_type(type, route, table address, gives plain records, how it is shared) */
 static PyObject *remember_type(PyObject *module, PyObject *args)
 {
     PyObject *type;
     unsigned long long table;
-    int route, is_plain;
+    int route, is_plain, sharing;
     Known *slot;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!iKp", &PyType_Type, &type, &route, &table, &is_plain))
+    if (!PyArg_ParseTuple(args, "O!iKpi", &PyType_Type, &type, &route, &table, &is_plain, &sharing))
         return NULL;
     if (known_count >= MOST_TYPES) {
         memset(known, 0, sizeof known);
@@ -314,6 +279,7 @@ static PyObject *remember_type(PyObject *module, PyObject *args)
     slot->type = (PyTypeObject *)type;
     slot->route = (uint8_t)route;
     slot->is_plain = (uint8_t)is_plain;
+    slot->sharing = (uint8_t)sharing;
     slot->table = (DLPackExchangeAPI *)(uintptr_t)table;
     return Py_NewRef(Py_None);
 }
@@ -332,7 +298,7 @@ PyMethodDef importing_functions[] = {
     {"import_function", import_function, METH_VARARGS,
      "import_function(negotiate, doc, module): the function that users call."},
     {"remember_type", remember_type, METH_VARARGS,
-     "remember_type(type, route, table, plain): how objects of a type are imported."},
+     "remember_type(type, route, table, plain, sharing): how objects of a type are imported."},
     {"forget_types", forget_types, METH_VARARGS, "forget_types(): a type that was known has died."},
     {NULL, NULL, 0, NULL},
 };

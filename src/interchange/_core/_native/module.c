@@ -23,15 +23,12 @@ static int intern_names(void)
         {&core.n_strides, "strides"},
         {&core.n_dtype, "dtype"},
         {&core.n_device, "device"},
-        {&core.n_layout, "layout"},
         {&core.n_byte_offset, "byte_offset"},
         {&core.n_code, "code"},
         {&core.n_bits, "bits"},
         {&core.n_lanes, "lanes"},
         {&core.n_itemsize, "itemsize"},
         {&core.n_padded, "padded"},
-        {&core.n_type, "type"},
-        {&core.n_id, "id"},
         {&core.n_array, "Array"},
         {&core.n_export, "_export"},
         {&core.n_max_version, "max_version"},
@@ -41,7 +38,9 @@ static int intern_names(void)
         {&core.n_requires_grad, "requires_grad"},
         {&core.n_is_neg, "is_neg"},
         {&core.n_is_conj, "is_conj"},
+        {&core.n_cuda_record, "__cuda_array_interface__"},
         {&core.from_dlpack_text, "from_dlpack()"},
+        {&core.asarray_text, "asarray()"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         *names[i].name = PyUnicode_InternFromString(names[i].text);
@@ -117,6 +116,7 @@ static int execute(PyObject *module)
         PyModule_AddFunctions(module, consuming_functions) < 0 ||
         PyModule_AddFunctions(module, numpy_functions) < 0 ||
         PyModule_AddFunctions(module, importing_functions) < 0 ||
+        PyModule_AddFunctions(module, asarray_functions) < 0 ||
         PyModule_AddFunctions(module, exporting_functions) < 0 ||
         PyModule_AddFunctions(module, exchange_functions) < 0 ||
         PyModule_AddFunctions(module, cuda_functions) < 0 ||

@@ -70,11 +70,11 @@ static void fill_in_c_order(int ndim, int64_t *dims)
 
 int read_fields(const NDArray *array, const Descr *descr, int64_t *dims)
 {
-    int64_t steps[MOST_AXES], low, high;
-    DLTensor tensor;
-    uintptr_t data = (uintptr_t)array->data;
+    int64_t steps[MOST_AXES];
+    DLTensor tensor = {.data = array->data};
+    char *first;
 
-    if (LIKELY((array->flags & NDARRAY_CONTIGUOUS) && data != 0 &&
+    if (LIKELY((array->flags & NDARRAY_CONTIGUOUS) && array->data != NULL &&
                (descr->itemsize & (descr->itemsize - 1)) == 0 &&
                read_contiguous(array, descr->itemsize, dims))) {
         if (UNLIKELY(!fills_strides && (array->flags & NDARRAY_C_CONTIGUOUS)))
@@ -86,8 +86,7 @@ int read_fields(const NDArray *array, const Descr *descr, int64_t *dims)
     tensor.ndim = array->nd;
     tensor.shape = array->dimensions;
     tensor.strides = steps;
-    return read_extents(&tensor, descr->itemsize, dims, &low, &high) && data != 0 &&
-           data >= -(uintptr_t)low && data <= UINTPTR_MAX - (uintptr_t)high + 1;
+    return read_place(&tensor, descr->itemsize, dims, &first);
 }
 
 const Descr *descr_of(PyObject *x)

@@ -108,36 +108,43 @@ int read_extents(const DLTensor *tensor, int64_t itemsize, int64_t *dims, int64_
              __builtin_mul_overflow(above, itemsize, high));
 }
 
+int read_place(const DLTensor *tensor, int64_t itemsize, int64_t *dims, char **first)
+{
+    uintptr_t data = (uintptr_t)tensor->data;
+    int64_t low, high;
+
+    if (data == 0 || __builtin_add_overflow(data, tensor->byte_offset, &data) ||
+        !read_extents(tensor, itemsize, dims, &low, &high) || data < -(uintptr_t)low ||
+        data > UINTPTR_MAX - (uintptr_t)high + 1)
+        return 0;
+    *first = (char *)data;
+    return 1;
+}
+
 int read_tensor(const DLTensor *tensor, uint64_t flags, Array *into)
 {
     int32_t ndim = tensor->ndim, itemsize;
     PyObject *dtype = element_type(tensor->dtype, &itemsize);
-    uintptr_t data = (uintptr_t)tensor->data;
-    int64_t low, high;
 
     if (dtype == NULL || tensor->device.device_type != DL_CPU || tensor->device.device_id < 0)
         return 0;
     if (flags > (DLPACK_READ_ONLY | DLPACK_IS_COPIED) || ndim < 0 || ndim > MOST_AXES)
         return 0;
-    if (data == 0 || tensor->byte_offset > INT64_MAX)
+    if (tensor->byte_offset > INT64_MAX)
         return 0;
     if (ndim > 0 && (tensor->shape == NULL || (uintptr_t)tensor->shape >= HIGHEST_DIMS ||
                      (uintptr_t)tensor->strides >= HIGHEST_DIMS))
-        return 0;
-    if (__builtin_add_overflow(data, tensor->byte_offset, &data))
         return 0;
     if (reserve_dims(into, ndim) < 0) {
         PyErr_Clear(); /* Python will run out of memory, too, and say so */
         return 0;
     }
-    if (!read_extents(tensor, itemsize, into->dims, &low, &high) || data < -(uintptr_t)low ||
-        data > UINTPTR_MAX - (uintptr_t)high + 1) {
+    if (!read_place(tensor, itemsize, into->dims, &into->ptr)) {
         if (into->dims != into->inline_dims)
             PyMem_Free(into->dims);
         into->dims = NULL;
         return 0;
     }
-    into->ptr = (char *)data;
     into->dtype = Py_NewRef(dtype);
     into->element = tensor->dtype;
     into->itemsize = itemsize;

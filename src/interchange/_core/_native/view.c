@@ -189,35 +189,18 @@ static int is_plain(const DLTensor *tensor, int32_t *itemsize)
     return element_type(tensor->dtype, itemsize) != NULL;
 }
 
-static int ask_table(PyObject *x, DLPackExchangeAPI *table, DLTensor *out)
-{
-    if (table->dltensor_from_py_object_no_sync == NULL)
-        return 0;
-    if (table->dltensor_from_py_object_no_sync(x, out) == 0)
-        return 1;
-    if (PyErr_Occurred() && is_to_be_raised())
-        return -1;
-    PyErr_Clear();
-    return 0;
-}
-
 /* A tensor of torch: a DLTensor says all, for its memory may always be written. */
-static int view_tensor(PyObject *x, DLPackExchangeAPI *table, InterchangeView *out)
+static int view_tensor(PyObject *x, const DLPackExchangeAPI *table, InterchangeView *out)
 {
     DLTensor tensor;
     int32_t itemsize;
-    int64_t *dims, low, high;
-    uintptr_t data;
+    int64_t *dims;
+    char *first;
     void *stream = NULL;
-    int has_stream = 0, found;
+    int has_stream = 0, found = describe_tensor_of_torch(x, table, &tensor);
 
-    if (UNLIKELY(!read_tensor_of_torch(x, &tensor))) {
-        if (PyErr_Occurred())
-            return -1;
-        found = ask_table(x, table, &tensor);
-        if (found <= 0)
-            return found;
-    }
+    if (UNLIKELY(found <= 0))
+        return found;
     if (UNLIKELY(!is_plain(&tensor, &itemsize)))
         return 0;
     if (UNLIKELY(tensor.device.device_type != DL_CPU)) {
@@ -228,14 +211,11 @@ static int view_tensor(PyObject *x, DLPackExchangeAPI *table, InterchangeView *o
     dims = reserve(out, tensor.ndim);
     if (UNLIKELY(dims == NULL))
         return -1;
-    data = (uintptr_t)tensor.data;
-    if (UNLIKELY(data == 0 || __builtin_add_overflow(data, tensor.byte_offset, &data) ||
-                 !read_extents(&tensor, itemsize, dims, &low, &high) || data < (uintptr_t)-low ||
-                 data > UINTPTR_MAX - (uintptr_t)high + 1)) {
+    if (UNLIKELY(!read_place(&tensor, itemsize, dims, &first))) {
         give_back(out, dims);
         return 0;
     }
-    tensor.data = (void *)data;
+    tensor.data = first;
     tensor.byte_offset = 0;
     tensor.shape = dims;
     tensor.strides = dims + tensor.ndim;
@@ -251,25 +231,12 @@ static int view_tensor(PyObject *x, DLPackExchangeAPI *table, InterchangeView *o
 
 static int view_imported(PyObject *x, InterchangeView *out)
 {
-    PyObject *array = (PyObject *)import_straight(x);
+    PyObject *array = share(x);
     int failed;
 
-    if (array == NULL && PyErr_Occurred())
-        return -1;
-    if (array == NULL && core.asarray == NULL) {
-        PyErr_SetString(PyExc_ImportError, "import interchange before its C API is called");
-        return -1;
-    }
-    if (array == NULL)
-        array = PyObject_CallFunctionObjArgs(core.asarray, x, NULL);
     if (array == NULL)
         return -1;
-    if (!is_array(array)) {
-        Py_DECREF(array);
-        PyErr_SetString(PyExc_SystemError, "asarray() returns an Array");
-        return -1;
-    }
-    failed = learn_type(x) < 0 ? -1 : view_array((Array *)array, out);
+    failed = view_array((Array *)array, out);
     Py_DECREF(array); /* the view has its own reference */
     return failed;
 }
@@ -277,7 +244,7 @@ static int view_imported(PyObject *x, InterchangeView *out)
 int interchange_view(void *object, InterchangeView *out)
 {
     PyObject *x = object;
-    DLPackExchangeAPI *table;
+    const DLPackExchangeAPI *table;
     int found = 0;
 
     if (UNLIKELY(check_struct(out, VIEW) < 0))

@@ -1,0 +1,119 @@
+/* Buffers of the host, whose format was met before.
+ *
+ * Source: PEP 3118; CPython, "Buffer Protocol".  Read are formats of one character, as Python
+ * understood them before; a memoryview keeps the buffer, as it does in Python. */
+#include "core.h"
+
+#define FORMATS 128 /* characters of ASCII */
+
+typedef struct {
+    PyObject *dtype; /* NULL: not met */
+    DLDataType element;
+    int32_t itemsize; /* [bytes] */
+} Format;
+
+static Format formats[FORMATS];
+
+/* The character that is all of the format; 0: it is longer. */
+static unsigned char only_character(const Buffer *buffer)
+{
+    const char *format = buffer->format == NULL ? "B" : buffer->format;
+    unsigned char first = (unsigned char)format[0];
+
+    return first != 0 && first < FORMATS && format[1] == 0 ? first : 0;
+}
+
+/* What is known of the elements; NULL: nothing, or something else. */
+static const Format *format_of(const Buffer *buffer)
+{
+    const Format *format = &formats[only_character(buffer)];
+
+    return format->dtype != NULL && format->itemsize == buffer->itemsize ? format : NULL;
+}
+
+/* Shape, strides and address; 0: this is not ordinary. */
+static int read_layout(const Buffer *buffer, const Format *format, Array *into)
+{
+    int64_t steps[MOST_AXES];
+    DLTensor tensor = {.data = buffer->buf, .ndim = buffer->ndim, .shape = (int64_t *)buffer->shape};
+
+    if (buffer->suboffsets != NULL || buffer->ndim < 0 || buffer->ndim > MOST_AXES)
+        return 0;
+    if (buffer->ndim > 0 && (buffer->shape == NULL || buffer->strides == NULL))
+        return 0;
+    for (int32_t i = 0; i < buffer->ndim; i++) {
+        if (buffer->strides[i] % format->itemsize)
+            return 0;
+        steps[i] = buffer->strides[i] / format->itemsize;
+    }
+    tensor.strides = steps;
+    if (reserve_dims(into, buffer->ndim) < 0)
+        return 0;
+    return read_place(&tensor, format->itemsize, into->dims, &into->ptr);
+}
+
+static int fill(Array *self, const Buffer *buffer)
+{
+    const Format *format = format_of(buffer);
+
+    if (format == NULL || !read_layout(buffer, format, self))
+        return 0;
+    self->flags = buffer->readonly ? DLPACK_READ_ONLY : 0;
+    self->dtype = Py_NewRef(format->dtype);
+    self->element = format->element;
+    self->itemsize = format->itemsize;
+    self->device.device_type = DL_CPU;
+    self->device.device_id = 0;
+    return 1;
+}
+
+Array *read_buffer(PyObject *x)
+{
+    PyObject *view = PyMemoryView_FromObject(x);
+    Array *self = NULL;
+    Buffer buffer;
+
+    if (view == NULL || get_buffer(view, &buffer, BUFFER_FULL_READ_ONLY) < 0) {
+        Py_XDECREF(view);
+        PyErr_Clear(); /* Python hears it again, and words it */
+        return NULL;
+    }
+    self = new_array(core.array_type);
+    if (self != NULL && fill(self, &buffer)) {
+        self->owner = Py_NewRef(x);
+        self->keep = Py_NewRef(view);
+    } else {
+        Py_CLEAR(self);
+        PyErr_Clear();
+    }
+    release_buffer(&buffer);
+    Py_DECREF(view);
+    return self;
+}
+
+/* Remember the format of a buffer that Python took for `found`. */
+int learn_format(PyObject *x, Array *found)
+{
+    PyObject *spec = array_spec(found), *dtype;
+    unsigned char character;
+    Format format;
+    Buffer buffer;
+    int learnt;
+
+    if (spec == NULL)
+        return -1;
+    if (get_buffer(x, &buffer, BUFFER_FULL_READ_ONLY) < 0) {
+        PyErr_Clear(); /* it is not there any more */
+        return 0;
+    }
+    character = only_character(&buffer);
+    release_buffer(&buffer);
+    dtype = PyObject_GetAttr(spec, core.n_dtype);
+    learnt = dtype == NULL ? -1 : learn_element_type(dtype, &format.element, &format.itemsize);
+    if (learnt > 0 && character && formats[character].dtype == NULL) {
+        format.dtype = Py_NewRef(dtype);
+        formats[character] = format;
+    }
+    Py_XDECREF(dtype);
+    return learnt < 0 ? -1 : 0;
+}

@@ -1,0 +1,129 @@
+"""asarray of both cores: the native one takes at once what it has met."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.isolated
+
+
+@pytest.fixture(scope="module")
+def told(run_isolated, twins):
+    """Return what became of each object at each call, by core."""
+    found = {}
+    for core in twins:
+        rows = run_isolated("shared.py", env={"INTERCHANGE_CORE": core}).splitlines()
+        found[core] = [json.loads(row) for row in rows]
+    return found
+
+
+def test_everything_is_shared_alike(told):
+    """Shape, strides, dtype, flags, owner and keeper; or class, rule and words of the refusal."""
+    assert told["native"] == told["ctypes"]
+
+
+def test_a_call_ends_like_the_one_before(told):
+    """What was looked at with care first, and taken at once then, says the same."""
+    by_kind = {}
+    for kind, *said in told["native"]:
+        by_kind.setdefault(kind, []).append(said)
+
+    assert [kind for kind, said in by_kind.items() if said != [said[0]] * 4] == []
+
+
+def test_there_are_kinds_of_every_end(told):
+    """Some are taken, some read-only, some as themselves, and some refused for several reasons."""
+    rows = [said for _, said, _ in told["native"]]
+    flags = {said[4] for said in rows if len(said) > 3}
+    rules = {said[1] for said in rows if len(said) == 3}
+
+    assert flags == {0, 1, 2, None}
+    assert {"BUF-1", "BUF-FORMAT-1", "DLP-CAP-1", "DLP-CAP-2", "IX-PROTOCOL-1"} <= rules
+
+
+AT_ONCE = """
+import array, mmap
+import numpy as np
+import interchange as ix
+from interchange._functions import importing
+class Sub(np.ndarray):
+    pass
+x = np.arange(6.0)
+shares = [
+    x, x.view(Sub), b"abc", bytearray(3), array.array("i", [1]), memoryview(b"abc"),
+    mmap.mmap(-1, 8), ix.asarray(x),
+]
+for each in shares:
+    ix.asarray(each)
+def refuse(*_, **__):
+    raise AssertionError("it was looked at with care")
+importing.import_any = refuse
+for each in [*shares, x.__dlpack__()]:
+    print(ix.asarray(each).size)
+"""
+
+
+def test_what_was_met_is_taken_at_once(run_isolated, twins):
+    """No Python runs for a second object of these types, in the native core."""
+    assert "native" in twins
+    said = run_isolated(AT_ONCE, env={"INTERCHANGE_CORE": "native"})
+
+    assert said.split() == ["6", "6", "3", "3", "1", "3", "8", "6", "6"]
+
+
+LIBRARIES = """
+import numpy as np, torch, jax.numpy as jnp, tvm_ffi, json
+from cuda.core.utils import StridedMemoryView
+import interchange as ix
+x = np.arange(24, dtype="f4").reshape(2, 3, 4)
+frozen = x.copy()
+frozen.flags.writeable = False
+class Sub(torch.Tensor):
+    pass
+KINDS = {
+    "torch": lambda: torch.from_numpy(x)[:, ::2],
+    "torch, empty": lambda: torch.zeros(0, 3),
+    "torch, no axes": lambda: torch.tensor(3),
+    "torch, bfloat16": lambda: torch.zeros(3, dtype=torch.bfloat16),
+    "torch, gradient": lambda: torch.zeros(3, requires_grad=True),
+    "torch, conjugate": lambda: torch.zeros(3, dtype=torch.complex64).conj(),
+    "torch, sparse": lambda: torch.ones(3).to_sparse(),
+    "torch, meta": lambda: torch.ones(3, device="meta"),
+    "torch, subclass": lambda: torch.ones(3).as_subclass(Sub),
+    "torch, parameter": lambda: torch.nn.Parameter(torch.ones(3), requires_grad=False),
+    "jax": lambda: jnp.arange(6.0).reshape(2, 3),
+    "jax, bfloat16": lambda: jnp.zeros(3, jnp.bfloat16),
+    "jax, int4": lambda: jnp.zeros(4, jnp.int4),
+    "jax, empty": lambda: jnp.zeros((0, 3)),
+    "jax, deleted": lambda: (lambda y: (y.delete(), y)[1])(jnp.zeros(3) + 1),
+    "tvm": lambda: tvm_ffi.from_dlpack(x),
+    "tvm, no axes": lambda: tvm_ffi.from_dlpack(np.array(3)),
+    "tvm, of a view": lambda: tvm_ffi.from_dlpack(x.transpose(2, 0, 1)),
+    "view": lambda: StridedMemoryView.from_any_interface(x, stream_ptr=-1),
+    "view, read-only": lambda: StridedMemoryView.from_any_interface(frozen, stream_ptr=-1),
+}
+def told(take, make):
+    try:
+        z = make()
+        y = take(z)
+    except Exception as error:
+        return type(error).__name__, getattr(error, "rule", None), str(error)
+    return (y.shape, y.strides, str(y.dtype), str(y.device), y._flags, y._owner is z, y.readonly,
+            float(y.tolist()[-1][-1][-1]) if y.ndim == 3 else None)
+for name, make in KINDS.items():
+    for _ in range(3):
+        for take in (ix.asarray, ix.from_dlpack):
+            print(json.dumps([name, told(take, make)], default=str))
+"""
+
+
+@pytest.mark.interop
+def test_arrays_of_libraries_are_taken_alike(run_isolated, twins):
+    """Of torch, JAX, tvm-ffi and cuda.core, the first time and later."""
+    readable, native = (
+        run_isolated(LIBRARIES, env={"INTERCHANGE_CORE": name}).splitlines() for name in twins
+    )
+
+    assert (native, len(native)) == (readable, 20 * 3 * 2)
