@@ -122,13 +122,19 @@ KINDS = {
 }
 
 
+def offset(y, x):
+    """Return where an import begins from the array's own address; a scalar has one per asking."""
+    if not isinstance(x, np.ndarray):
+        return bool(y.ptr)
+    return y.ptr - (x.__array_interface__["data"][0] if x.size else 0)
+
+
 def told(x):
     """Return all that an import says; addresses from the array's own."""
     try:
         y = take(x)
-        start = x.__array_interface__["data"][0] if x.size else 0
         own = y._owner is x
-        said = [y.ptr - start, y.shape, y.strides, str(y.dtype), str(y.device), y._flags, own]
+        said = [offset(y, x), y.shape, y.strides, str(y.dtype), str(y.device), y._flags, own]
         return [*said, y.readonly, y.__dlpack_device__(), type(y).__name__]
     except Exception as error:  # noqa: BLE001 - it is compared
         return [type(error).__name__, getattr(error, "rule", None), str(error)]
