@@ -256,12 +256,13 @@ def test_copies_that_overlap_or_reach_out_are_refused(cuda, streams, memory, nam
 @pytest.mark.parametrize("name", ["cuMemcpyDtoH", "cuMemcpyHtoD", "cuMemcpyDtoD"])
 def test_a_device_address_has_to_be_one(cuda, memory, name):
     """Where the call says device, memory that the driver does not know is refused."""
-    _, source = buffer(bytes(64))
-    _, target = buffer(bytes(64))
+    kept, source = buffer(bytes(64))
+    taken, target = buffer(bytes(64))
 
     assert cuda.code(name, target, source, 64) == "INVALID_VALUE"
     assert cuda.code("cuMemcpy", target, source, 64) == "SUCCESS"
     assert cuda.code("cuMemcpy", target, memory, 64) == "SUCCESS"
+    del kept, taken
 
 
 def test_copies_of_nothing_need_no_memory(cuda, streams):
