@@ -301,3 +301,12 @@ def test_a_view_is_filled_again_once_it_was_released(c_api):
         c_api.release(view)
 
     assert seen == [(2, 3, 4), (3,), (1, 2, 1, 3, 1, 4, 1, 1, 1)]
+
+
+def test_what_only_says_that_it_is_an_array_is_refused(c_api):
+    """A weak proxy is returned by asarray as it is, and has no fields that could be read."""
+    array = ix.asarray(np.arange(3.0))
+
+    with pytest.raises(ix.ExchangeError) as caught:
+        c_api.fields(weakref.proxy(array))
+    assert caught.value.rule == "DLP-API-1"

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import interchange as ix
+from interchange import _core
+from interchange._streams import pending
 from interchange.abi import capsules
 from interchange.abi.dlpack import (
     DLDataType,
@@ -429,3 +431,41 @@ def test_deleters_take_null():
 
 def _allocated():
     return DLManagedTensorVersioned.from_address(allocate(prototype((2,)))[1])
+
+
+class Computes:
+    """A library whose results are arrays of ours: none computes on the host with work pending."""
+
+    name = "a library"
+
+    def __init__(self, array):
+        self.array = array
+
+    def describe(self, native, _cls):
+        """Return an Array of a result."""
+        return native.array.__copy__()
+
+
+@pytest.mark.parametrize("call", ["managed", "dltensor"])
+def test_a_result_with_pending_work_is_refused_before_anybody_looked(call):
+    """What a library computed tells of its work when it is described, which the call does first."""
+    native = Computes(ix.from_dlpack(np.ones(3)))
+    native.array._pending_work = object()
+    x = _core.computed(native, (native, native, None), 0, ix.Array)
+    if call == "managed":
+        function, out = FROM(table().managed_tensor_from_py_object_no_sync), Pointer()
+    else:
+        function, out = LEND(table().dltensor_from_py_object_no_sync), DLTensor()
+
+    with pytest.raises(ix.ExchangeError) as caught:
+        function(id(x), ctypes.byref(out))
+    assert caught.value.rule == "DLP-API-1"
+
+
+def test_an_alias_of_a_result_keeps_its_pending_work():
+    """It is described before it is copied."""
+    native = Computes(ix.from_dlpack(np.ones(3)))
+    native.array._pending_work = work = pending.PendingWork(7, 0, None)
+    x = _core.computed(native, (native, native, None), 0, ix.Array)
+
+    assert pending.pending_work_of(ix.from_dlpack(x)) == work

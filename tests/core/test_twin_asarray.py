@@ -127,3 +127,88 @@ def test_arrays_of_libraries_are_taken_alike(run_isolated, twins):
     )
 
     assert (native, len(native)) == (readable, 20 * 3 * 2)
+
+
+ODD = """
+import json, weakref
+from unittest import mock
+import numpy as np
+import interchange as ix
+a = ix.asarray(np.arange(3.0))
+class Raising(type):
+    def __getattr__(cls, name):
+        if name == "__interchange__":
+            raise AttributeError(name)
+        raise RuntimeError(name)
+class OfRaising(np.ndarray, metaclass=Raising):
+    pass
+THINGS = {
+    "a weak proxy": weakref.proxy(a),
+    "what says that it is one": mock.Mock(spec=ix.Array),
+    "of a class that raises": np.arange(3.0).view(OfRaising),
+}
+for name, x in THINGS.items():
+    for take in (ix.asarray, ix.from_dlpack):
+        for _ in range(3):
+            try:
+                found = take(x)
+                print(json.dumps([name, type(found).__name__, found is x]))
+            except Exception as error:
+                print(json.dumps([name, type(error).__name__]))
+"""
+
+
+def test_odd_objects_are_shared_alike(run_isolated, twins):
+    """A proxy stays what it is, and a class that raises when it is asked loses no import."""
+    readable, native = (
+        run_isolated(ODD, env={"INTERCHANGE_CORE": name}).splitlines() for name in twins
+    )
+
+    assert native == readable
+
+
+LEARNING = """
+import gc
+import numpy as np
+import interchange as ix
+from interchange._core import _native
+x = np.arange(3.0)
+gc.disable()
+class Victim(np.ndarray):
+    pass
+ix.from_dlpack(x.view(Victim))
+del Victim
+class Collecting(type):
+    def __getattr__(cls, name):
+        gc.collect()
+        raise AttributeError(name)
+class Learnt(np.ndarray, metaclass=Collecting):
+    pass
+ix.from_dlpack(x.view(Learnt))
+address = id(Learnt)
+known = address in _native._types
+del Learnt
+gc.collect()
+keep = []
+while not keep or (id(keep[-1]) != address and len(keep) < 4000):
+    class Other(metaclass=type("Meta", (type,), {})):
+        def __dlpack__(self, **_):
+            return x.__dlpack__()
+        def __dlpack_device__(self):
+            return (2, 0)
+    keep.append(Other)
+for other in keep:
+    try:
+        ix.from_dlpack(other())
+        print("taken by the way of a type that has died")
+    except ix.UnsupportedDeviceError:
+        pass
+print(known)
+"""
+
+
+def test_a_type_that_dies_is_forgotten_whenever_it_was_learnt(run_isolated, twins):
+    """Also where another dies while it is learnt: nobody inherits its way by its address."""
+    assert "native" in twins
+
+    assert run_isolated(LEARNING, env={"INTERCHANGE_CORE": "native"}).strip() == "True"

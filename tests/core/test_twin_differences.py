@@ -31,7 +31,9 @@ def kind(act):
 x = ix.from_dlpack(np.ones(3))
 """
 PROBES = {
-    "the type of `ix.from_dlpack`": "print(type(ix.from_dlpack).__name__)",
+    "the type of `ix.from_dlpack` and of `ix.asarray`": (
+        "print(*{type(f).__name__ for f in (ix.from_dlpack, ix.asarray)})"
+    ),
     "the bases of `ix.Array`": (
         "print('object' if ix.Array.__bases__ == (object,) else 'those with its methods')"
     ),
@@ -56,13 +58,39 @@ PROBES = {
         "said = []\nix.Array.__del__ = lambda _: said.append(1)\n"
         "ix.from_dlpack(np.ones(2))\nprint('is called' if said else 'is not called')"
     ),
-    "a `__dlpack_device__` that a class gets after it was met": (
+    "a `__dlpack_device__` that a class gets after it was met, or an object has": (
         "cls = type('Sub', (np.ndarray,), {})\n"
         "made = np.ones(3).view(cls)\n"
+        "other = np.ones(3).view(cls)\n"
         "ix.from_dlpack(made), ix.from_dlpack(made)\n"
         "said = []\n"
+        "other.__dlpack_device__ = lambda: said.append(1) or (1, 0)\n"
+        "ix.from_dlpack(other)\n"
         "cls.__dlpack_device__ = lambda _: said.append(1) or (1, 0)\n"
-        "ix.from_dlpack(made)\nprint('is asked' if said else 'is not asked')"
+        "ix.from_dlpack(made)\n"
+        "print({0: 'is not asked', 2: 'is asked'}[len(said)])"
+    ),
+    "`__interchange__`, or a CUDA record, that a class gets after `ix.asarray` met it": (
+        "classes = [type('Sub', (np.ndarray,), {}) for _ in range(2)]\n"
+        "made = [np.ones(3).view(cls) for cls in classes]\n"
+        "[ix.asarray(each) for each in made * 2]\n"
+        "said = []\n"
+        "classes[0].__interchange__ = lambda _: said.append(1) or x\n"
+        "classes[1].__cuda_array_interface__ = property(lambda _: said.append(1))\n"
+        "[ix.asarray(each) for each in made]\n"
+        "print('is asked' if len(said) > 1 else said or 'is not asked')"
+    ),
+    "a subclass of `ndarray` whose own `__dlpack__` gives what is refused is asked": (
+        "from interchange.testing import producers\n"
+        "said = []\n"
+        "def answer(**keywords):\n"
+        "    said.append(1)\n"
+        "    return producers.host().but(ndim=-1).__dlpack__(**keywords)\n"
+        "made = np.ones(3).view(type('Sub', (np.ndarray,), {}))\n"
+        "ix.asarray(made), ix.asarray(made)\n"
+        "made.__dlpack__ = answer\n"
+        "words(ix.asarray, made)\n"
+        "print({1: 'once', 2: 'twice'}[len(said)])"
     ),
     "`del x._flags`": "print(kind(lambda: delattr(x, '_flags')))",
 }

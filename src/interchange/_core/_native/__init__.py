@@ -113,11 +113,24 @@ def _forget(_: object = None, _forget_types: Any = _extension.forget_types) -> N
     """Forget all types: something else may get the address of one that has died."""
     _forget_types()
     _types.clear()
+    _forget_types()  # what was learnt in between has lost its reference
+
+
+def _ways_of(cls: type) -> tuple[int, int, bool, int]:
+    """Return how objects of a type are imported, with care where it raises when it is asked."""
+    try:
+        route, table = _fast_paths[0].route_of(cls)
+        is_plain = any(knows(cls) for knows in _plain_records)
+        return route, table, is_plain, _fast_paths[0].sharing_of(cls)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - what was asked for has arrived
+        return 0, 0, False, 0
 
 
 def _learn(cls: type) -> None:
     """Tell C how objects of a type are imported."""
-    route, table = _fast_paths[0].route_of(cls)
+    ways = _ways_of(cls)
     if cls is _fast_paths[0].kind and _reads_directly(cls):
         _extension.read_directly(cls, fills_strides())
     if cls is getattr(sys.modules.get("torch"), "Tensor", None):
@@ -126,9 +139,9 @@ def _learn(cls: type) -> None:
         _extension.trust_torch(cls if functions_are_right(_extension) else None)
     if len(_types) >= _MOST_TYPES:
         _forget()
-    _types[id(cls)] = ref(cls, _forget)
-    is_plain = any(knows(cls) for knows in _plain_records)
-    _extension.remember_type(cls, route, table, is_plain, _fast_paths[0].sharing_of(cls))
+    held = ref(cls, _forget)
+    _extension.remember_type(cls, *ways)
+    _types[id(cls)] = held  # who forgets in between has forgotten the type as well
 
 
 def _reads_directly(cls: type) -> bool:

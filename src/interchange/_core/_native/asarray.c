@@ -5,12 +5,15 @@
  * error that another protocol may answer, and whatever is unusual, is left to Python. */
 #include "core.h"
 
-/* Whether an object, whose type has none, has a CUDA record, which is asked before DLPack. */
-static int may_give_record(PyObject *x)
+/* Whether an object has what its type has not: a CUDA record, which is asked before DLPack, or an
+ * answer of its own about the device. */
+static int answers_itself(PyObject *x)
 {
     PyObject *own = PyObject_GenericGetDict(x, NULL);
     int found = own == NULL ? 0 : PyDict_Contains(own, core.n_cuda_record);
 
+    if (found == 0 && own != NULL)
+        found = PyDict_Contains(own, core.n_dlpack_device);
     PyErr_Clear(); /* it has no __dict__ */
     Py_XDECREF(own);
     return found != 0;
@@ -32,7 +35,7 @@ static Array *share_straight(PyObject *x)
     case SHARE_BY_DLPACK:
         break;
     case SHARE_UNLESS_RECORD:
-        if (!may_give_record(x))
+        if (!answers_itself(x))
             break;
         return NULL;
     case SHARE_CAREFULLY:
@@ -55,12 +58,8 @@ static PyObject *share_carefully(PyObject *x)
         return NULL;
     }
     result = PyObject_CallFunctionObjArgs(core.asarray, x, NULL);
-    if (result == NULL || !is_array(result)) {
-        if (result != NULL)
-            PyErr_SetString(PyExc_SystemError, "asarray() returns an Array");
-        Py_XDECREF(result);
-        return NULL;
-    }
+    if (result == NULL || !is_array(result))
+        return result; /* what stands for an Array, such as a weak proxy, is returned as it is */
     failed = learn_type(x) < 0;
     if (!failed && sharing_of(Py_TYPE(x)) == SHARE_BUFFER)
         failed = learn_format(x, (Array *)result) < 0;

@@ -156,6 +156,9 @@ static inline void let_go(PyObject *object)
 HIDDEN int read_tensor(const DLTensor *tensor, uint64_t flags, Array *into);
 HIDDEN int fill_from_struct(Array *self, void *managed, int versioned, PyObject *call);
 HIDDEN int fill_dims(Array *self); /* from `spec`; -1 on error */
+/* 1: all is described, and nobody is at work on the memory; what a library computed tells of work
+ * only then.  0: somebody is; -1 on error. */
+HIDDEN int is_at_rest(Array *self);
 HIDDEN PyObject *element_type(DLDataType type, int32_t *itemsize); /* borrowed, NULL: unknown */
 HIDDEN int learn_element_type(PyObject *dtype, DLDataType *out, int32_t *itemsize);
 HIDDEN PyObject *spec_from_dims(Array *self);
@@ -236,6 +239,8 @@ HIDDEN PyObject *array_dlpack_device(PyObject *self, PyObject *unused);
 extern HIDDEN PyMethodDef exporting_functions[];
 
 /* ---- exchange.c */
+/* Say why an Array, or what is none, is not described to C callers; always -1. */
+HIDDEN int refuse_for_c(PyObject *object, const char *why);
 extern HIDDEN DLPackExchangeAPI exchange_table;
 extern HIDDEN PyMethodDef exchange_functions[];
 /* A struct of a table's, owned; NULL without an exception where it makes none. */

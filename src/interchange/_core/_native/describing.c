@@ -94,7 +94,7 @@ Array *alias_on_host(Array *self)
     PyObject *keep;
     Array *alias;
 
-    if (self->work != NULL || fill_dims(self) < 0 || self->device.device_type != DL_CPU ||
+    if (is_at_rest(self) <= 0 || self->device.device_type != DL_CPU ||
         self->element.bits % 8 != 0)
         return NULL;
     keep = array_keep(self);

@@ -84,7 +84,7 @@ static PyObject *consume_managed_tensor(PyObject *module, PyObject *args)
 /* ---------------------------------------------------------------- ours */
 
 /* Say why an Array is not described to C callers; always -1. */
-static int refuse(PyObject *object, const char *why)
+int refuse_for_c(PyObject *object, const char *why)
 {
     PyObject *done = PyObject_CallFunction(core.refuse_for_c, "Os", object, why);
 
@@ -99,20 +99,20 @@ static int refuse(PyObject *object, const char *why)
 static Array *described(void *object, void *out)
 {
     Array *self = object;
+    int rests;
 
     if (object == NULL || out == NULL) {
         PyErr_SetString(PyExc_ValueError, "an argument is NULL");
         return NULL;
     }
     if (!is_array(object)) {
-        refuse(object, "type");
+        refuse_for_c(object, "type");
         return NULL;
     }
-    if (self->work != NULL) {
-        refuse(object, "work");
-        return NULL;
-    }
-    return fill_dims(self) < 0 ? NULL : self;
+    rests = is_at_rest(self);
+    if (rests == 0)
+        refuse_for_c(object, "work");
+    return rests > 0 ? self : NULL;
 }
 
 static int from_array(void *object, DLManagedTensorVersioned **out)
@@ -153,9 +153,9 @@ static int borrow_array(void *object, DLTensor *out)
     if (self == NULL)
         return -1;
     if (self->flags == FLAGS_UNKNOWN || (self->flags & DLPACK_READ_ONLY))
-        return refuse(object, "readonly");
+        return refuse_for_c(object, "readonly");
     if (self->element.bits % 8 && attribute(self->dtype, core.n_padded) > 0)
-        return refuse(object, "padded");
+        return refuse_for_c(object, "padded");
     return describe_tensor(self, out);
 }
 

@@ -273,7 +273,7 @@ static int read_request(PyObject *const *args, Py_ssize_t count, PyObject *names
 /* Whether memory is the host's, of whole bytes, with nobody at work on it. */
 static int is_ordinary(Array *self)
 {
-    if (self->work != NULL || fill_dims(self) < 0)
+    if (is_at_rest(self) <= 0)
         return 0;
     return self->device.device_type == DL_CPU && self->element.bits % 8 == 0;
 }

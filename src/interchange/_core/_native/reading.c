@@ -276,6 +276,11 @@ static Py_ssize_t axes_of(PyObject *spec)
     return count;
 }
 
+int is_at_rest(Array *self)
+{
+    return fill_dims(self) < 0 ? -1 : self->work == NULL;
+}
+
 int fill_dims(Array *self)
 {
     int64_t numbers[2 * MOST_AXES];

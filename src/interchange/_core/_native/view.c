@@ -236,6 +236,11 @@ static int view_imported(PyObject *x, InterchangeView *out)
 
     if (array == NULL)
         return -1;
+    if (UNLIKELY(!is_array(array))) {
+        refuse_for_c(array, "type"); /* it only says that it is one, and has no fields */
+        Py_DECREF(array);
+        return -1;
+    }
     failed = view_array((Array *)array, out);
     Py_DECREF(array); /* the view has its own reference */
     return failed;
