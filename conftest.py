@@ -6,6 +6,7 @@ Source: pytest-xdist, ``pytest_xdist_auto_num_workers``; pytest, ``addopts`` in 
 from __future__ import annotations
 
 import gc
+import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,12 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_LLVM = ("arithmetic", "code", "compiled", "host", "ptx", "registers")
+collect_ignore = (  # their examples need LLVM, and so does their import
+    []
+    if importlib.util.find_spec("llvmlite")
+    else [f"src/interchange/cuda/{name}.py" for name in _LLVM]
+)
 COLLECTED = pytest.StashKey["list[pytest.Item]"]()
 
 

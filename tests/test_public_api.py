@@ -24,7 +24,7 @@ import pytest
 import interchange
 
 LIST = Path(__file__).parent / "public_api.txt"
-MODULES = ("interchange", "interchange.abi", "interchange.testing.producers")
+MODULES = ("interchange", "interchange.abi", "interchange.cuda", "interchange.testing.producers")
 SPOKEN = frozenset(  # methods that are called by other libraries under these names
     {
         "__array__",

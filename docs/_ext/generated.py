@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import kernel_tables
 import modules
 import runs
 import tables
@@ -43,6 +44,9 @@ DIRECTIVES = {
     "dtype-table": tables.dtypes,
     "duty-tables": tables.duties,
     "error-table": tables.errors,
+    "kernel-functions": kernel_tables.functions,
+    "kernel-operators": kernel_tables.operators,
+    "kernel-refusals": kernel_tables.refused,
     "module-table": modules.words,
     "namespace-table": tables.namespace,
     "next-release": tables.fragments,

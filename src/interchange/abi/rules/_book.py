@@ -10,9 +10,10 @@ from typing import Final
 
 from ._dlpack import DLPACK
 from ._interfaces import INTERFACES
+from ._kernels import KERNELS
 from ._ours import OURS
 
-ALL: Final = DLPACK + INTERFACES + OURS
+ALL: Final = DLPACK + INTERFACES + OURS + KERNELS
 """Every row."""
 RULES: Final = MappingProxyType({rule.id: rule for rule in ALL})
 """Rule id -> row."""

@@ -1,0 +1,86 @@
+"""Tables of the kernel language, made from the compiler's own: operators, functions, refusals.
+
+Source: `interchange.cuda`.  Needs neither Sphinx nor LLVM.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import textwrap
+from pathlib import Path
+from typing import Any, Final
+
+import tables
+
+from interchange.cuda import KernelError, types
+from interchange.cuda.calls import MATH
+from interchange.cuda.operators import RefusedTypesError, typed_binary
+from interchange.cuda.source import Source
+from interchange.cuda.statements import typed_program
+
+PROGRAMS: Final = tables.DOCS / "examples" / "kernels" / "refused.py"
+COLUMNS: Final = ("+", "%", "/", "//", "&")
+PAIRS: Final = (
+    ("bool", "bool"), ("bool", "int8"), ("int8", "int8"), ("int8", "uint8"), ("int16", "int16"),
+    ("int16", "int32"), ("int32", "int32"), ("int32", "uint32"), ("int32", "int64"),
+    ("uint32", "int64"), ("int64", "uint64"), ("int16", "float32"), ("int32", "float32"),
+    ("int64", "float32"), ("float32", "float32"), ("float32", "float64"), ("int64", "float64"),
+    ("complex64", "complex64"), ("complex64", "complex128"), ("complex64", "float32"),
+)  # fmt: skip
+
+
+def operators() -> str:
+    """Return the types of results, by the types of operands."""
+    rows = []
+    for names in PAIRS:
+        a, b = (types.BY_NAME[name] for name in names)
+        rows.append((f"`{a}`, `{b}`", *(_result(operator, a, b) for operator in COLUMNS)))
+    return tables.table(("operands", "`+ - *`", "`%`", "`/`", "`//`", "`& \\| ^ << >>`"), rows)
+
+
+def _result(operator: str, a: types.ScalarType, b: types.ScalarType) -> str:
+    """Return the type of a result, or the rule that refuses it."""
+    try:
+        return f"`{typed_binary(operator, a, b).result}`"
+    except RefusedTypesError as refused:
+        return refused.rule
+
+
+def functions() -> str:
+    """Return the functions of math."""
+    names = sorted(name for name, _ in MATH.values())
+    return ", ".join(f"`math.{name}`" for name in names) + "."
+
+
+def programs() -> list[tuple[Any, str, tuple[Any, ...]]]:
+    """Return the programs that are refused: function, rule, types of the arguments."""
+    spec = importlib.util.spec_from_file_location("refused_kernels", PROGRAMS)
+    if spec is None or spec.loader is None:
+        raise ImportError(str(PROGRAMS))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: list[tuple[Any, str, tuple[Any, ...]]] = module.REFUSED
+    return found
+
+
+def refused() -> str:
+    """Return every program that is refused, with the message as it is printed."""
+    parts = []
+    for function, rule, arguments in programs():
+        source = Source(function)
+        title = ast.get_docstring(source.tree)
+        body = textwrap.dedent(source.text).splitlines()
+        shown = [line for line in body if not line.startswith("@") and title not in line]
+        parts.append(f"#### {title.rstrip('.')}\n\n```python\n" + "\n".join(shown).rstrip())
+        parts.append(f"```\n\n```text\n{_message(source, arguments)}\n```\n\n({rule})\n")
+    return "\n".join(parts)
+
+
+def _message(source: Source, arguments: tuple[Any, ...]) -> str:
+    """Return what is printed, with the name of the file alone."""
+    try:
+        typed_program(source, arguments)
+    except KernelError as error:
+        return str(error).replace(str(PROGRAMS), Path(PROGRAMS).name)
+    raise AssertionError(f"{source.name}() is taken")

@@ -1,0 +1,585 @@
+"""Programs that are no kernels, each with the rule that refuses it: for the docs and for the tests.
+
+Every function is one program; its docstring says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from interchange import cuda
+from interchange.cuda import bool_, complex64, float32, float64, int16, int32, int64, uint64
+
+REFUSED = []
+"""Function, rule, types of the arguments."""
+NAMES = ["a list", "of the program"]
+SETTINGS = {"scale": 2}
+
+
+def refused(rule, *types):
+    """Decorate a program that a rule refuses for these types."""
+
+    def add(function):
+        REFUSED.append((function, rule, types))
+        return function
+
+    return add
+
+
+OUT, GRID = float32[:], float32[:, :]
+
+
+@refused("CPY-INDEX-1", OUT)
+def slice_as_target(out):
+    """A slice as a target."""
+    out[1:3] = 0
+
+
+@refused("CPY-INDEX-1", OUT)
+def slice_as_value(out):
+    """A slice as a value."""
+    part = out[:4]
+
+
+@refused("CPY-INDEX-1", GRID)
+def one_index_for_two_axes(out):
+    """One index for two axes."""
+    out[0] = 1
+
+
+@refused("CPY-INDEX-1", GRID)
+def three_indices_for_two_axes(out):
+    """Three indices for two axes."""
+    out[0, 0, 0] = 1
+
+
+@refused("CPY-INDEX-1", int32, OUT)
+def index_of_a_number(n, out):
+    """An index of a number."""
+    out[0] = n[0]
+
+
+@refused("CPY-INDEX-2", OUT)
+def index_that_is_a_float(out):
+    """An index that is a float."""
+    out[1.0] = 1
+
+
+@refused("CPY-INDEX-2", bool_[:], OUT)
+def index_that_is_a_bool(mask, out):
+    """An index that is a bool."""
+    out[mask[0]] = 1
+
+
+@refused("CPY-ATTR-1", OUT)
+def shape_is_assigned(out):
+    """The shape is assigned."""
+    out.shape = 3
+
+
+@refused("CPY-ATTR-1", OUT)
+def attribute_that_arrays_lack(out):
+    """An attribute that arrays lack."""
+    flat = out.T
+
+
+@refused("CPY-ATTR-1", OUT)
+def method_of_an_array(out):
+    """A method of an array."""
+    out[0] = out.sum()
+
+
+@refused("CPY-ATTR-1", int32, OUT)
+def attribute_of_a_number(n, out):
+    """An attribute of a number."""
+    out[0] = n.real
+
+
+@refused("CPY-NPM-3", OUT)
+def loop_over_an_array(out):
+    """A loop over an array."""
+    for value in out:
+        pass
+
+
+@refused("CPY-NPM-3", OUT)
+def loop_over_a_list(out):
+    """A loop over a list."""
+    for i in [1, 2, 3]:
+        out[i] = 0
+
+
+@refused("CPY-NPM-3", OUT)
+def loop_with_enumerate(out):
+    """A loop with enumerate()."""
+    for i, value in enumerate(out):
+        out[i] = value
+
+
+@refused("CPY-NPM-3", OUT)
+def range_of_floats(out):
+    """A range of floats."""
+    for i in range(0.0, 1.0, 0.1):
+        pass
+
+
+@refused("CPY-NPM-3", OUT)
+def range_without_a_step(out):
+    """A range whose step is 0."""
+    for i in range(0, 8, 0):
+        out[i] = 0
+
+
+@refused("CPY-NPM-3", OUT)
+def two_loop_variables(out):
+    """Two variables of a loop."""
+    for i, j in range(4):
+        out[i] = j
+
+
+@refused("CPY-NPM-2", OUT)
+def else_after_for(out):
+    """``else`` after ``for``."""
+    for i in range(4):
+        out[i] = 0
+    else:
+        out[0] = 1
+
+
+@refused("CPY-NPM-2", OUT)
+def else_after_while(out):
+    """``else`` after ``while``."""
+    while out[0] > 0:
+        out[0] -= 1
+    else:
+        out[0] = 1
+
+
+@refused("CPY-NPM-2", OUT)
+def list_display(out):
+    """A list."""
+    values = [1, 2]
+
+
+@refused("CPY-NPM-2", OUT)
+def dictionary(out):
+    """A dictionary."""
+    values = {1: 2}
+
+
+@refused("CPY-NPM-2", OUT)
+def comprehension(out):
+    """A comprehension."""
+    values = [i for i in range(3)]
+
+
+@refused("CPY-NPM-2", OUT)
+def generator(out):
+    """A generator."""
+    yield out[0]
+
+
+@refused("CPY-NPM-2", OUT)
+def exception_raised(out):
+    """An exception that is raised."""
+    if out[0] < 0:
+        raise ValueError
+
+
+@refused("CPY-NPM-2", OUT)
+def exception_caught(out):
+    """An exception that is caught."""
+    try:
+        out[0] = 1
+    except IndexError:
+        pass
+
+
+@refused("CPY-NPM-2", OUT)
+def assertion(out):
+    """An assertion."""
+    assert out[0] > 0
+
+
+@refused("CPY-NPM-2", OUT)
+def context_manager(out):
+    """A ``with`` statement."""
+    with out:
+        out[0] = 1
+
+
+@refused("CPY-NPM-2", OUT)
+def import_inside(out):
+    """An import."""
+    import math as m
+
+    out[0] = m.pi
+
+
+@refused("CPY-NPM-2", OUT)
+def inner_function(out):
+    """A function in the kernel."""
+
+    def double(x):
+        return 2 * x
+
+    out[0] = double(1)
+
+
+@refused("CPY-NPM-2", OUT)
+def anonymous_function(out):
+    """A ``lambda``."""
+    double = lambda x: 2 * x
+
+
+@refused("CPY-NPM-2", OUT)
+def global_variable(out):
+    """A ``global`` statement."""
+    global NAMES
+    out[0] = 1
+
+
+@refused("CPY-NPM-2", OUT)
+def deleted_name(out):
+    """A name that is deleted."""
+    x = 1
+    del x
+
+
+@refused("CPY-NPM-2", OUT)
+def several_targets(out):
+    """Several targets."""
+    a = b = 1
+
+
+@refused("CPY-NPM-2", OUT)
+def annotated_name(out):
+    """A name with an annotation."""
+    x: int = 1
+
+
+@refused("CPY-NPM-2", OUT)
+def walrus(out):
+    """An assignment in an expression."""
+    if (x := out[0]) > 0:
+        out[0] = x
+
+
+@refused("CPY-NPM-2", OUT)
+def formatted_text(out):
+    """A formatted text."""
+    text = f"{out[0]}"
+
+
+@refused("CPY-NPM-2", float32, OUT)
+def power(x, out):
+    """The operator ``**``."""
+    out[0] = x**2
+
+
+@refused("CPY-NPM-2", GRID, GRID, OUT)
+def matrix_product(a, b, out):
+    """The operator ``@``."""
+    c = a[0, 0] @ b[0, 0]
+
+
+@refused("CPY-NPM-2", int32, int32, OUT)
+def identity(n, m, out):
+    """The comparison ``is``."""
+    if n is m:
+        out[0] = 1
+
+
+@refused("CPY-NPM-2", int32, OUT)
+def membership(n, out):
+    """The comparison ``in``."""
+    if n in (1, 2):
+        out[0] = 1
+
+
+@refused("CPY-NPM-1", OUT)
+def text(out):
+    """A text."""
+    name = "abc"
+    out[0] = name
+
+
+@refused("CPY-NPM-1", OUT)
+def none(out):
+    """``None`` as a number."""
+    out[0] = None
+
+
+@refused("CPY-NPM-1", OUT)
+def list_of_the_program(out):
+    """A list of the program around."""
+    out[0] = NAMES
+
+
+@refused("CPY-NPM-1", OUT)
+def integer_that_fits_no_type(out):
+    """An int of more than 64 bits."""
+    out[0] = 36893488147419103232
+
+
+@refused("CPY-INDEX-1", OUT)
+def item_of_a_dictionary(out):
+    """An item of a dictionary of the program around."""
+    out[0] = SETTINGS["scale"]
+
+
+@refused("CPY-TYPE-1", OUT, OUT)
+def array_as_a_number(a, out):
+    """An array where a number is wanted."""
+    out[0] = a + 1
+
+
+@refused("CPY-TYPE-1", GRID)
+def tuple_as_a_number(out):
+    """A tuple where a number is wanted."""
+    out[0, 0] = out.shape
+
+
+@refused("CPY-TYPE-1", complex64, OUT)
+def complex_stored_as_real(z, out):
+    """A complex number in an array of floats."""
+    out[0] = z
+
+
+@refused("CPY-TYPE-1", complex64, float32, complex64[:])
+def complex_and_real(z, x, out):
+    """A complex number plus a real one."""
+    out[0] = z + x
+
+
+@refused("CPY-TYPE-2", float32, OUT)
+def bits_of_a_float(x, out):
+    """Bits of a float."""
+    out[0] = x & 1
+
+
+@refused("CPY-TYPE-2", float32, OUT)
+def shifted_float(x, out):
+    """A float that is shifted."""
+    out[0] = x << 2
+
+
+@refused("CPY-TYPE-2", float32, OUT)
+def inverted_float(x, out):
+    """``~`` of a float."""
+    out[0] = ~x
+
+
+@refused("CPY-TYPE-3", complex64, complex64, complex64[:])
+def divided_complex(a, b, out):
+    """A complex number that is divided."""
+    out[0] = a / b
+
+
+@refused("CPY-TYPE-3", complex64, complex64, OUT)
+def compared_complex(a, b, out):
+    """Complex numbers that are compared."""
+    if a == b:
+        out[0] = 1
+
+
+@refused("CPY-TYPE-3", complex64, OUT)
+def root_of_complex(z, out):
+    """A root of a complex number."""
+    out[0] = math.sqrt(z)
+
+
+@refused("CPY-TYPE-4", OUT, OUT)
+def another_array_in_a_loop(a, out):
+    """A name that becomes an array in a loop."""
+    x = 1
+    for i in range(3):
+        x = a
+
+
+@refused("CPY-TUPLE-1", GRID)
+def too_many_names(out):
+    """Three names for two lengths."""
+    n, m, k = out.shape
+
+
+@refused("CPY-TUPLE-1", OUT)
+def array_unpacked(out):
+    """An array that is unpacked."""
+    a, b = out
+
+
+@refused("CPY-TUPLE-1", GRID)
+def computed_place(out):
+    """An item of a tuple at a computed place."""
+    for axis in range(2):
+        out[0, 0] += out.shape[axis]
+
+
+@refused("CPY-TUPLE-1", GRID)
+def place_beyond(out):
+    """An item of a tuple that is not there."""
+    n = out.shape[2]
+
+
+@refused("CPY-NAME-1", OUT)
+def unknown_name(out):
+    """A name that nobody knows."""
+    out[0] = scale
+
+
+@refused("CPY-NAME-1", OUT)
+def read_before_assigned(out):
+    """A name that is read before it is assigned."""
+    out[0] = x
+    x = 1
+
+
+@refused("CPY-NAME-1", int32, OUT)
+def assigned_on_one_path(n, out):
+    """A name that is assigned on one path only."""
+    if n > 0:
+        x = 1
+    out[0] = x
+
+
+@refused("CPY-NAME-1", int32, OUT)
+def assigned_in_a_loop(n, out):
+    """A name whose first value comes from a loop."""
+    for i in range(n):
+        last = i
+    out[0] = last
+
+
+@refused("CPY-NAME-1", OUT)
+def misspelt_intrinsic(out):
+    """An intrinsic that is not there."""
+    out[cuda.threadIndex.x] = 1
+
+
+@refused("CPY-CALL-1", OUT)
+def printed(out):
+    """A call of print()."""
+    print(out[0])
+
+
+@refused("CPY-CALL-1", int32, OUT)
+def called_number(n, out):
+    """A number that is called."""
+    out[0] = n(1)
+
+
+@refused("CPY-CALL-1", OUT)
+def too_many_arguments_of_math(out):
+    """Two numbers for math.sin()."""
+    out[0] = math.sin(1.0, 2.0)
+
+
+@refused("CPY-CALL-1", OUT)
+def keyword_in_a_call(out):
+    """A keyword in a call."""
+    out[0] = halved(x=out[0])
+
+
+@refused("CPY-CALL-1", OUT)
+def missing_argument(out):
+    """A function with too few arguments."""
+    out[0] = halved()
+
+
+@refused("CPY-CALL-1", OUT)
+def four_axes_of_the_grid(out):
+    """cuda.grid() of four axes."""
+    i = cuda.grid(4)
+
+
+@refused("CPY-CALL-2", OUT)
+def recursion(out):
+    """A function that calls itself."""
+    out[0] = factorial(5)
+
+
+@refused("CPY-RETURN-1", OUT)
+def kernel_that_returns(out):
+    """A kernel that returns a number."""
+    return out[0]
+
+
+@refused("CPY-RETURN-1", OUT)
+def one_or_two(out):
+    """A function that returns one number or two."""
+    out[0] = uneven(out[0])
+
+
+@refused("CPY-RETURN-1", OUT)
+def function_without_an_end(out):
+    """A function that returns a number on one path only."""
+    out[0] = halfway(out[0])
+
+
+@refused("CPY-SHARED-1", int32, OUT)
+def shared_in_a_branch(n, out):
+    """Shared memory in a branch."""
+    if n > 0:
+        memory = cuda.shared.array(32, float32)
+
+
+@refused("CPY-SHARED-1", int32, OUT)
+def shared_of_a_variable_shape(n, out):
+    """Shared memory of a shape that is not constant."""
+    memory = cuda.shared.array(n, float32)
+
+
+@refused("CPY-SHARED-1", OUT)
+def shared_without_a_type(out):
+    """Shared memory without a type."""
+    memory = cuda.shared.array(32)
+
+
+@refused("CPY-SHARED-1", OUT)
+def shared_of_another_type(out):
+    """Shared memory of a type of Python."""
+    memory = cuda.shared.array(32, float)
+
+
+@refused("CPY-SHARED-1", OUT)
+def too_much_shared_memory(out):
+    """More shared memory than a block has."""
+    memory = cuda.shared.array((128, 128), float32)
+
+
+@refused("CPY-ARG-1", OUT, OUT)
+def starred_parameter(*out):
+    """A parameter with a star."""
+    out[0] = 1
+
+
+@refused("CPY-ARG-1", OUT)
+def parameter_with_default(out, n=1):
+    """A parameter with a default."""
+    out[0] = n
+
+
+@refused("CPY-ARG-1", OUT, OUT)
+def too_many_arguments(out):
+    """Two arguments for one parameter."""
+    out[0] = 1
+
+
+def halved(x):
+    return x / 2
+
+
+def factorial(n):
+    return n * factorial(n - 1) if n > 1 else 1
+
+
+def halfway(x):
+    if x > 0:
+        return x
+
+
+def uneven(x):
+    if x > 0:
+        return x, 1
+    return x

@@ -1,0 +1,271 @@
+"""Calls in kernels: casts, functions of math, intrinsics, and other functions, which are inlined.
+
+Source: CUDA Python Specification 0.2, "Type Inference", "CUDA Intrinsics"; the list of functions of
+`math` is that of version 0.1, which 0.2 refers to.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from . import intrinsics
+from .context import Object, Returned, Values
+from .expressions import Expressions
+from .operators import COMPLEX_OF, most_generic, typed_math
+from .source import Source
+from .tree import (
+    ArrayValue,
+    Barrier,
+    Binary,
+    Cast,
+    Complex,
+    Constant,
+    Inlined,
+    Math,
+    Read,
+    Special,
+    Store,
+)
+from .types import ArrayType, ScalarType, bool_, int32, intp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .expressions import Value
+    from .tree import (
+        Expression,
+        Slot,
+        Statement,
+    )
+
+MATH: Final = {
+    getattr(math, name): (name, count)
+    for count, names in (
+        (1, ("acos asin atan acosh asinh atanh cos sin tan cosh sinh tanh exp expm1 fabs log log10"
+            " log1p sqrt ceil floor isnan isinf")),
+        (2, "atan2 pow copysign fmod"),
+    )
+    for name in names.split()
+}  # fmt: skip
+"""Function of the standard library -> its name, and how many arguments it takes."""
+MOST_SHARED: Final = 48 * 1024
+"""In a kernel [bytes], as every GPU has it."""
+_ALIGNMENT: Final = 16
+"""Of an array in shared memory [bytes]."""
+
+
+class Calls(Expressions):
+    """Reads calls."""
+
+    def _Call(self, node: ast.Call) -> Value:
+        """Read a call."""
+        called = self.value(node.func)
+        if not isinstance(called, Object):
+            self.refuse(node.func, "only functions are called", "CPY-CALL-1")
+        function = called.value
+        if function is intrinsics.shared.array:
+            return self._shared_array(node)
+        if node.keywords:
+            self.refuse(node, "keywords in a call", "CPY-CALL-1", "pass arguments by position")
+        if isinstance(function, ScalarType):
+            return self._cast_to(node, function)
+        for known, read in (
+            (intrinsics.syncthreads, self._barrier),
+            (intrinsics.grid, self._grid),
+            (intrinsics.gridsize, self._gridsize),
+            (len, self._length),
+        ):
+            if function is known:
+                return read(node)
+        if _is_hashable(function) and function in MATH:
+            return self._math(node, *MATH[function])
+        python = getattr(function, "__wrapped_kernel__", function)
+        if getattr(python, "__code__", None) is None:
+            what = f"{getattr(function, '__name__', function)!s} cannot be called here"
+            self.refuse(node, what, "CPY-CALL-1")
+        return self._inline(node, python)
+
+    def _cast_to(self, node: ast.Call, target: ScalarType) -> Expression:
+        """Return a number as a type, or a complex number of two parts."""
+        numbers = self.numbers(node.args)
+        if len(numbers) == 2 and target.kind == "complex":
+            part = next(real for real, whole in COMPLEX_OF.items() if whole is target)
+            real, imag = (self.stored(node, number, part) for number in numbers)
+            return Complex(target, real, imag)
+        if len(numbers) != 1:
+            self.refuse(node, f"{target}() takes one number", "CPY-CALL-1")
+        return self.stored(node, numbers[0], target)
+
+    def _math(self, node: ast.Call, name: str, count: int) -> Expression:
+        """Return a function of math."""
+        numbers = self.numbers(node.args)
+        if len(numbers) != count:
+            self.refuse(node, f"math.{name}() takes {count}", "CPY-CALL-1")
+        common = self.typed(node, typed_math, [number.type for number in numbers])
+        arguments = tuple(self.cast(number, common) for number in numbers)
+        return Math(bool_ if name.startswith("is") else common, name, arguments)
+
+    # ------------------------------------------------------------ intrinsics
+
+    def _barrier(self, node: ast.Call) -> Value:
+        """Wait for the block."""
+        if node.args:
+            self.refuse(node, "syncthreads() takes nothing", "CPY-CALL-1")
+        self.program.has_barrier = True
+        self.out.append(Barrier(node.lineno))
+        return Values(())
+
+    def _axes(self, node: ast.Call) -> int:
+        """Return the number of axes that grid() was asked for."""
+        given = node.args[0] if len(node.args) == 1 else None
+        number = given.value if isinstance(given, ast.Constant) else None
+        if type(number) is not int or number not in {1, 2, 3}:
+            self.refuse(node, "the number of axes is 1, 2 or 3", "CPY-CALL-1")
+        return number
+
+    def _grid(self, node: ast.Call) -> Value:
+        """Return the place of the thread in the grid."""
+        places = [
+            Binary(intp, "+", self._product("blockIdx", "blockDim", axis), _wide("threadIdx", axis))
+            for axis in range(self._axes(node))
+        ]
+        return places[0] if len(places) == 1 else Values(tuple(places))
+
+    def _gridsize(self, node: ast.Call) -> Value:
+        """Return the size of the grid."""
+        sizes = [self._product("blockDim", "gridDim", axis) for axis in range(self._axes(node))]
+        return sizes[0] if len(sizes) == 1 else Values(tuple(sizes))
+
+    def _product(self, one: str, other: str, axis: int) -> Expression:
+        """Return the product of two numbers of the hardware."""
+        return Binary(intp, "*", _wide(one, axis), _wide(other, axis))
+
+    def _length(self, node: ast.Call) -> Expression:
+        """Return the length of the first axis."""
+        found = self.value(node.args[0]) if len(node.args) == 1 else None
+        if isinstance(found, Values):
+            return Constant(intp, len(found.items))
+        if not isinstance(found, ArrayValue) or not found.type.ndim:
+            self.refuse(node, "len() takes an array with axes, or a tuple", "CPY-CALL-1")
+        return self.extent(found, 0)
+
+    def _shared_array(self, node: ast.Call) -> ArrayValue:
+        """Return an array in shared memory, of a shape and a type known now."""
+        if not self.in_entry_block or self.returned is not None:
+            self.refuse(node, "shared.array() after a branch", "CPY-SHARED-1")
+        if len(node.args) > 2:
+            self.refuse(node, "shared.array() takes shape and dtype", "CPY-SHARED-1")
+        given = dict(zip(("shape", "dtype"), node.args, strict=False))
+        given.update({keyword.arg or "": keyword.value for keyword in node.keywords})
+        if set(given) != {"shape", "dtype"}:
+            self.refuse(node, "shared.array() takes shape and dtype", "CPY-SHARED-1")
+        shape = self._constant_shape(given["shape"])
+        element = self.value(given["dtype"])
+        if not isinstance(element, Object) or not isinstance(element.value, ScalarType):
+            self.refuse(given["dtype"], "dtype is no type of interchange.cuda", "CPY-SHARED-1")
+        type_ = ArrayType(element.value, len(shape), in_c_order=True)
+        offset = self.program.shared_bytes
+        size = math.prod(shape) * element.value.itemsize
+        self.program.shared_bytes = offset + -(-size // _ALIGNMENT) * _ALIGNMENT
+        if self.program.shared_bytes > MOST_SHARED:
+            what = f"{self.program.shared_bytes} bytes of shared memory"
+            self.refuse(node, what, "CPY-SHARED-1", f"take at most {MOST_SHARED}")
+        return ArrayValue("shared", type_, None, shape, offset)
+
+    def _constant_shape(self, node: ast.expr) -> tuple[int, ...]:
+        """Return a shape that is written in the kernel, or is a constant around it."""
+        nodes = node.elts if isinstance(node, ast.Tuple) else [node]
+        found: list[Any] = []
+        for each in nodes:
+            value = self.value(each)
+            if isinstance(value, Object):
+                found += value.value if isinstance(value.value, tuple) else [value.value]
+            else:
+                found.append(value.value if isinstance(value, Constant) else None)
+        if not all(type(n) is int and n > 0 for n in found):
+            what = "the shape of a shared array is not made of constant ints above 0"
+            self.refuse(node, what, "CPY-SHARED-1")
+        return tuple(found)
+
+    # ------------------------------------------------------------ functions of the program
+
+    def _inline(self, node: ast.Call, function: Any) -> Value:
+        """Return what a function returns, whose statements go here."""
+        if function in self.callers:
+            self.refuse(node, f"{function.__name__}() calls itself", "CPY-CALL-2")
+        values = [self._passed(each) for each in node.args]
+        source = Source(function)
+        names = [each.arg for each in source.tree.args.args]
+        if len(names) != len(values) or has_more(source.tree.args):
+            what = f"{function.__name__}() takes {len(names)} arguments, got {len(values)}"
+            self.refuse(node, what, "CPY-CALL-1")
+        meanings = dict(zip(names, values, strict=True))
+        kept = self.source, self.names, self.lost, self.loops, self.returned, self.callers
+        self.source, self.names, self.lost, self.loops = source, meanings, {}, 0
+        self.returned, self.callers = Returned(), (*self.callers, function)
+        try:
+            goes_on: list[bool] = []
+            body = self.nested(lambda: goes_on.append(self.block(source.tree.body)))
+            if goes_on[0] and any(self.returned.values):
+                what = "it returns numbers, and may end without"
+                self.refuse(source.tree, what, "CPY-RETURN-1", "return at its end as well")
+            result = self._join_returned(node, self.returned)
+        finally:
+            self.source, self.names, self.lost, self.loops, self.returned, self.callers = kept
+        self.out.append(Inlined(function.__name__, body))
+        return result
+
+    def _passed(self, node: ast.expr) -> Any:
+        """Return what a parameter means: a number is a variable of the function's own."""
+        found = self.value(node)
+        if isinstance(found, (ArrayValue, Values)):
+            return found
+        if isinstance(found, Object) and not isinstance(found.value, (bool, int, float, complex)):
+            return found
+        number = self.number(node) if isinstance(found, Object) else found
+        slot: Slot = self.put(number).slot
+        return slot
+
+    def _join_returned(self, node: ast.AST, returned: Returned) -> Values | Expression:
+        """Return slots for what comes back, and store them where it does."""
+        counts = {len(values) for values in returned.values}
+        if len(counts) > 1:
+            self.refuse(node, "what it returns differs in length", "CPY-RETURN-1")
+        types: list[ScalarType] = []
+        for column in zip(*returned.values, strict=True):
+            common = column[0].type
+            for value in column[1:]:
+                if value.type is not common:
+                    common = self.typed(node, most_generic, common, value.type)
+            types.append(common)
+        slots = [self.new_slot("_", type_) for type_ in types]
+        for values, (place, index) in zip(returned.values, returned.places, strict=True):
+            stores: list[Statement] = [
+                Store(slot, self.cast(value, slot.type))
+                for slot, value in zip(slots, values, strict=True)
+            ]
+            place[index : index + 1] = [*stores, place[index]]
+        reads = Values(tuple(map(Read, slots)))
+        return reads.items[0] if len(slots) == 1 else reads
+
+    def block(self, body: Sequence[ast.stmt]) -> bool:
+        """Read statements: see `Statements`."""
+        raise NotImplementedError
+
+
+def _wide(name: str, axis: int) -> Expression:
+    """Return a number of the hardware, as wide as an address."""
+    return Cast(intp, Special(int32, name, axis))
+
+
+def has_more(arguments: ast.arguments) -> bool:
+    """Whether a function takes more than plain arguments."""
+    rest = (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs, *arguments.defaults)
+    return any(part is not None for part in rest) or bool(arguments.posonlyargs)
+
+
+def _is_hashable(value: object) -> bool:
+    """Whether something can be looked up."""
+    return type(value).__hash__ is not None

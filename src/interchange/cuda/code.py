@@ -1,0 +1,338 @@
+"""From the typed program to LLVM's language: what is the same on a GPU and on the CPU.
+
+Source: LLVM Language Reference; CUDA C++ Programming Guide, "Arithmetic Instructions".  What C
+leaves undefined has a result here: numbers that do not fit are cast by saturation, divisions by 0
+give 0, and shifts by more than the width shift everything out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir
+
+from . import arithmetic
+from .registers import I8, I64, memory_type, value_type
+from .types import PART_OF
+
+if TYPE_CHECKING:
+    from .tree import (
+        Argument,
+        ArrayValue,
+        Barrier,
+        Binary,
+        Cast,
+        Complex,
+        Constant,
+        Element,
+        Expression,
+        Extent,
+        If,
+        Inlined,
+        Jump,
+        Loop,
+        Math,
+        Part,
+        Program,
+        Read,
+        Rounds,
+        Slot,
+        Special,
+        Statement,
+        Store,
+        StoreElement,
+        Unary,
+    )
+    from .types import ScalarType
+
+
+class Code:
+    """Writes the function of one thread; a target says where threads are and how they wait.
+
+    Attributes
+    ----------
+    module : ir.Module
+        Where functions are declared.
+    function : ir.Function
+        The function of a thread.
+    arrays : dict
+        Place of an argument -> pointer, lengths and strides.
+    numbers : dict
+        Place of an argument -> value.
+    """
+
+    checks = False
+    """Whether indices are looked at before they are used."""
+
+    def __init__(self, program: Program, module: ir.Module, function: ir.Function) -> None:
+        self.program, self.module, self.function = program, module, function
+        self.entry = function.append_basic_block("entry")
+        self.start = function.append_basic_block("start")
+        self.slots = ir.IRBuilder(self.entry)
+        self.b = ir.IRBuilder(self.start)
+        self.arrays: dict[int, tuple[Any, list[Any], list[Any]]] = {}
+        self.numbers: dict[int, Any] = {}
+        self._slots: dict[Slot, Any] = {}
+        self._loops: list[tuple[Any, Any]] = []
+        self._ends: list[Any] = []
+
+    # ------------------------------------------------------------ what a target says
+
+    def special(self, name: str, axis: int) -> Any:
+        """Return a number of the hardware."""
+        raise NotImplementedError
+
+    def barrier(self) -> None:
+        """Wait for the threads of the block."""
+        raise NotImplementedError
+
+    def shared(self, array: ArrayValue) -> Any:
+        """Return the pointer of an array in shared memory."""
+        raise NotImplementedError
+
+    def mathematics(self, name: str, type_: ScalarType, arguments: list[Any]) -> Any:
+        """Return a function of math."""
+        raise NotImplementedError
+
+    def leave(self) -> None:
+        """End the thread."""
+        raise NotImplementedError
+
+    def fail(self, place: int) -> None:
+        """End the thread where an index is out of bounds."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ statements
+
+    def write(self) -> None:
+        """Write the body; the block of variables falls through to it."""
+        self.statements(self.program.body)
+        if not self.b.block.is_terminated:
+            self.leave()
+        self.slots.branch(self.start)
+
+    def statements(self, body: list[Statement]) -> None:
+        """Write statements, up to the one that leaves."""
+        for statement in body:
+            if self.b.block.is_terminated:
+                return
+            getattr(self, f"_{type(statement).__name__.lower()}")(statement)
+
+    def slot(self, slot: Slot) -> Any:
+        """Return the memory of a variable, which holds 0 at first."""
+        if slot not in self._slots:
+            kind = value_type(slot.type)
+            memory = self.slots.alloca(kind, name=slot.name)
+            self.slots.store(ir.Constant(kind, None), memory)
+            self._slots[slot] = memory
+        return self._slots[slot]
+
+    def _store(self, node: Store) -> None:
+        """Set a variable."""
+        value = self.value(node.value)
+        self.b.store(value, self.slot(node.slot))
+
+    def _storeelement(self, node: StoreElement) -> None:
+        """Set an element."""
+        value = self.value(node.value)
+        pointer = self.address(node.target)
+        if node.target.type.kind == "bool":
+            value = self.b.zext(value, I8)
+        self.b.store(value, pointer, align=self._alignment(node.target))
+
+    def _if(self, node: If) -> None:
+        """Write both ways, and go on where they meet."""
+        test = self.value(node.test)
+        names = ("then", "else", "endif")
+        then, other, end = (self.function.append_basic_block(name) for name in names)
+        self.b.cbranch(test, then, other)
+        reached = False
+        for block, body in ((then, node.body), (other, node.orelse)):
+            self.b.position_at_end(block)
+            self.statements(body)
+            if not self.b.block.is_terminated:
+                self.b.branch(end)
+                reached = True
+        self.b.position_at_end(end)
+        if not reached:
+            self.b.unreachable()
+
+    def _loop(self, node: Loop) -> None:
+        """Write a loop."""
+        names = ("test", "body", "step", "done")
+        test, body, step, done = (self.function.append_basic_block(name) for name in names)
+        self.b.branch(test)
+        self.b.position_at_end(test)
+        self.statements(node.before_test)
+        self.b.cbranch(self.value(node.test), body, done)
+        self.b.position_at_end(body)
+        self._loops.append((step, done))
+        self.statements(node.body)
+        self._loops.pop()
+        if not self.b.block.is_terminated:
+            self.b.branch(step)
+        self.b.position_at_end(step)
+        self.statements(node.step)
+        self.b.branch(test)
+        self.b.position_at_end(done)
+
+    def _jump(self, node: Jump) -> None:
+        """Write a jump."""
+        if node.kind == "return":
+            if self._ends:
+                self.b.branch(self._ends[-1])
+            else:
+                self.leave()
+            return
+        step, done = self._loops[-1]
+        self.b.branch(done if node.kind == "break" else step)
+
+    def _inlined(self, node: Inlined) -> None:
+        """Write the body of a function."""
+        end = self.function.append_basic_block(f"after.{node.name}")
+        kept, self._loops = self._loops, []
+        self._ends.append(end)
+        self.statements(node.body)
+        self._ends.pop()
+        self._loops = kept
+        if not self.b.block.is_terminated:
+            self.b.branch(end)
+        self.b.position_at_end(end)
+
+    def _barrier(self, _: Barrier) -> None:
+        """Wait for the block."""
+        self.barrier()
+
+    # ------------------------------------------------------------ values
+
+    def value(self, node: Expression) -> Any:
+        """Return the value of an expression."""
+        return getattr(self, f"_{type(node).__name__.lower()}")(node)
+
+    def _constant(self, node: Constant) -> Any:
+        """Return a constant."""
+        if node.type.kind == "complex":
+            part = value_type(PART_OF[node.type])
+            number = complex(node.value)
+            parts = [ir.Constant(part, number.real), ir.Constant(part, number.imag)]
+            return ir.Constant.literal_struct(parts)
+        if node.type.kind == "float":
+            return ir.Constant(value_type(node.type), float(node.value))
+        return ir.Constant(value_type(node.type), int(node.value))
+
+    def _read(self, node: Read) -> Any:
+        """Return what a variable holds."""
+        return self.b.load(self.slot(node.slot), typ=value_type(node.type))
+
+    def _argument(self, node: Argument) -> Any:
+        """Return a number that was passed."""
+        return self.numbers[node.index]
+
+    def _special(self, node: Special) -> Any:
+        """Return a number of the hardware."""
+        return self.special(node.name, node.axis)
+
+    def _extent(self, node: Extent) -> Any:
+        """Return a length or a stride."""
+        _, lengths, strides = self.arrays[node.array.argument or 0]
+        return (strides if node.is_stride else lengths)[node.axis]
+
+    def _complex(self, node: Complex) -> Any:
+        """Return an operation of complex numbers."""
+        return self.pair(node.type, self.value(node.real), self.value(node.imag))
+
+    def pair(self, type_: ScalarType, real: Any, imag: Any) -> Any:
+        """Return a complex number of two parts."""
+        empty = ir.Constant(value_type(type_), ir.Undefined)
+        return self.b.insert_value(self.b.insert_value(empty, real, 0), imag, 1)
+
+    def _part(self, node: Part) -> Any:
+        """Return a part of a complex number."""
+        return self.b.extract_value(self.value(node.value), node.which)
+
+    def _math(self, node: Math) -> Any:
+        """Return a function of math."""
+        values = [self.value(argument) for argument in node.arguments]
+        type_ = node.arguments[0].type
+        if node.name == "isnan":
+            return self.b.fcmp_unordered("uno", values[0], values[0])
+        if node.name == "isinf":
+            size = self.mathematics("fabs", type_, values)
+            return self.b.fcmp_ordered("==", size, ir.Constant(value_type(type_), float("inf")))
+        return self.mathematics(node.name, type_, values)
+
+    # ------------------------------------------------------------ memory
+
+    def layout(self, array: ArrayValue) -> tuple[Any, list[Any]]:
+        """Return the pointer of an array and its strides [bytes]."""
+        if array.argument is not None:
+            pointer, _, strides = self.arrays[array.argument]
+            return pointer, strides
+        steps, step = [], array.type.element.itemsize
+        for length in reversed(array.shape):
+            steps.append(ir.Constant(I64, step))
+            step *= length
+        return self.shared(array), steps[::-1]
+
+    def address(self, node: Element) -> Any:
+        """Return the address of an element."""
+        pointer, strides = self.layout(node.array)
+        indices = [self.value(index) for index in node.index]
+        if self.checks:
+            self._check(node, indices)
+        for index, stride in zip(indices, strides, strict=True):
+            step = self.b.mul(index, stride, flags=["nsw"])
+            pointer = self.b.gep(pointer, [step], source_etype=I8)
+        return pointer
+
+    def _check(self, node: Element, indices: list[Any]) -> None:
+        """Leave where an index is not below the length of its axis."""
+        if node.array.argument is not None:
+            lengths = self.arrays[node.array.argument][1]
+        else:
+            lengths = [ir.Constant(I64, length) for length in node.array.shape]
+        for index, length in zip(indices, lengths, strict=True):
+            inside, outside = (self.function.append_basic_block(n) for n in ("inside", "outside"))
+            self.b.cbranch(self.b.icmp_unsigned("<", index, length), inside, outside)
+            self.b.position_at_end(outside)
+            self.fail(node.place)
+            self.b.position_at_end(inside)
+
+    def _alignment(self, node: Element) -> int:
+        """Return what an address is a multiple of [bytes]; a complex number is two parts."""
+        size = node.type.itemsize
+        return size // 2 if node.type.kind == "complex" else size
+
+    def _element(self, node: Element) -> Any:
+        """Return an element."""
+        kind = memory_type(node.type)
+        found = self.b.load(self.address(node), align=self._alignment(node), typ=kind)
+        return self.b.icmp_unsigned("!=", found, I8(0)) if node.type.kind == "bool" else found
+
+    # ------------------------------------------------------------ operators: see arithmetic.py
+
+    def _binary(self, node: Binary) -> Any:
+        """Return an operation of two."""
+        return arithmetic.binary(self, node)
+
+    def _unary(self, node: Unary) -> Any:
+        """Return an operation of one."""
+        return arithmetic.unary(self, node)
+
+    def _cast(self, node: Cast) -> Any:
+        """Return a number as another type."""
+        return arithmetic.cast(self, self.value(node.value), node.value.type, node.type)
+
+    def _rounds(self, node: Rounds) -> Any:
+        """Return the length of a range."""
+        return arithmetic.rounds(self, node)
+
+    def declared(self, name: str, result: Any, arguments: list[Any]) -> Any:
+        """Return a function of the module, declared at its first use."""
+        found = self.module.globals.get(name)
+        return found or ir.Function(self.module, ir.FunctionType(result, arguments), name)
+
+    def call(self, name: str, result: Any, arguments: list[Any]) -> Any:
+        """Return what a function of the target returns."""
+        kinds = [argument.type for argument in arguments]
+        return self.b.call(self.declared(name, result, kinds), arguments)

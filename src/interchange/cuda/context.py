@@ -1,0 +1,103 @@
+"""What the front end knows while it reads a function: statements so far, and what names mean now.
+
+Source: CUDA Python Specification 0.2, "Type Inference" (variables).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .errors import refuse
+from .operators import RefusedTypesError, can_store
+from .tree import ArrayValue, Cast, Constant, Read, Slot, Store
+
+if TYPE_CHECKING:
+    import ast
+
+    from .source import Source
+    from .tree import Expression, Program, Statement
+    from .types import ScalarType
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """A tuple: a shape, strides, or what a function returned."""
+
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Object:
+    """Something of the program around the kernel: a module, a type, a function, a constant."""
+
+    value: Any
+
+
+Meaning = Slot | ArrayValue | Values | Object
+"""What a local name means."""
+
+
+@dataclass(eq=False)
+class Returned:
+    """What the function that is inlined returns, gathered from its ``return`` statements."""
+
+    values: list[tuple[Expression, ...]] = field(default_factory=list)
+    places: list[tuple[list[Statement], int]] = field(default_factory=list)
+
+
+class Context:
+    """The state of the front end, for one kernel and for one function of it at a time."""
+
+    def __init__(self, source: Source, program: Program) -> None:
+        self.source, self.program = source, program
+        self.out: list[Statement] = program.body
+        self.names: dict[str, Meaning] = {}
+        self.lost: dict[str, str] = {}
+        """Names that have no meaning any more, and why."""
+        self.loops = 0
+        self.in_entry_block = True
+        self.returned: Returned | None = None
+        self.callers: tuple[object, ...] = (source.function,)
+
+    def refuse(self, node: ast.AST, what: str, rule: str, way_out: str | None = None) -> NoReturn:
+        """Raise the error of a place in the function."""
+        refuse(self.source, node, what, rule, way_out)
+
+    def new_slot(self, name: str, type_: ScalarType) -> Slot:
+        """Return a fresh variable."""
+        slot = Slot(name, type_)
+        self.program.variables.setdefault(name, []).append(slot)
+        return slot
+
+    def put(self, value: Expression, name: str = "_") -> Read:
+        """Store a value in a fresh slot, and return what reads it."""
+        slot = self.new_slot(name, value.type)
+        self.out.append(Store(slot, value))
+        return Read(slot)
+
+    def spill(self, value: Expression, position: int) -> Expression:
+        """Compute a value before the statements from a position on, which may change it."""
+        if isinstance(value, Constant):
+            return value
+        slot = self.new_slot("_", value.type)
+        self.out.insert(position, Store(slot, value))
+        return Read(slot)
+
+    def cast(self, value: Expression, target: ScalarType) -> Expression:
+        """Return a value as another type, which it may be cast to."""
+        return value if value.type is target else Cast(target, value)
+
+    def stored(self, node: ast.AST, value: Expression, target: ScalarType) -> Expression:
+        """Return a value coerced to what it is stored in."""
+        if not can_store(value.type, target):
+            what = f"a value of {value.type} is stored as {target}"
+            self.refuse(node, what, "CPY-TYPE-1", "store its .real or .imag")
+        return self.cast(value, target)
+
+    def typed(self, node: ast.AST, rule: Any, *arguments: Any) -> Any:
+        """Return what a rule of types says, with the place of a refusal."""
+        try:
+            return rule(*arguments)
+        except RefusedTypesError as refused:
+            self.refuse(node, refused.what, refused.rule)

@@ -1,0 +1,44 @@
+"""The error of a program that is no kernel: the line, a caret, the rule, and what to write instead.
+
+Source: interchange.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from interchange._types.errors import InterchangeError
+
+if TYPE_CHECKING:
+    import ast
+
+    from .source import Source
+
+
+class KernelError(InterchangeError, TypeError):
+    """A program is not in the dialect.
+
+    Attributes
+    ----------
+    line : int
+        Of the file in which the function is.
+    """
+
+    line: int = 0
+
+
+def refuse(
+    source: Source, node: ast.AST, what: str, rule: str, way_out: str | None = None
+) -> NoReturn:
+    """Raise the error of a place in a function, a node of its tree."""
+    first, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+    is_one_line = getattr(node, "end_lineno", first) == first
+    end = getattr(node, "end_col_offset", None) if is_one_line else None
+    text = source.line(first)
+    width = max(1, (min(end, len(text)) if end and end > column else len(text)) - column)
+    line = source.first_line + first - 1
+    marked = f"{text}\n{' ' * column}{'^' * width}"
+    call = f"{source.file}:{line}, in {source.name}()\n{marked}\n{source.name}()"
+    error = KernelError(call, what, rule, way_out)
+    error.line = line
+    raise error from None

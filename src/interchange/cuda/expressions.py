@@ -1,0 +1,368 @@
+"""Expressions of the dialect: from the tree of Python to typed values.
+
+Source: CUDA Python Specification 0.2, "Basic Arithmetic Operations" and "Array Operations".
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any, Final
+
+from .context import Context, Object, Values
+from .intrinsics import AXES, Register
+from .operators import literal_type, most_generic, typed_binary, typed_comparison
+from .source import MISSING
+from .tree import (
+    ArrayValue,
+    Binary,
+    Constant,
+    Element,
+    Extent,
+    If,
+    Part,
+    Read,
+    Slot,
+    Special,
+    Store,
+    Unary,
+)
+from .types import BY_NAME, PART_OF, bool_, int32, intp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .tree import (
+        Expression,
+        Statement,
+    )
+
+Value = Any  # Expression, ArrayValue, Values or Object
+
+BINARY: Final = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+COMPARED: Final = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+_WAYS_OUT: Final = {
+    ast.Pow: "call math.pow()",
+    ast.MatMult: "write the loops",
+    ast.Is: "compare with ==",
+    ast.IsNot: "compare with !=",
+}
+
+
+class Expressions(Context):
+    """Reads expressions; statements that they need go before them."""
+
+    def value(self, node: ast.expr) -> Value:
+        """Return what an expression means: a number, an array, a tuple, or an object outside."""
+        read: Callable[[Any], Value] | None = getattr(self, f"_{type(node).__name__}", None)
+        if read is None:
+            self.refuse(node, f"{type(node).__name__} is not in the dialect", "CPY-NPM-2")
+        return read(node)
+
+    def call(self, node: ast.Call) -> Value:
+        """Return what a call means: see `Calls`."""
+        raise NotImplementedError
+
+    def number(self, node: ast.expr) -> Expression:
+        """Return an expression that has to be a number."""
+        found = self.value(node)
+        if isinstance(found, Object):
+            return self._constant(node, found.value)
+        if isinstance(found, (ArrayValue, Values)):
+            kind = "an array" if isinstance(found, ArrayValue) else "a tuple"
+            self.refuse(node, f"{kind} stands where a number is wanted", "CPY-TYPE-1")
+        result: Expression = found
+        return result
+
+    def numbers(self, nodes: Sequence[ast.expr]) -> list[Expression]:
+        """Return several, in the order in which they are written."""
+        found: list[Expression] = []
+        for node in nodes:
+            before = len(self.out)
+            number = self.number(node)
+            if len(self.out) > before:  # it does something: what was read must not change
+                for place, earlier in enumerate(found):
+                    length = len(self.out)
+                    found[place] = self.spill(earlier, before)
+                    before += len(self.out) - length
+            found.append(number)
+        return found
+
+    def truth(self, node: ast.expr) -> Expression:
+        """Return a condition."""
+        return self.as_truth(node, self.number(node))
+
+    def as_truth(self, node: ast.AST, value: Expression) -> Expression:
+        """Return whether a number is not 0."""
+        if value.type.kind == "complex":
+            self.refuse(node, "the truth of a complex number", "CPY-TYPE-3")
+        return self.cast(value, bool_)
+
+    # ------------------------------------------------------------ names and constants
+
+    def _constant(self, node: ast.AST, value: object) -> Expression:
+        """Return a constant of a number of Python or of NumPy."""
+        scalar = BY_NAME.get(str(getattr(value, "dtype", "")))
+        if scalar is not None and getattr(value, "shape", None) == ():
+            return Constant(scalar, value.item())  # type: ignore[attr-defined]
+        type_ = literal_type(value)
+        if type_ is None:
+            if isinstance(value, int):
+                self.refuse(node, f"{value} fits no integer type", "CPY-NPM-1")
+            self.refuse(node, f"{type(value).__name__} is no number", "CPY-NPM-1")
+        return Constant(type_, value)
+
+    def _Constant(self, node: ast.Constant) -> Value:
+        """Read a number that is written."""
+        return self._constant(node, node.value)
+
+    def _Name(self, node: ast.Name) -> Value:
+        """Read a name."""
+        meaning = self.names.get(node.id)
+        if isinstance(meaning, Slot):
+            return Read(meaning)
+        if meaning is not None:
+            return meaning
+        if node.id in self.lost:
+            way_out = "give it a value before"
+            self.refuse(node, f"{node.id} {self.lost[node.id]}", "CPY-NAME-1", way_out)
+        if self._is_local(node.id):
+            self.refuse(node, f"{node.id} has no value yet", "CPY-NAME-1")
+        found = self.source.meaning(node.id)
+        if found is MISSING:
+            if node.id == "xrange":
+                return Object(range)
+            self.refuse(node, f"{node.id} is not known", "CPY-NAME-1")
+        return _object(found)
+
+    def _is_local(self, name: str) -> bool:
+        """Whether Python would take a name for a variable of the function."""
+        return name in self.source.function.__code__.co_varnames
+
+    def _Tuple(self, node: ast.Tuple) -> Value:
+        """Read a tuple."""
+        numbers = self.numbers(node.elts)
+        return Values(tuple(n if isinstance(n, Constant) else self.put(n) for n in numbers))
+
+    # ------------------------------------------------------------ arrays
+
+    def _Attribute(self, node: ast.Attribute) -> Value:
+        """Read an attribute."""
+        owner = self.value(node.value)
+        if isinstance(owner, Object):
+            if not hasattr(owner.value, node.attr):
+                what = f"{owner.value!r} has no {node.attr}"
+                self.refuse(node, what, "CPY-NAME-1")
+            return _object(getattr(owner.value, node.attr))
+        if isinstance(owner, ArrayValue):
+            return self._attribute_of_array(node, owner)
+        if (
+            not isinstance(owner, Values)
+            and owner.type in PART_OF
+            and node.attr in {"real", "imag"}
+        ):
+            return Part(PART_OF[owner.type], owner, int(node.attr == "imag"))
+        self.refuse(node, f"a number has no attribute {node.attr}", "CPY-ATTR-1")
+        return None
+
+    def _attribute_of_array(self, node: ast.Attribute, array: ArrayValue) -> Value:
+        """Return one of the four attributes of an array."""
+        axes = range(array.type.ndim)
+        if node.attr == "ndim":
+            return Constant(intp, array.type.ndim)
+        if node.attr in {"shape", "strides"}:
+            return Values(tuple(self.extent(array, axis, node.attr == "strides") for axis in axes))
+        if node.attr == "size":
+            size: Expression = Constant(intp, 1)
+            for axis in axes:
+                size = Binary(intp, "*", size, self.extent(array, axis))
+            return size
+        self.refuse(node, f"an array has no attribute {node.attr}", "CPY-ATTR-1")
+        return None
+
+    def extent(self, array: ArrayValue, axis: int, is_stride: bool = False) -> Expression:  # noqa: FBT002
+        """Return a length [elements] or a stride [bytes], known where the array is shared."""
+        if array.argument is not None:
+            return Extent(array, axis, is_stride)
+        if not is_stride:
+            return Constant(intp, array.shape[axis])
+        step = array.type.element.itemsize
+        for length in array.shape[axis + 1 :]:
+            step *= length
+        return Constant(intp, step)
+
+    def _Subscript(self, node: ast.Subscript) -> Value:
+        """Read an element, or an item."""
+        owner = self.value(node.value)
+        if isinstance(owner, Values):
+            return self._item(node, owner)
+        if isinstance(owner, ArrayValue):
+            element = self.element(node, owner)
+            if owner.argument is not None:
+                self.program.reads.add(owner.argument)
+            return element
+        self.refuse(node, "only arrays and tuples are indexed", "CPY-INDEX-1")
+        return None
+
+    def _item(self, node: ast.Subscript, values: Values) -> Expression:
+        """Return an item of a tuple, whose place has to be known."""
+        index = self.number(node.slice)
+        if not isinstance(index, (Constant, Unary)):
+            self.refuse(node.slice, "the index of a tuple is no constant", "CPY-TUPLE-1")
+        place = index.value if isinstance(index, Constant) else _negative(index)
+        count = len(values.items)
+        if not isinstance(place, int) or not -count <= place < count:
+            self.refuse(node.slice, f"a tuple of {count} has no item {place}", "CPY-TUPLE-1")
+        return values.items[place]
+
+    def element(self, node: ast.Subscript, array: ArrayValue) -> Element:
+        """Return the place of an element, for every axis an int."""
+        nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        for each in nodes:
+            if isinstance(each, ast.Slice):
+                self.refuse(node.slice, "a slice is no index", "CPY-INDEX-1", "write the loop")
+        indices = self.numbers(nodes)
+        if len(indices) != array.type.ndim:
+            what = f"{len(indices)} indices for an array of {array.type.ndim} axes"
+            self.refuse(node.slice, what, "CPY-INDEX-1")
+        for each, index in zip(nodes, indices, strict=True):
+            if not index.type.is_integer:
+                self.refuse(each, f"an index of {index.type}", "CPY-INDEX-2")
+        self.program.places.append((self.source, node))
+        place = len(self.program.places)
+        return Element(array, tuple(self.cast(i, intp) for i in indices), place)
+
+    # ------------------------------------------------------------ operators
+
+    def _BinOp(self, node: ast.BinOp) -> Value:
+        """Read an operation."""
+        left, right = self.numbers([node.left, node.right])
+        return self.binary(node, node.op, left, right)
+
+    def binary(
+        self, node: ast.AST, operator: ast.operator, left: Expression, right: Expression
+    ) -> Expression:
+        """Return an operation, typed."""
+        name = BINARY.get(type(operator))
+        if name is None:
+            what = f"the operator {type(operator).__name__} is not in the dialect"
+            self.refuse(node, what, "CPY-NPM-2", _WAYS_OUT.get(type(operator)))
+        typed = self.typed(node, typed_binary, name, left.type, right.type)
+        left, right = self.cast(left, typed.operands), self.cast(right, typed.operands)
+        if name == "//" and typed.operands.kind != "float":
+            done: Expression = Binary(typed.operands, name, left, right)
+            return self.cast(done, typed.result)
+        return Binary(typed.result, name, left, right)
+
+    def _UnaryOp(self, node: ast.UnaryOp) -> Value:
+        """Read a sign, or not."""
+        if isinstance(node.op, ast.Not):
+            return Unary(bool_, "not", self.truth(node.operand))
+        value = self.number(node.operand)
+        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            written = node.operand.value
+            if isinstance(written, int) and not isinstance(written, bool):
+                return self._constant(node, -written)  # -2**31 is an int32, though 2**31 is none
+        if value.type.kind == "bool":
+            value = self.cast(value, int32)
+        if isinstance(node.op, ast.UAdd):
+            return value
+        if isinstance(node.op, ast.Invert):
+            if not value.type.is_integer:
+                self.refuse(node, f"~ of {value.type}", "CPY-TYPE-2")
+            return Unary(value.type, "~", value)
+        return Unary(value.type, "-", value)
+
+    def _Compare(self, node: ast.Compare) -> Value:
+        """Read a comparison, or a chain of them."""
+        for operator in node.ops:
+            if type(operator) not in COMPARED:
+                what = f"the comparison {type(operator).__name__} is not in the dialect"
+                self.refuse(node, what, "CPY-NPM-2", _WAYS_OUT.get(type(operator)))
+        if len(node.ops) == 1:
+            left, right = self.numbers([node.left, node.comparators[0]])
+            return self._compared(node, node.ops[0], left, right)
+        result = self.new_slot("_", bool_)
+        left = self.put(self.number(node.left))
+        self._chain(node, list(zip(node.ops, node.comparators, strict=True)), left, result)
+        return Read(result)
+
+    def _chain(
+        self, node: ast.Compare, rest: list[tuple[ast.cmpop, ast.expr]], left: Expression, to: Slot
+    ) -> None:
+        """Compare the first pair, and the rest where it holds."""
+        (operator, other), *more = rest
+        right = self.put(self.number(other))
+        test = self._compared(node, operator, left, right)
+        if not more:
+            self.out.append(Store(to, test))
+            return
+        body = self.nested(lambda: self._chain(node, more, right, to))
+        self.out.append(If(test, body, [Store(to, Constant(bool_, False))]))  # noqa: FBT003
+
+    def _compared(
+        self, node: ast.AST, operator: ast.cmpop, left: Expression, right: Expression
+    ) -> Expression:
+        """Return a comparison."""
+        name = COMPARED[type(operator)]
+        common = self.typed(node, typed_comparison, name, left.type, right.type)
+        return Binary(bool_, name, self.cast(left, common), self.cast(right, common))
+
+    def _BoolOp(self, node: ast.BoolOp) -> Value:
+        """Read and, or."""
+        result = self.new_slot("_", bool_)
+        self._shortened(list(node.values), result, is_and=isinstance(node.op, ast.And))
+        return Read(result)
+
+    def _shortened(self, nodes: list[ast.expr], to: Slot, *, is_and: bool) -> None:
+        """Compute a condition, and those after it only where they count."""
+        first, *more = nodes
+        self.out.append(Store(to, self.truth(first)))
+        if more:
+            rest = self.nested(lambda: self._shortened(more, to, is_and=is_and))
+            nothing: list[Statement] = []
+            one, other = (rest, nothing) if is_and else (nothing, rest)
+            self.out.append(If(Read(to), one, other))
+
+    def _IfExp(self, node: ast.IfExp) -> Value:
+        """Read a conditional expression."""
+        test = self.truth(node.test)
+        values: list[Expression] = []
+        bodies = [
+            self.nested(lambda each=each: values.append(self.number(each)))  # type: ignore[misc]
+            for each in (node.body, node.orelse)
+        ]
+        a, b = values
+        joined = a.type if a.type is b.type else self.typed(node, most_generic, a.type, b.type)
+        result = self.new_slot("_", joined)
+        for body, value in zip(bodies, values, strict=True):
+            body.append(Store(result, self.cast(value, joined)))
+        self.out.append(If(test, *bodies))
+        return Read(result)
+
+    def nested(self, act: Callable[[], object]) -> list[Statement]:
+        """Return the statements that come while something is done."""
+        kept, self.out = self.out, []
+        was, self.in_entry_block = self.in_entry_block, False
+        try:
+            act()
+            return self.out
+        finally:
+            self.out, self.in_entry_block = kept, was
+
+
+def _object(value: Any) -> Value:
+    """Return what something outside is in a kernel: a number of the hardware, or an object."""
+    if isinstance(value, Register):
+        return Special(int32, value.name, AXES.index(value.axis))
+    return Object(value)
+
+
+def _negative(index: Unary) -> Any:
+    """Return the number that ``-n`` is."""
+    number = index.value
+    return -number.value if isinstance(number, Constant) and index.operator == "-" else None

@@ -1,0 +1,374 @@
+"""Kernels on the CPU: a loop over the threads of a block, or coroutines where they wait.
+
+Source: LLVM, "Coroutines in LLVM".  Without a barrier the function of a thread is inlined in loops
+over the threads.  With one it is a coroutine that is suspended at each barrier; a block begins all
+of its threads, and goes on with them round by round.  The frames of coroutines lie one after the
+other in memory that the caller brings: `frame_size` says how large one is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from .code import Code
+from .registers import I1, I8, I32, I64, POINTER, memory_type, value_type
+from .types import ArrayType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .tree import ArrayValue, Program
+    from .types import ScalarType
+
+SPECIALS: Final = ("blockIdx", "threadIdx", "blockDim", "gridDim")
+"""Each has three numbers among the parameters of a thread."""
+FRAME_ALIGNMENT: Final = 64
+"""Of the frame of a coroutine [bytes]."""
+ONE_INSTRUCTION: Final = frozenset({"fabs", "sqrt", "floor", "ceil", "copysign"})
+"""Functions that are one instruction, rounded correctly, by LLVM's names."""
+
+
+class _Token(ir.Type):  # type: ignore[misc]
+    """LLVM's type of tokens, which llvmlite lacks."""
+
+    def _to_string(self) -> str:
+        return "token"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Token)
+
+    def __hash__(self) -> int:
+        return hash(_Token)
+
+    def format_constant(self, value: object) -> str:
+        """Return a token as it is written."""
+        return str(value)
+
+
+_TOKEN: Final = _Token()
+_NONE: Final = ir.Constant(_TOKEN, "none")
+
+
+class _Attributes(ir.values.FunctionAttributes):  # type: ignore[misc]
+    """Attributes of functions, and the one that marks coroutines."""
+
+    _known = ir.values.FunctionAttributes._known | {"presplitcoroutine"}
+
+
+def flat_types(arguments: tuple[ScalarType | ArrayType, ...]) -> list[Any]:
+    """Return the parameters of a kernel: of an array its pointer, lengths and strides [bytes]."""
+    found: list[Any] = []
+    for type_ in arguments:
+        if isinstance(type_, ArrayType):
+            found += [POINTER, *[I64] * (2 * type_.ndim)]
+        else:
+            found.append(memory_type(type_))
+    return found
+
+
+def take_arguments(code: Code, values: list[Any]) -> None:
+    """Tell the code of a thread where its arguments are."""
+    rest = iter(values)
+    for place, type_ in enumerate(code.program.arguments):
+        if not isinstance(type_, ArrayType):
+            value = next(rest)
+            is_bool = type_.kind == "bool"
+            code.numbers[place] = code.b.icmp_unsigned("!=", value, I8(0)) if is_bool else value
+            continue
+        pointer = next(rest)
+        lengths = [next(rest) for _ in range(type_.ndim)]
+        strides = [next(rest) for _ in range(type_.ndim)]
+        code.arrays[place] = pointer, lengths, _known_strides(code, type_, lengths, strides)
+
+
+def _known_strides(code: Code, type_: ArrayType, lengths: list[Any], given: list[Any]) -> list[Any]:
+    """Return strides that follow from the lengths, where the type says so."""
+    if not type_.in_c_order or not type_.ndim:
+        return given
+    strides = [ir.Constant(I64, type_.element.itemsize)]
+    for length in reversed(lengths[1:]):
+        strides.append(code.b.mul(strides[-1], length, flags=["nsw"]))
+    return strides[::-1]
+
+
+class HostCode(Code):
+    """The function of a thread on the CPU."""
+
+    def __init__(self, program: Program, module: ir.Module, *, checks: bool) -> None:
+        self.checks = checks
+        flat = flat_types(program.arguments)
+        result = POINTER if program.has_barrier else ir.VoidType()
+        rest = [
+            *[I32] * (3 * len(SPECIALS)),
+            POINTER,
+            POINTER,
+            POINTER,
+        ]  # shared memory, frames, status
+        function = ir.Function(module, ir.FunctionType(result, [*flat, *rest]), "thread")
+        function.linkage = "internal"
+        super().__init__(program, module, function)
+        first = len(flat)
+        self._specials = function.args[first : first + 3 * len(SPECIALS)]
+        self._shared, self._frames, self._status = function.args[-3:]
+        self._barriers = 0
+        if program.has_barrier:
+            self._begin_coroutine()
+        else:
+            function.attributes.add("alwaysinline")
+        take_arguments(self, list(function.args[:first]))
+
+    def special(self, name: str, axis: int) -> Any:
+        """Return a parameter."""
+        return self._specials[3 * SPECIALS.index(name) + axis]
+
+    def shared(self, array: ArrayValue) -> Any:
+        """Return a place in the memory of the block."""
+        return self.b.gep(self._shared, [I64(array.offset)], source_etype=I8)
+
+    def mathematics(self, name: str, type_: ScalarType, arguments: list[Any]) -> Any:
+        """Return a function of the C library, or LLVM's own."""
+        if name in ONE_INSTRUCTION:
+            called = f"llvm.{name}.f{type_.bits}"
+        else:
+            called = name + ("f" if type_.bits == 32 else "")
+        return self.call(called, value_type(type_), arguments)
+
+    def leave(self) -> None:
+        """Return, or be done."""
+        if self.program.has_barrier:
+            self.b.branch(self._final)
+        else:
+            self.b.ret_void()
+
+    def fail(self, place: int) -> None:
+        """Tell the place, and leave."""
+        self.b.store(I32(place), self._status)
+        self.leave()
+
+    # ------------------------------------------------------------ coroutines
+
+    def _begin_coroutine(self) -> None:
+        """Take a frame; without room for one, return the size of a frame instead."""
+        function, b = self.function, self.slots
+        function.attributes = _Attributes()
+        function.attributes.add("presplitcoroutine")
+        null = ir.Constant(POINTER, None)
+        id_ = b.call(
+            self.declared("llvm.coro.id", _TOKEN, [I32, POINTER, POINTER, POINTER]),
+            [I32(FRAME_ALIGNMENT), null, null, null],
+        )
+        size = b.call(self.declared("llvm.coro.size.i64", I64, []), [])
+        rounded = b.and_(b.add(size, I64(FRAME_ALIGNMENT - 1)), I64(-FRAME_ALIGNMENT))
+        is_asked = b.icmp_unsigned("==", self._frames, null)
+        asked, begun = (function.append_basic_block(name) for name in ("asked", "begun"))
+        b.cbranch(is_asked, asked, begun)
+        b.position_at_end(asked)
+        b.ret(b.inttoptr(rounded, POINTER))
+        b.position_at_end(begun)
+        frame = b.load(self._frames, typ=POINTER)
+        b.store(b.gep(frame, [rounded], source_etype=I8), self._frames)
+        begin = self.declared("llvm.coro.begin", POINTER, [_TOKEN, POINTER])
+        self._handle = b.call(begin, [id_, frame])
+        self._suspended = function.append_basic_block("suspended")
+        self._final = function.append_basic_block("final")
+        self._write_ends()
+
+    def _write_ends(self) -> None:
+        """Write where a suspended coroutine returns, and where it is done."""
+        b = ir.IRBuilder(self._suspended)
+        end = self.declared("llvm.coro.end", ir.VoidType(), [POINTER, I1, _TOKEN])
+        b.call(end, [self._handle, I1(0), _NONE])
+        b.ret(self._handle)
+        kept, self.b = self.b, ir.IRBuilder(self._final)
+        self._suspend(is_final=True)
+        self.b.unreachable()
+        self.b = kept
+
+    def _suspend(self, *, is_final: bool) -> None:
+        """Let others go on."""
+        suspend = self.declared("llvm.coro.suspend", I8, [_TOKEN, I1])
+        state = self.b.call(suspend, [_NONE, I1(int(is_final))])
+        resumed = self.function.append_basic_block("resumed")
+        switch = self.b.switch(state, self._suspended)
+        switch.add_case(I8(0), resumed)
+        switch.add_case(I8(1), self._suspended)
+        self.b.position_at_end(resumed)
+
+    def barrier(self) -> None:
+        """Let the other threads come here; tell where they would wait elsewhere."""
+        self._barriers += 1
+        waiting, elsewhere = (self.b.gep(self._status, [I32(k)], source_etype=I32) for k in (1, 2))
+        first = self.b.load(waiting, typ=I32)
+        is_first = self.b.icmp_unsigned("==", first, I32(0))
+        here = I32(self._barriers)
+        self.b.store(here, waiting)
+        differs = self.b.zext(self.b.icmp_unsigned("!=", first, here), I32)
+        differs = self.b.select(is_first, I32(0), differs)
+        self.b.store(self.b.or_(self.b.load(elsewhere, typ=I32), differs), elsewhere)
+        self._suspend(is_final=False)
+
+
+class Blocks:
+    """The function ``run(params, dims, first, last, shared, frames, handles)``, of some blocks.
+
+    It returns 0, or 1 where threads of a block wait at different places, or left.  ``dims`` has
+    room for three numbers behind the sizes of block and grid: the place of an index that is out
+    of bounds, the barrier at which threads wait, and whether they wait at another.
+    """
+
+    def __init__(self, code: HostCode, module: ir.Module) -> None:
+        self.code, self.module = code, module
+        kinds = [POINTER, POINTER, I64, I64, POINTER, POINTER, POINTER]
+        self.function = ir.Function(module, ir.FunctionType(I32, kinds), "run")
+        self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.b = ir.IRBuilder(self.function.append_basic_block("start"))
+
+    def write(self) -> None:
+        """Write the loop over blocks."""
+        params, dims, first, last, self.memory, self.frames, self.handles = self.function.args
+        kinds = flat_types(self.code.program.arguments)
+        self.arguments = [self._load(params, k, kind) for k, kind in enumerate(kinds)]
+        sizes = [
+            self.entry.load(self.entry.gep(dims, [I32(k)], source_etype=I32), typ=I32)
+            for k in range(6)
+        ]
+        self.block, self.grid = sizes[:3], sizes[3:]
+        self.status = self.entry.gep(dims, [I32(6)], source_etype=I32)
+        self.next_frame = self.entry.alloca(POINTER)
+        self._loop("block", first, last, self._one_block)
+        self.b.ret(I32(0))
+        self.entry.branch(self.function.blocks[1])
+
+    def _load(self, params: Any, place: int, kind: Any) -> Any:
+        """Return an argument, read once for all threads."""
+        pointer = self.entry.gep(params, [I32(place)], source_etype=POINTER)
+        return self.entry.load(self.entry.load(pointer, typ=POINTER), typ=kind)
+
+    def _loop(self, name: str, first: Any, last: Any, body: Callable[[Any], None]) -> None:
+        """Write a loop over int64 from first to last."""
+        counter = self.entry.alloca(I64, name=name)
+        self.b.store(first, counter)
+        test, inside, done = (
+            self.function.append_basic_block(f"{name}.{part}") for part in ("test", "in", "done")
+        )
+        self.b.branch(test)
+        self.b.position_at_end(test)
+        now = self.b.load(counter, typ=I64)
+        self.b.cbranch(self.b.icmp_signed("<", now, last), inside, done)
+        self.b.position_at_end(inside)
+        body(now)
+        self.b.store(self.b.add(now, I64(1), flags=["nsw", "nuw"]), counter)
+        self.b.branch(test)
+        self.b.position_at_end(done)
+
+    def _one_block(self, linear: Any) -> None:
+        """Write one block."""
+        wide = [self.b.zext(extent, I64) for extent in self.grid]
+        rest = self.b.udiv(linear, wide[0])
+        places = [
+            self.b.urem(linear, wide[0]),
+            self.b.urem(rest, wide[1]),
+            self.b.udiv(rest, wide[1]),
+        ]
+        self.place = [self.b.trunc(place, I32) for place in places]
+        if self.code.program.has_barrier:
+            self._rounds()
+        else:
+            self._threads(lambda thread: self._call(thread, ir.Constant(POINTER, None)))
+
+    def _threads(self, act: Callable[[list[Any]], Any]) -> None:
+        """Write three loops over the threads of a block, x fastest."""
+        z, y, x = (self.b.zext(extent, I64) for extent in reversed(self.block))
+
+        def along_x(kz: Any, ky: Any) -> None:
+            self._loop("x", I64(0), x, lambda kx: act([self.b.trunc(k, I32) for k in (kx, ky, kz)]))
+
+        self._loop(
+            "z", I64(0), z, lambda kz: self._loop("y", I64(0), y, lambda ky: along_x(kz, ky))
+        )
+
+    def _call(self, thread: list[Any], frames: Any) -> Any:
+        """Write a call of the function of a thread."""
+        numbers = [*self.place, *thread, *self.block, *self.grid]
+        return self.b.call(
+            self.code.function, [*self.arguments, *numbers, self.memory, frames, self.status]
+        )
+
+    def _rounds(self) -> None:
+        """Write: begin all threads, then go on with all until they are done."""
+        self.b.store(self.frames, self.next_frame)
+        count = self.entry.alloca(I64, name="count")
+        self.b.store(I64(0), count)
+
+        def begin(thread: list[Any]) -> None:
+            handle = self._call(thread, self.next_frame)
+            number = self.b.load(count, typ=I64)
+            self.b.store(handle, self._handle(number))
+            self.b.store(self.b.add(number, I64(1)), count)
+
+        self._threads(begin)
+        total = self.b.load(count, typ=I64)
+        names = ("round", "look", "go", "ready", "divergent")
+        again, look, go, ready, bad = (self.function.append_basic_block(name) for name in names)
+        self.b.branch(again)
+        self.b.position_at_end(again)
+        done = self._count_done(total)
+        waiting, elsewhere = (self.b.gep(self.status, [I32(k)], source_etype=I32) for k in (1, 2))
+        self.b.store(I32(0), waiting)
+        self.b.cbranch(self.b.icmp_signed("==", done, total), ready, look)
+        self.b.position_at_end(look)
+        all_wait = self.b.icmp_signed("==", done, I64(0))
+        is_one = self.b.icmp_unsigned("==", self.b.load(elsewhere, typ=I32), I32(0))
+        self.b.cbranch(self.b.and_(all_wait, is_one), go, bad)
+        ir.IRBuilder(bad).ret(I32(1))
+        self.b.position_at_end(go)
+        resume = self.code.declared("llvm.coro.resume", ir.VoidType(), [POINTER])
+        self._loop("resume", I64(0), total, lambda k: self.b.call(resume, [self._at(k)]))
+        self.b.branch(again)
+        self.b.position_at_end(ready)
+
+    def _count_done(self, total: Any) -> Any:
+        """Write: how many threads are done."""
+        done = self.entry.alloca(I64, name="done")
+        self.b.store(I64(0), done)
+        is_done = self.code.declared("llvm.coro.done", I1, [POINTER])
+
+        def look(number: Any) -> None:
+            more = self.b.zext(self.b.call(is_done, [self._at(number)]), I64)
+            self.b.store(self.b.add(self.b.load(done, typ=I64), more), done)
+
+        self._loop("look", I64(0), total, look)
+        return self.b.load(done, typ=I64)
+
+    def _handle(self, number: Any) -> Any:
+        """Return the place of a handle."""
+        return self.b.gep(self.handles, [number], source_etype=POINTER)
+
+    def _at(self, number: Any) -> Any:
+        """Return a handle."""
+        return self.b.load(self._handle(number), typ=POINTER)
+
+
+def write_frame_size(code: HostCode, module: ir.Module) -> None:
+    """Write the function that says how large the frame of a thread is [bytes]."""
+    function = ir.Function(module, ir.FunctionType(I64, []), "frame_size")
+    b = ir.IRBuilder(function.append_basic_block())
+    if not code.program.has_barrier:
+        b.ret(I64(0))
+        return
+    zeros = [ir.Constant(each.type, None) for each in code.function.args]
+    b.ret(b.ptrtoint(b.call(code.function, zeros), I64))
+
+
+def host_module(program: Program, *, checks: bool) -> ir.Module:
+    """Return the module of a kernel for the CPU."""
+    module = ir.Module(name=program.name)
+    module.triple = llvm.get_default_triple()
+    code = HostCode(program, module, checks=checks)
+    code.write()
+    Blocks(code, module).write()
+    write_frame_size(code, module)
+    return module

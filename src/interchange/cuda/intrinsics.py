@@ -1,0 +1,79 @@
+"""What kernels name: indices of threads, the barrier, arrays in shared memory.
+
+Source: CUDA Python Specification 0.2, "CUDA Intrinsics"; CUDA Array Interface, version 3, whose
+examples use ``grid`` and ``gridsize``.  Outside a kernel they have no value.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+from interchange._types.errors import ArgumentError
+
+AXES: Final = "xyz"
+
+
+def _refuse(name: str) -> NoReturn:
+    """Say that there are no threads here."""
+    raise ArgumentError(f"cuda.{name}", "it was used outside a kernel", "CPY-NAME-2")
+
+
+class Register:
+    """One number that the hardware gives every thread, such as ``threadIdx.x``."""
+
+    __slots__ = ("axis", "name")
+
+    def __init__(self, name: str, axis: str) -> None:
+        self.name, self.axis = name, axis
+
+    def __repr__(self) -> str:
+        return f"cuda.{self.name}.{self.axis}"
+
+    def __index__(self) -> int:  # noqa: PLE0305 - it raises
+        _refuse(f"{self.name}.{self.axis}")
+
+
+class Registers:
+    """Three numbers, by axis."""
+
+    __slots__ = ("name", "x", "y", "z")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.x, self.y, self.z = (Register(name, axis) for axis in AXES)
+
+    def __repr__(self) -> str:
+        return f"cuda.{self.name}"
+
+
+class Intrinsic:
+    """A function that only kernels call."""
+
+    def __init__(self, name: str, doc: str) -> None:
+        self.name, self.__doc__ = name, doc
+
+    def __repr__(self) -> str:
+        return f"cuda.{self.name}"
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse: there are no threads here."""
+        _refuse(f"{self.name}()")
+
+
+class Shared:
+    """Memory that the threads of a block share."""
+
+    __slots__ = ()
+    array: Final = Intrinsic(
+        "shared.array", "Make an array in shared memory, of a constant shape, in the entry block."
+    )
+
+
+threadIdx: Final = Registers("threadIdx")  # noqa: N816 - CUDA's names
+blockIdx: Final = Registers("blockIdx")  # noqa: N816
+blockDim: Final = Registers("blockDim")  # noqa: N816
+gridDim: Final = Registers("gridDim")  # noqa: N816
+syncthreads: Final = Intrinsic("syncthreads", "Wait until all threads of the block are here.")
+grid: Final = Intrinsic("grid", "Index of the thread in the grid along 1, 2 or 3 axes.")
+gridsize: Final = Intrinsic("gridsize", "Number of threads in the grid along 1, 2 or 3 axes.")
+shared: Final = Shared()

@@ -1,0 +1,162 @@
+"""What type an operation is computed in, and what type its result has: the tables of the language.
+
+Source: CUDA Python Specification 0.2, "Type Inference" and "Basic Arithmetic Operations".  What it
+leaves open is decided here; docs/guides/kernels.md says why.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from .types import (
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int32,
+    int64,
+    uint64,
+)
+
+if TYPE_CHECKING:
+    from .types import (
+        ScalarType,
+    )
+
+FLOATS: Final = {32: float32, 64: float64}
+INTS: Final = {32: int32, 64: int64}
+BASIC: Final = ("+", "-", "*")
+BITWISE: Final = ("&", "|", "^", "<<", ">>")
+COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
+OPERATORS: Final = (*BASIC, "/", "//", "%", *BITWISE)
+NARROWEST: Final = 32
+"""Results of / and // are at least as wide [bits]."""
+
+
+class Typed(NamedTuple):
+    """How an operation is done: its operands are cast to one type, its result has the other."""
+
+    operands: ScalarType
+    result: ScalarType
+
+
+class RefusedTypesError(TypeError):
+    """An operation is not defined for these types; says what and which rule."""
+
+    def __init__(self, what: str, rule: str) -> None:
+        super().__init__(what)
+        self.what, self.rule = what, rule
+
+
+def most_generic(a: ScalarType, b: ScalarType) -> ScalarType:
+    """Return the most generic of two types, to which operands are coerced.
+
+    Floats before integers, the wider before the narrower, unsigned before signed of one width, as
+    in CUDA C; two bools count as int32.
+
+    Examples
+    --------
+    >>> from interchange.cuda.types import int16, int32, float32, int64, uint32
+    >>> most_generic(int16, int32), most_generic(int64, float32), most_generic(int32, uint32)
+    (int32, float32, uint32)
+    """
+    if "complex" in {a.kind, b.kind}:
+        if a is b:
+            return a
+        what = f"{a} and {b}: complex numbers are not coerced"
+        raise RefusedTypesError(what, "CPY-TYPE-1")
+    if "float" in {a.kind, b.kind}:
+        return FLOATS[max(t.bits for t in (a, b) if t.kind == "float")]
+    if a.kind == b.kind == "bool":
+        return int32
+    if "bool" in {a.kind, b.kind}:
+        return b if a.kind == "bool" else a
+    if a.bits != b.bits:
+        return max(a, b, key=lambda t: t.bits)
+    return a if a.kind == "uint" else b
+
+
+def typed_binary(operator: str, a: ScalarType, b: ScalarType) -> Typed:
+    """Return how ``a operator b`` is done.
+
+    Raises
+    ------
+    RefusedTypesError
+        It is not defined for these types.
+
+    Examples
+    --------
+    >>> from interchange.cuda.types import int8, int16, int32, float32, int64
+    >>> typed_binary("//", int8, int8).result, typed_binary("/", int32, int32).result
+    (int32, float32)
+    >>> typed_binary("/", int64, float32).result, typed_binary("&", int8, int16).result
+    (float64, int16)
+    """
+    generic = most_generic(a, b)
+    if generic.kind == "complex" and operator not in BASIC:
+        raise RefusedTypesError(f"{a} {operator} {b}", "CPY-TYPE-3")
+    if operator in BASIC or operator == "%":
+        return Typed(generic, generic)
+    if operator == "/":
+        wide = FLOATS[max(NARROWEST, a.bits, b.bits)]
+        return Typed(wide, wide)
+    if operator == "//":
+        return Typed(generic, _integer_like(generic))
+    if operator in BITWISE:
+        if generic.kind == "float":
+            raise RefusedTypesError(f"{a} {operator} {b}", "CPY-TYPE-2")
+        return Typed(generic, generic)
+    raise RefusedTypesError(f"{a} {operator} {b}", "CPY-NPM-2")
+
+
+def _integer_like(generic: ScalarType) -> ScalarType:
+    """Return the integer type of a floor division: as wide, and at least `NARROWEST`."""
+    if generic.is_integer and generic.bits >= NARROWEST:
+        return generic
+    return INTS[max(NARROWEST, generic.bits)]
+
+
+def typed_comparison(operator: str, a: ScalarType, b: ScalarType) -> ScalarType:
+    """Return the type in which two numbers are compared."""
+    generic = most_generic(a, b)
+    if generic.kind == "complex":
+        raise RefusedTypesError(f"{a} {operator} {b}", "CPY-TYPE-3")
+    return generic
+
+
+def typed_math(arguments: list[ScalarType]) -> ScalarType:
+    """Return the type in which a function of `math` is computed: as ``/`` would promote."""
+    if any(t.kind == "complex" for t in arguments):
+        raise RefusedTypesError("a function of math, of a complex number", "CPY-TYPE-3")
+    return FLOATS[max(NARROWEST, *(t.bits for t in arguments))]
+
+
+def can_store(source: ScalarType, target: ScalarType) -> bool:
+    """Whether a number is coerced to a type where it is stored: to all but from complex to real."""
+    return source.kind != "complex" or target.kind == "complex"
+
+
+def literal_type(value: object) -> ScalarType | None:
+    """Return the type of a number that is written in a kernel, None for what is none."""
+    if isinstance(value, bool):
+        from .types import bool_
+
+        return bool_
+    if isinstance(value, int):
+        return _integer_type(value)
+    if isinstance(value, float):
+        return float64
+    return complex128 if isinstance(value, complex) else None
+
+
+def _integer_type(value: int) -> ScalarType | None:
+    """Return the narrowest of int32, int64 and uint64 that holds a number."""
+    if -(1 << 31) <= value < 1 << 31:
+        return int32
+    if -(1 << 63) <= value < 1 << 63:
+        return int64
+    return uint64 if 0 <= value < 1 << 64 else None
+
+
+COMPLEX_OF: Final = {float32: complex64, float64: complex128}
+"""Type of the parts -> complex type."""

@@ -1,0 +1,165 @@
+"""Kernels as PTX, the assembly language of NVIDIA's GPUs.
+
+Source: LLVM, "User Guide for NVPTX Back-end"; PTX ISA; CUDA, libdevice (functions of math).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from interchange._types.errors import ArgumentError
+
+from .code import Code
+from .compiled import locked, optimize
+from .host import ONE_INSTRUCTION, take_arguments
+from .registers import I32, I64, memory_type, value_type
+from .types import ArrayType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .tree import ArrayValue, Program
+    from .types import ScalarType
+
+TRIPLE: Final = "nvptx64-nvidia-cuda"
+GLOBAL, SHARED = 1, 3  # address spaces
+_SPECIAL: Final = {
+    "threadIdx": "tid", "blockIdx": "ctaid", "blockDim": "ntid", "gridDim": "nctaid",
+}  # fmt: skip
+_BARRIER: Final = "llvm.nvvm.barrier.cta.sync.aligned.all"
+_LIBDEVICE: Final = "nvvm/libdevice/libdevice.10.bc"
+_TOOLKITS: Final = ("/usr/local/cuda", "/opt/cuda")
+
+
+class PtxCode(Code):
+    """The function of one thread on a GPU, which is the kernel itself."""
+
+    def __init__(self, program: Program, module: ir.Module) -> None:
+        flat: list[Any] = []
+        for type_ in program.arguments:
+            if isinstance(type_, ArrayType):
+                flat += [ir.PointerType(addrspace=GLOBAL), *[I64] * (2 * type_.ndim)]
+            else:
+                flat.append(memory_type(type_))
+        kind = ir.FunctionType(ir.VoidType(), flat)
+        function = ir.Function(module, kind, entry_name(program))
+        function.calling_convention = "ptx_kernel"
+        super().__init__(program, module, function)
+        self._memory: dict[int, Any] = {}
+        take_arguments(self, list(function.args))
+
+    def special(self, name: str, axis: int) -> Any:
+        """Return what a special register holds."""
+        register = f"llvm.nvvm.read.ptx.sreg.{_SPECIAL[name]}.{'xyz'[axis]}"
+        return self.call(register, I32, [])
+
+    def barrier(self) -> None:
+        """Wait at barrier 0."""
+        self.b.call(self.declared(_BARRIER, ir.VoidType(), [I32]), [I32(0)])
+
+    def shared(self, array: ArrayValue) -> Any:
+        """Return a variable of the module in shared memory."""
+        if array.offset not in self._memory:
+            size = ir.ArrayType(ir.IntType(8), _size(array))
+            name = f"shared.{array.offset}"
+            memory = ir.GlobalVariable(self.module, size, name, addrspace=SHARED)
+            memory.linkage = "internal"
+            memory.initializer = ir.Constant(size, ir.Undefined)
+            memory.align = 16
+            memory.type = ir.PointerType(addrspace=SHARED)
+            self._memory[array.offset] = memory
+        return self._memory[array.offset]
+
+    def mathematics(self, name: str, type_: ScalarType, arguments: list[Any]) -> Any:
+        """Return LLVM's own function, or one of libdevice, whose square root is approximate."""
+        if name in ONE_INSTRUCTION:
+            called = f"llvm.{name}.f{type_.bits}"
+        else:
+            called = f"__nv_{name}" + ("f" if type_.bits == 32 else "")
+        return self.call(called, value_type(type_), arguments)
+
+    def leave(self) -> None:
+        """Return."""
+        self.b.ret_void()
+
+
+def _size(array: ArrayValue) -> int:
+    """Return the size of an array in shared memory [bytes]."""
+    size = array.type.element.itemsize
+    for length in array.shape:
+        size *= length
+    return size
+
+
+def entry_name(program: Program) -> str:
+    """Return the name of a kernel in PTX, which has names of its own, and few letters."""
+    name = program.name
+    if re.fullmatch(r"[A-Za-z][0-9A-Za-z_]*", name) and name != "WARP_SZ":
+        return name
+    return "kernel_" + re.sub(r"[^0-9A-Za-z_]", "_", name)
+
+
+def ptx_module(program: Program) -> ir.Module:
+    """Return the module of a kernel for GPUs."""
+    module = ir.Module(name=program.name)
+    module.triple = TRIPLE
+    PtxCode(program, module).write()
+    return module
+
+
+def to_ptx(program: Program, architecture: str = "sm_75", features: str = "") -> str:
+    """Return a kernel in PTX.
+
+    Parameters
+    ----------
+    program : Program
+        Typed.
+    architecture : str, default "sm_75"
+        The GPU that it is for, and all newer ones.
+    features : str
+        LLVM's, such as ``"+ptx80"``, for a later version of PTX.
+    """
+    with locked():
+        module = llvm.parse_assembly(str(ptx_module(program)))
+        target = llvm.Target.from_triple(TRIPLE)
+        machine = target.create_target_machine(cpu=architecture, features=features, opt=3)
+        if any(function.name.startswith("__nv_") for function in module.functions):
+            _link_libdevice(module, entry_name(program))
+        module.verify()
+        optimize(module, machine)
+        found: str = machine.emit_assembly(module)
+    return found
+
+
+def _link_libdevice(module: Any, kernel: str) -> None:
+    """Bring the functions of math into a module, to be inlined."""
+    library = llvm.parse_bitcode(find_libdevice().read_bytes())
+    library.triple = module.triple
+    module.link_in(library)
+    for function in module.functions:
+        if not function.is_declaration and function.name != kernel:
+            function.linkage = "internal"
+
+
+def find_libdevice() -> Path:
+    """Return the file of NVIDIA's functions of math, of a wheel or of a toolkit."""
+    for folder in _folders():
+        found = folder / _LIBDEVICE
+        if found.exists():
+            return found
+    what = "libdevice.10.bc, which has the functions of math, is not found"
+    raise ArgumentError("to_ptx()", what, "CPY-PTX-1")
+
+
+def _folders() -> Iterator[Path]:
+    """Yield where CUDA may be."""
+    for entry in sys.path:
+        yield from sorted(Path(entry, "nvidia").glob("cu[0-9]*"), reverse=True)
+        yield Path(entry, "nvidia", "cuda_nvcc")
+    yield from map(Path, _TOOLKITS)

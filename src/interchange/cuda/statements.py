@@ -1,0 +1,390 @@
+"""Statements of the dialect: from the tree of Python to the typed program.
+
+Source: CUDA Python Specification 0.2, "No-Python Mode" and "Type Inference".  A name that gets
+another type is another variable, outside of loops; in a loop it keeps the type that it had before.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Final
+
+from .calls import Calls, has_more
+from .context import Object, Values
+from .operators import most_generic
+from .tree import (
+    Argument,
+    ArrayValue,
+    Binary,
+    Constant,
+    If,
+    Jump,
+    Loop,
+    Program,
+    Read,
+    Rounds,
+    Slot,
+    Store,
+    StoreElement,
+)
+from .types import UNSIGNED, ArrayType, bool_, int32
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .context import Meaning
+    from .source import Source
+    from .tree import (
+        Expression,
+        Statement,
+    )
+    from .types import ScalarType
+
+_RANGE: Final = 3  # the most that range() takes
+_ONE_PATH: Final = "has a value on one of two paths only"
+_IN_LOOP: Final = "got its first value in a loop, which may have had no round"
+
+
+def typed_program(source: Source, arguments: Sequence[ScalarType | ArrayType]) -> Program:
+    """Return a kernel for given types of arguments.
+
+    Raises
+    ------
+    KernelError
+        The function is not in the dialect.
+    """
+    names = [each.arg for each in source.tree.args.args]
+    program = Program(source.name, tuple(arguments))
+    reader = Statements(source, program)
+    if has_more(source.tree.args):
+        what = "parameters with defaults, or with a star"
+        reader.refuse(source.tree, what, "CPY-ARG-1", "write plain parameters")
+    if len(names) != len(arguments):
+        what = f"{len(names)} parameters for {len(arguments)} arguments"
+        reader.refuse(source.tree, what, "CPY-ARG-1")
+    for place, (name, type_) in enumerate(zip(names, arguments, strict=True)):
+        if isinstance(type_, ArrayType):
+            reader.names[name] = ArrayValue(name, type_, place)
+        else:
+            reader.names[name] = reader.put(Argument(type_, place), name).slot
+    reader.block(source.tree.body)
+    return program
+
+
+class Statements(Calls):
+    """Reads statements."""
+
+    def block(self, body: Sequence[ast.stmt]) -> bool:
+        """Read statements; return whether what follows them is reached."""
+        for statement in body:
+            read: Callable[[Any], bool | None] | None = getattr(
+                self, f"_{type(statement).__name__}", None
+            )
+            if read is None or not isinstance(statement, ast.stmt):
+                what = f"{type(statement).__name__} is not in the dialect"
+                self.refuse(statement, what, "CPY-NPM-2")
+            if read(statement) is False:
+                return False
+        return True
+
+    def _Pass(self, _: ast.Pass) -> None:
+        """Read nothing."""
+
+    def _Expr(self, node: ast.Expr) -> None:
+        """Read an expression for its effects."""
+        if isinstance(node.value, ast.Constant):
+            return  # a docstring
+        self.value(node.value)
+
+    # ------------------------------------------------------------ assignment
+
+    def _Assign(self, node: ast.Assign) -> None:
+        """Read an assignment."""
+        value = self.value(node.value)
+        if len(node.targets) > 1:
+            self.refuse(node, "several targets", "CPY-NPM-2", "write one assignment for each")
+        self._assign(node.targets[0], value)
+
+    def _AnnAssign(self, node: ast.AnnAssign) -> None:
+        """Refuse an annotation."""
+        self.refuse(node, "an annotated variable", "CPY-NPM-2", "write int32(...) around the value")
+
+    def _assign(self, target: ast.expr, value: Any) -> None:
+        """Give a target its value."""
+        if isinstance(target, ast.Name):
+            self._bind(target, target.id, value)
+        elif isinstance(target, ast.Subscript):
+            self._store_element(target, self._as_number(target, value))
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, value)
+        elif isinstance(target, ast.Attribute):
+            self.refuse(target, "attributes are not assigned", "CPY-ATTR-1")
+        else:
+            self.refuse(target, f"{type(target).__name__} is no target", "CPY-NPM-2")
+
+    def _as_number(self, node: ast.AST, value: Any) -> Expression:
+        """Return a value that has to be a number."""
+        if isinstance(value, Object):
+            return self._constant(node, value.value)
+        if isinstance(value, (ArrayValue, Values)):
+            self.refuse(node, "only numbers are stored", "CPY-TYPE-1")
+        found: Expression = value
+        return found
+
+    def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
+        """Give several targets the items of a tuple."""
+        if not isinstance(value, Values):
+            what = "only shape, strides and tuples are unpacked"
+            self.refuse(target, what, "CPY-TUPLE-1")
+        if len(value.items) != len(target.elts):
+            what = f"{len(value.items)} values for {len(target.elts)} names"
+            self.refuse(target, what, "CPY-TUPLE-1")
+        for each, item in zip(target.elts, value.items, strict=True):
+            self._assign(each, item)
+
+    def _bind(self, node: ast.AST, name: str, value: Any) -> None:
+        """Let a name mean a value."""
+        before = self.names.get(name)
+        if isinstance(value, Object) and not _is_number(value.value):
+            self._rename(node, name, before, value)
+            return
+        if isinstance(value, (ArrayValue, Values)):
+            self._rename(node, name, before, value)
+            return
+        number = self._as_number(node, value)
+        if isinstance(before, Slot) and (self.loops or before.type is number.type):
+            self.out.append(Store(before, self.stored(node, number, before.type)))
+            return
+        if before is not None and self.loops:
+            what = f"{name} is no number, and becomes one in a loop"
+            self.refuse(node, what, "CPY-TYPE-4")
+        self.names[name] = self.put(number, name).slot
+        self.lost.pop(name, None)
+
+    def _rename(self, node: ast.AST, name: str, before: Meaning | None, value: Meaning) -> None:
+        """Let a name mean an array, a tuple or an object."""
+        if self.loops and before is not None and before is not value:
+            self.refuse(node, f"{name} becomes something else in a loop", "CPY-TYPE-4")
+        self.names[name] = value
+        self.lost.pop(name, None)
+
+    def _store_element(self, target: ast.Subscript, value: Expression) -> None:
+        """Store a number in an array."""
+        array = self.value(target.value)
+        if not isinstance(array, ArrayValue):
+            self.refuse(target, "only elements of arrays are stored", "CPY-INDEX-1")
+        before = len(self.out)
+        element = self.element(target, array)
+        if len(self.out) > before:
+            value = self.spill(value, before)
+        if array.argument is not None:
+            self.program.writes.add(array.argument)
+        self.out.append(StoreElement(element, self.stored(target, value, array.type.element)))
+
+    def _AugAssign(self, node: ast.AugAssign) -> None:
+        """Read an operation that assigns."""
+        if isinstance(node.target, ast.Subscript):
+            self._augment_element(node, node.target)
+            return
+        if not isinstance(node.target, ast.Name):
+            self.refuse(node, "attributes are not assigned", "CPY-ATTR-1")
+        read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+        left, right = self.numbers([read, node.value])
+        self._bind(node, node.target.id, self.binary(node, node.op, left, right))
+
+    def _augment_element(self, node: ast.AugAssign, target: ast.Subscript) -> None:
+        """Read, compute and store one element, whose place is computed once."""
+        array = self.value(target.value)
+        if not isinstance(array, ArrayValue):
+            self.refuse(target, "only elements of arrays are stored", "CPY-INDEX-1")
+        place = self.element(target, array)
+        index = tuple(i if isinstance(i, Constant) else self.put(i) for i in place.index)
+        element = type(place)(array, index, place.place)
+        if array.argument is not None:
+            self.program.reads.add(array.argument)
+            self.program.writes.add(array.argument)
+        before = len(self.out)
+        right, left = self.number(node.value), element
+        kept = self.spill(left, before) if len(self.out) > before else left
+        value = self.binary(node, node.op, kept, right)
+        self.out.append(StoreElement(element, self.stored(node, value, element.type)))
+
+    # ------------------------------------------------------------ branches
+
+    def _If(self, node: ast.If) -> bool:
+        """Read two paths."""
+        test = self.truth(node.test)
+        self.in_entry_block = False
+        base, lost = dict(self.names), dict(self.lost)
+        ends: list[tuple[list[Statement], dict[str, Meaning]]] = []
+        bodies = []
+        for statements in (node.body, node.orelse):
+            self.names, self.lost = dict(base), dict(lost)
+            goes_on: list[bool] = []
+            body = self.nested(lambda: goes_on.append(self.block(statements)))  # noqa: B023
+            bodies.append(body)
+            if goes_on[0]:
+                ends.append((body, self.names))
+        self.lost = lost
+        self.out.append(If(test, *bodies))
+        self.in_entry_block = False
+        if not ends:
+            self.names = base
+            return False
+        self.names = ends[0][1] if len(ends) == 1 else self._join(node, ends)
+        return True
+
+    def _join(
+        self, node: ast.AST, ends: list[tuple[list[Statement], dict[str, Meaning]]]
+    ) -> dict[str, Meaning]:
+        """Return what names mean after two paths; a slot for each that two paths set apart."""
+        (one_body, one), (other_body, other) = ends
+        joined: dict[str, Meaning] = {}
+        for name in {**one, **other}:
+            a, b = one.get(name), other.get(name)
+            if a is b and a is not None:
+                joined[name] = a
+            elif isinstance(a, Slot) and isinstance(b, Slot):
+                same = a.type is b.type
+                type_ = a.type if same else self.typed(node, most_generic, a.type, b.type)
+                slot = joined[name] = self.new_slot(name, type_)
+                one_body.append(Store(slot, self.cast(Read(a), type_)))
+                other_body.append(Store(slot, self.cast(Read(b), type_)))
+            else:
+                self.lost[name] = _ONE_PATH if a is None or b is None else "means two things"
+        return joined
+
+    # ------------------------------------------------------------ loops
+
+    def _While(self, node: ast.While) -> None:
+        """Read a loop."""
+        if node.orelse:
+            self.refuse(node.orelse[0], "else after a loop", "CPY-NPM-2")
+
+        def test() -> Expression:
+            return self.truth(node.test)
+
+        self._loop(test, lambda: None, node.body, [])
+
+    def _loop(
+        self,
+        test: Callable[[], Expression],
+        begin: Callable[[], None],
+        body: Sequence[ast.stmt],
+        step: list[Statement],
+    ) -> None:
+        """Add a loop; names that it gives their first value have none after it."""
+        self.in_entry_block = False
+        before = dict(self.names)
+        self.loops += 1
+        tests: list[Expression] = []
+        before_test = self.nested(lambda: tests.append(test()))
+
+        def all_of_it() -> None:
+            begin()
+            self.block(body)
+
+        statements = self.nested(all_of_it)
+        self.loops -= 1
+        self.out.append(Loop(before_test, tests[0], statements, step))
+        self.lost.update(dict.fromkeys(self.names.keys() - before.keys(), _IN_LOOP))
+        self.names = before
+        self.in_entry_block = False
+
+    def _For(self, node: ast.For) -> None:
+        """Read a loop over a range."""
+        if node.orelse:
+            self.refuse(node.orelse[0], "else after a loop", "CPY-NPM-2")
+        call = node.iter
+        called = self.value(call.func) if isinstance(call, ast.Call) else None
+        is_range = isinstance(called, Object) and called.value is range
+        if not isinstance(call, ast.Call) or not is_range:
+            self.refuse(node.iter, "this is no range()", "CPY-NPM-3")
+        if not isinstance(node.target, ast.Name):
+            self.refuse(node.target, "a loop has one variable", "CPY-NPM-3")
+        start, stop, step = self._range(call)
+        self._count(node, node.target.id, start, stop, step)
+
+    def _range(self, call: ast.Call) -> tuple[Expression, Expression, Expression]:
+        """Return the three numbers of range(), of one type."""
+        if not 1 <= len(call.args) <= _RANGE or call.keywords:
+            self.refuse(call, "range() takes one to three numbers", "CPY-NPM-3")
+        numbers = self.numbers(call.args)
+        if len(numbers) == _RANGE and isinstance(numbers[2], Constant) and numbers[2].value == 0:
+            self.refuse(call, "the step of range() is 0", "CPY-NPM-3")
+        types = [number.type for number in numbers]
+        if any(type_.kind in {"float", "complex"} for type_ in types):
+            self.refuse(call, "range() of a number that is no integer", "CPY-NPM-3")
+        type_ = reduce(most_generic, types)
+        type_ = int32 if type_ is bool_ else type_
+        given = [self.cast(number, type_) for number in numbers]
+        if len(given) == 1:
+            given = [Constant(type_, 0), *given]
+        if len(given) == 2:
+            given.append(Constant(type_, 1))
+        start, stop, step = (n if isinstance(n, Constant) else self.put(n) for n in given)
+        return start, stop, step
+
+    def _count(
+        self, node: ast.For, name: str, start: Expression, stop: Expression, step: Expression
+    ) -> None:
+        """Add a loop over a range: counted rounds, so that no number runs over."""
+        type_, counted = start.type, UNSIGNED[start.type]
+        rounds = self.put(Rounds(counted, start, stop, step))
+        counter = self.new_slot("_", counted)
+        self.out.append(Store(counter, Constant(counted, 0)))
+        variable = self.new_slot("_", type_)
+        self.out.append(Store(variable, start))
+
+        def test() -> Expression:
+            return Binary(bool_, "<", Read(counter), rounds)
+
+        def begin() -> None:
+            self._bind(node.target, name, Read(variable))
+
+        advance: list[Statement] = [
+            Store(counter, Binary(counted, "+", Read(counter), Constant(counted, 1))),
+            Store(variable, Binary(type_, "+", Read(variable), step)),
+        ]
+        self._loop(test, begin, node.body, advance)
+
+    def _Break(self, _: ast.Break) -> bool:
+        """Leave a loop."""
+        self.out.append(Jump("break"))
+        return False
+
+    def _Continue(self, _: ast.Continue) -> bool:
+        """Begin the next round."""
+        self.out.append(Jump("continue"))
+        return False
+
+    # ------------------------------------------------------------ leaving
+
+    def _Return(self, node: ast.Return) -> bool:
+        """Leave the function."""
+        is_nothing = node.value is None or (
+            isinstance(node.value, ast.Constant) and node.value.value is None
+        )
+        if self.returned is None:
+            if not is_nothing:
+                self.refuse(
+                    node, "a kernel returns nothing", "CPY-RETURN-1", "store it in an array"
+                )
+            self.out.append(Jump("return"))
+            return False
+        values: tuple[Expression, ...] = ()
+        if node.value is not None and not is_nothing:
+            found = self.value(node.value)
+            if isinstance(found, ArrayValue):
+                self.refuse(node, "a function returns numbers", "CPY-RETURN-1")
+            values = found.items if isinstance(found, Values) else (self._as_number(node, found),)
+        self.returned.values.append(values)
+        self.returned.places.append((self.out, len(self.out)))
+        self.out.append(Jump("return"))
+        return False
+
+
+def _is_number(value: object) -> bool:
+    """Whether something outside is a number."""
+    return isinstance(value, (bool, int, float, complex)) or hasattr(value, "dtype")

@@ -1,0 +1,298 @@
+"""The typed program between the front end and code: every value has a type, every name a slot.
+
+Source: interchange.  Expressions have no effects; what has effects, and what is done on some paths
+only, is a statement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .types import intp
+
+if TYPE_CHECKING:
+    import ast
+
+    from .source import Source
+    from .types import ArrayType, ScalarType
+
+
+class Slot:
+    """A variable of one type; a name that is redefined with another type gets another slot."""
+
+    __slots__ = ("name", "type")
+
+    def __init__(self, name: str, type_: ScalarType) -> None:
+        self.name, self.type = name, type_
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.type}"
+
+
+class ArrayValue:
+    """An array that a kernel may index: an argument, or one in shared memory.
+
+    Attributes
+    ----------
+    name : str
+        As the kernel calls it.
+    type : ArrayType
+        Element type and number of axes.
+    argument : int or None
+        Which argument it is; None in shared memory.
+    shape : tuple[int, ...]
+        Of an array in shared memory [elements].
+    offset : int
+        Where it begins in shared memory [bytes].
+    """
+
+    __slots__ = ("argument", "name", "offset", "shape", "type")
+
+    def __init__(
+        self,
+        name: str,
+        type_: ArrayType,
+        argument: int | None,
+        shape: tuple[int, ...] = (),
+        offset: int = 0,
+    ) -> None:
+        self.name, self.type, self.argument = name, type_, argument
+        self.shape, self.offset = shape, offset
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A number that is written in the kernel, or is a constant of the program around it."""
+
+    type: ScalarType
+    value: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """What a slot holds now."""
+
+    slot: Slot
+
+    @property
+    def type(self) -> ScalarType:
+        """Type of the slot."""
+        return self.slot.type
+
+
+@dataclass(frozen=True, eq=False)
+class Argument:
+    """A number that is an argument of the kernel."""
+
+    type: ScalarType
+    index: int
+
+
+@dataclass(frozen=True, eq=False)
+class Cast:
+    """A number as another type."""
+
+    type: ScalarType
+    value: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Binary:
+    """Two numbers of one type in an operation."""
+
+    type: ScalarType
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Unary:
+    """``-``, ``~`` or ``not`` of a number."""
+
+    type: ScalarType
+    operator: str
+    value: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """An element of an array."""
+
+    array: ArrayValue
+    index: tuple[Expression, ...]
+    place: int
+
+    @property
+    def type(self) -> ScalarType:
+        """Element type of the array."""
+        return self.array.type.element
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """Length [elements] or stride [bytes] of an array along an axis."""
+
+    array: ArrayValue
+    axis: int
+    is_stride: bool = False
+    type: ScalarType = intp
+
+
+@dataclass(frozen=True, eq=False)
+class Special:
+    """A number that the hardware gives every thread."""
+
+    type: ScalarType
+    name: str
+    axis: int
+
+
+@dataclass(frozen=True, eq=False)
+class Math:
+    """A function of the standard library's `math`."""
+
+    type: ScalarType
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Complex:
+    """A complex number of two parts."""
+
+    type: ScalarType
+    real: Expression
+    imag: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The real (0) or the imaginary (1) part of a complex number."""
+
+    type: ScalarType
+    value: Expression
+    which: int
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """How many numbers a range has, of an unsigned type; a step of 0 has none."""
+
+    type: ScalarType
+    start: Expression
+    stop: Expression
+    step: Expression
+
+
+Expression = (
+    Constant
+    | Read
+    | Argument
+    | Cast
+    | Binary
+    | Unary
+    | Element
+    | Extent
+    | Special
+    | Math
+    | Complex
+    | Part
+    | Rounds
+)
+
+
+@dataclass(eq=False)
+class Store:
+    """Set a slot."""
+
+    slot: Slot
+    value: Expression
+
+
+@dataclass(eq=False)
+class StoreElement:
+    """Set an element of an array."""
+
+    target: Element
+    value: Expression
+
+
+@dataclass(eq=False)
+class If:
+    """Do one of two."""
+
+    test: Expression
+    body: list[Statement]
+    orelse: list[Statement]
+
+
+@dataclass(eq=False)
+class Loop:
+    """While a test holds: the body, and then the step, to which ``continue`` jumps as well."""
+
+    before_test: list[Statement]
+    test: Expression
+    body: list[Statement]
+    step: list[Statement]
+
+
+@dataclass(eq=False)
+class Jump:
+    """Leave a loop, begin its next round, or leave the function: ``break``, ``continue``..."""
+
+    kind: str
+
+
+@dataclass(eq=False)
+class Inlined:
+    """The body of a function that was called; ``return`` leaves it."""
+
+    name: str
+    body: list[Statement]
+
+
+@dataclass(eq=False)
+class Barrier:
+    """Wait for all threads of the block."""
+
+    line: int
+
+
+Statement = Store | StoreElement | If | Loop | Jump | Inlined | Barrier
+
+
+@dataclass(eq=False)
+class Program:
+    """A kernel for given types of arguments.
+
+    Attributes
+    ----------
+    name : str
+        Of the function.
+    arguments : tuple
+        Types.
+    body : list
+        What a thread does.
+    reads, writes : set[int]
+        Which array arguments are read, and which are written.
+    shared_bytes : int
+        Size of all arrays in shared memory [bytes].
+    has_barrier : bool
+        Whether threads wait for each other.
+    places : list
+        Where elements are named: the function, and the node of its tree.
+    variables : dict[str, list[Slot]]
+        Every name, and the slots it had.
+    """
+
+    name: str
+    arguments: tuple[ScalarType | ArrayType, ...]
+    body: list[Statement] = field(default_factory=list)
+    reads: set[int] = field(default_factory=set)
+    writes: set[int] = field(default_factory=set)
+    shared_bytes: int = 0
+    has_barrier: bool = False
+    places: list[tuple[Source, ast.AST]] = field(default_factory=list)
+    variables: dict[str, list[Slot]] = field(default_factory=dict)

@@ -1,0 +1,76 @@
+"""Compares what a kernel left in its arguments with what it should have.
+
+Source: IEEE 754 (units in the last place).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .programs import Case
+
+CLOSE = 8  # units in the last place of a case's `scale`
+
+
+def ulps(found: np.ndarray, expected: np.ndarray) -> float:
+    """Return the largest distance of two arrays in units of the last place.
+
+    Of complex numbers over both parts; infinite where only one is no number.
+
+    Examples
+    --------
+    >>> ulps(np.float32([1, np.nan]), np.float32([1 - 2**-23, np.nan]))
+    2.0
+    """
+    found, expected = (_real(each) for each in (found, expected))
+    with np.errstate(all="ignore"):
+        unit = np.spacing(np.abs(expected)).astype(np.float64)
+        away = np.abs(found.astype(np.float64) - expected.astype(np.float64)) / unit
+    is_same = (found == expected) | (np.isnan(found) & np.isnan(expected))
+    away = np.where(is_same, 0.0, np.where(np.isnan(away), math.inf, away))
+    return float(away.max(initial=0.0))
+
+
+def _real(array: np.ndarray) -> np.ndarray:
+    """Return the parts of complex numbers, and other numbers as they are."""
+    array = np.ascontiguousarray(array)
+    return array.view(array.real.dtype) if array.dtype.kind == "c" else array
+
+
+def is_same(found: np.ndarray, expected: np.ndarray) -> bool:
+    """Return whether two arrays have the same bits, but for which of the many no number it is."""
+    if found.dtype != expected.dtype or found.shape != expected.shape:
+        return False
+    found, expected = (_real(each) for each in (found, expected))
+    if found.dtype.kind != "f":
+        return np.array_equal(found, expected)
+    is_sign_same = (np.signbit(found) == np.signbit(expected)) | np.isnan(found)
+    return np.array_equal(found, expected, equal_nan=True) and bool(is_sign_same.all())
+
+
+def wrong(case: Case, found: dict[int, np.ndarray], expected: dict[int, np.ndarray]) -> list[str]:
+    """Return which arguments are not as expected, and how far they are from it."""
+    findings = []
+    for place, array in expected.items():
+        if case.scale:
+            away = np.abs(found[place] - array).max(initial=0) / np.spacing(case.scale)
+            is_right = bool(away <= CLOSE)
+        else:
+            is_right = is_same(found[place], array)
+            away = ulps(found[place], array) if array.dtype.kind in "fc" else math.nan
+        if not is_right:
+            findings.append(f"argument {place}: {away} ulp\n{found[place]}\n{array}")
+    return findings
+
+
+def left_by(run: Callable[..., Any], case: Case) -> dict[int, np.ndarray]:
+    """Return what a run leaves in the arguments of a case, whose own stay as they are."""
+    arguments = [np.copy(each) if isinstance(each, np.ndarray) else each for each in case.arguments]
+    run(case.grid, case.block, arguments)
+    return {place: arguments[place] for place in case.expected}

@@ -1,0 +1,249 @@
+"""Programs of the language, drawn: their text, and the arguments that they are run with.
+
+Source: CUDA Python Specification 0.2.  Whoever draws says how: `Choices` by a seed, a test of
+hypothesis by what shrinks.  Most programs are well typed; in some a number of another kind stands
+where it may not.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any, NamedTuple
+
+import numpy as np
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float32", "float64")
+COMPLEX = ("complex64", "complex128")
+REALS = ("bool_", *INTEGERS, *FLOATS)
+LITERALS = (
+    "0", "1", "2", "3", "7", "31", "32", "63", "64", "100", "127", "128", "255", "65535", "True",
+    "2147483647", "2147483648", "4294967295", "9223372036854775807", "9223372036854775808",
+    "18446744073709551615", "False",
+)  # fmt: skip
+FRACTIONS = ("0.0", "0.5", "1.0", "2.5", "3.0", "1e10", "1e-320", "1e308", "1e999", "0.1", "1e19")
+EXACT = ("sqrt", "fabs", "floor", "ceil", "isnan", "isinf", "fmod", "copysign")
+OF_REALS = ("+", "-", "*", "/", "//", "%")
+OF_INTEGERS = ("+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>")
+MOST_VARIABLES = 5
+LENGTH = 4
+"""Of an array along its axis, two of which a matrix has together."""
+
+
+class Program(NamedTuple):
+    """A text with a kernel, and what is passed to that; results go to arrays that are added.
+
+    Arrays are passed backwards, with gaps, where it is `strided`; with `debug` indices are checked.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    arguments: tuple[Any, ...]
+    results: tuple[str, ...]
+    strided: bool = False
+    debug: bool = False
+
+
+class Choices:
+    """Draws by a seed."""
+
+    def __init__(self, seed):
+        self._random = random.Random(seed)  # noqa: S311 - no secret
+
+    def below(self, count):
+        """Return a number from 0 to one below `count`."""
+        return self._random.randrange(count)
+
+
+class Drawn(Choices):
+    """Draws by what hypothesis gives."""
+
+    def __init__(self, draw, integers):
+        self._draw, self._integers = draw, integers
+
+    def below(self, count):
+        """Return a number from 0 to one below `count`."""
+        return self._draw(self._integers(0, count - 1))
+
+
+class Expressions:
+    """Draws expressions over names of kinds: ``i`` integer, ``r`` real, ``c64`` and ``c128``."""
+
+    def __init__(self, choices):
+        self.below = choices.below
+        self.names: dict[str, str] = {}
+        self.arrays: dict[str, tuple[str, int]] = {}
+        self.functions: dict[str, tuple[str, ...]] = {}
+
+    def pick(self, items):
+        """Return one of some items."""
+        return items[self.below(len(items))]
+
+    def one_in(self, count):
+        """Whether something rare happens."""
+        return self.below(count) == count - 1
+
+    def name(self, *kinds):
+        """Return a name of some kinds, None where there is none."""
+        found = [name for name, kind in self.names.items() if kind in kinds]
+        return self.pick(found) if found else None
+
+    def draw(self, kind, depth):
+        """Return an expression of a kind, seldom of another."""
+        if self.one_in(400):
+            kind = self.pick(("i", "r", "c64", "c128"))
+        if kind in {"c64", "c128"}:
+            return self.complex(kind, depth)
+        return self.integer(depth) if kind == "i" else self.real(depth)
+
+    def leaf(self, *kinds):
+        """Return a name, or a number as it is written."""
+        name = self.name(*kinds)
+        if name and self.below(3):
+            return name
+        return self.pick(FRACTIONS if "r" in kinds and self.below(2) else LITERALS)
+
+    def real(self, depth):
+        """Return an expression of any real type."""
+        if depth <= 0:
+            return self.leaf("i", "r")
+        a, b = (lambda: self.draw("r", depth - 1)), (lambda: self.draw("r", depth - 2))
+        way = self.below(10)
+        if way < 4:
+            return f"({a()} {self.pick(OF_REALS)} {b()})"
+        if way == 4:
+            return f"{self.pick(REALS)}({a()})"
+        if way == 5:
+            return f"({a()} if {self.truth(depth - 1)} else {b()})"
+        if way == 6:
+            return self.exact(depth)
+        if way == 7:
+            return self.element("r") or f"({self.pick('-+')}{a()})"
+        if way == 8:
+            return self.of_complex(depth) if self.below(2) else self.call(depth)
+        return f"({self.pick('-+')}{a()})" if self.below(2) else self.draw("i", depth)
+
+    def of_complex(self, depth):
+        """Return a part of a complex number."""
+        return f"({self.draw(self.pick(('c64', 'c128')), depth - 1)}).{self.pick(('real', 'imag'))}"
+
+    def exact(self, depth):
+        """Return a function of math whose result is the same everywhere."""
+        name = self.pick(EXACT)
+        values = [self.draw("r", depth - 1)]
+        if name == "fmod":
+            values.append(self.draw("r", depth - 2))
+        if name == "copysign":  # whose sign is known: not that of no number
+            values.append(f"int64({self.draw('i', depth - 2)})")
+        return f"math.{name}({', '.join(values)})"
+
+    def integer(self, depth):
+        """Return an expression of integers or bools."""
+        if depth <= 0:
+            return self.leaf("i")
+        a, b = (lambda: self.draw("i", depth - 1)), (lambda: self.draw("i", depth - 2))
+        way = self.below(12)
+        if way < 6:
+            return f"({a()} {self.pick(OF_INTEGERS)} {b()})"
+        if way == 6:
+            return f"(~int32({a()}))" if self.below(2) else f"(-{a()})"
+        if way == 7:
+            return f"({a()} if {self.truth(depth - 1)} else {b()})"
+        if way == 8:
+            return f"({self.truth(depth)})"
+        if way > 9:
+            return (self.extent() if way == 11 else self.element("i")) or b()
+        return f"{self.pick(INTEGERS)}({self.draw('r', depth - 1)})"
+
+    def truth(self, depth):
+        """Return a condition."""
+        a, b = (lambda: self.draw("r", depth - 1)), (lambda: self.draw("r", depth - 2))
+        compared = ("<", "<=", ">", ">=", "==", "!=")
+        way = self.below(6)
+        if depth <= 0 or way == 0:
+            return self.leaf("i", "r")
+        if way < 3:
+            return f"({a()} {self.pick(compared)} {b()})"
+        if way == 3:
+            return f"({a()} {self.pick(compared)} {b()} {self.pick(compared)} {b()})"
+        if way == 4:
+            return f"(not {self.truth(depth - 1)})"
+        joined = [self.truth(depth - 1) for _ in range(2 + self.below(2))]
+        word = self.pick(("and", "or"))
+        return f"({f' {word} '.join(joined)})"
+
+    def complex(self, kind, depth):
+        """Return an expression of a complex type."""
+        type_, name = f"complex{kind[1:]}", self.name(kind)
+        if depth <= 0 or self.one_in(4):
+            literal = "2.5j" if kind == "c128" else "complex64(1.5, -2)"
+            return name if name and self.below(4) else literal
+        a, b = (lambda: self.complex(kind, depth - 1)), (lambda: self.complex(kind, depth - 2))
+        way = self.below(6)
+        if way < 3:
+            return f"({a()} {self.pick('+-*')} {b()})"
+        if way == 3:
+            return f"{type_}({self.draw('r', depth - 1)}, {self.draw('r', depth - 2)})"
+        if way == 4:
+            return f"(-{a()})" if self.below(2) else (self.element(kind) or a())
+        kinds = ("r", "c64", "c128")
+        return f"{type_}({self.draw(self.pick(kinds), depth - 1)})"
+
+    def element(self, kind):
+        """Return an element of an array, whose index is within its bounds."""
+        found = [name for name, (held, _) in self.arrays.items() if kind in {held, "r"}]
+        found = [name for name in found if kind[0] == "c" or self.arrays[name][0][0] != "c"]
+        return self.place(self.pick(found)) if found else None
+
+    def place(self, name):
+        """Return an element of a given array."""
+        index = self.pick(("0", "1", f"{self.draw('i', 1)} & 1", f"uint8({self.draw('r', 1)}) % 2"))
+        other = self.pick(("0", "1", "int64(1)", f"({self.draw('i', 1)}) & 1"))
+        return f"{name}[{index}, {other}]" if self.arrays[name][1] == 2 else f"{name}[{index}]"
+
+    def extent(self):
+        """Return an attribute of an array."""
+        if not self.arrays:
+            return None
+        name = self.pick(list(self.arrays))
+        forms = (".size", ".ndim", ".shape[0]", ".shape[-1]", ".strides[0]")
+        return f"len({name})" if self.one_in(4) else name + self.pick(forms)
+
+    def call(self, depth):
+        """Return a call of a function that returns one number."""
+        found = [name for name, kinds in self.functions.items() if len(kinds) == 1]
+        return self.call_of(self.pick(found), depth) if found else self.draw("i", depth)
+
+    def call_of(self, name, depth):
+        """Return a call of a function, which may take an array first."""
+        values = [self.draw("r", depth - 2), self.draw("i", depth - 1)]
+        if name.startswith("h"):
+            values[0] = self.pick([n for n in self.arrays if self.arrays[n][1] == 1])
+        return f"{name}({', '.join(values)})"
+
+
+def scalar(choices, type_):
+    """Return a number of a type, often one at its bounds."""
+    pick = lambda items: items[choices.below(len(items))]  # noqa: E731
+    if type_ == "bool_":
+        return np.bool_(choices.below(2))
+    if type_ in COMPLEX:
+        part = FLOATS[type_ == "complex128"]
+        return getattr(np, type_)(complex(scalar(choices, part), scalar(choices, part)))
+    kind = getattr(np, type_)
+    if type_ in INTEGERS:
+        info = np.iinfo(kind)
+        small = kind(choices.below(100))
+        return pick((small, small, kind(1), kind(0), kind(info.min), kind(info.max), ~small))
+    info = np.finfo(kind)
+    few = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-3, 3e9, -7e18, np.inf, np.nan, info.max, info.tiny)
+    return kind(pick((*few, choices.below(10_000) / 16 - 300, choices.below(99) - 50)))
+
+
+def array(choices, type_, ndim):
+    """Return an array of numbers of a type."""
+    shape = (2, 2) if ndim == 2 else (LENGTH,)
+    found = np.zeros(shape, type_.removesuffix("_"))
+    for place in np.ndindex(shape):
+        found[place] = scalar(choices, type_)
+    return found

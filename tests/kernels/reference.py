@@ -1,0 +1,351 @@
+"""The language in plain Python: a reader of kernels that compiles nothing, for one thread.
+
+Source: CUDA Python Specification 0.2, written again from its text.  Every node of the tree becomes
+a closure over the values of the names; its type is known when it is made, as the language says.
+"""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from interchange.cuda.types import ArrayType, ScalarType
+
+from . import reference_numbers as numbers
+from .reference_expressions import LEFT, Expressions, Term
+from .reference_numbers import Refused, cast, generic
+
+
+class Reader(Expressions):
+    """Reads one function, whose parameters have types; `run` is what it does then."""
+
+    def __init__(self, tree, scope, meanings, callers=()):
+        self.scope, self.callers = scope, (*callers, tree.name)
+        self.names = dict(meanings)  # name -> type of a number, or term of anything else
+        self.local = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and _is_set(n)}
+        self.loops = 0
+        self.returned = []  # types, for each statement
+        self.defined = {}
+        self.run, self.goes_on = self.block(tree.body)
+
+    def joined(self):
+        """Return the types of what the function returns, whichever way it took."""
+        if len({len(types) for types in self.returned}) > 1 or (
+            self.goes_on and any(self.returned)
+        ):
+            raise Refused("CPY-RETURN-1")
+        found = []
+        for column in zip(*self.returned, strict=True):
+            type_ = column[0]
+            for other in column[1:]:
+                type_ = numbers.joined(type_, other)
+            found.append(type_)
+        return tuple(found)
+
+    # ------------------------------------------------------------ statements
+
+    def block(self, body):
+        """Return what runs statements, and whether those after them are reached."""
+        runs, goes_on = [], True
+        for statement in body:
+            read = getattr(self, f"do_{type(statement).__name__.lower()}", None)
+            if read is None:
+                raise Refused("CPY-NPM-2")
+            run, goes_on = (
+                read(statement),
+                not isinstance(statement, (ast.Break, ast.Continue, ast.Return)),
+            )
+            if isinstance(statement, ast.If):
+                run, goes_on = run
+            runs.append(run)
+            if not goes_on:
+                break
+        return lambda env: _first(run(env) for run in runs), goes_on
+
+    def do_pass(self, _):
+        return lambda _env: None
+
+    def do_expr(self, node):
+        if isinstance(node.value, ast.Constant):
+            return self.do_pass(node)
+        term = self.term(node.value)
+
+        def run(env):
+            if term.run:
+                term.run(env)
+
+        return run
+
+    def do_assign(self, node):
+        value = self.term(node.value)
+        if len(node.targets) > 1:
+            raise Refused("CPY-NPM-2")
+        return self.assign(node.targets[0], value)
+
+    def assign(self, target, value):
+        """Give a target its value."""
+        if isinstance(target, ast.Name):
+            return self.bind(target.id, value)
+        if isinstance(target, ast.Subscript):
+            return self.store(target, self.as_number(value))
+        if isinstance(target, ast.Attribute):
+            raise Refused("CPY-ATTR-1")
+        if not isinstance(target, (ast.Tuple, ast.List)):
+            raise Refused("CPY-NPM-2")
+        if type(value.type) is not tuple or len(value.type) != len(target.elts):
+            raise Refused("CPY-TUPLE-1")
+        kept = {}
+        runs = [
+            self.assign(each, Term(type_, lambda _, place=place: kept["all"][place]))
+            for place, (each, type_) in enumerate(zip(target.elts, value.type, strict=True))
+        ]
+
+        def run(env):
+            kept["all"] = value.run(env)
+            for each in runs:
+                each(env)
+
+        return run
+
+    def bind(self, name, value):
+        """Let a name mean a value."""
+        before = self.names.get(name)
+        is_number = isinstance(value.type, ScalarType) or isinstance(
+            value.constant, (bool, int, float, complex, np.generic)
+        )
+        if not is_number:
+            return self.rename(name, before, value)
+        value = self.as_number(value)
+        if self.loops and isinstance(before, Term):
+            raise Refused("CPY-TYPE-4")
+        type_ = before if self.loops and before is not None else value.type
+        numbers.storable(value.type, type_)
+        self.names[name] = self.defined[name] = type_
+
+        def run(env):
+            env[name] = cast(value.run(env), value.type, type_)
+
+        return run
+
+    def rename(self, name, before, value):
+        """Let a name mean what is no number: a tuple keeps the values that it has now."""
+        if self.loops and before is not None and before is not value:
+            raise Refused("CPY-TYPE-4")
+        is_tuple = type(value.type) is tuple
+        self.names[name] = value._replace(run=lambda env: env[name]) if is_tuple else value
+
+        def run(env):
+            if is_tuple:
+                env[name] = value.run(env)
+
+        return run
+
+    def store(self, target, value):
+        """Set an element."""
+        array = self.term(target.value)
+        if not isinstance(array.type, ArrayType):
+            raise Refused("CPY-INDEX-1")
+        place, type_ = self.place(target, array), array.type.element
+        numbers.storable(value.type, type_)
+
+        def run(env):
+            number = cast(value.run(env), value.type, type_)
+            array.run(env)[place(env)] = numbers.to_element(number, type_)
+
+        return run
+
+    def do_augassign(self, node):
+        target = node.target
+        if isinstance(target, ast.Name):
+            left = self.number(ast.Name(target.id, ast.Load()))
+            return self.bind(target.id, self.binary(node.op, left, self.number(node.value)))
+        if not isinstance(target, ast.Subscript):
+            raise Refused("CPY-ATTR-1")
+        array = self.term(target.value)
+        if not isinstance(array.type, ArrayType):
+            raise Refused("CPY-INDEX-1")
+        place, type_, kept = self.place(target, array), array.type.element, []
+        left = Term(type_, lambda env: numbers.from_element(array.run(env)[kept[-1]], type_))
+        value = self.binary(node.op, left, self.number(node.value))
+        numbers.storable(value.type, type_)
+
+        def run(env):
+            kept.append(place(env))
+            number = cast(value.run(env), value.type, type_)
+            array.run(env)[kept.pop()] = numbers.to_element(number, type_)
+
+        return run
+
+    def do_if(self, node):
+        test, base = self.truth(node.test), dict(self.names)
+        runs, ends = [], []
+        for body in (node.body, node.orelse):
+            self.names = dict(base)
+            run, goes_on = self.block(body)
+            casts = {}
+            runs.append((run, casts))
+            if goes_on:
+                ends.append((self.names, casts))
+        self.names = base if not ends else ends[0][0]
+        if len(ends) == 2:
+            self.names = self.join(*ends)
+
+        def run(env):
+            body, casts = runs[0] if test.run(env) else runs[1]
+            signal = body(env)
+            if signal is None:
+                for name, types in casts.items():
+                    env[name] = cast(env[name], *types)
+            return signal
+
+        return run, bool(ends)
+
+    def join(self, one, other):
+        """Return what names mean after two paths, and note the casts that each of them needs."""
+        (a_names, a_casts), (b_names, b_casts) = one, other
+        found = {}
+        for name in [n for n in a_names if n in b_names]:
+            a, b = a_names[name], b_names[name]
+            if a is b:
+                found[name] = a
+            elif isinstance(a, ScalarType) and isinstance(b, ScalarType):
+                found[name] = type_ = generic(a, b)
+                a_casts[name], b_casts[name] = (a, type_), (b, type_)
+        return found
+
+    def loop(self, begin, body):
+        """Return a loop's round; names that it gives their first value have none after it."""
+        before = dict(self.names)
+        self.loops += 1
+        first = begin()
+        run, _ = self.block(body)
+        self.loops -= 1
+        self.names = before
+        return first, run
+
+    def do_while(self, node):
+        if node.orelse:
+            raise Refused("CPY-NPM-2")
+        test, body = self.loop(lambda: self.truth(node.test), node.body)
+
+        def run(env):
+            while test.run(env):
+                signal = body(env)
+                if signal in {"break", "return"}:
+                    return None if signal == "break" else signal
+            return None
+
+        return run
+
+    def do_for(self, node):
+        if node.orelse:
+            raise Refused("CPY-NPM-2")
+        call = node.iter
+        called = self.term(call.func).constant if isinstance(call, ast.Call) else None
+        if called is not range or not isinstance(node.target, ast.Name):
+            raise Refused("CPY-NPM-3")
+        given, type_ = self.range(call)
+        variable = Term(type_, lambda env: env["next"])
+        bind, body = self.loop(lambda: self.bind(node.target.id, variable), node.body)
+
+        def run(env):
+            values = [cast(number.run(env), number.type, type_) for number in given]
+            for count in () if values[2:] == [0] else range(*values):
+                env["next"] = count
+                bind(env)
+                signal = body(env)
+                if signal in {"break", "return"}:
+                    return None if signal == "break" else signal
+            return None
+
+        return run
+
+    def range(self, call):
+        """Return the numbers of range(), and the type in which they count."""
+        if not 1 <= len(call.args) <= 3 or call.keywords:
+            raise Refused("CPY-NPM-3")
+        given = self.numbers(call.args)
+        if any(number.type.kind in {"float", "complex"} for number in given):
+            raise Refused("CPY-NPM-3")
+        if len(given) == 3 and given[2].constant == 0:
+            raise Refused("CPY-NPM-3")
+        return given, generic(*(number.type for number in given))
+
+    def do_break(self, _):
+        return lambda _env: "break"
+
+    def do_continue(self, _):
+        return lambda _env: "continue"
+
+    def do_return(self, node):
+        if node.value is None or getattr(node.value, "value", 0) is None:
+            self.returned.append(())
+            return lambda _env: "return"
+        if len(self.callers) == 1:
+            raise Refused("CPY-RETURN-1")
+        value = self.term(node.value)
+        if isinstance(value.type, ArrayType):
+            raise Refused("CPY-RETURN-1")
+        is_tuple = type(value.type) is tuple
+        value = value if is_tuple else self.as_number(value)
+        types = value.type if is_tuple else (value.type,)
+        self.returned.append(types)
+
+        def run(env):
+            found = value.run(env)
+            env[LEFT] = (found if is_tuple else (found,)), types
+            return "return"
+
+        return run
+
+
+def _is_set(node):
+    return isinstance(node.ctx, ast.Store)
+
+
+def _first(signals):
+    """Return the first signal to leave, up to which statements run."""
+    return next((signal for signal in signals if signal is not None), None)
+
+
+class Function:
+    """A function of the program under test, as its text has it."""
+
+    def __init__(self, tree):
+        self.tree = tree
+
+
+def read(text, name, types, scope):
+    """Return the reader of a kernel of some text, for types of arguments.
+
+    Raises
+    ------
+    Refused
+        It is not in the language.
+    """
+    trees = {tree.name: Function(tree) for tree in ast.parse(text).body}
+    tree = trees[name].tree
+    names = [each.arg for each in tree.args.args]
+    meanings = {
+        each: Term(type_, lambda env, each=each: env[each])
+        if isinstance(type_, ArrayType)
+        else type_
+        for each, type_ in zip(names, types, strict=True)
+    }
+    return Reader(tree, {**scope, **trees}, meanings)
+
+
+def run(reader, names, types, arguments):
+    """Run what was read, over arrays of NumPy and numbers."""
+    env = {
+        name: value
+        if isinstance(type_, ArrayType)
+        else numbers.from_element(getattr(np, type_.name)(value), type_)
+        for name, type_, value in zip(names, types, arguments, strict=True)
+    }
+    with np.errstate(all="ignore"):
+        reader.run(env)
+
+
+__all__ = ["Function", "Reader", "Refused", "read", "run"]

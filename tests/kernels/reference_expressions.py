@@ -1,0 +1,325 @@
+"""Expressions of the language in plain Python: a type for each, and a closure that gives its value.
+
+Source: CUDA Python Specification 0.2, written again from its text.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from interchange.cuda.intrinsics import syncthreads
+from interchange.cuda.types import (
+    BY_NAME,
+    PART_OF,
+    ArrayType,
+    ScalarType,
+    bool_,
+    int32,
+    intp,
+)
+
+from . import reference_numbers as numbers
+from .reference_numbers import Refused, cast, generic
+
+BINARY = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+COMPARED = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+OUTSIDE = object()
+"""Type of what is no value of the language: a module, a function, a type."""
+LEFT = "what a function returned"
+
+
+class Term(NamedTuple):
+    """A type (of a tuple: several), what gives the value, and the value if it is written down."""
+
+    type: Any
+    run: Any
+    constant: Any = None
+
+
+class Expressions:
+    """Reads expressions over `names`: name -> type of a number, or term of anything else."""
+
+    # ------------------------------------------------------------ what is asked of an expression
+
+    def term(self, node):
+        """Return what an expression means."""
+        read = getattr(self, f"read_{type(node).__name__.lower()}", None)
+        if read is None:
+            raise Refused("CPY-NPM-2")
+        return read(node)
+
+    def as_number(self, term):
+        """Return a term that is a number, constants around the kernel among them."""
+        if term.type is OUTSIDE:
+            return constant(term.constant)
+        if not isinstance(term.type, ScalarType):
+            raise Refused("CPY-TYPE-1")
+        return term
+
+    def number(self, node):
+        """Return an expression that has to be a number."""
+        return self.as_number(self.term(node))
+
+    def numbers(self, nodes):
+        """Return several."""
+        return [self.number(node) for node in nodes]
+
+    def truth(self, node):
+        """Return a condition."""
+        return _truth(self.number(node))
+
+    # ------------------------------------------------------------ expressions
+
+    def read_constant(self, node):
+        return constant(node.value)
+
+    def read_name(self, node):
+        meaning = self.names.get(node.id)
+        if isinstance(meaning, Term):
+            return meaning
+        if meaning is not None:
+            return Term(meaning, lambda env: env[node.id])
+        if node.id in self.local:
+            raise Refused("CPY-NAME-1")
+        for place in (self.scope, vars(builtins)):
+            if node.id in place:
+                return Term(OUTSIDE, None, place[node.id])
+        raise Refused("CPY-NAME-1")
+
+    def read_tuple(self, node):
+        items = self.numbers(node.elts)
+        return Term(
+            tuple(item.type for item in items), lambda env: tuple(i.run(env) for i in items)
+        )
+
+    def read_attribute(self, node):
+        owner, name = self.term(node.value), node.attr
+        if owner.type is OUTSIDE:
+            if not hasattr(owner.constant, name):
+                raise Refused("CPY-NAME-1")
+            return Term(OUTSIDE, None, getattr(owner.constant, name))
+        if isinstance(owner.type, ArrayType) and name in {"shape", "strides", "size", "ndim"}:
+            type_ = (intp,) * owner.type.ndim if name in {"shape", "strides"} else intp
+            known = owner.type.ndim if name == "ndim" else None
+            return Term(type_, lambda env: getattr(owner.run(env), name), known)
+        if owner.type in PART_OF and name in {"real", "imag"}:
+            return Term(PART_OF[owner.type], lambda env: owner.run(env)[name == "imag"])
+        raise Refused("CPY-ATTR-1")
+
+    def read_subscript(self, node):
+        owner = self.term(node.value)
+        if isinstance(owner.type, ArrayType):
+            place, type_ = self.place(node, owner), owner.type.element
+            return Term(type_, lambda env: numbers.from_element(owner.run(env)[place(env)], type_))
+        if type(owner.type) is not tuple:
+            raise Refused("CPY-INDEX-1")
+        index, count = self.number(node.slice).constant, len(owner.type)
+        if not isinstance(index, int) or not -count <= index < count:
+            raise Refused("CPY-TUPLE-1")
+        return Term(owner.type[index], lambda env: owner.run(env)[index])
+
+    def place(self, node, array):
+        """Return what computes the indices of an element."""
+        nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if any(isinstance(each, ast.Slice) for each in nodes):
+            raise Refused("CPY-INDEX-1")
+        indices = self.numbers(nodes)
+        if len(indices) != array.type.ndim:
+            raise Refused("CPY-INDEX-1")
+        if not all(index.type.is_integer for index in indices):
+            raise Refused("CPY-INDEX-2")
+        return lambda env: tuple(cast(i.run(env), i.type, intp) for i in indices)
+
+    def read_binop(self, node):
+        return self.binary(node.op, self.number(node.left), self.number(node.right))
+
+    def binary(self, operator, left, right):
+        """Return an operation of two numbers."""
+        if type(operator) not in BINARY:
+            raise Refused("CPY-NPM-2")
+        name = BINARY[type(operator)]
+        operands, result = numbers.binary_types(name, left.type, right.type)
+
+        def run(env):
+            x = cast(left.run(env), left.type, operands)
+            return numbers.binary(
+                name, operands, result, x, cast(right.run(env), right.type, operands)
+            )
+
+        return Term(result, run)
+
+    def read_unaryop(self, node):
+        if isinstance(node.op, ast.Not):
+            test = self.truth(node.operand)
+            return Term(bool_, lambda env: not test.run(env))
+        value, written = self.number(node.operand), getattr(node.operand, "value", None)
+        if isinstance(node.op, ast.USub) and type(written) is int:
+            return constant(-written)
+        type_ = int32 if value.type is bool_ else value.type
+        if isinstance(node.op, ast.Invert) and not type_.is_integer:
+            raise Refused("CPY-TYPE-2")
+        if isinstance(node.op, ast.UAdd):
+            return Term(type_, lambda env: cast(value.run(env), value.type, type_))
+        name = "-" if isinstance(node.op, ast.USub) else "~"
+        return Term(
+            type_, lambda env: numbers.unary(name, type_, cast(value.run(env), value.type, type_))
+        )
+
+    def read_compare(self, node):
+        terms, tests = [self.number(node.left)], []
+        for operator, other in zip(node.ops, node.comparators, strict=True):
+            terms.append(self.number(other))
+            if type(operator) not in COMPARED:
+                raise Refused("CPY-NPM-2")
+            common = generic(terms[-2].type, terms[-1].type)
+            if common.kind == "complex":
+                raise Refused("CPY-TYPE-3")
+            tests.append((COMPARED[type(operator)], common))
+
+        def run(env):
+            left = terms[0].run(env)
+            for (name, common), one, other in zip(tests, terms, terms[1:], strict=False):
+                right = other.run(env)
+                x, y = cast(left, one.type, common), cast(right, other.type, common)
+                if not numbers.COMPARISONS[name](x, y):
+                    return False
+                left = right
+            return True
+
+        return Term(bool_, run)
+
+    def read_boolop(self, node):
+        tests = [self.truth(each) for each in node.values]
+        decide = all if isinstance(node.op, ast.And) else any
+        return Term(bool_, lambda env: decide(test.run(env) for test in tests))
+
+    def read_ifexp(self, node):
+        test, a, b = self.truth(node.test), self.number(node.body), self.number(node.orelse)
+        type_ = numbers.joined(a.type, b.type)
+
+        def run(env):
+            taken = a if test.run(env) else b
+            return cast(taken.run(env), taken.type, type_)
+
+        return Term(type_, run)
+
+    # ------------------------------------------------------------ calls
+
+    def read_call(self, node):
+        function = self.term(node.func)
+        if function.type is not OUTSIDE or node.keywords:
+            raise Refused("CPY-CALL-1")
+        called = function.constant
+        if isinstance(called, ScalarType):
+            return self.cast_to(called, self.numbers(node.args))
+        if called is syncthreads and not node.args:
+            return Term((), lambda _: ())  # one thread waits for nobody
+        if called is len:
+            return self.length([self.term(each) for each in node.args])
+        name = getattr(called, "__name__", "")
+        if getattr(math, name, None) is called:
+            return self.mathematics(name, self.numbers(node.args))
+        if not hasattr(called, "tree"):
+            raise Refused("CPY-CALL-1")
+        return self.called(called, [self.term(each) for each in node.args])
+
+    def cast_to(self, type_, given):
+        """Return a number as a type, or a complex number of two parts."""
+        wanted = PART_OF[type_] if len(given) == 2 and type_ in PART_OF else type_
+        if wanted is type_ and len(given) != 1:
+            raise Refused("CPY-CALL-1")
+        for number in given:
+            numbers.storable(number.type, wanted)
+
+        def run(env):
+            found = tuple(cast(number.run(env), number.type, wanted) for number in given)
+            return found if len(found) == 2 else found[0]
+
+        return Term(type_, run)
+
+    def length(self, given):
+        """Return the length of an array, or of a tuple."""
+        type_ = given[0].type if len(given) == 1 else None
+        if not isinstance(type_, (ArrayType, tuple)) or type_ == ():
+            raise Refused("CPY-CALL-1")
+        known = None if isinstance(type_, ArrayType) else len(type_)
+        return Term(intp, lambda env: len(given[0].run(env)), known)
+
+    def mathematics(self, name, given):
+        """Return a function of math."""
+        count = 1 if name in numbers.ONE_ARGUMENT else 2 if name in numbers.TWO_ARGUMENTS else None
+        if count != len(given):
+            raise Refused("CPY-CALL-1")
+        type_ = numbers.promoted([number.type for number in given])
+
+        def run(env):
+            values = [cast(number.run(env), number.type, type_) for number in given]
+            return numbers.mathematics(name, type_, values)
+
+        return Term(bool_ if name.startswith("is") else type_, run)
+
+    def called(self, function, given):
+        """Return what a function of the program returns, read for these types."""
+        names = [each.arg for each in function.tree.args.args]
+        if function.tree.name in self.callers:
+            raise Refused("CPY-CALL-2")
+        if len(names) != len(given):
+            raise Refused("CPY-CALL-1")
+        given = [_parameter(self, term) for term in given]
+        meanings = {name: _meaning(name, term) for name, term in zip(names, given, strict=True)}
+        body = type(self)(function.tree, self.scope, meanings, self.callers)
+        types = body.joined()
+
+        def run(env):
+            inner = {n: term.run(env) for n, term in zip(names, given, strict=True) if term.run}
+            body.run(inner)
+            values, sources = inner.get(LEFT, ((), ()))
+            found = tuple(map(cast, values, sources, types))
+            return found[0] if len(types) == 1 else found
+
+        return Term(types[0] if len(types) == 1 else types, run)
+
+
+def constant(value):
+    """Return a number that is written down, or stands around the kernel."""
+    if isinstance(value, np.generic):
+        type_ = BY_NAME[str(value.dtype)]
+        value = value.item()
+    else:
+        type_ = numbers.literal(value)
+    raw = value
+    if type_.kind == "complex":
+        raw = numbers.from_element(getattr(np, type_.name)(value), type_)
+    elif type_.kind == "float":
+        raw = numbers.as_float(value, type_)
+    return Term(type_, lambda _: raw, value)
+
+
+def _truth(number):
+    """Return whether a number is not 0."""
+    if number.type.kind == "complex":
+        raise Refused("CPY-TYPE-3")
+    return Term(bool_, lambda env: bool(number.run(env) != 0))
+
+
+def _parameter(reader, term):
+    """Return what is passed to a function: constants around the kernel are numbers."""
+    is_number = isinstance(term.constant, (bool, int, float, complex))
+    return reader.as_number(term) if term.type is OUTSIDE and is_number else term
+
+
+def _meaning(name, term):
+    """Return what a parameter means in the function: its own value, or what is outside."""
+    if isinstance(term.type, ScalarType):
+        return term.type
+    return term if term.run is None else Term(term.type, lambda env: env[name])

@@ -1,0 +1,254 @@
+"""The numbers of the language in plain Python: how operations are typed, cast and computed.
+
+Source: CUDA Python Specification 0.2, "Type Inference" and "Basic Arithmetic Operations", written
+again.  A bool is a bool, an integer an int within the bounds of its type, a float NumPy's scalar,
+and a complex number the pair of its parts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from interchange.cuda.types import (
+    BY_NAME,
+    PART_OF,
+    bool_,
+    complex128,
+    float32,
+    float64,
+    int32,
+    int64,
+    uint64,
+)
+
+COMPARISONS = {
+    "<": lambda x, y: x < y, "<=": lambda x, y: x <= y, ">": lambda x, y: x > y,
+    ">=": lambda x, y: x >= y, "==": lambda x, y: x == y, "!=": lambda x, y: x != y,
+}  # fmt: skip
+ONE_ARGUMENT = {
+    **{
+        name: getattr(np, name)
+        for name in [
+            "cos",
+            "sin",
+            "tan",
+            "cosh",
+            "sinh",
+            "tanh",
+            "exp",
+            "expm1",
+            "fabs",
+            "log",
+            "log10",
+            "log1p",
+            "sqrt",
+            "ceil",
+            "floor",
+            "isnan",
+            "isinf",
+        ]
+    },
+    **{
+        f"a{name}": getattr(np, f"arc{name}")
+        for name in ["cos", "sin", "tan", "cosh", "sinh", "tanh"]
+    },
+}
+TWO_ARGUMENTS = {
+    "atan2": np.arctan2, "pow": np.power, "copysign": np.copysign, "fmod": np.fmod,
+}  # fmt: skip
+
+
+class Refused(Exception):  # noqa: N818 - no error of the reference
+    """The program is not in the language; says by which rule."""
+
+    def __init__(self, rule):
+        super().__init__(rule)
+        self.rule = rule
+
+
+# ---------------------------------------------------------------- types
+
+
+def literal(value):
+    """Return the type of a number as it is written."""
+    if isinstance(value, (bool, float, complex)):
+        return {bool: bool_, float: float64, complex: complex128}[type(value)]
+    if not isinstance(value, int):
+        raise Refused("CPY-NPM-1")
+    for type_ in (int32, int64, uint64):
+        low, high = bounds(type_)
+        if low <= value <= high:
+            return type_
+    raise Refused("CPY-NPM-1")
+
+
+def bounds(type_):
+    """Return the least and the greatest number of an integer type."""
+    if type_.kind == "uint":
+        return 0, 2**type_.bits - 1
+    return -(2 ** (type_.bits - 1)), 2 ** (type_.bits - 1) - 1
+
+
+def generic(*types):
+    """Return the most generic of some types."""
+    if any(t.kind == "complex" for t in types):
+        if len(set(types)) > 1:
+            raise Refused("CPY-TYPE-1")
+        return types[0]
+    floats = [t for t in types if t.kind == "float"]
+    integers = [t for t in types if t.is_integer]
+    if floats:
+        return max(floats, key=lambda t: t.bits)
+    return max(integers, key=lambda t: (t.bits, t.kind == "uint"), default=int32)
+
+
+def promoted(types):
+    """Return the float type of a division, or of a function of math."""
+    if any(t.kind == "complex" for t in types):
+        raise Refused("CPY-TYPE-3")
+    return float64 if any(t.bits == 64 for t in types) else float32
+
+
+def joined(a, b):
+    """Return the type of what has one of two types, by the path that was taken."""
+    return a if a is b else generic(a, b)
+
+
+def binary_types(operator, a, b):
+    """Return the type of the operands, and that of the result."""
+    common = generic(a, b)
+    if common.kind == "complex" and operator not in {"+", "-", "*"}:
+        raise Refused("CPY-TYPE-3")
+    if operator == "/":
+        return (promoted([a, b]),) * 2
+    if operator == "//":
+        bits = max(32, common.bits)
+        unsigned = common.kind == "uint" and common.bits >= 32
+        return common, BY_NAME[f"{'u' if unsigned else ''}int{bits}"]
+    if operator in {"&", "|", "^", "<<", ">>"} and common.kind == "float":
+        raise Refused("CPY-TYPE-2")
+    return common, common
+
+
+# ---------------------------------------------------------------- values
+
+
+def wrap(number, type_):
+    """Return the bits of an int that a type has room for."""
+    number &= 2**type_.bits - 1
+    is_negative = type_.kind == "int" and number >> (type_.bits - 1)
+    return number - 2**type_.bits if is_negative else number
+
+
+def as_float(number, type_):
+    """Return the float next to a number."""
+    if isinstance(number, int) and type_ is float32:  # not by way of a double
+        whole = np.uint64(number) if number >= 2**63 else np.int64(number)
+        return whole.astype(np.float32)
+    return np.float64(number) if type_ is float64 else np.float32(number)
+
+
+def saturated(number, type_):
+    """Return a float cut off, or the bound that it is beyond; 0 for no number."""
+    low, high = bounds(type_)
+    if np.isnan(number):
+        return 0
+    if np.isinf(number):
+        return high if number > 0 else low
+    return min(max(int(number), low), high)
+
+
+def cast(value, source, target):
+    """Return a value as another type."""
+    if source is target:
+        return value
+    if target.kind == "complex":
+        part = PART_OF[target]
+        if source.kind == "complex":
+            return tuple(cast(each, PART_OF[source], part) for each in value)
+        return cast(value, source, part), as_float(0.0, part)
+    if target.kind == "bool":
+        return bool(value != 0)
+    if target.kind == "float":
+        return as_float(value, target)
+    return saturated(value, target) if source.kind == "float" else wrap(int(value), target)
+
+
+def storable(source, target):
+    """Refuse what has no place in a type."""
+    if source.kind == "complex" != target.kind:
+        raise Refused("CPY-TYPE-1")
+
+
+def binary(operator, operands, result, x, y):
+    """Return an operation of two numbers of one type."""
+    if operands.kind == "complex":
+        return _complex(operator, x, y)
+    act = _float if operands.kind == "float" else _integer
+    found = act(operator, operands, x, y)
+    return found if operands is result else cast(found, operands, result)
+
+
+def _complex(operator, x, y):
+    (a, b), (c, d) = x, y
+    if operator == "*":
+        return a * c - b * d, a * d + b * c
+    return (a + c, b + d) if operator == "+" else (a - c, b - d)
+
+
+def _float(operator, _, x, y):
+    if operator == "/":
+        return x / y
+    if operator in {"//", "%"}:
+        floor = np.floor(x / y)
+        return floor if operator == "//" else x - floor * y
+    return {"+": x.__add__, "-": x.__sub__, "*": x.__mul__}[operator](y)
+
+
+def _integer(operator, type_, x, y):
+    if operator in {"//", "%"}:
+        if y == 0:
+            return 0
+        return wrap(x // y if operator == "//" else x % y, type_)
+    if operator in {"<<", ">>"}:
+        distance = y if 0 <= y < type_.bits else type_.bits
+        return wrap(x << distance if operator == "<<" else x >> distance, type_)
+    act = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}[operator]
+    return wrap(getattr(x, f"__{act}__")(y), type_)
+
+
+def unary(operator, type_, value):
+    """Return the negative, or the complement, of a number."""
+    if type_.kind == "complex":
+        return tuple(-part for part in value)
+    if type_.kind == "float":
+        return -value
+    return wrap(-value if operator == "-" else ~value, type_)
+
+
+def mathematics(name, type_, values):
+    """Return a function of math, computed in double precision."""
+    function = ONE_ARGUMENT.get(name) or TWO_ARGUMENTS[name]
+    found = function(*map(np.float64, values))
+    return bool(found) if name.startswith("is") else as_float(found, type_)
+
+
+# ---------------------------------------------------------------- arrays
+
+
+def from_element(element, type_):
+    """Return an element of a NumPy array as a value."""
+    if type_.kind == "complex":
+        return element.real, element.imag
+    if type_.kind == "float":
+        return element
+    return bool(element) if type_.kind == "bool" else int(element)
+
+
+def to_element(value, type_):
+    """Return a value as an element of a NumPy array."""
+    if type_.kind != "complex":
+        return value
+    found = np.zeros((), type_.name)
+    found.real, found.imag = value
+    return found[()]

@@ -1,0 +1,245 @@
+"""Programs of the language, drawn: statements, functions, and the kernel around them.
+
+Source: CUDA Python Specification 0.2.
+"""
+
+from __future__ import annotations
+
+from .drawn import (
+    COMPLEX,
+    INTEGERS,
+    LITERALS,
+    MOST_VARIABLES,
+    REALS,
+    Expressions,
+    Program,
+    array,
+    scalar,
+)
+
+DEEP = 2
+MOST_ROUNDS = 4
+
+
+class Statements(Expressions):
+    """Draws the text of a program."""
+
+    def __init__(self, choices):
+        super().__init__(choices)
+        self.choices = choices
+        self.loops = self.made = 0
+        self.lines: list[str] = []
+
+    def fresh(self, letter):
+        """Return a name that there is not yet."""
+        self.made += 1
+        return f"{letter}{self.made}"
+
+    def write(self, indent, line):
+        """Add a line."""
+        self.lines.append("    " * indent + line)
+
+    # ------------------------------------------------------------ statements
+
+    def block(self, indent, count, *, in_loop=False):
+        """Add some statements."""
+        for _ in range(count):
+            ways = [self.assign, self.assign, self.assign, self.store, self.augment, self.unpack]
+            if indent < DEEP + 1:
+                ways += [self.branch, self.branch, self.for_loop, self.while_loop]
+            self.pick(ways)(indent)
+        if in_loop and self.one_in(5):
+            self.write(indent, self.pick(("break", "continue")))
+
+    def variable(self, kind):
+        """Return a name for a value of a kind, perhaps one that has a value."""
+        letter = {"c64": "y", "c128": "z"}.get(kind, "v")
+        return f"{letter}{self.below(3 if letter == 'v' else 2)}"
+
+    def assign(self, indent):
+        """Add an assignment; in a loop, the name stays what it was."""
+        kind = self.pick(("i", "i", "r", "r", "r", "c64", "c128"))
+        name = self.variable(kind)
+        self.write(indent, f"{name} = {self.draw(kind, 3)}")
+        self.becomes(name, kind)
+
+    def becomes(self, name, kind):
+        """Note of what kind a name is now."""
+        if not (self.loops and name in self.names):
+            self.names[name] = kind
+
+    def augment(self, indent):
+        """Add an assignment that computes with what was there."""
+        operators = ("+=", "-=", "*=", "/=", "//=", "%=")
+        names = [n for n, kind in self.names.items() if kind in "ir" and n[0] == "v"]
+        if names and self.below(2):
+            name = self.pick(names)
+            self.write(indent, f"{name} {self.pick(operators)} {self.draw('r', 2)}")
+            self.becomes(name, "r")
+            return
+        name = self.pick(list(self.arrays))
+        kind = self.arrays[name][0]
+        if kind[0] == "c":
+            operators = operators[:3]
+        if kind == "i" and self.below(2):
+            operators = ("&=", "|=", "^=", "<<=", ">>=")
+        self.write(indent, f"{self.place(name)} {self.pick(operators)} {self.draw(kind, 2)}")
+
+    def store(self, indent):
+        """Add an assignment to an element, of a number that is cast."""
+        name = self.pick(list(self.arrays))
+        is_complex = self.arrays[name][0][0] == "c"
+        kind = self.pick(("r", "i", "c64", "c128")) if is_complex else "r"
+        self.write(indent, f"{self.place(name)} = {self.draw(kind, 3)}")
+
+    def unpack(self, indent):
+        """Add an assignment to two names."""
+        one, other = self.pick((("v0", "v1"), ("v2", "v0"), ("v1", "v2")))
+        pairs = [f for f, kinds in self.functions.items() if len(kinds) == 2]
+        if pairs and self.below(2):
+            value = self.call_of(self.pick(pairs), 2)
+        elif self.below(3):
+            value = f"{self.draw('r', 2)}, {self.draw('r', 2)}"
+        else:
+            matrices = [f"{n}.{self.pick(('shape', 'strides'))}" for n in self.arrays if n > "u8"]
+            value = self.pick(matrices) if matrices else f"{other}, {one}"
+        if value == f"{other}, {one}" and not {one, other} <= self.names.keys():
+            self.write(indent, "pass")
+            return
+        self.write(indent, f"{one}, {other} = {value}")
+        self.becomes(one, "r")
+        self.becomes(other, "r")
+
+    def branch(self, indent):
+        """Add two ways, after which only names of both have values."""
+        self.write(indent, f"if {self.truth(2)}:")
+        base = dict(self.names)
+        self.block(indent + 1, 1 + self.below(2), in_loop=self.loops > 0)
+        one, self.names = self.names, dict(base)
+        if self.below(2):
+            self.write(indent, "else:")
+            self.block(indent + 1, 1 + self.below(2), in_loop=self.loops > 0)
+        other = self.names
+        self.names = {
+            name: "r" if "r" in {one[name], other[name]} else one[name]
+            for name in one
+            if name in other
+        }
+
+    def body(self, indent, counter):
+        """Add the body of a loop with few rounds."""
+        base = dict(self.names)
+        self.loops += 1
+        self.write(indent + 1, f"{counter} = {counter} + 1")
+        if self.one_in(2):
+            self.write(indent + 1, f"if {counter} > {1 + self.below(MOST_ROUNDS)}:")
+            self.write(indent + 2, "break")
+        else:
+            self.write(indent + 1, f"if {counter} > {MOST_ROUNDS} and {counter} != 77:")
+            self.write(indent + 2, "break")
+        self.block(indent + 1, 1 + self.below(3), in_loop=True)
+        self.loops -= 1
+        self.names = base
+
+    def while_loop(self, indent):
+        """Add a loop while a condition holds."""
+        counter = self.fresh("k")
+        self.write(indent, f"{counter} = 0")
+        self.write(indent, f"while {self.truth(2)}:")
+        self.body(indent, counter)
+
+    def for_loop(self, indent):
+        """Add a loop over a range, whose numbers are anywhere."""
+        counter = self.fresh("k")
+        given = [self.draw("i", 1) for _ in range(1 + self.below(3))]
+        if len(given) == 3 and given[2] in LITERALS:
+            given[2] = f"int8({given[2]})"
+        name = self.pick(("v0", "v1", self.fresh("i")))
+        self.write(indent, f"{counter} = 0")
+        self.write(indent, f"for {name} in range({', '.join(given)}):")
+        before = name in self.names
+        kept = dict(self.names)
+        self.names.setdefault(name, "i")
+        self.body(indent, counter)
+        self.names = kept if not before else self.names
+
+    # ------------------------------------------------------------ functions and kernels
+
+    def function(self, *, takes_array):
+        """Add a function; its ways out return one number or two."""
+        kept = self.names, self.arrays, dict(self.functions)
+        name, count = self.fresh("h" if takes_array else "g"), 1 + self.below(2)
+        self.names, self.arrays = {"p": "r", "q": "i"}, {}
+        if takes_array:
+            self.names, self.arrays = {"q": "i"}, {"p": ("r", 1)}
+        self.functions = {}
+        self.write(0, f"def {name}(p, q):")
+        if takes_array:
+            self.write(1, f"{self.place('p')} = {self.draw('r', 2)}")
+        self.block(1, self.below(2)) if takes_array else self.assign(1)
+        if self.below(2):
+            self.write(1, f"if {self.truth(2)}:")
+            self.write(2, f"return {self.values(count)}")
+        self.write(1, f"return {self.values(count)}")
+        self.names, self.arrays, self.functions = kept
+        self.functions[name] = ("r",) * count
+
+    def values(self, count):
+        """Return what a function returns."""
+        return ", ".join(self.draw("r", 2) for _ in range(count))
+
+    def parameters(self):
+        """Return names and values of the arguments of the kernel."""
+        given = {}
+        for place in range(2 + self.below(3)):
+            type_ = self.pick((*REALS, *REALS, *COMPLEX))
+            given[f"a{place}"] = scalar(self.choices, type_)
+            kind = "i" if type_ in INTEGERS or type_ == "bool_" else "r"
+            self.names[f"a{place}"] = f"c{type_[7:]}" if type_ in COMPLEX else kind
+        for name, types, ndim in (("u1", REALS, 1), ("u9", (*REALS, *COMPLEX), 2)):
+            type_ = self.pick(types)
+            given[name] = array(self.choices, type_, ndim)
+            kind = "i" if type_ in INTEGERS or type_ == "bool_" else "r"
+            self.arrays[name] = f"c{type_[7:]}" if type_ in COMPLEX else kind, ndim
+        return given
+
+    def program(self):
+        """Return a program of statements; its results are what its variables hold at the end."""
+        if self.below(2):
+            self.function(takes_array=bool(self.below(2)))
+        given = self.parameters()
+        self.lines, before = [], self.lines
+        self.block(1, 2 + self.below(4))
+        variables = [n for n in self.names if n[0] in "vyz"][:MOST_VARIABLES]
+        results = [f"r{place}" for place in range(len(variables))]
+        for result, variable in zip(results, variables, strict=True):
+            self.write(1, f"{result} = {variable}")
+        return self.around(before, given, results)
+
+    def expressions(self, count):
+        """Return a program of some expressions."""
+        given = self.parameters()
+        results = [f"r{place}" for place in range(count)]
+        for result in results:
+            kind = self.pick(("i", "i", "r", "r", "r", "c64", "c128"))
+            self.write(1, f"{result} = {self.draw(kind, 3)}")
+        return self.around([], given, results)
+
+    def wait(self):
+        """Let the kernel wait between some of its statements, which makes it a coroutine."""
+        for place in range(len(self.lines) - 1, -1, -1):
+            line = self.lines[place].strip()
+            if not line.startswith("else") and self.one_in(3):
+                indent = len(self.lines[place]) - len(line)
+                self.lines.insert(place, " " * indent + "cuda.syncthreads()")
+
+    def around(self, before, given, results):
+        """Return the program that the lines are the body of."""
+        how = self.one_in(3), self.one_in(4)
+        if self.one_in(3):
+            self.wait()
+        stores = [f"    o{name}[0] = {name}" for name in results]
+        names = (*given, *(f"o{name}" for name in results))
+        lines = [*before, f"def program({', '.join(names)}):", *self.lines, *stores]
+        text = "\n".join([*lines, ""])
+        return Program(text, names, tuple(given.values()), tuple(results), *how)

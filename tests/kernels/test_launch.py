@@ -1,0 +1,367 @@
+"""What a launch takes, and what it refuses."""
+
+from __future__ import annotations
+
+import array
+import math
+import threading
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange import cuda
+from interchange.cuda import float32, int32, void
+
+pytestmark = pytest.mark.interop  # LLVM comes with that extra
+
+
+@cuda.jit
+def fill(out, value):
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        out[i] = value
+
+
+@cuda.jit
+def number_threads(out):
+    x, y, z = cuda.grid(3)
+    out[z, y, x] = x + 10 * y + 100 * z + 1000 * cuda.blockIdx.x
+
+
+@pytest.mark.parametrize("n", [1, 7, 255, 256, 257, 100_003])
+def test_every_element_is_reached(n):
+    """Whatever the number of blocks and of workers."""
+    out = np.zeros(n, "i4")
+    fill[-(-n // 64), 64](out, 3)
+
+    assert (out == 3).all()
+
+
+def test_three_axes_of_grid_and_block():
+    """x is fastest; every thread runs once."""
+    out = np.zeros((4, 6, 8), "i8")
+    number_threads[(2, 3, 2), (4, 2, 2)](out)
+    z, y, x = np.indices(out.shape)
+
+    assert (out == x + 10 * y + 100 * z + 1000 * (x // 4)).all()
+
+
+TAKEN = {
+    "NumPy": lambda: np.zeros(8, "f4"),
+    "bytearray": lambda: memoryview(bytearray(32)).cast("f"),
+    "array.array": lambda: array.array("f", [0] * 8),
+    "Array": lambda: ix.asarray(np.zeros(8, "f4")),
+    "every second": lambda: np.zeros(16, "f4")[::2],
+    "reversed": lambda: np.zeros(8, "f4")[::-1],
+}
+
+
+@pytest.mark.parametrize("kind", TAKEN)
+def test_arrays_of_any_library_are_written_in_place(kind):
+    """Nothing is copied."""
+    out = TAKEN[kind]()
+    fill[1, 8](out, 2.5)
+
+    assert ix.asarray(out).tolist() == [2.5] * 8
+
+
+def test_tensors_of_torch_are_written_in_place():
+    """Without a copy."""
+    torch = pytest.importorskip("torch")
+    out = torch.zeros(8)
+    fill[1, 8](out, 2.5)
+
+    assert out.tolist() == [2.5] * 8
+
+
+def test_arrays_of_jax_are_read_and_never_written():
+    """They are immutable."""
+    jnp = pytest.importorskip("jax.numpy")
+
+    with pytest.raises(ix.ReadOnlyError) as caught:
+        fill[1, 8](jnp.zeros(8), 1.0)
+    assert caught.value.rule == "CPY-ARG-2"
+
+
+def test_an_empty_array_and_one_without_axes():
+    """Of the first nothing is touched; the second has one element."""
+
+    @cuda.jit
+    def first(out, empty):
+        out[()] = empty.size + 1
+
+    out = np.zeros((), "i4")
+    first[1, 1](out, np.zeros((0, 3)))
+
+    assert out == 1
+
+
+def test_code_is_compiled_once_per_types():
+    """Of the element, the number of axes, and the order."""
+
+    @cuda.jit
+    def one(out):
+        out[0] = 1
+
+    for out in (np.zeros(3), np.zeros(5), np.zeros(6)[::2], np.zeros(3, "f4")):
+        one[1, 1](out)
+
+    assert len(one._compiled) == 3
+
+
+def test_a_signature_is_compiled_at_once_and_casts_numbers():
+    """It takes no other types."""
+
+    @cuda.jit(void(int32[:], float32))
+    def one(out, x):
+        out[0] = x
+
+    out = np.zeros(1, "i4")
+    one[1, 1](out, 3)
+
+    assert (len(one._compiled), out[0]) == (1, 3)
+    with pytest.raises(ix.ArgumentError) as caught:
+        one[1, 1](np.zeros(1, "f4"), 3)
+    assert caught.value.rule == "CPY-ARG-1"
+
+
+def test_the_form_of_two_arguments_is_a_signature_too():
+    """As the CUDA Array Interface's examples have it."""
+
+    @cuda.jit(void, int32[::1])
+    def initialize(x):
+        i = cuda.grid(1)
+        if i < len(x):
+            x[i] = 3
+
+    x = np.zeros(10, "i4")
+    initialize[4, 8](x)
+
+    assert (x == 3).all()
+
+
+SIZES = {
+    "no block": lambda: fill[1],
+    "too many": lambda: fill[1, 1, 0, 0, 0],
+    "zero blocks": lambda: fill[0, 1],
+    "negative": lambda: fill[1, -1],
+    "a float": lambda: fill[1, 1.5],
+    "a bool": lambda: fill[True, 1],
+    "a text": lambda: fill["1", 1],
+    "four axes": lambda: fill[(1, 1, 1, 1), 1],
+    "too large a block": lambda: fill[1, 1025],
+    "too large a block in all": lambda: fill[1, (32, 64)],
+    "too deep a block": lambda: fill[1, (1, 1, 65)],
+    "too wide a grid": lambda: fill[2**31, 1],
+    "too high a grid": lambda: fill[(1, 65536), 1],
+    "no sizes": lambda: fill(np.zeros(3), 1),
+}
+
+
+@pytest.mark.parametrize("what", SIZES)
+def test_sizes_that_no_device_has_are_refused(what):
+    """Before anything runs."""
+    with pytest.raises(ix.ArgumentError) as caught:
+        SIZES[what]()
+    assert caught.value.rule == "CPY-LAUNCH-1"
+
+
+ARGUMENTS = {
+    "too few": ((np.zeros(3),), "CPY-ARG-1"),
+    "too many": ((np.zeros(3), 1, 2), "CPY-ARG-1"),
+    "a list": (([1, 2], 1), "IX-PROTOCOL-1"),
+    "None": ((None, 1), "IX-PROTOCOL-1"),
+    "float16": ((np.zeros(3, "f2"), 1), "CPY-NPM-1"),
+    "read-only": ((b"abc", 1), "CPY-ARG-2"),
+    "on a GPU": ((ix.from_pointer(4096, (3,), "float64", device="cuda:0"), 1), "CPY-ARG-3"),
+    "a complex number for floats": ((np.zeros(3), 1j), "CPY-TYPE-1"),
+    "unaligned": ((np.frombuffer(bytearray(17), "u1")[1:].view("f8"), 1), "CPY-ARG-1"),
+    "an int of 65 bits": ((np.zeros(3), 2**65), "IX-PROTOCOL-1"),
+}
+
+
+@pytest.mark.parametrize("what", ARGUMENTS)
+def test_arguments_that_no_kernel_takes_are_refused(what):
+    """With a rule, and nothing is written."""
+    arguments, rule = ARGUMENTS[what]
+
+    with pytest.raises(ix.InterchangeError) as caught:
+        fill[1, 3](*arguments)
+    assert caught.value.rule == rule
+
+
+def test_writability_that_nobody_knows_is_refused():
+    """A capsule before 1.0 cannot say; who knows says so."""
+    block = np.zeros(3)
+    unknown = ix.from_dlpack(block.__dlpack__())
+
+    with pytest.raises(ix.ReadOnlyError, match="assume_writable"):
+        fill[1, 3](unknown, 1)
+    fill[1, 3](ix.asarray(unknown, assume_writable=True), 1)
+    assert (block == 1).all()
+
+
+def test_a_barrier_that_some_threads_never_reach_is_an_error():
+    """On a GPU it would hang."""
+
+    @cuda.jit
+    def divergent(out):
+        if cuda.threadIdx.x < 16:
+            cuda.syncthreads()
+        out[cuda.threadIdx.x] = 1
+
+    with pytest.raises(ix.ExchangeError) as caught:
+        divergent[1, 32](np.zeros(32))
+    assert caught.value.rule == "CPY-BARRIER-1"
+
+
+def test_two_barriers_of_two_branches_are_not_one():
+    """Threads that wait at different places would never meet."""
+
+    @cuda.jit
+    def apart(out):
+        if cuda.threadIdx.x < 2:
+            cuda.syncthreads()
+        else:
+            cuda.syncthreads()
+        out[cuda.threadIdx.x] = 1
+
+    with pytest.raises(ix.ExchangeError) as caught:
+        apart[1, 4](np.zeros(4))
+    assert caught.value.rule == "CPY-BARRIER-1"
+
+
+def test_a_barrier_in_a_loop_is_met_again():
+    """By all threads, as often as the loop goes."""
+
+    @cuda.jit
+    def turns(out):
+        memory = cuda.shared.array(8, int32)
+        t = cuda.threadIdx.x
+        memory[t] = t
+        for _ in range(3):
+            cuda.syncthreads()
+            x = memory[(t + 1) % 8]
+            cuda.syncthreads()
+            memory[t] = x
+        out[t] = memory[t]
+
+    out = np.zeros(8, "i4")
+    turns[1, 8](out)
+
+    assert (out == (np.arange(8) + 3) % 8).all()
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_an_index_out_of_bounds_is_found_in_debug_mode(waits):
+    """At its line; what is in bounds was written."""
+
+    def plain(out):
+        i = cuda.grid(1)
+        out[i] = 1
+
+    def waiting(out):
+        i = cuda.grid(1)
+        cuda.syncthreads()
+        out[i] = 1
+
+    function = waiting if waits else plain
+    out = np.zeros(40)[:32]
+    with pytest.raises(cuda.KernelError) as caught:
+        cuda.jit(function, debug=True)[2, 20](out)
+
+    assert caught.value.rule == "CPY-INDEX-3"
+    assert "out[i] = 1" in str(caught.value)
+    assert (out.base[32:] == 0).all()
+
+
+def shifted(x, i):
+    """Read beyond the end of the last."""
+    return x[i + 1]
+
+
+def test_an_index_out_of_bounds_is_found_in_a_function_that_is_called():
+    """At the line of that function."""
+
+    def outer(x, out):
+        i = cuda.grid(1)
+        out[i] = shifted(x, i)
+
+    with pytest.raises(cuda.KernelError) as caught:
+        cuda.jit(outer, debug=True)[1, 4](np.zeros(4), np.zeros(4))
+
+    assert "in shifted()" in str(caught.value)
+    assert "return x[i + 1]" in str(caught.value)
+
+
+def test_a_frame_of_a_coroutine_may_be_large():
+    """What lives across a barrier is kept for every thread, however much it is."""
+    names = [f"v{k}" for k in range(300)]
+    lines = ["def large(x, out):", "    i = cuda.grid(1)"]
+    lines += [f"    {name} = x[(i + {k}) % 64]" for k, name in enumerate(names)]
+    lines += ["    cuda.syncthreads()", "    total = 0.0"]
+    lines += [*(f"    total += {name}" for name in names), "    out[i] = total"]
+    namespace = {"cuda": cuda}
+    kernel = _defined("\n".join(lines), "large", namespace)
+    x, out = np.arange(64.0), np.zeros(64)
+    kernel[1, 64](x, out)
+
+    assert next(iter(kernel._compiled.values())).frame_size > 1024
+    assert (out == 4 * x.sum() + [x[(i + np.arange(44)) % 64].sum() for i in range(64)]).all()
+
+
+def _defined(text, name, namespace):
+    """Return a kernel of a source text."""
+    import linecache
+
+    file = f"<{name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), namespace)  # noqa: S102 - made here
+    return cuda.jit(namespace[name])
+
+
+def test_launches_of_several_threads_do_not_meet():
+    """Each has its own shared memory."""
+
+    @cuda.jit
+    def rotate(out, value):
+        memory = cuda.shared.array(64, float32)
+        t = cuda.threadIdx.x
+        memory[t] = value + t
+        cuda.syncthreads()
+        out[cuda.grid(1)] = memory[(t + 1) % 64]
+
+    wrong = []
+
+    def work(value):
+        for _ in range(20):
+            out = np.zeros(64 * 8, "f4")
+            rotate[8, 64](out, value)
+            expected = np.tile(value + (np.arange(64) + 1) % 64, 8)
+            if not (out == expected).all():
+                wrong.append(value)
+
+    threads = [threading.Thread(target=work, args=(1000.0 * k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert wrong == []
+
+
+def test_what_is_named_in_kernels_only_has_no_value_outside():
+    """CPY-NAME-2."""
+    for use in (cuda.syncthreads, lambda: cuda.grid(1), lambda: range(cuda.threadIdx.x)):
+        with pytest.raises(ix.ArgumentError) as caught:
+            use()
+        assert caught.value.rule == "CPY-NAME-2"
+
+
+def test_what_has_no_source_is_no_kernel():
+    """CPY-NPM-4."""
+    for function in (lambda x: x, math.sin):
+        with pytest.raises(ix.ArgumentError) as caught:
+            cuda.jit(function)
+        assert caught.value.rule == "CPY-NPM-4"

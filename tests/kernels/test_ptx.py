@@ -1,0 +1,352 @@
+"""PTX of kernels: NVIDIA's assembler takes it, and it computes what the CPU and NumPy compute."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+from interchange import cuda
+from interchange._types.errors import ArgumentError
+from interchange.cuda.compiled import locked, optimize
+from interchange.cuda.ptx import TRIPLE, ptx_module
+
+from .comparing import left_by, ulps, wrong
+from .programs import PROGRAMS, Case, types_of
+from .ptx_library import FUNCTIONS
+from .ptx_machine import Machine, MachineError
+from .ptx_types import UnknownOpcodeError
+
+pytestmark = pytest.mark.interop
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
+OF_ONE = (
+    "acos asin atan acosh asinh atanh cos sin tan cosh sinh tanh exp expm1 fabs log log10 log1p"
+)
+OF_ONE += " sqrt ceil floor"
+OF_TWO = "atan2 pow copysign fmod"
+MOST_ULPS = 4
+
+
+def find_ptxas():
+    """Return NVIDIA's assembler, of a toolkit or of a wheel (nvidia-cuda-nvcc), if there is one."""
+    wheels = (
+        found
+        for entry in sys.path
+        for pattern in ("cu[0-9]*/bin/ptxas", "cuda_nvcc/bin/ptxas")
+        for found in sorted(Path(entry, "nvidia").glob(pattern))
+    )
+    return shutil.which("ptxas") or next(map(str, wheels), None)
+
+
+@pytest.fixture(scope="module")
+def ptxas():
+    """NVIDIA's assembler."""
+    return find_ptxas() or pytest.skip("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A place for the files of the assembler."""
+    return tmp_path_factory.mktemp("ptx")
+
+
+def linked_ptx(kernel, *types, architecture="sm_75"):
+    """Return the PTX of a kernel; skip where NVIDIA's functions of math are needed and missing."""
+    try:
+        return kernel.inspect_ptx(*types, architecture=architecture)
+    except ArgumentError as error:
+        pytest.skip(str(error))
+
+
+def unlinked_ptx(kernel, *types, architecture="sm_75"):
+    """Return the PTX of a kernel that calls functions of math, which are elsewhere."""
+    program = kernel.typed(*types)
+    with locked():
+        module = llvm.parse_assembly(str(ptx_module(program)))
+        machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=architecture, opt=3)
+        optimize(module, machine)
+        return machine.emit_assembly(module)
+
+
+def kernel_of(function, count):
+    """Return a kernel that applies a function of math."""
+
+    @cuda.jit
+    def of_one(x, y):
+        i = cuda.grid(1)
+        y[i] = function(x[i])
+
+    @cuda.jit
+    def of_two(x, y):
+        i = cuda.grid(1)
+        y[i] = function(x[i], y[i])
+
+    return of_one if count == 1 else of_two
+
+
+# ---------------------------------------------------------------- programs
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_assembler_takes_a_program(name, architecture, ptxas, folder):
+    """PTX of every program is assembled for every architecture, without a warning."""
+    program = PROGRAMS[name]
+    types = types_of(program.make(program.size).arguments)
+    text = linked_ptx(program.kernel, *types, architecture=architecture)
+    source, binary = (folder / f"{name}-{architecture}.{end}" for end in ("ptx", "cubin"))
+    source.write_text(text, encoding="utf-8")
+
+    command = [ptxas, f"-arch={architecture}", "-o", str(binary), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert binary.stat().st_size > 0
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_120"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_computes_the_same_in_ptx_on_the_cpu_and_in_numpy(name, architecture):
+    """The same bits, but where there are functions of math: there, all but the last few."""
+    program = PROGRAMS[name]
+    case = program.make(program.size)
+    text = unlinked_ptx(program.kernel, *types_of(case.arguments), architecture=architecture)
+    machine = Machine(text)
+
+    on_gpu = left_by(lambda *launch: machine.launch(name, *launch), case)
+    on_cpu = left_by(lambda grid, block, given: program.kernel[grid, block](*given), case)
+
+    assert wrong(case, on_gpu, on_cpu) == []
+    assert wrong(case, on_cpu, case.expected) == []
+
+
+def test_a_program_of_math_computes_the_same_when_it_is_linked():
+    """With the functions that a GPU runs, inlined."""
+    program = PROGRAMS["black_scholes"]
+    case = program.make(program.size)
+    machine = Machine(linked_ptx(program.kernel, *types_of(case.arguments)))
+
+    on_gpu = left_by(lambda *launch: machine.launch("black_scholes", *launch), case)
+
+    assert wrong(case, on_gpu, case.expected) == []
+    assert not any(opcode.startswith("call") for opcode in machine.opcodes)
+
+
+@pytest.mark.parametrize("name", ["stencil", "matrix_product", "saxpy"])
+def test_strides_are_followed_in_ptx(name):
+    """Arrays whose elements lie apart, and backwards, are computed as others are."""
+    program = PROGRAMS[name]
+    case = program.make(program.size)
+    apart = tuple(
+        np.repeat(each, 2, axis=-1)[..., ::-2] if isinstance(each, np.ndarray) else each
+        for each in case.arguments
+    )
+    backwards = {place: array[..., ::-1] for place, array in case.expected.items()}
+    machine = Machine(linked_ptx(program.kernel, *types_of(apart)))
+    for there, given in zip(apart, case.arguments, strict=True):
+        if isinstance(given, np.ndarray):
+            there[...] = given
+
+    machine.launch(name, case.grid, case.block, apart)
+
+    found = {place: apart[place] for place in backwards}
+    assert wrong(case, found, case.expected) == []
+
+
+def test_complex_numbers_are_aligned_as_their_parts_are():
+    """An array may begin where a whole number would not: a GPU loads it in two parts."""
+    case = PROGRAMS["fourier"].make(PROGRAMS["fourier"].size)
+    machine = Machine(linked_ptx(PROGRAMS["fourier"].kernel, *types_of(case.arguments)))
+    x = np.frombuffer(bytearray(case.arguments[0].nbytes + 4), np.complex64, offset=4)
+    x[:] = case.arguments[0]
+
+    machine.launch("fourier", case.grid, case.block, (x, *case.arguments[1:]))
+
+    assert wrong(case, {0: x}, case.expected) == []
+
+
+# ---------------------------------------------------------------- functions of math
+
+
+def arguments_of_math(dtype):
+    """Return numbers of every size and sign, and every one that is special."""
+    rng = np.random.default_rng(17)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.5, -2.5, 1e30, 1e-30, -1e10, 88.5]
+    parts = (rng.uniform(-1, 1, 8), rng.normal(size=6) * 50, rng.uniform(1, 1000, 5), special)
+    return np.concatenate(parts).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", [*OF_ONE.split(), *OF_TWO.split()])
+def test_a_function_of_math_is_as_close_on_a_gpu(name, dtype):
+    """Within a few units in the last place of the C library, for numbers of every size."""
+    kernel = kernel_of(getattr(math, name), 2 if name in OF_TWO.split() else 1)
+    x = arguments_of_math(dtype)
+    on_cpu, on_gpu = x[::-1].copy(), x[::-1].copy()
+    machine = Machine(linked_ptx(kernel, *types_of((x, on_gpu))))
+
+    kernel[1, x.size](x, on_cpu)
+    machine.launch(kernel.__name__, (1,), (x.size,), (x, on_gpu))
+
+    assert ulps(on_gpu, on_cpu) <= MOST_ULPS
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_square_root_and_a_quotient_are_rounded_correctly(dtype):
+    """As IEEE 754 has it, and not as fast as hardware can."""
+
+    @cuda.jit
+    def inverse_roots(x, y):
+        i = cuda.grid(1)
+        y[i] = x[i] / math.sqrt(y[i])
+
+    opcodes = Machine(unlinked_ptx(inverse_roots, *types_of((np.ones(1, dtype),) * 2))).opcodes
+
+    bits = 8 * np.dtype(dtype).itemsize
+    assert {f"sqrt.rn.f{bits}", f"div.rn.f{bits}"} <= opcodes
+    assert not any("approx" in opcode for opcode in opcodes)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
+def test_a_shift_by_the_width_or_more_shifts_everything_out(dtype):
+    """Also where the lower half of its number says less, which is all that a GPU looks at."""
+
+    @cuda.jit
+    def shifts(x, n, out):
+        i = cuda.grid(1)
+        out[i, 0] = x[i] << n[i]
+        out[i, 1] = x[i] >> n[i]
+
+    limits = np.iinfo(dtype)
+    n = np.array(
+        [1, limits.bits, limits.max, limits.max - 1, limits.min, limits.max // 2 + 1], dtype
+    )
+    x = np.full(n.size, limits.max // 3, dtype)
+    expected = np.zeros((n.size, 2), dtype)
+    expected[n == 0] = x[0]
+    expected[n == 1] = x[0] << dtype(1), x[0] >> dtype(1)
+    case = Case((1,), (n.size,), (x, n, np.zeros_like(expected)), {2: expected})
+    machine = Machine(linked_ptx(shifts, *types_of(case.arguments)))
+
+    on_gpu = left_by(lambda *launch: machine.launch("shifts", *launch), case)
+    on_cpu = left_by(lambda grid, block, given: shifts[grid, block](*given), case)
+
+    assert wrong(case, on_gpu, case.expected) == []
+    assert wrong(case, on_cpu, case.expected) == []
+
+
+# ---------------------------------------------------------------- the machine itself
+
+HEAD = """
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry run(.param .u64 .ptr .global .align 4 run_param_0, .param .u64 n, .param .u64 s)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<4>;
+    .shared .align 16 .b8 held[16];
+    ld.param.b64 %rd1, [run_param_0];
+    mov.u32 %r1, %tid.x;
+    """
+
+
+def run(body, threads=2):
+    """Run instructions over four ints, and return those."""
+    x = np.arange(4, dtype=np.int32)
+    Machine(HEAD + body + "\nret;\n}\n").launch("run", (1,), (threads,), (x,))
+    return x.tolist()
+
+
+def test_a_thread_stores_what_it_loads():
+    """Into the memory of the array, at its own place."""
+    body = """mul.wide.u32 %rd2, %r1, 8; add.s64 %rd3, %rd1, %rd2;
+    ld.global.v2.b32 {%r2, %r3}, [%rd3]; st.global.v2.b32 [%rd3], {%r3, %r2};"""
+
+    assert run(body) == [1, 0, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("st.global.b32 [%rd1+16], %r1;", "out of bounds"),
+        ("ld.global.b32 %r2, [%rd1+-4];", "out of bounds"),
+        ("ld.global.b32 %r2, [%rd1+2];", "not aligned"),
+        ("ld.global.v2.b32 {%r2, %r3}, [%rd1+4];", "not aligned"),
+        ("ld.shared.b32 %r2, [%rd1];", "nothing is there"),
+        ("mov.b64 %rd2, held; st.shared.b32 [%rd2+16], %r1;", "out of bounds"),
+        ("setp.eq.s32 %p1, %r1, 0;\n@%p1 bra $L;\nbar.sync 0;\n$L:", "some threads wait"),
+    ],
+)
+def test_what_a_gpu_would_not_report_is_an_error(body, what):
+    """Access where nothing is, or not aligned, and a barrier that not all threads reach."""
+    with pytest.raises(MachineError, match=what):
+        run(body)
+
+
+@pytest.mark.parametrize(
+    "opcode", ["tex.1d.v4.f32.s32", "add.sat.s32", "mul.s32", "cvt.rn.f16.f32", "bar.arrive"]
+)
+def test_an_opcode_that_is_not_known_is_refused_by_its_name(opcode):
+    """Where a kernel is read, though the instruction would not be reached."""
+    with pytest.raises(UnknownOpcodeError, match=opcode.replace(".", r"\.")):
+        run(f"bra $L;\n{opcode} %r2, %r1, %r1;\n$L:")
+
+
+def test_every_function_of_math_has_a_stand_in():
+    """For both precisions, so that kernels run without NVIDIA's library."""
+    assert set(FUNCTIONS) == {
+        f"__nv_{name}{end}" for name in (*OF_ONE.split(), *OF_TWO.split()) for end in ("", "f")
+    }
+
+
+@pytest.mark.parametrize(
+    ("opcode", "number", "expected"),
+    [
+        ("cvt.rzi.s32.f32", "0f7F800000", 2**31 - 1),
+        ("cvt.rzi.s32.f32", "0fCF800000", -(2**31)),
+        ("cvt.rzi.s32.f32", "0f7FC00000", 0),
+        ("cvt.rmi.f32.f32", "0fBF000000", 0xBF800000 - 2**32),
+        ("cvt.rni.s32.f32", "0f40200000", 2),
+        ("cvt.rn.f32.s32", "16777217", 0x4B800000),
+        ("cvt.rp.f32.s32", "16777217", 0x4B800001),
+        ("ex2.approx.ftz.f32", "0f40400000", 0x41000000),
+    ],
+)
+def test_conversions_round_and_clamp_as_the_manual_says(opcode, number, expected):
+    """Too large a number is the largest, and what is none is 0."""
+    body = f"mov.b32 %r2, {number}; {opcode} %r3, %r2; st.global.b32 [%rd1], %r3;"
+
+    assert run(body)[0] == expected
+
+
+def größe(x):  # noqa: PLC2401 - what is tested
+    """A kernel whose name PTX cannot have."""
+    x[0] = 1
+
+
+def _(x):
+    """Another."""
+    x[0] = 1
+
+
+def WARP_SZ(x):  # noqa: N802 - a name of PTX's own
+    """Another."""
+    x[0] = 1
+
+
+@pytest.mark.parametrize("function", [größe, _, WARP_SZ], ids=["letters", "underscore", "own"])
+def test_a_kernel_has_a_name_that_ptx_can_have(function):
+    """Whatever it is called in Python."""
+    ptx = cuda.jit(function).inspect_ptx(cuda.float32[:])
+
+    assert ".visible .entry kernel_" in ptx
+    ptx.encode("ascii")

@@ -1,0 +1,59 @@
+"""Programs that are no kernels are refused at the line, with a rule and a way out."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from interchange.abi import RULES
+from interchange.cuda import KernelError
+from interchange.cuda.source import Source
+from interchange.cuda.statements import typed_program
+
+PATH = Path(__file__).parents[2] / "docs" / "examples" / "kernels" / "refused.py"
+
+
+def programs():
+    """Return the programs of the docs."""
+    spec = importlib.util.spec_from_file_location("refused_kernels", PATH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.REFUSED
+
+
+PROGRAMS = programs()
+
+
+def test_there_are_sixty_programs_at_least():
+    """And no two of one name."""
+    names = [function.__name__ for function, _, _ in PROGRAMS]
+
+    assert len(set(names)) == len(names) >= 60
+
+
+@pytest.mark.parametrize(
+    ("function", "rule", "types"), PROGRAMS, ids=[row[0].__name__ for row in PROGRAMS]
+)
+def test_a_program_is_refused_by_its_rule(function, rule, types):
+    """The line in the file is named and shown with a caret; rule and way out end the message."""
+    with pytest.raises(KernelError) as caught:
+        typed_program(Source(function), types)
+    lines = str(caught.value).splitlines()
+    shown = PATH.read_text(encoding="utf-8").splitlines()[caught.value.line - 1]
+
+    assert caught.value.rule == rule
+    assert lines[0].startswith(f"{PATH}:{caught.value.line}, in ")
+    assert lines[1].strip() == shown.strip()
+    assert set(lines[2].strip()) == {"^"}
+    assert caught.value.way_out in lines[3]
+    assert lines[3].endswith(f"[{rule}]")
+
+
+def test_the_programs_break_every_rule_of_the_compiler():
+    """But for those that are about a launch."""
+    at_launch = {"ARG-2", "ARG-3", "BARRIER-1", "INDEX-3", "LAUNCH-1", "NAME-2", "NPM-4", "PTX-1"}
+    rules = {rule for rule in RULES if rule.startswith("CPY-")}
+
+    assert rules - {rule for _, rule, _ in PROGRAMS} == {f"CPY-{name}" for name in at_launch}

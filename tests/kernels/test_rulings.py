@@ -1,0 +1,176 @@
+"""Small programs whose results were worked out by hand: for the reference, and for the compiler.
+
+Source: CUDA Python Specification 0.2; the Python Language Reference, where that says nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interchange.cuda.types import BY_NAME, complex128
+
+from . import reference
+from .drawn import Program
+from .test_differential import SCOPE, assert_same, run_reference, types_of
+
+pytestmark = pytest.mark.interop
+
+FUNCTIONS = """
+def halves(x):
+    x = x / 2
+    return x, x + 1
+
+def grows(u):
+    u[0] = u[0] + 1
+    u[1] = u[1] * 3 + 1
+    return u[1]
+
+def early(u):
+    for i in range(5):
+        if i > 2:
+            return i
+        u[0] += 1
+    return 0.5
+"""
+INTEGERS = np.arange(4, dtype=np.int32)
+RULINGS = {
+    "two bools count as int32": ("r0 = True + True; r1 = True & False", "int32 2, int32 0"),
+    "a bool takes the type of the other": ("r0 = True + int8(3)", "int8 4"),
+    "literals are as wide as they need": (
+        "r0 = 2147483647; r1 = 2147483648; r2 = -2147483648; r3 = 18446744073709551615",
+        "int32 2147483647, int64 2147483648, int32 -2147483648, uint64 18446744073709551615",
+    ),
+    "unsigned goes before signed": ("r0 = int32(-1) + uint32(0); r1 = int32(-1) < uint32(1)",
+                                    "uint32 4294967295, bool False"),
+    "the wider goes before the unsigned": ("r0 = int64(-1) + uint32(0)", "int64 -1"),
+    "floats go before integers": ("r0 = int64(3) * float32(0.5)", "float32 1.5"),
+    "sums wrap around": ("r0 = int8(127) + int8(1); r1 = 2147483647 + 1; r2 = uint8(0) - uint8(1)",
+                         "int8 -128, int32 -2147483648, uint8 255"),
+    "a quotient is a float of the width": (
+        "r0 = int8(1) / int8(4); r1 = int64(1) / int8(4); r2 = int64(1) / float32(4)",
+        "float32 0.25, float64 0.25, float64 0.25",
+    ),
+    "a floor division is an integer": (
+        "r0 = 7.5 // -2; r1 = int8(-7) // int8(2); r2 = float32(1e30) // 1; r3 = uint32(7) // 2",
+        "int64 -4, int32 -4, int32 2147483647, uint32 3",
+    ),
+    "by zero the result is zero": ("r0 = 5 // 0; r1 = 5 % 0; r2 = -1.0 // 0.0; r3 = 0.0 // 0.0",
+                                   "int32 0, int32 0, int64 -9223372036854775808, int64 0"),
+    "the lowest number by minus one is itself": (
+        ("x = int32(a - a - 2147483648); r0 = x // (a - 6); r1 = x % (a - 6);"
+        " r2 = int8(x >> 24) // int8(-1)"),
+        "int32 -2147483648, int32 0, int32 -128",
+    ),
+    "a rest has the sign of the divisor": ("r0 = -7 % 3; r1 = 7 % -3; r2 = -7.5 % 2.0",
+                                           "int32 2, int32 -2, float64 0.5"),
+    "far shifts shift everything out": (
+        "r0 = 1 << 32; r1 = -1 >> 99; r2 = uint8(255) >> uint8(8); r3 = 1 << -1; r4 = -8 >> -1",
+        "int32 0, int32 -1, uint8 0, int32 0, int32 -1",
+    ),
+    "floats are cut off, and saturate": (
+        "r0 = int8(300.7); r1 = uint8(-1.5); r2 = int32(1e999 - 1e999); r3 = int16(-2.9)",
+        "int8 127, uint8 0, int32 0, int16 -2",
+    ),
+    "integers are cast by their bits": ("r0 = int8(300); r1 = uint16(-1); r2 = bool_(256)",
+                                        "int8 44, uint16 65535, bool True"),
+    "no number is true, and differs": ("x = 1e999 - 1e999; r0 = not x; r1 = x != x; r2 = x == x",
+                                       "bool False, bool True, bool False"),
+    "one of two is the most generic": ("r0 = 1 if a else 2.5; r1 = True if a else False",
+                                       "float64 1, bool True"),
+    "a name may get another type": ("x = 1; x = x / 2; r0 = x; r1 = -uint8(1)",
+                                    "float32 0.5, uint8 255"),
+    "in a loop it keeps its type": ("x = 1|for i in range(3):|    x = x * 1.5 + 1|r0 = x",
+                                    "int32 7"),
+    "a loop variable does so as well": ("i = 0.5|for i in range(3):|    pass|r0 = i", "float64 2"),
+    "paths are joined": ("if a:|    x = 1|else:|    x = 2.5|r0 = x", "float64 1"),
+    "no round leaves the variable": ("i = 7|for i in range(0):|    pass|r0 = i", "int32 7"),
+    "a range does not run over": (
+        "x = 0|for i in range(int8(-128), int8(127), int8(100)):|    x = x * 1000 + i|r0 = x",
+        "int32 -128027928",
+    ),
+    "a step of zero has no rounds": ("x = 0|for i in range(0, 9, a - a):|    x = 1|r0 = x",
+                                     "int32 0"),
+    "a changed variable counts on": ("x = 0|for i in range(3):|    i = i * 10|    x += i|r0 = x",
+                                     "int32 30"),
+    "functions return several numbers": ("x, y = halves(a); r0 = x; r1 = y; r2 = halves(1.0)[-1]",
+                                         "float32 2.5, float32 3.5, float64 1.5"),
+    "a way out of a loop leaves the function": ("r0 = early(u); r1 = u[0]", "float64 3, int32 3"),
+    "operands are computed from left to right": ("r0 = u[1] + grows(u) * u[1]; r1 = u[0]",
+                                                 "int32 17, int32 1"),
+    "comparisons stop early": ("r0 = 5 < u[0] < grows(u); r1 = u[0]; r2 = 0 < grows(u) < 9",
+                               "bool False, int32 0, bool True"),
+    "conditions stop early": ("r0 = u[0] and grows(u); r1 = u[3] or grows(u); r2 = u[0]",
+                              "bool False, bool True, int32 0"),
+    "what is stored is computed first": ("u[grows(u) - 4] = u[0] - 7; r0 = u[0]; r1 = u[1]",
+                                         "int32 -7, int32 4"),
+    "a place is computed once": ("u[grows(u) - 4] += 10; r0 = u[0]; r1 = u[1]",
+                                 "int32 11, int32 4"),
+    "a place is computed before the value": ("u[u[0]] += grows(u); r0 = u[0]; r1 = u[1]",
+                                             "int32 4, int32 4"),
+    "two elements change places": ("u[0], u[3] = u[3], u[0]; r0 = u[0]; r1 = u[3]",
+                                   "int32 3, int32 0"),
+    "a tuple keeps its numbers": ("t = (a, 2.5); a = 1; r0 = t[0]; r1 = t[-1]; r2 = len(t)",
+                                  "int32 5, float64 2.5, int64 2"),
+    "lengths are as wide as an address": ("r0 = u.shape[0]; r1 = u.size; r2 = u.strides[0]",
+                                          "int64 4, int64 4, int64 4"),
+    "complex numbers are multiplied": ("z = complex64(1, 2) * complex64(3, 4); r0 = z; r1 = z.imag",
+                                       "complex64 -5+10j, float32 10"),
+    "complex numbers are cast": ("r0 = complex128(complex64(1, 2)); r1 = complex64(2j)",
+                                 "complex128 1+2j, complex64 2j"),
+}  # fmt: skip
+REFUSED = {
+    "complex numbers are not coerced": ("r0 = 1 + 2j", "CPY-TYPE-1"),
+    "complex numbers are not divided": ("r0 = 1j / 2j", "CPY-TYPE-3"),
+    "complex numbers are not compared": ("r0 = 1j == 2j", "CPY-TYPE-3"),
+    "a complex number is no real one": ("u[0] = 2j", "CPY-TYPE-1"),
+    "bits are those of integers": ("r0 = 1.0 & 1", "CPY-TYPE-2"),
+    "a float is no index": ("r0 = u[1.0]", "CPY-INDEX-2"),
+    "a slice is no index": ("r0 = u[0:1]", "CPY-INDEX-1"),
+    "one path gives no value": ("if a:|    x = 1|r0 = x", "CPY-NAME-1"),
+    "a loop gives no value": ("for i in range(3):|    x = 1|r0 = x", "CPY-NAME-1"),
+    "a kernel returns nothing": ("return 1", "CPY-RETURN-1"),
+    "a number too wide": ("r0 = 18446744073709551616", "CPY-NPM-1"),
+    "a step that is zero": ("for i in range(0, 1, 0):|    pass", "CPY-NPM-3"),
+    "a range of floats": ("for i in range(2.0):|    pass", "CPY-NPM-3"),
+}
+
+
+def program_of(body):
+    """Return a program of a body, with results for the names r0, r1 and so on."""
+    lines = [part.strip() for part in body.split(";")] if "|" not in body else body.split("|")
+    results = [
+        line[:2] for line in "|".join(lines).split("|") if line[0] == "r" and line[1] in "012345"
+    ]
+    names = ("a", "u", *(f"o{result}" for result in results))
+    lines += [f"o{result}[0] = {result}" for result in results]
+    indented = "\n".join(f"    {line}" for line in lines)
+    text = f"{FUNCTIONS}\ndef program({', '.join(names)}):\n{indented}\n"
+    return Program(text, names, (np.int32(5), INTEGERS), tuple(results))
+
+
+@pytest.mark.parametrize("ruling", RULINGS)
+def test_a_ruling_holds_for_the_reference_and_for_the_compiler(ruling):
+    """Types and values are those that were worked out."""
+    body, expected = RULINGS[ruling]
+    program = program_of(body)
+    pairs = [pair.split() for pair in expected.split(", ")]
+
+    assert assert_same(program)
+    elements = [BY_NAME[type_] for type_, _ in pairs]
+    read = reference.read(program.text, "program", types_of(program, elements), SCOPE)
+    assert [read.defined[name] for name in program.results] == elements
+    for array, (type_, value) in zip(run_reference(program, elements)[1:], pairs, strict=True):
+        parsed = value == "True" if type_ == "bool" else complex(value) if "j" in value else value
+        assert array[0] == getattr(np, type_)(parsed)
+
+
+@pytest.mark.parametrize("ruling", REFUSED)
+def test_what_is_no_program_is_refused_by_both(ruling):
+    """For the same rule."""
+    body, rule = REFUSED[ruling]
+    program = program_of(body)
+
+    assert not assert_same(program)
+    with pytest.raises(reference.Refused, match=rule):
+        run_reference(program, [complex128] * len(program.results))

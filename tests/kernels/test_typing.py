@@ -1,0 +1,191 @@
+"""The types of results, of variables and of attributes: the rules of the specification."""
+
+from __future__ import annotations
+
+import linecache
+import math
+
+import pytest
+
+from interchange import cuda
+from interchange.cuda import (
+    bool_,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    intp,
+    uint8,
+    uint32,
+    uint64,
+)
+from interchange.cuda.source import Source
+from interchange.cuda.statements import typed_program
+from interchange.cuda.types import SCALARS, ArrayType
+
+BASIC = {
+    (int8, int8): int8,
+    (int8, int16): int16,
+    (int16, int16): int16,
+    (int32, int32): int32,
+    (int32, int64): int64,
+    (uint8, int8): uint8,
+    (int32, uint32): uint32,
+    (uint32, int64): int64,
+    (int64, uint64): uint64,
+    (bool_, int8): int8,
+    (bool_, bool_): int32,
+    (int16, float32): float32,
+    (int64, float32): float32,
+    (float32, float64): float64,
+    (complex64, complex64): complex64,
+    (complex128, complex128): complex128,
+}
+
+
+def types_of(text, **arguments):
+    """Return the types that a name gets in a kernel, the last first."""
+    lines = [f"def kernel({', '.join(arguments)}):", *(f"    {line}" for line in text.split("\n"))]
+    source = "\n".join(lines) + "\n"
+    file = f"<kernel {hash(source)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    namespace = {"cuda": cuda, "math": math, "scale": 2.5}
+    exec(compile(source, file, "exec"), namespace)  # noqa: S102 - made here
+    program = typed_program(Source(namespace["kernel"]), list(arguments.values()))
+    return [slot.type for slot in program.variables["r"]]
+
+
+def type_of(expression, **arguments):
+    """Return the type of an expression."""
+    return types_of(f"r = {expression}", **arguments)[-1]
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*"])
+@pytest.mark.parametrize("pair", BASIC, ids=lambda pair: f"{pair[0]}-{pair[1]}")
+def test_basic_operators_give_the_most_generic_type(pair, operator):
+    """Of the two, in either order."""
+    a, b = pair
+
+    assert type_of(f"a {operator} b", a=a, b=b) is BASIC[pair]
+    assert type_of(f"b {operator} a", a=a, b=b) is BASIC[pair]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "wanted"),
+    [
+        (int8, int8, int32), (int16, int32, int32), (int64, int8, int64), (uint8, uint8, int32),
+        (uint64, int8, uint64), (float32, float32, int32), (float64, int8, int64),
+        (int64, float32, int32),
+    ],
+)  # fmt: skip
+def test_floor_division_gives_an_integer_of_32_bits_at_least(a, b, wanted):
+    """As wide as the type in which it is computed."""
+    assert type_of("a // b", a=a, b=b) is wanted
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "wanted"),
+    [
+        (int8, int8, float32), (int16, int32, float32), (int32, int64, float64),
+        (float32, int32, float32), (float32, int64, float64), (bool_, bool_, float32),
+    ],
+)  # fmt: skip
+def test_true_division_gives_a_float_as_wide_as_the_widest(a, b, wanted):
+    """And of 32 bits at least."""
+    assert type_of("a / b", a=a, b=b) is wanted
+
+
+@pytest.mark.parametrize("operator", ["&", "|", "^", "<<", ">>"])
+def test_bitwise_operators_keep_integers(operator):
+    """The most generic of the two."""
+    assert type_of(f"a {operator} b", a=int8, b=int8) is int8
+    assert type_of(f"a {operator} b", a=int8, b=int32) is int32
+
+
+def test_literals_are_as_in_c():
+    """int32 if it fits."""
+    texts = ("1", "2147483647", "-2147483648", "2147483648", "9223372036854775808", "1.0", "1j")
+    wanted = [int32, int32, int32, int64, uint64, float64, complex128]
+
+    assert [type_of(text) for text in texts] == wanted
+    assert type_of("True") is bool_
+
+
+@pytest.mark.parametrize("scalar", SCALARS, ids=str)
+def test_a_type_is_a_cast(scalar):
+    """Of any number but from complex to real."""
+    assert type_of(f"cuda.{'bool_' if scalar is bool_ else scalar}(a)", a=int32) is scalar
+
+
+def test_attributes_of_arrays_are_as_wide_as_an_address():
+    """Their elements have the element type."""
+    a = ArrayType(int16, 2)
+    texts = ("a.shape[0]", "a.strides[1]", "a.size", "a.ndim", "len(a)", "cuda.grid(1)")
+
+    assert {type_of(text, a=a) for text in texts} == {intp}
+    assert type_of("a[0, 1]", a=a) is int16
+    assert type_of("cuda.threadIdx.x") is int32
+
+
+def test_a_name_may_be_redefined_outside_of_loops():
+    """It is another variable then."""
+    assert types_of("r = cuda.int32(1)\nr = 2.5\nr = cuda.int8(3)") == [int32, float64, int8]
+
+
+@pytest.mark.parametrize("loop", ["for i in range(3):", "while n > 0:"])
+def test_in_a_loop_a_name_keeps_its_type(loop):
+    """That of the block before it."""
+    assert types_of(f"r = cuda.int32(1)\n{loop}\n    r = r + 0.75", n=int32) == [int32]
+
+
+def test_two_branches_join_in_the_most_generic_type():
+    """Each of them has its own before."""
+    assert types_of("if n > 0:\n    r = 1\nelse:\n    r = 2.5", n=int32) == [
+        int32,
+        float64,
+        float64,
+    ]
+
+
+def test_math_promotes_as_a_division_does():
+    """float32 keeps its width."""
+    wanted = {int8: float32, int64: float64, float32: float32, float64: float64}
+
+    assert {type_: type_of("math.sin(a)", a=type_) for type_ in wanted} == wanted
+    assert type_of("math.pow(a, b)", a=float32, b=int64) is float64
+    assert type_of("math.isnan(a)", a=float32) is bool_
+
+
+def test_constants_of_the_program_around_are_numbers():
+    """Read when the kernel is compiled."""
+    assert type_of("scale") is float64
+    assert type_of("math.pi") is float64
+
+
+def test_two_parts_make_a_complex_number():
+    """And are read again."""
+    assert type_of("cuda.complex64(1, 2.5)") is complex64
+    assert type_of("a.imag", a=complex64) is float32
+
+
+def test_comparisons_and_conditions_are_bools():
+    """Chains, too."""
+    for text in ("a < 1", "0 < a <= 2", "not a", "a and 2.5", "a or a"):
+        assert type_of(text, a=int32) is bool_
+
+
+def test_a_number_of_the_hardware_may_be_advanced_in_a_loop():
+    """It is a number as any other."""
+    text = "r = cuda.threadIdx.x\nwhile r < 100:\n    r += cuda.blockDim.x"
+
+    assert types_of(text) == [int32]
+
+
+def test_arrays_have_an_axis_where_they_are_written_by_index():
+    """float32[()] says nothing."""
+    with pytest.raises(TypeError, match="one ':' per axis"):
+        float32[()]
