@@ -15,12 +15,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LLVM = ("arithmetic", "code", "compiled", "host", "ptx", "registers")
-collect_ignore = (  # their examples need LLVM, and so does their import
-    []
-    if importlib.util.find_spec("llvmlite")
-    else [f"src/interchange/cuda/{name}.py" for name in _LLVM]
-)
+# their examples need LLVM, and so does their import
+collect_ignore = [] if importlib.util.find_spec("llvmlite") else ["src/interchange/cuda/llvm"]
 COLLECTED = pytest.StashKey["list[pytest.Item]"]()
 
 

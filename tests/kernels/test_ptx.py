@@ -14,8 +14,8 @@ import pytest
 
 from interchange import cuda
 from interchange._types.errors import ArgumentError
-from interchange.cuda.compiled import locked, optimize
-from interchange.cuda.ptx import TRIPLE, ptx_module
+from interchange.cuda.llvm.compiled import locked, optimize
+from interchange.cuda.llvm.ptx import TRIPLE, ptx_module
 
 from .comparing import left_by, ulps, wrong
 from .programs import PROGRAMS, Case, types_of

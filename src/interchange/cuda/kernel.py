@@ -20,7 +20,7 @@ from .types import Signature, Void
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .compiled import HostKernel
+    from .llvm.compiled import HostKernel
     from .tree import Program
     from .types import ArrayType, ScalarType
 
@@ -70,7 +70,7 @@ class Kernel:
 
     def compile(self, *types: ScalarType | ArrayType) -> HostKernel:
         """Return the code for types of arguments, compiled once."""
-        from .compiled import HostKernel
+        from .llvm.compiled import HostKernel
 
         found = self._compiled.get(types)
         if found is None:
@@ -99,7 +99,7 @@ class Kernel:
 
     def inspect_ptx(self, *types: ScalarType | ArrayType, architecture: str = "sm_75") -> str:
         """Return the kernel in PTX, for a GPU and all newer ones."""
-        from .ptx import to_ptx
+        from .llvm.ptx import to_ptx
 
         return to_ptx(self.typed(*types), architecture)
 

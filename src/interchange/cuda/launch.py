@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from interchange import Array
 
-    from .compiled import HostKernel
+    from .llvm.compiled import HostKernel
 
 MOST_THREADS: Final = 1024
 """In a block."""

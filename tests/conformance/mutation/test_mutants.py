@@ -69,9 +69,12 @@ def test_a_check_can_fail(name):
     assert [mutant for mutant in MUTANTS.values() if mutant.check == name]
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if RULES[rule].severity == "MUST"])
+MUST = [rule for rule in RULES if RULES[rule].severity == "MUST"]
+
+
+@pytest.mark.parametrize("rule", [rule for rule in MUST if not rule.startswith("CPY-")])
 def test_every_rule_that_must_be_kept_is_checked(rule):
-    """By one check at least."""
+    """By one check at least, unless it is about kernels, which no library of arrays has."""
     assert [check for check in CHECKS.values() if check.rule == rule]
 
 

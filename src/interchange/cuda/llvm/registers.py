@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from llvmlite import ir
 
-from .types import PART_OF
+from interchange.cuda.types import PART_OF
 
 if TYPE_CHECKING:
-    from .tree import Expression
-    from .types import ScalarType
+    from interchange.cuda.tree import Expression
+    from interchange.cuda.types import ScalarType
 
 I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 POINTER: Final = ir.PointerType()

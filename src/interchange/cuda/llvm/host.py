@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, Final
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from interchange.cuda.types import ArrayType
+
 from .code import Code
 from .registers import I1, I8, I32, I64, POINTER, memory_type, value_type
-from .types import ArrayType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .tree import ArrayValue, Program
-    from .types import ScalarType
+    from interchange.cuda.tree import ArrayValue, Program
+    from interchange.cuda.types import ScalarType
 
 SPECIALS: Final = ("blockIdx", "threadIdx", "blockDim", "gridDim")
 """Each has three numbers among the parameters of a thread."""

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
+from interchange.cuda.types import PART_OF
+
 from . import arithmetic
 from .registers import I8, I64, memory_type, value_type
-from .types import PART_OF
 
 if TYPE_CHECKING:
-    from .tree import (
+    from interchange.cuda.tree import (
         Argument,
         ArrayValue,
         Barrier,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
         StoreElement,
         Unary,
     )
-    from .types import ScalarType
+    from interchange.cuda.types import ScalarType
 
 
 class Code:

@@ -14,18 +14,18 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from interchange._types.errors import ArgumentError
+from interchange.cuda.types import ArrayType
 
 from .code import Code
 from .compiled import locked, optimize
 from .host import ONE_INSTRUCTION, take_arguments
 from .registers import I32, I64, memory_type, value_type
-from .types import ArrayType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .tree import ArrayValue, Program
-    from .types import ScalarType
+    from interchange.cuda.tree import ArrayValue, Program
+    from interchange.cuda.types import ScalarType
 
 TRIPLE: Final = "nvptx64-nvidia-cuda"
 GLOBAL, SHARED = 1, 3  # address spaces

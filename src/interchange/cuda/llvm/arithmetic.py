@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
+from interchange.cuda.types import PART_OF, bool_
+
 from .registers import I1, value_type
-from .types import PART_OF, bool_
 
 if TYPE_CHECKING:
+    from interchange.cuda.tree import Binary, Rounds, Unary
+    from interchange.cuda.types import ScalarType
+
     from .registers import Writer
-    from .tree import Binary, Rounds, Unary
-    from .types import ScalarType
 
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 

@@ -17,7 +17,7 @@ from .host import host_module
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .tree import Program
+    from interchange.cuda.tree import Program
 
 _PROCESS: Final = ctypes.CDLL(None)
 _lock = threading.Lock()
