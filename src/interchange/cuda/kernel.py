@@ -166,7 +166,7 @@ def jit(*given: Any, debug: bool = False) -> Any:
 
     Examples
     --------
-    >>> from interchange.cuda import float32, grid
+    >>> from interchange.cuda import float32, grid, jit
     >>> @jit
     ... def doubled(x):
     ...     i = grid(1)
