@@ -103,7 +103,6 @@ KINDS = {
     "subclass of bytes": lambda: type("B", (bytes,), {})(b"abc"),
     "subclass with a protocol": lambda: Own(b"abc"),
     **{f"array.array {code}": partial(array.array, code, [0, 1, 2]) for code in "bBhHiIlLqQfd"},
-    "array.array u": lambda: array.array("u", "abc"),
     "mmap": lambda: mmap.mmap(-1, 16),
     "mmap, read-only": lambda: mmap.mmap(-1, 16, prot=mmap.PROT_READ),
     "mmap, closed": closed,
