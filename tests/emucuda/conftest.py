@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from .host_kernels import HostKernels, compiled
+
 PREFIX = "CUDA_ERROR_"
 
 
@@ -181,6 +183,18 @@ def cuda(emulator, need):
     for number in calls.retained:
         calls.cuDevicePrimaryCtxRelease(number)
     calls.cuCtxSetCurrent(None)
+
+
+@pytest.fixture(scope="session")
+def kernel_library(tmp_path_factory):
+    """Return the compiled code of the tests' kernels."""
+    return compiled(tmp_path_factory.mktemp("kernels"))
+
+
+@pytest.fixture
+def kernels(cuda, kernel_library):
+    """Return kernels whose code runs on the host."""
+    return HostKernels(cuda, kernel_library)
 
 
 @pytest.fixture

@@ -21,10 +21,13 @@ class Call(NamedTuple):
         stand for kernels are ``emu_annotate`` and ``emu_fill``.
     args : dict[str, int]
         Its arguments: handles, addresses, sizes and flags.
+    kernel : str
+        Name of the kernel, if it launches one.
     """
 
     name: str
     args: dict[str, int]
+    kernel: str = ""
 
     @classmethod
     def parse(cls, line: str) -> Call:
@@ -33,11 +36,12 @@ class Call(NamedTuple):
         Examples
         --------
         >>> Call.parse("cuEventRecord event=0x55d0 stream=0x1")
-        Call(name='cuEventRecord', args={'event': 21968, 'stream': 1})
+        Call(name='cuEventRecord', args={'event': 21968, 'stream': 1}, kernel='')
         """
         name, *words = line.split()
-        pairs = (word.partition("=") for word in words)
-        return cls(name, {key: _number(value) for key, _, value in pairs})
+        texts = {key: value for key, _, value in (word.partition("=") for word in words)}
+        kernel = texts.pop("kernel", "")
+        return cls(name, {key: _number(value) for key, value in texts.items()}, kernel)
 
 
 def _number(text: str) -> int:

@@ -74,7 +74,7 @@ static void end_event(void *object, void *context)
         event_destroy(event);
 }
 
-/* Streams, events and memory go with their context. Memory of pools belongs to the device and
+/* Streams, events, modules and memory go with their context. Memory of pools belongs to the device and
  * stays. */
 static void context_close(struct context *context)
 {
@@ -83,6 +83,7 @@ static void context_close(struct context *context)
     handle_each(KIND_EVENT, end_event, context);
     context->legacy = NULL; /* destroyed with the others */
     context->alive = false;
+    modules_end(context);
     allocations_end(context);
 }
 
@@ -302,7 +303,7 @@ API cuCtxGetStreamPriorityRange(int *least, int *greatest)
     return CUDA_SUCCESS;
 }
 
-/* Limits concern kernels, of which there are none: any value is taken, and none is kept. */
+/* Limits concern kernels that are compiled for a GPU: any value is taken, and none is kept. */
 API cuCtxGetLimit(size_t *value, CUlimit limit)
 {
     ENTRY("cuCtxGetLimit limit=%d", (int)limit);

@@ -99,6 +99,29 @@ static void complain_bounds(const struct actor *actor, const struct access *acce
                a ? place(a, where, sizeof where) : "no allocation of the driver's is there");
 }
 
+void report_unreachable(const struct actor *actor, const struct access *access)
+{
+    const struct allocation *a = allocation_at(access->region.start);
+    if (driver.races == RACES_OFF)
+        return;
+    if (a && a->freed)
+        complain("use after free", actor, access, "after", a->freed, a);
+    else
+        complain_bounds(actor, access, a);
+}
+
+/* What a kernel did wrong by itself, in a place that it has a number for. */
+void report_fault(const struct actor *actor, const char *kind, const char *what, int place)
+{
+    char stream[32], number[32] = "";
+    if (driver.races == RACES_OFF)
+        return;
+    if (place)
+        snprintf(number, sizeof number, " (place %d)", place);
+    report_add("%s: %s on %s %s%s", kind, actor->what,
+               stream_name(actor->stream, stream, sizeof stream), what, number);
+}
+
 static const char *hazard(bool earlier_writes, bool later_writes)
 {
     if (!earlier_writes)
@@ -191,12 +214,8 @@ void detect(const struct actor *actor, const struct access *access)
     struct allocation *a = allocation_at(start);
     if (!a && arena_device(start) < 0)
         return; /* ordinary host memory, which the driver never uses behind its caller's back */
-    if (a && a->freed) {
-        complain("use after free", actor, access, "after", a->freed, a);
-        return;
-    }
-    if (!a || !region_within(&access->region, a->start, a->size)) {
-        complain_bounds(actor, access, a);
+    if (!a || a->freed || !region_within(&access->region, a->start, a->size)) {
+        report_unreachable(actor, access);
         return;
     }
     struct record *other = conflict(actor, access, a);

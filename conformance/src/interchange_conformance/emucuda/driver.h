@@ -75,6 +75,8 @@ enum kind {
     KIND_NODE,
     KIND_EXEC,
     KIND_USER_OBJECT,
+    KIND_MODULE,
+    KIND_FUNCTION,
 };
 
 struct handle { /* first member of every object with a handle */

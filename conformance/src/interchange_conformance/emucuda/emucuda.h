@@ -33,5 +33,6 @@
 #include "memory.h"
 #include "streams.h"
 #include "graphs.h"
+#include "kernels.h"
 
 #endif

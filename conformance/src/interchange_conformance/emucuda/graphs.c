@@ -224,6 +224,8 @@ static CUresult launch(CUgraphExec handle, CUstream stream_handle)
     EXEC(exec, handle);
     STREAM(stream, stream_handle);
     CHECK(capture_check_use(stream));
+    for (size_t i = 0; i < exec->count; i++)
+        CHECK(launch_possible(exec->op[i], stream));
     bool captured = stream->capture != NULL; /* then it is no launch, and orders none */
     if (!captured)
         follow(stream, exec);

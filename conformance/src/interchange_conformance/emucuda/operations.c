@@ -12,21 +12,36 @@ struct op *op_new(enum op_kind kind, const char *name)
     op->kind = kind;
     op->name = name;
     op->references = 1;
+    op->access = op->few;
+    op->room = sizeof op->few / sizeof *op->few;
     return op;
+}
+
+static void reserve(struct op *op, int accesses)
+{
+    if (accesses <= op->room)
+        return;
+    struct access *old = op->access == op->few ? NULL : op->access;
+    op->access = realloc(old, (size_t)accesses * sizeof *op->access);
+    if (!old)
+        memcpy(op->access, op->few, (size_t)op->accesses * sizeof *op->access);
+    op->room = accesses;
 }
 
 /* The same work to be done again: what a graph does with its nodes. */
 struct op *op_clone(const struct op *op)
 {
     struct op *clone = op_new(op->kind, op->name);
+    reserve(clone, op->accesses);
     clone->accesses = op->accesses;
-    memcpy(clone->access, op->access, sizeof op->access);
+    memcpy(clone->access, op->access, (size_t)op->accesses * sizeof *op->access);
     clone->value = op->value;
     clone->element = op->element;
     clone->host = op->host;
     clone->callback = op->callback;
     clone->argument = op->argument;
     clone->handle = op->handle;
+    clone->launch = launch_hold(op->launch);
     return clone;
 }
 
@@ -41,13 +56,18 @@ void op_release(struct op *op)
     if (!op || --op->references)
         return;
     exec_release(op->exec);
+    launch_release(op->launch);
     clock_drop(&op->clock);
     free(op->staged);
+    if (op->access != op->few)
+        free(op->access);
     free(op);
 }
 
 void op_touches(struct op *op, struct region region, bool write)
 {
+    if (op->accesses == op->room)
+        reserve(op, 2 * op->room);
     op->access[op->accesses++] = (struct access){region, write};
 }
 
@@ -118,8 +138,11 @@ void op_execute(struct op *op)
     case OP_FREE:
         allocation_poison(op->allocation);
         break;
-    case OP_MARK:
     case OP_KERNEL:
+        if (op->launch)
+            launch_run(op);
+        break;
+    case OP_MARK:
         break;
     }
     in_host_function = false;

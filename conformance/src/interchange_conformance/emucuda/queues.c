@@ -50,6 +50,7 @@ void stream_free(struct stream *stream)
     clock_drop(&stream->clock);
     pthread_cond_destroy(&stream->wake);
     free(stream->frontier);
+    free(stream->scratch.start);
     free(stream);
 }
 

@@ -37,7 +37,7 @@ enum op_kind {
     OP_FILL,     /* access[0] */
     OP_HOST,     /* a host function */
     OP_CALLBACK, /* a stream callback */
-    OP_KERNEL,   /* stands for a kernel */
+    OP_KERNEL,   /* a kernel, or what stands for one and runs nothing */
     OP_FREE,     /* the end of a stream-ordered allocation */
 };
 
@@ -57,8 +57,9 @@ struct op {
     bool done, watched, timed;
     struct edge *waiters;
     struct timespec finished;
-    int accesses;
-    struct access access[2];
+    int accesses, room;
+    struct access *access; /* the few, or memory of its own */
+    struct access few[4];
     void *staged; /* OP_COPY: the source as it was at the call, without gaps */
     uint32_t value;
     unsigned element; /* OP_FILL: [bytes] */
@@ -69,6 +70,7 @@ struct op {
     struct clock clock;            /* of host functions: what came before */
     struct allocation *allocation; /* OP_FREE */
     struct exec *exec;             /* the graph whose launch this ends, or NULL */
+    struct launch *launch;         /* OP_KERNEL: what runs, or NULL */
 };
 
 extern __thread struct op *op_running; /* by this thread, a worker; NULL in all others */
@@ -81,6 +83,11 @@ void op_touches(struct op *op, struct region region, bool write);
 void op_await(struct op *op, struct op *earlier); /* NULL and finished ones are fine */
 void op_execute(struct op *op);
 void op_wait(struct op *op); /* the host waits */
+
+struct scratch { /* memory in which kernels run: of a stream, which runs one at a time */
+    void *start;
+    size_t size;
+};
 
 struct stream {
     struct handle handle;
@@ -103,6 +110,7 @@ struct stream {
     uint64_t host_version; /* of the host clock that was joined last */
     struct capture *capture;
     struct nodes *frontier; /* the next node captured depends on these */
+    struct scratch scratch;
 };
 
 #define LEAST_PRIORITY 0

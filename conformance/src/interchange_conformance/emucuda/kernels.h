@@ -1,0 +1,116 @@
+/* Kernels whose code runs on the host: images, modules, functions and launches.
+ *
+ * A program that can compile a kernel for the host's processor loads it as a module whose image is
+ * this text, which ends with NUL:
+ *
+ *     emucuda host code 1
+ *     NAME ENTRY SHARED FRAME STATUS PARAM PARAM ...
+ *
+ * with one line per kernel, and one space or more between words.
+ *
+ * NAME    of the kernel, without spaces: what cuModuleGetFunction finds.
+ * ENTRY   address, in hex (0x...), of an entry_function (below).
+ * SHARED  static shared memory of a block, in decimal [bytes].
+ * FRAME   what is kept of each thread between barriers, in decimal [bytes]; 0 without barriers.
+ * STATUS  address, in hex, of an int32_t in host memory, or 0x0. What went wrong in a run is stored
+ *         there if it is 0: the number of the place whose index was out of bounds, or -1 for a
+ *         divergent barrier. With 0x0 that is a report, beside those of the race detector.
+ * PARAM   v8          a value of 8 bytes; 1, 2, 4 and 16 do as well
+ *         a4:2:rw     an array with elements of 4 bytes and 2 axes, which the kernel reads and
+ *                     writes; r, w, and - for one that it leaves alone, do as well
+ *
+ * A value is one kernel parameter of cuLaunchKernel. An array of n axes is 1 + 2n: its address,
+ * n lengths (int64_t) [elements] and n strides (int64_t, 0 and less allowed) [bytes].
+ *
+ * The code has to stay where it is until all launches of it are over, those of graphs included.
+ */
+#ifndef EMUCUDA_KERNELS_H
+#define EMUCUDA_KERNELS_H
+
+#include "streams.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Runs blocks first to last - 1 of a grid, x fastest.
+ *
+ * parameters  one address per kernel parameter, of a value that is only read; addresses of arrays
+ *             are those at which the host may touch them
+ * dims        block x, y, z, grid x, y, z, and three zeros, of which the first becomes the number
+ *             of a place whose index was out of bounds
+ * shared      shared memory of a block, static and dynamic, at a multiple of 64
+ * frames      FRAME bytes for each thread of a block, at a multiple of 64
+ * handles     one pointer for each thread of a block
+ *
+ * Returns 1 where threads of a block wait at different barriers, or have left while others wait,
+ * else 0. */
+typedef int32_t entry_function(void **parameters, int32_t *dims, int64_t first, int64_t last,
+                               void *shared, void *frames, void **handles);
+
+struct value { /* one kernel parameter */
+    unsigned offset, size; /* [bytes] */
+};
+
+struct array {
+    unsigned first; /* index of the kernel parameter that holds its address */
+    unsigned axes;
+    size_t itemsize; /* [bytes] */
+    bool reads, writes;
+};
+
+struct kernel {
+    struct handle handle;
+    struct kernel *next; /* in its module */
+    struct module *module;
+    const char *name;
+    entry_function *entry;
+    size_t shared, frame; /* [bytes] */
+    int32_t *status;      /* or NULL */
+    struct value *values;
+    struct array *arrays;
+    unsigned value_count, array_count;
+    unsigned size; /* of all values [bytes] */
+    int dynamic;   /* dynamic shared memory at most [bytes] */
+    int carveout;  /* CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT */
+};
+
+struct module {
+    struct handle handle;
+    struct module *next;
+    struct context *context; /* NULL: unloaded */
+    size_t references;       /* its handle, and launches that are under way or in graphs */
+    struct kernel *kernels;
+};
+
+struct launch { /* never changed: clones of an operation share it */
+    size_t references;
+    const struct kernel *kernel;
+    int32_t dims[6];
+    size_t shared;  /* of a block, static and dynamic [bytes] */
+    void *values[]; /* where each kernel parameter is: behind this array */
+};
+
+#define MAX_THREADS 1024
+#define MAX_SHARED 49152 /* [bytes] of a block */
+#define MAX_AXES 64
+
+bool image_known(const char *image); /* ours, if perhaps malformed */
+bool image_read(const char *image, struct module *module);
+void module_release(struct module *module);
+void modules_end(struct context *context);
+struct kernel *kernel_of(CUfunction handle); /* NULL if unknown */
+
+/* The bytes that an array spans; false if nothing can be that large. */
+bool array_bounds(uint64_t start, const struct array *array, const int64_t *lengths,
+                  const int64_t *strides, struct region *bounds);
+/* The bytes that it has, which have to lie within its bounds. */
+void array_touched(struct op *op, uint64_t start, const struct array *array, const int64_t *lengths,
+                   const int64_t *strides);
+
+CUresult launch_possible(const struct op *op, const struct stream *stream);
+struct launch *launch_hold(struct launch *launch);
+void launch_release(struct launch *launch); /* both: NULL is fine */
+void launch_run(const struct op *op);
+
+#pragma GCC visibility pop
+
+#endif

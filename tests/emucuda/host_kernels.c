@@ -1,0 +1,80 @@
+/* Kernels whose code runs on the host, for the tests of the emulated driver. */
+#include <stdint.h>
+#include <string.h>
+
+#define ENTRY(name)                                                                        \
+    int32_t name(void **values, int32_t *dims, int64_t first, int64_t last, void *shared, \
+                 void *frames, void **handles)
+#define VALUE(type, index) (*(type *)values[index])
+#define UNUSED (void)values, (void)dims, (void)first, (void)last, (void)shared, (void)frames, (void)handles
+
+/* y[i] += a * x[i], one thread for each i; v8 a8:1:r a8:1:rw */
+ENTRY(axpy)
+{
+    UNUSED;
+    const char *x = VALUE(char *, 1);
+    char *y = VALUE(char *, 4);
+    int64_t count = VALUE(int64_t, 5), from = VALUE(int64_t, 3), to = VALUE(int64_t, 6);
+    for (int64_t i = first * dims[0]; i < last * dims[0] && i < count; i++)
+        *(double *)(y + i * to) += VALUE(double, 0) * *(const double *)(x + i * from);
+    return 0;
+}
+
+/* Every element of a matrix; v4 a4:2:w */
+ENTRY(paint)
+{
+    UNUSED;
+    for (int64_t i = 0; i < VALUE(int64_t, 2); i++)
+        for (int64_t k = 0; k < VALUE(int64_t, 3); k++)
+            *(int32_t *)(VALUE(char *, 1) + i * VALUE(int64_t, 4) + k * VALUE(int64_t, 5)) =
+                VALUE(int32_t, 0);
+    return 0;
+}
+
+/* What it was called with; v1 v2 v4 v8 v16 a8:1:w */
+ENTRY(observe)
+{
+    size_t threads = (size_t)dims[0] * dims[1] * dims[2];
+    int64_t seen[] = {dims[0],
+                      dims[1],
+                      dims[2],
+                      dims[3],
+                      dims[4],
+                      dims[5],
+                      dims[6],
+                      dims[7],
+                      dims[8],
+                      first,
+                      last,
+                      (uintptr_t)shared % 64,
+                      (uintptr_t)frames % 64,
+                      VALUE(int8_t, 0),
+                      VALUE(int16_t, 1),
+                      VALUE(int32_t, 2),
+                      VALUE(int64_t, 3),
+                      (uintptr_t)values[4] % 16,
+                      VALUE(int64_t, 4),
+                      ((int64_t *)values[4])[1]};
+    memset(shared, 1, 1024 + 512); /* static and dynamic */
+    memset(frames, 2, 48 * threads);
+    memset(handles, 3, sizeof *handles * threads);
+    memcpy(VALUE(char *, 5), seen, sizeof seen);
+    return 0;
+}
+
+/* The place of a mistake; v4 */
+ENTRY(stray)
+{
+    UNUSED;
+    dims[6] = VALUE(int32_t, 0);
+    return 0;
+}
+
+/* Threads of a block at different barriers. */
+ENTRY(diverge)
+{
+    UNUSED;
+    return 1;
+}
+
+int32_t status_a, status_b;

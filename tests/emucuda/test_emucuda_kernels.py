@@ -1,0 +1,558 @@
+"""Kernels whose code a program brings along: modules, launches, and what they give."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+
+import pytest
+
+from .host_kernels import AXPY, DIVERGE, OBSERVE, PAINT, STRAY, TITLE, array, doubles
+
+pytestmark = pytest.mark.emulated
+
+PER_THREAD = 2
+
+
+def read_doubles(cuda, address, count):
+    """Return what is in memory, as doubles."""
+    return list(struct.unpack(f"{count}d", cuda.emulator.read(address, 8 * count)))
+
+
+def write_doubles(cuda, address, numbers):
+    """Put doubles into device memory, and wait until they are there."""
+    cuda.cuMemcpyHtoD(address, struct.pack(f"{len(numbers)}d", *numbers), 8 * len(numbers))
+    cuda.cuCtxSynchronize()
+
+
+@pytest.fixture
+def axpy(kernels):
+    """Return a kernel that computes ``y += a * x``."""
+    return kernels.function(AXPY)
+
+
+@pytest.fixture
+def vectors(cuda, memory):
+    """Return two vectors of four doubles on the device: 1, 2, 3, 4 and 10, 20, 30, 40."""
+    write_doubles(cuda, memory, [1.0, 2.0, 3.0, 4.0])
+    write_doubles(cuda, memory + 256, [10.0, 20.0, 30.0, 40.0])
+    return memory, memory + 256
+
+
+# ---------------------------------------------------------------- results
+
+
+def test_a_kernel_runs_on_device_memory(cuda, kernels, axpy, streams, vectors):
+    """Its code gets addresses that the host may follow."""
+    x, y = vectors
+    kernels.launch(
+        axpy, streams[0], ctypes.c_double(2), doubles(x, 4), doubles(y, 4), block=(4, 1, 1)
+    )
+    cuda.cuStreamSynchronize(streams[0])
+
+    assert read_doubles(cuda, y, 4) == [12.0, 24.0, 36.0, 48.0]
+
+
+def test_all_blocks_of_a_grid_run(cuda, kernels, axpy, streams, vectors):
+    """Two blocks of two threads are four threads."""
+    x, y = vectors
+    shape = {"grid": (2, 1, 1), "block": (2, 1, 1)}
+    kernels.launch(axpy, streams[0], ctypes.c_double(2), doubles(x, 4), doubles(y, 4), **shape)
+    cuda.cuStreamSynchronize(streams[0])
+
+    assert read_doubles(cuda, y, 4) == [12.0, 24.0, 36.0, 48.0]
+
+
+def test_strides_may_be_negative_and_zero(cuda, kernels, axpy, streams, vectors):
+    """The address is the first element's; one element may stand for all."""
+    x, y = vectors
+    values = ctypes.c_double(1), doubles(x + 24, 4, 0), doubles(y + 24, 4, -8)
+    kernels.launch(axpy, streams[0], *values, block=(4, 1, 1))
+    cuda.cuStreamSynchronize(streams[0])
+
+    assert read_doubles(cuda, y, 4) == [14.0, 24.0, 34.0, 44.0]
+
+
+def test_pinned_and_managed_memory_stay_where_they_are(cuda, kernels, axpy, streams):
+    """Their addresses are the host's already."""
+    x, y = cuda.host_buffer(64), int(cuda.cuMemAllocManaged(64, 1))
+    ctypes.memmove(x, struct.pack("2d", 1.0, 2.0), 16)
+    ctypes.memmove(y, struct.pack("2d", 10.0, 20.0), 16)
+    kernels.launch(
+        axpy, streams[0], ctypes.c_double(3), doubles(x, 2), doubles(y, 2), block=(2, 1, 1)
+    )
+    cuda.cuStreamSynchronize(streams[0])
+
+    assert ctypes.string_at(y, 16) == struct.pack("2d", 13.0, 26.0)
+
+
+def test_a_kernel_learns_its_shape_and_its_memory(cuda, kernels, streams, memory):
+    """Dimensions, blocks, memory of a block at multiples of 64, and values of every size."""
+    small = ctypes.c_int8(-1), ctypes.c_int16(-2), ctypes.c_int32(-3), ctypes.c_int64(-4)
+    wide = (ctypes.c_int64 * 2)(-5, -6)
+    shape = {"grid": (5, 6, 7), "block": (2, 3, 4), "shared": 512}
+    kernels.launch(
+        kernels.function(OBSERVE), streams[0], *small, wide, doubles(memory, 20), **shape
+    )
+    cuda.cuStreamSynchronize(streams[0])
+    seen = struct.unpack("20q", cuda.emulator.read(memory, 160))
+
+    assert seen == (2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 210, 0, 0, -1, -2, -3, -4, 0, -5, -6)
+
+
+def test_parameters_are_copied_at_the_call(cuda, kernels, axpy, streams, vectors):
+    """Whoever launches may use their memory again at once."""
+    x, y = vectors
+    factor = ctypes.c_double(2)
+    with cuda.emulator.held(streams[0]):
+        kernels.launch(axpy, streams[0], factor, doubles(x, 4), doubles(y, 4), block=(4, 1, 1))
+        factor.value = 100
+    cuda.cuStreamSynchronize(streams[0])
+
+    assert read_doubles(cuda, y, 4) == [12.0, 24.0, 36.0, 48.0]
+
+
+def test_an_array_without_elements_touches_nothing(cuda, kernels, axpy, streams):
+    """Not even its address, which may be any."""
+    kernels.launch(axpy, streams[0], ctypes.c_double(1), doubles(0, 0), doubles(0x10, 0))
+    cuda.cuStreamSynchronize(streams[0])
+
+    assert cuda.emulator.reports() == []
+
+
+def test_a_configured_launch_without_attributes_is_a_launch(cuda, kernels, axpy, streams, vectors):
+    """``cuLaunchKernelEx`` takes the same things in a structure."""
+    x, y = vectors
+    values = ctypes.c_double(2), doubles(x, 4), doubles(y, 4)
+    arguments = kernels.arguments(axpy, streams[0], *values, block=(4, 1, 1))
+    config = cuda.driver.CUlaunchConfig()
+    config.gridDimX = config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1
+    config.blockDimX, config.hStream = 4, streams[0]
+    cuda.cuLaunchKernelEx(config, axpy, *arguments[-2:])
+    cuda.cuStreamSynchronize(streams[0])
+
+    assert read_doubles(cuda, y, 4) == [12.0, 24.0, 36.0, 48.0]
+
+
+# ---------------------------------------------------------------- order
+
+
+def test_a_launch_is_asynchronous(cuda, kernels, axpy, streams, vectors):
+    """It returns while its stream is held, and runs in its place."""
+    x, y = vectors
+    with cuda.emulator.held(streams[0]):
+        cuda.cuMemsetD8Async(x, 0, 8, streams[0])
+        kernels.launch(
+            axpy, streams[0], ctypes.c_double(2), doubles(x, 4), doubles(y, 4), block=(4, 1, 1)
+        )
+        during = read_doubles(cuda, y, 4), cuda.emulator.pending(streams[0])
+    cuda.cuStreamSynchronize(streams[0])
+
+    assert during == ([10.0, 20.0, 30.0, 40.0], 2)
+    assert read_doubles(cuda, y, 4) == [10.0, 24.0, 36.0, 48.0]
+
+
+def test_a_kernel_waits_for_an_event(cuda, kernels, axpy, streams, vectors):
+    """Held work in another stream comes first."""
+    x, y = vectors
+    with cuda.emulator.held(streams[0]):
+        cuda.cuMemsetD8Async(x, 0, 32, streams[0])
+        cuda.order(*streams)
+        kernels.launch(
+            axpy, streams[1], ctypes.c_double(2), doubles(x, 4), doubles(y, 4), block=(4, 1, 1)
+        )
+        during = cuda.emulator.pending(streams[1])
+    cuda.cuStreamSynchronize(streams[1])
+
+    assert during > 0
+    assert read_doubles(cuda, y, 4) == [10.0, 20.0, 30.0, 40.0]
+
+
+def test_the_other_flavour_launches_in_the_per_thread_stream(cuda, kernels, axpy, vectors):
+    """``cuLaunchKernel_ptsz`` with stream 0, as ``cuGetProcAddress`` finds it."""
+    x, y = vectors
+    per_thread = cuda.driver.CUdriverProcAddress_flags.CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+    address, _ = cuda.cuGetProcAddress(b"cuLaunchKernel", 12000, per_thread)
+    values = ctypes.c_double(2), doubles(x, 4), doubles(y, 4)
+    function, *numbers, _, parameters, _ = kernels.arguments(axpy, 0, *values, block=(4, 1, 1))
+    types = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3]
+    launch = ctypes.CFUNCTYPE(ctypes.c_int, *types)(address)
+    with cuda.emulator.held(PER_THREAD):
+        code = launch(int(function), *numbers, 0, parameters, 0)
+        pending = cuda.emulator.pending(PER_THREAD)
+    cuda.cuStreamSynchronize(PER_THREAD)
+
+    assert (code, pending) == (0, 1)
+    assert read_doubles(cuda, y, 4) == [12.0, 24.0, 36.0, 48.0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cuModuleLoadData",
+        "cuModuleGetFunction",
+        "cuFuncGetAttribute",
+        "cuLaunchKernel",
+        "cuLaunchKernelEx",
+    ],
+)
+@pytest.mark.parametrize("flavour", [0, 2])
+def test_the_calls_are_found_in_both_flavours(cuda, name, flavour):
+    """Those without a stream are the same in both."""
+    flags = cuda.driver.CUdriverProcAddress_flags(flavour)
+    address, _ = cuda.cuGetProcAddress(name.encode(), 12000, flags)
+
+    assert int(address)
+
+
+# ---------------------------------------------------------------- graphs
+
+
+def test_a_captured_kernel_runs_as_often_as_its_graph(cuda, kernels, axpy, streams, vectors):
+    """With the parameters of the capture, whatever became of their memory."""
+    x, y = vectors
+    factor = ctypes.c_double(1)
+    cuda.begin(streams[0])
+    kernels.launch(axpy, streams[0], factor, doubles(x, 4), doubles(y, 4), block=(4, 1, 1))
+    during = read_doubles(cuda, y, 4)
+    graph = cuda.cuStreamEndCapture(streams[0])
+    nodes, count = cuda.cuGraphGetNodes(graph, 4)
+    kinds = [cuda.cuGraphNodeGetType(node).name for node in nodes[:count]]
+    executable = cuda.cuGraphInstantiate(graph, 0)
+    factor.value = 100
+    for _ in range(3):
+        cuda.cuGraphLaunch(executable, streams[1])
+    cuda.cuStreamSynchronize(streams[1])
+
+    assert during == [10.0, 20.0, 30.0, 40.0]
+    assert kinds == ["CU_GRAPH_NODE_TYPE_KERNEL"]
+    assert read_doubles(cuda, y, 4) == [13.0, 26.0, 39.0, 52.0]
+
+
+def test_a_graph_whose_module_is_gone_is_refused(cuda, kernels, streams):
+    """Its code may be gone as well."""
+    module = kernels.load(kernels.line(DIVERGE))
+    cuda.begin(streams[0])
+    kernels.launch(cuda.cuModuleGetFunction(module, b"diverge"), streams[0])
+    executable = cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(streams[0]), 0)
+    cuda.cuModuleUnload(module)
+
+    assert cuda.code("cuGraphLaunch", executable, streams[0]) == "INVALID_HANDLE"
+
+
+def test_a_graph_whose_memory_is_gone_is_refused(cuda, kernels, streams):
+    """And reported by the name of the kernel."""
+    memory, paint = cuda.memory(64), kernels.function(PAINT)
+    cuda.begin(streams[0])
+    kernels.launch(paint, streams[0], ctypes.c_int32(1), array(memory, (4, 4), (16, 4)))
+    executable = cuda.cuGraphInstantiate(cuda.cuStreamEndCapture(streams[0]), 0)
+    cuda.cuMemFree(memory)
+
+    assert cuda.code("cuGraphLaunch", executable, streams[0]) == "ILLEGAL_ADDRESS"
+    cuda.emulator.expect_reports(1, match="use after free: paint on stream")
+
+
+# ---------------------------------------------------------------- modules
+
+
+def test_a_module_has_its_kernels_by_name(cuda, kernels):
+    """The same name is the same handle; others are not found."""
+    module = kernels.load(kernels.line(AXPY), kernels.line(PAINT))
+    first, again = (cuda.cuModuleGetFunction(module, b"axpy") for _ in range(2))
+    other = cuda.cuModuleGetFunction(module, b"paint")
+
+    assert int(first) == int(again) != int(other)
+    assert cuda.code("cuModuleGetFunction", module, b"axp") == "NOT_FOUND"
+    assert int(cuda.cuFuncGetModule(other)) == int(module)
+    assert cuda.cuFuncGetName(other) == b"paint"
+
+
+def test_pending_launches_outlive_their_module(cuda, kernels, streams, vectors):
+    """Unloading waits for nobody; afterwards nothing more can be launched."""
+    x, y = vectors
+    module = kernels.load(kernels.line(AXPY))
+    axpy = cuda.cuModuleGetFunction(module, b"axpy")
+    values = ctypes.c_double(2), doubles(x, 4), doubles(y, 4)
+    with cuda.emulator.held(streams[0]):
+        kernels.launch(axpy, streams[0], *values, block=(4, 1, 1))
+        cuda.cuModuleUnload(module)
+        late = kernels.launch_code(axpy, streams[0], *values, block=(4, 1, 1))
+    cuda.cuStreamSynchronize(streams[0])
+
+    assert late == "INVALID_HANDLE"
+    assert read_doubles(cuda, y, 4) == [12.0, 24.0, 36.0, 48.0]
+    assert cuda.code("cuModuleUnload", module) == "INVALID_HANDLE"
+    assert cuda.code("cuModuleGetFunction", module, b"axpy") == "INVALID_HANDLE"
+
+
+def test_modules_go_with_their_context(cuda, kernels, streams):
+    """What they gave is unknown in the next."""
+    function = kernels.function(DIVERGE)
+    cuda.cuDevicePrimaryCtxReset(0)
+
+    assert kernels.launch_code(function, 0) == "INVALID_HANDLE"
+
+
+def test_a_kernel_belongs_to_its_context(cuda, kernels, axpy, vectors):
+    """On another device it is unknown, and that one's kernel is not this one's."""
+    x, y = vectors
+    values = ctypes.c_double(2), doubles(x, 4), doubles(y, 4)
+    with cuda.device(1):
+        stream, theirs = cuda.stream(), kernels.function(AXPY)
+        wrong = kernels.launch_code(axpy, stream, *values)
+        kernels.launch(theirs, stream, *values, block=(4, 1, 1))
+        cuda.cuStreamSynchronize(stream)
+
+    assert wrong == "INVALID_HANDLE"
+    assert kernels.launch_code(theirs, 0, *values) == "INVALID_HANDLE"
+    assert read_doubles(cuda, y, 4) == [12.0, 24.0, 36.0, 48.0]
+
+
+def test_attributes_of_a_kernel(cuda, kernels):
+    """What cuda.h promises of each, as far as host code has it."""
+    names = cuda.driver.CUfunction_attribute
+    function = kernels.function(OBSERVE)
+    dynamic = names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    found = [cuda.cuFuncGetAttribute(names(number), function) for number in range(9)]
+    cuda.cuFuncSetAttribute(function, dynamic, 100)
+
+    assert found[0] == 1024
+    assert found[1] == 1024
+    assert found[8] == 49152 - 1024
+    assert found[4] > 0
+    assert found[5] == found[6] == 90
+    assert cuda.cuFuncGetAttribute(dynamic, function) == 100
+    assert cuda.code("cuFuncSetAttribute", function, dynamic, 49152) == "INVALID_VALUE"
+
+
+def test_parameters_of_a_kernel(cuda, kernels):
+    """Each stands where its size lets it, as in a structure of C."""
+    function = kernels.function(OBSERVE)
+    found = [cuda.cuFuncGetParamInfo(function, index) for index in range(8)]
+
+    assert found == [(0, 1), (2, 2), (4, 4), (8, 8), (16, 16), (32, 8), (40, 8), (48, 8)]
+    assert cuda.code("cuFuncGetParamInfo", function, 8) == "INVALID_VALUE"
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("image", ["\x7fELF", "//\n.version 8.0\n", "", "emucuda"])
+def test_code_for_a_gpu_is_refused(cuda, image):
+    """Nothing here could run it."""
+    assert cuda.code("cuModuleLoadData", image.encode() + b"\0") == "NOT_SUPPORTED"
+    assert cuda.code("cuModuleLoadDataEx", image.encode() + b"\0", 0, [], []) == "NOT_SUPPORTED"
+
+
+BAD_LINES = {
+    "no entry": "k",
+    "entry is decimal": "k 16 0 0 0x0",
+    "entry is none": "k 0x0 0 0 0x0",
+    "shared is hex": "k 0x10 0x8 0 0x0",
+    "shared is negative": "k 0x10 -8 0 0x0",
+    "shared is too large": "k 0x10 99999999999999999999 0 0x0",
+    "no status": "k 0x10 0 0",
+    "status is odd": "k 0x10 0 0 0x11",
+    "unknown parameter": "k 0x10 0 0 0x0 w8",
+    "a value without a size": "k 0x10 0 0 0x0 v",
+    "a value of three bytes": "k 0x10 0 0 0x0 v3",
+    "a value that is too large": "k 0x10 0 0 0x0 v32",
+    "an array without axes": "k 0x10 0 0 0x0 a4",
+    "an array without access": "k 0x10 0 0 0x0 a4:1",
+    "an array with an empty access": "k 0x10 0 0 0x0 a4:1:",
+    "an array with another access": "k 0x10 0 0 0x0 a4:1:wr",
+    "an array of nothing": "k 0x10 0 0 0x0 a0:1:r",
+    "an array with too many axes": "k 0x10 0 0 0x0 a4:65:r",
+    "something after a parameter": "k 0x10 0 0 0x0 v8,",
+    "too many parameters": "k 0x10 0 0 0x0 " + "a8:64:r " * 32,
+    "an empty line": "\nk 0x10 0 0 0x0",
+    "one name twice": "k 0x10 0 0 0x0\nk 0x20 0 0 0x0",
+    "a tab": "k\t0x10 0 0 0x0",
+}
+
+
+@pytest.mark.parametrize("lines", BAD_LINES.values(), ids=BAD_LINES)
+def test_a_malformed_image_is_refused(cuda, lines):
+    """Whatever is wrong with it."""
+    assert cuda.code("cuModuleLoadData", (TITLE + lines).encode() + b"\0") == "INVALID_IMAGE"
+
+
+def test_an_image_of_another_version_is_refused(cuda):
+    """Its words may mean something else."""
+    assert cuda.code("cuModuleLoadData", b"emucuda host code 2\n\0") == "INVALID_IMAGE"
+
+
+LIMITS = {
+    "no block": {"grid": (0, 1, 1)},
+    "too many blocks": {"grid": (1, 65536, 1)},
+    "no thread": {"block": (1, 0, 1)},
+    "too many threads": {"block": (32, 33, 1)},
+    "a block that is too long": {"block": (1025, 1, 1)},
+    "a block that is too deep": {"block": (1, 1, 65)},
+    "too much shared memory": {"shared": 49153},
+}
+
+
+@pytest.mark.parametrize("shape", LIMITS.values(), ids=LIMITS)
+def test_a_launch_beyond_the_limits_is_refused(kernels, streams, shape):
+    """They are those that the device's attributes tell."""
+    function = kernels.function(DIVERGE)
+
+    assert kernels.launch_code(function, streams[0], **shape) == "INVALID_VALUE"
+
+
+def test_static_shared_memory_counts_too(kernels, streams):
+    """Static and dynamic memory share one limit."""
+    name, _, frame, parameters = STRAY
+    function = kernels.function((name, 49152 - 16, frame, parameters))
+    values = [ctypes.c_int32(0)]
+
+    assert kernels.launch_code(function, streams[0], *values, shared=17) == "INVALID_VALUE"
+    assert kernels.launch_code(function, streams[0], *values, shared=16) == "SUCCESS"
+
+
+def test_handles_are_never_followed(cuda, kernels, axpy, streams):
+    """Unknown functions and streams are errors, and so is a module in the place of a function."""
+    module = cuda.cuFuncGetModule(axpy)
+
+    for wrong in (0, 1, 0xDEAD, int(module), int(streams[0])):
+        assert kernels.launch_code(wrong, streams[0]) == "INVALID_HANDLE"
+        assert (
+            cuda.code("cuFuncGetAttribute", cuda.driver.CUfunction_attribute(0), wrong)
+            == "INVALID_HANDLE"
+        )
+    assert kernels.launch_code(axpy, 0xDEAD) == "INVALID_HANDLE"
+
+
+def test_parameters_have_to_be_given(cuda, kernels, axpy, streams):
+    """None at all, one that is missing, and a packed buffer."""
+    arguments = kernels.arguments(
+        axpy, streams[0], ctypes.c_double(2), doubles(0, 0), doubles(0, 0)
+    )
+    *head, parameters, _ = arguments
+    missing = (ctypes.c_void_p * 7)()
+
+    assert cuda.code("cuLaunchKernel", *head, 0, 0) == "INVALID_VALUE"
+    assert cuda.code("cuLaunchKernel", *head, ctypes.addressof(missing), 0) == "INVALID_VALUE"
+    assert cuda.code("cuLaunchKernel", *head, parameters, parameters) == "INVALID_VALUE"
+    assert cuda.code("cuLaunchKernel", *head, 0, parameters) == "NOT_SUPPORTED"
+
+
+HUGE = 2**62
+BAD_ARRAYS = {
+    "beyond the end": (4096 - 8, 2, 8),
+    "before the beginning": (0, 2, -8),
+    "far away": (0, 2, HUGE),
+}
+
+
+@pytest.mark.parametrize(("offset", "count", "stride"), BAD_ARRAYS.values(), ids=BAD_ARRAYS)
+def test_an_array_has_to_lie_in_an_allocation(
+    cuda, kernels, axpy, streams, memory, offset, count, stride
+):
+    """Else it is reported by name, and the kernel does not run."""
+    values = ctypes.c_double(1), doubles(0, 0), doubles(memory + offset, count, stride)
+
+    assert kernels.launch_code(axpy, streams[0], *values, block=(4, 1, 1)) == "ILLEGAL_ADDRESS"
+    cuda.emulator.expect_reports(1, match="out of bounds: axpy on stream .* writes")
+    assert cuda.emulator.pending(streams[0]) == 0
+
+
+@pytest.mark.parametrize(("count", "stride"), [(HUGE, 8), (-1, 8), (3, HUGE)])
+def test_an_array_that_cannot_be_is_refused(kernels, axpy, streams, memory, count, stride):
+    """No memory is so large, and no length is negative."""
+    values = ctypes.c_double(1), doubles(0, 0), doubles(memory, count, stride)
+
+    assert kernels.launch_code(axpy, streams[0], *values) == "INVALID_VALUE"
+
+
+def test_pageable_memory_is_out_of_reach(cuda, kernels, axpy, streams):
+    """Host memory that the driver does not know is no memory of the device's."""
+    pageable = ctypes.create_string_buffer(64)
+    values = ctypes.c_double(1), doubles(ctypes.addressof(pageable), 4), doubles(0, 0)
+
+    assert kernels.launch_code(axpy, streams[0], *values) == "ILLEGAL_ADDRESS"
+    cuda.emulator.expect_reports(1, match="out of bounds: axpy .* no allocation of the driver's")
+
+
+def test_freed_memory_is_reported(cuda, kernels, axpy, streams):
+    """By the name of the kernel that came too late."""
+    memory = cuda.memory(64)
+    cuda.cuMemFree(memory)
+    values = ctypes.c_double(1), doubles(0, 0), doubles(memory, 4)
+
+    assert kernels.launch_code(axpy, streams[0], *values) == "ILLEGAL_ADDRESS"
+    cuda.emulator.expect_reports(1, match="use after free: axpy on stream")
+
+
+def test_a_module_cannot_be_loaded_during_a_capture(cuda, kernels, streams):
+    """As is reported of real drivers."""
+    line = kernels.line(DIVERGE)
+    cuda.begin(streams[0])
+
+    assert (
+        cuda.code("cuModuleLoadData", (TITLE + line).encode() + b"\0")
+        == "STREAM_CAPTURE_UNSUPPORTED"
+    )
+    assert cuda.end(streams[0]) == ("STREAM_CAPTURE_INVALIDATED", False)
+
+
+# ---------------------------------------------------------------- what a kernel finds out itself
+
+
+def test_the_first_mistake_is_kept_in_the_status(cuda, kernels, streams):
+    """Until whoever owns the word takes it."""
+    status = kernels.status()
+    function = kernels.function(STRAY, ctypes.addressof(status))
+    for place in (0, 7, 8):
+        kernels.launch(function, streams[0], ctypes.c_int32(place))
+    cuda.cuStreamSynchronize(streams[0])
+    first, status.value = status.value, 0
+    kernels.launch(function, streams[0], ctypes.c_int32(8))
+    cuda.cuStreamSynchronize(streams[0])
+
+    assert (first, status.value) == (7, 8)
+
+
+def test_a_divergent_barrier_has_a_status(cuda, kernels, streams):
+    """It is -1, which is the number of no place."""
+    status = kernels.status("status_b")
+    kernels.launch(kernels.function(DIVERGE, ctypes.addressof(status)), streams[0])
+    cuda.cuStreamSynchronize(streams[0])
+
+    assert status.value == -1
+
+
+def test_mistakes_without_a_status_are_reports(cuda, kernels, streams):
+    """They name the kernel, its stream and the place."""
+    kernels.launch(kernels.function(STRAY, name="gather"), streams[0], ctypes.c_int32(3))
+    kernels.launch(kernels.function(DIVERGE, name="reduce"), streams[0])
+    cuda.cuStreamSynchronize(streams[0])
+    index, barrier = cuda.emulator.expect_reports(2)
+
+    assert index.startswith(f"index out of bounds: gather on stream {int(streams[0]):#x} ")
+    assert index.endswith("(place 3)")
+    assert barrier.startswith(f"divergent barrier: reduce on stream {int(streams[0]):#x} ")
+
+
+# ---------------------------------------------------------------- the trace
+
+
+def test_a_trace_names_what_is_launched(cuda, kernels, streams):
+    """Kernel, grid, block and stream."""
+    function = kernels.function(DIVERGE, ctypes.addressof(kernels.status()))
+    with cuda.emulator.trace() as calls:
+        kernels.launch(function, streams[0], grid=(1, 2, 3), block=(4, 5, 6), shared=7)
+    (call,) = calls.calls
+
+    assert (call.name, call.kernel) == ("cuLaunchKernel", "diverge")
+    assert call.args == {
+        "grid_x": 1,
+        "grid_y": 2,
+        "grid_z": 3,
+        "block_x": 4,
+        "block_y": 5,
+        "block_z": 6,
+        "shared": 7,
+        "stream": int(streams[0]),
+    }
