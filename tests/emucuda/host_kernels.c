@@ -62,6 +62,13 @@ ENTRY(observe)
     return 0;
 }
 
+/* Nothing at all; a4:3:w and others */
+ENTRY(idle)
+{
+    UNUSED;
+    return 0;
+}
+
 /* The place of a mistake; v4 */
 ENTRY(stray)
 {

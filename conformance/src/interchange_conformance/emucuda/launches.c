@@ -99,7 +99,10 @@ static CUresult touch_arrays(struct op *op, const struct stream *stream)
     return CUDA_SUCCESS;
 }
 
-/* Between its capture and a launch of its graph, what a kernel needs may have gone. */
+/* Between its capture and a launch of its graph, what a kernel needs may have gone.
+ *
+ * Choice: with its module the kernel is gone. A launch has been seen to work all the same (on an
+ * H100 with driver 580), but the documents do not promise it, and here the code may be gone. */
 CUresult launch_possible(const struct op *op, const struct stream *stream)
 {
     if (!op->launch)
@@ -151,7 +154,8 @@ static void trace_launch(const char *call, CUfunction function, const struct sha
               s->block[1], s->block[2], s->shared, (void *)stream);
 }
 
-/* Choice: the kernel's context is that of the stream, whichever is current. */
+/* Choice: the kernel's context has to be that of the stream, whichever is current (seen on an H100
+ * with driver 580). */
 static CUresult launch(const char *call, CUfunction function, const struct shape *shape,
                        CUstream handle, void *const *parameters, void *const *extra)
 {
