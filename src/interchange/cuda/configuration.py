@@ -8,9 +8,10 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from interchange._streams.handles import stream_handle
-from interchange._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC
+from interchange._streams.rules import LEGACY_DEFAULT_STREAM
 from interchange._types.errors import ArgumentError, show
+
+from .streams import check_stream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,7 @@ def read_configuration(given: Any, call: str) -> Configuration:
         raise ArgumentError(call, what, "CPY-LAUNCH-1", f"take at most {MOST_THREADS}")
     if len(parts) == 2:
         return Configuration(grid, block)
-    stream = _read_stream(parts[2], call)
+    stream = check_stream(parts[2], call)
     shared_bytes = parts[3] if len(parts) == _MOST_PARTS else 0
     if not _is_index(shared_bytes) or not 0 <= int(shared_bytes) <= MOST_SHARED:
         what = f"shared_bytes={show(shared_bytes)}, where 0 to {MOST_SHARED} is possible"
@@ -84,11 +85,3 @@ def _read_axes(given: Any, name: str, most: Sequence[int], call: str) -> tuple[i
             what = f"{name}={show(given)}, where 1 to {limit} is possible"
             raise ArgumentError(call, what, "CPY-LAUNCH-1")
     return x, y, z
-
-
-def _read_stream(given: Any, call: str) -> int:
-    """Return the handle of a stream; None and 0 stand for the legacy default stream."""
-    handle = stream_handle(given, call)
-    if handle == NO_SYNC or (handle is not None and handle < 0):
-        raise ArgumentError(call, f"stream={show(given)}", "CPY-LAUNCH-1")
-    return handle or LEGACY_DEFAULT_STREAM
