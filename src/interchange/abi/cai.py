@@ -111,7 +111,8 @@ class InterfaceRecord(NamedTuple):
     mask : object
         None, or another object with the interface.
     descr : list or None
-        Fields of a structured element, as the producer wrote them.
+        Fields of a structured element, as the producer wrote them; None where they say what the
+        type string does.
     """
 
     ptr: int
@@ -237,7 +238,7 @@ def parse_record(
         ]
         stream = record["stream"]
         usual = stream is None or (type(stream) is int and 0 < stream <= _UINT64_MAX)
-        usual = usual and len(record) == _USUAL_KEYS
+        usual = usual and (len(record) == _USUAL_KEYS or _has_plain_descr(record))
         if usual and type(data) is tuple and type(ptr) is int and not ptr >> 64:
             flag = True if readonly else False  # noqa: SIM210 - a call of bool() costs more
             fields = (ptr, flag, extents, steps, element, version, stream, None, None)
@@ -260,7 +261,19 @@ def _parse_carefully(record: Any) -> InterfaceRecord:
     stream = get("stream")
     if stream is not None:
         stream = _checked_stream(stream)
-    return InterfaceRecord(ptr, readonly, *form, stream, get("mask"), get("descr"))
+    descr = None if _says_typestr(get("descr"), record["typestr"]) else get("descr")
+    return InterfaceRecord(ptr, readonly, *form, stream, get("mask"), descr)
+
+
+def _says_typestr(descr: Any, typestr: Any) -> bool:
+    """Whether a descr says what the type string does, and no more."""
+    return type(descr) is list and type(typestr) is str and descr == [("", typestr)]
+
+
+def _has_plain_descr(record: Any) -> bool:
+    """Whether a record has a descr beside the usual keys, which says nothing else."""
+    has_one_more = len(record) == _USUAL_KEYS + 1
+    return has_one_more and _says_typestr(record.get("descr"), record["typestr"])
 
 
 def _what_is_missing(record: Any) -> str:

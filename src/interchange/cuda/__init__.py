@@ -53,6 +53,6 @@ __all__ = [  # noqa: RUF022 - as everywhere
     "UntypedArray", "as_cuda_array", "blockDim", "blockIdx", "bool_", "complex128", "complex64",
     "device_array", "event", "float32", "float64", "from_cuda_array_interface", "grid", "gridDim",
     "gridsize", "int16", "int32", "int64", "int8", "intp", "is_available", "jit", "shared",
-    "stream", "syncthreads", "synchronize", "threadIdx", "to_device", "uint16", "uint32", "uint64",
+    "stream", "synchronize", "syncthreads", "threadIdx", "to_device", "uint16", "uint32", "uint64",
     "uint8", "void",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ Source: CUDA Array Interface, version 3, Synchronization; dlpack.h 1.3, ``curren
 from __future__ import annotations
 
 import contextlib
+import weakref
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange import asarray
@@ -15,7 +16,6 @@ from interchange._protocols.capabilities import fast_path
 from interchange._streams.pending import (
     PendingWork,
     WorkOnConsumer,
-    origins_of,
     pending_work_of,
     this_thread,
 )
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from typing_extensions import Self
+
+    from interchange.abi.exchange import ExchangeTable
 
     from .configuration import Configuration
 
@@ -72,9 +74,10 @@ class Use:
             array = import_published(x, self._given, self._call)
             if array.device is CPU:
                 return array
-            back = _current_stream(x, array)
-            if back == self._stream:  # where its own work comes after this launch
-                return array
+            named = _named_stream(array, self._call)
+            back = _current_stream(x, array) if named is None else None
+            if self._stream in {named, back} and self._stream != PER_THREAD_DEFAULT_STREAM:
+                return array  # its own work comes before the launch, and after it, on one stream
         if self._debts is None:
             self._debts = contextlib.ExitStack()
         view = array.__copy__()
@@ -113,10 +116,26 @@ def is_settled(array: Array, stream: int) -> bool:
     return stream != PER_THREAD_DEFAULT_STREAM or work.thread is this_thread()
 
 
+def _named_stream(array: Array, call: str) -> int | None:
+    """Return the stream that a producer named with an array a moment ago, or None."""
+    work = pending_work_of(array)
+    if work is None or isinstance(work, WorkOnConsumer):
+        return None
+    return work.at_import(call)
+
+
+_tables: Final[weakref.WeakKeyDictionary[type, ExchangeTable | None]] = weakref.WeakKeyDictionary()
+
+
 def _current_stream(x: Any, array: Array) -> int | None:
     """Return the stream on which a producer works that named none with the array, or None."""
-    _, is_named = origins_of(pending_work_of(array))
-    table = None if is_named or array.device.type is not _CUDA else exchange_table(type(x))
+    if array.device.type is not _CUDA:
+        return None
+    cls = type(x)
+    try:
+        table = _tables[cls]
+    except KeyError:
+        table = _tables[cls] = exchange_table(cls)
     if table is None:
         return None
     try:

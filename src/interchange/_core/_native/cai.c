@@ -1,13 +1,15 @@
 /* from_cai: records of the CUDA Array Interface whose like was imported before.
  *
  * Source: CUDA Array Interface, version 3; CUDA driver API, Unified Addressing.  Read here are
- * records of version 3 with the six usual keys, of device memory, whose stream is no default one.
+ * records of version 3 with the six usual keys, and perhaps a descr that says what the type string
+ * does, of device memory, whose stream is not that of a thread.
  * All else goes to _protocols/cuda_array_interface.py with the record that was read: attributes are
  * read once.  What is known of pending work becomes an object when somebody asks for it. */
 #include "core.h"
 
 #define MOST_TYPESTRS 64
 #define LAST_DEFAULT_STREAM 2
+#define PER_THREAD_DEFAULT_STREAM 2
 
 typedef struct {
     PyObject *dtype;
@@ -25,7 +27,7 @@ static PyObject *calls_capsule;
 static CudaCalls *calls;
 static long device_count;
 
-static PyObject *n_order, *n_cuda;
+static PyObject *n_order, *n_cuda, *n_descr;
 static PyObject *keys[ENTRIES];
 static PyObject *from_record; /* f(x, record, stream, answers): the careful way, which learns */
 static PyObject *careful;     /* from_cai in Python */
@@ -34,20 +36,43 @@ static PyObject *call_text;
 
 /* ---------------------------------------------------------------- the record */
 
+/* Whether a record has a descr, which says what its type string does: [("", typestr)]. */
+static int has_plain_descr(PyObject *record)
+{
+    PyObject *descr = PyDict_GetItemWithError(record, n_descr), *field, *name, *type, *typestr;
+
+    if (descr == NULL || !PyList_CheckExact(descr) || PyList_Size(descr) != 1)
+        return 0;
+    field = PyList_GetItem(descr, 0);
+    if (!PyTuple_CheckExact(field) || PyTuple_Size(field) != 2)
+        return 0;
+    name = PyTuple_GetItem(field, 0);
+    type = PyTuple_GetItem(field, 1);
+    typestr = PyDict_GetItemWithError(record, keys[TYPESTR]);
+    return PyUnicode_CheckExact(name) && PyUnicode_GetLength(name) == 0 && typestr != NULL &&
+           PyUnicode_CheckExact(type) && PyUnicode_CheckExact(typestr) &&
+           PyUnicode_Compare(type, typestr) == 0;
+}
+
 /* The six entries, borrowed from the record; 0: it has others, or is of another kind. */
 static int find_entries(PyObject *record, PyObject **out)
 {
     PyObject *key, *value;
-    Py_ssize_t position = 0, i;
+    Py_ssize_t position = 0, i, count;
 
-    if (!PyDict_CheckExact(record) || PyDict_Size(record) != ENTRIES)
+    if (!PyDict_CheckExact(record))
         return 0;
+    count = PyDict_Size(record);
+    if (count != ENTRIES && (count != ENTRIES + 1 || !has_plain_descr(record))) {
+        PyErr_Clear();
+        return 0;
+    }
     for (i = 0; i < ENTRIES && PyDict_Next(record, &position, &key, &value); i++) {
         if (key != keys[i])
             break;
         out[i] = value;
     }
-    if (i == ENTRIES)
+    if (i == ENTRIES && count == ENTRIES)
         return 1;
     for (i = 0; i < ENTRIES; i++) { /* written in another order */
         out[i] = PyDict_GetItemWithError(record, keys[i]);
@@ -174,7 +199,7 @@ static int read_entries(PyObject *const *entries, int64_t *ptr, int64_t *readonl
         return 0;
     *stream = 0;
     if (entries[STREAM] != Py_None &&
-        (!read_handle(entries[STREAM], stream) || *stream <= LAST_DEFAULT_STREAM))
+        (!read_handle(entries[STREAM], stream) || *stream == PER_THREAD_DEFAULT_STREAM))
         return 0;
     if (!PyTuple_CheckExact(data) || PyTuple_Size(data) != 2 ||
         !read_handle(PyTuple_GetItem(data, 0), ptr))
@@ -345,7 +370,7 @@ static int intern_keys(void)
         PyObject **name;
         const char *text;
     } names[] = {
-        {&n_order, "order"}, {&n_cuda, "cuda"},
+        {&n_order, "order"}, {&n_cuda, "cuda"}, {&n_descr, "descr"},
         {&keys[SHAPE], "shape"}, {&keys[STRIDES], "strides"}, {&keys[TYPESTR], "typestr"},
         {&keys[DATA], "data"}, {&keys[VERSION], "version"}, {&keys[STREAM], "stream"},
         {&call_text, "from_cai()"},
