@@ -1,0 +1,323 @@
+"""Times kernels on the CPU beside the same in OpenCL C on PoCL, NumPy, and Numba's simulator.
+
+Source: the OpenCL C specification; Numba's documentation, "Debugging CUDA Python with the CUDA
+Simulator".  ``python tests/bench/kernels_host.py`` needs LLVM; PoCL (``pocl-opencl-icd`` and
+``pyopencl``) and numba-cuda have rows where they are installed.  Rounds are interleaved and paired:
+what is told of each kernel is the median of the ratios, and of the times.  ``--write FILE`` writes
+a table of Markdown, which the guide "Write kernels in Python" shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import json
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from interchange import cuda
+from interchange.cuda import float32
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HERE = Path(__file__).parent
+LARGE, BLOCK, TILE, WIDTH = 1 << 24, 256, 16, 512
+ROUNDS = 11
+LIBRARIES = ("numpy", "llvmlite", "pyopencl", "numba-cuda")
+OPENCL = """
+kernel void add(global const float *x, global const float *y, global float *out)
+{
+    size_t i = get_global_id(0);
+    out[i] = x[i] + y[i];
+}
+
+kernel void waves(global const float *x, global float *out)
+{
+    size_t i = get_global_id(0);
+    float sum = 0;
+    for (int k = 1; k <= 16; k++)
+        sum = sum * 0.5f + x[i] * k;
+    out[i] = sqrt(fabs(sum)) / (1 + x[i] * x[i]);
+}
+
+kernel void sums(global const float *x, global float *out)
+{
+    local float part[256];
+    int t = get_local_id(0);
+    part[t] = x[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int half_ = 128; half_ > 0; half_ /= 2) {
+        if (t < half_)
+            part[t] += part[t + half_];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (t == 0)
+        out[get_group_id(0)] = part[0];
+}
+
+kernel void product(global const float *a, global const float *b, global float *c)
+{
+    local float part_a[16][16], part_b[16][16];
+    int x = get_local_id(0), y = get_local_id(1);
+    size_t column = get_global_id(0), row = get_global_id(1), n = get_global_size(0);
+    float sum = 0;
+    for (size_t k = 0; k < n; k += 16) {
+        part_a[y][x] = a[row * n + k + x];
+        part_b[y][x] = b[(k + y) * n + column];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int i = 0; i < 16; i++)
+            sum += part_a[y][i] * part_b[i][x];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    c[row * n + column] = sum;
+}
+"""
+
+
+@cuda.jit
+def add(x, y, out):  # type: ignore[no-untyped-def]
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        out[i] = x[i] + y[i]
+
+
+@cuda.jit
+def waves(x, out):  # type: ignore[no-untyped-def]
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        total = float32(0)
+        for k in range(1, 17):
+            total = total * float32(0.5) + x[i] * float32(k)
+        out[i] = math.sqrt(math.fabs(total)) / (1 + x[i] * x[i])
+
+
+@cuda.jit
+def sums(x, out):  # type: ignore[no-untyped-def]
+    part = cuda.shared.array(256, float32)
+    t = cuda.threadIdx.x
+    part[t] = x[cuda.grid(1)]
+    cuda.syncthreads()
+    half = 128
+    while half > 0:
+        if t < half:
+            part[t] += part[t + half]
+        cuda.syncthreads()
+        half //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = part[0]
+
+
+@cuda.jit
+def product(a, b, c):  # type: ignore[no-untyped-def]
+    part_a = cuda.shared.array((TILE, TILE), float32)
+    part_b = cuda.shared.array((TILE, TILE), float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    column, row = cuda.grid(2)
+    total = float32(0)
+    for k in range(0, a.shape[1], TILE):
+        part_a[y, x] = a[row, k + x]
+        part_b[y, x] = b[k + y, column]
+        cuda.syncthreads()
+        for i in range(TILE):
+            total += part_a[y, i] * part_b[i, x]
+        cuda.syncthreads()
+    c[row, column] = total
+
+
+class Case(NamedTuple):
+    """A kernel and its launch; `numpy` computes the same, in full or as a sample of it."""
+
+    kernel: Any
+    title: str
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    arguments: tuple[np.ndarray, ...]
+    numpy: Callable[..., np.ndarray]
+
+
+def cases() -> list[Case]:
+    """Return what is timed."""
+    x = np.random.default_rng(3).normal(size=LARGE).astype("f4")
+    y, out, parts = x[::-1].copy(), np.empty_like(x), np.empty(LARGE // BLOCK, "f4")
+    a, b = (each[: WIDTH * WIDTH].reshape(WIDTH, WIDTH).copy() for each in (x, y))
+    line, tiles = (LARGE // BLOCK,), (WIDTH // TILE,) * 2
+    return [
+        Case(add, "vector add, 2^24 float32", line, (BLOCK,), (x, y, out), np.add),
+        Case(waves, "16 steps of a recurrence, 2^24 float32", line, (BLOCK,), (x, out), _waves),
+        Case(sums, "sums of 256 in shared memory, 2^24 float32", line, (BLOCK,), (x, parts), _sums),
+        Case(product, f"tiled product, {WIDTH} x {WIDTH} float32", tiles, (TILE, TILE),
+             (a, b, np.empty_like(a)), np.matmul),
+    ]  # fmt: skip
+
+
+def _waves(x: np.ndarray, *, out: np.ndarray) -> np.ndarray:
+    """Compute the recurrence."""
+    total = np.zeros_like(x)
+    for k in range(1, 17):
+        total = total * np.float32(0.5) + x * np.float32(k)
+    np.divide(np.sqrt(np.abs(total)), 1 + x * x, out=out)
+    return out
+
+
+def _sums(x: np.ndarray, *, out: np.ndarray) -> np.ndarray:
+    """Compute the sums."""
+    return np.sum(x.reshape(-1, BLOCK), axis=1, out=out)
+
+
+# ---------------------------------------------------------------- the others
+
+
+def opencl(case: Case) -> Callable[[], Any] | None:
+    """Return what runs a case on PoCL, over the same memory, or None."""
+    try:
+        cl = importlib.import_module("pyopencl")
+    except ImportError:
+        return None
+    device = next(d for p in cl.get_platforms() if "Portable" in p.name for d in p.get_devices())
+    context = cl.Context([device])
+    queue = cl.CommandQueue(context)
+    program = cl.Program(context, OPENCL).build()
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
+    buffers = [cl.Buffer(context, flags, hostbuf=each) for each in case.arguments]
+    kernel = getattr(program, case.kernel.__name__)
+    size = tuple(g * b for g, b in zip(case.grid, case.block, strict=True))
+
+    def run() -> None:
+        kernel(queue, size, case.block, *buffers)
+        queue.finish()
+
+    return run
+
+
+_SIMULATED = """
+import json, sys, time
+sys.path.insert(0, {folder!r})
+import numpy as np
+from numba import cuda
+
+def add(x, y, out):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        out[i] = x[i] + y[i]
+
+x = np.ones(1024, "f4")
+kernel = cuda.jit(add)
+kernel[1, 32](x[:32], x[:32], x[:32].copy())
+start = time.perf_counter()
+kernel[4, 256](x, x, x.copy())
+print(json.dumps((time.perf_counter() - start) / 1024))
+"""
+
+
+def simulated() -> float | None:
+    """Return the time of a thread of the vector add in Numba's simulator [s], or None."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _SIMULATED.format(folder=str(HERE))],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
+    )  # fmt: skip
+    return float(json.loads(done.stdout)) if not done.returncode else None
+
+
+# ---------------------------------------------------------------- the table
+
+
+def paired(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[float, float, float]:
+    """Return the median of the ratios of both, and the medians of their times [ms]."""
+    times: list[tuple[float, float]] = []
+    for round_ in range(ROUNDS + 1):
+        found = []
+        for run in (first, second):
+            start = time.perf_counter()
+            run()
+            found.append((time.perf_counter() - start) * 1e3)
+        if round_:  # the first compiles, and touches memory
+            times.append((found[0], found[1]))
+    ratio = statistics.median(a / b for a, b in times)
+    return ratio, *(statistics.median(column) for column in zip(*times, strict=True))
+
+
+def rows() -> list[str]:
+    """Return a row of the table for each case."""
+    found = []
+    for case in cases():
+
+        def ours(case: Case = case) -> None:
+            case.kernel[case.grid, case.block](*case.arguments)
+
+        def in_numpy(case: Case = case) -> None:
+            case.numpy(*case.arguments[:-1], out=case.arguments[-1])
+
+        to_numpy, mine, numpys = paired(ours, in_numpy)
+        pocl = opencl(case)
+        cells = ["", ""]
+        if pocl is not None:
+            to_pocl, mine, pocls = paired(ours, pocl)
+            cells = [f"{pocls:.1f}", f"{to_pocl:.2f}"]
+        found.append(
+            f"| {case.title} | {mine:.1f} | {' | '.join(cells)} | {numpys:.1f} | {to_numpy:.2f} |"
+        )
+        if case.kernel is add:
+            threads = prod(case.grid) * prod(case.block)
+            each = simulated()
+            if each is not None:
+                times = each / (mine / 1e3 / threads)
+                tail = f"Numba's simulator takes {each * 1e6:.0f} us for a thread of the vector"
+                found.append(f"{tail} add: {times:,.0f} times as long.")
+    return sorted(found, key=lambda row: not row.startswith("|"))
+
+
+def table() -> str:
+    """Return the figures as Markdown."""
+    lines = rows()
+    split = next((k for k, line in enumerate(lines) if not line.startswith("|")), len(lines))
+    head = "| Kernel | here [ms] | PoCL [ms] | times PoCL's | NumPy [ms] | times NumPy's |"
+    return "\n".join(
+        [_seen(), "", head, "|---|--:|--:|--:|--:|--:|", *lines[:split], "", *lines[split:], ""]
+    )
+
+
+def _seen() -> str:
+    """Return where and when figures were seen."""
+    commit = subprocess.run(
+        ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"],  # noqa: S607 - found by PATH
+        capture_output=True, text=True, check=False,
+    ).stdout.strip()  # fmt: skip
+    versions = []
+    for name in LIBRARIES:
+        with contextlib.suppress(PackageNotFoundError):
+            versions.append(f"{name} {version(name)}")
+    when = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    return (
+        f"Seen on {when}, commit {commit or 'unknown'}, {platform.machine()} with"
+        f" {os.cpu_count()} cores, CPython {platform.python_version()}, {', '.join(versions)}."
+    )
+
+
+def main() -> None:
+    """Measure, print, and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", type=Path)
+    options = parser.parse_args()
+    text = table()
+    print(text)
+    if options.write:
+        options.write.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
