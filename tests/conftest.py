@@ -150,6 +150,17 @@ def _twins() -> list[str]:
     return [twin for twin in ("ctypes", "native") if _demanded(twin) or _is_built(f"_{twin}")]
 
 
+@pytest.fixture(scope="session")
+def c_api() -> ModuleType:
+    """Return the mirror of the C API in ctypes; the API is there where the native core is."""
+    spec = importlib.util.spec_from_file_location("interchange_c_api", SCRIPTS / "c_api.py")
+    if spec is None or spec.loader is None:
+        raise ImportError("tests/isolated/scripts/c_api.py is not there")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture(scope="session", params=_twins())
 def core(request: pytest.FixtureRequest) -> ModuleType:
     """Return every core in turn; one that was demanded and is not built fails."""

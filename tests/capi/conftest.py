@@ -41,13 +41,9 @@ def native_core():
 
 
 @pytest.fixture(scope="session")
-def c_api(native_core):  # noqa: ARG001 - it is needed
+def c_api(native_core, c_api):  # noqa: ARG001 - it is needed
     """Return the mirror of the C API in ctypes."""
-    path = ROOT / "tests" / "isolated" / "scripts" / "c_api.py"
-    spec = importlib.util.spec_from_file_location("interchange_c_api", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return c_api
 
 
 @pytest.fixture(scope="session")

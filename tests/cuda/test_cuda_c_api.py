@@ -5,9 +5,6 @@ Source: interchange/interchange.h; CUDA Array Interface, version 3, Synchronizat
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 import interchange as ix
@@ -17,17 +14,6 @@ pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(ix.core_name != "native", reason="the C API is the native core's"),
 ]
-
-MIRROR = Path(__file__).parents[1] / "isolated" / "scripts" / "c_api.py"
-
-
-@pytest.fixture(scope="module")
-def c_api():
-    """Return the mirror of the C API in ctypes."""
-    spec = importlib.util.spec_from_file_location("interchange_c_api", MIRROR)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_a_record_is_told(c_api, exporter, record):

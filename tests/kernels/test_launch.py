@@ -174,7 +174,10 @@ ARGUMENTS = {
     "None": ((None, 1), "IX-PROTOCOL-1"),
     "float16": ((np.zeros(3, "f2"), 1), "CPY-NPM-1"),
     "read-only": ((b"abc", 1), "CPY-ARG-2"),
-    "on a GPU": ((ix.from_pointer(4096, (3,), "float64", device="cuda:0"), 1), "CPY-ARG-3"),
+    "on a GPU and the host": (
+        (ix.from_pointer(4096, (3,), "float64", device="cuda:0"), np.zeros(3)),
+        "CPY-ARG-3",
+    ),
     "a complex number for floats": ((np.zeros(3), 1j), "CPY-TYPE-1"),
     "unaligned": ((np.frombuffer(bytearray(17), "u1")[1:].view("f8"), 1), "CPY-ARG-1"),
     "an int of 65 bits": ((np.zeros(3), 2**65), "IX-PROTOCOL-1"),

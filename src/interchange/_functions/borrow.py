@@ -117,53 +117,61 @@ class borrow:  # noqa: N801 - used like a function
 
     def _take(self, x: Any, debts: contextlib.ExitStack) -> Array:
         """Return an Array for the body; note whom its end is told to."""
-        array = _import(x, self._stream)
+        array = import_published(x, self._stream, _CALL)
         if self._writable and array.readonly is not False:
             kind = "read-only memory" if array.readonly else "memory not known to be writable"
             raise ReadOnlyError(_CALL, f"writable=True of {kind}", "DLP-RO-3")
         view = array.__copy__()
         if not self._writable:
             view._flags = (view._flags or 0) | READ_ONLY
-        streams = streams_of(array.device)
-        if streams is None:
-            return view
-        if self._stream is None:
+        if streams_of(array.device) is not None and self._stream is None:
             raise ArgumentError(_CALL, f"stream=None on {array.device}", "IX-BORROW-1")
-        consumer = check_stream(stream_handle(self._stream, _CALL), streams, _CALL)
-        back = None
-        if self._back is not None:
-            back = check_stream(stream_handle(self._back, _CALL), streams, _CALL)
-        if consumer is not None and consumer != NO_SYNC:
-            self._order_in(array, view, consumer, back, debts)
-        else:
-            view._pending_work = PendingWork(None, ordinal_of(array.device), self._stream)
+        order_use(array, view, self._stream, self._back, debts, _CALL)
         return view
 
-    def _order_in(
-        self,
-        array: Array,
-        view: Array,
-        consumer: int,
-        back: int | None,
-        debts: contextlib.ExitStack,
-    ) -> None:
-        """Order the stream after the producer, and owe the producer the same."""
-        device, known = array.device, pending_work_of(array)
-        borrowed = BorrowedWork(consumer, ordinal_for(device, consumer, _CALL), self._stream, known)
-        users, is_named = origins_of(known)
-        if back is not None:
-            users.append(PendingWork(back, ordinal_for(device, back, _CALL), self._back))
-        earlier: list[_EarlierUse] = []
-        for work in users:  # whoever used the memory before may still do so
-            kept, before = work.keepalive, work.pending(_CALL)
-            for first in before:
-                order_streams(
-                    device, first, consumer, work.ordinal, _CALL, borrowed.ordinal, fork=True
-                )
-            earlier.append(_EarlierUse(work, before, kept))
-        view._pending_work = borrowed
-        way = None if back is not None else is_named
-        debts.callback(_hand_back, array, earlier, borrowed, is_named=way)
+
+def order_use(
+    array: Array, view: Array, stream: Any, back: Any, debts: contextlib.ExitStack, call: str
+) -> None:
+    """Order a stream after whoever uses an array, and owe them the same.
+
+    Parameters
+    ----------
+    array : Array
+        As it was imported.
+    view : Array
+        An alias of it, which says from now on that work is pending on the stream.
+    stream : int or stream object
+        Where the memory will be used; -1 orders nothing.
+    back : None, int or stream object
+        The producer's stream, where somebody knows it.
+    debts : ExitStack
+        Gets what hands the memory back.
+    call : str
+        Named in errors.
+    """
+    streams = streams_of(array.device)
+    if streams is None:
+        return
+    consumer = check_stream(stream_handle(stream, call), streams, call)
+    named = None if back is None else check_stream(stream_handle(back, call), streams, call)
+    if consumer is None or consumer == NO_SYNC:
+        view._pending_work = PendingWork(None, ordinal_of(array.device), stream)
+        return
+    device, known = array.device, pending_work_of(array)
+    borrowed = BorrowedWork(consumer, ordinal_for(device, consumer, call), stream, known)
+    users, is_named = origins_of(known)
+    if named is not None:
+        users.append(PendingWork(named, ordinal_for(device, named, call), back))
+    earlier: list[_EarlierUse] = []
+    for work in users:  # whoever used the memory before may still do so
+        kept, before = work.keepalive, work.pending(call)
+        for first in before:
+            order_streams(device, first, consumer, work.ordinal, call, borrowed.ordinal, fork=True)
+        earlier.append(_EarlierUse(work, before, kept))
+    view._pending_work = borrowed
+    way = None if named is not None else is_named
+    debts.callback(_hand_back, array, earlier, borrowed, call, is_named=way)
 
 
 borrow.__module__ = "interchange"
@@ -187,7 +195,7 @@ class _EarlierUse(NamedTuple):
     keep: Any
 
 
-def _import(x: Any, stream: Any) -> Array:
+def import_published(x: Any, stream: Any, call: str) -> Array:
     """Return an Array that names the producer's stream, if there is a way to learn it."""
     if isinstance(x, CudaArrayView):
         x = x.array
@@ -198,17 +206,18 @@ def _import(x: Any, stream: Any) -> Array:
     raw = getattr(x, cai.ATTRIBUTE, None)
     if isinstance(raw, dict) and cai.names_stream(raw):
         try:
-            return import_cai(raw, x, _CALL)
+            return import_cai(raw, x, call)
         except BufferError:
             if not hasattr(x, "__dlpack__"):
                 raise
-    return import_ordered(x, stream, _CALL)
+    return import_ordered(x, stream, call)
 
 
 def _hand_back(
     array: Array,
     earlier: list[_EarlierUse],
     borrowed: BorrowedWork,
+    call: str,
     *,
     is_named: bool | None,
 ) -> None:
@@ -220,18 +229,18 @@ def _hand_back(
     """
     host_waits = is_named is False
     device = array.device
-    (consumer,) = borrowed.pending(_CALL)
+    (consumer,) = borrowed.pending(call)
     borrowed.has_ended = True
     try:
         for work, before, _ in earlier:
-            waiting = work.streams_to_notify(before, _CALL)
+            waiting = work.streams_to_notify(before, call)
             if not waiting:
                 host_waits = is_named is not None
             for then in waiting:
-                order_streams(device, consumer, then, borrowed.ordinal, _CALL, work.ordinal)
+                order_streams(device, consumer, then, borrowed.ordinal, call, work.ordinal)
     except BaseException:
         with contextlib.suppress(InterchangeError):
-            order_streams(device, consumer, None, borrowed.ordinal, _CALL)
+            order_streams(device, consumer, None, borrowed.ordinal, call)
         raise
     if host_waits:
-        order_streams(device, consumer, None, borrowed.ordinal, _CALL)
+        order_streams(device, consumer, None, borrowed.ordinal, call)

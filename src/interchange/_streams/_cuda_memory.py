@@ -166,7 +166,7 @@ class CudaMemory:
 
         Kernels of a context reach no other context's memory.
         """
-        with self.on_device(ordinal, call), self._unnoticed():
+        with self.on_device(ordinal, call), self.unnoticed():
             error, ptr = getattr(self.api, function)(nbytes, *flags)
             self._check_room(error, f"{function}({nbytes})", call)
             self._made[int(ptr)] = _Made(int(self.api.cuCtxGetCurrent()[1]), self._number_of(ptr))
@@ -191,7 +191,7 @@ class CudaMemory:
         What went with its context is left alone: its address may be another allocation's by now.
         """
         api = self.api
-        with contextlib.suppress(Exception), self.on_device(ordinal, "free()"), self._unnoticed():
+        with contextlib.suppress(Exception), self.on_device(ordinal, "free()"), self.unnoticed():
             made = self._made.pop(ptr, None)
             if made is not None and made.number != self._number_of(ptr):
                 return
@@ -203,7 +203,7 @@ class CudaMemory:
                 (api.cuMemFreeHost if pinned else api.cuMemFree)(ptr)
 
     @contextlib.contextmanager
-    def _unnoticed(self) -> Iterator[None]:
+    def unnoticed(self) -> Iterator[None]:
         """Make calls that a capture forbids, this thread's or another's, without spoiling it.
 
         None of them is on a stream that captures, and finalisers run anywhere.
@@ -237,7 +237,7 @@ class CudaMemory:
         found = self._followers.get(ordinal)
         if found is not None:
             return found
-        with self._in_context(self._primary_of(ordinal, call), call), self._unnoticed():
+        with self._in_context(self._primary_of(ordinal, call), call), self.unnoticed():
             error, stream = self.api.cuStreamCreate(_NON_BLOCKING)
         self.check(error, "cuStreamCreate", call)
         kept = self._followers.setdefault(ordinal, int(stream))

@@ -248,7 +248,7 @@ class CudaDriver(CudaMemory):
     def is_complete(self, mark: tuple[int, _Event]) -> bool:
         """Whether the work before a mark is done; then its event is at rest.  Never raises."""
         context, event = mark
-        with contextlib.suppress(Exception), self._unnoticed():
+        with contextlib.suppress(Exception), self.unnoticed():
             if not self.api.cuEventQuery(event.handle.value)[0]:
                 self._events[context].append(event)
                 return True

@@ -1,11 +1,19 @@
 """Kernels over any array, written in Python: the CUDA Python dialect.
 
 Source: CUDA Python Specification 0.2.  They are typed by its rules, compiled by LLVM (the extra
-``kernels``), and run on the CPU over whatever `interchange.asarray` takes.
+``kernels``), and run over whatever `interchange.asarray` takes, where it is: on the CPU, or on a
+GPU.
 """
 
 from __future__ import annotations
 
+from .arrays import (
+    UntypedArray,
+    as_cuda_array,
+    device_array,
+    from_cuda_array_interface,
+    to_device,
+)
 from .errors import KernelError
 from .intrinsics import (
     blockDim,
@@ -18,6 +26,7 @@ from .intrinsics import (
     threadIdx,
 )
 from .kernel import Kernel, jit
+from .streams import Event, Stream, event, is_available, stream, synchronize
 from .types import (
     ArrayType,
     ScalarType,
@@ -40,8 +49,10 @@ from .types import (
 )
 
 __all__ = [  # noqa: RUF022 - as everywhere
-    "ArrayType", "Kernel", "KernelError", "ScalarType", "Signature", "blockDim", "blockIdx",
-    "bool_", "complex128", "complex64", "float32", "float64", "grid", "gridDim", "gridsize",
-    "int16", "int32", "int64", "int8", "intp", "jit", "shared", "syncthreads", "threadIdx",
-    "uint16", "uint32", "uint64", "uint8", "void",
+    "ArrayType", "Event", "Kernel", "KernelError", "ScalarType", "Signature", "Stream",
+    "UntypedArray", "as_cuda_array", "blockDim", "blockIdx", "bool_", "complex128", "complex64",
+    "device_array", "event", "float32", "float64", "from_cuda_array_interface", "grid", "gridDim",
+    "gridsize", "int16", "int32", "int64", "int8", "intp", "is_available", "jit", "shared",
+    "stream", "syncthreads", "synchronize", "threadIdx", "to_device", "uint16", "uint32", "uint64",
+    "uint8", "void",
 ]  # fmt: skip

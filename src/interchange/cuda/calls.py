@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from . import intrinsics
 from .context import Object, Returned, Values
 from .expressions import Expressions
-from .operators import COMPLEX_OF, most_generic, typed_math
+from .operators import most_generic, typed_math
 from .source import Source
 from .tree import (
     ArrayValue,
@@ -28,7 +28,7 @@ from .tree import (
     Special,
     Store,
 )
-from .types import ArrayType, ScalarType, bool_, int32, intp
+from .types import PART_OF, ArrayType, ScalarType, bool_, int32, intp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,8 +91,7 @@ class Calls(Expressions):
         """Return a number as a type, or a complex number of two parts."""
         numbers = self.numbers(node.args)
         if len(numbers) == 2 and target.kind == "complex":
-            part = next(real for real, whole in COMPLEX_OF.items() if whole is target)
-            real, imag = (self.stored(node, number, part) for number in numbers)
+            real, imag = (self.stored(node, number, PART_OF[target]) for number in numbers)
             return Complex(target, real, imag)
         if len(numbers) != 1:
             self.refuse(node, f"{target}() takes one number", "CPY-CALL-1")
@@ -166,13 +165,12 @@ class Calls(Expressions):
         if not isinstance(element, Object) or not isinstance(element.value, ScalarType):
             self.refuse(given["dtype"], "dtype is no type of interchange.cuda", "CPY-SHARED-1")
         type_ = ArrayType(element.value, len(shape), in_c_order=True)
-        offset = self.program.shared_bytes
-        size = math.prod(shape) * element.value.itemsize
-        self.program.shared_bytes = offset + -(-size // _ALIGNMENT) * _ALIGNMENT
+        array = ArrayValue("shared", type_, None, shape, self.program.shared_bytes)
+        self.program.shared_bytes += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
         if self.program.shared_bytes > MOST_SHARED:
             what = f"{self.program.shared_bytes} bytes of shared memory"
             self.refuse(node, what, "CPY-SHARED-1", f"take at most {MOST_SHARED}")
-        return ArrayValue("shared", type_, None, shape, offset)
+        return array
 
     def _constant_shape(self, node: ast.expr) -> tuple[int, ...]:
         """Return a shape that is written in the kernel, or is a constant around it."""

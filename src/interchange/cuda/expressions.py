@@ -190,10 +190,7 @@ class Expressions(Context):
             return Extent(array, axis, is_stride)
         if not is_stride:
             return Constant(intp, array.shape[axis])
-        step = array.type.element.itemsize
-        for length in array.shape[axis + 1 :]:
-            step *= length
-        return Constant(intp, step)
+        return Constant(intp, array.strides[axis])
 
     def _Subscript(self, node: ast.Subscript) -> Value:
         """Read an element, or an item."""

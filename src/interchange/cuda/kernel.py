@@ -7,23 +7,35 @@ its examples).
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from interchange._array import Array
 from interchange._types.errors import ArgumentError, ExchangeError, show
 
-from . import launch
+from . import host_launch
+from .arguments import Packing, check_writable, form_of, pass_array, pass_number
+from .arrays import UntypedArray
+from .configuration import read_configuration
+from .consumer import Use, is_settled
+from .device_launch import DeviceKernel, find_ordinal
 from .errors import refuse
 from .source import Source
 from .statements import typed_program
-from .types import Signature, Void
+from .streams import Stream, synchronize_stream
+from .types import ArrayType, Signature, Void
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from .arguments import Passed
+    from .configuration import Configuration
     from .llvm.compiled import HostKernel
     from .tree import Program
-    from .types import ArrayType, ScalarType
+    from .types import ScalarType
 
+_ALIGNMENT: Final = 7  # of addresses: whoever is a multiple of 8 is aligned for every type
+Plan = tuple[DeviceKernel, int]
+"""A kernel for types of arguments, and the GPU."""
 Types = tuple["ScalarType | ArrayType", ...]
 
 
@@ -31,7 +43,7 @@ class Kernel:
     """A function that many threads run: ``kernel[grid, block](arguments)``.
 
     Made by `jit`.  It is compiled for the types of its arguments when it is first called with them,
-    and runs on the CPU.
+    and runs where the arrays are: on the CPU, or on a GPU.
 
     Attributes
     ----------
@@ -49,6 +61,9 @@ class Kernel:
         self.signature, self.debug = signature, debug
         self._source = Source(function)
         self._compiled: dict[Types, HostKernel] = {}
+        self._packings: dict[Types, Packing] = {}
+        self._on_device: dict[Types, DeviceKernel] = {}
+        self._plans: dict[tuple[Any, ...], Plan] = {}
         self._lock = threading.Lock()
         if signature is not None:
             self.compile(*signature.arguments)
@@ -61,8 +76,8 @@ class Kernel:
         call = f"{self.__name__}()"
         raise ArgumentError(call, "it was called without a grid and a block", "CPY-LAUNCH-1")
 
-    def __getitem__(self, sizes: Any) -> Launch:
-        return Launch(self, launch.read_sizes(sizes, f"{self.__name__}[...]"))
+    def __getitem__(self, configuration: Any) -> Launch:
+        return Launch(self, read_configuration(configuration, f"{self.__name__}[...]"))
 
     def typed(self, *types: ScalarType | ArrayType) -> Program:
         """Return the typed program for types of arguments."""
@@ -103,39 +118,129 @@ class Kernel:
 
         return to_ptx(self.typed(*types), architecture)
 
-    def _run(self, sizes: launch.Sizes, arguments: tuple[Any, ...]) -> None:
+    def _run(self, configuration: Configuration, arguments: tuple[Any, ...]) -> None:
         """Run the kernel with its arguments."""
+        if self._plans and self._run_as_before(configuration, arguments):
+            return
         call = f"{self.__name__}[...]()"
-        wanted = self.signature.arguments if self.signature is not None else None
-        if wanted is not None and len(wanted) != len(arguments):
-            what = f"{len(arguments)} arguments for {self.signature}"
+        wanted = self._wanted(len(arguments), call)
+        with Use(configuration, call) as use:
+            passed = [
+                pass_number(value, kind, call)
+                or pass_array(use.take(_settled(value, kind)), kind, call)
+                for value, kind in zip(arguments, wanted, strict=True)
+            ]
+            ordinal = find_ordinal(passed, call)
+            if ordinal is None:
+                self._run_on_host(configuration, passed, call)
+            else:
+                self._run_on_device(configuration, passed, ordinal, call)
+
+    def _wanted(self, count: int, call: str) -> Sequence[ScalarType | ArrayType | None]:
+        """Return the types in the signature, for so many arguments."""
+        if self.signature is None:
+            return (None,) * count
+        if len(self.signature.arguments) != count:
+            what = f"{count} arguments for {self.signature}"
             raise ArgumentError(call, what, "CPY-ARG-1")
-        passed = [
-            launch.pass_argument(value, None if wanted is None else wanted[place], call)
-            for place, value in enumerate(arguments)
-        ]
+        return self.signature.arguments
+
+    def _run_on_host(self, configuration: Configuration, passed: list[Passed], call: str) -> None:
+        """Run the kernel on the CPU, until it is done."""
+        if type(configuration.given) is not Stream and configuration.given:
+            synchronize_stream(configuration.stream, call)
         compiled = self.compile(*(each.type for each in passed))
-        launch.check_writable(passed, compiled.program.writes, call)
-        code, place = launch.run(compiled, sizes, passed)
-        if place:
-            where = compiled.program.places[place - 1]
-            refuse(*where, "an index is out of bounds", "CPY-INDEX-3")
-        if code:
+        check_writable(passed, compiled.program.writes, call)
+        packing = self._packing_of(compiled.program)
+        packed = packing.pack(passed)
+        code, place = host_launch.run(compiled, configuration, packed)
+        packing.release(packed)
+        self._refuse_place(compiled.program, place or -code)
+
+    def _packing_of(self, program: Program) -> Packing:
+        """Return how the arguments of a program lie in memory."""
+        found = self._packings.get(program.arguments)
+        return found or self._packings.setdefault(program.arguments, Packing(program.arguments))
+
+    def _run_on_device(
+        self, configuration: Configuration, passed: list[Passed], ordinal: int, call: str
+    ) -> None:
+        """Enqueue the kernel on a GPU; with checks, until it is done."""
+        types = tuple([each.type for each in passed])
+        kernel = self._on_device.get(types)
+        if kernel is None:
+            made = DeviceKernel(self.typed(*types), checks=self.debug)
+            kernel = self._on_device.setdefault(types, made)
+        if kernel.program.writes:
+            check_writable(passed, kernel.program.writes, call)
+        self._refuse_place(kernel.program, kernel.launch(configuration, passed, ordinal, call))
+        if not self.debug:
+            self._plans[_key_of(passed, call)] = kernel, ordinal
+
+    def _run_as_before(self, configuration: Configuration, arguments: tuple[Any, ...]) -> bool:
+        """Enqueue what was launched before with such arguments, if nobody has to wait."""
+        stream, call = configuration.stream, self.__name__
+        key: list[Any] = []
+        numbers: list[Any] = []
+        for value in arguments:
+            if type(value) is Array and is_settled(value, stream):
+                ptr = value.ptr
+                type_, extents = form_of(value, call)
+                key.append((type_, value.device, value.readonly, ptr & _ALIGNMENT))
+                numbers.append(ptr)
+                numbers += extents
+            elif self.signature is None and (number := pass_number(value, None, call)):
+                key.append(number.type)
+                numbers += number.numbers
+            else:
+                return False
+        plan = self._plans.get(tuple(key))
+        if plan is None:
+            return False
+        plan[0].enqueue(configuration, numbers, plan[1], call)
+        return True
+
+    def _refuse_place(self, program: Program, place: int) -> None:
+        """Raise for the place of an index that is out of bounds; 0 is none."""
+        if place > 0:
+            refuse(*program.places[place - 1], "an index is out of bounds", "CPY-INDEX-3")
+        if place < 0:
+            call = f"{self.__name__}[...]()"
             what = "some threads of a block left, or waited elsewhere, while others waited"
             raise ExchangeError(call, what, "CPY-BARRIER-1")
 
 
+def _key_of(passed: list[Passed], call: str) -> tuple[Any, ...]:
+    """Return what two launches have in common that are done alike."""
+    found: list[Any] = []
+    for each in passed:
+        array = each.array
+        if array is None:
+            found.append(each.type)
+        else:
+            type_, _ = form_of(array, call)
+            found.append((type_, array.device, array.readonly, array.ptr & _ALIGNMENT))
+    return tuple(found)
+
+
+def _settled(value: Any, wanted: ScalarType | ArrayType | None) -> Any:
+    """Return a value, or the array of one that had no element type yet."""
+    if type(value) is not UntypedArray:
+        return value
+    return value.settled(wanted.element if isinstance(wanted, ArrayType) else None)
+
+
 class Launch:
-    """A kernel with its sizes, to be called."""
+    """A kernel with its configuration, to be called."""
 
-    __slots__ = ("_kernel", "_sizes")
+    __slots__ = ("_configuration", "_kernel")
 
-    def __init__(self, kernel: Kernel, sizes: launch.Sizes) -> None:
-        self._kernel, self._sizes = kernel, sizes
+    def __init__(self, kernel: Kernel, configuration: Configuration) -> None:
+        self._kernel, self._configuration = kernel, configuration
 
     def __call__(self, *arguments: Any) -> None:
-        """Run the kernel, until it is done."""
-        self._kernel._run(self._sizes, arguments)
+        """Run the kernel: until it is done on the CPU; on a GPU it is enqueued on the stream."""
+        self._kernel._run(self._configuration, arguments)
 
 
 def jit(*given: Any, debug: bool = False) -> Any:

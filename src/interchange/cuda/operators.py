@@ -8,27 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .types import (
-    complex64,
-    complex128,
-    float32,
-    float64,
-    int32,
-    int64,
-    uint64,
-)
+from .types import bool_, complex128, float32, float64, int32, int64, uint64
 
 if TYPE_CHECKING:
-    from .types import (
-        ScalarType,
-    )
+    from .types import ScalarType
 
 FLOATS: Final = {32: float32, 64: float64}
 INTS: Final = {32: int32, 64: int64}
 BASIC: Final = ("+", "-", "*")
 BITWISE: Final = ("&", "|", "^", "<<", ">>")
 COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
-OPERATORS: Final = (*BASIC, "/", "//", "%", *BITWISE)
 NARROWEST: Final = 32
 """Results of / and // are at least as wide [bits]."""
 
@@ -139,8 +128,6 @@ def can_store(source: ScalarType, target: ScalarType) -> bool:
 def literal_type(value: object) -> ScalarType | None:
     """Return the type of a number that is written in a kernel, None for what is none."""
     if isinstance(value, bool):
-        from .types import bool_
-
         return bool_
     if isinstance(value, int):
         return _integer_type(value)
@@ -156,7 +143,3 @@ def _integer_type(value: int) -> ScalarType | None:
     if -(1 << 63) <= value < 1 << 63:
         return int64
     return uint64 if 0 <= value < 1 << 64 else None
-
-
-COMPLEX_OF: Final = {float32: complex64, float64: complex128}
-"""Type of the parts -> complex type."""

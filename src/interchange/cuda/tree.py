@@ -7,6 +7,7 @@ only, is a statement.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from .types import intp
@@ -59,6 +60,17 @@ class ArrayValue:
     ) -> None:
         self.name, self.type, self.argument = name, type_, argument
         self.shape, self.offset = shape, offset
+
+    @property
+    def nbytes(self) -> int:
+        """Size of an array in shared memory [bytes]."""
+        return prod(self.shape) * self.type.element.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Steps of an array in shared memory [bytes], which is in C order."""
+        itemsize = self.type.element.itemsize
+        return tuple(prod(self.shape[k + 1 :]) * itemsize for k in range(len(self.shape)))
 
 
 @dataclass(frozen=True, eq=False)

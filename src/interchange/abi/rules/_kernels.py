@@ -58,12 +58,18 @@ KERNELS: Final = (
          " types of the signature", "look at the signature", _SPEC + "No-Python Mode"),
     Rule("CPY-ARG-2", "an array that a kernel stores to can be written", "pass a copy",
          "interchange"),
-    Rule("CPY-ARG-3", "arrays are on the host, where kernels run", "copy it to the host",
-         "interchange"),
+    Rule("CPY-ARG-3", "the arrays of a launch are all on the host, or all on one GPU, which reaches"
+         " managed and page-locked memory, too", "copy them to one place", "interchange"),
     Rule("CPY-PTX-1", "PTX of kernels that use math needs libdevice, which CUDA's compiler brings",
          "pip install nvidia-nvvm, or install the CUDA toolkit", "CUDA, libdevice"),
+    Rule("CPY-PTX-2", "a GPU that runs kernels has the compute capability 7.5 or a later one",
+         "copy the arrays to the host", "CUDA C++ Programming Guide, Compute Capabilities"),
+    Rule("CPY-EVENT-1", "time is taken between two events of one GPU that were recorded and keep"
+         " time", "make them with cuda.event(), and record both", "CUDA driver API"),
     Rule("CPY-LAUNCH-1", "a launch names a grid of blocks and a block of threads:"
          " kernel[grid, block](arguments), each of one to three sizes above 0, and at most 1,024"
          " threads in a block", "write kernel[(n + 255) // 256, 256](arguments)",
          "CUDA C++ Programming Guide, Compute Capabilities"),
+    Rule("CPY-LAUNCH-2", "the registers and the shared memory of a block fit into a GPU's",
+         "take a smaller block", "CUDA C++ Programming Guide, Compute Capabilities"),
 )  # fmt: skip

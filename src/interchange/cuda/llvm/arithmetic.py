@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
+from interchange.cuda.operators import COMPARISONS
 from interchange.cuda.types import PART_OF, bool_
 
 from .registers import I1, value_type
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from interchange.cuda.types import ScalarType
 
     from .registers import Writer
-
-_COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
 def number(type_: ScalarType, value: float) -> Any:
@@ -31,7 +30,7 @@ def binary(code: Writer, node: Binary) -> Any:
     """Return an operation of two numbers."""
     left, right = code.value(node.left), code.value(node.right)
     type_ = node.left.type
-    if node.operator in _COMPARISONS:
+    if node.operator in COMPARISONS:
         return _compared(code, node.operator, type_, left, right)
     if type_.kind == "complex":
         return _complex(code, node.operator, type_, left, right)

@@ -7,7 +7,7 @@ give 0, and shifts by more than the width shift everything out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from llvmlite import ir
 
@@ -45,6 +45,10 @@ if TYPE_CHECKING:
         Unary,
     )
     from interchange.cuda.types import ScalarType
+
+
+ONE_INSTRUCTION: Final = frozenset({"fabs", "sqrt", "floor", "ceil", "copysign"})
+"""Functions that are one instruction, rounded correctly, by LLVM's names."""
 
 
 class Code:
@@ -91,8 +95,8 @@ class Code:
         """Return the pointer of an array in shared memory."""
         raise NotImplementedError
 
-    def mathematics(self, name: str, type_: ScalarType, arguments: list[Any]) -> Any:
-        """Return a function of math."""
+    def library_name(self, name: str, type_: ScalarType) -> str:
+        """Return what the target's library calls a function of math."""
         raise NotImplementedError
 
     def leave(self) -> None:
@@ -262,6 +266,12 @@ class Code:
             return self.b.fcmp_ordered("==", size, ir.Constant(value_type(type_), float("inf")))
         return self.mathematics(node.name, type_, values)
 
+    def mathematics(self, name: str, type_: ScalarType, arguments: list[Any]) -> Any:
+        """Return a function of math: LLVM's own, or one of the target's library."""
+        is_own = name in ONE_INSTRUCTION
+        called = f"llvm.{name}.f{type_.bits}" if is_own else self.library_name(name, type_)
+        return self.call(called, value_type(type_), arguments)
+
     # ------------------------------------------------------------ memory
 
     def layout(self, array: ArrayValue) -> tuple[Any, list[Any]]:
@@ -269,11 +279,7 @@ class Code:
         if array.argument is not None:
             pointer, _, strides = self.arrays[array.argument]
             return pointer, strides
-        steps, step = [], array.type.element.itemsize
-        for length in reversed(array.shape):
-            steps.append(ir.Constant(I64, step))
-            step *= length
-        return self.shared(array), steps[::-1]
+        return self.shared(array), [I64(step) for step in array.strides]
 
     def address(self, node: Element) -> Any:
         """Return the address of an element."""
@@ -291,7 +297,7 @@ class Code:
         if node.array.argument is not None:
             lengths = self.arrays[node.array.argument][1]
         else:
-            lengths = [ir.Constant(I64, length) for length in node.array.shape]
+            lengths = [I64(length) for length in node.array.shape]
         for index, length in zip(indices, lengths, strict=True):
             inside, outside = (self.function.append_basic_block(n) for n in ("inside", "outside"))
             self.b.cbranch(self.b.icmp_unsigned("<", index, length), inside, outside)

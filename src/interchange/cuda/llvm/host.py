@@ -16,7 +16,7 @@ from llvmlite import ir
 from interchange.cuda.types import ArrayType
 
 from .code import Code
-from .registers import I1, I8, I32, I64, POINTER, memory_type, value_type
+from .registers import I1, I8, I32, I64, POINTER, memory_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +28,6 @@ SPECIALS: Final = ("blockIdx", "threadIdx", "blockDim", "gridDim")
 """Each has three numbers among the parameters of a thread."""
 FRAME_ALIGNMENT: Final = 64
 """Of the frame of a coroutine [bytes]."""
-ONE_INSTRUCTION: Final = frozenset({"fabs", "sqrt", "floor", "ceil", "copysign"})
-"""Functions that are one instruction, rounded correctly, by LLVM's names."""
 
 
 class _Token(ir.Type):  # type: ignore[misc]
@@ -59,12 +57,14 @@ class _Attributes(ir.values.FunctionAttributes):  # type: ignore[misc]
     _known = ir.values.FunctionAttributes._known | {"presplitcoroutine"}
 
 
-def flat_types(arguments: tuple[ScalarType | ArrayType, ...]) -> list[Any]:
+def flat_types(
+    arguments: tuple[ScalarType | ArrayType, ...], pointer: ir.PointerType = POINTER
+) -> list[Any]:
     """Return the parameters of a kernel: of an array its pointer, lengths and strides [bytes]."""
     found: list[Any] = []
     for type_ in arguments:
         if isinstance(type_, ArrayType):
-            found += [POINTER, *[I64] * (2 * type_.ndim)]
+            found += [pointer, *[I64] * (2 * type_.ndim)]
         else:
             found.append(memory_type(type_))
     return found
@@ -102,12 +102,7 @@ class HostCode(Code):
         self.checks = checks
         flat = flat_types(program.arguments)
         result = POINTER if program.has_barrier else ir.VoidType()
-        rest = [
-            *[I32] * (3 * len(SPECIALS)),
-            POINTER,
-            POINTER,
-            POINTER,
-        ]  # shared memory, frames, status
+        rest = [*[I32] * (3 * len(SPECIALS)), *[POINTER] * 3]  # shared memory, frames, status
         function = ir.Function(module, ir.FunctionType(result, [*flat, *rest]), "thread")
         function.linkage = "internal"
         super().__init__(program, module, function)
@@ -129,13 +124,9 @@ class HostCode(Code):
         """Return a place in the memory of the block."""
         return self.b.gep(self._shared, [I64(array.offset)], source_etype=I8)
 
-    def mathematics(self, name: str, type_: ScalarType, arguments: list[Any]) -> Any:
-        """Return a function of the C library, or LLVM's own."""
-        if name in ONE_INSTRUCTION:
-            called = f"llvm.{name}.f{type_.bits}"
-        else:
-            called = name + ("f" if type_.bits == 32 else "")
-        return self.call(called, value_type(type_), arguments)
+    def library_name(self, name: str, type_: ScalarType) -> str:
+        """Return the name in the C library."""
+        return name + ("f" if type_.bits == 32 else "")
 
     def leave(self) -> None:
         """Return, or be done."""

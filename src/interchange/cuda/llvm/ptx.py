@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from interchange._types.errors import ArgumentError
-from interchange.cuda.types import ArrayType
+from interchange._types.errors import ArgumentError, UnsupportedDeviceError
 
 from .code import Code
 from .compiled import locked, optimize
-from .host import ONE_INSTRUCTION, take_arguments
-from .registers import I32, I64, memory_type, value_type
+from .host import flat_types, take_arguments
+from .registers import I32
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,19 +39,18 @@ _TOOLKITS: Final = ("/usr/local/cuda", "/opt/cuda")
 class PtxCode(Code):
     """The function of one thread on a GPU, which is the kernel itself."""
 
-    def __init__(self, program: Program, module: ir.Module) -> None:
-        flat: list[Any] = []
-        for type_ in program.arguments:
-            if isinstance(type_, ArrayType):
-                flat += [ir.PointerType(addrspace=GLOBAL), *[I64] * (2 * type_.ndim)]
-            else:
-                flat.append(memory_type(type_))
+    def __init__(self, program: Program, module: ir.Module, *, checks: bool = False) -> None:
+        self.checks = checks
+        flat = flat_types(program.arguments, ir.PointerType(addrspace=GLOBAL))
+        if checks:  # where the place of an index that is out of bounds is told
+            flat.append(ir.PointerType(addrspace=GLOBAL))
         kind = ir.FunctionType(ir.VoidType(), flat)
         function = ir.Function(module, kind, entry_name(program))
         function.calling_convention = "ptx_kernel"
         super().__init__(program, module, function)
         self._memory: dict[int, Any] = {}
         take_arguments(self, list(function.args))
+        self._status = function.args[-1] if checks else None
 
     def special(self, name: str, axis: int) -> Any:
         """Return what a special register holds."""
@@ -66,7 +64,7 @@ class PtxCode(Code):
     def shared(self, array: ArrayValue) -> Any:
         """Return a variable of the module in shared memory."""
         if array.offset not in self._memory:
-            size = ir.ArrayType(ir.IntType(8), _size(array))
+            size = ir.ArrayType(ir.IntType(8), array.nbytes)
             name = f"shared.{array.offset}"
             memory = ir.GlobalVariable(self.module, size, name, addrspace=SHARED)
             memory.linkage = "internal"
@@ -76,25 +74,18 @@ class PtxCode(Code):
             self._memory[array.offset] = memory
         return self._memory[array.offset]
 
-    def mathematics(self, name: str, type_: ScalarType, arguments: list[Any]) -> Any:
-        """Return LLVM's own function, or one of libdevice, whose square root is approximate."""
-        if name in ONE_INSTRUCTION:
-            called = f"llvm.{name}.f{type_.bits}"
-        else:
-            called = f"__nv_{name}" + ("f" if type_.bits == 32 else "")
-        return self.call(called, value_type(type_), arguments)
+    def library_name(self, name: str, type_: ScalarType) -> str:
+        """Return the name in libdevice."""
+        return f"__nv_{name}" + ("f" if type_.bits == 32 else "")
 
     def leave(self) -> None:
         """Return."""
         self.b.ret_void()
 
-
-def _size(array: ArrayValue) -> int:
-    """Return the size of an array in shared memory [bytes]."""
-    size = array.type.element.itemsize
-    for length in array.shape:
-        size *= length
-    return size
+    def fail(self, place: int) -> None:
+        """Tell the place, and leave."""
+        self.b.store(I32(place), self._status)
+        self.leave()
 
 
 def entry_name(program: Program) -> str:
@@ -105,15 +96,35 @@ def entry_name(program: Program) -> str:
     return "kernel_" + re.sub(r"[^0-9A-Za-z_]", "_", name)
 
 
-def ptx_module(program: Program) -> ir.Module:
+def ptx_module(program: Program, *, checks: bool = False) -> ir.Module:
     """Return the module of a kernel for GPUs."""
     module = ir.Module(name=program.name)
     module.triple = TRIPLE
-    PtxCode(program, module).write()
+    PtxCode(program, module, checks=checks).write()
     return module
 
 
-def to_ptx(program: Program, architecture: str = "sm_75", features: str = "") -> str:
+ARCHITECTURES: Final = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0))
+"""Compute capabilities that code is made for; a GPU runs that for an earlier one, too."""
+
+
+def find_architecture(capability: tuple[int, int], call: str) -> str:
+    """Return the architecture to compile for, of a GPU's compute capability."""
+    fitting = [known for known in ARCHITECTURES if known <= capability]
+    if not fitting:
+        what = f"a GPU of compute capability {'.'.join(map(str, capability))}"
+        raise UnsupportedDeviceError(call, what, "CPY-PTX-2")
+    major, minor = max(fitting)
+    return f"sm_{major}{minor}"
+
+
+def to_ptx(
+    program: Program,
+    architecture: str = "sm_75",
+    features: str = "",
+    *,
+    checks: bool = False,
+) -> str:
     """Return a kernel in PTX.
 
     Parameters
@@ -124,9 +135,12 @@ def to_ptx(program: Program, architecture: str = "sm_75", features: str = "") ->
         The GPU that it is for, and all newer ones.
     features : str
         LLVM's, such as ``"+ptx80"``, for a later version of PTX.
+    checks : bool
+        Whether indices are looked at.  The last parameter is an address, then, at which the place
+        of one that is out of bounds is told, as an int32.
     """
     with locked():
-        module = llvm.parse_assembly(str(ptx_module(program)))
+        module = llvm.parse_assembly(str(ptx_module(program, checks=checks)))
         target = llvm.Target.from_triple(TRIPLE)
         machine = target.create_target_machine(cpu=architecture, features=features, opt=3)
         if any(function.name.startswith("__nv_") for function in module.functions):

@@ -1,0 +1,102 @@
+"""Modules of code in a context: loading a kernel, and the call that launches it.
+
+Source: CUDA driver API, Module Management and Execution Control.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Final
+
+from ._cuda_calls import LIBRARY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .cuda import CudaDriver
+
+_POINTER, _UINT = ctypes.c_void_p, ctypes.c_uint
+_LAUNCH: Final[tuple[Any, ...]] = (_POINTER, *[_UINT] * 7, _POINTER, _POINTER, _POINTER)
+_EMULATED: Final = "emu_annotate"  # which no other driver has
+
+
+def find_launch(driver: CudaDriver) -> Callable[..., int]:
+    """Return what launches a kernel.
+
+    Returns
+    -------
+    callable
+        ``f(function, grid x, y, z, block x, y, z, shared [bytes], stream, parameters, None)``,
+        which returns the driver's code; `parameters` is the address of a list of addresses.
+    """
+    try:
+        launch = ctypes.CDLL(LIBRARY).cuLaunchKernel  # an object of our own, with its types
+    except OSError:
+        return lambda *arguments: int(driver.api.cuLaunchKernel(*arguments[:-1], 0)[0])
+    launch.argtypes, launch.restype = _LAUNCH, ctypes.c_int
+    return launch
+
+
+def takes_host_code() -> bool:
+    """Whether the driver is the emulated one, which runs a kernel's code for the CPU."""
+    try:
+        return hasattr(ctypes.CDLL(LIBRARY), _EMULATED)
+    except OSError:
+        return False
+
+
+def have_context(driver: CudaDriver, ordinal: int, call: str) -> None:
+    """Make the primary context of a device current where none is, as the CUDA runtime does.
+
+    A launch needs one, and would change contexts each time.
+    """
+    error, current = driver.api.cuCtxGetCurrent()
+    driver.check(error, "cuCtxGetCurrent", call)
+    if not int(current):
+        with driver.on_device(ordinal, call):
+            error, current = driver.api.cuCtxGetCurrent()
+            driver.check(error, "cuCtxGetCurrent", call)
+        (error,) = driver.api.cuCtxSetCurrent(current)
+        driver.check(error, "cuCtxSetCurrent", call)
+
+
+def compute_capability(driver: CudaDriver, ordinal: int, call: str) -> tuple[int, int]:
+    """Return what the code of a device is made for: a major and a minor number."""
+    kinds = driver.api.CUdevice_attribute
+    found = []
+    for kind in (
+        kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+        kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+    ):
+        error, number = driver.api.cuDeviceGetAttribute(kind, ordinal)
+        driver.check(error, "cuDeviceGetAttribute", call)
+        found.append(int(number))
+    return found[0], found[1]
+
+
+def load_function(driver: CudaDriver, image: bytes, name: str, call: str) -> int:
+    """Return a kernel of an image, loaded in the current context, where it stays.
+
+    Parameters
+    ----------
+    driver : CudaDriver
+        Which loads it.
+    image : bytes
+        PTX, or what the emulated driver takes instead; it ends with a null byte.
+    name : str
+        Of the kernel.
+    call : str
+        Named in errors.
+    """
+    with driver.unnoticed():
+        error, module = driver.api.cuModuleLoadData(image)
+        driver.check(error, "cuModuleLoadData", call)
+        error, function = driver.api.cuModuleGetFunction(module, name.encode())
+        driver.check(error, "cuModuleGetFunction", call)
+    return int(function)
+
+
+def error_name(driver: CudaDriver, code: int) -> str:
+    """Return the name of what a call returned."""
+    found: Any = driver.api.CUresult(code)
+    return str(found.name)

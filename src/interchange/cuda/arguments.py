@@ -1,0 +1,209 @@
+"""Arguments of a launch: their types, and the memory in which a kernel finds them.
+
+Source: CUDA Python Specification 0.2, "No-Python Mode"; CUDA driver API, ``cuLaunchKernel``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange._types.errors import (
+    ArgumentError,
+    ReadOnlyError,
+    UnsupportedDTypeError,
+    show,
+)
+
+from .operators import literal_type
+from .types import BY_NAME, ArrayType, ScalarType, int64
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from interchange import Array
+    from interchange._types.dtypes import DType
+
+_SLOT: Final = 8  # a parameter begins at a multiple of it [bytes]
+_FORMATS: Final = {
+    "bool": "B7x", "int8": "b7x", "int16": "h6x", "int32": "i4x", "int64": "q", "uint8": "B7x",
+    "uint16": "H6x", "uint32": "I4x", "uint64": "Q", "float32": "f4x", "float64": "d",
+    "complex64": "2f", "complex128": "2d",
+}  # fmt: skip
+"""Name of a type -> its memory as an argument, as `struct` writes it."""
+
+
+class Passed(NamedTuple):
+    """An argument: its type, the numbers that are passed for it, and the array, if it is one."""
+
+    type: ScalarType | ArrayType
+    numbers: tuple[Any, ...]
+    array: Array | None = None
+
+
+def pass_number(value: Any, wanted: ScalarType | ArrayType | None, call: str) -> Passed | None:
+    """Return a number as a kernel takes it, None of anything else.
+
+    `wanted` is its type in a signature.
+    """
+    scalar = _scalar_type(value)
+    if scalar is None:
+        return None
+    if isinstance(wanted, ArrayType):
+        raise ArgumentError(call, f"a number where {wanted} is wanted", "CPY-ARG-1")
+    return _pass_scalar(value, wanted or scalar, call)
+
+
+def pass_array(array: Array, wanted: ScalarType | ArrayType | None, call: str) -> Passed:
+    """Return an array as a kernel takes it; `wanted` is its type in a signature."""
+    found, extents = form_of(array, call)
+    itemsize = found.element.itemsize
+    part = itemsize // 2 if found.element.kind == "complex" else itemsize
+    if array.ptr % part:
+        what = f"an array of {found.element} at {array.ptr:#x}, which is not aligned"
+        raise ArgumentError(call, what, "CPY-ARG-1", "pass .copy()")
+    if wanted is not None:
+        if isinstance(wanted, ScalarType):
+            raise ArgumentError(call, f"an array where {wanted} is wanted", "CPY-ARG-1")
+        fits = (found.element, found.ndim) == (wanted.element, wanted.ndim)
+        if not fits or (wanted.in_c_order and not found.in_c_order):
+            raise ArgumentError(call, f"an array {found} where {wanted} is wanted", "CPY-ARG-1")
+        found = wanted
+    return Passed(found, (array.ptr, *extents), array)
+
+
+Form = tuple[ArrayType, tuple[int, ...]]
+"""The type of an array; and its lengths [elements] and strides [bytes], one after the other."""
+_forms: Final[dict[tuple[DType, tuple[int, ...], tuple[int, ...]], Form]] = {}
+_MOST_FORMS: Final = 4096  # that are remembered
+
+
+def form_of(array: Array, call: str) -> Form:
+    """Return the type of an array, and what is passed of it beside its pointer."""
+    key = array.dtype, array.shape, array.strides
+    found = _forms.get(key)
+    if found is not None:
+        return found
+    element = BY_NAME.get(str(array.dtype))
+    if element is None:
+        raise UnsupportedDTypeError(call, f"an array of {array.dtype}", "CPY-NPM-1")
+    type_ = ArrayType(element, array.ndim, in_c_order=array.is_contiguous())
+    if len(_forms) >= _MOST_FORMS:
+        _forms.clear()
+    steps = (step * element.itemsize for step in array.strides)
+    return _forms.setdefault(key, (type_, (*array.shape, *steps)))
+
+
+def _scalar_type(value: Any) -> ScalarType | None:
+    """Return the type of a number of Python or NumPy, None of anything else."""
+    if type(value) is int:
+        return int64 if -(1 << 63) <= value < 1 << 63 else literal_type(value)
+    if isinstance(value, (bool, float, complex)) and type(value).__module__ == "builtins":
+        return literal_type(value)
+    numpy = sys.modules.get("numpy")
+    is_numpys = numpy is not None and isinstance(value, numpy.generic)
+    return BY_NAME.get(str(value.dtype)) if is_numpys else None
+
+
+def _pass_scalar(value: Any, type_: ScalarType, call: str) -> Passed:
+    """Return a number as a type."""
+    number = value.item() if hasattr(value, "item") else value
+    if isinstance(number, complex) and type_.kind != "complex":
+        raise ArgumentError(call, f"{show(value)} where {type_} is wanted", "CPY-TYPE-1")
+    if type_.kind == "complex":
+        return Passed(type_, (complex(number).real, complex(number).imag))
+    if type_.kind == "float":
+        return Passed(type_, (float(number),))
+    return Passed(type_, (_checked_integer(number, type_, call),))
+
+
+def _checked_integer(number: Any, type_: ScalarType, call: str) -> int:
+    """Return an int that fits a type."""
+    if type_.kind == "bool":
+        return int(bool(number))
+    low = -(1 << type_.bits - 1) if type_.kind == "int" else 0
+    high = (1 << type_.bits - (type_.kind == "int")) - 1
+    if number != int(number) or not low <= number <= high:
+        raise ArgumentError(call, f"{show(number)} where {type_} is wanted", "CPY-ARG-1")
+    return int(number)
+
+
+def check_writable(passed: Sequence[Passed], writes: Iterable[int], call: str) -> None:
+    """Refuse to store where nobody may."""
+    for place in sorted(writes):
+        array = passed[place].array
+        if array is not None and array.readonly is not False:
+            unknown = array.readonly is None
+            what = f"argument {place} is {'not known to be writable' if unknown else 'read-only'}"
+            way_out = "pass asarray(x, assume_writable=True)" if unknown else "pass a copy"
+            raise ReadOnlyError(call, what, "CPY-ARG-2", way_out)
+
+
+# ---------------------------------------------------------------- memory
+
+
+class Packed(NamedTuple):
+    """Memory with all arguments of a launch.
+
+    Attributes
+    ----------
+    memory : ctypes array
+        One slot per parameter.
+    addresses : ctypes array
+        Of the slots.
+    place : int
+        Address of `addresses`, as ``cuLaunchKernel`` takes it.
+    """
+
+    memory: Any
+    addresses: Any
+    place: int
+
+
+class Packing:
+    """How arguments of some types lie in memory: an array is a pointer, lengths and strides.
+
+    Memory is used again by later launches; each has its own.
+    """
+
+    def __init__(self, types: Iterable[ScalarType | ArrayType]) -> None:
+        parts: list[str] = []
+        for type_ in types:
+            if isinstance(type_, ArrayType):
+                parts += ["Q", *["q"] * (2 * type_.ndim)]
+            else:
+                parts.append(_FORMATS[type_.name])
+        format_ = struct.Struct("=" + "".join(parts))
+        self._pack_into, self._size = format_.pack_into, format_.size
+        sizes = [struct.calcsize("=" + part) for part in parts]
+        self._offsets = [sum(sizes[:k]) for k in range(len(sizes))]
+        self.count = len(sizes)
+        self._at_rest: list[Packed] = []
+
+    def pack(self, passed: Iterable[Passed]) -> Packed:
+        """Return memory with the arguments; give it back with `release` when it was read."""
+        return self.pack_numbers([n for each in passed for n in each.numbers])
+
+    def pack_numbers(self, numbers: Iterable[Any]) -> Packed:
+        """Return memory with the numbers of all arguments."""
+        try:
+            packed = self._at_rest.pop()
+        except IndexError:
+            packed = self._make()
+        self._pack_into(packed.memory, 0, *numbers)
+        return packed
+
+    def release(self, packed: Packed) -> None:
+        """Let a later launch use the memory."""
+        self._at_rest.append(packed)
+
+    def _make(self) -> Packed:
+        """Return fresh memory."""
+        memory = (ctypes.c_char * max(self._size, _SLOT))()
+        first = ctypes.addressof(memory)
+        addresses = (ctypes.c_void_p * max(len(self._offsets), 1))(
+            *(first + offset for offset in self._offsets)
+        )
+        return Packed(memory, addresses, ctypes.addressof(addresses))

@@ -1,0 +1,284 @@
+"""Arrays for kernels: fresh ones, copies, and views of other libraries' memory.
+
+Source: CUDA Array Interface, version 3, "Lifetime management" and its examples.  They are on the
+current GPU, or on the host where there is no GPU.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from math import prod
+from operator import index
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange import _core, asarray, from_cai
+from interchange._array import Array
+from interchange._array.allocations import allocate
+from interchange._streams.pending import PendingWork, pending_work_of
+from interchange._streams.rules import LEGACY_DEFAULT_STREAM
+from interchange._types.devices import CPU, Device
+from interchange._types.dtypes import DType
+from interchange._types.errors import ArgumentError, UnsupportedDTypeError, show
+from interchange._types.layout import Layout, c_strides, f_strides
+from interchange._types.spec import Spec
+from interchange.abi.dlpack import DLDeviceType
+
+from .consumer import OrderedByUser
+from .streams import Stream, check_stream, find_driver
+from .types import ScalarType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ORDERS: Final = {"C": c_strides, "F": f_strides}
+_DEFAULT: Final = "float64"
+
+
+class UntypedArray:
+    """A fresh array whose element type is settled by its first use, as `device_array` makes them.
+
+    A kernel with a signature settles it to the type there; any other use to float64.
+    """
+
+    __slots__ = ("_array", "_order", "_stream", "shape")
+
+    def __init__(self, shape: tuple[int, ...], order: str, stream: Any) -> None:
+        self.shape, self._order, self._stream = shape, order, stream
+        self._array: Array | None = None
+
+    def settled(self, dtype: Any = None) -> Array:
+        """Return the array, which has elements of a type from now on."""
+        if self._array is None:
+            dtype = dtype or _DEFAULT
+            self._array = device_array(self.shape, dtype, self._order, self._stream)
+        return self._array
+
+    def __repr__(self) -> str:
+        if self._array is None:
+            return f"<untyped array of shape {self.shape}>"
+        return repr(self._array)
+
+    def __interchange__(self) -> Array:
+        """Return the Array that this is."""
+        return self.settled()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") and not name.endswith("__"):
+            raise AttributeError(name)
+        return getattr(self.settled(), name)
+
+    def __len__(self) -> int:
+        return len(self.settled())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.settled())
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.settled()[key]
+
+
+def device_array(
+    shape: int | tuple[int, ...], dtype: Any = None, order: str = "C", stream: Any = None
+) -> Any:
+    """Make an array on the current GPU, or on the host where there is no GPU; it is not filled.
+
+    Parameters
+    ----------
+    shape : int or tuple[int, ...]
+        Extent of each axis [elements].
+    dtype : dtype-like, optional
+        Element type.  Left out, the first use settles it: a kernel's signature, or float64.
+    order : {"C", "F"}, default "C"
+        Which axis runs fastest.
+    stream : None, int or stream object
+        The array's own stream: whoever takes the array waits for it, and makes it wait.  The
+        legacy default stream when left out.
+
+    Returns
+    -------
+    Array
+        Or what becomes one, where no dtype was given.
+
+    Raises
+    ------
+    ArgumentError
+        `shape` or `order` is none (IX-ARGUMENT-1).
+    OutOfDeviceMemoryError
+        There is no room (IX-DRIVER-4).
+
+    Notes
+    -----
+    Source: CUDA Array Interface, version 3, "An example launching on an array's non-default
+    stream".
+
+    Examples
+    --------
+    >>> device_array((2, 3), "float32").shape
+    (2, 3)
+    """
+    call = "cuda.device_array()"
+    if order not in _ORDERS:
+        raise ArgumentError(call, f"order={show(order)}", "IX-ARGUMENT-1", 'pass "C" or "F"')
+    sizes = _read_shape(shape, call)
+    handle = check_stream(stream, call)
+    if dtype is None:
+        return UntypedArray(sizes, order, stream)
+    elements = _read_dtype(dtype, call)
+    driver = find_driver(call)
+    if driver is None:
+        return _host_array(sizes, elements, order)
+    ordinal = driver.current_device(call)
+    device = Device.of((DLDeviceType.kDLCUDA, ordinal), call)
+    spec = Spec(elements, device, Layout(sizes, _ORDERS[order](sizes)))
+    keep = allocate(driver, spec.nbytes, ordinal, call) if prod(sizes) else None
+    array: Array = _core.describe(keep.ptr if keep else 0, spec, 0, keep, keep, Array)
+    array._pending_work = PendingWork(handle, ordinal, stream)
+    return array
+
+
+def _read_dtype(dtype: Any, call: str) -> DType:
+    """Return an element type: one of kernels, or by any name that NumPy knows, too."""
+    if isinstance(dtype, ScalarType):
+        return DType.of(dtype.name, call)
+    try:
+        return DType.of(dtype, call)
+    except UnsupportedDTypeError:
+        import numpy as np
+
+        with contextlib.suppress(TypeError):
+            return DType.of(np.dtype(dtype), call)
+        raise
+
+
+def _read_shape(shape: Any, call: str) -> tuple[int, ...]:
+    """Return a shape as a tuple of ints."""
+    axes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    try:
+        sizes = tuple(map(index, axes))
+    except TypeError:
+        sizes = (-1,)
+    if any(size < 0 for size in sizes):
+        raise ArgumentError(call, f"shape={show(shape)}", "IX-ARGUMENT-1", "pass sizes from 0 up")
+    return sizes
+
+
+def _host_array(shape: tuple[int, ...], dtype: DType, order: str) -> Array:
+    """Return a fresh array on the host."""
+    import numpy as np
+
+    return asarray(np.empty(shape, str(dtype), order=order))  # type: ignore[call-overload]
+
+
+def to_device(x: Any, stream: Any = None) -> Array:
+    """Copy an array to the current GPU, or on the host where there is no GPU.
+
+    Parameters
+    ----------
+    x : object
+        Whatever `interchange.asarray` takes.
+    stream : None, int or stream object
+        Where it is copied; from then on it is the array's own stream, as in `device_array`.
+
+    Raises
+    ------
+    NoProtocolError, ExchangeError
+        As `interchange.asarray` and `Array.to_device`.
+
+    Notes
+    -----
+    Source: CUDA Array Interface, version 3 (examples).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> to_device(np.arange(3)).shape
+    (3,)
+    """
+    call = "cuda.to_device()"
+    handle = check_stream(stream, call)
+    driver = find_driver(call)
+    if driver is None:
+        return asarray(x, copy=True)
+    ordinal = driver.current_device(call)
+    there = asarray(x)
+    device = Device.of((DLDeviceType.kDLCUDA, ordinal), call)
+    on = LEGACY_DEFAULT_STREAM if type(stream) is Stream or not stream else stream
+    copied = there.copy() if there.device is device else there.to_device(device, stream=on)
+    array = copied.__copy__()
+    array._pending_work = PendingWork(handle, ordinal, stream)
+    return array
+
+
+def as_cuda_array(x: Any, sync: bool = True) -> Array:  # noqa: FBT002 - Numba's order
+    """View another library's array, which is kept alive.
+
+    Parameters
+    ----------
+    x : object
+        With ``__cuda_array_interface__``; on the host, whatever `interchange.asarray` takes.
+    sync : bool, default True
+        False: the producer's stream does not count, and you see to the order.
+
+    Raises
+    ------
+    NoProtocolError, ExchangeError
+        As `interchange.from_cai`.
+
+    Notes
+    -----
+    Source: CUDA Array Interface, version 3, "Lifetime management in Numba".  Nobody waits yet:
+    who uses the array does, on the stream where it is used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_cuda_array(np.zeros(3)).shape
+    (3,)
+    """
+    array = from_cai(x, sync=sync) if hasattr(x, "__cuda_array_interface__") else asarray(x)
+    return _ordered_by_user(array) if not sync else array
+
+
+def from_cuda_array_interface(
+    desc: Any,
+    owner: Any = None,
+    sync: bool = True,  # noqa: FBT002 - Numba's order
+) -> Array:
+    """View the memory that a CUDA array interface dict describes.
+
+    Parameters
+    ----------
+    desc : dict
+        The value of ``__cuda_array_interface__``.
+    owner : object, optional
+        Kept alive with the array.  Without it you must see to that.
+    sync : bool, default True
+        False: the producer's stream does not count, and you see to the order.
+
+    Raises
+    ------
+    ExchangeError
+        The dict breaks a rule (``CAI-*``).
+
+    Notes
+    -----
+    Source: CUDA Array Interface, version 3, "Lifetime management in Numba".
+
+    Examples
+    --------
+    >>> from_cuda_array_interface({"shape": (0,), "typestr": "<f4", "data": (0, False),
+    ...                            "version": 3}).shape
+    (0,)
+    """
+    array = from_cai(desc, owner=owner, sync=sync)
+    return _ordered_by_user(array) if not sync else array
+
+
+def _ordered_by_user(array: Array) -> Array:
+    """Return an alias of an array for which no launch waits."""
+    if array.device is CPU:
+        return array
+    alias = array.__copy__()
+    work = pending_work_of(array)
+    alias._pending_work = OrderedByUser(None, work.ordinal if work else array.device.id, work)
+    return alias

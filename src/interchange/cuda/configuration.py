@@ -1,0 +1,87 @@
+"""The configuration of a launch: sizes of grid and block, the stream, dynamic shared memory.
+
+Source: CUDA C++ Programming Guide, "Execution Configuration" and "Compute Capabilities" (limits).
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange._streams.rules import LEGACY_DEFAULT_STREAM
+from interchange._types.errors import ArgumentError, show
+
+from .streams import check_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST_THREADS: Final = 1024
+"""In a block."""
+MOST_BLOCK: Final = (1024, 1024, 64)
+MOST_GRID: Final = (2**31 - 1, 65535, 65535)
+MOST_SHARED: Final = 227 * 1024
+"""Dynamic shared memory of a block, on any GPU [bytes]."""
+_MOST_PARTS: Final = 4
+
+
+class Configuration(NamedTuple):
+    """What stands in the brackets of a launch.
+
+    Attributes
+    ----------
+    grid, block : tuple[int, int, int]
+        How many blocks, and how many threads in each, along x, y and z.
+    stream : int
+        Handle of the stream; 1, the legacy default stream, where none is named.
+    given : object
+        What named the stream, which keeps it alive; None where nothing did.
+    shared_bytes : int
+        Size of dynamic shared memory [bytes].
+    """
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    stream: int = LEGACY_DEFAULT_STREAM
+    given: Any = None
+    shared_bytes: int = 0
+
+
+def read_configuration(given: Any, call: str) -> Configuration:
+    """Return the configuration in ``kernel[grid, block, stream, shared_bytes]``."""
+    parts = given if isinstance(given, tuple) else (given,)
+    if not 2 <= len(parts) <= _MOST_PARTS:
+        raise ArgumentError(call, f"{show(given)} of {len(parts)} parts", "CPY-LAUNCH-1")
+    grid = _read_axes(parts[0], "grid", MOST_GRID, call)
+    block = _read_axes(parts[1], "block", MOST_BLOCK, call)
+    if prod(block) > MOST_THREADS:
+        what = f"a block of {prod(block)} threads"
+        raise ArgumentError(call, what, "CPY-LAUNCH-1", f"take at most {MOST_THREADS}")
+    if len(parts) == 2:
+        return Configuration(grid, block)
+    stream = check_stream(parts[2], call)
+    shared_bytes = parts[3] if len(parts) == _MOST_PARTS else 0
+    if not _is_index(shared_bytes) or not 0 <= int(shared_bytes) <= MOST_SHARED:
+        what = f"shared_bytes={show(shared_bytes)}, where 0 to {MOST_SHARED} is possible"
+        raise ArgumentError(call, what, "CPY-LAUNCH-1")
+    return Configuration(grid, block, stream, parts[2], int(shared_bytes))
+
+
+def _is_index(given: Any) -> bool:
+    """Whether something is an int, and no bool."""
+    return hasattr(given, "__index__") and not isinstance(given, bool)
+
+
+def _read_axes(given: Any, name: str, most: Sequence[int], call: str) -> tuple[int, int, int]:
+    """Return three sizes, 1 where none is given."""
+    if type(given) is int and 1 <= given <= most[0]:
+        return given, 1, 1
+    axes = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    if not 1 <= len(axes) <= len(most) or not all(map(_is_index, axes)):
+        raise ArgumentError(call, f"{name}={show(given)}", "CPY-LAUNCH-1")
+    x, y, z = [*(int(n) for n in axes), 1, 1][:3]
+    for size, limit in zip((x, y, z), most, strict=True):
+        if not 1 <= size <= limit:
+            what = f"{name}={show(given)}, where 1 to {limit} is possible"
+            raise ArgumentError(call, what, "CPY-LAUNCH-1")
+    return x, y, z

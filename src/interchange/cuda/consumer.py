@@ -1,0 +1,126 @@
+"""A launch as a consumer of arrays: it waits for their producers, and afterwards they wait for it.
+
+Source: CUDA Array Interface, version 3, Synchronization; dlpack.h 1.3, ``current_work_stream``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange import asarray
+from interchange._array import Array
+from interchange._functions.borrow import import_published, order_use
+from interchange._protocols.capabilities import fast_path
+from interchange._streams.pending import (
+    PendingWork,
+    WorkOnConsumer,
+    origins_of,
+    pending_work_of,
+    this_thread,
+)
+from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
+from interchange._types.devices import CPU
+from interchange._types.errors import InterchangeError
+from interchange.abi.dlpack import DLDeviceType
+from interchange.abi.exchange import exchange_table
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from .configuration import Configuration
+
+_CUDA: Final = DLDeviceType.kDLCUDA
+
+
+class OrderedByUser(PendingWork):
+    """Nothing is waited for: the user sees to the order (``sync=False``)."""
+
+    __slots__ = ()
+
+
+class Use:
+    """The arrays of one launch, ready on its stream; at the end of the block they go back.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        It names the stream.
+    call : str
+        Named in errors.
+    """
+
+    __slots__ = ("_call", "_debts", "_given", "_stream")
+
+    def __init__(self, configuration: Configuration, call: str) -> None:
+        self._stream, self._call = configuration.stream, call
+        self._given = configuration.given or configuration.stream
+        self._debts: contextlib.ExitStack | None = None
+
+    def take(self, x: Any) -> Array:
+        """Return an Array of anything, ready on the stream."""
+        if type(x) is fast_path.kind:
+            return asarray(x)
+        back = None
+        if type(x) is Array:
+            array = x
+            if array.device is CPU or is_settled(array, self._stream):
+                return array
+        else:
+            array = import_published(x, self._given, self._call)
+            if array.device is CPU:
+                return array
+            back = _current_stream(x, array)
+            if back == self._stream:  # where its own work comes after this launch
+                return array
+        if self._debts is None:
+            self._debts = contextlib.ExitStack()
+        view = array.__copy__()
+        order_use(array, view, self._given, back, self._debts, self._call)
+        return view
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Make whoever used the arrays before wait for the launch."""
+        debts, self._debts = self._debts, None
+        if debts is None:
+            return
+        if error is None:
+            debts.close()
+        else:  # which says more than that nothing can be handed back
+            with contextlib.suppress(InterchangeError):
+                debts.close()
+
+
+def is_settled(array: Array, stream: int) -> bool:
+    """Whether all work on an array is in one stream, and nobody asks to be told of more."""
+    work: Any = pending_work_of(array)
+    kind = type(work)
+    if kind is OrderedByUser:
+        return True
+    alone = kind is PendingWork or (kind is WorkOnConsumer and work.origin is None)
+    if not alone or work.stream != stream:
+        return False
+    return stream != PER_THREAD_DEFAULT_STREAM or work.thread is this_thread()
+
+
+def _current_stream(x: Any, array: Array) -> int | None:
+    """Return the stream on which a producer works that named none with the array, or None."""
+    _, is_named = origins_of(pending_work_of(array))
+    table = None if is_named or array.device.type is not _CUDA else exchange_table(type(x))
+    if table is None:
+        return None
+    try:
+        found = table.current_work_stream(_CUDA, array.device.id)
+    except BufferError:
+        return None
+    return found or LEGACY_DEFAULT_STREAM

@@ -1,0 +1,221 @@
+"""Launching a kernel on a GPU: its code is loaded once per context, and enqueued on a stream.
+
+Source: CUDA driver API, Module Management and Execution Control.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange._array.allocations import allocate_pinned
+from interchange._streams import _cuda_modules as modules
+from interchange._streams.driver import driver_of
+from interchange._types.devices import Device
+from interchange._types.errors import ArgumentError, UnsupportedDeviceError
+from interchange.abi.dlpack import DLDeviceType
+
+from .arguments import Packing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from interchange._streams.cuda import CudaDriver
+
+    from .arguments import Passed
+    from .configuration import Configuration
+    from .tree import Program
+
+_ON_GPUS: Final = frozenset(
+    {DLDeviceType.kDLCUDA, DLDeviceType.kDLCUDAManaged, DLDeviceType.kDLCUDAHost}
+)
+_BY_DEVICE: Final = DLDeviceType.kDLCUDA
+_LOST: Final = frozenset({"CUDA_ERROR_INVALID_HANDLE", "CUDA_ERROR_CONTEXT_IS_DESTROYED"})
+_TOO_LARGE: Final = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
+
+
+def find_ordinal(passed: Sequence[Passed], call: str) -> int | None:
+    """Return the GPU that all arrays of a launch are on or reached from, None where it is the host.
+
+    Managed and page-locked memory are reached from every GPU; where there is no other, the launch
+    is on the one that they name.
+    """
+    devices = {each.array.device for each in passed if each.array is not None}
+    kinds = {device.type for device in devices}
+    if not kinds & _ON_GPUS and kinds <= {DLDeviceType.kDLCPU}:
+        return None
+    ordinals = {device.id for device in devices if device.type is _BY_DEVICE}
+    if kinds <= _ON_GPUS and len(ordinals) <= 1:
+        return ordinals.pop() if ordinals else min(device.id for device in devices)
+    what = f"arrays on {', '.join(sorted(map(str, devices)))}"
+    raise UnsupportedDeviceError(call, what, "CPY-ARG-3", 'copy them, as in x.to_device("cuda:0")')
+
+
+class _Loaded(NamedTuple):
+    """A kernel in a context.
+
+    Attributes
+    ----------
+    function : int
+        Handle.
+    status : ctypes.c_int32 or None
+        Where the emulated driver tells the place of an index that is out of bounds.
+    """
+
+    function: int
+    status: Any
+
+
+_kernels: Final[weakref.WeakSet[DeviceKernel]] = weakref.WeakSet()
+_for_good: Final[list[Any]] = []
+"""Code that a driver may run as long as the process lives."""
+
+
+class DeviceKernel:
+    """A kernel for GPUs, compiled for each when it is first launched there.
+
+    Parameters
+    ----------
+    program : Program
+        Typed.
+    checks : bool
+        Whether every index is looked at; the host waits for each launch, then.
+    """
+
+    def __init__(self, program: Program, *, checks: bool) -> None:
+        self.program, self.checks = program, checks
+        self._packing = Packing(program.arguments)
+        self._by_ordinal: dict[int, _Loaded] = {}
+        self._by_context: dict[int, _Loaded] = {}
+        self._launch: Callable[..., int] | None = None
+        self._lock = threading.Lock()
+        _kernels.add(self)
+
+    def launch(
+        self, configuration: Configuration, passed: Sequence[Passed], ordinal: int, call: str
+    ) -> int:
+        """Enqueue the kernel; return the place of an index that is out of bounds, or 0."""
+        if self.checks:
+            with self._lock:
+                return self._launch_checked(configuration, passed, ordinal, call)
+        numbers = [n for each in passed for n in each.numbers]
+        self.enqueue(configuration, numbers, ordinal, call)
+        return 0
+
+    def enqueue(
+        self, configuration: Configuration, numbers: Iterable[Any], ordinal: int, call: str
+    ) -> None:
+        """Enqueue the kernel with the numbers of its arguments."""
+        packed = self._packing.pack_numbers(numbers)
+        loaded = self._by_ordinal.get(ordinal)
+        if loaded is None or self._enqueue(loaded, configuration, packed.place):
+            self._launch_carefully(configuration, packed.place, ordinal, call)
+        self._packing.release(packed)
+
+    def _enqueue(self, loaded: _Loaded, configuration: Configuration, place: int) -> int:
+        """Return what the driver says to a launch in the current context."""
+        grid, block, stream, _, shared_bytes = configuration
+        launch: Any = self._launch
+        code: int = launch(loaded.function, *grid, *block, shared_bytes, stream, place, None)
+        return code
+
+    def _launch_carefully(
+        self, configuration: Configuration, place: int, ordinal: int, call: str
+    ) -> _Loaded:
+        """Enqueue the kernel in the context of the stream, and load it there if need be."""
+        driver: Any = driver_of(Device.of((_BY_DEVICE, ordinal), call), call)
+        self._launch = self._launch or modules.find_launch(driver)
+        modules.have_context(driver, ordinal, call)
+        with driver.on_stream(configuration.stream, ordinal, call) as context:
+            known = context in self._by_context
+            loaded = self._load_in(driver, context, ordinal, call)
+            code = self._enqueue(loaded, configuration, place)
+            name = modules.error_name(driver, code) if code else ""
+            if known and name in _LOST:  # another context has the number of one that is gone
+                del self._by_context[context]
+                loaded = self._load_in(driver, context, ordinal, call)
+                code = self._enqueue(loaded, configuration, place)
+        if code:
+            self._refuse(driver, configuration, code, call)
+        self._by_ordinal[ordinal] = loaded
+        return loaded
+
+    def _refuse(
+        self, driver: CudaDriver, configuration: Configuration, code: int, call: str
+    ) -> None:
+        """Raise what the driver said to a launch."""
+        if modules.error_name(driver, code) == _TOO_LARGE:
+            what = f"the registers of a block of {configuration.block} threads do not fit"
+            raise ArgumentError(call, what, "CPY-LAUNCH-2")
+        driver.check(driver.api.CUresult(code), "cuLaunchKernel", call)
+
+    # ------------------------------------------------------------ loading
+
+    def _load_in(self, driver: CudaDriver, context: int, ordinal: int, call: str) -> _Loaded:
+        """Return the kernel in a context, which is current."""
+        loaded = self._by_context.get(context)
+        if loaded is None:
+            load = self._load_host_code if modules.takes_host_code() else self._load_ptx
+            loaded = self._by_context[context] = load(driver, ordinal, call)
+        return loaded
+
+    def _load_ptx(self, driver: CudaDriver, ordinal: int, call: str) -> _Loaded:
+        """Load the code for a GPU."""
+        from .llvm.ptx import entry_name, find_architecture, to_ptx
+
+        architecture = find_architecture(modules.compute_capability(driver, ordinal, call), call)
+        text = to_ptx(self.program, architecture, checks=self.checks)
+        image = text.encode() + b"\0"
+        function = modules.load_function(driver, image, entry_name(self.program), call)
+        return _Loaded(function, None)
+
+    def _load_host_code(self, driver: CudaDriver, ordinal: int, call: str) -> _Loaded:  # noqa: ARG002 - as the other
+        """Load the code for the CPU, which the emulated driver runs."""
+        from .host_image import host_image
+        from .llvm.compiled import HostKernel
+
+        compiled = HostKernel(self.program, checks=self.checks)
+        status = ctypes.c_int32()
+        _for_good.append((compiled, status))
+        image = host_image(compiled, status if self.checks else None)
+        return _Loaded(modules.load_function(driver, image, self.program.name, call), status)
+
+    # ------------------------------------------------------------ with checks
+
+    def _launch_checked(
+        self, configuration: Configuration, passed: Sequence[Passed], ordinal: int, call: str
+    ) -> int:
+        """Run the kernel, wait for it, and return the place of an index that is out of bounds."""
+        driver: Any = driver_of(Device.of((_BY_DEVICE, ordinal), call), call)
+        memory = allocate_pinned(driver, ctypes.sizeof(ctypes.c_int32), ordinal, call)
+        found = ctypes.c_int32.from_address(memory.ptr)
+        found.value = 0
+        packed = self._packing.pack(passed)
+        where = ctypes.c_uint64(memory.ptr)
+        addresses = (ctypes.c_void_p * (self._packing.count + 1))(
+            *packed.addresses[: self._packing.count], ctypes.addressof(where)
+        )
+        loaded = self._launch_carefully(configuration, ctypes.addressof(addresses), ordinal, call)
+        driver.synchronize(configuration.stream, ordinal, call)
+        self._packing.release(packed)
+        if loaded.status is None:
+            return found.value
+        place, loaded.status.value = loaded.status.value, 0
+        return int(place)
+
+    def forget(self) -> None:
+        """Load anew: what was loaded is of no use in a forked process."""
+        self._by_ordinal.clear()
+        self._by_context.clear()
+
+
+def _forget_all() -> None:
+    """Let every kernel load anew."""
+    for kernel in tuple(_kernels):
+        kernel.forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)

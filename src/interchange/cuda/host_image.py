@@ -1,0 +1,49 @@
+"""What the emulated driver loads in the place of PTX: where a kernel's code for the CPU is.
+
+Source: the guide "Test without a GPU" (images of host code).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Final
+
+from .types import ArrayType
+
+if TYPE_CHECKING:
+    from .llvm.compiled import HostKernel
+    from .tree import Program
+    from .types import ScalarType
+
+_FORMAT: Final = "emucuda host code 1"
+
+
+def host_image(kernel: HostKernel, status: Any) -> bytes:
+    """Return the image of a kernel.
+
+    Parameters
+    ----------
+    kernel : HostKernel
+        Which must stay as long as the image is loaded.
+    status : ctypes.c_int32 or None
+        Gets the place of an index that is out of bounds.
+    """
+    program = kernel.program
+    entry = ctypes.cast(kernel.run, ctypes.c_void_p).value
+    words = [
+        program.name,
+        f"{entry:#x}",
+        str(program.shared_bytes),
+        str(kernel.frame_size),
+        f"{ctypes.addressof(status) if status is not None else 0:#x}",
+        *(_parameter(program, place, type_) for place, type_ in enumerate(program.arguments)),
+    ]
+    return f"{_FORMAT}\n{' '.join(words)}\n".encode() + b"\0"
+
+
+def _parameter(program: Program, place: int, type_: ScalarType | ArrayType) -> str:
+    """Return a parameter: ``v8`` is a number of 8 bytes, ``a4:2:rw`` an array of two axes."""
+    if not isinstance(type_, ArrayType):
+        return f"v{type_.itemsize}"
+    access = "r" * (place in program.reads) + "w" * (place in program.writes)
+    return f"a{type_.element.itemsize}:{type_.ndim}:{access or '-'}"

@@ -1,0 +1,75 @@
+"""Launching a kernel on the CPU: threads that run blocks.
+
+Source: CUDA C++ Programming Guide, "Thread Hierarchy" (blocks may run in any order).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from concurrent.futures import ThreadPoolExecutor
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .arguments import Packed
+    from .configuration import Configuration
+    from .llvm.compiled import HostKernel
+
+_FEW_THREADS: Final = 4096
+"""Up to so many threads one worker does all."""
+_LINE: Final = 64  # [bytes], of the processor's cache
+
+
+class _Pool:
+    """Threads that run blocks, begun when they are first needed."""
+
+    def __init__(self) -> None:
+        self._threads: ThreadPoolExecutor | None = None
+        self.count = max(1, os.cpu_count() or 1)
+        os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        """Begin anew: threads do not come along to a child process."""
+        self._threads = None
+
+    def run(self, parts: list[Any]) -> list[int]:
+        """Return what each part returned."""
+        if len(parts) == 1:
+            return [parts[0]()]
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self.count, "interchange.cuda")
+        return [done.result() for done in [self._threads.submit(part) for part in parts]]
+
+
+_pool: Final = _Pool()
+
+
+def _aligned(size: int) -> tuple[Any, int]:
+    """Return memory, and an address in it that begins a line of the cache."""
+    memory = (ctypes.c_char * (size + _LINE)).from_buffer(bytearray(size + _LINE))
+    return memory, -(-ctypes.addressof(memory) // _LINE) * _LINE
+
+
+def run(kernel: HostKernel, configuration: Configuration, packed: Packed) -> tuple[int, int]:
+    """Run a kernel; return 0, or 1 where threads left others waiting, and a place out of bounds."""
+    blocks, threads = prod(configuration.grid), prod(configuration.block)
+    workers = 1 if blocks * threads <= _FEW_THREADS else min(_pool.count, blocks)
+    states = []
+
+    def part(worker: int) -> int:
+        dims = (ctypes.c_int32 * 9)(*configuration.block, *configuration.grid, 0, 0, 0)
+        states.append(dims)
+        kept, shared = _aligned(kernel.program.shared_bytes)
+        frames, first_frame = _aligned(kernel.frame_size * threads)
+        handles = (ctypes.c_void_p * (threads if kernel.frame_size else 1))()
+        first, last = (blocks * (worker + k) // workers for k in (0, 1))
+        code = kernel.run(
+            packed.place, ctypes.addressof(dims), first, last, shared, first_frame,
+            ctypes.addressof(handles),
+        )  # fmt: skip
+        del kept, frames
+        return int(code)
+
+    codes = _pool.run([lambda worker=worker: part(worker) for worker in range(workers)])
+    return max(codes), max(dims[6] for dims in states)

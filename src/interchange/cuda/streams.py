@@ -1,0 +1,267 @@
+"""Streams and events: of the GPU where there is one, and of the CPU, where nothing is pending.
+
+Source: CUDA driver API, Stream Management and Event Management; CUDA Array Interface, version 3,
+whose examples use them; the ``__cuda_stream__`` protocol of cuda.core.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from typing import Any, Final
+
+from interchange._streams.driver import driver_of
+from interchange._streams.handles import stream_handle
+from interchange._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC
+from interchange._types.devices import Device
+from interchange._types.errors import (
+    ArgumentError,
+    DriverUnavailableError,
+    StreamError,
+    show,
+)
+from interchange.abi.dlpack import DLDeviceType
+
+_FIRST: Final = (DLDeviceType.kDLCUDA, 0)
+_NO_TIMING: Final = 2  # CU_EVENT_DISABLE_TIMING
+_MILLISECONDS: Final = 1e3  # in a second
+
+
+def find_driver(call: str) -> Any:
+    """Return the driver of this machine's GPUs, or None where there is no GPU."""
+    try:
+        driver = driver_of(Device.of(_FIRST, call), call)
+    except DriverUnavailableError:
+        return None
+    return driver if driver.count_devices(call) else None
+
+
+def is_available() -> bool:
+    """Whether there is a GPU: whether fresh arrays, streams and events are of one.
+
+    Examples
+    --------
+    >>> is_available() in {True, False}
+    True
+    """
+    return find_driver("cuda.is_available()") is not None
+
+
+class Stream:
+    """A queue of work; made by `stream`.
+
+    On the CPU every call is done when it returns, so that a stream orders nothing.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __repr__(self) -> str:
+        return "<stream of the CPU>"
+
+    def synchronize(self) -> None:
+        """Let the host wait for all that was enqueued."""
+
+
+class DeviceStream(Stream):
+    """A stream of a GPU, which any library takes (``__cuda_stream__``).
+
+    Attributes
+    ----------
+    handle : int
+        As the driver knows it.
+    ordinal : int
+        Of the device.
+    """
+
+    __slots__ = ("_driver", "_process", "handle", "ordinal")
+
+    def __init__(self, driver: Any, ordinal: int, call: str) -> None:
+        self._driver, self.ordinal, self._process = driver, ordinal, os.getpid()
+        self.handle = 0
+        with driver.on_device(ordinal, call), driver.unnoticed():
+            error, handle = driver.api.cuStreamCreate(0)
+            driver.check(error, "cuStreamCreate", call)
+            self.handle = int(handle)
+
+    def __repr__(self) -> str:
+        return f"<stream {self.handle:#x} of cuda:{self.ordinal}>"
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Return the version of the protocol, 0, and the handle."""
+        return 0, self.handle
+
+    def synchronize(self) -> None:
+        """Let the host wait for all that was enqueued."""
+        self._driver.synchronize(self.handle, self.ordinal, "stream.synchronize()")
+
+    def __del__(
+        self, _process: Any = os.getpid, _suppress: Any = contextlib.suppress
+    ) -> None:  # defaults, since globals may be gone
+        if self.handle and self._process == _process():
+            with _suppress(Exception), self._driver.on_device(self.ordinal, "del"):
+                self._driver.api.cuStreamDestroy(self.handle)
+
+
+class Event:
+    """A mark in a stream; made by `event`.  On the CPU it is reached when it is recorded."""
+
+    __slots__ = ("__weakref__", "_recorded")
+
+    def __init__(self) -> None:
+        self._recorded: float | None = None
+
+    def record(self, stream: Any = None) -> None:
+        """Set the mark behind the work that is on a stream now."""
+        check_stream(stream, "event.record()")
+        self._recorded = time.perf_counter()
+
+    def wait(self, stream: Any = None) -> None:
+        """Let what is enqueued on a stream from now on wait for the mark."""
+        check_stream(stream, "event.wait()")
+
+    def synchronize(self) -> None:
+        """Let the host wait for the mark."""
+
+    def query(self) -> bool:
+        """Whether the work before the mark is done."""
+        return True
+
+    def elapsed_time(self, later: Event) -> float:
+        """Return the time from this mark to a later one [ms]."""
+        if self._recorded is None or later._recorded is None:
+            what = "an event was not recorded"
+            raise ArgumentError("event.elapsed_time()", what, "CPY-EVENT-1")
+        return (later._recorded - self._recorded) * _MILLISECONDS
+
+
+class DeviceEvent(Event):
+    """An event of a GPU."""
+
+    __slots__ = ("_driver", "_process", "handle", "ordinal")
+
+    def __init__(self, driver: Any, ordinal: int, call: str, *, timing: bool) -> None:
+        super().__init__()
+        self._driver, self.ordinal, self._process = driver, ordinal, os.getpid()
+        self.handle = 0
+        with driver.on_device(ordinal, call), driver.unnoticed():
+            error, handle = driver.api.cuEventCreate(0 if timing else _NO_TIMING)
+            driver.check(error, "cuEventCreate", call)
+            self.handle = int(handle)
+
+    def _ask(self, function: str, call: str, *arguments: Any) -> None:
+        """Make a call of the driver on the event's device."""
+        driver = self._driver
+        with driver.on_device(self.ordinal, call):
+            (error,) = getattr(driver.api, function)(*arguments)
+        if error == driver.api.CUresult.CUDA_ERROR_INVALID_HANDLE:
+            raise StreamError(call, f"{function} refused the stream or the event", "DLP-STREAM-7")
+        driver.check(error, function, call)
+
+    def record(self, stream: Any = None) -> None:
+        """Set the mark behind the work that is on a stream now."""
+        call = "event.record()"
+        self._ask("cuEventRecord", call, self.handle, check_stream(stream, call))
+
+    def wait(self, stream: Any = None) -> None:
+        """Let what is enqueued on a stream from now on wait for the mark."""
+        call = "event.wait()"
+        self._ask("cuStreamWaitEvent", call, check_stream(stream, call), self.handle, 0)
+
+    def synchronize(self) -> None:
+        """Let the host wait for the mark."""
+        self._ask("cuEventSynchronize", "event.synchronize()", self.handle)
+
+    def query(self) -> bool:
+        """Whether the work before the mark is done."""
+        driver, call = self._driver, "event.query()"
+        with driver.on_device(self.ordinal, call):
+            (error,) = driver.api.cuEventQuery(self.handle)
+        if error == driver.api.CUresult.CUDA_ERROR_NOT_READY:
+            return False
+        driver.check(error, "cuEventQuery", call)
+        return True
+
+    def elapsed_time(self, later: Event) -> float:
+        """Return the time from this mark to a later one [ms]."""
+        driver, call = self._driver, "event.elapsed_time()"
+        if not isinstance(later, DeviceEvent):
+            raise ArgumentError(call, f"{show(later)} is no event of a GPU", "CPY-EVENT-1")
+        error, found = driver.api.cuEventElapsedTime(self.handle, later.handle)
+        if error == driver.api.CUresult.CUDA_ERROR_INVALID_HANDLE:
+            what = "an event was not recorded, or keeps no time"
+            raise ArgumentError(call, what, "CPY-EVENT-1")
+        driver.check(error, "cuEventElapsedTime", call)
+        return float(found)
+
+    def __del__(
+        self, _process: Any = os.getpid, _suppress: Any = contextlib.suppress
+    ) -> None:  # defaults, since globals may be gone
+        if self.handle and self._process == _process():
+            with _suppress(Exception), self._driver.on_device(self.ordinal, "del"):
+                self._driver.api.cuEventDestroy(self.handle)
+
+
+def check_stream(stream: Any, call: str) -> int:
+    """Return the handle of a stream; None, 0 and streams of the CPU stand for the default one."""
+    handle = None if type(stream) is Stream else stream_handle(stream, call)
+    if handle is not None and handle <= NO_SYNC:
+        raise StreamError(call, f"stream={show(stream)}", "DLP-STREAM-2")
+    return handle or LEGACY_DEFAULT_STREAM
+
+
+def synchronize_stream(handle: int, call: str) -> None:
+    """Let the host wait for a stream of a GPU, if there is one."""
+    driver = find_driver(call)
+    if driver is not None:
+        driver.synchronize(handle, driver.current_device(call), call)
+
+
+def synchronize() -> None:
+    """Let the host wait for everything on the current GPU; on the CPU nothing is pending.
+
+    Examples
+    --------
+    >>> synchronize()
+    """
+    call = "cuda.synchronize()"
+    driver = find_driver(call)
+    if driver is not None:
+        driver.synchronize_device(driver.current_device(call), call)
+
+
+def stream() -> Stream:
+    """Make a stream: of the current GPU, or of the CPU where there is no GPU.
+
+    Work on it waits for work on the legacy default stream, and the other way round, as with
+    ``cudaStreamCreate``.
+
+    Examples
+    --------
+    >>> stream().synchronize()
+    """
+    call = "cuda.stream()"
+    driver = find_driver(call)
+    return Stream() if driver is None else DeviceStream(driver, driver.current_device(call), call)
+
+
+def event(*, timing: bool = True) -> Event:
+    """Make an event: of the current GPU, or of the CPU where there is no GPU.
+
+    Parameters
+    ----------
+    timing : bool, default True
+        Whether it keeps the time, for `Event.elapsed_time`.
+
+    Examples
+    --------
+    >>> first, second = event(), event()
+    >>> first.record(); second.record(); second.synchronize()
+    >>> first.elapsed_time(second) >= 0
+    True
+    """
+    call = "cuda.event()"
+    driver = find_driver(call)
+    if driver is None:
+        return Event()
+    return DeviceEvent(driver, driver.current_device(call), call, timing=timing)

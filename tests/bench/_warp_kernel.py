@@ -1,0 +1,25 @@
+"""The kernel of the benchmark as Warp has it, whose annotations are looked up in its module.
+
+Source: Warp's documentation, "Kernels".
+"""
+
+from typing import Any
+
+import warp as wp
+
+
+@wp.kernel
+def add(
+    x: wp.array(dtype=wp.float32), y: wp.array(dtype=wp.float32), out: wp.array(dtype=wp.float32)
+):
+    """Add two vectors."""
+    i = wp.tid()
+    out[i] = x[i] + y[i]
+
+
+def names(count: int) -> dict[str, Any]:
+    """Return the names of a launch of so many threads."""
+    wp.config.quiet = True
+    arrays = [wp.ones(count, dtype=wp.float32, device="cuda:0") for _ in range(3)]
+    wp.launch(add, dim=count, inputs=arrays)
+    return {"k": add, "n": count, "launch": wp.launch, **dict(zip("abc", arrays, strict=True))}

@@ -1,0 +1,294 @@
+"""Kernels on a GPU, or on the emulated driver: what they compute, and in which order.
+
+Source: CUDA driver API, Execution Control; CUDA Array Interface, version 3, Synchronization.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange import cuda
+from interchange.cuda import float32, int32, void
+from interchange_conformance.emucuda.gates import Gate
+
+from .comparing import CLOSE, is_same
+from .programs import PROGRAMS
+
+pytestmark = [pytest.mark.interop, pytest.mark.emulated, pytest.mark.gpu]
+
+SIZES = (0, 1, 33, 64)
+
+
+@pytest.fixture(autouse=True)
+def _driver(cuda_driver):  # noqa: ARG001 - it is loaded
+    """Have a driver, whichever was chosen."""
+    assert cuda.is_available()
+
+
+def on_host(x):
+    """Return a copy in NumPy."""
+    return np.asarray(x.to_device("cpu"))
+
+
+def on_device(x):
+    """Return a copy of an array on the device; a number as it is."""
+    return cuda.to_device(x) if isinstance(x, np.ndarray) else x
+
+
+@cuda.jit
+def add_one(x):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        x[i] += 1
+
+
+@cuda.jit
+def copy_into(x, out):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        out[i] = x[i]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_computes_what_numpy_does(name, size):
+    """As on the CPU; the last bits of functions of math may differ on a GPU."""
+    case = PROGRAMS[name].make(size)
+    given = [on_device(each) for each in case.arguments]
+    PROGRAMS[name].kernel[case.grid, case.block](*given)
+
+    for place, expected in case.expected.items():
+        found = on_host(given[place])
+        if case.scale:
+            assert np.abs(found - expected).max(initial=0) <= CLOSE * np.spacing(case.scale)
+        else:
+            assert is_same(found, expected)
+
+
+LAYOUTS = {
+    "every second": lambda x: x[::2],
+    "backwards": lambda x: x[::-1],
+    "a column": lambda x: x.reshape((16, 4))[:, 1],
+    "transposed": lambda x: x.reshape((16, 4)).T,
+}
+
+
+@cuda.jit
+def double_all(x):
+    i = cuda.grid(1)
+    n = x.shape[0]
+    m = x.size // n
+    if i < n * m:
+        x[i // m, i % m] *= 2
+
+
+@cuda.jit
+def double_line(x):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        x[i] *= 2
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_view_is_written_and_what_lies_between_is_not(layout):
+    """By its strides."""
+    x = np.arange(64, dtype="f4")
+    there = cuda.to_device(x)
+    view = LAYOUTS[layout](there)
+    (double_line if view.ndim == 1 else double_all)[1, 64](view)
+    expected = LAYOUTS[layout](x)
+    expected *= 2
+
+    assert is_same(on_host(there), x)
+
+
+def test_a_launch_returns_before_the_kernel_runs():
+    """It is enqueued on the stream that is named."""
+    stream = cuda.stream()
+    x = cuda.to_device(np.zeros(64, "f4"), stream=stream)
+    add_one[1, 64, stream](x)  # loaded
+    stream.synchronize()
+    event = cuda.event()
+
+    with Gate(stream):
+        add_one[1, 64, stream](x)
+        event.record(stream)
+        assert not event.query()
+    assert on_host(x).tolist() == [2.0] * 64
+
+
+@pytest.fixture
+def loaded():
+    """Have kernels loaded, which may wait for all that runs."""
+    x = cuda.to_device(np.zeros(64, "f4"))
+    add_one[1, 64](x)
+    copy_into[1, 64](x, x)
+    cuda.synchronize()
+
+
+@pytest.mark.usefixtures("loaded")
+def test_a_launch_waits_for_the_stream_of_an_array():
+    """Work on it may be pending there."""
+    first, second = cuda.stream(), cuda.stream()
+    x = cuda.to_device(np.zeros(64, "f4"), stream=first)
+    out = cuda.device_array(64, "f4", stream=second)
+
+    with Gate(first):
+        add_one[1, 64, first](x)
+        copy_into[1, 64, second](x, out)
+    assert on_host(out).tolist() == [1.0] * 64
+
+
+@pytest.mark.usefixtures("loaded")
+def test_the_stream_of_an_array_waits_for_a_launch_elsewhere():
+    """As a consumer owes it to the producer."""
+    first, second = cuda.stream(), cuda.stream()
+    x = cuda.to_device(np.zeros(64, "f4"), stream=first)
+    out = cuda.device_array(64, "f4", stream=first)
+
+    with Gate(second):
+        add_one[1, 64, second](x)
+        copy_into[1, 64, first](x, out)
+    assert on_host(out).tolist() == [1.0] * 64
+
+
+def test_an_array_that_is_freed_at_once_is_used_before():
+    """Memory of ours is given back when the work on it is done."""
+    stream = cuda.stream()
+    out = cuda.device_array(1 << 16, "f4", stream=stream)
+    x = cuda.to_device(np.ones(1 << 16, "f4"), stream=stream)
+    copy_into[256, 256, stream](x, out)
+    del x
+    other = cuda.to_device(np.zeros(1 << 16, "f4"))
+
+    assert on_host(out).tolist() == [1.0] * (1 << 16)
+    del other
+
+
+NUMBERS = {
+    "bool": True, "int8": -7, "uint8": 200, "int16": -3000, "uint16": 60000, "int32": -(2**31),
+    "uint32": 2**32 - 1, "int64": -(2**63), "uint64": 2**64 - 1, "float32": 1.5,
+    "float64": 1e-300, "complex64": 1 - 2j, "complex128": 1e200 + 3j,
+}  # fmt: skip
+
+
+@cuda.jit
+def set_first(x, value):
+    x[0] = value
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_of_every_type_arrive(name):
+    """Bit by bit, between two others."""
+    dtype = np.dtype(name)
+    x = cuda.to_device(np.zeros(1, dtype))
+    set_first[1, 1](x, dtype.type(NUMBERS[name]))
+
+    assert on_host(x)[0] == dtype.type(NUMBERS[name])
+
+
+def test_arrays_on_two_kinds_of_devices_are_refused():
+    """Nothing is copied behind anybody's back."""
+    with pytest.raises(ix.UnsupportedDeviceError) as caught:
+        copy_into[1, 3](np.zeros(3), cuda.to_device(np.zeros(3)))
+    assert caught.value.rule == "CPY-ARG-3"
+
+
+def test_page_locked_memory_is_taken_where_it_is():
+    """And device memory beside it."""
+    x = ix.asarray(np.arange(8, dtype="f4")).to_device("cuda_host")
+    out = cuda.device_array(8, "f4")
+    copy_into[1, 8](x, out)
+
+    assert on_host(out).tolist() == list(range(8))
+
+
+def test_managed_memory_is_taken_where_it_is():
+    """A launch over it alone is on the GPU."""
+    driver = pytest.importorskip("cuda.bindings.driver")
+    error, ptr = driver.cuMemAllocManaged(32, 1)
+    assert not error
+    x = ix.from_pointer(int(ptr), (8,), "float32", device="cuda_managed")
+    set_first[1, 1](x, 3)
+    cuda.synchronize()
+
+    assert np.from_dlpack(x)[0] == 3
+    driver.cuMemFree(ptr)
+
+
+def test_an_index_out_of_bounds_is_told_with_its_line():
+    """Where checks were asked for."""
+
+    @cuda.jit(debug=True)
+    def beyond(x):
+        x[cuda.grid(1)] = 1
+
+    x = cuda.to_device(np.zeros(8, "f4"))
+    beyond[1, 8](x)
+    with pytest.raises(cuda.KernelError, match=r"x\[cuda.grid\(1\)\] = 1") as caught:
+        beyond[1, 9](x)
+    assert caught.value.rule == "CPY-INDEX-3"
+
+
+def test_a_block_that_a_gpu_has_no_room_for_is_refused():
+    """With the rule, and what to do."""
+    with pytest.raises(ix.InterchangeError):
+        add_one[1, 64, None, 227 * 1024](cuda.to_device(np.zeros(64)))
+
+
+def test_a_read_only_array_is_not_written():
+    """It is refused before anything is enqueued."""
+    x = cuda.to_device(np.zeros(4))
+    with ix.borrow(x, stream=1) as borrowed, pytest.raises(ix.ReadOnlyError):
+        add_one[1, 4](borrowed)
+    assert on_host(x).tolist() == [0] * 4
+
+
+def test_an_array_without_a_type_takes_that_of_the_signature():
+    """As in the example of the CUDA Array Interface's text."""
+
+    @cuda.jit(void(int32[::1]))
+    def number(x):
+        i = cuda.grid(1)
+        if i < len(x):
+            x[i] = i
+
+    x = cuda.device_array(16)
+    number[1, 16](x)
+
+    assert (str(x.dtype), on_host(x).tolist()) == ("int32", list(range(16)))
+
+
+def test_an_array_without_a_type_is_of_float64_otherwise():
+    """As Numba has it."""
+    x = cuda.device_array(4)
+    set_first[1, 1](x, 0.5)
+
+    assert (str(x.dtype), on_host(x)[0]) == ("float64", 0.5)
+
+
+def test_the_time_between_two_events_is_told():
+    """In milliseconds."""
+    first, second = cuda.event(), cuda.event()
+    stream = cuda.stream()
+    first.record(stream)
+    add_one[1, 64, stream](cuda.to_device(np.zeros(64), stream=stream))
+    second.record(stream)
+    second.synchronize()
+
+    assert 0 <= first.elapsed_time(second) < 60_000
+
+
+def test_a_signature_casts_numbers_on_a_device_too():
+    """To the types that were given."""
+
+    @cuda.jit(void(float32[::1], int32))
+    def put(x, value):
+        x[0] = value
+
+    x = cuda.device_array(1, "f4")
+    put[1, 1](x, 3)
+
+    assert on_host(x)[0] == 3
