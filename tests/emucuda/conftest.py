@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from .host_kernels import HostKernels, compiled
+from .host_kernels import AXPY, HostKernels, compiled
 
 PREFIX = "CUDA_ERROR_"
 
@@ -195,6 +195,12 @@ def kernel_library(tmp_path_factory):
 def kernels(cuda, kernel_library):
     """Return kernels whose code runs on the host."""
     return HostKernels(cuda, kernel_library)
+
+
+@pytest.fixture
+def axpy(kernels):
+    """Return a kernel that computes ``y += a * x``."""
+    return kernels.function(AXPY)
 
 
 @pytest.fixture

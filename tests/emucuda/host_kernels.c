@@ -31,10 +31,16 @@ ENTRY(paint)
     return 0;
 }
 
+#define SHARED (1024 + 10) /* [bytes], static and dynamic */
+#define FRAME 48           /* [bytes] of a thread */
+
 /* What it was called with; v1 v2 v4 v8 v16 a8:1:w */
 ENTRY(observe)
 {
     size_t threads = (size_t)dims[0] * dims[1] * dims[2];
+    memset(shared, 1, SHARED);
+    memset(frames, 2, FRAME * threads);
+    memset(handles, 3, sizeof *handles * threads);
     int64_t seen[] = {dims[0],
                       dims[1],
                       dims[2],
@@ -54,10 +60,9 @@ ENTRY(observe)
                       VALUE(int64_t, 3),
                       (uintptr_t)values[4] % 16,
                       VALUE(int64_t, 4),
-                      ((int64_t *)values[4])[1]};
-    memset(shared, 1, 1024 + 512); /* static and dynamic */
-    memset(frames, 2, 48 * threads);
-    memset(handles, 3, sizeof *handles * threads);
+                      ((int64_t *)values[4])[1],
+                      ((char *)shared)[SHARED - 1],
+                      ((char *)frames)[FRAME * threads - 1]};
     memcpy(VALUE(char *, 5), seen, sizeof seen);
     return 0;
 }

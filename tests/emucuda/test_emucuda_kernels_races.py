@@ -31,7 +31,7 @@ def touch(kernels):
     return launch
 
 
-def axpy(kernels, stream, x, y):
+def add(kernels, stream, x, y):
     """Launch ``y += x`` for four elements."""
     function = kernels.function(AXPY)
     values = ctypes.c_double(1), doubles(x, 4), doubles(y, 4)
@@ -41,12 +41,13 @@ def axpy(kernels, stream, x, y):
 # ---------------------------------------------------------------- order
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "hazard"),
-    [("w", "r", "RAW"), ("r", "w", "WAR"), ("w", "w", "WAW"), ("rw", "rw", "WAW")],
-)
-def test_a_missing_wait_is_reported_by_the_kernels_names(cuda, streams, memory, touch, before, after, hazard):  # fmt: skip
+HAZARDS = {"RAW": ("w", "r"), "WAR": ("r", "w"), "WAW": ("rw", "rw")}
+
+
+@pytest.mark.parametrize("hazard", HAZARDS)
+def test_a_missing_wait_is_reported_by_the_kernels_names(cuda, streams, memory, touch, hazard):
     """Whatever the timing was, for every pair of accesses of which one writes."""
+    before, after = HAZARDS[hazard]
     touch(streams[0], memory, (8,), (4,), before)
     touch(streams[1], memory, (8,), (4,), after)
     (report,) = cuda.emulator.expect_reports(1)
@@ -57,22 +58,22 @@ def test_a_missing_wait_is_reported_by_the_kernels_names(cuda, streams, memory, 
 
 def test_kernels_in_order_are_no_race(cuda, kernels, streams, memory):
     """By an event, by their stream, and by the host."""
-    axpy(kernels, streams[0], memory, memory + 64)
+    add(kernels, streams[0], memory, memory + 64)
     cuda.order(*streams)
-    axpy(kernels, streams[1], memory + 64, memory)
-    axpy(kernels, streams[1], memory, memory + 64)
+    add(kernels, streams[1], memory + 64, memory)
+    add(kernels, streams[1], memory, memory + 64)
     cuda.cuStreamSynchronize(streams[1])
-    axpy(kernels, streams[0], memory, memory + 64)
+    add(kernels, streams[0], memory, memory + 64)
 
     assert cuda.emulator.reports() == []
 
 
 def test_a_wait_that_is_taken_away_is_missed(cuda, kernels, streams, memory):
     """The kernels were right because of it."""
-    axpy(kernels, streams[0], memory, memory + 64)
+    add(kernels, streams[0], memory, memory + 64)
     with cuda.emulator.without_waits():
         cuda.order(*streams)
-    axpy(kernels, streams[1], memory + 64, memory + 128)
+    add(kernels, streams[1], memory + 64, memory + 128)
 
     cuda.emulator.expect_reports(1, match="RAW.*: axpy on .*not ordered after axpy on")
 
@@ -227,7 +228,7 @@ def drawn(random_source, size):
 @pytest.mark.parametrize("seed", range(8))
 def test_arrays_race_exactly_if_they_share_a_byte(cuda, streams, touch, seed):
     """For arrays drawn at random, as far as few regions can tell their bytes apart."""
-    random_source, size, wrong, met = random.Random(seed), 256, [], 0
+    random_source, size, wrong, met = random.Random(seed), 256, [], 0  # noqa: S311 - no secrets
     memory = cuda.memory(size)
     for _ in range(100):
         pair = [drawn(random_source, size) for _ in range(2)]

@@ -1,0 +1,182 @@
+"""What is refused of kernels on the host: images, launches, and arrays that are not there."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+
+from .host_kernels import DIVERGE, STRAY, TITLE, doubles
+
+pytestmark = pytest.mark.emulated
+
+RELAXED = 2
+
+
+@pytest.mark.parametrize("image", ["\x7fELF", "//\n.version 8.0\n", "", "emucuda"])
+def test_code_for_a_gpu_is_refused(cuda, image):
+    """Nothing here could run it."""
+    assert cuda.code("cuModuleLoadData", image.encode() + b"\0") == "NOT_SUPPORTED"
+    assert cuda.code("cuModuleLoadDataEx", image.encode() + b"\0", 0, [], []) == "NOT_SUPPORTED"
+
+
+BAD_LINES = {
+    "no entry": "k",
+    "entry is decimal": "k 16 0 0 0x0",
+    "entry is none": "k 0x0 0 0 0x0",
+    "shared is hex": "k 0x10 0x8 0 0x0",
+    "shared is negative": "k 0x10 -8 0 0x0",
+    "shared is too large": "k 0x10 99999999999999999999 0 0x0",
+    "no status": "k 0x10 0 0",
+    "status is odd": "k 0x10 0 0 0x11",
+    "unknown parameter": "k 0x10 0 0 0x0 w8",
+    "a value without a size": "k 0x10 0 0 0x0 v",
+    "a value of three bytes": "k 0x10 0 0 0x0 v3",
+    "a value that is too large": "k 0x10 0 0 0x0 v32",
+    "an array without axes": "k 0x10 0 0 0x0 a4",
+    "an array without access": "k 0x10 0 0 0x0 a4:1",
+    "an array with an empty access": "k 0x10 0 0 0x0 a4:1:",
+    "an array with another access": "k 0x10 0 0 0x0 a4:1:wr",
+    "an array of nothing": "k 0x10 0 0 0x0 a0:1:r",
+    "an array with too many axes": "k 0x10 0 0 0x0 a4:65:r",
+    "something after a parameter": "k 0x10 0 0 0x0 v8,",
+    "too many parameters": "k 0x10 0 0 0x0 " + "a8:64:r " * 32,
+    "an empty line": "\nk 0x10 0 0 0x0",
+    "one name twice": "k 0x10 0 0 0x0\nk 0x20 0 0 0x0",
+    "a tab": "k\t0x10 0 0 0x0",
+}
+
+
+@pytest.mark.parametrize("lines", BAD_LINES.values(), ids=BAD_LINES)
+def test_a_malformed_image_is_refused(cuda, lines):
+    """Whatever is wrong with it."""
+    assert cuda.code("cuModuleLoadData", (TITLE + lines).encode() + b"\0") == "INVALID_IMAGE"
+
+
+def test_an_image_of_another_version_is_refused(cuda):
+    """Its words may mean something else."""
+    assert cuda.code("cuModuleLoadData", b"emucuda host code 2\n\0") == "INVALID_IMAGE"
+
+
+LIMITS = {
+    "no block": {"grid": (0, 1, 1)},
+    "too many blocks": {"grid": (1, 65536, 1)},
+    "no thread": {"block": (1, 0, 1)},
+    "too many threads": {"block": (32, 33, 1)},
+    "a block that is too long": {"block": (1025, 1, 1)},
+    "a block that is too deep": {"block": (1, 1, 65)},
+    "too much shared memory": {"shared": 49153},
+}
+
+
+@pytest.mark.parametrize("shape", LIMITS.values(), ids=LIMITS)
+def test_a_launch_beyond_the_limits_is_refused(kernels, streams, shape):
+    """They are those that the device's attributes tell."""
+    function = kernels.function(DIVERGE)
+
+    assert kernels.launch_code(function, streams[0], **shape) == "INVALID_VALUE"
+
+
+def test_static_shared_memory_counts_too(kernels, streams):
+    """Static and dynamic memory share one limit."""
+    name, _, frame, parameters = STRAY
+    function = kernels.function((name, 49152 - 16, frame, parameters))
+    values = [ctypes.c_int32(0)]
+
+    assert kernels.launch_code(function, streams[0], *values, shared=17) == "INVALID_VALUE"
+    assert kernels.launch_code(function, streams[0], *values, shared=16) == "SUCCESS"
+
+
+def test_handles_are_never_followed(cuda, kernels, axpy, streams):
+    """Unknown functions and streams are errors, and so is a module in the place of a function."""
+    module = cuda.cuFuncGetModule(axpy)
+
+    for wrong in (0, 1, 0xDEAD, int(module), int(streams[0])):
+        assert kernels.launch_code(wrong, streams[0]) == "INVALID_HANDLE"
+        assert (
+            cuda.code("cuFuncGetAttribute", cuda.driver.CUfunction_attribute(0), wrong)
+            == "INVALID_HANDLE"
+        )
+    assert kernels.launch_code(axpy, 0xDEAD) == "INVALID_HANDLE"
+
+
+def test_parameters_have_to_be_given(cuda, kernels, axpy, streams):
+    """None at all, one that is missing, and a packed buffer."""
+    arguments = kernels.arguments(
+        axpy, streams[0], ctypes.c_double(2), doubles(0, 0), doubles(0, 0)
+    )
+    *head, parameters, _ = arguments
+    missing = (ctypes.c_void_p * 7)()
+
+    assert cuda.code("cuLaunchKernel", *head, 0, 0) == "INVALID_VALUE"
+    assert cuda.code("cuLaunchKernel", *head, ctypes.addressof(missing), 0) == "INVALID_VALUE"
+    assert cuda.code("cuLaunchKernel", *head, parameters, parameters) == "INVALID_VALUE"
+    assert cuda.code("cuLaunchKernel", *head, 0, parameters) == "NOT_SUPPORTED"
+
+
+HUGE = 2**62
+BAD_ARRAYS = {
+    "beyond the end": (4096 - 8, 2, 8),
+    "before the beginning": (0, 2, -8),
+    "far away": (0, 2, HUGE),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_ARRAYS.values(), ids=BAD_ARRAYS)
+def test_an_array_has_to_lie_in_an_allocation(cuda, kernels, axpy, memory, bad):
+    """Else it is reported by name, and the kernel does not run."""
+    offset, count, stride = bad
+    stream = cuda.stream()
+    values = ctypes.c_double(1), doubles(0, 0), doubles(memory + offset, count, stride)
+
+    assert kernels.launch_code(axpy, stream, *values, block=(4, 1, 1)) == "ILLEGAL_ADDRESS"
+    cuda.emulator.expect_reports(1, match="out of bounds: axpy on stream .* writes")
+    assert cuda.emulator.pending(stream) == 0
+
+
+@pytest.mark.parametrize(("count", "stride"), [(HUGE, 8), (-1, 8), (3, HUGE)])
+def test_an_array_that_cannot_be_is_refused(kernels, axpy, streams, memory, count, stride):
+    """No memory is so large, and no length is negative."""
+    values = ctypes.c_double(1), doubles(0, 0), doubles(memory, count, stride)
+
+    assert kernels.launch_code(axpy, streams[0], *values) == "INVALID_VALUE"
+
+
+def test_pageable_memory_is_out_of_reach(cuda, kernels, axpy, streams):
+    """Host memory that the driver does not know is no memory of the device's."""
+    pageable = ctypes.create_string_buffer(64)
+    values = ctypes.c_double(1), doubles(ctypes.addressof(pageable), 4), doubles(0, 0)
+
+    assert kernels.launch_code(axpy, streams[0], *values) == "ILLEGAL_ADDRESS"
+    cuda.emulator.expect_reports(1, match="out of bounds: axpy .* no allocation of the driver's")
+
+
+def test_freed_memory_is_reported(cuda, kernels, axpy, streams):
+    """By the name of the kernel that came too late."""
+    memory = cuda.memory(64)
+    cuda.cuMemFree(memory)
+    values = ctypes.c_double(1), doubles(0, 0), doubles(memory, 4)
+
+    assert kernels.launch_code(axpy, streams[0], *values) == "ILLEGAL_ADDRESS"
+    cuda.emulator.expect_reports(1, match="use after free: axpy on stream")
+
+
+def test_a_module_can_be_loaded_during_a_capture(cuda, kernels, streams):
+    """And its kernel be captured."""
+    cuda.begin(streams[0])
+    kernels.launch(kernels.function(DIVERGE), streams[0])
+
+    assert cuda.end(streams[0]) == ("SUCCESS", True)
+
+
+def test_a_module_cannot_be_unloaded_during_a_capture(cuda, kernels, streams):
+    """Unless the capture is relaxed."""
+    module = kernels.load(kernels.line(DIVERGE))
+    cuda.begin(streams[0])
+    code = cuda.code("cuModuleUnload", module)
+    spoilt = cuda.end(streams[0])
+    cuda.begin(streams[1], RELAXED)
+
+    assert (code, spoilt) == ("STREAM_CAPTURE_UNSUPPORTED", ("STREAM_CAPTURE_INVALIDATED", False))
+    assert cuda.code("cuModuleUnload", module) == "SUCCESS"
+    assert cuda.end(streams[1]) == ("SUCCESS", True)
