@@ -269,7 +269,7 @@ def import_record(
     try:
         record = parse_record(raw)
         form = _forms[record[2:5]]  # shape, strides, typestr
-        if dtype is not None or record.mask is not None or record.descr is not None:
+        if dtype is not None or record.mask is not None or not is_plain(record):
             raise KeyError  # noqa: TRY301 - the exception
     except (KeyError, BrokenRule):
         hint = getattr(x, "dtype", None) if dtype is None else dtype
