@@ -4,4 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 
-collect_ignore = [] if importlib.util.find_spec("llvmlite") else ["test_ptx.py", "ptx_machine.py"]
+_NEED_LLVM = (
+    "ptx_kernels.py",
+    "ptx_machine.py",
+    "test_differential.py",
+    "test_mathematics.py",
+    "test_ptx.py",
+    "test_rulings.py",
+)
+collect_ignore = [] if importlib.util.find_spec("llvmlite") else list(_NEED_LLVM)

@@ -12,7 +12,8 @@ from interchange.cuda.types import BY_NAME, complex128
 
 from . import reference
 from .drawn import Program
-from .test_differential import SCOPE, assert_same, run_reference, types_of
+from .drawn_kernels import SCOPE, run_reference, types_of
+from .test_differential import assert_same
 
 pytestmark = pytest.mark.interop
 
