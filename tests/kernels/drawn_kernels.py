@@ -118,7 +118,7 @@ class DrawnCase(NamedTuple):
 
 
 def drawn_cases(what, seeds, *, strided=False):
-    """Yield kernels with arguments, and what each has to leave in them, for any launcher to compare.
+    """Yield kernels with arguments, and what each has to leave in them, for any launcher.
 
     Every program draws its arguments, all of NumPy: numbers, and arrays of one or two axes; behind
     them stands an array of length 1 for each result, of the type that the language gives it.  The

@@ -31,7 +31,7 @@ def find_ptxas():
 
 
 def assembled(ptxas, text, architecture, folder):
-    """Return what NVIDIA's assembler says of a text of PTX, and the size of what it made [bytes]."""
+    """Return what NVIDIA's assembler says of a text, and the size of what it made [bytes]."""
     source, binary = (folder / f"kernel.{end}" for end in ("ptx", "cubin"))
     binary.unlink(missing_ok=True)
     source.write_text(text, encoding="utf-8")

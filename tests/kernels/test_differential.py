@@ -6,6 +6,7 @@ the values of machine code of this CPU and of PTX, which is interpreted.
 
 from __future__ import annotations
 
+import math
 import os
 
 import pytest
@@ -104,7 +105,7 @@ def test_statements_do_what_the_language_says(data, architecture):
 @pytest.mark.parametrize("what", KINDS)
 def test_many_programs_do_what_the_language_says(what, part, record_property):
     """Each is found again by its number; most are in the language."""
-    share = PROGRAMS // PARTS // (EXPRESSIONS if what == "expressions" else 1)
+    share = math.ceil(PROGRAMS / PARTS / (EXPRESSIONS if what == "expressions" else 1))
     accepted = 0
     for seed in range(part * share, (part + 1) * share):
         program = drawn_program(what, seed)
