@@ -1,8 +1,16 @@
-"""What of these tests is left out where there is no LLVM: what imports it."""
+"""What of these tests is left out where there is no LLVM, and the assembler after each test.
+
+Source: CUDA Binary Utilities (ptxas).
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import os
+
+import pytest
+
+from interchange.cuda import Kernel
 
 _NEED_LLVM = (
     "ptx_kernels.py",
@@ -13,3 +21,22 @@ _NEED_LLVM = (
     "test_rulings.py",
 )
 collect_ignore = [] if importlib.util.find_spec("llvmlite") else list(_NEED_LLVM)
+
+
+@pytest.fixture(autouse=True)
+def typed_programs(monkeypatch, tmp_path):
+    """All kernels that a test types, which NVIDIA's assembler takes where it is asked for."""
+    if "INTERCHANGE_TEST_ASSEMBLE" not in os.environ:
+        yield
+        return
+    from .ptx_kernels import assert_assembled
+
+    typed, programs = Kernel.typed, []
+
+    def noted(kernel, *types):
+        programs.append(typed(kernel, *types))
+        return programs[-1]
+
+    monkeypatch.setattr(Kernel, "typed", noted)
+    yield
+    assert_assembled(programs, tmp_path)

@@ -40,6 +40,18 @@ def assembled(ptxas, text, architecture, folder):
     return done.stdout + done.stderr, binary.stat().st_size if binary.exists() else 0
 
 
+def assert_assembled(programs, folder):
+    """Let NVIDIA's assembler take typed programs for every architecture, without a warning."""
+    ptxas = find_ptxas()
+    if ptxas is None:
+        raise FileNotFoundError("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
+    for architecture in ARCHITECTURES:
+        for text in {to_ptx(program, architecture) for program in programs}:
+            messages, size = assembled(ptxas, text, architecture, folder)
+            assert messages == "", text
+            assert size > 0
+
+
 def unlinked_ptx(kernel, *types, architecture="sm_75"):
     """Return the PTX of a kernel that calls functions of math, which are elsewhere."""
     program = kernel.typed(*types)
