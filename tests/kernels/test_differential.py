@@ -36,7 +36,7 @@ pytestmark = pytest.mark.interop
 
 PROGRAMS = int(os.environ.get("INTERCHANGE_TEST_PROGRAMS", "200"))
 """How many the longest tests run, of expressions and of statements."""
-PARTS = 20
+PARTS = 50
 """Of these tests."""
 KINDS = ("expressions", "statements")
 
@@ -124,7 +124,7 @@ def test_the_assembler_takes_drawn_programs(what, architecture, tmp_path):
     """Without a warning, whatever LLVM made of them."""
     ptxas = find_ptxas() or pytest.skip("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
 
-    for seed in range(max(4, PROGRAMS // 100)):
+    for seed in range(max(2, PROGRAMS // 100)):
         program = drawn_program(what, seed)
         elements, refused = outcome(lambda program=program: elements_of(program), reference.Refused)
         if refused is None:
