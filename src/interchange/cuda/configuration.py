@@ -20,8 +20,8 @@ MOST_THREADS: Final = 1024
 """In a block."""
 MOST_BLOCK: Final = (1024, 1024, 64)
 MOST_GRID: Final = (2**31 - 1, 65535, 65535)
-MOST_SHARED: Final = 227 * 1024
-"""Dynamic shared memory of a block, on any GPU [bytes]."""
+MOST_SHARED: Final = 48 * 1024
+"""Shared memory of a block, with arrays of the kernel [bytes]: what every GPU has."""
 _MOST_PARTS: Final = 4
 
 

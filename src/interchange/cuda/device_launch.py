@@ -19,6 +19,7 @@ from interchange._types.errors import ArgumentError, UnsupportedDeviceError
 from interchange.abi.dlpack import DLDeviceType
 
 from .arguments import Packing
+from .configuration import MOST_SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -147,6 +148,10 @@ class DeviceKernel:
         self, driver: CudaDriver, configuration: Configuration, code: int, call: str
     ) -> None:
         """Raise what the driver said to a launch."""
+        size = self.program.shared_bytes + configuration.shared_bytes
+        if size > MOST_SHARED:
+            what = f"{size} bytes of shared memory, where a block has {MOST_SHARED}"
+            raise ArgumentError(call, what, "CPY-LAUNCH-2", "name less of it")
         if modules.error_name(driver, code) == _TOO_LARGE:
             what = f"the registers of a block of {configuration.block} threads do not fit"
             raise ArgumentError(call, what, "CPY-LAUNCH-2")
