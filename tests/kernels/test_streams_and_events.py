@@ -108,7 +108,7 @@ def test_streams_events_and_arrays_are_given_back(emulator):
     cuda.synchronize()
 
     after = emulator.live()
-    assert (after.streams, after.device_memory) == (before.streams, before.device_memory)
+    assert (after.streams, after.device) == (before.streams, before.device)
 
 
 SHAPES = {"an int": 3, "a tuple": (2, 3), "a list": [4], "no axes": (), "no elements": (0, 3)}

@@ -72,6 +72,7 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
         fast_import,
         fast_records,
         make_capsule,
+        make_launcher,
         redescribe,
         release,
         serve_c_callers,
@@ -91,6 +92,7 @@ else:
     fast_import = chosen.fast_import
     fast_records = chosen.fast_records
     make_capsule = chosen.make_capsule
+    make_launcher = chosen.make_launcher
     redescribe = chosen.redescribe
     release = chosen.release
     serve_c_callers = chosen.serve_c_callers
@@ -113,6 +115,7 @@ __all__ = [
     "fast_import",
     "fast_records",
     "make_capsule",
+    "make_launcher",
     "redescribe",
     "refused",
     "release",

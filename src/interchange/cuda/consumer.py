@@ -43,6 +43,10 @@ class OrderedByUser(PendingWork):
     __slots__ = ()
 
 
+WORK: Final = PendingWork, WorkOnConsumer, OrderedByUser
+"""What `is_settled` tells apart, as a compiled core takes it."""
+
+
 class Use:
     """The arrays of one launch, ready on its stream; at the end of the block they go back.
 

@@ -84,12 +84,17 @@ class DeviceKernel:
         Typed.
     checks : bool
         Whether every index is looked at; the host waits for each launch, then.
+
+    Attributes
+    ----------
+    by_ordinal : dict[int, tuple]
+        What was launched last on each GPU; the handle of the function comes first.
     """
 
     def __init__(self, program: Program, *, checks: bool) -> None:
         self.program, self.checks = program, checks
         self._packing = Packing(program.arguments)
-        self._by_ordinal: dict[int, _Loaded] = {}
+        self.by_ordinal: dict[int, _Loaded] = {}
         self._by_context: dict[int, _Loaded] = {}
         self._launch: Callable[..., int] | None = None
         self._lock = threading.Lock()
@@ -111,7 +116,7 @@ class DeviceKernel:
     ) -> None:
         """Enqueue the kernel with the numbers of its arguments."""
         packed = self._packing.pack_numbers(numbers)
-        loaded = self._by_ordinal.get(ordinal)
+        loaded = self.by_ordinal.get(ordinal)
         if loaded is None or self._enqueue(loaded, configuration, packed.place):
             self._launch_carefully(configuration, packed.place, ordinal, call)
         self._packing.release(packed)
@@ -141,7 +146,7 @@ class DeviceKernel:
                 code = self._enqueue(loaded, configuration, place)
         if code:
             self._refuse(driver, configuration, code, call)
-        self._by_ordinal[ordinal] = loaded
+        self.by_ordinal[ordinal] = loaded
         return loaded
 
     def _refuse(
@@ -213,7 +218,7 @@ class DeviceKernel:
 
     def forget(self) -> None:
         """Load anew: what was loaded is of no use in a forked process."""
-        self._by_ordinal.clear()
+        self.by_ordinal.clear()
         self._by_context.clear()
 
 
