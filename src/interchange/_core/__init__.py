@@ -71,6 +71,7 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
         fast_asarray,
         fast_import,
         fast_records,
+        import_unordered,
         make_capsule,
         make_launcher,
         redescribe,
@@ -91,6 +92,7 @@ else:
     fast_asarray = chosen.fast_asarray
     fast_import = chosen.fast_import
     fast_records = chosen.fast_records
+    import_unordered = chosen.import_unordered
     make_capsule = chosen.make_capsule
     make_launcher = chosen.make_launcher
     redescribe = chosen.redescribe
@@ -114,6 +116,7 @@ __all__ = [
     "fast_asarray",
     "fast_import",
     "fast_records",
+    "import_unordered",
     "make_capsule",
     "make_launcher",
     "redescribe",

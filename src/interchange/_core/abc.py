@@ -244,6 +244,18 @@ class Core(Protocol):
 
     # ------------------------------------------------------------ kernels
 
+    def import_unordered(self, x: Any) -> Tensor | None:
+        """Return an array by the exchange table of its type, ordered after nothing.
+
+        None where there is no table that can be trusted for it, or where this core leaves it to the
+        ordinary import.  The caller orders: ``current_work_stream`` of the table says after what.
+
+        Parameters
+        ----------
+        x : object
+            Of any library.
+        """
+
     def make_launcher(
         self, address: int, pending: type, on_consumer: type, ordered: type
     ) -> Launcher | None:

@@ -9,7 +9,7 @@ import contextlib
 import weakref
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange import asarray
+from interchange import _core, asarray
 from interchange._array import Array
 from interchange._functions.borrow import import_published, order_use
 from interchange._protocols.capabilities import fast_path
@@ -65,23 +65,36 @@ class Use:
         self._given = configuration.given or configuration.stream
         self._debts: contextlib.ExitStack | None = None
 
-    def take(self, x: Any) -> Array:
+    def take(self, x: Any) -> Any:
         """Return an Array of anything, ready on the stream."""
         if type(x) is fast_path.kind:
             return asarray(x)
-        back = None
         if type(x) is Array:
-            array = x
-            if array.device is CPU or is_settled(array, self._stream):
-                return array
-        else:
-            array = import_published(x, self._given, self._call)
-            if array.device is CPU:
-                return array
-            named = _named_stream(array, self._call)
-            back = _current_stream(x, array) if named is None else None
-            if self._stream in {named, back} and self._stream != PER_THREAD_DEFAULT_STREAM:
-                return array  # its own work comes before the launch, and after it, on one stream
+            if x.device is CPU or is_settled(x, self._stream):
+                return x
+            return self._order(x, None)
+        found: Any = _core.import_unordered(x)
+        if found is not None:
+            back = _current_stream(x, found)
+            if found.device is CPU or self._is_ours(back):
+                return found
+            if back is not None:
+                return self._order(found, back)
+        array = import_published(x, self._given, self._call)
+        if array.device is CPU:
+            return array
+        named = _named_stream(array, self._call)
+        back = _current_stream(x, array) if named is None else None
+        if self._is_ours(named) or self._is_ours(back):
+            return array
+        return self._order(array, back)
+
+    def _is_ours(self, stream: int | None) -> bool:
+        """Whether a producer's work comes before the launch, and after it, on its one stream."""
+        return stream == self._stream and stream != PER_THREAD_DEFAULT_STREAM
+
+    def _order(self, array: Array, back: int | None) -> Array:
+        """Return an alias that is ready on the stream; at the end its producer is told."""
         if self._debts is None:
             self._debts = contextlib.ExitStack()
         view = array.__copy__()
