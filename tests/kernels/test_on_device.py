@@ -235,13 +235,16 @@ def test_an_index_out_of_bounds_is_told_with_its_line():
 @cuda.jit
 def shares(x):
     part = cuda.shared.array(1024, float32)
-    part[cuda.threadIdx.x] = 1
-    x[0] = part[cuda.threadIdx.x]
+    t = cuda.threadIdx.x
+    part[t] = x[0] + t
+    cuda.syncthreads()
+    if t == 0:
+        x[0] = part[int32(x[0])]
 
 
 def test_shared_memory_that_a_block_does_not_have_is_refused():
     """That of the kernel's arrays and of the launch together."""
-    x = cuda.device_array(1, "f4")
+    x = cuda.to_device(np.zeros(1, "f4"))
     shares[1, 1, None, 44 * 1024](x)
     with pytest.raises(ix.ArgumentError) as caught:
         shares[1, 1, None, 44 * 1024 + 4](x)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange import _core, asarray
 from interchange._array import Array
 from interchange._functions.borrow import import_published, order_use
-from interchange._protocols.capabilities import fast_path
+from interchange._protocols.capabilities import capabilities_of, fast_path
 from interchange._streams.pending import (
     PendingWork,
     WorkOnConsumer,
@@ -73,7 +73,7 @@ class Use:
             if x.device is CPU or is_settled(x, self._stream):
                 return x
             return self._order(x, None)
-        found: Any = _core.import_unordered(x)
+        found: Any = None if _table_of(x) is None else _core.import_unordered(x)
         if found is not None:
             back = _current_stream(x, found)
             if found.device is CPU or self._is_ours(back):
@@ -144,15 +144,20 @@ def _named_stream(array: Array, call: str) -> int | None:
 _tables: Final[weakref.WeakKeyDictionary[type, ExchangeTable | None]] = weakref.WeakKeyDictionary()
 
 
-def _current_stream(x: Any, array: Array) -> int | None:
-    """Return the stream on which a producer works that named none with the array, or None."""
-    if array.device.type is not _CUDA:
-        return None
+def _table_of(x: Any) -> ExchangeTable | None:
+    """Return the exchange table of an object's type, which the core knows from then on."""
     cls = type(x)
     try:
-        table = _tables[cls]
+        return _tables[cls]
     except KeyError:
+        capabilities_of(x)
         table = _tables[cls] = exchange_table(cls)
+        return table
+
+
+def _current_stream(x: Any, array: Array) -> int | None:
+    """Return the stream on which a producer works that named none with the array, or None."""
+    table = _table_of(x) if array.device.type is _CUDA else None
     if table is None:
         return None
     try:
