@@ -1,4 +1,4 @@
-"""What of these tests is left out where there is no LLVM, and the assembler after each test.
+"""What of these tests is left out where there is no LLVM, a cache of their own, and the assembler.
 
 Source: CUDA Binary Utilities (ptxas).
 """
@@ -15,12 +15,21 @@ from interchange.cuda import Kernel
 _NEED_LLVM = (
     "ptx_kernels.py",
     "ptx_machine.py",
+    "test_cache.py",
     "test_differential.py",
     "test_mathematics.py",
     "test_ptx.py",
     "test_rulings.py",
 )
 collect_ignore = [] if importlib.util.find_spec("llvmlite") else list(_NEED_LLVM)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory):
+    """Keep the user's own cache out of the tests, and the tests out of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("INTERCHANGE_CACHE_DIR", str(tmp_path_factory.mktemp("kernels")))
+        yield
 
 
 @pytest.fixture(autouse=True)
