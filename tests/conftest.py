@@ -171,6 +171,13 @@ def twin(request: pytest.FixtureRequest) -> dict[str, str]:
     return {"INTERCHANGE_CORE": request.param}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark whose children use each core in turn: the core in use here changes nothing of them."""
+    for item in items:
+        if item.get_closest_marker("isolated") and "twin" in item.fixturenames:
+            item.add_marker("twins")
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what asserts how the readable core works where another one is in use."""
     if item.get_closest_marker("readable") and interchange.core_name != "ctypes":
