@@ -222,7 +222,7 @@ def _rewritten(numba: Any) -> Any:
 
 def _with_warp() -> dict[str, Any]:
     """Return launches of Warp over its own arrays."""
-    folder = HERE / "_warp_kernel.py"
+    folder = HERE / "warp_kernel.py"
     if importlib.util.find_spec("warp") is None:  # type: ignore[attr-defined]
         raise ImportError("warp")
     spec = importlib.util.spec_from_file_location("warp_kernel", folder)  # type: ignore[attr-defined]

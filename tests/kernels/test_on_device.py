@@ -167,6 +167,29 @@ def test_an_array_that_is_freed_at_once_is_used_before():
     del other
 
 
+@cuda.jit
+def compare_lesser(x, y, least, is_second):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        a, b = x[i], y[i]
+        c = a if a < b else b  # noqa: FURB136 - kernels have no min
+        least[i] = c
+        is_second[i] = 1 if c == b else 0
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_the_lesser_of_two_is_compared_by_its_own_bits(dtype):
+    """NVIDIA's assembler compares others for 16 bits, where it may."""
+    limits = np.iinfo(dtype)
+    numbers = np.array([limits.min, limits.max, 0, 1, 9, 100, limits.max - 1], dtype)
+    x, y = (each.ravel() for each in np.meshgrid(numbers, numbers))
+    least, is_second = cuda.device_array(x.size, dtype), cuda.device_array(x.size, "i4")
+    compare_lesser[1, 64](cuda.to_device(x), cuda.to_device(y), least, is_second)
+
+    assert on_host(least).tolist() == np.minimum(x, y).tolist()
+    assert on_host(is_second).tolist() == (np.minimum(x, y) == y).tolist()
+
+
 NUMBERS = {
     "bool": True, "int8": -7, "uint8": 200, "int16": -3000, "uint16": 60000, "int32": -(2**31),
     "uint32": 2**32 - 1, "int64": -(2**63), "uint64": 2**64 - 1, "float32": 1.5,

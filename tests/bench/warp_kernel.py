@@ -5,7 +5,9 @@ Source: Warp's documentation, "Kernels".
 
 from typing import Any
 
-import warp as wp
+import pytest
+
+wp = pytest.importorskip("warp")  # where tests are collected; whoever times it looks for it first
 
 
 @wp.kernel

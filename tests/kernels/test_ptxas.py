@@ -1,0 +1,89 @@
+"""PTX is written so that NVIDIA's assembler translates it right.
+
+Source: ptxas 13.0, which translated wrongly what is looked for here, as seen on an H100.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from interchange import cuda
+from interchange.cuda.llvm.ptx import to_ptx
+from interchange.cuda.llvm.ptxas import widen_extremes
+from interchange.cuda.types import int16, int32, uint16
+
+from .ptx_machine import Machine
+
+pytestmark = pytest.mark.interop
+
+NARROW = re.compile(r"\b(min|max)\.[su]16\b")
+NUMBERS = (-(2**15), -300, -1, 0, 1, 7, 9, 300, 2**15 - 1)
+
+
+@cuda.jit
+def lesser(a, b, out):
+    c = a if a < b else b  # noqa: FURB136 - kernels have no min
+    if c == b:
+        out[0] = 1
+    out[1] = c
+
+
+@pytest.mark.parametrize("type_", [int16, uint16])
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
+def test_no_extreme_of_16_bits_is_left(type_, architecture):
+    """From sm_90 on, one whose result is compared would be compared by the wrong bits."""
+    text = to_ptx(lesser.typed(type_, type_, int32[::1]), architecture)
+
+    assert "wide0" in text
+    assert NARROW.search(text) is None
+
+
+CODE = """
+.version 7.8
+.target sm_90
+.address_size 64
+
+.visible .entry run(
+	.param .u64 .ptr .global .align 2 run_param_0,
+	.param .u64 run_param_1,
+	.param .u64 run_param_2
+)
+{{
+	.reg .b16 	%rs<4>;
+	.reg .b64 	%rd<2>;
+
+	ld.param.b64 	%rd1, [run_param_0];
+	ld.global.b16 	%rs1, [%rd1];
+	ld.global.b16 	%rs2, [%rd1+2];
+	{name}.{sign}16 	%rs3, %rs1, {operand};
+	st.global.b16 	[%rd1+4], %rs3;
+	ret;
+}}
+"""
+
+
+@pytest.mark.parametrize("right", NUMBERS)
+@pytest.mark.parametrize("is_register", [True, False], ids=["a register", "a number"])
+@pytest.mark.parametrize("sign", ["s", "u"])
+@pytest.mark.parametrize("name", ["min", "max"])
+def test_an_extreme_in_32_bits_is_the_same(name, sign, is_register, right):
+    """Of every pair, also where a number is written with the other sign."""
+    operand = "%rs2" if is_register else str(right)
+    text = widen_extremes(CODE.format(name=name, sign=sign, operand=operand))
+    machine = Machine(text)
+    dtype = {"s": np.int16, "u": np.uint16}[sign]
+    for left in NUMBERS:
+        x = np.array([left, right, 0], np.int16).view(dtype)
+        machine.launch("run", (1,), (1,), [x])
+
+        assert x[2] == {"min": np.minimum, "max": np.maximum}[name](x[0], x[1])
+
+
+def test_other_text_stays_as_it_is():
+    """Names that look alike, and other widths."""
+    text = "\tmax.s32 \t%r1, %r2, %r3;\n\tmax.s16x2 \t%r1, %r2, %r3;\n\tmax.f16 \t%rs1, %rs2, %rs3;"
+
+    assert widen_extremes(text) == text
