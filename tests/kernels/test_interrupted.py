@@ -9,7 +9,7 @@ import pytest
 pytestmark = pytest.mark.interop
 
 KERNEL = """
-import atexit, _thread, threading, time
+import atexit, os, signal, threading, time
 import numpy as np
 from interchange import cuda
 
@@ -25,7 +25,7 @@ def slow(x, rounds):
 INTERRUPTED = """
 x = np.zeros(8192)
 slow[64, 128](x, 1)
-interrupt = threading.Timer(0.2, _thread.interrupt_main)
+interrupt = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
 interrupt.start()
 try:
     slow[64, 128](x, 100_000)
