@@ -132,6 +132,7 @@ REFUSED = {
     "a kernel returns nothing": ("return 1", "CPY-RETURN-1"),
     "a number too wide": ("r0 = 18446744073709551616", "CPY-NPM-1"),
     "a step that is zero": ("for i in range(0, 1, 0):|    pass", "CPY-NPM-3"),
+    "a step down of unsigned numbers": ("for i in range(uint32(3), 0, -1):|    pass", "CPY-NPM-3"),
     "a range of floats": ("for i in range(2.0):|    pass", "CPY-NPM-3"),
 }
 

@@ -22,7 +22,7 @@ from .errors import refuse
 from .source import Source
 from .statements import typed_program
 from .streams import Stream, synchronize_stream
-from .types import ArrayType, Signature, Void
+from .types import ArrayType, ScalarType, Signature, Void
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from .configuration import Configuration
     from .llvm.compiled import HostKernel
     from .tree import Program
-    from .types import ScalarType
 
+_TYPES: Final = (Signature, Void, ScalarType)
 _ALIGNMENT: Final = 7  # of addresses: whoever is a multiple of 8 is aligned for every type
 Plan = tuple[DeviceKernel, int]
 """A kernel for types of arguments, and the GPU."""
@@ -56,10 +56,10 @@ class Kernel:
     def __init__(
         self, function: Callable[..., Any], signature: Signature | None, *, debug: bool
     ) -> None:
+        self._source = Source(function)
         self.__wrapped_kernel__ = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.signature, self.debug = signature, debug
-        self._source = Source(function)
         self._compiled: dict[Types, HostKernel] = {}
         self._packings: dict[Types, Packing] = {}
         self._on_device: dict[Types, DeviceKernel] = {}
@@ -280,7 +280,7 @@ def jit(*given: Any, debug: bool = False) -> Any:
     >>> doubled, doubled.inspect_types(float32[::1])
     (<kernel doubled>, {'i': [int64]})
     """
-    if len(given) == 1 and callable(given[0]) and not isinstance(given[0], (Signature, Void)):
+    if len(given) == 1 and callable(given[0]) and not isinstance(given[0], _TYPES):
         return Kernel(given[0], None, debug=debug)
     signature = _read_signature(given)
     return lambda function: Kernel(function, signature, debug=debug)
