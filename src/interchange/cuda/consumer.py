@@ -13,6 +13,7 @@ from interchange import asarray
 from interchange._array import Array
 from interchange._functions.borrow import import_published, order_use
 from interchange._protocols.capabilities import fast_path
+from interchange._streams.ordering import device_guard, has_several
 from interchange._streams.pending import (
     PendingWork,
     WorkOnConsumer,
@@ -54,15 +55,16 @@ class Use:
         Named in errors.
     """
 
-    __slots__ = ("_call", "_debts", "_given", "_stream")
+    __slots__ = ("_call", "_debts", "_given", "_later", "_stream")
 
     def __init__(self, configuration: Configuration, call: str) -> None:
         self._stream, self._call = configuration.stream, call
         self._given = configuration.given or configuration.stream
         self._debts: contextlib.ExitStack | None = None
+        self._later: list[tuple[Array, int | None]] = []
 
     def take(self, x: Any) -> Array:
-        """Return an Array of anything, ready on the stream."""
+        """Return an Array of anything, ready on the stream once `order` was called, too."""
         if type(x) is fast_path.kind:
             return asarray(x)
         back = None
@@ -76,8 +78,22 @@ class Use:
                 return array
             named = _named_stream(array, self._call)
             back = _current_stream(x, array) if named is None else None
-            if self._stream in {named, back} and self._stream != PER_THREAD_DEFAULT_STREAM:
+            is_own = self._stream in {named, back} and self._stream != PER_THREAD_DEFAULT_STREAM
+            if is_own and not _may_be_another(self._stream, array):
                 return array  # its own work comes before the launch, and after it, on one stream
+        if _may_be_another(self._stream, array):
+            self._later.append((array, back))
+            return array
+        return self._order(array, back)
+
+    def order(self, ordinal: int) -> None:
+        """Order the arrays that waited for the launch's device to be known."""
+        for array, back in self._later:
+            with device_guard(array.device, self._call, ordinal) or contextlib.nullcontext():
+                self._order(array, back)
+
+    def _order(self, array: Array, back: int | None) -> Array:
+        """Return an alias that is ready on the stream."""
         if self._debts is None:
             self._debts = contextlib.ExitStack()
         view = array.__copy__()
@@ -111,9 +127,19 @@ def is_settled(array: Array, stream: int) -> bool:
     if kind is OrderedByUser:
         return True
     alone = kind is PendingWork or (kind is WorkOnConsumer and work.origin is None)
-    if not alone or work.stream != stream:
+    if not alone or work.stream != stream or _may_be_another(stream, array):
         return False
     return stream != PER_THREAD_DEFAULT_STREAM or work.thread is this_thread()
+
+
+def _may_be_another(stream: int, array: Array) -> bool:
+    """Whether a default stream may be that of another device than an array's producer meant.
+
+    Managed and page-locked memory are of no device in particular: see `find_ordinal`.
+    """
+    if stream > PER_THREAD_DEFAULT_STREAM or array.device.type is _CUDA:
+        return False
+    return has_several(array.device, "cuda.jit()")
 
 
 def _named_stream(array: Array, call: str) -> int | None:

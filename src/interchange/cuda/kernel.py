@@ -134,6 +134,7 @@ class Kernel:
             if ordinal is None:
                 self._run_on_host(configuration, passed, call)
             else:
+                use.order(ordinal)
                 self._run_on_device(configuration, passed, ordinal, call)
 
     def _wanted(self, count: int, call: str) -> Sequence[ScalarType | ArrayType | None]:
