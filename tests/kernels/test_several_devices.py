@@ -51,8 +51,9 @@ def use(driver, ordinal):
     driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(ordinal)[1])
 
 
+@pytest.mark.parametrize("current", [0, 1])
 @pytest.mark.parametrize("kind", ["theirs", "ours"])
-def test_default_streams_of_two_devices_are_told_apart(emulator, driver, kind):
+def test_default_streams_of_two_devices_are_told_apart(emulator, driver, kind, current):
     """The launch on the second waits for that on the first, though both are on stream 1."""
     arrays = []
     for ordinal in (0, 1):
@@ -65,7 +66,7 @@ def test_default_streams_of_two_devices_are_told_apart(emulator, driver, kind):
     managed = Managed(driver)
     shared = managed if kind == "theirs" else cuda.as_cuda_array(managed)
     copy_into[1, SIZE](arrays[0], shared)
-    use(driver, 1)
+    use(driver, current)
     copy_into[1, SIZE](shared, arrays[1])
     found = arrays[1].to_device("cpu").tolist()
     cuda.synchronize()

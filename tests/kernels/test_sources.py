@@ -74,6 +74,24 @@ def test_lines_of_an_indented_kernel_may_begin_at_the_left(what):
     assert out[0] == 7
 
 
+@pytest.mark.parametrize("type_", ["int32", np.int32, 3, None])
+def test_what_is_no_type_is_refused_in_a_signature(type_):
+    """Types are those of the module."""
+    function = defined("def kernel(x):\n    pass\n")
+    with pytest.raises(ix.ArgumentError) as caught:
+        cuda.jit(cuda.void(type_))(function)
+    assert caught.value.rule == "CPY-ARG-1"
+
+
+@pytest.mark.parametrize("architecture", ["sm_10", "sm_70", "compute_75", "", "sm_75 "])
+def test_an_architecture_that_runs_no_kernels_is_refused(architecture):
+    """LLVM would write a warning, and something."""
+    kernel = cuda.jit(defined("def kernel(x):\n    x[0] = 1\n"))
+    with pytest.raises(ix.UnsupportedDeviceError) as caught:
+        kernel.inspect_ptx(cuda.float32[:], architecture=architecture)
+    assert caught.value.rule == "CPY-PTX-2"
+
+
 NO_FUNCTIONS = {
     "a partial function": functools.partial(next_number, 1),
     "a callable object": functools.singledispatchmethod(next_number),

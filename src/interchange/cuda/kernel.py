@@ -81,6 +81,10 @@ class Kernel:
 
     def typed(self, *types: ScalarType | ArrayType) -> Program:
         """Return the typed program for types of arguments."""
+        for each in types:
+            if not isinstance(each, (ScalarType, ArrayType)):
+                call, what = f"{self.__name__}: the types", f"{show(each)} is no type of kernels"
+                raise ArgumentError(call, what, "CPY-ARG-1", "pass one as cuda.int32[::1]")
         return typed_program(self._source, types)
 
     def compile(self, *types: ScalarType | ArrayType) -> HostKernel:
