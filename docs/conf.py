@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "conformance"))  # for the mutants
 
 os.environ["INTERCHANGE_CORE"] = "ctypes"  # whose sources autodoc reads: annotations and order
+os.environ["INTERCHANGE_CACHE_DIR"] = ""  # examples leave nothing in the user's cache of kernels
 os.environ["SCIPY_ARRAY_API"] = "1"  # before any example imports SciPy, which reads it then only
 
 import tables

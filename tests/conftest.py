@@ -10,6 +10,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -44,8 +45,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--write-log", metavar="FILE", type=Path, help=words)
 
 
+def _let_children_compile_once(config: pytest.Config) -> None:
+    """Give them a folder for bytecode, where none may be written into the clone.
+
+    Else each of thousands of processes would compile the whole package.
+    """
+    if os.environ.get("PYTHONDONTWRITEBYTECODE") and "PYTHONPYCACHEPREFIX" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="bytecode-")
+        patch = pytest.MonkeyPatch()
+        patch.delenv("PYTHONDONTWRITEBYTECODE")
+        patch.setenv("PYTHONPYCACHEPREFIX", folder.name)
+        config.add_cleanup(folder.cleanup)
+        config.add_cleanup(patch.undo)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Keep a log of the run where one is asked for, in the process that hears of every test."""
+    _let_children_compile_once(config)
     path = config.getoption("--write-log")
     if path is None or hasattr(config, "workerinput"):
         return
@@ -180,6 +196,13 @@ def twins() -> dict[str, ModuleType]:
 def twin(request: pytest.FixtureRequest) -> dict[str, str]:
     """Return the environment in which a child uses one core, each in turn."""
     return {"INTERCHANGE_CORE": request.param}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark whose children use each core in turn: the core in use here changes nothing of them."""
+    for item in items:
+        if item.get_closest_marker("isolated") and "twin" in item.fixturenames:
+            item.add_marker("twins")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

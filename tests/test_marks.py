@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CHOOSING = ("slow", "exhaustive", "interop", "clients", "browser")
 """What a run is chosen by."""
-DESCRIBING = ("emulated", "gpu", "isolated", "readable")
+DESCRIBING = ("emulated", "gpu", "isolated", "readable", "twins")
 """What a test needs, or how it runs, wherever it is chosen."""
 OF_PYTEST = {"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
 OF_PLUGINS = {"hypothesis", "xdist_group"}
@@ -37,7 +37,7 @@ def by_default(pytestconfig):
 def steps(by_default):
     """Return what each run of pytest in ``.ci/run`` chooses, the README's own first."""
     script = (ROOT / ".ci/run").read_text(encoding="utf-8")
-    runs = re.findall(r"^(?:\w+=\S+ )*\.venv/bin/pytest (.*)$", script, re.MULTILINE)
+    runs = re.findall(r"^\.venv(?:-all)?/bin/pytest (.*)$", script, re.MULTILINE)
     return [by_default, *(re.search(r"-m (\"[^\"]+\"|\S+)$", run)[1].strip('"') for run in runs)]
 
 
@@ -94,6 +94,26 @@ def test_the_steps_choose_by_these_marks_alone(steps):
     words = set(re.findall(r"\w+", " ".join(steps)))
 
     assert words - {"and", "or", "not"} == set(CHOOSING)
+
+
+def test_the_newest_python_runs_the_grids_that_python3_leaves_to_it(steps, by_default):
+    """What it leaves out is there, is all that python3 is left with, and no mark is left out."""
+    script = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    on_one = re.search(r"^on_one=\((.*)\)$", script, re.MULTILINE)[1].split()
+    ignored, newest = re.search(
+        r'^ +"\.venv-\$version/bin/pytest" -q (\S+) \\\n +-m "(.+)"\n +grids=\$\{on_one\[\*\]\} ',
+        script,
+        re.MULTILINE,
+    ).groups()
+    (grids,) = [step for step in steps if "slow or exhaustive" in step and step != by_default]
+
+    assert [path for path in on_one if not (ROOT / path).exists()] == []
+    assert ignored == '"${on_one[@]/#/--ignore=}"'
+    assert f'\n.venv/bin/pytest -q $grids -m "{grids}"\n' in script
+    for count in range(len(CHOOSING) + 1):
+        for marks in itertools.combinations(CHOOSING, count):
+            elsewhere = is_chosen(by_default, marks) or is_chosen(grids, marks)
+            assert is_chosen(newest, marks) == elsewhere, marks
 
 
 def test_every_folder_is_covered_by_default(collected, by_default):

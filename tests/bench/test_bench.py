@@ -60,3 +60,15 @@ def test_the_figures_of_the_docs_are_of_every_python():
     assert text.startswith("Measured on ")
     assert [row[0].rpartition(".")[0] for row in rows] == ["3.10", "3.11", "3.12", "3.13"]
     assert all(0 < float(row[5]) < 1 for row in rows)
+
+
+@pytest.mark.slow
+def test_compiling_kernels_is_timed(need):
+    """One row for each kernel that is asked for."""
+    need("llvmlite")
+    command = [sys.executable, str(HERE / "kernels_compile.py"), "--quick", "saxpy", "fourier"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split(" | ")[0] for line in done.stdout.splitlines() if line[:3] in {"| s", "| f"}]
+    assert rows == ["| saxpy", "| fourier"]

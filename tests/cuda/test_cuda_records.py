@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import weakref
 
@@ -175,6 +176,44 @@ def test_the_objects_own_dtype_is_a_hint(record, exporter):
 def test_a_descr_that_says_no_more_is_taken(record):
     """CuPy always writes one."""
     assert ix.from_cai(record(descr=[("", "<f4")])).dtype.name == "float32"
+
+
+SIZE = 4096  # of the memory in a record [bytes]
+OTHER_FIELDS = {
+    "two fields": [("a", "<u2"), ("b", "<u2")],
+    "another type": [("", "<u4")],
+    "the type twice": [("", "<f4"), ("", "<f4")],
+    "an array in a field": [("", "<f4", (1,))],
+    "a word": "<f4",
+    "a number": 4,
+}
+
+
+@pytest.mark.parametrize("fields", OTHER_FIELDS)
+def test_a_descr_that_says_more_is_refused_after_one_that_does_not(exporter, record, fields):
+    """Also where the rest of the record was met before, whoever reads it."""
+    good = record(descr=[("", "<f4")])
+    for _ in range(3):
+        ix.from_cai(exporter(**good))
+
+    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+        ix.from_cai(exporter(**{**good, "descr": OTHER_FIELDS[fields]}))
+    assert caught.value.rule == "CAI-DESCR-1"
+
+
+def test_the_legacy_default_stream_is_waited_for_by_name(cuda, gate, exporter, record):
+    """As CuPy names it; also by records whose like was met before."""
+    consumer, target = cuda.stream(), cuda.pinned()
+    said = record(stream=1, shape=(SIZE,), typestr="|u1", descr=[("", "|u1")])
+    for _ in range(3):
+        ix.from_cai(exporter(**said), stream=consumer)
+    with gate(1):
+        cuda.fill(said["data"][0], 7, 1)
+        cuda.copy(target, ix.from_cai(exporter(**said), stream=consumer).ptr, consumer)
+        before = set(ctypes.string_at(target, SIZE))
+    cuda.synchronize()
+
+    assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {7})
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # it changes nothing

@@ -1,7 +1,51 @@
-"""What of these tests is left out where there is no LLVM: what imports it."""
+"""What of these tests is left out where there is no LLVM, a cache of their own, and the assembler.
+
+Source: CUDA Binary Utilities (ptxas).
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import os
 
-collect_ignore = [] if importlib.util.find_spec("llvmlite") else ["test_ptx.py", "ptx_machine.py"]
+import pytest
+
+from interchange.cuda import Kernel
+
+_NEED_LLVM = (
+    "ptx_kernels.py",
+    "ptx_machine.py",
+    "test_cache.py",
+    "test_differential.py",
+    "test_mathematics.py",
+    "test_ptx.py",
+    "test_rulings.py",
+)
+collect_ignore = [] if importlib.util.find_spec("llvmlite") else list(_NEED_LLVM)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory):
+    """Keep the user's own cache out of the tests, and the tests out of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("INTERCHANGE_CACHE_DIR", str(tmp_path_factory.mktemp("kernels")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def typed_programs(monkeypatch, tmp_path):
+    """All kernels that a test types, which NVIDIA's assembler takes where it is asked for."""
+    if "INTERCHANGE_TEST_ASSEMBLE" not in os.environ:
+        yield
+        return
+    from .ptx_kernels import assert_assembled
+
+    typed, programs = Kernel.typed, []
+
+    def noted(kernel, *types):
+        programs.append(typed(kernel, *types))
+        return programs[-1]
+
+    monkeypatch.setattr(Kernel, "typed", noted)
+    yield
+    assert_assembled(programs, tmp_path)

@@ -20,19 +20,28 @@ if TYPE_CHECKING:
 
     from .ptx_types import Opcode
 
+UNSPECIFIED = 0xA5A5_A5A5_A5A5_A5A5
+"""What is computed where PTX leaves it to the machine: no result should depend on it."""
+
 # ---------------------------------------------------------------- integers
 
 
 def _quotient(a: int, b: int) -> int:
-    """Divide to zero; hardware leaves a division by 0 open, so that it is an error here."""
+    """Divide to zero; by 0 hardware gives something, which LLVM may compute and never use."""
+    if b == 0:
+        return UNSPECIFIED
     size = abs(a) // abs(b)
     return size if (a < 0) == (b < 0) else -size
 
 
+def _rest(a: int, b: int) -> int:
+    """Return what remains of a division."""
+    return a - b * _quotient(a, b) if b else UNSPECIFIED
+
+
 _INTEGER = {
     "add": operator.add, "sub": operator.sub, "div": _quotient, "min": min, "max": max,
-    "rem": lambda a, b: a - b * _quotient(a, b),
-    "and": operator.and_, "or": operator.or_, "xor": operator.xor,
+    "rem": _rest, "and": operator.and_, "or": operator.or_, "xor": operator.xor,
     "not": operator.invert, "neg": operator.neg, "abs": abs, "cnot": lambda a: int(a == 0),
     "popc": lambda a: a.bit_count(),
 }  # fmt: skip

@@ -56,7 +56,9 @@ class Frame:
         self.addresses: dict[str, int] = {}
 
     def address(self, name: str) -> int:
-        """Return where a variable is."""
+        """Return where a variable is, or a parameter, which gets an address when one is wanted."""
+        if name not in self.addresses and name in self.parameters:
+            self.addresses[name] = self.thread.machine.map("param", self.parameters[name])
         found = self.addresses.get(name)
         return self.thread.machine.addresses[name] if found is None else found
 
@@ -341,7 +343,7 @@ class Code:
         if count != int(op.one_of(("v2", "v4"), "v1")[1:]):
             op.refuse()
         space = op.one_of(("param", "global", "shared", "local", "const"))
-        if space == "param":
+        if space == "param" and not text.startswith("[%"):
             name, _, offset = text.strip("[]").partition("+")
             first = int(offset or 0)
             return lambda frame: _part(frame.parameters[name], first, size)
@@ -368,6 +370,8 @@ class Code:
         find, size = self._accessed(op, target, len(reads)), op.type.bits // 8
         mask = (1 << op.type.bits) - 1
         space = op.one_of(("param",))
+        if space and target.startswith("[%"):
+            op.refuse()
         name, _, offset = target.strip("[]").partition("+")
         needed = int(offset or 0) + size * len(reads)
 

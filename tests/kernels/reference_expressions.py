@@ -163,8 +163,8 @@ class Expressions:
             test = self.truth(node.operand)
             return Term(bool_, lambda env: not test.run(env))
         value, written = self.number(node.operand), getattr(node.operand, "value", None)
-        if isinstance(node.op, ast.USub) and type(written) is int:
-            return constant(-written)
+        if isinstance(node.op, (ast.USub, ast.UAdd)) and type(written) is int:
+            return constant(-written if isinstance(node.op, ast.USub) else written)
         type_ = int32 if value.type is bool_ else value.type
         if isinstance(node.op, ast.Invert) and not type_.is_integer:
             raise Refused("CPY-TYPE-2")

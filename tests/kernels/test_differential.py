@@ -1,75 +1,44 @@
 """What kernels compute, beside a reader of the language that was written apart from the compiler.
 
-Source: CUDA Python Specification 0.2.  Programs are drawn as text; types and values are compared.
+Source: CUDA Python Specification 0.2.  Programs are drawn as text; types and values are compared,
+the values of machine code of this CPU and of PTX, which is interpreted.
 """
 
 from __future__ import annotations
 
-import linecache
 import math
 import os
 
-import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from interchange import cuda
-from interchange.cuda.types import BY_NAME, SCALARS, ArrayType, complex128
 
 from . import reference
-from .drawn import Choices, Drawn
+from .comparing import is_same, left_by, wrong
+from .drawn import Drawn
+from .drawn_kernels import (
+    EXPRESSIONS,
+    arguments_of,
+    drawn_cases,
+    drawn_program,
+    elements_of,
+    kernel_of,
+    run_reference,
+    types_for_any,
+    types_of,
+)
+from .ptx_kernels import ARCHITECTURES, any_ptx, assembled, find_ptxas
+from .ptx_machine import Machine
 from .statements import Statements
 
 pytestmark = pytest.mark.interop
 
-SCOPE = {
-    "math": math,
-    "cuda": cuda,
-    **{type_.name: type_ for type_ in SCALARS if type_.kind != "bool"},
-    "bool_": BY_NAME["bool"],
-}
-EXPRESSIONS = 8
-"""In one kernel."""
-PROGRAMS = int(os.environ.get("INTERCHANGE_TEST_PROGRAMS", "10000"))
+PROGRAMS = int(os.environ.get("INTERCHANGE_TEST_PROGRAMS", "200"))
 """How many the longest tests run, of expressions and of statements."""
-PARTS = 20
+PARTS = 50
 """Of these tests."""
-
-
-def kernel_of(text, *, debug=False):
-    """Return the kernel of a text, whose lines Python knows."""
-    file = "<drawn program>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    scope = {**SCOPE, "__name__": "drawn"}
-    exec(compile(text, file, "exec"), scope)  # noqa: S102 - drawn here
-    return cuda.jit(debug=debug)(scope["program"])
-
-
-def type_of(value):
-    """Return the type of an argument."""
-    element, in_c_order = BY_NAME[str(value.dtype)], value.flags.c_contiguous
-    return ArrayType(element, value.ndim, in_c_order) if value.ndim else element
-
-
-def laid_out(value, *, strided):
-    """Return a copy of an array, in C order or backwards with gaps; of a number itself."""
-    if not value.ndim or not strided:
-        return value.copy()
-    room = np.zeros([2 * length for length in value.shape], value.dtype)
-    found = room[(slice(None, None, -2),) * value.ndim]
-    found[...] = value
-    return found
-
-
-def arguments_of(program, elements):
-    """Return fresh arguments, those for results at the end."""
-    given = [laid_out(value, strided=program.strided) for value in program.arguments]
-    return [*given, *(np.zeros(1, element.name) for element in elements)]
-
-
-def types_of(program, elements):
-    """Return the types of all arguments, with those of the results."""
-    return tuple(map(type_of, arguments_of(program, elements)))
+KINDS = ("expressions", "statements")
 
 
 def outcome(act, error):
@@ -80,14 +49,6 @@ def outcome(act, error):
         return None, getattr(refused, "rule", None) or refused.args[0]
 
 
-def run_reference(program, elements):
-    """Return all arrays after the reference ran, and its numbers of results."""
-    types, arguments = types_of(program, elements), arguments_of(program, elements)
-    reader = reference.read(program.text, "program", types, SCOPE)
-    reference.run(reader, program.names, types, arguments)
-    return [value for value in arguments if value.ndim]
-
-
 def run_kernel(kernel, program, elements):
     """Return all arrays after the kernel ran on the CPU."""
     arguments = arguments_of(program, elements)
@@ -95,68 +56,91 @@ def run_kernel(kernel, program, elements):
     return [value for value in arguments if value.ndim]
 
 
-def assert_same(program):
-    """Compare a program's types and values; return whether it is in the language."""
+def run_ptx(kernel, program, elements, architecture):
+    """Return all arrays after the PTX of the kernel ran."""
+    arguments = arguments_of(program, elements)
+    ptx = any_ptx(kernel, *types_of(program, elements), architecture=architecture)
+    Machine(ptx).launch("program", (1,), (1,), arguments)
+    return [value for value in arguments if value.ndim]
+
+
+def assert_same(program, architecture="sm_75"):
+    """Compare a program's types, and its values on both targets; return whether it is accepted."""
     kernel = kernel_of(program.text, debug=program.debug)
-    unknown = types_of(program, [complex128] * len(program.results))  # stores any number
-    read, refused = outcome(
-        lambda: reference.read(program.text, "program", unknown, SCOPE), reference.Refused
-    )
-    typed, why = outcome(lambda: kernel.inspect_types(*unknown), cuda.KernelError)
+    elements, refused = outcome(lambda: elements_of(program), reference.Refused)
+    typed, why = outcome(lambda: kernel.inspect_types(*types_for_any(program)), cuda.KernelError)
     assert why == refused, f"{program.text}\ncompiler: {why}, reference: {refused}"
     if refused is not None:
         return False
-    found = {name: typed[name] for name in program.results}
-    expected = {name: [read.defined[name]] for name in program.results}
-    assert found == expected, program.text
-    elements = [read.defined[name] for name in program.results]
-    arrays = run_kernel(kernel, program, elements)
-    for name, one, other in zip(
-        [name for name in program.names if name[0] in "uo"],
-        arrays,
-        run_reference(program, elements),
-        strict=True,
-    ):
-        assert same_numbers(one, other), (
-            f"{program.text}{program.arguments}\n{name}: compiler {one}, reference {other}"
-        )
+    assert [typed[name] for name in program.results] == [[each] for each in elements], program.text
+    assert_arrays_same(program, elements, run_kernel(kernel, program, elements), "CPU")
+    on_gpu = run_ptx(kernel, program, elements, architecture)
+    assert_arrays_same(program, elements, on_gpu, architecture)
     return True
 
 
-def same_numbers(one, other):
-    """Whether two arrays hold the same bits; one that is no number is as good as another."""
-    if one.dtype.kind == "c":
-        return same_numbers(one.real, other.real) and same_numbers(one.imag, other.imag)
-    if one.dtype.kind != "f":
-        return np.array_equal(one, other)
-    same_sign = np.signbit(one) == np.signbit(other)
-    return bool((np.isnan(one) & np.isnan(other) | ((one == other) & same_sign)).all())
+def assert_arrays_same(program, elements, found, target):
+    """Compare what a target left in the arrays with what the reference leaves."""
+    names = [name for name in program.names if name[0] in "uo"]
+    for name, one, other in zip(names, found, run_reference(program, elements), strict=True):
+        assert is_same(one, other), (
+            f"{program.text}{program.arguments}\n{name}: {target} {one}, reference {other}"
+        )
 
 
-@given(data=st.data())
-def test_expressions_have_the_types_and_values_of_the_language(data):
+@given(data=st.data(), architecture=st.sampled_from(ARCHITECTURES))
+def test_expressions_have_the_types_and_values_of_the_language(data, architecture):
     """Operators, casts, comparisons, elements and exact functions, of numbers of all types."""
-    assert_same(Statements(Drawn(data.draw, st.integers)).expressions(2))
+    assert_same(Statements(Drawn(data.draw, st.integers)).expressions(2), architecture)
 
 
-@given(data=st.data())
-def test_statements_do_what_the_language_says(data):
+@given(data=st.data(), architecture=st.sampled_from(ARCHITECTURES))
+def test_statements_do_what_the_language_says(data, architecture):
     """Redefinitions, branches, loops, ways out of them, elements, and functions."""
-    assert_same(Statements(Drawn(data.draw, st.integers)).program())
+    assert_same(Statements(Drawn(data.draw, st.integers)).program(), architecture)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("what", ["expressions", "statements"])
-def test_many_programs_do_what_the_language_says(what, part):
+@pytest.mark.parametrize("what", KINDS)
+def test_many_programs_do_what_the_language_says(what, part, record_property):
     """Each is found again by its number; most are in the language."""
-    share = PROGRAMS // PARTS // (EXPRESSIONS if what == "expressions" else 1)
+    share = math.ceil(PROGRAMS / PARTS / (EXPRESSIONS if what == "expressions" else 1))
     accepted = 0
     for seed in range(part * share, (part + 1) * share):
-        drawn = Statements(Choices(seed))
-        program = drawn.expressions(EXPRESSIONS) if what == "expressions" else drawn.program()
+        program = drawn_program(what, seed)
         try:
-            accepted += assert_same(program)
+            accepted += assert_same(program, ARCHITECTURES[seed % len(ARCHITECTURES)])
         except Exception as error:
             raise AssertionError(f"{what} {seed}\n{program.text}") from error
+    record_property("equal on both targets", accepted)
+    record_property("refused alike", share - accepted)
     assert accepted >= share // 2
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("what", KINDS)
+def test_the_assembler_takes_drawn_programs(what, architecture, tmp_path):
+    """Without a warning, whatever LLVM made of them."""
+    ptxas = find_ptxas() or pytest.skip("no ptxas, of a toolkit or of the wheel nvidia-cuda-nvcc")
+
+    for seed in range(max(2, PROGRAMS // 100)):
+        program = drawn_program(what, seed)
+        elements, refused = outcome(lambda program=program: elements_of(program), reference.Refused)
+        if refused is None:
+            kernel = kernel_of(program.text)
+            ptx = any_ptx(kernel, *types_of(program, elements), architecture=architecture)
+            messages, size = assembled(ptxas, ptx, architecture, tmp_path)
+            assert messages == "", f"{what} {seed}\n{program.text}"
+            assert size > 0
+
+
+@pytest.mark.parametrize("what", KINDS)
+def test_a_launcher_finds_what_the_reference_says(what):
+    """That of the CPU, given the cases that any launcher can compare."""
+    cases = list(drawn_cases(what, range(5)))
+
+    for name, text, kernel, case in cases:
+        run = lambda grid, block, given, kernel=kernel: kernel[grid, block](*given)  # noqa: E731
+        assert wrong(case, left_by(run, case), case.expected) == [], f"{name}\n{text}"
+    assert cases

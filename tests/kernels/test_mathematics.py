@@ -11,8 +11,9 @@ import pytest
 from interchange.cuda.types import BY_NAME
 
 from .drawn import Program
+from .drawn_kernels import kernel_of, run_reference, types_of
 from .reference_numbers import ONE_ARGUMENT, TWO_ARGUMENTS
-from .test_differential import kernel_of, run_kernel, run_reference, types_of
+from .test_differential import run_kernel
 
 pytestmark = pytest.mark.interop
 

@@ -232,10 +232,23 @@ def test_an_index_out_of_bounds_is_told_with_its_line():
     assert caught.value.rule == "CPY-INDEX-3"
 
 
-def test_a_block_that_a_gpu_has_no_room_for_is_refused():
-    """With the rule, and what to do."""
-    with pytest.raises(ix.InterchangeError):
-        add_one[1, 64, None, 227 * 1024](cuda.to_device(np.zeros(64)))
+@cuda.jit
+def shares(x):
+    part = cuda.shared.array(1024, float32)
+    t = cuda.threadIdx.x
+    part[t] = x[0] + t
+    cuda.syncthreads()
+    if t == 0:
+        x[0] = part[int32(x[0])]
+
+
+def test_shared_memory_that_a_block_does_not_have_is_refused():
+    """That of the kernel's arrays and of the launch together."""
+    x = cuda.to_device(np.zeros(1, "f4"))
+    shares[1, 1, None, 44 * 1024](x)
+    with pytest.raises(ix.ArgumentError) as caught:
+        shares[1, 1, None, 44 * 1024 + 4](x)
+    assert caught.value.rule == "CPY-LAUNCH-2"
 
 
 def test_a_read_only_array_is_not_written():

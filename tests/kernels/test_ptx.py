@@ -3,46 +3,28 @@
 from __future__ import annotations
 
 import math
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
 from interchange import cuda
 from interchange._types.errors import ArgumentError
-from interchange.cuda.llvm.compiled import locked, optimize
-from interchange.cuda.llvm.ptx import TRIPLE, ptx_module
 
 from .comparing import left_by, ulps, wrong
 from .programs import PROGRAMS, Case, types_of
+from .ptx_kernels import ARCHITECTURES, assembled, find_ptxas, unlinked_ptx
 from .ptx_library import FUNCTIONS
 from .ptx_machine import Machine, MachineError
 from .ptx_types import UnknownOpcodeError
 
 pytestmark = pytest.mark.interop
 
-ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 OF_ONE = (
     "acos asin atan acosh asinh atanh cos sin tan cosh sinh tanh exp expm1 fabs log log10 log1p"
 )
 OF_ONE += " sqrt ceil floor"
 OF_TWO = "atan2 pow copysign fmod"
 MOST_ULPS = 4
-
-
-def find_ptxas():
-    """Return NVIDIA's assembler, of a toolkit or of a wheel (nvidia-cuda-nvcc), if there is one."""
-    wheels = (
-        found
-        for entry in sys.path
-        for pattern in ("cu[0-9]*/bin/ptxas", "cuda_nvcc/bin/ptxas")
-        for found in sorted(Path(entry, "nvidia").glob(pattern))
-    )
-    return shutil.which("ptxas") or next(map(str, wheels), None)
 
 
 @pytest.fixture(scope="module")
@@ -63,16 +45,6 @@ def linked_ptx(kernel, *types, architecture="sm_75"):
         return kernel.inspect_ptx(*types, architecture=architecture)
     except ArgumentError as error:
         pytest.skip(str(error))
-
-
-def unlinked_ptx(kernel, *types, architecture="sm_75"):
-    """Return the PTX of a kernel that calls functions of math, which are elsewhere."""
-    program = kernel.typed(*types)
-    with locked():
-        module = llvm.parse_assembly(str(ptx_module(program)))
-        machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=architecture, opt=3)
-        optimize(module, machine)
-        return machine.emit_assembly(module)
 
 
 def kernel_of(function, count):
@@ -101,14 +73,10 @@ def test_the_assembler_takes_a_program(name, architecture, ptxas, folder):
     program = PROGRAMS[name]
     types = types_of(program.make(program.size).arguments)
     text = linked_ptx(program.kernel, *types, architecture=architecture)
-    source, binary = (folder / f"{name}-{architecture}.{end}" for end in ("ptx", "cubin"))
-    source.write_text(text, encoding="utf-8")
+    messages, size = assembled(ptxas, text, architecture, folder)
 
-    command = [ptxas, f"-arch={architecture}", "-o", str(binary), str(source)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert binary.stat().st_size > 0
+    assert messages == ""
+    assert size > 0
 
 
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_120"])
@@ -272,6 +240,23 @@ def test_a_thread_stores_what_it_loads():
     ld.global.v2.b32 {%r2, %r3}, [%rd3]; st.global.v2.b32 [%rd3], {%r3, %r2};"""
 
     assert run(body) == [1, 0, 3, 2]
+
+
+def test_a_parameter_of_a_kernel_has_an_address():
+    """Which LLVM takes where one of two parameters is loaded."""
+    body = """mov.b64 %rd2, n; add.s64 %rd3, %rd2, 4; setp.eq.s32 %p1, %r1, 0;
+    selp.b64 %rd2, %rd2, %rd3, %p1; ld.param.b32 %r2, [%rd2];
+    mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.global.b32 [%rd3], %r2;"""
+
+    assert run(body) == [4, 0, 2, 3]  # both halves of the length of the array
+
+
+@pytest.mark.parametrize("opcode", ["div.u32", "rem.u32", "div.s32", "rem.s32"])
+def test_a_quotient_by_zero_is_computed_where_it_is_not_used(opcode):
+    """As LLVM does ahead of a branch: a GPU gives some number, and goes on."""
+    body = f"mov.b32 %r2, 0; {opcode} %r3, %r1, %r2; st.global.b32 [%rd1+12], %r2;"
+
+    assert run(body) == [0, 1, 2, 0]
 
 
 @pytest.mark.parametrize(

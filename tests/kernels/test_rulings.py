@@ -12,7 +12,8 @@ from interchange.cuda.types import BY_NAME, complex128
 
 from . import reference
 from .drawn import Program
-from .test_differential import SCOPE, assert_same, run_reference, types_of
+from .drawn_kernels import SCOPE, run_reference, types_of
+from .test_differential import assert_same
 
 pytestmark = pytest.mark.interop
 
@@ -91,6 +92,11 @@ RULINGS = {
     ),
     "a step of zero has no rounds": ("x = 0|for i in range(0, 9, a - a):|    x = 1|r0 = x",
                                      "int32 0"),
+    "a step that is cast has no rounds, whatever its type": (
+        ("r0 = 0|for i in range(0, 9, int32(0)):|    r0 = 1|"
+         "for i in range(0, 9, int8(0)):|    r0 = 2"),
+        "int32 0",
+    ),
     "a changed variable counts on": ("x = 0|for i in range(3):|    i = i * 10|    x += i|r0 = x",
                                      "int32 30"),
     "functions return several numbers": ("x, y = halves(a); r0 = x; r1 = y; r2 = halves(1.0)[-1]",
@@ -133,6 +139,8 @@ REFUSED = {
     "a number too wide": ("r0 = 18446744073709551616", "CPY-NPM-1"),
     "a step that is zero": ("for i in range(0, 1, 0):|    pass", "CPY-NPM-3"),
     "a step down of unsigned numbers": ("for i in range(uint32(3), 0, -1):|    pass", "CPY-NPM-3"),
+    "a step that is zero, with a sign": ("for i in range(0, 1, +0):|    pass", "CPY-NPM-3"),
+    "an index of a tuple that is cast": ("r0 = u.shape[int32(0)]", "CPY-TUPLE-1"),
     "a range of floats": ("for i in range(2.0):|    pass", "CPY-NPM-3"),
 }
 
@@ -140,9 +148,7 @@ REFUSED = {
 def program_of(body):
     """Return a program of a body, with results for the names r0, r1 and so on."""
     lines = [part.strip() for part in body.split(";")] if "|" not in body else body.split("|")
-    results = [
-        line[:2] for line in "|".join(lines).split("|") if line[0] == "r" and line[1] in "012345"
-    ]
+    results = [line[:2] for line in lines if line[0] == "r" and line[1] in "012345"]
     names = ("a", "u", *(f"o{result}" for result in results))
     lines += [f"o{result}[0] = {result}" for result in results]
     indented = "\n".join(f"    {line}" for line in lines)

@@ -71,7 +71,9 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
         fast_asarray,
         fast_import,
         fast_records,
+        import_unordered,
         make_capsule,
+        make_launcher,
         redescribe,
         release,
         serve_c_callers,
@@ -90,7 +92,9 @@ else:
     fast_asarray = chosen.fast_asarray
     fast_import = chosen.fast_import
     fast_records = chosen.fast_records
+    import_unordered = chosen.import_unordered
     make_capsule = chosen.make_capsule
+    make_launcher = chosen.make_launcher
     redescribe = chosen.redescribe
     release = chosen.release
     serve_c_callers = chosen.serve_c_callers
@@ -112,7 +116,9 @@ __all__ = [
     "fast_asarray",
     "fast_import",
     "fast_records",
+    "import_unordered",
     "make_capsule",
+    "make_launcher",
     "redescribe",
     "refused",
     "release",

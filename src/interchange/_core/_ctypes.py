@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
     from interchange.abi.exchange import ExchangeTable
 
-    from .abc import FastPath
+    from .abc import FastPath, Launcher
 
     T = TypeVar("T", bound="Tensor")
 
@@ -83,7 +83,9 @@ __all__ = [
     "fast_asarray",
     "fast_import",
     "fast_records",
+    "import_unordered",
     "make_capsule",
+    "make_launcher",
     "redescribe",
     "release",
     "serve_c_callers",
@@ -378,6 +380,17 @@ def fast_asarray(careful: Callable[..., T]) -> Callable[..., T]:
 
 def serve_c_callers() -> None:
     """Leave C callers to the native core: a Python function is never called by a C pointer."""
+
+
+def import_unordered(x: Any) -> Any:  # noqa: ARG001 - of the contract
+    """Return None: whoever wants an Array imports it in the ordinary way."""
+    return None
+
+
+def make_launcher(address: int, pending: type, on_consumer: type, ordered: type) -> Launcher | None:
+    """Leave repeated launches to Python."""
+    del address, pending, on_consumer, ordered
+    return None
 
 
 def fast_records(

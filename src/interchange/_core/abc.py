@@ -105,6 +105,33 @@ class Tensor(Protocol):
         """Return device type and id."""
 
 
+class Launcher(Protocol):
+    """Launches of one kernel that are like an earlier one."""
+
+    def learn(self, loaded: dict[int, Any], ordinal: int, arguments: tuple[Any, ...], /) -> bool:
+        """Do launches like this one from now on; whether there is room for one more.
+
+        Parameters
+        ----------
+        loaded : dict[int, tuple]
+            By the ordinal of a GPU; the first item is the handle of the function.  It is looked up
+            for each launch.
+        ordinal : int
+            Of the GPU.
+        arguments : tuple
+            Those of the launch: an array of the public class; or, of a number, its type and what
+            it is passed as: the kind of a `interchange.cuda.types.ScalarType` and its size [bytes].
+        """
+
+    def launch(self, configuration: tuple[Any, ...], arguments: tuple[Any, ...], /) -> bool:
+        """Launch the kernel if the arguments are like those of an earlier launch.
+
+        Numbers have the same types and fit what they are passed as.  Arrays have the same dtype,
+        device, number of axes, order, permission to write and alignment to 8 bytes, and all work on
+        them is on the stream of the launch.  If not, or if the driver refuses, nothing happened.
+        """
+
+
 class Core(Protocol):
     """What every twin offers, besides ``Tensor``: a base class with the attributes above."""
 
@@ -214,3 +241,33 @@ class Core(Protocol):
 
     def serve_c_callers(self) -> None:
         """Publish on the public class what C callers use, if there is something."""
+
+    # ------------------------------------------------------------ kernels
+
+    def import_unordered(self, x: Any) -> Tensor | None:
+        """Return an array by the exchange table of its type, ordered after nothing.
+
+        None where there is no table that can be trusted for it, or where this core leaves it to the
+        ordinary import.  The caller orders: ``current_work_stream`` of the table says after what.
+
+        Parameters
+        ----------
+        x : object
+            Of any library.
+        """
+
+    def make_launcher(
+        self, address: int, pending: type, on_consumer: type, ordered: type
+    ) -> Launcher | None:
+        """Return what repeats launches of a kernel; None where Python does it.
+
+        Parameters
+        ----------
+        address : int
+            Of ``cuLaunchKernel``.
+        pending, on_consumer : type
+            Work of exactly these types is on its ``stream``, and nobody asks to be told of more; of
+            `on_consumer` where its ``origin`` is None.
+        ordered : type
+            Work of exactly this type need not be waited for.
+        """

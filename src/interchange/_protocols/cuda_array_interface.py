@@ -34,6 +34,7 @@ from interchange.abi.dlpack import DLDeviceType
 from .capabilities import library_of
 from .dlpack import READ_ONLY
 from .guards import RECORD_GUARDS, STREAM_KEEPERS
+from .losses import record_guard_of
 from .records import dtype_of, is_plain, layout_of, parse_with_hint
 
 if TYPE_CHECKING:
@@ -265,11 +266,12 @@ def import_record(
     """
     if x is not None and type(x).__module__ not in _plain:
         raw = _mended(raw, x)
+    _refuse_loss(x, call)
     hint: Any = dtype
     try:
         record = parse_record(raw)
         form = _forms[record[2:5]]  # shape, strides, typestr
-        if dtype is not None or record.mask is not None or record.descr is not None:
+        if dtype is not None or record.mask is not None or not is_plain(record):
             raise KeyError  # noqa: TRY301 - the exception
     except (KeyError, BrokenRule):
         hint = getattr(x, "dtype", None) if dtype is None else dtype
@@ -294,6 +296,14 @@ def import_record(
     return tensor
 
 
+def _refuse_loss(x: Any, call: str) -> None:
+    """Refuse an object whose record leaves out what changes its values."""
+    find_loss = None if x is None else record_guard_of(type(x))
+    loss = None if find_loss is None else find_loss(x)
+    if loss is not None:
+        raise error_for(call, *loss)
+
+
 _plain: Final[set[str]] = set()
 """Modules whose objects' records need no mending, and who keep the streams alive that they name."""
 
@@ -314,7 +324,8 @@ def _place_of(
 def is_plain_type(cls: type) -> bool:
     """Whether the records of a type's objects were found to need no mending."""
     is_foreign = library_of(cls) != "interchange" and not hasattr(cls, "keys")
-    return is_foreign and not issubclass(cls, _core.Tensor) and cls.__module__ in _plain
+    is_mended = cls.__module__ not in _plain or record_guard_of(cls) is not None
+    return is_foreign and not is_mended and not issubclass(cls, _core.Tensor)
 
 
 def publish(tensor: Tensor, x: Any, said: tuple[Any, ...]) -> PendingWork:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -96,6 +97,18 @@ EXPORT_GUARDS: Final[dict[str, Callable[[Any], Loss | None]]] = {
     "torch": _torch,
 }
 """Library -> what the export of an object would lose."""
+
+
+def _torch_bits(x: Any) -> Loss | None:
+    """Return what a record of a torch tensor does not tell: a sign that is still to be changed."""
+    is_conj = getattr(x, "is_conj", None)
+    if is_conj is not None and is_conj():
+        return "the tensor has its conjugate bit set", "DLP-DTYPE-6", "call x.resolve_conj() first"
+    return _torch(x)
+
+
+RECORD_LOSSES: Final[dict[str, Callable[[Any], Loss | None]]] = {"torch": _torch_bits}
+"""Library -> what the ``__cuda_array_interface__`` of an object does not tell."""
 
 
 # ---------------------------------------------------------------- why they refused
@@ -197,6 +210,22 @@ def lost_by(x: Any) -> Loss | None:
     names = libraries_of(type(x))
     guard = next((EXPORT_GUARDS[name] for name in names if name in EXPORT_GUARDS), None)
     return None if guard is None else guard(x)
+
+
+_of_records: Final[WeakKeyDictionary[type, Callable[[Any], Loss | None] | None]] = (
+    WeakKeyDictionary()
+)
+
+
+def record_guard_of(cls: type) -> Callable[[Any], Loss | None] | None:
+    """Return what tells what the CUDA records of a type's objects leave out, or None."""
+    try:
+        return _of_records[cls]
+    except KeyError:
+        names = libraries_of(cls)
+        found = next((RECORD_LOSSES[name] for name in names if name in RECORD_LOSSES), None)
+        _of_records[cls] = found
+        return found
 
 
 def why_refused(x: Any) -> Loss | None:

@@ -37,6 +37,15 @@ def find_launch(driver: CudaDriver) -> Callable[..., int]:
     return launch
 
 
+def find_launch_address() -> int | None:
+    """Return where ``cuLaunchKernel`` is, None where it is hidden behind the bindings."""
+    try:
+        launch = ctypes.CDLL(LIBRARY).cuLaunchKernel
+    except OSError:
+        return None
+    return ctypes.cast(launch, _POINTER).value
+
+
 def takes_host_code() -> bool:
     """Whether the driver is the emulated one, which runs a kernel's code for the CPU."""
     try:

@@ -111,8 +111,7 @@ class InterfaceRecord(NamedTuple):
     mask : object
         None, or another object with the interface.
     descr : list or None
-        Fields of a structured element, as the producer wrote them; None where they say what the
-        type string does.
+        Fields of a structured element, as the producer wrote them.
     """
 
     ptr: int
@@ -230,7 +229,7 @@ def parse_record(
     >>> parse_record({"shape": (2, 3), "typestr": "<f4", "data": (4096, False), "version": 3}).shape
     (2, 3)
     """
-    try:  # as most records are: met before, without mask and descr
+    try:  # as most records are: met before, without a mask
         data = record["data"]
         ptr, readonly = data
         extents, steps, element, version = _known[
@@ -238,10 +237,11 @@ def parse_record(
         ]
         stream = record["stream"]
         usual = stream is None or (type(stream) is int and 0 < stream <= _UINT64_MAX)
-        usual = usual and (len(record) == _USUAL_KEYS or _has_plain_descr(record))
+        descr = None if len(record) == _USUAL_KEYS else record["descr"]
+        usual = usual and len(record) == _USUAL_KEYS + (descr is not None)
         if usual and type(data) is tuple and type(ptr) is int and not ptr >> 64:
             flag = True if readonly else False  # noqa: SIM210 - a call of bool() costs more
-            fields = (ptr, flag, extents, steps, element, version, stream, None, None)
+            fields = (ptr, flag, extents, steps, element, version, stream, None, descr)
             return _new(_cls, fields)  # type: ignore[no-any-return]
     except Exception:  # noqa: BLE001, S110 - whatever it is, it is raised or told below
         pass
@@ -261,19 +261,7 @@ def _parse_carefully(record: Any) -> InterfaceRecord:
     stream = get("stream")
     if stream is not None:
         stream = _checked_stream(stream)
-    descr = None if _says_typestr(get("descr"), record["typestr"]) else get("descr")
-    return InterfaceRecord(ptr, readonly, *form, stream, get("mask"), descr)
-
-
-def _says_typestr(descr: Any, typestr: Any) -> bool:
-    """Whether a descr says what the type string does, and no more."""
-    return type(descr) is list and type(typestr) is str and descr == [("", typestr)]
-
-
-def _has_plain_descr(record: Any) -> bool:
-    """Whether a record has a descr beside the usual keys, which says nothing else."""
-    has_one_more = len(record) == _USUAL_KEYS + 1
-    return has_one_more and _says_typestr(record.get("descr"), record["typestr"])
+    return InterfaceRecord(ptr, readonly, *form, stream, get("mask"), get("descr"))
 
 
 def _what_is_missing(record: Any) -> str:

@@ -97,7 +97,9 @@ class Calls(Expressions):
             return Complex(target, real, imag)
         if len(numbers) != 1:
             self.refuse(node, f"{target}() takes one number", "CPY-CALL-1")
-        return self.stored(node, numbers[0], target)
+        found = self.stored(node, numbers[0], target)
+        # A number of this type already is no constant any more either, as one of another is none.
+        return Cast(target, found) if isinstance(found, Constant) else found
 
     def _math(self, node: ast.Call, name: str, count: int) -> Expression:
         """Return a function of math."""

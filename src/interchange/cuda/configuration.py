@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM
 from interchange._types.errors import ArgumentError, show
 
-from .streams import check_stream
+from .streams import DeviceStream, check_stream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,8 @@ MOST_THREADS: Final = 1024
 """In a block."""
 MOST_BLOCK: Final = (1024, 1024, 64)
 MOST_GRID: Final = (2**31 - 1, 65535, 65535)
-MOST_SHARED: Final = 227 * 1024
-"""Dynamic shared memory of a block, on any GPU [bytes]."""
+MOST_SHARED: Final = 48 * 1024
+"""Shared memory of a block, with arrays of the kernel [bytes]: what every GPU has."""
 _MOST_PARTS: Final = 4
 
 
@@ -48,6 +48,27 @@ class Configuration(NamedTuple):
     shared_bytes: int = 0
 
 
+_MOST_LINES: Final = 1024  # that are remembered
+_lines: Final[dict[tuple[int, int], Configuration]] = {}
+"""Configurations in a line, by the numbers of blocks and of threads, which are exactly ints."""
+
+
+def read_line(given: Any) -> Configuration | None:
+    """Return the configuration of two ints that was read before, perhaps on a stream of ours.
+
+    None of anything else.
+    """
+    if type(given) is not tuple or len(given) < 2 or not type(given[0]) is type(given[1]) is int:
+        return None
+    if len(given) == 2:
+        return _lines.get(given)
+    stream = given[2]
+    if len(given) > 3 or type(stream) is not DeviceStream:
+        return None
+    found = _lines.get(given[:2])
+    return found and Configuration(found[0], found[1], stream.handle, stream)
+
+
 def read_configuration(given: Any, call: str) -> Configuration:
     """Return the configuration in ``kernel[grid, block, stream, shared_bytes]``."""
     parts = given if isinstance(given, tuple) else (given,)
@@ -58,6 +79,10 @@ def read_configuration(given: Any, call: str) -> Configuration:
     if prod(block) > MOST_THREADS:
         what = f"a block of {prod(block)} threads"
         raise ArgumentError(call, what, "CPY-LAUNCH-1", f"take at most {MOST_THREADS}")
+    if type(parts[0]) is type(parts[1]) is int:
+        if len(_lines) >= _MOST_LINES:
+            _lines.clear()
+        _lines[parts[0], parts[1]] = Configuration(grid, block)
     if len(parts) == 2:
         return Configuration(grid, block)
     stream = check_stream(parts[2], call)

@@ -9,10 +9,10 @@ import contextlib
 import weakref
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange import asarray
+from interchange import _core, asarray
 from interchange._array import Array
 from interchange._functions.borrow import import_published, order_use
-from interchange._protocols.capabilities import fast_path
+from interchange._protocols.capabilities import capabilities_of, fast_path
 from interchange._streams.ordering import device_guard, has_several
 from interchange._streams.pending import (
     PendingWork,
@@ -44,6 +44,10 @@ class OrderedByUser(PendingWork):
     __slots__ = ()
 
 
+WORK: Final = PendingWork, WorkOnConsumer, OrderedByUser
+"""What `is_settled` tells apart, as a compiled core takes it."""
+
+
 class Use:
     """The arrays of one launch, ready on its stream; at the end of the block they go back.
 
@@ -63,37 +67,50 @@ class Use:
         self._debts: contextlib.ExitStack | None = None
         self._later: list[tuple[Array, int | None]] = []
 
-    def take(self, x: Any) -> Array:
+    def take(self, x: Any) -> Any:
         """Return an Array of anything, ready on the stream once `order` was called, too."""
         if type(x) is fast_path.kind:
             return asarray(x)
-        back = None
         if type(x) is Array:
-            array = x
-            if array.device is CPU or is_settled(array, self._stream):
-                return array
-        else:
-            array = import_published(x, self._given, self._call)
-            if array.device is CPU:
-                return array
-            named = _named_stream(array, self._call)
-            back = _current_stream(x, array) if named is None else None
-            is_own = self._stream in {named, back} and self._stream != PER_THREAD_DEFAULT_STREAM
-            if is_own and not _may_be_another(self._stream, array):
-                return array  # its own work comes before the launch, and after it, on one stream
-        if _may_be_another(self._stream, array):
-            self._later.append((array, back))
+            if x.device is CPU or is_settled(x, self._stream):
+                return x
+            return self._order(x, None)
+        found: Any = None if _table_of(x) is None else _core.import_unordered(x)
+        if found is not None:
+            back = _current_stream(x, found)
+            if found.device is CPU or self._is_ours(back, found):
+                return found
+            if back is not None:
+                return self._order(found, back)
+        array = import_published(x, self._given, self._call)
+        if array.device is CPU:
+            return array
+        named = _named_stream(array, self._call)
+        back = _current_stream(x, array) if named is None else None
+        if self._is_ours(named, array) or self._is_ours(back, array):
             return array
         return self._order(array, back)
+
+    def _is_ours(self, stream: int | None, array: Array) -> bool:
+        """Whether a producer's work comes before the launch, and after it, on its one stream."""
+        is_one = stream == self._stream and stream != PER_THREAD_DEFAULT_STREAM
+        return is_one and not may_be_another(self._stream, array)
+
+    def _order(self, array: Array, back: int | None) -> Array:
+        """Return an alias that is ready on the stream, or what `order` makes ready."""
+        if may_be_another(self._stream, array):
+            self._later.append((array, back))
+            return array
+        return self._order_now(array, back)
 
     def order(self, ordinal: int) -> None:
         """Order the arrays that waited for the launch's device to be known."""
         for array, back in self._later:
             with device_guard(array.device, self._call, ordinal) or contextlib.nullcontext():
-                self._order(array, back)
+                self._order_now(array, back)
 
-    def _order(self, array: Array, back: int | None) -> Array:
-        """Return an alias that is ready on the stream."""
+    def _order_now(self, array: Array, back: int | None) -> Array:
+        """Return an alias that is ready on the stream; at the end its producer is told."""
         if self._debts is None:
             self._debts = contextlib.ExitStack()
         view = array.__copy__()
@@ -127,12 +144,12 @@ def is_settled(array: Array, stream: int) -> bool:
     if kind is OrderedByUser:
         return True
     alone = kind is PendingWork or (kind is WorkOnConsumer and work.origin is None)
-    if not alone or work.stream != stream or _may_be_another(stream, array):
+    if not alone or work.stream != stream or may_be_another(stream, array):
         return False
     return stream != PER_THREAD_DEFAULT_STREAM or work.thread is this_thread()
 
 
-def _may_be_another(stream: int, array: Array) -> bool:
+def may_be_another(stream: int, array: Array) -> bool:
     """Whether a default stream may be that of another device than an array's producer meant.
 
     Managed and page-locked memory are of no device in particular: see `find_ordinal`.
@@ -153,15 +170,20 @@ def _named_stream(array: Array, call: str) -> int | None:
 _tables: Final[weakref.WeakKeyDictionary[type, ExchangeTable | None]] = weakref.WeakKeyDictionary()
 
 
-def _current_stream(x: Any, array: Array) -> int | None:
-    """Return the stream on which a producer works that named none with the array, or None."""
-    if array.device.type is not _CUDA:
-        return None
+def _table_of(x: Any) -> ExchangeTable | None:
+    """Return the exchange table of an object's type, which the core knows from then on."""
     cls = type(x)
     try:
-        table = _tables[cls]
+        return _tables[cls]
     except KeyError:
+        capabilities_of(x)
         table = _tables[cls] = exchange_table(cls)
+        return table
+
+
+def _current_stream(x: Any, array: Array) -> int | None:
+    """Return the stream on which a producer works that named none with the array, or None."""
+    table = _table_of(x) if array.device.type is _CUDA else None
     if table is None:
         return None
     try:

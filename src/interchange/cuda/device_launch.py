@@ -19,6 +19,7 @@ from interchange._types.errors import ArgumentError, StreamError, UnsupportedDev
 from interchange.abi.dlpack import DLDeviceType
 
 from .arguments import Packing
+from .configuration import MOST_SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -84,12 +85,17 @@ class DeviceKernel:
         Typed.
     checks : bool
         Whether every index is looked at; the host waits for each launch, then.
+
+    Attributes
+    ----------
+    by_ordinal : dict[int, tuple]
+        What was launched last on each GPU; the handle of the function comes first.
     """
 
     def __init__(self, program: Program, *, checks: bool) -> None:
         self.program, self.checks = program, checks
         self._packing = Packing(program.arguments)
-        self._by_ordinal: dict[int, _Loaded] = {}
+        self.by_ordinal: dict[int, _Loaded] = {}
         self._by_context: dict[int, _Loaded] = {}
         self._launch: Callable[..., int] | None = None
         self._lock = threading.Lock()
@@ -111,7 +117,7 @@ class DeviceKernel:
     ) -> None:
         """Enqueue the kernel with the numbers of its arguments."""
         packed = self._packing.pack_numbers(numbers)
-        loaded = self._by_ordinal.get(ordinal)
+        loaded = self.by_ordinal.get(ordinal)
         if loaded is None or self._enqueue(loaded, configuration, packed.place):
             self._launch_carefully(configuration, packed.place, ordinal, call)
         self._packing.release(packed)
@@ -141,7 +147,7 @@ class DeviceKernel:
                 code = self._enqueue(loaded, configuration, place)
         if code:
             self._refuse(driver, configuration, code, call)
-        self._by_ordinal[ordinal] = loaded
+        self.by_ordinal[ordinal] = loaded
         return loaded
 
     def _refuse(
@@ -152,6 +158,10 @@ class DeviceKernel:
         if name.startswith(_CAPTURES):
             what = f"stream={configuration.stream} is not part of what captures ({name})"
             raise StreamError(call, what, "DLP-STREAM-8")
+        size = self.program.shared_bytes + configuration.shared_bytes
+        if size > MOST_SHARED:
+            what = f"{size} bytes of shared memory, where a block has {MOST_SHARED}"
+            raise ArgumentError(call, what, "CPY-LAUNCH-2", "name less of it")
         if name == _TOO_LARGE:
             what = f"the registers of a block of {configuration.block} threads do not fit"
             raise ArgumentError(call, what, "CPY-LAUNCH-2")
@@ -214,7 +224,7 @@ class DeviceKernel:
 
     def forget(self) -> None:
         """Load anew: what was loaded is of no use in a forked process."""
-        self._by_ordinal.clear()
+        self.by_ordinal.clear()
         self._by_context.clear()
 
 

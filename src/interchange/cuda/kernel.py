@@ -10,15 +10,17 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
+from interchange._streams.rules import LEGACY_DEFAULT_STREAM
 from interchange._types.errors import ArgumentError, ExchangeError, show
 
 from . import host_launch
 from .arguments import Packing, check_writable, form_of, pass_array, pass_number
 from .arrays import UntypedArray
-from .configuration import read_configuration
-from .consumer import Use, is_settled
+from .configuration import read_configuration, read_line
+from .consumer import Use, is_settled, may_be_another
 from .device_launch import DeviceKernel, find_ordinal
 from .errors import refuse
+from .repeating import Repeater
 from .source import Source
 from .statements import typed_program
 from .streams import Stream, synchronize_stream
@@ -64,6 +66,7 @@ class Kernel:
         self._packings: dict[Types, Packing] = {}
         self._on_device: dict[Types, DeviceKernel] = {}
         self._plans: dict[tuple[Any, ...], Plan] = {}
+        self._repeater = Repeater()
         self._lock = threading.Lock()
         if signature is not None:
             self.compile(*signature.arguments)
@@ -77,7 +80,8 @@ class Kernel:
         raise ArgumentError(call, "it was called without a grid and a block", "CPY-LAUNCH-1")
 
     def __getitem__(self, configuration: Any) -> Launch:
-        return Launch(self, read_configuration(configuration, f"{self.__name__}[...]"))
+        found = read_line(configuration)
+        return Launch(self, found or read_configuration(configuration, f"{self.__name__}[...]"))
 
     def typed(self, *types: ScalarType | ArrayType) -> Program:
         """Return the typed program for types of arguments."""
@@ -140,6 +144,8 @@ class Kernel:
             else:
                 use.order(ordinal)
                 self._run_on_device(configuration, passed, ordinal, call)
+                if not self.debug:
+                    self._remember(arguments, passed, ordinal)
 
     def _wanted(self, count: int, call: str) -> Sequence[ScalarType | ArrayType | None]:
         """Return the types in the signature, for so many arguments."""
@@ -179,8 +185,21 @@ class Kernel:
         if kernel.program.writes:
             check_writable(passed, kernel.program.writes, call)
         self._refuse_place(kernel.program, kernel.launch(configuration, passed, ordinal, call))
-        if not self.debug:
-            self._plans[_key_of(passed, call)] = kernel, ordinal
+
+    def _remember(self, arguments: tuple[Any, ...], passed: list[Passed], ordinal: int) -> None:
+        """Do what was launched on a GPU in fewer steps the next time.
+
+        Not where the device of a stream may have to be told: that takes all steps.
+        """
+        arrays = [each.array for each in passed if each.array is not None]
+        if any(may_be_another(LEGACY_DEFAULT_STREAM, array) for array in arrays):
+            return
+        kernel = self._on_device[tuple([each.type for each in passed])]
+        plan = kernel, ordinal
+        if self._plans.setdefault(_key_of(arguments, passed, self.__name__), plan) is plan:
+            pairs = zip(arguments, passed, strict=True)
+            is_typed = self.signature is not None
+            self._repeater.learn(kernel.by_ordinal, ordinal, pairs, is_typed=is_typed)
 
     def _run_as_before(self, configuration: Configuration, arguments: tuple[Any, ...]) -> bool:
         """Enqueue what was launched before with such arguments, if nobody has to wait."""
@@ -195,7 +214,7 @@ class Kernel:
                 numbers.append(ptr)
                 numbers += extents
             elif self.signature is None and (number := pass_number(value, None, call)):
-                key.append(number.type)
+                key.append((number.type, type(value)))
                 numbers += number.numbers
             else:
                 return False
@@ -215,13 +234,13 @@ class Kernel:
             raise ExchangeError(call, what, "CPY-BARRIER-1")
 
 
-def _key_of(passed: list[Passed], call: str) -> tuple[Any, ...]:
+def _key_of(arguments: tuple[Any, ...], passed: list[Passed], call: str) -> tuple[Any, ...]:
     """Return what two launches have in common that are done alike."""
     found: list[Any] = []
-    for each in passed:
+    for value, each in zip(arguments, passed, strict=True):
         array = each.array
         if array is None:
-            found.append(each.type)
+            found.append((each.type, type(value)))
         else:
             type_, _ = form_of(array, call)
             found.append((type_, array.device, array.readonly, array.ptr & _ALIGNMENT))
@@ -245,7 +264,9 @@ class Launch:
 
     def __call__(self, *arguments: Any) -> None:
         """Run the kernel: until it is done on the CPU; on a GPU it is enqueued on the stream."""
-        self._kernel._run(self._configuration, arguments)
+        repeat = self._kernel._repeater.launch
+        if repeat is None or not repeat(self._configuration, arguments):
+            self._kernel._run(self._configuration, arguments)
 
 
 def jit(*given: Any, debug: bool = False) -> Any:

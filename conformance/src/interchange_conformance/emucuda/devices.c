@@ -67,7 +67,7 @@ API cuDeviceGetName(char *name, int size, CUdevice device)
 {
     ENTRY("cuDeviceGetName device=%d", device);
     DEVICE(device);
-    snprintf(name, (size_t)size, "emucuda device %d (host memory, no kernels)", device);
+    snprintf(name, (size_t)size, "emucuda device %d (host memory)", device);
     return CUDA_SUCCESS;
 }
 

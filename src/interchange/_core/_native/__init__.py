@@ -54,6 +54,8 @@ consume_capsule = consume_fresh_capsule = _extension.consume_capsule
 describe = _extension.describe
 device_in_capsule = _extension.device_in_capsule
 make_capsule = _extension.make_capsule
+import_unordered = _extension.import_unordered
+make_launcher = _extension.make_launcher
 redescribe = _extension.redescribe
 release = _extension.release
 serve_c_callers = _extension.serve_c_callers

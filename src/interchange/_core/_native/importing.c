@@ -294,7 +294,31 @@ static PyObject *forget_types(PyObject *module, PyObject *args)
     return Py_NewRef(Py_None);
 }
 
+/* import_unordered(x): the tensor of an object whose type has an exchange table, or None.  Nothing
+ * is ordered after the work on it: that is left to the caller, who asks the table for its stream. */
+static PyObject *import_unordered(PyObject *module, PyObject *x)
+{
+    const DLPackExchangeAPI *table;
+    Array *self;
+
+    (void)module;
+    if (learn_type(x) < 0)
+        return NULL;
+    table = table_for(x);
+    if (table == NULL)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    self = import_by_table(x, table, core.array_type, core.asarray_text);
+    if (self != NULL)
+        return (PyObject *)self;
+    if (is_to_be_raised())
+        return NULL;
+    PyErr_Clear(); /* the ordinary way will say it */
+    return Py_NewRef(Py_None);
+}
+
 PyMethodDef importing_functions[] = {
+    {"import_unordered", import_unordered, METH_O,
+     "import_unordered(x): by an exchange table, with no order; None where there is none."},
     {"import_function", import_function, METH_VARARGS,
      "import_function(negotiate, doc, module): the function that users call."},
     {"remember_type", remember_type, METH_VARARGS,

@@ -121,6 +121,7 @@ static int execute(PyObject *module)
         PyModule_AddFunctions(module, exchange_functions) < 0 ||
         PyModule_AddFunctions(module, cuda_functions) < 0 ||
         PyModule_AddFunctions(module, cai_functions) < 0 ||
+        PyModule_AddFunctions(module, launching_functions) < 0 ||
         PyModule_AddFunctions(module, torch_functions) < 0 ||
         PyModule_AddFunctions(module, torch_fields_functions) < 0)
         return -1;

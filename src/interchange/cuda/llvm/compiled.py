@@ -1,17 +1,20 @@
 """LLVM at work: from modules to machine code of this CPU, and to PTX.
 
-Source: llvmlite, "Execution engine" and "Pass builder".
+Source: llvmlite, "Execution engine" and "Pass builder".  Machine code is an object file, made or
+found on disk (`cache`), and loaded the same way in both cases.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import llvmlite.binding as llvm
 
+from . import cache
 from .host import host_module
 
 if TYPE_CHECKING:
@@ -22,53 +25,92 @@ if TYPE_CHECKING:
 _PROCESS: Final = ctypes.CDLL(None)
 _lock = threading.Lock()
 """LLVM's contexts are used by one thread at a time."""
+_LEVEL: Final = 2
+"""``-O3`` takes longer, for code that is as fast (``tests/bench/kernels_compile.py``)."""
+_LEVEL_OF_COROUTINES: Final = 1
+"""More makes the code between two barriers larger, and no faster (as above)."""
 
 
 @contextmanager
 def locked() -> Iterator[None]:
     """Let one thread use LLVM, which knows its targets then."""
     with _lock:
-        llvm.initialize_all_targets()
-        llvm.initialize_all_asmprinters()
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
+        _initialize()
         yield
 
 
-def optimize(module: Any, machine: Any) -> None:
-    """Run what ``-O3`` runs."""
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = True
+@functools.cache
+def _initialize() -> None:
+    """Let LLVM know its targets."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+def optimize(module: Any, machine: Any, level: int = 3) -> None:
+    """Run what ``-O3`` runs, or another level."""
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = True
+    options.slp_vectorization = options.loop_unrolling = level > 1
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
+
+
+class Host(NamedTuple):
+    """A CPU, as LLVM names it."""
+
+    triple: str
+    cpu: str
+    features: str
+    layout: str  # of data in memory
+
+    def machine(self) -> Any:
+        """Return what makes machine code for it."""
+        target = llvm.Target.from_triple(self.triple)
+        return target.create_target_machine(cpu=self.cpu, features=self.features, opt=3, jit=True)
+
+
+@functools.cache
+def this_host() -> Host:
+    """Return the CPU that this process runs on."""
+    triple, cpu = llvm.get_default_triple(), llvm.get_host_cpu_name()
+    machine = llvm.Target.from_triple(triple).create_target_machine(jit=True)
+    features = llvm.get_host_cpu_features().flatten()
+    return Host(triple, cpu, features, str(machine.target_data))
 
 
 class HostKernel:
     """A kernel compiled for this CPU.
 
+    Parameters
+    ----------
+    program : Program
+        Typed.
+    checks : bool
+        Whether every index is looked at.
+    level : int, optional
+        Of optimisation, 1 to 3; without one it is chosen.
+
     Attributes
     ----------
+    llvm : str
+        The kernel in LLVM's language, before it is optimised.
     frame_size : int
         Of the coroutine of a thread [bytes], 0 where threads do not wait.
     """
 
-    def __init__(self, program: Program, *, checks: bool = False) -> None:
+    def __init__(self, program: Program, *, checks: bool = False, level: int | None = None) -> None:
         self.program = program
+        usual = _LEVEL_OF_COROUTINES if program.has_barrier else _LEVEL
+        self._level = usual if level is None else level
         with locked():
-            self.llvm = str(host_module(program, checks=checks))
-            module = llvm.parse_assembly(self.llvm)
-            module.verify()
-            target = llvm.Target.from_default_triple()
-            machine = target.create_target_machine(
-                cpu=llvm.get_host_cpu_name(),
-                features=llvm.get_host_cpu_features().flatten(),
-                opt=3,
-                jit=True,
-            )
-            optimize(module, machine)
-            self._engine = llvm.create_mcjit_compiler(module, machine)
-            self._engine.finalize_object()
-            self._module, self._machine = module, machine
+            self._host = this_host()
+            module = host_module(program, checks=checks)
+            module.data_layout = self._host.layout
+            self.llvm = str(module)
+            parts = ("host", self.llvm, *self._host, f"checks={checks}", f"-O{self._level}")
+            self._engine = _load(self._host, cache.kept(parts, self._compile))
         pointer, size = ctypes.c_void_p, ctypes.c_int64
         kinds = (pointer, pointer, size, size, pointer, pointer, pointer)
         self.run = self._function("run", ctypes.c_int32, *kinds)
@@ -78,17 +120,40 @@ class HostKernel:
     def optimized(self) -> str:
         """What LLVM made of the kernel, in its own language."""
         with locked():
-            return str(self._module)
+            return str(self._optimized(self._host.machine()))
 
     @property
     def assembly(self) -> str:
         """The machine code, as the assembler writes it."""
         with locked():
-            found: str = self._machine.emit_assembly(self._module)
+            machine = self._host.machine()
+            found: str = machine.emit_assembly(self._optimized(machine))
             return found
+
+    def _compile(self) -> bytes:
+        """Return the object file."""
+        machine = self._host.machine()
+        found: bytes = machine.emit_object(self._optimized(machine))
+        return found
+
+    def _optimized(self, machine: Any) -> Any:
+        """Return the module, optimised anew: a kernel from the cache has none."""
+        module = llvm.parse_assembly(self.llvm)
+        module.verify()
+        optimize(module, machine, self._level)
+        return module
 
     def _function(self, name: str, result: Any, *arguments: Any) -> Any:
         """Return a function of the machine code, which runs without the GIL."""
         found = _PROCESS._FuncPtr(self._engine.get_function_address(name))
         found.restype, found.argtypes = result, arguments
         return found
+
+
+def _load(host: Host, code: bytes) -> Any:
+    """Return an engine with the functions of an object file."""
+    empty = llvm.parse_assembly("")  # an engine begins with a module
+    engine = llvm.create_mcjit_compiler(empty, host.machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine

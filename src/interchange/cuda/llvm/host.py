@@ -147,6 +147,7 @@ class HostCode(Code):
         function, b = self.function, self.slots
         function.attributes = _Attributes()
         function.attributes.add("presplitcoroutine")
+        function.attributes.add("noinline")
         null = ir.Constant(POINTER, None)
         id_ = b.call(
             self.declared("llvm.coro.id", _TOKEN, [I32, POINTER, POINTER, POINTER]),
@@ -292,14 +293,16 @@ class Blocks:
     def _rounds(self) -> None:
         """Write: begin all threads, then go on with all until they are done."""
         self.b.store(self.frames, self.next_frame)
-        count = self.entry.alloca(I64, name="count")
+        count, self.done = (self.entry.alloca(I64, name=name) for name in ("count", "done"))
         self.b.store(I64(0), count)
+        self.b.store(I64(0), self.done)
 
         def begin(thread: list[Any]) -> None:
             handle = self._call(thread, self.next_frame)
             number = self.b.load(count, typ=I64)
             self.b.store(handle, self._handle(number))
             self.b.store(self.b.add(number, I64(1)), count)
+            self._count_done(handle)
 
         self._threads(begin)
         total = self.b.load(count, typ=I64)
@@ -307,7 +310,7 @@ class Blocks:
         again, look, go, ready, bad = (self.function.append_basic_block(name) for name in names)
         self.b.branch(again)
         self.b.position_at_end(again)
-        done = self._count_done(total)
+        done = self.b.load(self.done, typ=I64)
         waiting, elsewhere = (self.b.gep(self.status, [I32(k)], source_etype=I32) for k in (1, 2))
         self.b.store(I32(0), waiting)
         self.b.cbranch(self.b.icmp_signed("==", done, total), ready, look)
@@ -317,31 +320,26 @@ class Blocks:
         self.b.cbranch(self.b.and_(all_wait, is_one), go, bad)
         ir.IRBuilder(bad).ret(I32(1))
         self.b.position_at_end(go)
-        resume = self.code.declared("llvm.coro.resume", ir.VoidType(), [POINTER])
-        self._loop("resume", I64(0), total, lambda k: self.b.call(resume, [self._at(k)]))
+        self._loop("resume", I64(0), total, self._resume)
         self.b.branch(again)
         self.b.position_at_end(ready)
 
-    def _count_done(self, total: Any) -> Any:
-        """Write: how many threads are done."""
-        done = self.entry.alloca(I64, name="done")
-        self.b.store(I64(0), done)
+    def _resume(self, number: Any) -> None:
+        """Write: go on with a thread that waits, as all do."""
+        handle = self.b.load(self._handle(number), typ=POINTER)
+        resume = self.code.declared("llvm.coro.resume", ir.VoidType(), [POINTER])
+        self.b.call(resume, [handle])
+        self._count_done(handle)
+
+    def _count_done(self, handle: Any) -> None:
+        """Write: one more is done, if it is."""
         is_done = self.code.declared("llvm.coro.done", I1, [POINTER])
-
-        def look(number: Any) -> None:
-            more = self.b.zext(self.b.call(is_done, [self._at(number)]), I64)
-            self.b.store(self.b.add(self.b.load(done, typ=I64), more), done)
-
-        self._loop("look", I64(0), total, look)
-        return self.b.load(done, typ=I64)
+        more = self.b.zext(self.b.call(is_done, [handle]), I64)
+        self.b.store(self.b.add(self.b.load(self.done, typ=I64), more), self.done)
 
     def _handle(self, number: Any) -> Any:
         """Return the place of a handle."""
         return self.b.gep(self.handles, [number], source_etype=POINTER)
-
-    def _at(self, number: Any) -> Any:
-        """Return a handle."""
-        return self.b.load(self._handle(number), typ=POINTER)
 
 
 def write_frame_size(code: HostCode, module: ir.Module) -> None:

@@ -5,6 +5,7 @@ Source: LLVM, "User Guide for NVPTX Back-end"; PTX ISA; CUDA, libdevice (functio
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from llvmlite import ir
 
 from interchange._types.errors import ArgumentError, UnsupportedDeviceError, show
 
+from . import cache
 from .code import Code
 from .compiled import locked, optimize
 from .host import flat_types, take_arguments
@@ -148,20 +150,33 @@ def to_ptx(
         what = f"architecture={show(architecture)}"
         raise UnsupportedDeviceError("to_ptx()", what, "CPY-PTX-2", 'pass "sm_75" or a later one')
     with locked():
-        module = llvm.parse_assembly(str(ptx_module(program, checks=checks)))
-        target = llvm.Target.from_triple(TRIPLE)
-        machine = target.create_target_machine(cpu=architecture, features=features, opt=3)
-        if any(function.name.startswith("__nv_") for function in module.functions):
-            _link_libdevice(module, entry_name(program))
-        module.verify()
-        optimize(module, machine)
-        found: str = machine.emit_assembly(module)
-    return found
+        text = str(ptx_module(program, checks=checks))
+        library = find_libdevice().read_bytes() if '@"__nv_' in text else b""
+        identity = hashlib.sha256(library).hexdigest()
+        parts = ("ptx", text, TRIPLE, architecture, features, identity)
+
+        def compile_it() -> bytes:
+            return _compiled(text, entry_name(program), library, architecture, features)
+
+        return cache.kept(parts, compile_it).decode()
 
 
-def _link_libdevice(module: Any, kernel: str) -> None:
+def _compiled(text: str, kernel: str, library: bytes, architecture: str, features: str) -> bytes:
+    """Return the PTX of a module, with the functions of math that it calls."""
+    module = llvm.parse_assembly(text)
+    target = llvm.Target.from_triple(TRIPLE)
+    machine = target.create_target_machine(cpu=architecture, features=features, opt=3)
+    if library:
+        _link_libdevice(module, kernel, library)
+    module.verify()
+    optimize(module, machine)
+    found: str = machine.emit_assembly(module)
+    return found.encode()
+
+
+def _link_libdevice(module: Any, kernel: str, bitcode: bytes) -> None:
     """Bring the functions of math into a module, to be inlined."""
-    library = llvm.parse_bitcode(find_libdevice().read_bytes())
+    library = llvm.parse_bitcode(bitcode)
     library.triple = module.triple
     module.link_in(library)
     for function in module.functions:

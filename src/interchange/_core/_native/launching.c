@@ -1,0 +1,349 @@
+/* Launches of a kernel that are like an earlier one: its arguments are looked at and passed here.
+ *
+ * Source: CUDA driver API, cuLaunchKernel; interchange.cuda.kernel, `_run_as_before`, which this
+ * does in one step.  Whatever is not as it was (another type, layout or device, work on another
+ * stream, a number out of range, a driver that refuses) is left to Python: nothing happened then.
+ * No pointer of an array is followed. */
+#include "core.h"
+
+#define MOST_PLANS 16 /* of a kernel; what comes later is launched by Python */
+#define ALIGNMENT 7 /* of addresses: whoever is a multiple of 8 is aligned for every type */
+#define PER_THREAD_DEFAULT_STREAM 2 /* it is another one in each thread */
+
+typedef int (*LaunchKernel)(void *function, unsigned int grid_x, unsigned int grid_y,
+                            unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                            unsigned int block_z, unsigned int shared_bytes, void *stream,
+                            void **parameters, void **extra);
+
+/* What an argument has to be like. */
+typedef struct {
+    PyObject *type;  /* of a number, exactly; NULL of an array */
+    Number number;   /* what is passed for it */
+    PyObject *dtype; /* of an array, as is all below */
+    DLDevice device;
+    int32_t ndim;
+    int in_c_order, is_readonly, misaligned;
+} Argument;
+
+typedef struct {
+    PyObject *loaded;  /* dict: ordinal -> (handle of the function, ...) */
+    PyObject *ordinal; /* of the GPU */
+    Py_ssize_t count;
+    Argument arguments[];
+} Plan;
+
+/* No reference of it leads back to it: it needs no garbage collection. */
+typedef struct {
+    PyObject_HEAD
+    LaunchKernel call;
+    PyTypeObject *pending, *on_consumer, *ordered; /* classes of pending work */
+    int count;
+    Plan *plans[MOST_PLANS];
+} Launcher;
+
+typedef struct {
+    unsigned int grid[3], block[3], shared_bytes;
+    PyObject *stream; /* borrowed */
+    void *handle;
+} Sizes;
+
+static PyTypeObject *launcher_type;
+static PyObject *n_origin;
+
+/* ---------------------------------------------------------------- arrays */
+
+static int is_in_c_order(const Array *array)
+{
+    const int64_t *shape = array->dims, *strides = array->dims + array->ndim;
+    uint64_t dense = 1;
+
+    for (int32_t i = 0; i < array->ndim; i++)
+        if (shape[i] == 0) /* strides say nothing */
+            return 1;
+    for (int32_t i = array->ndim - 1; i >= 0; i--) {
+        if (shape[i] != 1 && (uint64_t)strides[i] != dense)
+            return 0;
+        dense *= (uint64_t)shape[i];
+    }
+    return 1;
+}
+
+static int readonly_of(const Array *array)
+{
+    return array->flags == FLAGS_UNKNOWN ? -1 : (array->flags & DLPACK_READ_ONLY) != 0;
+}
+
+/* Whether fields say what an array is; 0 without an exception: ask it in Python. */
+static int has_fields(Array *array)
+{
+    if (LIKELY(array->dims != NULL))
+        return 1;
+    if (array->spec == NULL)
+        return 0;
+    if (fill_dims(array) == 0)
+        return 1;
+    PyErr_Clear();
+    return 0;
+}
+
+/* As interchange.cuda.consumer.is_settled, which is asked where this says 0. */
+static int is_settled(const Launcher *self, const Array *array, const Sizes *sizes)
+{
+    PyObject *work = array->work, *found;
+    int is_same;
+
+    if (work == NULL || array->work_is_record)
+        return 0;
+    if (Py_TYPE(work) == self->ordered)
+        return 1;
+    if (Py_TYPE(work) == self->on_consumer) {
+        found = PyObject_GetAttr(work, n_origin);
+        Py_XDECREF(found);
+        if (found != Py_None)
+            return 0;
+    } else if (Py_TYPE(work) != self->pending) {
+        return 0;
+    }
+    found = PyObject_GetAttr(work, core.n_stream);
+    is_same = found != NULL && (found == sizes->stream || (PyLong_CheckExact(found) &&
+                                                           PyLong_AsVoidPtr(found) == sizes->handle));
+    Py_XDECREF(found);
+    return is_same;
+}
+
+static int is_like(const Argument *wanted, Array *array)
+{
+    return has_fields(array) && array->dtype == wanted->dtype && array->ndim == wanted->ndim &&
+           array->device.device_type == wanted->device.device_type &&
+           array->device.device_id == wanted->device.device_id &&
+           readonly_of(array) == wanted->is_readonly &&
+           (int)((uintptr_t)array->ptr & ALIGNMENT) == wanted->misaligned &&
+           is_in_c_order(array) == wanted->in_c_order;
+}
+
+/* ---------------------------------------------------------------- launching */
+
+static unsigned int size_at(PyObject *sizes, Py_ssize_t place)
+{
+    PyObject *found = PyTuple_GetItem(sizes, place);
+
+    return found == NULL ? 0 : (unsigned int)PyLong_AsUnsignedLong(found);
+}
+
+/* Read an interchange.cuda.configuration.Configuration. */
+static int read_sizes(PyObject *configuration, Sizes *out)
+{
+    PyObject *grid = PyTuple_GetItem(configuration, 0), *block = PyTuple_GetItem(configuration, 1);
+
+    out->stream = PyTuple_GetItem(configuration, 2);
+    if (grid == NULL || block == NULL || out->stream == NULL || !PyLong_CheckExact(out->stream))
+        return 0;
+    for (int i = 0; i < 3; i++) {
+        out->grid[i] = size_at(grid, i);
+        out->block[i] = size_at(block, i);
+    }
+    out->shared_bytes = size_at(configuration, 4);
+    out->handle = PyLong_AsVoidPtr(out->stream);
+    return !PyErr_Occurred() && (uintptr_t)out->handle != PER_THREAD_DEFAULT_STREAM;
+}
+
+/* Whether a plan is for such arguments, which are passed then. */
+static int pass_all(const Launcher *self, const Plan *plan, PyObject *arguments, const Sizes *sizes,
+                    Parameters *into)
+{
+    into->count = 0;
+    if (PyTuple_Size(arguments) != plan->count)
+        return 0;
+    for (Py_ssize_t i = 0; i < plan->count; i++) {
+        const Argument *wanted = &plan->arguments[i];
+        PyObject *value = PyTuple_GetItem(arguments, i);
+        if (wanted->type != NULL) {
+            if ((PyObject *)Py_TYPE(value) != wanted->type ||
+                !pass_number(&wanted->number, value, into))
+                return 0;
+        } else {
+            if (Py_TYPE(value) != core.array_type || !is_like(wanted, (Array *)value) ||
+                !is_settled(self, (Array *)value, sizes) || !pass_array((Array *)value, into))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+/* The function that is loaded for a plan, or NULL. */
+static void *function_of(const Plan *plan)
+{
+    PyObject *found = PyDict_GetItemWithError(plan->loaded, plan->ordinal);
+    PyObject *function = found == NULL ? NULL : PyTuple_GetItem(found, 0);
+
+    return function == NULL ? NULL : PyLong_AsVoidPtr(function);
+}
+
+/* launch(configuration, arguments) -> whether it was done; if not, nothing happened. */
+static PyObject *launch(PyObject *object, PyObject *const *args, Py_ssize_t count)
+{
+    Launcher *self = (Launcher *)object;
+    LaunchKernel call = self->call;
+    void *function = NULL;
+    int is_done = 0;
+    Parameters parameters;
+    Sizes sizes;
+
+    if (count != 2 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "launch(configuration, arguments)");
+        return NULL;
+    }
+    if (LIKELY(read_sizes(args[0], &sizes)))
+        for (int i = 0; i < self->count && function == NULL; i++)
+            if (pass_all(self, self->plans[i], args[1], &sizes, &parameters))
+                function = function_of(self->plans[i]);
+    if (LIKELY(function != NULL)) {
+        Py_BEGIN_ALLOW_THREADS
+        is_done = !call(function, sizes.grid[0], sizes.grid[1], sizes.grid[2], sizes.block[0],
+                        sizes.block[1], sizes.block[2], sizes.shared_bytes, sizes.handle,
+                        parameters.places, NULL);
+        Py_END_ALLOW_THREADS
+    }
+    PyErr_Clear(); /* Python finds it again, and says it in its words */
+    return PyBool_FromLong(is_done);
+}
+
+/* ---------------------------------------------------------------- what Python teaches */
+
+static void free_plan(Plan *plan)
+{
+    Py_XDECREF(plan->loaded);
+    Py_XDECREF(plan->ordinal);
+    for (Py_ssize_t i = 0; i < plan->count; i++) {
+        Py_XDECREF(plan->arguments[i].type);
+        Py_XDECREF(plan->arguments[i].dtype);
+    }
+    PyMem_Free(plan);
+}
+
+/* How many parameters there are for an array, or for a number (type, kind, size); -1 on error. */
+static int read_argument(PyObject *given, Argument *out)
+{
+    Array *array = (Array *)given;
+    const char *kind;
+
+    if (Py_TYPE(given) != core.array_type) {
+        if (!PyArg_ParseTuple(given, "Osi", &out->type, &kind, &out->number.itemsize)) {
+            out->type = NULL;
+            return -1;
+        }
+        Py_INCREF(out->type);
+        out->number.kind = kind[0];
+        return 1;
+    }
+    if (fill_dims(array) < 0)
+        return -1;
+    out->dtype = Py_NewRef(array->dtype);
+    out->device = array->device;
+    out->ndim = array->ndim;
+    out->in_c_order = is_in_c_order(array);
+    out->is_readonly = readonly_of(array);
+    out->misaligned = (int)((uintptr_t)array->ptr & ALIGNMENT);
+    return 1 + 2 * array->ndim;
+}
+
+/* learn(loaded, ordinal, arguments) -> whether launches like one with these are done from now on. */
+static PyObject *learn(PyObject *object, PyObject *args)
+{
+    Launcher *self = (Launcher *)object;
+    PyObject *loaded, *ordinal, *arguments;
+    Py_ssize_t i, count;
+    int slots = 0, more = 0;
+    Plan *plan;
+
+    if (!PyArg_ParseTuple(args, "O!OO!", &PyDict_Type, &loaded, &ordinal, &PyTuple_Type, &arguments))
+        return NULL;
+    count = PyTuple_Size(arguments);
+    plan = PyMem_Calloc(1, sizeof *plan + (size_t)count * sizeof *plan->arguments);
+    if (plan == NULL)
+        return PyErr_NoMemory();
+    plan->loaded = Py_NewRef(loaded);
+    plan->ordinal = Py_NewRef(ordinal);
+    plan->count = count;
+    for (i = 0; i < count && more >= 0 && slots <= MOST_SLOTS; i++) {
+        more = read_argument(PyTuple_GetItem(arguments, i), &plan->arguments[i]);
+        slots += more;
+    }
+    if (more < 0 || slots > MOST_SLOTS || self->count >= MOST_PLANS) {
+        free_plan(plan);
+        return more < 0 ? NULL : PyBool_FromLong(0);
+    }
+    self->plans[self->count++] = plan;
+    return PyBool_FromLong(1);
+}
+
+static void launcher_dealloc(PyObject *object)
+{
+    Launcher *self = (Launcher *)object;
+    PyTypeObject *type = Py_TYPE(object);
+
+    while (self->count > 0)
+        free_plan(self->plans[--self->count]);
+    Py_DECREF(self->pending);
+    Py_DECREF(self->on_consumer);
+    Py_DECREF(self->ordered);
+    PyObject_Free(object);
+    Py_DECREF(type);
+}
+
+static PyMethodDef launcher_methods[] = {
+    {"launch", (PyCFunction)(void (*)(void))launch, METH_FASTCALL,
+     "launch(configuration, arguments): whether it was done; if not, nothing happened."},
+    {"learn", learn, METH_VARARGS,
+     "learn(loaded, ordinal, arguments): whether launches like this one are done from now on."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot launcher_slots[] = {
+    {Py_tp_dealloc, launcher_dealloc},
+    {Py_tp_methods, launcher_methods},
+    {Py_tp_doc, "Repeats launches of a kernel."},
+    {0, NULL},
+};
+
+static PyType_Spec launcher_spec = {
+    .name = "interchange._core._native._extension.Launcher",
+    .basicsize = sizeof(Launcher),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = launcher_slots,
+};
+
+/* make_launcher(address, pending, on_consumer, ordered): of cuLaunchKernel; classes of work. */
+static PyObject *make_launcher(PyObject *module, PyObject *args)
+{
+    unsigned long long address;
+    PyObject *pending, *on_consumer, *ordered;
+    Launcher *self;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "KO!O!O!", &address, &PyType_Type, &pending, &PyType_Type,
+                          &on_consumer, &PyType_Type, &ordered))
+        return NULL;
+    if (n_origin == NULL && (n_origin = PyUnicode_InternFromString("origin")) == NULL)
+        return NULL;
+    if (launcher_type == NULL) {
+        launcher_type = (PyTypeObject *)PyType_FromSpec(&launcher_spec);
+        if (launcher_type == NULL)
+            return NULL;
+    }
+    self = PyObject_New(Launcher, launcher_type);
+    if (self == NULL)
+        return NULL;
+    *(void **)&self->call = (void *)(uintptr_t)address;
+    self->pending = (PyTypeObject *)Py_NewRef(pending);
+    self->on_consumer = (PyTypeObject *)Py_NewRef(on_consumer);
+    self->ordered = (PyTypeObject *)Py_NewRef(ordered);
+    self->count = 0;
+    return (PyObject *)self;
+}
+
+PyMethodDef launching_functions[] = {
+    {"make_launcher", make_launcher, METH_VARARGS,
+     "make_launcher(address, pending, on_consumer, ordered): of cuLaunchKernel; classes of work."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,167 @@
+"""Compiled kernels, kept on disk for later processes.
+
+Source: XDG Base Directory Specification (the folder); POSIX, "rename" (a file is there as a whole).
+Machine code is run, so that the folder and its files have to be this user's, and nobody else may
+write there.  Whatever goes wrong, a kernel is compiled as if there were no cache.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import stat
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import llvmlite
+import llvmlite.binding as llvm
+
+import interchange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+VARIABLE: Final = "INTERCHANGE_CACHE_DIR"
+FORMAT: Final = 1
+"""Of the files, and of the way in which kernels are compiled."""
+MOST_FILES: Final = 1024
+MOST_BYTES: Final = 64 << 20  # [bytes], of all files together
+_NAME: Final = re.compile(r"[0-9a-f]{64}(\.[0-9a-f]{16})?")
+"""A key, and what is still being written; other files are left alone."""
+_HEAD: Final = b"interchange kernel\n"
+_CHECKSUM: Final = 32  # [bytes]
+_READ: Final = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_FILE: Final = _READ | getattr(os, "O_NOFOLLOW", 0)
+_FOLDER: Final = _READ | getattr(os, "O_DIRECTORY", 0)
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+
+
+def kept(parts: tuple[str, ...], make: Callable[[], bytes]) -> bytes:
+    """Return what was made of the same parts before, by whatever process, or make it.
+
+    Parameters
+    ----------
+    parts : tuple of str
+        All that the result depends on, but for versions: source, target, options.
+    make : callable
+        Compiles.
+    """
+    key = key_of(parts)
+    found = load(key)
+    if found is None:
+        found = make()
+        store(key, found)
+    return found
+
+
+def key_of(parts: tuple[str, ...]) -> str:
+    """Return the name of a file; the length of each part is a part of it, too."""
+    known = hashlib.sha256()
+    for part in (*versions(), *parts):
+        data = part.encode()
+        known.update(b"%d:" % len(data) + data)
+    return known.hexdigest()
+
+
+@functools.cache
+def versions() -> tuple[str, ...]:
+    """Return the versions of all that compiles."""
+    info = ".".join(map(str, llvm.llvm_version_info))
+    return str(FORMAT), interchange.__version__, llvmlite.__version__, info
+
+
+def load(key: str) -> bytes | None:
+    """Return what was stored, None where there is nothing, or something damaged."""
+    with suppress(OSError, ValueError), _opened() as folder:
+        if folder is None:
+            return None
+        file = os.open(key, _FILE, dir_fd=folder)
+        with os.fdopen(file, "rb") as stream:
+            state = os.fstat(file)
+            if not stat.S_ISREG(state.st_mode) or not _is_safe(state):
+                return None
+            data = _unpacked(key, stream.read(MOST_BYTES))
+        if data is not None:
+            os.utime(key, dir_fd=folder)  # the file that was not used for longest goes first
+        return data
+    return None
+
+
+def store(key: str, data: bytes) -> None:
+    """Keep data for later processes, if that is possible, and make room for it."""
+    new = f"{key}.{os.urandom(8).hex()}"
+    with suppress(OSError, ValueError), _opened(make=True) as folder:
+        if folder is None:
+            return
+        try:
+            with os.fdopen(os.open(new, _NEW, 0o600, dir_fd=folder), "wb") as stream:
+                stream.write(_packed(key, data))
+            os.replace(new, key, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(new, dir_fd=folder)
+        _remove_oldest(folder)
+
+
+def place() -> Path | None:
+    """Return the folder that the environment asks for, None where there is to be no cache."""
+    if os.name != "posix":
+        return None
+    asked = os.environ.get(VARIABLE)
+    if asked is not None:
+        return Path(asked) if asked else None
+    above = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not above.is_absolute():
+        with suppress(RuntimeError):  # there is no home
+            above = Path("~/.cache").expanduser()
+    return above / "interchange" / "kernels" if above.is_absolute() else None
+
+
+@contextmanager
+def _opened(*, make: bool = False) -> Iterator[int | None]:
+    """Open the folder; None where there is none, or machine code in it may be anybody's."""
+    path = place()
+    if path is None:
+        yield None
+        return
+    if make:
+        path.mkdir(0o700, parents=True, exist_ok=True)
+    folder = os.open(path, _FOLDER)
+    try:
+        yield folder if _is_safe(os.fstat(folder)) else None
+    finally:
+        os.close(folder)
+
+
+def _is_safe(state: os.stat_result) -> bool:
+    """Whether a file is this user's, and nobody else can write there."""
+    return state.st_uid == os.geteuid() and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _packed(key: str, data: bytes) -> bytes:
+    """Return the contents of a file."""
+    return _HEAD + hashlib.sha256(key.encode() + data).digest() + data
+
+
+def _unpacked(key: str, contents: bytes) -> bytes | None:
+    """Return the data of a file, None where it is not what was written under this key."""
+    data = contents[len(_HEAD) + _CHECKSUM :]
+    return data if contents == _packed(key, data) else None
+
+
+def _remove_oldest(folder: int) -> None:
+    """Remove the files that were not used for longest, where there are too many."""
+    found = []
+    for name in filter(_NAME.fullmatch, os.listdir(folder)):
+        with suppress(OSError):  # another process removed it
+            state = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            found.append((state.st_mtime_ns, name, state.st_size))
+    size = 0
+    for count, (_, name, length) in enumerate(sorted(found, reverse=True), 1):
+        size += length
+        if count > MOST_FILES or size > MOST_BYTES:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=folder)

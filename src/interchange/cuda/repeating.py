@@ -1,0 +1,93 @@
+"""Repeating launches: the compiled core does again what was launched before with such arguments.
+
+Source: CUDA driver API, ``cuLaunchKernel``.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange import _core
+from interchange._streams._cuda_modules import find_launch_address
+
+from .consumer import WORK
+from .types import ScalarType, int64
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from interchange._core.abc import Launcher
+
+    from .arguments import Passed
+
+_KNOWN: Final = frozenset({"builtins", "numpy"})
+"""Modules whose numbers convert without any code of users."""
+
+
+class Repeater:
+    """What repeats launches of one kernel.
+
+    Attributes
+    ----------
+    launch : callable or None
+        ``f(configuration, arguments)`` -> whether it was launched; if not, nothing happened.  None
+        while nothing was learnt, and where Python does it all.
+    """
+
+    __slots__ = ("_launcher", "_lock", "launch")
+
+    def __init__(self) -> None:
+        self.launch: Callable[..., bool] | None = None
+        self._launcher: Launcher | None = None
+        self._lock = threading.Lock()
+
+    def learn(
+        self,
+        loaded: dict[int, Any],
+        ordinal: int,
+        arguments: Iterable[tuple[Any, Passed]],
+        *,
+        is_typed: bool,
+    ) -> None:
+        """Repeat launches like one that was done.
+
+        Parameters
+        ----------
+        loaded : dict[int, tuple]
+            By the ordinal of a GPU; the first item is the handle of the function.
+        ordinal : int
+            Of the GPU.
+        arguments : iterable of tuples
+            As they were given, and as they were passed.
+        is_typed : bool
+            Whether the kernel has a signature, which says the types of numbers.
+        """
+        described = []
+        for value, passed in arguments:
+            if passed.array is None and not _is_told_by_type(value, passed, is_typed=is_typed):
+                return
+            described.append(_describe(value, passed))
+        with self._lock:
+            launcher = self._launcher = self._launcher or _make()
+            if launcher is not None and launcher.learn(loaded, ordinal, tuple(described)):
+                self.launch = launcher.launch
+
+
+def _make() -> Launcher | None:
+    """Return a launcher of the core, None where it has none, or the driver's library is hidden."""
+    address = find_launch_address()
+    return None if address is None else _core.make_launcher(address, *WORK)
+
+
+def _is_told_by_type(value: Any, passed: Passed, *, is_typed: bool) -> bool:
+    """Whether the type of a number says what it is passed as; an int's is mostly int64."""
+    is_plain = type(value).__module__ in _KNOWN
+    return is_plain and (is_typed or type(value) is not int or passed.type is int64)
+
+
+def _describe(value: Any, passed: Passed) -> Any:
+    """Return an argument as `interchange._core.abc.Launcher.learn` takes it."""
+    if isinstance(passed.type, ScalarType):
+        return type(value), passed.type.kind, passed.type.itemsize
+    return passed.array

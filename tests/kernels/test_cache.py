@@ -1,0 +1,482 @@
+"""The cache of compiled kernels: what is found again, what is not, and what goes wrong."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+from interchange import cuda
+from interchange.cuda import float32, float64, int32
+from interchange.cuda.llvm import cache, compiled, ptx
+
+from .programs import PROGRAMS
+
+pytestmark = pytest.mark.interop  # LLVM comes with that extra
+
+FACTOR = 3
+KEY = "0" * 64
+DATA = bytes(range(256)) * 5
+
+
+def grown(x):
+    return x + FACTOR
+
+
+def grown_twice(x):
+    return x + 2 * FACTOR
+
+
+def grow(x):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        x[i] = grown(x[i])
+
+
+def exponentials(x):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        x[i] = math.exp(x[i])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Give a test a cache of its own."""
+    path = tmp_path / "kernels"
+    monkeypatch.setenv("INTERCHANGE_CACHE_DIR", str(path))
+    return path
+
+
+@pytest.fixture
+def count(folder, monkeypatch):
+    """Return how often LLVM was at work, as a list that grows; the cache is empty."""
+    assert not folder.exists()
+    done = []
+
+    def counted(*given):
+        done.append(1)
+        optimize(*given)
+
+    optimize = compiled.optimize
+    for module in (compiled, ptx):
+        monkeypatch.setattr(module, "optimize", counted)
+    return done
+
+
+def run(dtype="i4", **options):
+    """Return what a kernel computes that no process has in memory."""
+    x = np.arange(40, dtype=dtype)
+    cuda.jit(**options)(grow)[2, 32](x)
+    return x.tolist()
+
+
+def names(folder):
+    """Return the files of a cache."""
+    return sorted(each.name for each in folder.iterdir())
+
+
+# ---------------------------------------------------------------- what is found
+
+
+def test_a_kernel_is_compiled_once(count):
+    """The second one finds the code of the first, and computes the same."""
+    assert run() == run() == list(range(3, 43))
+    assert len(count) == 1
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_found_computes_the_same(name, count):
+    """Bit by bit."""
+    case = PROGRAMS[name].make(33)
+    left = []
+    for _ in range(2):
+        kernel = cuda.jit(PROGRAMS[name].kernel.__wrapped_kernel__)
+        given = [np.copy(x) if isinstance(x, np.ndarray) else x for x in case.arguments]
+        kernel[case.grid, case.block](*given)
+        left.append([x.tobytes() for x in given])
+
+    assert left[0] == left[1]
+    assert len(count) == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_found_can_be_looked_at():
+    """LLVM's language and the assembler's are the same as those of a kernel just compiled."""
+    first, second = (cuda.jit(grow) for _ in range(2))
+    types = (int32[::1],)
+
+    shown = [(each.inspect_llvm(*types), each.inspect_asm(*types)) for each in (first, second)]
+
+    assert shown[0] == shown[1]
+    assert "define" in shown[0][0]
+    assert "run:" in shown[0][1]
+
+
+SCRIPT = """
+import sys, numpy as np
+sys.path.insert(0, sys.argv[1])
+import grow_module
+from interchange.cuda.llvm import compiled
+count, optimize = [], compiled.optimize
+compiled.optimize = lambda *given: (count.append(1), optimize(*given))
+x = np.arange(40)
+grow_module.grow[2, 32](x)
+print(len(count), x.tolist() == list(range(3, 43)))
+"""
+MODULE = """
+from interchange import cuda
+
+@cuda.jit
+def grow(x):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        x[i] += 3
+"""
+
+
+@pytest.mark.isolated
+@pytest.mark.usefixtures("folder")
+def test_a_second_process_compiles_nothing(tmp_path, run_isolated):
+    """Whatever its hash seed is."""
+    (tmp_path / "grow_module.py").write_text(MODULE, encoding="utf-8")
+
+    said = [
+        run_isolated(SCRIPT, tmp_path, env={"PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"})
+        for seed in ("1", "2")
+    ]
+
+    assert said == ["1 True\n", "0 True\n"]
+
+
+@pytest.mark.isolated
+def test_many_processes_keep_one_file(folder, tmp_path):
+    """All of them compute the same at once, and nothing unfinished is left."""
+    (tmp_path / "grow_module.py").write_text(MODULE, encoding="utf-8")
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+
+    children = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(5)]
+    said = [child.communicate()[0] for child in children]
+
+    assert {each.split()[1] for each in said} == {"True"}
+    assert [len(name) for name in names(folder)] == [64]
+
+
+# ---------------------------------------------------------------- what is compiled anew
+
+
+def test_another_constant_is_another_kernel(count, monkeypatch):
+    """A global of the module is part of a kernel."""
+    run()
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 4)
+
+    assert run() == list(range(4, 44))
+    assert len(count) == 2
+
+
+def test_another_function_is_another_kernel(count, monkeypatch):
+    """A function that a kernel calls is part of it."""
+    run()
+    monkeypatch.setattr(sys.modules[__name__], "grown", grown_twice)
+
+    assert run() == list(range(6, 46))
+    assert len(count) == 2
+
+
+def test_other_types_are_another_kernel(count):
+    """Each signature has its own code."""
+    assert run("i4") == run("i8") == run("f4")
+    assert len(count) == 3
+
+
+def test_checks_are_another_kernel(count):
+    """With ``debug`` and without."""
+    assert run() == run(debug=True)
+    assert len(count) == 2
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_other_versions_compile_anew(place, count, monkeypatch):
+    """Of the format, of interchange, of llvmlite and of LLVM."""
+    now = cache.versions()
+    changed = (*now[:place], now[place] + ".1", *now[place + 1 :])
+    run()
+    monkeypatch.setattr(cache, "versions", lambda: changed)
+
+    assert run() == list(range(3, 43))
+    assert len(count) == 2
+
+
+def test_another_cpu_compiles_anew(count, monkeypatch):
+    """A cache may be on a disk that several machines share."""
+    run()
+    lesser = compiled.this_host()._replace(features="")
+    monkeypatch.setattr(compiled, "this_host", lambda: lesser)
+
+    assert run() == list(range(3, 43))
+    assert len(count) == 2
+
+
+def test_parts_do_not_run_together():
+    """Where one ends and another begins is seen."""
+    assert cache.key_of(("ab", "c")) != cache.key_of(("a", "bc"))
+
+
+# ---------------------------------------------------------------- PTX
+
+
+def test_ptx_is_compiled_once_for_an_architecture(count):
+    """And anew for another."""
+    kernel = cuda.jit(grow)
+
+    first, second = (kernel.inspect_ptx(float32[::1]) for _ in range(2))
+    kernel.inspect_ptx(float32[::1], architecture="sm_90")
+
+    assert first == second
+    assert len(count) == 2
+
+
+def test_other_functions_of_math_are_other_ptx(count, tmp_path, monkeypatch):
+    """The file of libdevice is part of a kernel that calls it."""
+    found = []
+    for number in ("1.0", "2.0", "2.0"):
+        text = f"define double @__nv_exp(double %x) {{\n  ret double {number}\n}}\n"
+        with compiled.locked():
+            (tmp_path / "library.bc").write_bytes(llvm.parse_assembly(text).as_bitcode())
+        monkeypatch.setattr(ptx, "find_libdevice", lambda: tmp_path / "library.bc")
+        found.append(cuda.jit(exponentials).inspect_ptx(float64[::1]))
+
+    assert found[0] != found[1] == found[2]
+    assert len(count) == 2
+
+
+# ---------------------------------------------------------------- damage
+
+SIZE = len(cache._packed(KEY, DATA))
+HEAD = len(cache._HEAD)
+CUTS = (0, 1, HEAD - 1, HEAD, HEAD + 1, HEAD + 31, HEAD + 32, HEAD + 33, SIZE // 2, SIZE - 1)
+
+
+@pytest.mark.parametrize("size", CUTS)
+def test_a_file_that_is_cut_off_is_nothing(size, folder):
+    """Wherever it ends."""
+    cache.store(KEY, DATA)
+    os.truncate(folder / KEY, size)
+
+    assert cache.load(KEY) is None
+
+
+@pytest.mark.parametrize("place", [0, HEAD - 1, HEAD, HEAD + 31, HEAD + 32, SIZE - 1])
+def test_a_file_with_a_changed_bit_is_nothing(place, folder):
+    """Wherever it is."""
+    cache.store(KEY, DATA)
+    contents = bytearray((folder / KEY).read_bytes())
+    contents[place] ^= 1
+    (folder / KEY).write_bytes(contents)
+
+    assert cache.load(KEY) is None
+
+
+def test_a_file_under_another_name_is_nothing(folder):
+    """A checksum holds for one key."""
+    cache.store(KEY, DATA)
+    (folder / KEY).replace(folder / ("1" * 64))
+
+    assert cache.load("1" * 64) is None
+
+
+def test_what_is_longer_is_nothing(folder):
+    """Bytes behind the end are no part of it."""
+    cache.store(KEY, DATA)
+    with (folder / KEY).open("ab") as stream:
+        stream.write(b"\0")
+
+    assert cache.load(KEY) is None
+
+
+@pytest.mark.parametrize("size", [0, HEAD + 32, 400])
+def test_a_damaged_kernel_is_replaced(size, count, folder):
+    """It is compiled, and found again the next time."""
+    run()
+    (name,) = names(folder)
+    os.truncate(folder / name, size)
+
+    assert run() == run() == list(range(3, 43))
+    assert len(count) == 2
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["folder", "pipe"])
+def test_what_is_no_file_is_nothing(make, count, folder):
+    """And nobody waits for it."""
+    run()
+    (name,) = names(folder)
+    (folder / name).unlink()
+    make(folder / name)
+
+    assert run() == list(range(3, 43))
+    assert len(count) == 2
+
+
+# ---------------------------------------------------------------- whose folder it is
+
+
+def test_the_folder_is_for_its_owner_alone(folder):
+    """And its files."""
+    cache.store(KEY, DATA)
+
+    assert (folder.stat().st_mode & 0o777, (folder / KEY).stat().st_mode & 0o777) == (0o700, 0o600)
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o720, 0o702])
+def test_a_folder_that_others_can_write_to_is_not_used(mode, folder):
+    """Neither read nor written."""
+    cache.store(KEY, DATA)
+    folder.chmod(mode)
+    cache.store("1" * 64, DATA)
+
+    assert cache.load(KEY) is None
+    assert names(folder) == [KEY]
+
+
+@pytest.mark.parametrize("mode", [0o660, 0o606])
+def test_a_file_that_others_can_write_to_is_not_used(mode, folder):
+    """The folder may have been open to them before."""
+    cache.store(KEY, DATA)
+    (folder / KEY).chmod(mode)
+
+    assert cache.load(KEY) is None
+
+
+def test_a_link_is_not_followed(folder, tmp_path):
+    """A file is in the folder itself."""
+    cache.store(KEY, DATA)
+    (folder / KEY).replace(tmp_path / "elsewhere")
+    (folder / KEY).symlink_to(tmp_path / "elsewhere")
+
+    assert cache.load(KEY) is None
+
+
+def test_the_folder_of_another_user_is_not_used(folder, monkeypatch):
+    """Neither read nor written."""
+    cache.store(KEY, DATA)
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+    cache.store("1" * 64, DATA)
+
+    assert cache.load(KEY) is None
+    assert names(folder) == [KEY]
+
+
+# ---------------------------------------------------------------- where it is
+
+
+def test_an_empty_name_turns_the_cache_off(count, tmp_path, monkeypatch):
+    """Everything is compiled, nothing is written."""
+    monkeypatch.setenv("INTERCHANGE_CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    assert run() == run()
+    assert len(count) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("above", "expected"),
+    [("/x", "/x/interchange/kernels"), ("", "/h/.cache/interchange/kernels"),
+     ("not/absolute", "/h/.cache/interchange/kernels")],
+)  # fmt: skip
+def test_the_folder_is_where_caches_are(above, expected, monkeypatch):
+    """By the standard, which has relative paths ignored."""
+    monkeypatch.delenv("INTERCHANGE_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", above)
+    monkeypatch.setenv("HOME", "/h")
+
+    assert str(cache.place()) == expected
+
+
+@pytest.mark.parametrize("below", ["", "kernels"])
+def test_where_nothing_can_be_written_kernels_run(below, count, tmp_path, monkeypatch):
+    """A file is where the folder should be."""
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("INTERCHANGE_CACHE_DIR", f"{tmp_path}/file/{below}")
+
+    assert run() == run() == list(range(3, 43))
+    assert len(count) == 2
+
+
+FULL = (
+    """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+"""
+    + SCRIPT
+)
+
+
+@pytest.mark.isolated
+def test_where_a_disk_is_full_kernels_run(folder, tmp_path, run_isolated):
+    """And nothing unfinished is left."""
+    (tmp_path / "grow_module.py").write_text(MODULE, encoding="utf-8")
+
+    said = run_isolated(FULL, tmp_path, env={"PYTHONDONTWRITEBYTECODE": "1"})
+
+    assert said == "1 True\n"
+    assert names(folder) == []
+
+
+# ---------------------------------------------------------------- how much it holds
+
+
+def filled(folder, many):
+    """Return the keys of files, each used later than the one before."""
+    keys = [f"{number:064x}" for number in range(many)]
+    for number, key in enumerate(keys):
+        cache.store(key, DATA)
+        os.utime(folder / key, (number, number))
+    return keys
+
+
+def test_a_full_cache_loses_what_was_not_used_for_longest(folder, monkeypatch):
+    """What was found lately is kept, however old it is."""
+    keys = filled(folder, 4)
+    monkeypatch.setattr(cache, "MOST_FILES", 3)
+    cache.load(keys[0])
+    cache.store(KEY[:-1] + "f", DATA)
+
+    assert names(folder) == sorted([keys[0], keys[3], KEY[:-1] + "f"])
+
+
+def test_a_cache_has_a_size(folder, monkeypatch):
+    """Of all files together."""
+    keys = filled(folder, 4)
+    monkeypatch.setattr(cache, "MOST_BYTES", 3 * SIZE)
+    cache.store(KEY[:-1] + "f", DATA)
+
+    assert names(folder) == sorted([keys[2], keys[3], KEY[:-1] + "f"])
+
+
+def test_other_files_are_left_alone(folder, monkeypatch):
+    """A folder may be used for other things, too."""
+    folder.mkdir(0o700)
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    os.utime(folder / "notes.txt", (0, 0))
+    monkeypatch.setattr(cache, "MOST_FILES", 0)
+    cache.store(KEY, DATA)
+
+    assert names(folder) == ["notes.txt"]
+
+
+def test_what_a_dead_process_left_is_removed(folder, monkeypatch):
+    """A file that was never finished is among the oldest, some day."""
+    cache.store(KEY, DATA)
+    left = folder / f"{KEY}.{'0' * 16}"
+    left.write_bytes(b"half")
+    os.utime(left, (0, 0))
+    monkeypatch.setattr(cache, "MOST_FILES", 1)
+    cache.store(KEY, DATA)
+
+    assert names(folder) == [KEY]
