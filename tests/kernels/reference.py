@@ -270,7 +270,10 @@ class Reader(Expressions):
             raise Refused("CPY-NPM-3")
         if len(given) == 3 and given[2].constant == 0:
             raise Refused("CPY-NPM-3")
-        return given, generic(*(number.type for number in given))
+        type_ = generic(*(number.type for number in given))
+        if len(given) == 3 and type_.kind == "uint" and (given[2].constant or 0) < 0:
+            raise Refused("CPY-NPM-3")
+        return given, type_
 
     def do_break(self, _):
         return lambda _env: "break"

@@ -11,7 +11,7 @@ import pytest
 
 import interchange as ix
 from interchange import cuda
-from interchange.cuda import float32, int32, void
+from interchange.cuda import complex64, float32, int32, void
 
 pytestmark = pytest.mark.interop  # LLVM comes with that extra
 
@@ -155,6 +155,9 @@ SIZES = {
     "too deep a block": lambda: fill[1, (1, 1, 65)],
     "too wide a grid": lambda: fill[2**31, 1],
     "too high a grid": lambda: fill[(1, 65536), 1],
+    "an array of two": lambda: fill[np.array([2, 2]), 1],
+    "an array of a float": lambda: fill[np.array(1.5), 1],
+    "shared memory of a float": lambda: fill[1, 1, None, np.array(1.5)],
     "no sizes": lambda: fill(np.zeros(3), 1),
 }
 
@@ -192,6 +195,34 @@ def test_arguments_that_no_kernel_takes_are_refused(what):
     with pytest.raises(ix.InterchangeError) as caught:
         fill[1, 3](*arguments)
     assert caught.value.rule == rule
+
+
+@cuda.jit(void(int32[:], int32))
+def set_int(out, value):
+    out[0] = value
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, np.float32("nan"), 1.5, 2**31])
+def test_a_number_that_an_int_cannot_hold_is_refused(number):
+    """Where a signature asks for the int."""
+    with pytest.raises(ix.ArgumentError) as caught:
+        set_int[1, 1](np.zeros(1, "i4"), number)
+    assert caught.value.rule == "CPY-ARG-1"
+
+
+@pytest.mark.parametrize("number", [1e300, -1e300, 3.4028235677973366e38, 3.4028235677973362e38, 3])
+def test_a_number_is_rounded_to_the_float_of_a_signature(number):
+    """As a cast does it: what is too large is infinite."""
+
+    @cuda.jit(void(float32[:], float32, complex64))
+    def put(out, real, pair):
+        out[0] = real
+        out[1] = pair.real
+
+    out = np.zeros(2, "f4")
+    put[1, 1](out, number, complex(number, 0))
+    with np.errstate(over="ignore"):
+        assert (out == np.float32(number)).all()
 
 
 def test_writability_that_nobody_knows_is_refused():

@@ -138,6 +138,7 @@ REFUSED = {
     "a kernel returns nothing": ("return 1", "CPY-RETURN-1"),
     "a number too wide": ("r0 = 18446744073709551616", "CPY-NPM-1"),
     "a step that is zero": ("for i in range(0, 1, 0):|    pass", "CPY-NPM-3"),
+    "a step down of unsigned numbers": ("for i in range(uint32(3), 0, -1):|    pass", "CPY-NPM-3"),
     "a step that is zero, with a sign": ("for i in range(0, 1, +0):|    pass", "CPY-NPM-3"),
     "an index of a tuple that is cast": ("r0 = u.shape[int32(0)]", "CPY-TUPLE-1"),
     "a range of floats": ("for i in range(2.0):|    pass", "CPY-NPM-3"),

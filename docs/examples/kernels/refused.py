@@ -130,6 +130,13 @@ def range_without_a_step(out):
         out[i] = 0
 
 
+@refused("CPY-NPM-3", OUT, uint64)
+def range_down_over_unsigned_numbers(out, n):
+    """A range over unsigned numbers whose step is below 0."""
+    for i in range(n, 0, -1):
+        out[i] = 0
+
+
 @refused("CPY-NPM-3", OUT)
 def two_loop_variables(out):
     """Two variables of a loop."""

@@ -6,6 +6,7 @@ Source: CUDA Python Specification 0.2, "No-Python Mode"; CUDA driver API, ``cuLa
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -18,7 +19,7 @@ from interchange._types.errors import (
 )
 
 from .operators import literal_type
-from .types import BY_NAME, ArrayType, ScalarType, int64
+from .types import BY_NAME, PART_OF, ArrayType, ScalarType, int64
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from interchange import Array
     from interchange._types.dtypes import DType
 
+_SINGLE: Final = 32  # [bits]
+_TOO_LARGE: Final = (2 - 2**-24) * 2.0**127  # is rounded up to what no float32 is
 _SLOT: Final = 8  # a parameter begins at a multiple of it [bytes]
 _FORMATS: Final = {
     "bool": "B7x", "int8": "b7x", "int16": "h6x", "int32": "i4x", "int64": "q", "uint8": "B7x",
@@ -113,10 +116,18 @@ def _pass_scalar(value: Any, type_: ScalarType, call: str) -> Passed:
     if isinstance(number, complex) and type_.kind != "complex":
         raise ArgumentError(call, f"{show(value)} where {type_} is wanted", "CPY-TYPE-1")
     if type_.kind == "complex":
-        return Passed(type_, (complex(number).real, complex(number).imag))
+        parts = complex(number)
+        part = PART_OF[type_]
+        return Passed(type_, (_rounded(parts.real, part), _rounded(parts.imag, part)))
     if type_.kind == "float":
-        return Passed(type_, (float(number),))
+        return Passed(type_, (_rounded(float(number), type_),))
     return Passed(type_, (_checked_integer(number, type_, call),))
+
+
+def _rounded(number: float, type_: ScalarType) -> float:
+    """Return a float that a type has room for: what is too large is infinite, as in a cast."""
+    is_finite = type_.bits > _SINGLE or not abs(number) >= _TOO_LARGE
+    return number if is_finite else math.copysign(math.inf, number)
 
 
 def _checked_integer(number: Any, type_: ScalarType, call: str) -> int:
@@ -125,7 +136,7 @@ def _checked_integer(number: Any, type_: ScalarType, call: str) -> int:
         return int(bool(number))
     low = -(1 << type_.bits - 1) if type_.kind == "int" else 0
     high = (1 << type_.bits - (type_.kind == "int")) - 1
-    if number != int(number) or not low <= number <= high:
+    if not low <= number <= high or number != int(number):  # no NaN is between two numbers
         raise ArgumentError(call, f"{show(number)} where {type_} is wanted", "CPY-ARG-1")
     return int(number)
 

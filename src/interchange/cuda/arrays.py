@@ -7,6 +7,7 @@ current GPU, or on the host where there is no GPU.
 from __future__ import annotations
 
 import contextlib
+import threading
 from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any, Final
@@ -25,13 +26,15 @@ from interchange.abi.dlpack import DLDeviceType
 
 from .consumer import OrderedByUser
 from .streams import Stream, check_stream, find_driver
-from .types import ScalarType
+from .types import BY_NAME, ScalarType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ORDERS: Final = {"C": c_strides, "F": f_strides}
 _DEFAULT: Final = "float64"
+_TOO_LARGE: Final = 1 << 63  # [bytes]
+_settling: Final = threading.RLock()
 
 
 class UntypedArray:
@@ -48,10 +51,21 @@ class UntypedArray:
 
     def settled(self, dtype: Any = None) -> Array:
         """Return the array, which has elements of a type from now on."""
-        if self._array is None:
-            dtype = dtype or _DEFAULT
-            self._array = device_array(self.shape, dtype, self._order, self._stream)
+        with _settling:  # two threads that launch must not get two arrays
+            if self._array is None:
+                dtype = dtype or _DEFAULT
+                self._array = device_array(self.shape, dtype, self._order, self._stream)
         return self._array
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes; known before the type is."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements; known before the type is."""
+        return prod(self.shape)
 
     def __repr__(self) -> str:
         if self._array is None:
@@ -68,7 +82,7 @@ class UntypedArray:
         return getattr(self.settled(), name)
 
     def __len__(self) -> int:
-        return len(self.settled())
+        return self.shape[0] if self.shape else len(self.settled())
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.settled())
@@ -124,9 +138,12 @@ def device_array(
     if dtype is None:
         return UntypedArray(sizes, order, stream)
     elements = _read_dtype(dtype, call)
+    if prod(sizes) * elements.itemsize >= _TOO_LARGE:
+        what = f"shape={show(shape)} of {elements}, more than there are addresses"
+        raise ArgumentError(call, what, "IX-ARGUMENT-1", "pass a smaller shape")
     driver = find_driver(call)
     if driver is None:
-        return _host_array(sizes, elements, order)
+        return _host_array(sizes, elements, order, call)
     ordinal = driver.current_device(call)
     device = Device.of((DLDeviceType.kDLCUDA, ordinal), call)
     spec = Spec(elements, device, Layout(sizes, _ORDERS[order](sizes)))
@@ -162,10 +179,12 @@ def _read_shape(shape: Any, call: str) -> tuple[int, ...]:
     return sizes
 
 
-def _host_array(shape: tuple[int, ...], dtype: DType, order: str) -> Array:
+def _host_array(shape: tuple[int, ...], dtype: DType, order: str, call: str) -> Array:
     """Return a fresh array on the host."""
     import numpy as np
 
+    if str(dtype) not in BY_NAME:
+        raise UnsupportedDTypeError(call, f"dtype={dtype} on the host", "CPY-NPM-1")
     return asarray(np.empty(shape, str(dtype), order=order))  # type: ignore[call-overload]
 
 

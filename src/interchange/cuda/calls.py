@@ -10,6 +10,8 @@ import ast
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange._types.errors import ArgumentError
+
 from . import intrinsics
 from .context import Object, Returned, Values
 from .expressions import Expressions
@@ -196,9 +198,12 @@ class Calls(Expressions):
         if function in self.callers:
             self.refuse(node, f"{function.__name__}() calls itself", "CPY-CALL-2")
         values = [self._passed(each) for each in node.args]
-        source = Source(function)
+        source = self._source_of(node, function)
         names = [each.arg for each in source.tree.args.args]
-        if len(names) != len(values) or has_more(source.tree.args):
+        if has_more(source.tree.args):
+            what = f"{function.__name__}() has parameters with defaults, or with a star"
+            self.refuse(node, what, "CPY-CALL-1", "write plain parameters")
+        if len(names) != len(values):
             what = f"{function.__name__}() takes {len(names)} arguments, got {len(values)}"
             self.refuse(node, what, "CPY-CALL-1")
         meanings = dict(zip(names, values, strict=True))
@@ -216,6 +221,13 @@ class Calls(Expressions):
             self.source, self.names, self.lost, self.loops, self.returned, self.callers = kept
         self.out.append(Inlined(function.__name__, body))
         return result
+
+    def _source_of(self, node: ast.AST, function: Any) -> Source:
+        """Return the source of a function that is called."""
+        try:
+            return Source(function)
+        except ArgumentError as error:
+            self.refuse(node, error.what, "CPY-NPM-4")
 
     def _passed(self, node: ast.expr) -> Any:
         """Return what a parameter means: a number is a variable of the function's own."""

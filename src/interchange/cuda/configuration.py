@@ -6,6 +6,7 @@ Source: CUDA C++ Programming Guide, "Execution Configuration" and "Compute Capab
 from __future__ import annotations
 
 from math import prod
+from operator import index as as_index
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM
@@ -86,15 +87,19 @@ def read_configuration(given: Any, call: str) -> Configuration:
         return Configuration(grid, block)
     stream = check_stream(parts[2], call)
     shared_bytes = parts[3] if len(parts) == _MOST_PARTS else 0
-    if not _is_index(shared_bytes) or not 0 <= int(shared_bytes) <= MOST_SHARED:
+    if not _is_index(shared_bytes) or not 0 <= as_index(shared_bytes) <= MOST_SHARED:
         what = f"shared_bytes={show(shared_bytes)}, where 0 to {MOST_SHARED} is possible"
         raise ArgumentError(call, what, "CPY-LAUNCH-1")
-    return Configuration(grid, block, stream, parts[2], int(shared_bytes))
+    return Configuration(grid, block, stream, parts[2], as_index(shared_bytes))
 
 
 def _is_index(given: Any) -> bool:
-    """Whether something is an int, and no bool."""
-    return hasattr(given, "__index__") and not isinstance(given, bool)
+    """Whether something is an int, and no bool; an array of one may have the method, too."""
+    try:
+        as_index(given)
+    except Exception:  # noqa: BLE001 - whatever a stranger raises, it is no number
+        return False
+    return not isinstance(given, bool)
 
 
 def _read_axes(given: Any, name: str, most: Sequence[int], call: str) -> tuple[int, int, int]:
@@ -104,7 +109,7 @@ def _read_axes(given: Any, name: str, most: Sequence[int], call: str) -> tuple[i
     axes = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     if not 1 <= len(axes) <= len(most) or not all(map(_is_index, axes)):
         raise ArgumentError(call, f"{name}={show(given)}", "CPY-LAUNCH-1")
-    x, y, z = [*(int(n) for n in axes), 1, 1][:3]
+    x, y, z = [*map(as_index, axes), 1, 1][:3]
     for size, limit in zip((x, y, z), most, strict=True):
         if not 1 <= size <= limit:
             what = f"{name}={show(given)}, where 1 to {limit} is possible"

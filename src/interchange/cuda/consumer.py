@@ -13,6 +13,7 @@ from interchange import _core, asarray
 from interchange._array import Array
 from interchange._functions.borrow import import_published, order_use
 from interchange._protocols.capabilities import capabilities_of, fast_path
+from interchange._streams.ordering import device_guard, has_several
 from interchange._streams.pending import (
     PendingWork,
     WorkOnConsumer,
@@ -58,15 +59,16 @@ class Use:
         Named in errors.
     """
 
-    __slots__ = ("_call", "_debts", "_given", "_stream")
+    __slots__ = ("_call", "_debts", "_given", "_later", "_stream")
 
     def __init__(self, configuration: Configuration, call: str) -> None:
         self._stream, self._call = configuration.stream, call
         self._given = configuration.given or configuration.stream
         self._debts: contextlib.ExitStack | None = None
+        self._later: list[tuple[Array, int | None]] = []
 
     def take(self, x: Any) -> Any:
-        """Return an Array of anything, ready on the stream."""
+        """Return an Array of anything, ready on the stream once `order` was called, too."""
         if type(x) is fast_path.kind:
             return asarray(x)
         if type(x) is Array:
@@ -76,7 +78,7 @@ class Use:
         found: Any = None if _table_of(x) is None else _core.import_unordered(x)
         if found is not None:
             back = _current_stream(x, found)
-            if found.device is CPU or self._is_ours(back):
+            if found.device is CPU or self._is_ours(back, found):
                 return found
             if back is not None:
                 return self._order(found, back)
@@ -85,15 +87,29 @@ class Use:
             return array
         named = _named_stream(array, self._call)
         back = _current_stream(x, array) if named is None else None
-        if self._is_ours(named) or self._is_ours(back):
+        if self._is_ours(named, array) or self._is_ours(back, array):
             return array
         return self._order(array, back)
 
-    def _is_ours(self, stream: int | None) -> bool:
+    def _is_ours(self, stream: int | None, array: Array) -> bool:
         """Whether a producer's work comes before the launch, and after it, on its one stream."""
-        return stream == self._stream and stream != PER_THREAD_DEFAULT_STREAM
+        is_one = stream == self._stream and stream != PER_THREAD_DEFAULT_STREAM
+        return is_one and not may_be_another(self._stream, array)
 
     def _order(self, array: Array, back: int | None) -> Array:
+        """Return an alias that is ready on the stream, or what `order` makes ready."""
+        if may_be_another(self._stream, array):
+            self._later.append((array, back))
+            return array
+        return self._order_now(array, back)
+
+    def order(self, ordinal: int) -> None:
+        """Order the arrays that waited for the launch's device to be known."""
+        for array, back in self._later:
+            with device_guard(array.device, self._call, ordinal) or contextlib.nullcontext():
+                self._order_now(array, back)
+
+    def _order_now(self, array: Array, back: int | None) -> Array:
         """Return an alias that is ready on the stream; at the end its producer is told."""
         if self._debts is None:
             self._debts = contextlib.ExitStack()
@@ -128,9 +144,19 @@ def is_settled(array: Array, stream: int) -> bool:
     if kind is OrderedByUser:
         return True
     alone = kind is PendingWork or (kind is WorkOnConsumer and work.origin is None)
-    if not alone or work.stream != stream:
+    if not alone or work.stream != stream or may_be_another(stream, array):
         return False
     return stream != PER_THREAD_DEFAULT_STREAM or work.thread is this_thread()
+
+
+def may_be_another(stream: int, array: Array) -> bool:
+    """Whether a default stream may be that of another device than an array's producer meant.
+
+    Managed and page-locked memory are of no device in particular: see `find_ordinal`.
+    """
+    if stream > PER_THREAD_DEFAULT_STREAM or array.device.type is _CUDA:
+        return False
+    return has_several(array.device, "cuda.jit()")
 
 
 def _named_stream(array: Array, call: str) -> int | None:

@@ -59,6 +59,8 @@ class Context:
         self.in_entry_block = True
         self.returned: Returned | None = None
         self.callers: tuple[object, ...] = (source.function,)
+        self.reached: tuple[Source, ast.AST] = source, source.tree
+        """The statement that was begun last."""
 
     def refuse(self, node: ast.AST, what: str, rule: str, way_out: str | None = None) -> NoReturn:
         """Raise the error of a place in the function."""

@@ -15,7 +15,7 @@ from interchange._array.allocations import allocate_pinned
 from interchange._streams import _cuda_modules as modules
 from interchange._streams.driver import driver_of
 from interchange._types.devices import Device
-from interchange._types.errors import ArgumentError, UnsupportedDeviceError
+from interchange._types.errors import ArgumentError, StreamError, UnsupportedDeviceError
 from interchange.abi.dlpack import DLDeviceType
 
 from .arguments import Packing
@@ -35,6 +35,7 @@ _ON_GPUS: Final = frozenset(
 )
 _BY_DEVICE: Final = DLDeviceType.kDLCUDA
 _LOST: Final = frozenset({"CUDA_ERROR_INVALID_HANDLE", "CUDA_ERROR_CONTEXT_IS_DESTROYED"})
+_CAPTURES: Final = "CUDA_ERROR_STREAM_CAPTURE"
 _TOO_LARGE: Final = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
 
 
@@ -153,11 +154,15 @@ class DeviceKernel:
         self, driver: CudaDriver, configuration: Configuration, code: int, call: str
     ) -> None:
         """Raise what the driver said to a launch."""
+        name = modules.error_name(driver, code)
+        if name.startswith(_CAPTURES):
+            what = f"stream={configuration.stream} is not part of what captures ({name})"
+            raise StreamError(call, what, "DLP-STREAM-8")
         size = self.program.shared_bytes + configuration.shared_bytes
         if size > MOST_SHARED:
             what = f"{size} bytes of shared memory, where a block has {MOST_SHARED}"
             raise ArgumentError(call, what, "CPY-LAUNCH-2", "name less of it")
-        if modules.error_name(driver, code) == _TOO_LARGE:
+        if name == _TOO_LARGE:
             what = f"the registers of a block of {configuration.block} threads do not fit"
             raise ArgumentError(call, what, "CPY-LAUNCH-2")
         driver.check(driver.api.CUresult(code), "cuLaunchKernel", call)
@@ -200,6 +205,7 @@ class DeviceKernel:
     ) -> int:
         """Run the kernel, wait for it, and return the place of an index that is out of bounds."""
         driver: Any = driver_of(Device.of((_BY_DEVICE, ordinal), call), call)
+        driver.refuse_capture(configuration.stream, ordinal, call)
         memory = allocate_pinned(driver, ctypes.sizeof(ctypes.c_int32), ordinal, call)
         found = ctypes.c_int32.from_address(memory.ptr)
         found.value = 0

@@ -31,11 +31,13 @@ def refuse(
     source: Source, node: ast.AST, what: str, rule: str, way_out: str | None = None
 ) -> NoReturn:
     """Raise the error of a place in a function, a node of its tree."""
-    first, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+    first = getattr(node, "lineno", 1)
     is_one_line = getattr(node, "end_lineno", first) == first
-    end = getattr(node, "end_col_offset", None) if is_one_line else None
     text = source.line(first)
-    width = max(1, (min(end, len(text)) if end and end > column else len(text)) - column)
+    in_bytes = text.encode()
+    column = len(in_bytes[: getattr(node, "col_offset", 0)].decode())
+    end = len(in_bytes[: getattr(node, "end_col_offset", None) if is_one_line else None].decode())
+    width = max(1, (end if end > column else len(text)) - column)
     line = source.first_line + first - 1
     marked = f"{text}\n{' ' * column}{'^' * width}"
     call = f"{source.file}:{line}, in {source.name}()\n{marked}\n{source.name}()"

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange._types.errors import show
+
 from .context import Context, Object, Values
 from .intrinsics import AXES, Register
 from .operators import literal_type, most_generic, typed_binary, typed_comparison
@@ -154,10 +156,11 @@ class Expressions(Context):
         """Read an attribute."""
         owner = self.value(node.value)
         if isinstance(owner, Object):
-            if not hasattr(owner.value, node.attr):
-                what = f"{owner.value!r} has no {node.attr}"
+            try:
+                return _object(getattr(owner.value, node.attr))
+            except Exception:  # noqa: BLE001 - whatever a property raises
+                what = f"{show(owner.value)} has no {node.attr}"
                 self.refuse(node, what, "CPY-NAME-1")
-            return _object(getattr(owner.value, node.attr))
         if isinstance(owner, ArrayValue):
             return self._attribute_of_array(node, owner)
         if (

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .arguments import Packed
     from .configuration import Configuration
     from .llvm.compiled import HostKernel
@@ -34,12 +36,28 @@ class _Pool:
         self._threads = None
 
     def run(self, parts: list[Any]) -> list[int]:
-        """Return what each part returned."""
+        """Return what each part returned, once all are done: they write to the caller's memory."""
         if len(parts) == 1:
             return [parts[0]()]
+        begun: list[Future[int]] = []
+        try:
+            begun += map(self._submit, parts)
+            return [part.result() for part in begun]
+        finally:
+            for part in begun:
+                part.cancel()
+            wait(begun)
+
+    def _submit(self, part: Callable[[], int]) -> Future[int]:
+        """Begin a part on one of the threads; at exit, when there are none any more, do it here."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self.count, "interchange.cuda")
-        return [done.result() for done in [self._threads.submit(part) for part in parts]]
+        try:
+            return self._threads.submit(part)
+        except RuntimeError:
+            done: Future[int] = Future()
+            done.set_result(part())
+            return done
 
 
 _pool: Final = _Pool()

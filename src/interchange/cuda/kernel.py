@@ -10,20 +10,21 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
+from interchange._streams.rules import LEGACY_DEFAULT_STREAM
 from interchange._types.errors import ArgumentError, ExchangeError, show
 
 from . import host_launch
 from .arguments import Packing, check_writable, form_of, pass_array, pass_number
 from .arrays import UntypedArray
 from .configuration import read_configuration, read_line
-from .consumer import Use, is_settled
+from .consumer import Use, is_settled, may_be_another
 from .device_launch import DeviceKernel, find_ordinal
 from .errors import refuse
 from .repeating import Repeater
 from .source import Source
 from .statements import typed_program
 from .streams import Stream, synchronize_stream
-from .types import ArrayType, Signature, Void
+from .types import ArrayType, ScalarType, Signature, Void
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from .configuration import Configuration
     from .llvm.compiled import HostKernel
     from .tree import Program
-    from .types import ScalarType
 
+_TYPES: Final = (Signature, Void, ScalarType)
 _ALIGNMENT: Final = 7  # of addresses: whoever is a multiple of 8 is aligned for every type
 Plan = tuple[DeviceKernel, int]
 """A kernel for types of arguments, and the GPU."""
@@ -57,10 +58,10 @@ class Kernel:
     def __init__(
         self, function: Callable[..., Any], signature: Signature | None, *, debug: bool
     ) -> None:
+        self._source = Source(function)
         self.__wrapped_kernel__ = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.signature, self.debug = signature, debug
-        self._source = Source(function)
         self._compiled: dict[Types, HostKernel] = {}
         self._packings: dict[Types, Packing] = {}
         self._on_device: dict[Types, DeviceKernel] = {}
@@ -84,6 +85,10 @@ class Kernel:
 
     def typed(self, *types: ScalarType | ArrayType) -> Program:
         """Return the typed program for types of arguments."""
+        for each in types:
+            if not isinstance(each, (ScalarType, ArrayType)):
+                call, what = f"{self.__name__}: the types", f"{show(each)} is no type of kernels"
+                raise ArgumentError(call, what, "CPY-ARG-1", "pass one as cuda.int32[::1]")
         return typed_program(self._source, types)
 
     def compile(self, *types: ScalarType | ArrayType) -> HostKernel:
@@ -137,6 +142,7 @@ class Kernel:
             if ordinal is None:
                 self._run_on_host(configuration, passed, call)
             else:
+                use.order(ordinal)
                 self._run_on_device(configuration, passed, ordinal, call)
                 if not self.debug:
                     self._remember(arguments, passed, ordinal)
@@ -181,7 +187,13 @@ class Kernel:
         self._refuse_place(kernel.program, kernel.launch(configuration, passed, ordinal, call))
 
     def _remember(self, arguments: tuple[Any, ...], passed: list[Passed], ordinal: int) -> None:
-        """Do what was launched on a GPU in fewer steps the next time."""
+        """Do what was launched on a GPU in fewer steps the next time.
+
+        Not where the device of a stream may have to be told: that takes all steps.
+        """
+        arrays = [each.array for each in passed if each.array is not None]
+        if any(may_be_another(LEGACY_DEFAULT_STREAM, array) for array in arrays):
+            return
         kernel = self._on_device[tuple([each.type for each in passed])]
         plan = kernel, ordinal
         if self._plans.setdefault(_key_of(arguments, passed, self.__name__), plan) is plan:
@@ -294,7 +306,7 @@ def jit(*given: Any, debug: bool = False) -> Any:
     >>> doubled, doubled.inspect_types(float32[::1])
     (<kernel doubled>, {'i': [int64]})
     """
-    if len(given) == 1 and callable(given[0]) and not isinstance(given[0], (Signature, Void)):
+    if len(given) == 1 and callable(given[0]) and not isinstance(given[0], _TYPES):
         return Kernel(given[0], None, debug=debug)
     signature = _read_signature(given)
     return lambda function: Kernel(function, signature, debug=debug)

@@ -8,10 +8,9 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import textwrap
 from typing import TYPE_CHECKING, Any
 
-from interchange._types.errors import ArgumentError
+from interchange._types.errors import ArgumentError, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,14 +32,17 @@ class Source:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        code = getattr(function, "__code__", None)
+        if code is None:
+            raise ArgumentError("cuda.jit()", f"{show(function)} is no function", "CPY-NPM-4")
         self.function, self.name = function, function.__name__
-        try:
-            lines, first = inspect.getsourcelines(function)
+        try:  # of the code: a function that wraps another is not what it wraps
+            lines, first = inspect.getsourcelines(code)
         except (OSError, TypeError) as error:
             what = f"the source of {self.name}() cannot be read"
             raise ArgumentError("cuda.jit()", what, "CPY-NPM-4") from error
-        self.file = function.__code__.co_filename
-        self.text = textwrap.dedent("".join(lines))
+        self.file = code.co_filename
+        self.text = "".join(lines)
         self._lines = self.text.splitlines()
         found = _definition(self.text)
         if found is None:
@@ -68,9 +70,15 @@ class Source:
 
 
 def _definition(text: str) -> ast.FunctionDef | None:
-    """Return what a text defines; of a lambda, the text is a piece of a statement."""
+    """Return what a text defines; of a lambda, the text is a piece of a statement.
+
+    The text is not dedented: lines of a string or of comments may begin at the left.
+    """
+    is_indented = text[:1].isspace()
     try:
-        found = ast.parse(text).body[0]
+        found = ast.parse("if 1:\n" + text if is_indented else text).body[0]
     except SyntaxError:
         return None
+    if is_indented and isinstance(found, ast.If):
+        found = ast.increment_lineno(found.body[0], -1)
     return found if isinstance(found, ast.FunctionDef) else None

@@ -14,6 +14,7 @@ from .calls import Calls, has_more
 from .context import Object, Values
 from .operators import most_generic
 from .tree import (
+    TOO_DEEP,
     Argument,
     ArrayValue,
     Binary,
@@ -68,7 +69,11 @@ def typed_program(source: Source, arguments: Sequence[ScalarType | ArrayType]) -
             reader.names[name] = ArrayValue(name, type_, place)
         else:
             reader.names[name] = reader.put(Argument(type_, place), name).slot
-    reader.block(source.tree.body)
+    try:
+        reader.block(source.tree.body)
+    except RecursionError:
+        reader.source, deepest = reader.reached
+        reader.refuse(deepest, TOO_DEEP, "CPY-NPM-2", "write several statements")
     return program
 
 
@@ -78,6 +83,7 @@ class Statements(Calls):
     def block(self, body: Sequence[ast.stmt]) -> bool:
         """Read statements; return whether what follows them is reached."""
         for statement in body:
+            self.reached = self.source, statement
             read: Callable[[Any], bool | None] | None = getattr(
                 self, f"_{type(statement).__name__}", None
             )
@@ -318,6 +324,10 @@ class Statements(Calls):
             self.refuse(call, "range() of a number that is no integer", "CPY-NPM-3")
         type_ = reduce(most_generic, types)
         type_ = int32 if type_ is bool_ else type_
+        step = numbers[-1] if len(numbers) == _RANGE else None
+        if type_.kind == "uint" and isinstance(step, Constant) and step.value < 0:
+            what = f"range() of {type_}, which has no step of {step.value}"
+            self.refuse(call, what, "CPY-NPM-3", "cast the others, as in range(int64(n), 0, -1)")
         given = [self.cast(number, type_) for number in numbers]
         if len(given) == 1:
             given = [Constant(type_, 0), *given]

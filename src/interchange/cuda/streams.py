@@ -129,6 +129,8 @@ class Event:
 
     def elapsed_time(self, later: Event) -> float:
         """Return the time from this mark to a later one [ms]."""
+        if not isinstance(later, Event):
+            raise ArgumentError("event.elapsed_time()", f"{show(later)} is no event", "CPY-EVENT-1")
         if self._recorded is None or later._recorded is None:
             what = "an event was not recorded"
             raise ArgumentError("event.elapsed_time()", what, "CPY-EVENT-1")
@@ -191,6 +193,9 @@ class DeviceEvent(Event):
         if error == driver.api.CUresult.CUDA_ERROR_INVALID_HANDLE:
             what = "an event was not recorded, or keeps no time"
             raise ArgumentError(call, what, "CPY-EVENT-1")
+        if error == driver.api.CUresult.CUDA_ERROR_NOT_READY:
+            what, way_out = "an event was not reached yet", "call synchronize() of the later one"
+            raise ArgumentError(call, what, "CPY-EVENT-1", way_out)
         driver.check(error, "cuEventElapsedTime", call)
         return float(found)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .types import intp
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from .source import Source
     from .types import ArrayType, ScalarType
+
+
+TOO_DEEP: Final = "expressions or branches are nested deeper than Python's limit of recursion"
 
 
 class Slot:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from llvmlite import ir
 
+from interchange._types.errors import ArgumentError
+from interchange.cuda.tree import TOO_DEEP
 from interchange.cuda.types import PART_OF
 
 from . import arithmetic
@@ -111,7 +113,11 @@ class Code:
 
     def write(self) -> None:
         """Write the body; the block of variables falls through to it."""
-        self.statements(self.program.body)
+        try:
+            self.statements(self.program.body)
+        except RecursionError:
+            call = f"{self.program.name}()"
+            raise ArgumentError(call, TOO_DEEP, "CPY-NPM-2", "write several statements") from None
         if not self.b.block.is_terminated:
             self.leave()
         self.slots.branch(self.start)

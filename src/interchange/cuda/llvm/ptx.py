@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from interchange._types.errors import ArgumentError, UnsupportedDeviceError
+from interchange._types.errors import ArgumentError, UnsupportedDeviceError, show
 
 from . import cache
 from .code import Code
@@ -111,6 +111,10 @@ ARCHITECTURES: Final = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)
 """Compute capabilities that code is made for; a GPU runs that for an earlier one, too."""
 
 
+_ARCHITECTURE: Final = re.compile(r"sm_([0-9]+)[af]?")
+_OLDEST: Final = 75
+
+
 def find_architecture(capability: tuple[int, int], call: str) -> str:
     """Return the architecture to compile for, of a GPU's compute capability."""
     fitting = [known for known in ARCHITECTURES if known <= capability]
@@ -142,6 +146,10 @@ def to_ptx(
         Whether indices are looked at.  The last parameter is an address, then, at which the place
         of one that is out of bounds is told, as an int32.
     """
+    number = _ARCHITECTURE.fullmatch(architecture)
+    if number is None or int(number[1]) < _OLDEST:
+        what = f"architecture={show(architecture)}"
+        raise UnsupportedDeviceError("to_ptx()", what, "CPY-PTX-2", 'pass "sm_75" or a later one')
     with locked():
         text = str(ptx_module(program, checks=checks))
         library = find_libdevice().read_bytes() if '@"__nv_' in text else b""

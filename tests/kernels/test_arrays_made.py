@@ -1,0 +1,115 @@
+"""Arrays and events that `interchange.cuda` makes: what they refuse, and when they are settled."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange import cuda
+from interchange.cuda import int32, void
+from interchange_conformance.emucuda.gates import Gate
+
+pytestmark = pytest.mark.interop
+
+ON = [
+    pytest.param("CPU", id="CPU"),
+    pytest.param("device", id="device", marks=[pytest.mark.emulated, pytest.mark.gpu]),
+]
+
+
+@pytest.fixture(params=ON)
+def where(request, monkeypatch):
+    """Run on the CPU, as if there were no driver, and on the driver that was chosen."""
+    if request.param == "CPU":
+        monkeypatch.setattr("interchange.cuda.streams.find_driver", lambda _: None)
+        monkeypatch.setattr("interchange.cuda.arrays.find_driver", lambda _: None)
+    else:
+        request.getfixturevalue("cuda_driver")
+    return request.param
+
+
+@pytest.mark.usefixtures("where")
+@pytest.mark.parametrize("shape", [2**62, (2**40, 2**40), (2**61,)])
+def test_an_array_larger_than_all_addresses_is_refused(shape):
+    """And not by an exception of Python."""
+    with pytest.raises(ix.ArgumentError) as caught:
+        cuda.device_array(shape, "float64")
+    assert caught.value.rule == "IX-ARGUMENT-1"
+
+
+def test_a_type_that_no_kernel_knows_is_refused_on_the_host(monkeypatch):
+    """NumPy has no memory for it."""
+    monkeypatch.setattr("interchange.cuda.arrays.find_driver", lambda _: None)
+    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+        cuda.device_array(3, "bfloat16")
+    assert caught.value.rule == "CPY-NPM-1"
+
+
+@cuda.jit(void(int32[::1]))
+def number(x):
+    i = cuda.grid(1)
+    if i < len(x):
+        x[i] = i
+
+
+@pytest.mark.usefixtures("where")
+def test_what_is_known_without_a_type_settles_none():
+    """The sizes of the launch are computed of it."""
+    x = cuda.device_array((16,))
+    number[x.ndim, max(x.size, len(x), x.shape[0])](x)
+
+    assert x.to_device("cpu").tolist() == list(range(16))
+
+
+@pytest.mark.usefixtures("where")
+def test_two_threads_settle_one_array():
+    """Each would write to its own."""
+    wrong = 0
+    for _ in range(50):
+        x = cuda.device_array(4)
+        found = []
+        start = threading.Barrier(4)
+
+        def settle(x=x, found=found, start=start):
+            start.wait()
+            found.append(x.settled("float32").ptr)
+
+        threads = [threading.Thread(target=settle) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        wrong += len(set(found)) != 1
+    assert wrong == 0
+
+
+@pytest.mark.usefixtures("where")
+def test_the_time_to_what_is_no_event_is_refused():
+    """With the rule."""
+    event = cuda.event()
+    event.record()
+    with pytest.raises(ix.ArgumentError) as caught:
+        event.elapsed_time(None)
+    assert caught.value.rule == "CPY-EVENT-1"
+
+
+@pytest.mark.emulated
+@pytest.mark.gpu
+@pytest.mark.usefixtures("cuda_driver")
+def test_the_time_to_an_event_that_was_not_reached_is_refused():
+    """Who asks is told to wait."""
+    stream = cuda.stream()
+    x = cuda.to_device(np.zeros(4, "i4"), stream=stream)
+    number[1, 4, stream](x)
+    first, second = cuda.event(), cuda.event()
+    first.record(stream)
+    stream.synchronize()
+    with Gate(stream):
+        number[1, 4, stream](x)
+        second.record(stream)
+        with pytest.raises(ix.ArgumentError, match="synchronize") as caught:
+            first.elapsed_time(second)
+    assert caught.value.rule == "CPY-EVENT-1"
