@@ -203,7 +203,7 @@ class Kernel:
 
     def _run_as_before(self, configuration: Configuration, arguments: tuple[Any, ...]) -> bool:
         """Enqueue what was launched before with such arguments, if nobody has to wait."""
-        stream, call = configuration.stream, self.__name__
+        stream, call = configuration.stream, f"{self.__name__}[...]()"
         key: list[Any] = []
         numbers: list[Any] = []
         for value in arguments:
