@@ -27,6 +27,7 @@ class Made(NamedTuple):
 TABLES = (
     Made("matrix.md", "", libraries.SUBJECTS),
     Made("matrix-cuda.md", " --device cuda", cuda_libraries.SUBJECTS),
+    Made("matrix-gpu.md", " --device cuda", cuda_libraries.SUBJECTS),
 )
 
 

@@ -190,6 +190,27 @@ def test_the_lesser_of_two_is_compared_by_its_own_bits(dtype):
     assert on_host(is_second).tolist() == (np.minimum(x, y) == y).tolist()
 
 
+@cuda.jit
+def negate(x, wide, is_small):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        y = -x[i]
+        wide[i] = y
+        is_small[i] = 1 if y < 5 else 0
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8"])
+def test_the_opposite_of_the_lowest_number_is_itself(dtype):
+    """Also where it becomes wider, or is compared."""
+    limits = np.iinfo(dtype)
+    x = np.array([limits.min, limits.min + 1, limits.max, -5, 0, 4], dtype)
+    wide, is_small = cuda.device_array(x.size, "i8"), cuda.device_array(x.size, "i4")
+    negate[1, 32](cuda.to_device(x), wide, is_small)
+
+    assert on_host(wide).tolist() == (-x).tolist()
+    assert on_host(is_small).tolist() == (-x < 5).tolist()
+
+
 NUMBERS = {
     "bool": True, "int8": -7, "uint8": 200, "int16": -3000, "uint16": 60000, "int32": -(2**31),
     "uint32": 2**32 - 1, "int64": -(2**63), "uint64": 2**64 - 1, "float32": 1.5,

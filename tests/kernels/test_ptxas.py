@@ -12,8 +12,8 @@ import pytest
 
 from interchange import cuda
 from interchange.cuda.llvm.ptx import to_ptx
-from interchange.cuda.llvm.ptxas import widen_extremes
-from interchange.cuda.types import int16, int32, uint16
+from interchange.cuda.llvm.ptxas import widen
+from interchange.cuda.types import int16, int32, int64, uint16
 
 from .ptx_machine import Machine
 
@@ -72,7 +72,7 @@ CODE = """
 def test_an_extreme_in_32_bits_is_the_same(name, sign, is_register, right):
     """Of every pair, also where a number is written with the other sign."""
     operand = "%rs2" if is_register else str(right)
-    text = widen_extremes(CODE.format(name=name, sign=sign, operand=operand))
+    text = widen(CODE.format(name=name, sign=sign, operand=operand))
     machine = Machine(text)
     dtype = {"s": np.int16, "u": np.uint16}[sign]
     for left in NUMBERS:
@@ -82,8 +82,38 @@ def test_an_extreme_in_32_bits_is_the_same(name, sign, is_register, right):
         assert x[2] == {"min": np.minimum, "max": np.maximum}[name](x[0], x[1])
 
 
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize(
+    "code", ["neg.s16 \t%rs3, %rs1", "sub.s16 \t%rs3, 0, %rs1", "abs.s16 \t%rs3, %rs1"]
+)
+def test_a_sign_in_32_bits_is_the_same(code, number):
+    """The lowest number has itself as a result."""
+    text = CODE.format(name="max", sign="s", operand="%rs2")
+    text = widen(re.sub(r"max\.s16 \t[^;]*", code, text))
+    x = np.array([number, 0, 0], np.int16)
+    Machine(text).launch("run", (1,), (1,), [x])
+
+    assert "wide0" in text
+    assert x[2] == (np.abs(x) if code.startswith("abs") else -x)[0]
+
+
+@cuda.jit
+def opposite(x, out):
+    y = -x
+    out[0] = y
+    out[1] = 1 if y < 5 else 0
+
+
+def test_no_sign_of_16_bits_is_changed():
+    """It would be taken for a number that 16 bits do not hold, on every GPU."""
+    text = to_ptx(opposite.typed(int16, int64[::1]), "sm_90")
+
+    assert "wide0" in text
+    assert re.search(r"\b(neg|abs)\.s16\b", text) is None
+
+
 def test_other_text_stays_as_it_is():
     """Names that look alike, and other widths."""
     text = "\tmax.s32 \t%r1, %r2, %r3;\n\tmax.s16x2 \t%r1, %r2, %r3;\n\tmax.f16 \t%rs1, %rs2, %rs3;"
 
-    assert widen_extremes(text) == text
+    assert widen(text) == text

@@ -20,7 +20,7 @@ from . import cache
 from .code import Code
 from .compiled import locked, optimize
 from .host import flat_types, take_arguments
-from .ptxas import widen_extremes
+from .ptxas import widen
 from .registers import I32
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _compiled(text: str, kernel: str, library: bytes, architecture: str, feature
     module.verify()
     optimize(module, machine)
     found: str = machine.emit_assembly(module)
-    return widen_extremes(found).encode()
+    return widen(found).encode()
 
 
 def _link_libdevice(module: Any, kernel: str, bitcode: bytes) -> None:

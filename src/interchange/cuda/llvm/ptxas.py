@@ -1,7 +1,7 @@
 """PTX written so that NVIDIA's assembler translates it right.
 
-Source: PTX ISA, ``min`` and ``max``; ptxas 13.0, its code for sm_90 and sm_100 disassembled, and
-run on an H100.
+Source: PTX ISA, integer arithmetic instructions; ptxas 13.0, whose code for sm_80, sm_90 and sm_100
+was disassembled, and run on an H100.
 """
 
 from __future__ import annotations
@@ -9,26 +9,33 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_NARROW: Final = re.compile(r"\t(min|max)\.([su])16 \t(%rs\d+), (%rs\d+), (%rs\d+|-?\d+);")
+_NARROW: Final = re.compile(
+    r"\t(?P<name>min|max|neg|abs|sub)\.(?P<sign>[su])16 \t(?P<target>%rs\d+), "
+    r"(?P<first>%rs\d+|-?\d+)(?:, (?P<second>%rs\d+|-?\d+))?;"
+)
 
 
-def widen_extremes(text: str) -> str:
-    """Return PTX whose smaller or larger of two numbers of 16 bits is found in 32 bits.
+def widen(text: str) -> str:
+    """Return PTX that computes in 32 bits what ptxas 13.0 gets wrong in 16.
 
-    From sm_90 on, ptxas 13.0 makes one instruction of it and of a comparison with the result.  That
-    looks at the upper 16 bits of the registers, too, and tells of these.
+    - ``min`` and ``max``: from sm_90 on, one instruction is made of them and of a comparison with
+      the result.  That looks at the upper 16 bits of the registers, too, and tells of these.
+    - ``neg`` and ``abs``: the lowest number has itself as a result, and is taken for 32768 where
+      the result is compared or becomes wider.
     """
     return _NARROW.sub(_widened, text)
 
 
 def _widened(found: re.Match[str]) -> str:
-    """Return the same in 32 bits."""
-    name, sign, target, *operands = found.groups()
-    into = [_into(f"wide{k}", sign, operand) for k, operand in enumerate(operands)]
+    """Return the same in 32 bits; of a difference, only where it is one from 0."""
+    name, sign, target = found["name"], found["sign"], found["target"]
+    operands = [found["first"], *filter(None, [found["second"]])]
+    if name == "sub" and operands[0] != "0":
+        return found[0]
     lines = (
         "{ .reg .b32 wide0, wide1;",
-        *into,
-        f"{name}.{sign}32 wide0, wide0, wide1;",
+        *(_into(f"wide{k}", sign, operand) for k, operand in enumerate(operands)),
+        f"{name}.{sign}32 wide0, {', '.join(f'wide{k}' for k in range(len(operands)))};",
         f"cvt.u16.u32 {target}, wide0; }}",
     )
     return "\t" + " ".join(lines)
