@@ -101,7 +101,7 @@ def test_the_newest_python_runs_the_grids_that_python3_leaves_to_it(steps, by_de
     script = (ROOT / ".ci/run").read_text(encoding="utf-8")
     on_one = re.search(r"^on_one=\((.*)\)$", script, re.MULTILINE)[1].split()
     ignored, newest = re.search(
-        r'^ +"\.venv-\$version/bin/pytest" -q (\S+) \\\n +-m "(.+)"\n +grids=\$\{on_one\[\*\]\} ',
+        r'"\$pytest" -q (\S+) \\\n +-m "(.+)"\)\n +grids=\$\{on_one\[\*\]\} ',
         script,
         re.MULTILINE,
     ).groups()
