@@ -138,6 +138,8 @@ class Expressions:
             raise Refused("CPY-INDEX-1")
         if not all(index.type.is_integer for index in indices):
             raise Refused("CPY-INDEX-2")
+        if any(_is_written_below_0(each) for each in nodes):
+            raise Refused("CPY-INDEX-3")
         return lambda env: tuple(cast(i.run(env), i.type, intp) for i in indices)
 
     def read_binop(self, node):
@@ -323,3 +325,10 @@ def _meaning(name, term):
     if isinstance(term.type, ScalarType):
         return term.type
     return term if term.run is None else Term(term.type, lambda env: env[name])
+
+
+def _is_written_below_0(node):
+    """Whether an index is written as a number with a minus."""
+    is_minus = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+    number = getattr(node.operand, "value", None) if is_minus else None
+    return isinstance(number, int) and not isinstance(number, bool) and number > 0

@@ -59,6 +59,12 @@ def index_of_a_number(n, out):
     out[0] = n[0]
 
 
+@refused("CPY-INDEX-3", OUT)
+def index_from_the_end(out):
+    """An index that counts from the end."""
+    out[-1] = 1
+
+
 @refused("CPY-INDEX-2", OUT)
 def index_that_is_a_float(out):
     """An index that is a float."""

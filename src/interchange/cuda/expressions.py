@@ -232,6 +232,9 @@ class Expressions(Context):
         for each, index in zip(nodes, indices, strict=True):
             if not index.type.is_integer:
                 self.refuse(each, f"an index of {index.type}", "CPY-INDEX-2")
+            if _is_below_0(index):
+                way_out = "write x.shape[0] - 1 for the last one"
+                self.refuse(each, "an index from the end", "CPY-INDEX-3", way_out)
         self.program.places.append((self.source, node))
         place = len(self.program.places)
         return Element(array, tuple(self.cast(i, intp) for i in indices), place)
@@ -360,6 +363,14 @@ def _object(value: Any) -> Value:
     if isinstance(value, Register):
         return Special(int32, value.name, AXES.index(value.axis))
     return Object(value)
+
+
+def _is_below_0(index: Expression) -> bool:
+    """Whether an index is written as a number below 0."""
+    if isinstance(index, Unary):
+        number = _negative(index)
+        return number is not None and number < 0
+    return isinstance(index, Constant) and index.value < 0
 
 
 def _negative(index: Unary) -> Any:
