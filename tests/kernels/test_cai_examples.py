@@ -67,6 +67,16 @@ INITIALIZE = """
 """
 
 
+TYPES = """
+    from interchange import cuda
+    from interchange.cuda import int16, float32
+
+    def a_cuda_kernel(arg):
+        must_be_int16 = int16(123)
+        must_be_float32 = float32(321)
+"""
+
+
 class Producer:
     """An array of a library that works on a stream of its own: what CuPy is in the text."""
 
@@ -188,6 +198,18 @@ def test_a_kernel_on_another_stream_than_the_arrays(where, monkeypatch):
 
     assert consumer.found == list(range(16384))
     assert (str(names["x"].device) == "cpu") == (where == "CPU")
+
+
+@pytest.mark.usefixtures("where")
+def test_the_types_of_values_can_be_forced(monkeypatch):
+    """With the type objects, in a kernel that does no more."""
+    kernel = cuda.jit(run(TYPES, monkeypatch)["a_cuda_kernel"])
+    kernel[1, 32](cuda.to_device(np.zeros(3)))
+
+    assert kernel.inspect_types(cuda.float64[::1]) == {
+        "must_be_int16": [cuda.int16],
+        "must_be_float32": [cuda.float32],
+    }
 
 
 # ---------------------------------------------------------------- with a wait removed
