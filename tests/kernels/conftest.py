@@ -15,10 +15,13 @@ from interchange.cuda import Kernel
 _NEED_LLVM = (
     "ptx_kernels.py",
     "ptx_machine.py",
+    "test_arrays_made.py",
     "test_cache.py",
     "test_differential.py",
+    "test_launch.py",
     "test_mathematics.py",
     "test_ptx.py",
+    "test_ptxas.py",
     "test_rulings.py",
 )
 collect_ignore = [] if importlib.util.find_spec("llvmlite") else list(_NEED_LLVM)

@@ -60,3 +60,10 @@ def test_the_programs_break_every_rule_of_the_compiler():
     rules = {rule for rule in RULES if rule.startswith("CPY-")}
 
     assert rules - {rule for _, rule, _ in PROGRAMS} == {f"CPY-{name}" for name in at_launch}
+
+
+def test_without_llvm_it_is_said_what_to_install(run_isolated):
+    """Where the first kernel is compiled."""
+    found = run_isolated("kernel_without_llvm.py")
+
+    assert 'pip install "array-interchange[kernels]"' in found

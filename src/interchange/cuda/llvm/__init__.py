@@ -1,1 +1,10 @@
-"""From the typed program to code: all that needs LLVM, by llvmlite, the extra ``kernels``."""
+"""From the typed program to code, by LLVM: all that needs llvmlite, the extra ``kernels``."""
+
+import importlib.util
+
+if importlib.util.find_spec("llvmlite") is None:
+    raise ModuleNotFoundError(
+        'kernels are compiled by llvmlite, which is not installed; pip install "array-interchange'
+        '[kernels]"',
+        name="llvmlite",
+    )
