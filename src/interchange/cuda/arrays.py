@@ -127,7 +127,8 @@ def device_array(
 
     Examples
     --------
-    >>> device_array((2, 3), "float32").shape
+    >>> from interchange import cuda
+    >>> cuda.device_array((2, 3), "float32").shape
     (2, 3)
     """
     call = "cuda.device_array()"
@@ -209,8 +210,9 @@ def to_device(x: Any, stream: Any = None) -> Array:
 
     Examples
     --------
+    >>> from interchange import cuda
     >>> import numpy as np
-    >>> to_device(np.arange(3)).shape
+    >>> cuda.to_device(np.arange(3)).shape
     (3,)
     """
     call = "cuda.to_device()"
@@ -250,8 +252,9 @@ def as_cuda_array(x: Any, sync: bool = True) -> Array:  # noqa: FBT002 - Numba's
 
     Examples
     --------
+    >>> from interchange import cuda
     >>> import numpy as np
-    >>> as_cuda_array(np.zeros(3)).shape
+    >>> cuda.as_cuda_array(np.zeros(3)).shape
     (3,)
     """
     array = from_cai(x, sync=sync) if hasattr(x, "__cuda_array_interface__") else asarray(x)
@@ -285,7 +288,8 @@ def from_cuda_array_interface(
 
     Examples
     --------
-    >>> from_cuda_array_interface({"shape": (0,), "typestr": "<f4", "data": (0, False),
+    >>> from interchange import cuda
+    >>> cuda.from_cuda_array_interface({"shape": (0,), "typestr": "<f4", "data": (0, False),
     ...                            "version": 3}).shape
     (0,)
     """

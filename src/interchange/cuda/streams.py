@@ -42,7 +42,8 @@ def is_available() -> bool:
 
     Examples
     --------
-    >>> is_available() in {True, False}
+    >>> from interchange import cuda
+    >>> cuda.is_available() in {True, False}
     True
     """
     return find_driver("cuda.is_available()") is not None
@@ -227,7 +228,8 @@ def synchronize() -> None:
 
     Examples
     --------
-    >>> synchronize()
+    >>> from interchange import cuda
+    >>> cuda.synchronize()
     """
     call = "cuda.synchronize()"
     driver = find_driver(call)
@@ -243,7 +245,8 @@ def stream() -> Stream:
 
     Examples
     --------
-    >>> stream().synchronize()
+    >>> from interchange import cuda
+    >>> cuda.stream().synchronize()
     """
     call = "cuda.stream()"
     driver = find_driver(call)
@@ -260,7 +263,8 @@ def event(*, timing: bool = True) -> Event:
 
     Examples
     --------
-    >>> first, second = event(), event()
+    >>> from interchange import cuda
+    >>> first, second = cuda.event(), cuda.event()
     >>> first.record(); second.record(); second.synchronize()
     >>> first.elapsed_time(second) >= 0
     True
