@@ -12,12 +12,8 @@ import argparse
 import contextlib
 import ctypes
 import importlib
-import platform
 import statistics
-import subprocess
 import sys
-from datetime import datetime, timezone
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +22,8 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from paired import compare  # noqa: E402 - the folder is no package
+from kernels_timed import TILE, add, product, seen  # noqa: E402 - the folder is no package
+from paired import compare  # noqa: E402 - as above
 
 from interchange import cuda  # noqa: E402 - as above
 from interchange.cuda import float32  # noqa: E402 - as above
@@ -34,7 +31,6 @@ from interchange.cuda import float32  # noqa: E402 - as above
 FEW = 32  # elements of the arrays of a launch that does next to nothing
 LARGE = 1 << 26
 WIDTH = 2048  # of the matrices
-TILE = 16
 BLOCK = 256
 C_SOURCE = """
 extern "C" __global__ void add(const float *x, const float *y, float *out, long long n)
@@ -79,29 +75,6 @@ extern "C" __global__ void sums(const float *x, float *out, long long n)
 """
 
 
-def _add(x, y, out):  # type: ignore[no-untyped-def]
-    i = cuda.grid(1)
-    if i < x.shape[0]:
-        out[i] = x[i] + y[i]
-
-
-@cuda.jit
-def _product(a, b, c):  # type: ignore[no-untyped-def]
-    part_a = cuda.shared.array((TILE, TILE), float32)
-    part_b = cuda.shared.array((TILE, TILE), float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    column, row = cuda.grid(2)
-    total = float32(0)
-    for k in range(0, a.shape[1], TILE):
-        part_a[y, x] = a[row, k + x]
-        part_b[y, x] = b[k + y, column]
-        cuda.syncthreads()
-        for i in range(TILE):
-            total += part_a[y, i] * part_b[i, x]
-        cuda.syncthreads()
-    c[row, column] = total
-
-
 @cuda.jit
 def _sums(x, out):  # type: ignore[no-untyped-def]
     part = cuda.shared.array(256, float32)
@@ -119,9 +92,6 @@ def _sums(x, out):  # type: ignore[no-untyped-def]
         out[cuda.blockIdx.x] = part[0]
 
 
-_ours = cuda.jit(_add)
-
-
 class Bare:
     """``cuLaunchKernel`` through cuda.bindings, of our kernel, with arguments in a tuple."""
 
@@ -130,7 +100,7 @@ class Bare:
 
         self.driver, self.stream = driver, stream
         types = tuple(cuda.ArrayType(float32, 1, in_c_order=True) for _ in arrays)
-        loaded = next(iter(_ours._on_device[types]._by_context.values()))
+        loaded = next(iter(add._on_device[types]._by_context.values()))
         self.function = driver.CUfunction(loaded.function)
         self.values = tuple(n for x in arrays for n in (x.ptr, x.shape[0], 4))
         self.kinds = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64) * len(arrays)
@@ -148,10 +118,10 @@ class Bare:
 def launches(*, emulated: bool) -> dict[str, tuple[float, float]]:
     """Return the time of a launch by every way: times the bare one's, and [us]."""
     arrays = [cuda.to_device(np.ones(FEW, "f4")) for _ in range(3)]
-    _ours[1, FEW](*arrays)
+    add[1, FEW](*arrays)
     ways: dict[str, tuple[str, dict[str, Any]]] = {
-        "interchange, its own arrays": ("k[1, n](a, b, c)", _named(_ours, arrays)),
-        "interchange, configured before": ("k(a, b, c)", _named(_ours[1, FEW], arrays)),
+        "interchange, its own arrays": ("k[1, n](a, b, c)", _named(add, arrays)),
+        "interchange, configured before": ("k(a, b, c)", _named(add[1, FEW], arrays)),
     }
     if not emulated:
         for make in STRANGERS.values():
@@ -177,20 +147,20 @@ def _over_torch() -> dict[str, Any]:
     """Return launches over tensors of PyTorch."""
     torch = importlib.import_module("torch")
     arrays = [torch.ones(FEW, device="cuda") for _ in range(3)]
-    _ours[1, FEW](*arrays)
-    return {"interchange, tensors of PyTorch": ("k[1, n](a, b, c)", _named(_ours, arrays))}
+    add[1, FEW](*arrays)
+    return {"interchange, tensors of PyTorch": ("k[1, n](a, b, c)", _named(add, arrays))}
 
 
 def _with_cupy() -> dict[str, Any]:
     """Return launches over arrays of CuPy: ours, and its own."""
     cupy = importlib.import_module("cupy")
     arrays = [cupy.ones(FEW, "f4") for _ in range(3)]
-    _ours[1, FEW](*arrays)
+    add[1, FEW](*arrays)
     raw = cupy.RawKernel(C_SOURCE, "add")
     raw((1,), (FEW,), (*arrays, np.int64(FEW)))
     names = {**_named(raw, arrays), "n": np.int64(FEW), "grid": (1,), "block": (FEW,)}
     return {
-        "interchange, arrays of CuPy": ("k[1, n](a, b, c)", _named(_ours, arrays)),
+        "interchange, arrays of CuPy": ("k[1, n](a, b, c)", _named(add, arrays)),
         "CuPy RawKernel, its own arrays": ("k(grid, block, (a, b, c, n))", names),
     }
 
@@ -257,7 +227,7 @@ def kernels() -> dict[str, tuple[float, float]]:
     n, width = np.int64(LARGE), np.int64(WIDTH)
     cases = {
         f"vector add, 2^{LARGE.bit_length() - 1} float32": (
-            lambda: _ours[blocks, BLOCK](*vectors),
+            lambda: add[blocks, BLOCK](*vectors),
             lambda: compiled["add"]((blocks,), (BLOCK,), (*vectors, n)),
         ),
         f"sums of {BLOCK} in shared memory, 2^{LARGE.bit_length() - 1} float32": (
@@ -265,7 +235,7 @@ def kernels() -> dict[str, tuple[float, float]]:
             lambda: compiled["sums"]((blocks,), (BLOCK,), (vectors[0], partial, n)),
         ),
         f"tiled matrix product, {WIDTH} x {WIDTH} float32": (
-            lambda: _product[tiles, tile](*matrices),
+            lambda: product[tiles, tile](*matrices),
             lambda: compiled["product"](tiles, tile, (*matrices, width)),
         ),
     }
@@ -292,7 +262,7 @@ def _milliseconds(launch: Any, rounds: int = 20) -> float:
 def table(emulated: bool) -> str:
     """Return the figures as Markdown."""
     lines = [
-        f"Seen {_seen()}.",
+        seen(_device(), LIBRARIES),
         "",
         "| Launch of one block of 32 threads, three arrays | [us] | times a bare call |",
         "|---|--:|--:|",
@@ -303,31 +273,6 @@ def table(emulated: bool) -> str:
         lines += ["", "| Kernel | interchange [ms] | CUDA C by NVRTC [ms] |", "|---|--:|--:|"]
         lines += [f"| {name} | {a:.3f} | {b:.3f} |" for name, (a, b) in kernels().items()]
     return "\n".join(lines) + "\n"
-
-
-def _seen() -> str:
-    """Return where and when figures were seen."""
-    commit = subprocess.run(
-        ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"],  # noqa: S607 - found by PATH
-        capture_output=True, text=True, check=False,
-    ).stdout.strip()  # fmt: skip
-    versions = []
-    for name in (
-        "numpy",
-        "llvmlite",
-        "cuda-bindings",
-        "cupy-cuda13x",
-        "numba-cuda",
-        "torch",
-        "warp-lang",
-    ):
-        with contextlib.suppress(PackageNotFoundError):
-            versions.append(f"{name} {version(name)}")
-    when = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    return (
-        f"on {when}, commit {commit or 'unknown'}, {_device()}, CPython"
-        f" {platform.python_version()}, {', '.join(versions)}"
-    )
 
 
 def _device() -> str:

@@ -10,7 +10,6 @@ a table of Markdown, which the guide "Write kernels in Python" shows.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib
 import json
 import math
@@ -20,22 +19,24 @@ import statistics
 import subprocess
 import sys
 import time
-from datetime import datetime, timezone
-from importlib.metadata import PackageNotFoundError, version
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from interchange import cuda
-from interchange.cuda import float32
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from kernels_timed import TILE, add, product, seen  # noqa: E402 - the folder is no package
+
+from interchange import cuda  # noqa: E402 - as above
+from interchange.cuda import float32  # noqa: E402 - as above
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HERE = Path(__file__).parent
-LARGE, BLOCK, TILE, WIDTH = 1 << 24, 256, 16, 512
+LARGE, BLOCK, WIDTH = 1 << 24, 256, 512
 ROUNDS = 11
 LIBRARIES = ("numpy", "llvmlite", "pyopencl", "numba-cuda")
 OPENCL = """
@@ -89,13 +90,6 @@ kernel void product(global const float *a, global const float *b, global float *
 
 
 @cuda.jit
-def add(x, y, out):  # type: ignore[no-untyped-def]
-    i = cuda.grid(1)
-    if i < x.shape[0]:
-        out[i] = x[i] + y[i]
-
-
-@cuda.jit
 def waves(x, out):  # type: ignore[no-untyped-def]
     i = cuda.grid(1)
     if i < x.shape[0]:
@@ -119,23 +113,6 @@ def sums(x, out):  # type: ignore[no-untyped-def]
         half //= 2
     if t == 0:
         out[cuda.blockIdx.x] = part[0]
-
-
-@cuda.jit
-def product(a, b, c):  # type: ignore[no-untyped-def]
-    part_a = cuda.shared.array((TILE, TILE), float32)
-    part_b = cuda.shared.array((TILE, TILE), float32)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    column, row = cuda.grid(2)
-    total = float32(0)
-    for k in range(0, a.shape[1], TILE):
-        part_a[y, x] = a[row, k + x]
-        part_b[y, x] = b[k + y, column]
-        cuda.syncthreads()
-        for i in range(TILE):
-            total += part_a[y, i] * part_b[i, x]
-        cuda.syncthreads()
-    c[row, column] = total
 
 
 class Case(NamedTuple):
@@ -287,24 +264,16 @@ def table() -> str:
     split = next((k for k, line in enumerate(lines) if not line.startswith("|")), len(lines))
     head = "| Kernel | here [ms] | PoCL [ms] | times PoCL's | NumPy [ms] | times NumPy's |"
     return "\n".join(
-        [_seen(), "", head, "|---|--:|--:|--:|--:|--:|", *lines[:split], "", *lines[split:], ""]
-    )
-
-
-def _seen() -> str:
-    """Return where and when figures were seen."""
-    commit = subprocess.run(
-        ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"],  # noqa: S607 - found by PATH
-        capture_output=True, text=True, check=False,
-    ).stdout.strip()  # fmt: skip
-    versions = []
-    for name in LIBRARIES:
-        with contextlib.suppress(PackageNotFoundError):
-            versions.append(f"{name} {version(name)}")
-    when = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    return (
-        f"Seen on {when}, commit {commit or 'unknown'}, {platform.machine()} with"
-        f" {os.cpu_count()} cores, CPython {platform.python_version()}, {', '.join(versions)}."
+        [
+            seen(f"{platform.machine()} with {os.cpu_count()} cores", LIBRARIES),
+            "",
+            head,
+            "|---|--:|--:|--:|--:|--:|",
+            *lines[:split],
+            "",
+            *lines[split:],
+            "",
+        ]
     )
 
 

@@ -1,4 +1,4 @@
-"""What of these tests is left out where there is no LLVM, a cache of their own, and the assembler.
+"""What of these tests is left out where there is no LLVM, a cache of their own, and where they run.
 
 Source: CUDA Binary Utilities (ptxas).
 """
@@ -10,6 +10,7 @@ import os
 
 import pytest
 
+from interchange import cuda
 from interchange.cuda import Kernel
 
 _NEED_LLVM = (
@@ -25,6 +26,24 @@ _NEED_LLVM = (
     "test_rulings.py",
 )
 collect_ignore = [] if importlib.util.find_spec("llvmlite") else list(_NEED_LLVM)
+
+
+ON = [
+    pytest.param("CPU", id="CPU"),
+    pytest.param("device", id="device", marks=[pytest.mark.emulated, pytest.mark.gpu]),
+]
+
+
+@pytest.fixture(params=ON)
+def where(request, monkeypatch):
+    """Be on the CPU, as if there were no driver, and on the driver that was chosen."""
+    if request.param == "CPU":
+        for module in ("streams", "arrays"):
+            monkeypatch.setattr(f"interchange.cuda.{module}.find_driver", lambda _: None)
+    else:
+        request.getfixturevalue("cuda_driver")
+        assert cuda.is_available()
+    return request.param
 
 
 @pytest.fixture(scope="session", autouse=True)

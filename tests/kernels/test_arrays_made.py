@@ -14,22 +14,6 @@ from interchange_conformance.emucuda.gates import Gate
 
 pytestmark = pytest.mark.interop
 
-ON = [
-    pytest.param("CPU", id="CPU"),
-    pytest.param("device", id="device", marks=[pytest.mark.emulated, pytest.mark.gpu]),
-]
-
-
-@pytest.fixture(params=ON)
-def where(request, monkeypatch):
-    """Run on the CPU, as if there were no driver, and on the driver that was chosen."""
-    if request.param == "CPU":
-        monkeypatch.setattr("interchange.cuda.streams.find_driver", lambda _: None)
-        monkeypatch.setattr("interchange.cuda.arrays.find_driver", lambda _: None)
-    else:
-        request.getfixturevalue("cuda_driver")
-    return request.param
-
 
 @pytest.mark.usefixtures("where")
 @pytest.mark.parametrize("shape", [2**62, (2**40, 2**40), (2**61,)])

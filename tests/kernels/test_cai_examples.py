@@ -166,24 +166,6 @@ def run(text, monkeypatch, **modules):
     return names
 
 
-ON = [
-    pytest.param("CPU", id="CPU"),
-    pytest.param("device", id="device", marks=[pytest.mark.emulated, pytest.mark.gpu]),
-]
-
-
-@pytest.fixture(params=ON)
-def where(request, monkeypatch):
-    """Run on the CPU, as if there were no driver, and on the driver that was chosen."""
-    if request.param == "CPU":
-        monkeypatch.setattr("interchange.cuda.streams.find_driver", lambda _: None)
-        monkeypatch.setattr("interchange.cuda.arrays.find_driver", lambda _: None)
-    else:
-        request.getfixturevalue("cuda_driver")
-        assert cuda.is_available()
-    return request.param
-
-
 def test_a_kernel_over_arrays_of_another_library(where, cupy, monkeypatch):  # noqa: ARG001 - as above
     """``add[1, 32](a, b, out)``: three producers and a consumer."""
     names = run(ADD, monkeypatch, cupy=cupy)

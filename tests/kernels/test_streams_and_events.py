@@ -11,22 +11,6 @@ import interchange as ix
 from interchange import cuda
 from interchange.cuda.streams import DeviceStream
 
-ON = [
-    pytest.param("CPU", id="CPU"),
-    pytest.param("device", id="device", marks=[pytest.mark.emulated, pytest.mark.gpu]),
-]
-
-
-@pytest.fixture(params=ON)
-def where(request, monkeypatch):
-    """Be where no driver is, and on the driver that was chosen."""
-    if request.param == "CPU":
-        for module in ("streams", "arrays"):
-            monkeypatch.setattr(f"interchange.cuda.{module}.find_driver", lambda _: None)
-    else:
-        request.getfixturevalue("cuda_driver")
-    return request.param
-
 
 def test_whether_there_is_a_gpu_is_told(where):
     """Without one, everything is of the CPU."""
