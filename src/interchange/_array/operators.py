@@ -6,9 +6,11 @@ array keeps its element type and its shape.
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
-from interchange._core import computed
+from interchange._backends.names import OPERATORS
+from interchange._core import computed, fast_operator
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._types.errors import ArgumentError, CopyNeededError, ReadOnlyError
 
@@ -60,7 +62,14 @@ def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
         flags = 0 if backend.is_mutable else READ_ONLY
         return computed(result, (backend, result, None), flags, cls)
 
-    return _named(method, dunder)
+    return _fast(name, _named(method, dunder))
+
+
+def _fast(
+    name: str, method: Callable[[Any, Any], Any], *, is_reflected: bool = False
+) -> Callable[[Any, Any], Any]:
+    """Return a method that the core makes faster where it can."""
+    return fast_operator(name, getattr(operator, OPERATORS[name]), method, is_reflected)
 
 
 def _reflected(name: str, dunder: str) -> Callable[[Any, Any], Any]:
@@ -73,7 +82,7 @@ def _reflected(name: str, dunder: str) -> Callable[[Any, Any], Any]:
             return NotImplemented
         return wrap(backend.operators[name](native, own), backend, type(self))
 
-    return _named(method, dunder)
+    return _fast(name, _named(method, dunder), is_reflected=True)
 
 
 def _in_place(name: str, dunder: str) -> Callable[[Any, Any], Any]:

@@ -70,6 +70,7 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
         device_in_capsule,
         fast_asarray,
         fast_import,
+        fast_operator,
         fast_records,
         import_unordered,
         make_capsule,
@@ -91,6 +92,7 @@ else:
     device_in_capsule = chosen.device_in_capsule
     fast_asarray = chosen.fast_asarray
     fast_import = chosen.fast_import
+    fast_operator = chosen.fast_operator
     fast_records = chosen.fast_records
     import_unordered = chosen.import_unordered
     make_capsule = chosen.make_capsule
@@ -115,6 +117,7 @@ __all__ = [
     "device_in_capsule",
     "fast_asarray",
     "fast_import",
+    "fast_operator",
     "fast_records",
     "import_unordered",
     "make_capsule",

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 
     from .abc import FastPath, Launcher
 
+    F = TypeVar("F", bound=Callable[..., Any])
     T = TypeVar("T", bound="Tensor")
 
 __all__ = [
@@ -82,6 +83,7 @@ __all__ = [
     "device_in_capsule",
     "fast_asarray",
     "fast_import",
+    "fast_operator",
     "fast_records",
     "import_unordered",
     "make_capsule",
@@ -391,6 +393,14 @@ def make_launcher(address: int, pending: type, on_consumer: type, ordered: type)
     """Leave repeated launches to Python."""
     del address, pending, on_consumer, ordered
     return None
+
+
+def fast_operator(
+    name: str, direct: Callable[[Any, Any], Any], careful: F, is_reflected: bool
+) -> F:
+    """Leave an operator as it is."""
+    del name, direct, is_reflected
+    return careful
 
 
 def fast_records(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from interchange._types.spec import Spec
     from interchange.abi.exchange import ExchangeTable
 
+    F = TypeVar("F", bound=Callable[..., Any])
     T = TypeVar("T", bound="Tensor")
 
 
@@ -215,6 +216,24 @@ class Core(Protocol):
 
     def computed(self, native: object, library: object, flags: int | None, cls: type[T]) -> T:
         """Return a tensor of what a library computed, which describes itself when asked."""
+
+    def fast_operator(
+        self, name: str, direct: Callable[[Any, Any], Any], careful: F, is_reflected: bool
+    ) -> F:
+        """Return an operator's method: `careful`, or what does the same and is faster.
+
+        Parameters
+        ----------
+        name : str
+            The function of the standard that it does.
+        direct : callable
+            The function of the module ``operator`` with that meaning: what a backend has in its
+            ``operators`` under `name` if it computes so.
+        careful : callable
+            The method in Python, which does whatever is not ordinary.
+        is_reflected : bool
+            Whether the array is the operand on the right.
+        """
 
     def redescribe(self, target: Any, source: Any, flags: int | None) -> None:
         """Let a tensor that describes nothing yet describe what another does.

@@ -137,6 +137,8 @@ static inline int is_array(PyObject *x)
 /* Another Array of the same memory; NULL without an exception: not in C. */
 HIDDEN Array *alias_on_host(Array *self);
 
+HIDDEN Array *computed_array(PyObject *native, PyObject *library, int64_t flags, PyTypeObject *cls);
+
 /* ---- owners.c */
 HIDDEN int make_managed_type(PyObject *module);
 HIDDEN void delete_managed(void *managed, uint8_t owns); /* keeps an exception in flight */
@@ -323,6 +325,10 @@ typedef struct {
 HIDDEN int pass_array(const Array *array, Parameters *into);
 /* 0, without an exception: Python does it, or refuses. */
 HIDDEN int pass_number(const Number *wanted, PyObject *value, Parameters *into);
+
+/* ---- operators.c */
+HIDDEN int make_operator_type(void);
+extern HIDDEN PyMethodDef operator_functions[];
 
 /* ---- launching.c */
 extern HIDDEN PyMethodDef launching_functions[];

@@ -70,23 +70,28 @@ static PyObject *redescribe(PyObject *module, PyObject *const *args, Py_ssize_t 
     return Py_NewRef(Py_None);
 }
 
-/* computed(native, library, flags, cls): what it holds is asked for when somebody wants to know. */
+/* What it holds is asked for when somebody wants to know. */
+Array *computed_array(PyObject *native, PyObject *library, int64_t flags, PyTypeObject *cls)
+{
+    Array *self = new_array(cls);
+
+    if (self == NULL)
+        return NULL;
+    self->flags = flags;
+    self->owner = Py_NewRef(native);
+    self->keep = Py_NewRef(native);
+    self->library = Py_NewRef(library);
+    return self;
+}
+
 static PyObject *computed(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    Array *self;
     int64_t flags;
 
     (void)module;
     if (expect(count, 4, "computed") < 0 || flags_of(args[2], &flags) < 0)
         return NULL;
-    self = new_array((PyTypeObject *)args[3]);
-    if (self == NULL)
-        return NULL;
-    self->flags = flags;
-    self->owner = Py_NewRef(args[0]);
-    self->keep = Py_NewRef(args[0]);
-    self->library = Py_NewRef(args[1]);
-    return (PyObject *)self;
+    return (PyObject *)computed_array(args[0], args[1], flags, (PyTypeObject *)args[3]);
 }
 
 Array *alias_on_host(Array *self)

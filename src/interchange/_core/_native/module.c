@@ -110,7 +110,8 @@ static int execute(PyObject *module)
         return -1;
     }
     if (find_functions() < 0 || intern_names() < 0 || find_capsule_type() < 0 ||
-        make_constants() < 0 || make_managed_type(module) < 0 || make_array_type(module) < 0)
+        make_constants() < 0 || make_managed_type(module) < 0 || make_array_type(module) < 0 ||
+        make_operator_type() < 0)
         return -1;
     if (PyModule_AddFunctions(module, describing_functions) < 0 ||
         PyModule_AddFunctions(module, consuming_functions) < 0 ||
@@ -122,6 +123,7 @@ static int execute(PyObject *module)
         PyModule_AddFunctions(module, cuda_functions) < 0 ||
         PyModule_AddFunctions(module, cai_functions) < 0 ||
         PyModule_AddFunctions(module, launching_functions) < 0 ||
+        PyModule_AddFunctions(module, operator_functions) < 0 ||
         PyModule_AddFunctions(module, torch_functions) < 0 ||
         PyModule_AddFunctions(module, torch_fields_functions) < 0)
         return -1;

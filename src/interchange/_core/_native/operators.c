@@ -1,0 +1,396 @@
+/* Operators of two operands: what one library computes with, it computes with at once.
+ *
+ * Source: interchange._array.operators, whose methods do what is not ordinary.  Ordinary are an
+ * Array whose library's array is kept, and another of that library or one of Python's numbers, where
+ * the library computes by its operators.  No frame of Python comes in between, so a warning of the
+ * library points at the line that the user wrote. */
+#include "core.h"
+
+#include <string.h>
+
+#define MOST_BACKENDS 4 /* of an operator; for further ones Python does it */
+
+/* What is known of a backend: see interchange._backends.backend.Backend. */
+typedef struct {
+    PyObject *backend;
+    PyObject *plain_type;
+    int64_t flags; /* of what it computed */
+} Library;
+
+typedef PyObject *(*Function)(PyObject *left, PyObject *right);
+typedef PyObject *(*Vectorcall)(PyObject *callable, PyObject *const *args, size_t nargsf,
+                                PyObject *names);
+
+typedef struct {
+    PyObject_HEAD
+    Vectorcall call;
+    PyObject *careful; /* the method in Python */
+    PyObject *name;    /* of the standard's function */
+    PyObject *direct;  /* the function of the module `operator` that `function` is */
+    Function function;
+    int is_reflected;
+    int count;
+    Library libraries[MOST_BACKENDS];
+} Operator;
+
+static PyTypeObject *operator_type;
+static PyObject *n_operators, *n_plain_type, *n_is_mutable, *n_as_native;
+
+/* ---------------------------------------------------------------- functions */
+
+static PyObject *power(PyObject *left, PyObject *right)
+{
+    return PyNumber_Power(left, right, Py_None);
+}
+
+static PyObject *equal(PyObject *left, PyObject *right)
+{
+    return PyObject_RichCompare(left, right, Py_EQ);
+}
+
+static PyObject *not_equal(PyObject *left, PyObject *right)
+{
+    return PyObject_RichCompare(left, right, Py_NE);
+}
+
+static PyObject *less(PyObject *left, PyObject *right)
+{
+    return PyObject_RichCompare(left, right, Py_LT);
+}
+
+static PyObject *less_equal(PyObject *left, PyObject *right)
+{
+    return PyObject_RichCompare(left, right, Py_LE);
+}
+
+static PyObject *greater(PyObject *left, PyObject *right)
+{
+    return PyObject_RichCompare(left, right, Py_GT);
+}
+
+static PyObject *greater_equal(PyObject *left, PyObject *right)
+{
+    return PyObject_RichCompare(left, right, Py_GE);
+}
+
+static const struct {
+    const char *name; /* in the module `operator` */
+    Function function;
+} functions[] = {
+    {"add", PyNumber_Add},
+    {"and_", PyNumber_And},
+    {"eq", equal},
+    {"floordiv", PyNumber_FloorDivide},
+    {"ge", greater_equal},
+    {"gt", greater},
+    {"le", less_equal},
+    {"lshift", PyNumber_Lshift},
+    {"lt", less},
+    {"matmul", PyNumber_MatrixMultiply},
+    {"mod", PyNumber_Remainder},
+    {"mul", PyNumber_Multiply},
+    {"ne", not_equal},
+    {"or_", PyNumber_Or},
+    {"pow", power},
+    {"rshift", PyNumber_Rshift},
+    {"sub", PyNumber_Subtract},
+    {"truediv", PyNumber_TrueDivide},
+    {"xor", PyNumber_Xor},
+};
+
+static Function function_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(functions[i].name, name) == 0)
+            return functions[i].function;
+    PyErr_Format(PyExc_ValueError, "%s is no operator of two operands", name);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- operands */
+
+/* The library's array that is kept for an Array, borrowed of `held`, or NULL; its backend. */
+static PyObject *kept_native(PyObject *held, PyObject **backend)
+{
+    PyObject *native;
+
+    if (held == NULL || PyTuple_Size(held) < 2)
+        return NULL;
+    *backend = PyTuple_GetItem(held, 0);
+    native = PyTuple_GetItem(held, 1);
+    return native == Py_None ? NULL : native;
+}
+
+static int is_number(PyObject *x)
+{
+    PyTypeObject *type = Py_TYPE(x);
+
+    return type == &PyFloat_Type || type == &PyLong_Type || type == &PyComplex_Type ||
+           type == &PyBool_Type;
+}
+
+/* What is known of a backend; it is learnt where it computes by this operator.  NULL: Python. */
+static const Library *library_of(Operator *self, PyObject *backend)
+{
+    PyObject *found, *direct = NULL, *plain_type = NULL;
+    Library *library;
+    int is_mutable = -1;
+
+    for (int i = 0; i < self->count; i++)
+        if (self->libraries[i].backend == backend)
+            return &self->libraries[i];
+    if (self->count == MOST_BACKENDS)
+        return NULL;
+    found = PyObject_GetAttr(backend, n_operators);
+    if (found != NULL) {
+        direct = PyObject_GetItem(found, self->name);
+        Py_DECREF(found);
+    }
+    if (direct == self->direct && (found = PyObject_GetAttr(backend, n_is_mutable)) != NULL) {
+        is_mutable = PyObject_IsTrue(found);
+        Py_DECREF(found);
+        plain_type = PyObject_GetAttr(backend, n_plain_type);
+    }
+    Py_XDECREF(direct);
+    PyErr_Clear(); /* Python finds it again */
+    if (plain_type == NULL || is_mutable < 0 || plain_type == Py_None) {
+        Py_XDECREF(plain_type);
+        return NULL;
+    }
+    library = &self->libraries[self->count];
+    library->backend = Py_NewRef(backend);
+    library->plain_type = plain_type;
+    library->flags = is_mutable ? 0 : DLPACK_READ_ONLY;
+    self->count++;
+    return library;
+}
+
+/* ---------------------------------------------------------------- computing */
+
+/* An Array of a result, to which the reference is taken. */
+static PyObject *array_of(PyObject *result, const Library *library)
+{
+    PyObject *held;
+    Array *array;
+
+    if ((PyObject *)Py_TYPE(result) != library->plain_type) {
+        PyObject *args[2] = {library->backend, result};
+        PyObject *native = vectorcall_method(n_as_native, args, 2, NULL);
+        Py_DECREF(result);
+        if (native == NULL)
+            return NULL;
+        result = native;
+    }
+    held = PyTuple_Pack(3, library->backend, result, Py_None);
+    array = held == NULL ? NULL : computed_array(result, held, library->flags, core.array_type);
+    Py_XDECREF(held);
+    Py_DECREF(result);
+    return (PyObject *)array;
+}
+
+/* Compute where all is ordinary; NULL without an exception: it is not. */
+static PyObject *compute(Operator *self, PyObject *other, PyObject *held)
+{
+    PyObject *own, *backend, *native = NULL, *others_backend = NULL, *others = NULL, *result;
+    const Library *library;
+
+    own = kept_native(held, &backend);
+    if (own == NULL)
+        return NULL;
+    if (is_number(other)) {
+        native = other;
+    } else if (Py_TYPE(other) == core.array_type) {
+        others = Py_XNewRef(((Array *)other)->library);
+        native = kept_native(others, &others_backend);
+        if (others_backend != backend)
+            native = NULL;
+    }
+    library = native == NULL ? NULL : library_of(self, backend);
+    if (library == NULL) {
+        Py_XDECREF(others);
+        return NULL;
+    }
+    result = self->is_reflected ? self->function(native, own) : self->function(own, native);
+    Py_XDECREF(others);
+    return result == NULL ? NULL : array_of(result, library);
+}
+
+static PyObject *operate(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Operator *self = (Operator *)callable;
+    Py_ssize_t count = (Py_ssize_t)(nargsf & ~ARGUMENTS_OFFSET);
+    PyObject *held, *result;
+
+    if (LIKELY(count == 2 && names == NULL && Py_TYPE(args[0]) == core.array_type)) {
+        held = Py_XNewRef(((Array *)args[0])->library);
+        result = compute(self, args[1], held);
+        Py_XDECREF(held);
+        if (result != NULL || PyErr_Occurred())
+            return result;
+    }
+    return call_with_keywords(self->careful, args, count, names);
+}
+
+/* ---------------------------------------------------------------- the type */
+
+static PyObject *operator_call(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    return PyObject_Call(((Operator *)self)->careful, args, keywords);
+}
+
+/* Bound to an Array, it is the method in Python. */
+static PyObject *operator_get(PyObject *self, PyObject *instance, PyObject *owner)
+{
+    static PyObject *n_get;
+
+    if (instance == NULL || instance == Py_None)
+        return Py_NewRef(self);
+    if (n_get == NULL && (n_get = PyUnicode_InternFromString("__get__")) == NULL)
+        return NULL;
+    return PyObject_CallMethodObjArgs(((Operator *)self)->careful, n_get, instance, owner, NULL);
+}
+
+/* What it is called and says of itself is the Python method's. */
+static PyObject *of_careful(PyObject *self, void *name)
+{
+    return PyObject_GetAttrString(((Operator *)self)->careful, name);
+}
+
+static PyObject *operator_repr(PyObject *self)
+{
+    return PyObject_Repr(((Operator *)self)->careful);
+}
+
+static int operator_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    Operator *self = (Operator *)object;
+
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->careful);
+    for (int i = 0; i < self->count; i++) {
+        Py_VISIT(self->libraries[i].backend);
+        Py_VISIT(self->libraries[i].plain_type);
+    }
+    return 0;
+}
+
+static int operator_clear(PyObject *object)
+{
+    Operator *self = (Operator *)object;
+
+    while (self->count > 0) {
+        self->count--;
+        Py_CLEAR(self->libraries[self->count].backend);
+        Py_CLEAR(self->libraries[self->count].plain_type);
+    }
+    return 0; /* `careful` is called to the end */
+}
+
+static void operator_dealloc(PyObject *object)
+{
+    Operator *self = (Operator *)object;
+    PyTypeObject *type = Py_TYPE(object);
+
+    PyObject_GC_UnTrack(object);
+    operator_clear(object);
+    Py_XDECREF(self->careful);
+    Py_XDECREF(self->name);
+    Py_XDECREF(self->direct);
+    PyObject_GC_Del(object);
+    Py_DECREF(type);
+}
+
+static PyGetSetDef operator_getters[] = {
+    {"__doc__", of_careful, NULL, NULL, "__doc__"},
+    {"__module__", of_careful, NULL, NULL, "__module__"},
+    {"__name__", of_careful, NULL, NULL, "__name__"},
+    {"__qualname__", of_careful, NULL, NULL, "__qualname__"},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef operator_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Operator, call), READONLY, NULL},
+    {"__wrapped__", T_OBJECT_EX, offsetof(Operator, careful), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot operator_slots[] = {
+    {Py_tp_dealloc, operator_dealloc},
+    {Py_tp_traverse, operator_traverse},
+    {Py_tp_clear, operator_clear},
+    {Py_tp_call, operator_call},
+    {Py_tp_descr_get, operator_get},
+    {Py_tp_repr, operator_repr},
+    {Py_tp_getset, operator_getters},
+    {Py_tp_members, operator_members},
+    {0, NULL},
+};
+
+/* Of types: the stable ABI of 3.10 has the flags, and no names for them. */
+#define HAS_VECTORCALL (1UL << 11)
+#define IS_METHOD_DESCRIPTOR (1UL << 17)
+
+static PyType_Spec operator_spec = {
+    .name = "interchange._core._native._extension.Operator",
+    .basicsize = sizeof(Operator),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+             HAS_VECTORCALL | IS_METHOD_DESCRIPTOR,
+    .slots = operator_slots,
+};
+
+int make_operator_type(void)
+{
+    struct {
+        PyObject **name;
+        const char *text;
+    } names[] = {
+        {&n_operators, "operators"},
+        {&n_plain_type, "plain_type"},
+        {&n_is_mutable, "is_mutable"},
+        {&n_as_native, "as_native"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
+            return -1;
+    operator_type = (PyTypeObject *)PyType_FromSpec(&operator_spec);
+    return operator_type == NULL ? -1 : 0;
+}
+
+/* make_operator(name, direct, careful, reflected): see interchange._core.abc, `fast_operator`. */
+static PyObject *make_operator(PyObject *module, PyObject *args)
+{
+    PyObject *name, *direct, *careful, *word;
+    int is_reflected;
+    const char *text;
+    Function function = NULL;
+    Operator *self;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "UOOp", &name, &direct, &careful, &is_reflected))
+        return NULL;
+    word = PyObject_GetAttrString(direct, "__name__");
+    if (word == NULL)
+        return NULL;
+    text = PyUnicode_AsUTF8AndSize(word, NULL);
+    if (text != NULL)
+        function = function_named(text);
+    Py_DECREF(word);
+    self = function == NULL ? NULL : PyObject_GC_New(Operator, operator_type);
+    if (self == NULL)
+        return NULL;
+    self->call = operate;
+    self->careful = Py_NewRef(careful);
+    self->name = Py_NewRef(name);
+    self->direct = Py_NewRef(direct);
+    self->function = function;
+    self->is_reflected = is_reflected;
+    self->count = 0;
+    PyObject_GC_Track(self);
+    return (PyObject *)self;
+}
+
+PyMethodDef operator_functions[] = {
+    {"make_operator", make_operator, METH_VARARGS,
+     "make_operator(name, direct, careful, reflected): see interchange._core.abc, fast_operator."},
+    {NULL, NULL, 0, NULL},
+};

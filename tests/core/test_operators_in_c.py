@@ -1,0 +1,213 @@
+"""`fast_operator`: what both cores answer, and what Python does where it is not ordinary."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import operator
+import pickle
+import sys
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange import _core
+from interchange._array.operators import Operators
+from interchange._backends.names import COMPARISONS, OPERATORS
+from interchange._backends.numpy import NumPyBackend
+
+NATIVE = pytest.mark.skipif(_core.core_name != "native", reason="of the native core")
+REFLECTED = sorted(set(OPERATORS) - COMPARISONS)
+NUMBERS = (2, 3.0, True, 1j)
+
+
+def warm(values: object, dtype: str = "float64") -> ix.Array:
+    """Return an Array whose library's array is kept already."""
+    x = ix.asarray(np.asarray(values, dtype))
+    assert (x == 0).dtype is ix.DType.of("bool")
+    return x
+
+
+def outcome(function, *operands):
+    """Return what a call gives, or the class of what it raises."""
+    try:
+        found = function(*operands)
+    except Exception as error:  # noqa: BLE001 - classes are compared
+        return type(error)
+    return np.asarray(found).dtype, repr(np.asarray(found).tolist())  # NaN equals itself there
+
+
+@pytest.mark.parametrize("name", sorted(OPERATORS))
+@pytest.mark.parametrize("dtype", ["float64", "int32", "uint8", "bool", "complex64"])
+def test_arrays_and_arrays(name, dtype):
+    """Two Arrays give what NumPy gives of the arrays below, or the same kind of error."""
+    function = getattr(operator, OPERATORS[name])
+    left, right = np.asarray([1, 2, 3], dtype), np.asarray([1, 0, 1], dtype)
+    with np.errstate(all="ignore"):
+        found = outcome(function, warm(left, dtype), warm(right, dtype))
+        assert found == outcome(function, left, right)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("name", sorted(OPERATORS))
+def test_arrays_and_numbers(name, number):
+    """An Array and a number of Python's give what NumPy gives."""
+    function = getattr(operator, OPERATORS[name])
+    values = np.asarray([1, 2, 3], "int32")
+    assert outcome(function, warm(values, "int32"), number) == outcome(function, values, number)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("name", REFLECTED)
+def test_numbers_and_arrays(name, number):
+    """A number on the left stays on the left."""
+    function = getattr(operator, OPERATORS[name])
+    values = np.asarray([1, 2, 3], "int32")
+    assert outcome(function, number, warm(values, "int32")) == outcome(function, number, values)
+
+
+def test_a_result_without_axes_is_an_array():
+    """What NumPy returns as a scalar is an Array."""
+    found = warm(2.0) + warm(3.0)
+    assert (type(found), found.shape, found.item()) == (ix.Array, (), 5.0)
+
+
+def test_an_operand_of_another_kind_is_asked():
+    """What is neither an Array nor a number is left to Python, and to its own operators."""
+
+    class Other:
+        def __radd__(self, other):
+            return "asked", type(other)
+
+    assert warm([1]) + Other() == ("asked", ix.Array)
+    with pytest.raises(TypeError):
+        warm([1]) + "text"
+
+
+def test_a_subclass_makes_its_own():
+    """Results of a subclass of Array are of that subclass."""
+
+    class Mine(ix.Array):
+        pass
+
+    x = ix.asarray(np.ones(3))
+    mine = _core.describe(x.ptr, x._spec, 0, x, x, Mine)
+    assert type(mine + mine) is type(mine + 1) is Mine
+
+
+def test_an_override_is_called():
+    """A subclass that overrides an operator has its own called, and reaches ours by super()."""
+
+    class Mine(ix.Array):
+        def __add__(self, other):
+            return "mine", super().__add__(other).tolist()
+
+    x = ix.asarray(np.ones(2))
+    mine = _core.describe(x.ptr, x._spec, 0, x, x, Mine)
+    assert mine + 1 == ("mine", [2.0, 2.0])
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_wrong_counts_of_operands(count):
+    """Calls with too few or too many operands raise TypeError."""
+    with pytest.raises(TypeError):
+        ix.Array.__add__(*[warm([1.0])] * count)
+
+
+def test_keywords_are_refused():
+    """Operands have no names."""
+    with pytest.raises(TypeError):
+        ix.Array.__add__(warm([1.0]), other=1)
+
+
+@pytest.mark.parametrize("name", [one for one, what in vars(Operators).items() if callable(what)])
+def test_methods_describe_themselves(name):
+    """An operator has its name, and a signature in which operands have no keywords."""
+    method = inspect.getattr_static(ix.Array, name)
+    assert (method.__name__, method.__qualname__) == (name, f"Array.{name}")
+    kinds = {one.kind for one in inspect.signature(method).parameters.values()}
+    assert kinds == {inspect.Parameter.POSITIONAL_ONLY}
+
+
+def test_bound_methods():
+    """An operator that was taken from an Array is called with the other operand."""
+    x = warm([1.0, 2.0])
+    assert x.__add__(1).tolist() == [2.0, 3.0]
+    assert x.__radd__(1).tolist() == [2.0, 3.0]
+    assert x.__add__.__self__ is x
+
+
+@NATIVE
+def test_warnings_point_at_the_line_that_divides():
+    """A warning of NumPy's tells the line of the user's program."""
+    x = warm([1.0])
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        here = sys._getframe().f_lineno
+        x / 0
+        x / warm([0.0])
+        1 / warm([0.0])
+    assert [one.filename for one in found] == [__file__] * 3
+    assert [one.lineno - here for one in found] == [1, 2, 3]
+
+
+def test_errors_of_the_library_arrive():
+    """What the library raises is raised."""
+    with pytest.raises(ValueError, match="broadcast"):
+        warm([1, 2]) + warm([1, 2, 3])
+    with pytest.raises(OverflowError):
+        warm([1], "uint8") + 1000
+
+
+class Strange(NumPyBackend):
+    """A backend that computes one operator in a way of its own."""
+
+    def _find_operators(self):
+        found = super()._find_operators()
+        return {**found, "add": lambda x, y: np.subtract(x, y)}  # noqa: PLW0108 - no builtin
+
+
+def test_a_backend_with_an_operator_of_its_own():
+    """A backend whose `operators` differ computes by those."""
+    ix.set_backend("cpu", Strange)
+    try:
+        x = ix.asarray(np.asarray([5.0]))
+        y = ix.asarray(np.asarray([2.0]))
+        for _ in range(2):
+            assert (x + y).tolist() == [3.0]
+            assert (x * y).tolist() == [10.0]
+    finally:
+        ix.set_backend("cpu", None)
+
+
+def test_more_backends_than_are_remembered():
+    """Operators compute for every backend, however many there were."""
+    try:
+        for value in range(12):
+            ix.set_backend("cpu", lambda device: NumPyBackend(device))  # noqa: PLW0108 - a new one
+            x = ix.asarray(np.asarray([float(value)]))
+            assert [(x + x).tolist(), (x + x + 1).tolist()] == [[2 * value], [2 * value + 1]]
+    finally:
+        ix.set_backend("cpu", None)
+
+
+def test_what_is_computed_with_dies():
+    """Neither operands nor results outlive their last user."""
+    values = np.ones(3)
+    x = ix.asarray(values)
+    before = sys.getrefcount(values)
+    for _ in range(100):
+        found = x + x - 1 == 1 * x
+    alive = weakref.ref(found)
+    del found
+    gc.collect()
+    assert alive() is None
+    assert sys.getrefcount(values) <= before + 1  # the one that the backing keeps
+
+
+def test_results_pickle():
+    """A result is an Array like any other."""
+    assert pickle.loads(pickle.dumps(warm([1.0]) + 1)).tolist() == [2.0]
