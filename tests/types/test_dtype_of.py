@@ -156,7 +156,8 @@ def test_native_order_is_what_counts_for_one_byte():
     ("value", "expected"),
     [
         ("", UNKNOWN),
-        ("f4", UNKNOWN),
+        ("f3", UNKNOWN),
+        ("f32", UNKNOWN),
         ("float", UNKNOWN),
         ("Float32", UNKNOWN),
         ("float32 ", UNKNOWN),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from interchange._streams.handles import stream_handle
 from interchange._streams.rules import check_stream
+from interchange._types.device_words import gpu, read_jax
 from interchange._types.devices import CPU, Device
 from interchange._types.errors import UnsupportedDeviceError, show
 from interchange._types.type_table import TypeTable
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _GPUS: Final = frozenset({DLDeviceType.kDLCUDA, DLDeviceType.kDLROCM})
-
-
-def _gpu(ordinal: int, *, is_rocm: bool) -> Device:
-    """Return a GPU of CUDA or of ROCm."""
-    return Device(DLDeviceType.kDLROCM if is_rocm else DLDeviceType.kDLCUDA, ordinal)
 
 
 # ---------------------------------------------------------------- devices in a library's own words
@@ -57,7 +53,7 @@ def _read_torch(device: Any) -> Device | None:
     if found.index is None and not torch.cuda.is_available():
         return None
     ordinal = torch.cuda.current_device() if found.index is None else found.index
-    return _gpu(ordinal, is_rocm=torch.version.hip is not None)
+    return Device(*gpu(ordinal, is_rocm=torch.version.hip is not None))
 
 
 def _write_torch(device: Device) -> Any:
@@ -74,7 +70,7 @@ def _read_cupy(device: Any) -> Device | None:
     ordinal = getattr(device, "id", device)
     if not isinstance(ordinal, int):
         return CPU if device == "cpu" else None
-    return _gpu(ordinal, is_rocm=bool(sys.modules["cupy"].cuda.runtime.is_hip))
+    return Device(*gpu(ordinal, is_rocm=bool(sys.modules["cupy"].cuda.runtime.is_hip)))
 
 
 def _write_cupy(device: Device) -> Any:
@@ -85,12 +81,8 @@ def _write_cupy(device: Device) -> Any:
 def _read_jax(device: Any) -> Device | None:
     """Read a ``jax.Device``; a sharding is no one device."""
     platform = getattr(device, "platform", None)
-    if platform == "cpu":
-        return CPU if device.id == 0 else None
-    if platform not in {"gpu", "cuda", "rocm"}:
-        return None
-    is_rocm = "rocm" in str(getattr(device.client, "platform_version", "")).lower()
-    return _gpu(device.local_hardware_id, is_rocm=is_rocm)
+    found = None if platform is None or (platform == "cpu" and device.id) else read_jax(device)
+    return None if found is None else Device(*found)
 
 
 def _write_jax(device: Device) -> Any:

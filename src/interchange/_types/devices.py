@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 from interchange.abi._patterns import compiled
 from interchange.abi.dlpack import DLDeviceType
 
+from .device_words import WAYS_OUT, read_device
+from .equality import names
 from .errors import ArgumentError, UnsupportedDeviceError, show
 from .interning import find, intern
 
@@ -60,6 +62,9 @@ _WITHOUT_ORDINAL: Final = frozenset({DLDeviceType.kDLCPU})
 
 class Device:
     """Where memory lives.  Equal devices are the same object.
+
+    A device is equal to whatever `Device.of` takes for it.  Its hash is that of the object: in a
+    set or a dict it is found by Devices alone, and not by their names.
 
     Parameters
     ----------
@@ -114,9 +119,9 @@ class Device:
 
         Parameters
         ----------
-        value : Device, str or tuple[int, int]
-            ``"cpu"``, ``"cuda"`` (the first), ``"cuda:1"``, ``(2, 1)``, or any object whose
-            ``__dlpack_device__()`` says where it is.
+        value : Device, str, tuple[int, int] or object
+            ``"cpu"``, ``"cuda"`` (the first), ``"cuda:1"``, ``(2, 1)``; a device of PyTorch, JAX,
+            CuPy or cuda.core; any object whose ``__dlpack_device__()`` says where it is.
         call : str, optional
             Named in the error.
 
@@ -125,7 +130,8 @@ class Device:
         ArgumentError
             `value` is none of these (IX-ARGUMENT-1).
         UnsupportedDeviceError
-            The device is not known (DLP-DEV-1).
+            The device is not known, or `value` may be one or another, as ``torch.device("cuda")``
+            (DLP-DEV-1).
 
         Examples
         --------
@@ -138,10 +144,13 @@ class Device:
             match = compiled(_WORDS).fullmatch(value)
             if match is None or match[1] not in _TYPE_OF_NAME:
                 what = f"device={show(value)} is unknown"
-                raise UnsupportedDeviceError(call, what, "DLP-DEV-1")
+                raise UnsupportedDeviceError(call, what, "DLP-DEV-1", WAYS_OUT.get(value))
             return cls._make(_TYPE_OF_NAME[match[1]], int(match[2] or 0), call)
         if is_pair(value):
             return cls._make(*value, call)
+        numbers = read_device(value, call)
+        if numbers is not None:
+            return cls._make(*numbers, call)
         where = getattr(value, "__dlpack_device__", None)
         answer = None if where is None or isinstance(value, _CLASS) else where()
         if isinstance(answer, tuple):
@@ -183,6 +192,13 @@ class Device:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (int(self._type), self._id)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Device):
+            return self is other
+        return names(other, self, Device.of)
+
+    __hash__ = object.__hash__
 
     def __reduce__(self) -> tuple[Any, tuple[int, int]]:
         return Device, (int(self._type), self._id)

@@ -1,22 +1,30 @@
 """Element types: code, bits and lanes, with the names that each protocol has for them.
 
 Source: dlpack.h, ``DLDataTypeCode``; NumPy array interface (typestr); PEP 3118 (format).
-One table, `_FAMILIES`, says which codes and sizes exist; everything else is derived from it.
+Which codes and sizes exist is said in `dtype_table`.
 """
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi._patterns import compiled
-from interchange.abi._records import NamedTuple
 from interchange.abi.cai import TypeStr, parse_typestr
 from interchange.abi.dlpack import DLDataTypeCode as Code
 from interchange.abi.rules import BrokenRule
 
 from .devices import is_index
+from .dtype_table import (
+    BY_NAME,
+    FAMILIES,
+    FORMATS,
+    NATIVE,
+    NATIVE_FORMATS,
+    STANDARD_FORMATS,
+)
+from .dtype_words import LIBRARY_NAMES, NUMPY_CODES, READINGS
+from .equality import names
 from .errors import ArgumentError, UnsupportedDTypeError, refuse_record, show
 from .interning import find, intern
 from .numpy_dtypes import numpy_dtype
@@ -25,91 +33,12 @@ from .type_table import TypeSet
 if TYPE_CHECKING:
     from .interning import Known
 
-NATIVE: Final = "<" if sys.byteorder == "little" else ">"
-
-
-class _Family(NamedTuple):
-    """What the members of one code have in common."""
-
-    name: str  # with {} for the bits where several sizes exist
-    bits: tuple[int, ...]  # legal sizes [bits]
-    kind: str  # the standard's word for the category
-    typestr: str = ""  # letter of the array interface, empty: none
-    no_typestr: frozenset[int] = frozenset()  # sizes that the letter does not cover [bits]
-    ml_dtypes: bool = False  # the NumPy dtype comes from ml_dtypes, under the same name
-
-
-_F8: Final = (8,)
-_FAMILIES: Final = {
-    Code.kDLInt: _Family("int{}", (2, 4, 8, 16, 32, 64), "signed integer", "i", frozenset({2, 4})),
-    Code.kDLUInt: _Family(
-        "uint{}", (1, 2, 4, 8, 16, 32, 64), "unsigned integer", "u", frozenset({1, 2, 4})
-    ),
-    Code.kDLFloat: _Family("float{}", (16, 32, 64), "real floating-point", "f"),
-    Code.kDLOpaqueHandle: _Family("opaque{}", (8, 16, 32, 64), "opaque handle"),
-    Code.kDLBfloat: _Family("bfloat{}", (16,), "real floating-point", ml_dtypes=True),
-    Code.kDLComplex: _Family(
-        "complex{}", (32, 64, 128), "complex floating-point", "c", frozenset({32})
-    ),
-    Code.kDLBool: _Family("bool", (8,), "bool", "b"),
-    Code.kDLFloat8_e3m4: _Family("float8_e3m4", _F8, "real floating-point", ml_dtypes=True),
-    Code.kDLFloat8_e4m3: _Family("float8_e4m3", _F8, "real floating-point", ml_dtypes=True),
-    Code.kDLFloat8_e4m3b11fnuz: _Family(
-        "float8_e4m3b11fnuz", _F8, "real floating-point", ml_dtypes=True
-    ),
-    Code.kDLFloat8_e4m3fn: _Family("float8_e4m3fn", _F8, "real floating-point", ml_dtypes=True),
-    Code.kDLFloat8_e4m3fnuz: _Family("float8_e4m3fnuz", _F8, "real floating-point", ml_dtypes=True),
-    Code.kDLFloat8_e5m2: _Family("float8_e5m2", _F8, "real floating-point", ml_dtypes=True),
-    Code.kDLFloat8_e5m2fnuz: _Family("float8_e5m2fnuz", _F8, "real floating-point", ml_dtypes=True),
-    Code.kDLFloat8_e8m0fnu: _Family("float8_e8m0fnu", _F8, "real floating-point", ml_dtypes=True),
-    Code.kDLFloat6_e2m3fn: _Family("float6_e2m3fn", (6,), "real floating-point", ml_dtypes=True),
-    Code.kDLFloat6_e3m2fn: _Family("float6_e3m2fn", (6,), "real floating-point", ml_dtypes=True),
-    Code.kDLFloat4_e2m1fn: _Family("float4_e2m1fn", (4,), "real floating-point", ml_dtypes=True),
-    Code.kDLBcomplex: _Family("bcomplex{}", (32,), "complex floating-point", ml_dtypes=True),
-}
-
-_FORMATS: Final = {
-    (Code.kDLBool, 8): "?",
-    (Code.kDLInt, 8): "b",
-    (Code.kDLInt, 16): "h",
-    (Code.kDLInt, 32): "i",
-    (Code.kDLInt, 64): "q",
-    (Code.kDLUInt, 8): "B",
-    (Code.kDLUInt, 16): "H",
-    (Code.kDLUInt, 32): "I",
-    (Code.kDLUInt, 64): "Q",
-    (Code.kDLFloat, 16): "e",
-    (Code.kDLFloat, 32): "f",
-    (Code.kDLFloat, 64): "d",
-    (Code.kDLComplex, 64): "Zf",  # NumPy's extension of the struct formats
-    (Code.kDLComplex, 128): "Zd",
-}
-"""(code, bits) -> PEP 3118 format with standard sizes."""
-
-_LONG: Final = 8 * ctypes.sizeof(ctypes.c_long)
-_SSIZE: Final = 8 * ctypes.sizeof(ctypes.c_ssize_t)
-_READ_FORMATS: Final = {
-    **{text: key for key, text in _FORMATS.items()},
-    "c": (Code.kDLUInt, 8),
-    "F": (Code.kDLComplex, 64),  # of the complex numbers that ctypes has from CPython 3.14 on,
-    "D": (Code.kDLComplex, 128),  # which 3.15 calls Zf and Zd
-}
-_NATIVE_FORMATS: Final = {
-    **_READ_FORMATS,
-    "l": (Code.kDLInt, _LONG),
-    "L": (Code.kDLUInt, _LONG),
-    "n": (Code.kDLInt, _SSIZE),
-    "N": (Code.kDLUInt, _SSIZE),
-}
-_STANDARD_FORMATS: Final = {
-    **_READ_FORMATS,
-    "l": (Code.kDLInt, 32),
-    "L": (Code.kDLUInt, 32),
-}
-
 
 class DType:
     """What the bits of one element mean.  Equal types are the same object.
+
+    A type is equal to whatever `DType.of` takes for it.  Its hash is that of the object: in a set
+    or a dict it is found by DTypes alone, and not by their names.
 
     Parameters
     ----------
@@ -167,7 +96,7 @@ class DType:
         width = (-(-bits // 8) * 8 if padded else bits) * lanes
         self.itemsize = -(-width // 8)
         self.is_packed = width % 8 != 0
-        self.name = _FAMILIES[self.code].name.format(bits)
+        self.name = FAMILIES[self.code].name.format(bits)
         self.name += f"x{lanes}" if lanes > 1 else ""
         self.name += "_padded" if padded else ""
         return intern(cls._known, (int(code), self.bits, self.lanes, padded), self)
@@ -179,7 +108,7 @@ class DType:
         what = f"dtype code {show(code)} with {show(bits)} bits and {show(lanes)} lanes"
         if bits < 1 or not 1 <= lanes < 2**16:
             raise UnsupportedDTypeError(call, f"{what} has no size", "DLP-DTYPE-2")
-        if code not in _FAMILIES or bits not in _FAMILIES[Code(code)].bits:
+        if code not in FAMILIES or bits not in FAMILIES[Code(code)].bits:
             raise UnsupportedDTypeError(call, f"{what} is unknown", "DLP-DTYPE-1")
 
     @classmethod
@@ -189,17 +118,18 @@ class DType:
         Parameters
         ----------
         value : DType, str, tuple or object
-            A DType; a name such as ``"bfloat16"``; a typestr such as ``"<f4"``; a
-            (code, bits, lanes) tuple; a NumPy, ml_dtypes or array-API dtype; a NumPy scalar type;
-            the built-in ``bool``, ``int``, ``float`` and ``complex``; anything with
-            ``__dlpack_data_type__``.
+            A DType; a name such as ``"bfloat16"``; a typestr such as ``"<f4"``, in native byte
+            order also ``"f4"``; a (code, bits, lanes) tuple; a dtype of NumPy, ml_dtypes, PyTorch,
+            JAX or an array-API library; a NumPy scalar type; the built-in ``bool``, ``int``,
+            ``float`` and ``complex``; anything with ``__dlpack_data_type__``.
         call : str, optional
             Named in the error.
 
         Raises
         ------
         UnsupportedDTypeError
-            The type has no counterpart in DLPack (DLP-DTYPE-1, DLP-DTYPE-3).
+            The type has no counterpart in DLPack (DLP-DTYPE-1, DLP-DTYPE-3), or `value` is a word
+            with two readings, such as ``"float"`` (DLP-DTYPE-1).
         ArgumentError
             `value` names no type at all (IX-ARGUMENT-1).
 
@@ -234,12 +164,12 @@ class DType:
     @property
     def kind(self) -> str:
         """The array API standard's word for the category, or ``"opaque handle"``."""
-        return _FAMILIES[self.code].kind
+        return FAMILIES[self.code].kind
 
     @property
     def typestr(self) -> TypeStr | None:
         """The name in the array interface, native byte order, or None where it has none."""
-        family = _FAMILIES[self.code]
+        family = FAMILIES[self.code]
         if not family.typestr or self.lanes > 1 or self.bits in family.no_typestr:
             return None
         size = self.bits // 8
@@ -248,14 +178,14 @@ class DType:
     @property
     def format(self) -> str | None:
         """The format in the buffer protocol, native byte order, or None where it has none."""
-        return _FORMATS.get((self.code, self.bits)) if self.lanes == 1 else None
+        return FORMATS.get((self.code, self.bits)) if self.lanes == 1 else None
 
     @property
     def ml_dtypes_name(self) -> str | None:
         """The name of the scalar type in ml_dtypes that stores elements alike, or None."""
         if self.lanes > 1 or (self.bits < 8 and not self.padded):
             return None
-        family = _FAMILIES[self.code]
+        family = FAMILIES[self.code]
         known = family.ml_dtypes or self.bits in family.no_typestr
         return self.name.removesuffix("_padded") if known else None
 
@@ -283,6 +213,13 @@ class DType:
 
     def __dlpack_data_type__(self) -> tuple[int, int, int]:
         return (int(self.code), self.bits, self.lanes)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, DType):
+            return self is other
+        return names(other, self, DType.of)
+
+    __hash__ = object.__hash__
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return dtype_named, (self.name,)
@@ -312,11 +249,6 @@ _BUILTINS: Final = {
 
 _BUILTIN_TYPES: Final = TypeSet(_BUILTINS)
 
-_BY_NAME: Final = {
-    family.name.format(bits): (code, bits)
-    for code, family in _FAMILIES.items()
-    for bits in family.bits
-}
 _SUFFIXES: Final = r"(.*?)(?:x([0-9]{1,5}))?(_padded)?"
 
 
@@ -330,7 +262,7 @@ def all_dtypes() -> list[DType]:
     """
     return [
         DType(code, bits, padded=padded)
-        for code, bits in _BY_NAME.values()
+        for code, bits in BY_NAME.values()
         for padded in ((False, True) if bits % 8 else (False,))
     ]
 
@@ -353,11 +285,11 @@ dtype_named.__module__, dtype_named.__qualname__ = "interchange", "_dtype_named"
 
 def _from_text(text: str, call: str = "DType.of()") -> DType:
     """Return the type that a name or a typestr says."""
-    if text in _BY_NAME:  # before suffixes: complex64 is no vector of 64
-        return DType(*_BY_NAME[text])
+    if text in BY_NAME:  # before suffixes: complex64 is no vector of 64
+        return DType(*BY_NAME[text])
     match = compiled(_SUFFIXES).fullmatch(text)
-    if match is not None and match[1] in _BY_NAME:
-        numbers = (*_BY_NAME[match[1]], int(match[2] or 1))
+    if match is not None and match[1] in BY_NAME:
+        numbers = (*BY_NAME[match[1]], int(match[2] or 1))
         return _make(numbers, call, padded=match[3] is not None)
     if text[:1] in {"<", ">", "|"}:
         try:
@@ -367,6 +299,13 @@ def _from_text(text: str, call: str = "DType.of()") -> DType:
         return from_typestr(parsed, call)
     if text[:1] == "=":
         return _from_text(NATIVE + text[1:], call)
+    if text in NUMPY_CODES:
+        return DType(*NUMPY_CODES[text])
+    if text in READINGS:
+        one, other = READINGS[text]
+        what = f"dtype={show(text)} may be {one}, or {other}"
+        way_out = " or ".join(f"'{reading.partition(',')[0]}'" for reading in (one, other))
+        raise UnsupportedDTypeError(call, what, "DLP-DTYPE-1", f"say {way_out}")
     raise UnsupportedDTypeError(call, f"dtype={show(text)} is unknown", "DLP-DTYPE-1")
 
 
@@ -388,10 +327,14 @@ def _from_foreign(value: object, call: str) -> DType | None:
         name = value.__name__ if value.__module__ != "builtins" else None
     elif isinstance(name, str) and isinstance(text, str):
         return _from_numpy(name, text, call)
-    elif name is None:
+    elif name is None and type(value).__name__.lower().endswith("type"):
         name = show(value, 1000).rpartition(".")[2]
-    if isinstance(name, str) and name in _BY_NAME:
-        code, bits = _BY_NAME[name]
+    if not isinstance(name, str):
+        return None
+    if name in LIBRARY_NAMES:
+        return _from_text(LIBRARY_NAMES[name], call)
+    if name in BY_NAME:
+        code, bits = BY_NAME[name]
         return DType(code, bits, padded=bits < 8)
     return None
 
@@ -408,8 +351,8 @@ def _from_numpy(name: str, text: str, call: str) -> DType:
     """Return the type of a NumPy dtype, by its name where ml_dtypes made it, else its typestr."""
     if text[:1] == ">" and NATIVE == "<" and text[2:] != "1":
         raise UnsupportedDTypeError(call, f"dtype {show(text)} is big-endian", "DLP-DTYPE-3")
-    if name in _BY_NAME:
-        code, bits = _BY_NAME[name]
+    if name in BY_NAME:
+        code, bits = BY_NAME[name]
         return DType(code, bits, padded=bits < 8)
     try:
         return from_typestr(parse_typestr(text), call)
@@ -449,7 +392,7 @@ def from_typestr(parsed: TypeStr, call: str = "from_array_interface()") -> DType
         raise UnsupportedDTypeError(call, f"{what} {reason}", "DLP-DTYPE-3")
     if parsed.kind == "V" or (parsed.kind == "f" and parsed.size == 1):
         raise UnsupportedDTypeError(call, f"{what} may be several types", "CAI-TYPESTR-2")
-    for code, family in _FAMILIES.items():
+    for code, family in FAMILIES.items():
         bits = 8 * parsed.size
         legal = bits in family.bits and bits not in family.no_typestr
         if family.typestr == parsed.kind and legal:
@@ -480,7 +423,7 @@ def from_format(text: str, itemsize: int, call: str = "from_buffer()") -> DType:
     DType('int32')
     """
     order, letters = (text[0], text[1:]) if text[:1] in set("@=<>!") else ("@", text)
-    table = _NATIVE_FORMATS if order == "@" else _STANDARD_FORMATS
+    table = NATIVE_FORMATS if order == "@" else STANDARD_FORMATS
     foreign = order in ({">", "!"} if NATIVE == "<" else {"<"}) and itemsize > 1
     found = table.get(letters)
     if found is None or foreign or found[1] != 8 * itemsize:
