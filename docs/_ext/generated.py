@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import command_tables
 import kernel_tables
 import modules
 import runs
@@ -39,11 +40,14 @@ def _directive(render: Callable[..., str]) -> type[SphinxDirective]:
 
 
 DIRECTIVES = {
+    "command-code-table": command_tables.exit_codes_by_command,
     "device-table": tables.devices,
     "deviation-table": tables.deviations,
     "dtype-table": tables.dtypes,
     "duty-tables": tables.duties,
     "error-table": tables.errors,
+    "exit-code-table": command_tables.exit_codes,
+    "json-table": command_tables.forms_of_json,
     "kernel-functions": kernel_tables.functions,
     "kernel-operators": kernel_tables.operators,
     "kernel-refusals": kernel_tables.refused,
@@ -55,6 +59,7 @@ DIRECTIVES = {
     "stream-object-table": tables.stream_objects,
     "struct-table": tables.struct,
     "target-table": tables.targets,
+    "variable-table": command_tables.environment,
 }
 """Name of a directive -> the function that writes it."""
 

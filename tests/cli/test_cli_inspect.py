@@ -98,14 +98,14 @@ def test_what_a_module_lacks_is_said(
 @pytest.mark.parametrize(("target", "code"), [("b'abc'", 0), (NULL_ADDRESS, 1)])
 def test_json_has_the_same_verdict(run_cli: Callable[..., Any], target: str, code: int) -> None:
     """The JSON says whether it is ok, and the exit code does too."""
-    done = run_cli("inspect", "--json", target)
+    done = run_cli("inspect", target, "--json")
 
     assert (done.code, json.loads(done.out)["ok"]) == (code, code == 0)
 
 
 def test_json_has_the_words_of_the_rules(run_cli: Callable[..., Any]) -> None:
     """A finding comes with its id, severity and text, so that no rule book is needed to read it."""
-    told = json.loads(run_cli("inspect", "--json", NULL_ADDRESS).out)
+    told = json.loads(run_cli("inspect", NULL_ADDRESS, "--json").out)
 
     assert told["findings"] == [
         {

@@ -93,7 +93,11 @@ class Report:
     kind : str
         What was opened: a capsule, a protocol of an object...
     fields : dict[str, str]
-        What it says, in the order of the struct or record.
+        What it says, as text, in the order of the struct or record.
+    values : dict[str, object]
+        The same for programs: numbers, lists of them, bools, None for what is not there; what could
+        not be asked is a dict with the key ``"error"``.  Names say the unit: ``strides_elements``,
+        ``strides_bytes``.
     findings : list[Finding]
         What is wrong with it; empty when nothing is.
     parts : list[Report]
@@ -104,6 +108,7 @@ class Report:
     fields: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     parts: list[Report] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -122,6 +127,15 @@ class Report:
 
     def _broken(self, rule: str, what: str) -> None:
         self.findings.append(Finding(rule, what))
+
+    def _say(self, name: str, text: str, **values: Any) -> None:
+        """Add a field: its text, and its values, under its own name where they have none."""
+        self.fields[name] = text
+        self.values |= values
+
+    def _failed(self, name: str, text: str) -> None:
+        """Add a field that could not be asked."""
+        self._say(name, text, **{name.strip("_"): {"error": text}})
 
 
 Report.__module__ = "interchange"
@@ -170,7 +184,8 @@ def inspect(x: Any, /) -> Report:
         try:
             record = getattr(x, attribute, None)
         except Exception as error:  # noqa: BLE001 - a stranger's property may raise anything
-            report.parts.append(Report(attribute, {"record": f"raised {show(error, 200)}"}))
+            report.parts.append(Report(attribute))
+            report.parts[-1]._failed("record", f"raised {show(error, 200)}")
             continue
         if record is not None:
             report.parts.append(_inspect_record(attribute, record))
@@ -200,11 +215,11 @@ def _inspect_producer(x: Any) -> Report:
     device = None
     try:
         device = device_of(x, _CALL)
-        report.fields["__dlpack_device__"] = str(device)
+        report._say("__dlpack_device__", str(device), dlpack_device=_device_value(device))
     except InterchangeError as error:
         report._broken(error.rule, error.what)
     except Exception as error:  # noqa: BLE001 - a stranger's method may raise anything
-        report.fields["__dlpack_device__"] = f"raised {show(error, 200)}"
+        report._failed("__dlpack_device__", f"raised {show(error, 200)}")
     capabilities = capabilities_of(x)
     wanted: dict[str, Any] = {"max_version": DLPACK_VERSION}
     if device is not None and device.type in STREAM_RULES:
@@ -214,7 +229,7 @@ def _inspect_producer(x: Any) -> Report:
         with home or contextlib.nullcontext():
             capsule = None if capabilities is None else capabilities.ask(x.__dlpack__, wanted)[0]
     except Exception as error:  # noqa: BLE001 - as above
-        report.fields["capsule"] = f"refused: {type(error).__name__}: {error}"
+        report._failed("capsule", f"refused: {type(error).__name__}: {error}")
         return report
     if type(capsule) is not PyCapsule:
         report._broken("DLP-CAP-3", f"__dlpack__() returned {show(capsule)}")
@@ -237,10 +252,12 @@ def _inspect_buffer(x: Any) -> Report | None:
     except (TypeError, BufferError, ValueError):
         return None
     report = Report("buffer protocol")
-    report.fields["shape"] = str(view.shape)
-    report.fields["strides"] = f"{view.strides} [bytes]"
-    report.fields["format"] = f"{view.format!r} of {view.itemsize} bytes"
-    report.fields["readonly"] = str(view.readonly)
+    shape, strides = view.shape, view.strides
+    report._say("shape", str(shape), shape=list(shape or ()))
+    report._say("strides", f"{strides} [bytes]", strides_bytes=list(strides or ()))
+    what = f"{view.format!r} of {view.itemsize} bytes"
+    report._say("format", what, format=view.format, itemsize_bytes=view.itemsize)
+    report._say("readonly", str(view.readonly), readonly=view.readonly)
     try:
         from_buffer(view)
     except InterchangeError as error:
@@ -256,20 +273,27 @@ def _inspect_record(kind: str, record: Any) -> Report:
     except BrokenRule as broken:
         _tell_all_entries(report, record, broken)
         return report
-    report.fields["data"] = f"{found.ptr:#x}"
-    report.fields["readonly"] = str(found.readonly)
-    report.fields["shape"] = str(found.shape)
-    report.fields["strides"] = "C order" if found.strides is None else f"{found.strides} [bytes]"
-    report.fields["typestr"] = repr(str(found.typestr))
-    report.fields["version"] = str(found.version)
-    if found.stream is not None:
-        report.fields["stream"] = str(found.stream)
+    _tell_record(report, found)
     if found.mask is not None:
         report._broken("CAI-MASK-1", "the record has a mask")
     if 0 not in found.shape and not found.ptr:
         report._broken("CAI-DATA-2", f"the address is 0 for shape {found.shape}")
     _judge_record(report, found)
     return report
+
+
+def _tell_record(report: Report, found: InterfaceRecord) -> None:
+    """Tell what a well-formed record says."""
+    strides = found.strides
+    report._say("data", f"{found.ptr:#x}", data=found.ptr)
+    report._say("readonly", str(found.readonly), readonly=found.readonly)
+    report._say("shape", str(found.shape), shape=list(found.shape))
+    text = "C order" if strides is None else f"{strides} [bytes]"
+    report._say("strides", text, strides_bytes=None if strides is None else list(strides))
+    report._say("typestr", repr(str(found.typestr)), typestr=str(found.typestr))
+    report._say("version", str(found.version), version=found.version)
+    if found.stream is not None:
+        report._say("stream", str(found.stream), stream=found.stream)
 
 
 def _tell_all_entries(report: Report, record: Any, first: BrokenRule) -> None:
@@ -349,16 +373,16 @@ def _inspect_capsule(capsule: Any) -> Report:
     if name == VERSIONED:
         managed = DLManagedTensorVersioned.from_address(address)
         version = (managed.version.major, managed.version.minor)
-        report.fields["version"] = "{}.{}".format(*version)
+        report._say("version", "{}.{}".format(*version), version=list(version))
         if version[0] != DLPACK_MAJOR_VERSION:
             report._broken("DLP-VER-1", f"the struct has major version {version[0]}")
             return report
         flags = [word for bit, word in enumerate(_FLAGS) if managed.flags >> bit & 1]
-        report.fields["flags"] = ", ".join(flags) or "none"
+        report._say("flags", ", ".join(flags) or "none", flags=flags)
         padded = bool(managed.flags >> 2 & 1)
         _inspect_tensor(report, managed.dl_tensor, padded=padded, version=version)
     elif name == LEGACY:
-        report.fields["version"] = "before 1.0"
+        report._say("version", "before 1.0", version=None)
         _inspect_tensor(
             report, DLManagedTensor.from_address(address).dl_tensor, padded=False, version=(0, 8)
         )
@@ -367,17 +391,13 @@ def _inspect_capsule(capsule: Any) -> Report:
 
 def _inspect_tensor(report: Report, tensor: Any, *, padded: bool, version: tuple[int, int]) -> None:
     """Describe a DLTensor; follow pointers only where the rules say that something is there."""
-    report.fields["data"] = f"{tensor.data or 0:#x}"
-    report.fields["byte_offset"] = str(tensor.byte_offset)
-    numbers = (tensor.device.device_type, tensor.device.device_id)
-    try:
-        report.fields["device"] = str(Device(*numbers))
-    except UnsupportedDeviceError as error:
-        report.fields["device"] = str(numbers)
-        report._broken(error.rule, error.what)
+    report._say("data", f"{tensor.data or 0:#x}", data=tensor.data or 0)
+    offset = tensor.byte_offset
+    report._say("byte_offset", str(offset), byte_offset=offset)
+    numbers = _inspect_device(report, tensor.device)
     dtype = _inspect_dtype(report, tensor.dtype, padded=padded)
     ndim = tensor.ndim
-    report.fields["ndim"] = str(ndim)
+    report._say("ndim", str(ndim), ndim=ndim)
     if not 0 <= ndim <= MOST_AXES:
         report._broken("DLP-SHAPE-1", f"ndim is {ndim}")
         return
@@ -386,10 +406,11 @@ def _inspect_tensor(report: Report, tensor: Any, *, padded: bool, version: tuple
         return
     shape = tuple(tensor.shape[:ndim]) if ndim else ()
     strides = _inspect_strides(report, tensor, ndim, version)
-    report.fields["shape"] = str(shape)
-    report.fields["strides"] = "NULL" if strides is None else f"{strides} [elements]"
+    report._say("shape", str(shape), shape=list(shape))
+    text = "NULL" if strides is None else f"{strides} [elements]"
+    report._say("strides", text, strides_elements=None if strides is None else list(strides))
     empty = 0 in shape
-    data, offset = tensor.data or 0, tensor.byte_offset
+    data = tensor.data or 0
     wraps = data + offset >= _ADDRESS_END
     is_handle = numbers[0] in HANDLES
     itemsize = dtype.itemsize if dtype else 1
@@ -402,16 +423,36 @@ def _inspect_tensor(report: Report, tensor: Any, *, padded: bool, version: tuple
         report._broken("DLP-DATA-2", f"data {data:#x} + byte_offset {offset}")
 
 
+def _inspect_device(report: Report, raw: Any) -> tuple[int, int]:
+    """Describe where the memory is, and return its numbers."""
+    numbers = (raw.device_type, raw.device_id)
+    try:
+        device = Device(*numbers)
+    except UnsupportedDeviceError as error:
+        value = {"name": None, "type": numbers[0], "id": numbers[1]}
+        report._say("device", str(numbers), device=value)
+        report._broken(error.rule, error.what)
+    else:
+        report._say("device", str(device), device=_device_value(device))
+    return numbers
+
+
+def _device_value(device: Device) -> dict[str, Any]:
+    """Return a device for programs."""
+    return {"name": str(device), "type": int(device.type), "id": device.id}
+
+
 def _inspect_dtype(report: Report, raw: Any, *, padded: bool) -> DType | None:
     """Describe the element type."""
     numbers = (raw.code, raw.bits, raw.lanes)
+    value = {"name": None, "code": raw.code, "bits": raw.bits, "lanes": raw.lanes}
     try:
         dtype = DType(*numbers, padded=padded)
     except UnsupportedDTypeError as error:
-        report.fields["dtype"] = str(numbers)
+        report._say("dtype", str(numbers), dtype=value)
         report._broken(error.rule, error.what)
         return None
-    report.fields["dtype"] = f"{dtype} {numbers}"
+    report._say("dtype", f"{dtype} {numbers}", dtype={**value, "name": str(dtype)})
     return dtype
 
 

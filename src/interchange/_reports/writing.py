@@ -140,11 +140,11 @@ def _print(text: str) -> None:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except OSError:
-        _forget_stdout()
+        forget_stdout()
         raise
 
 
-def _forget_stdout() -> None:
+def forget_stdout() -> None:
     """Lead standard output nowhere, so that its end does not fail a second time.
 
     Source: Python, "Note on SIGPIPE".

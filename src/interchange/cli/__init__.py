@@ -1,17 +1,15 @@
 """The ``interchange`` command: versions, ``inspect``, ``matrix`` and ``check``.
 
-Source: interchange.  Exit codes: 0, all is well; 1, something was found wrong; 2, what was asked
-cannot be done; 130, interrupted.
+Source: interchange.  Its exit codes are those of `interchange._reports.exits`.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from interchange._reports import pages, writing
+from interchange._reports import exits, files, writing
 
 from . import (
     checking,
@@ -36,16 +34,15 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "parser"]
 
-_BAD_INPUT: Final = 2
-_INTERRUPTED: Final = 130
 _SUBJECTS: Final = {"cpu": libraries, "cuda": cuda_libraries}
 """Where arrays are -> the module whose ``SUBJECTS`` make them there."""
 _REPORTS: Final = {
-    "json": reports.as_json,
-    "markdown": reports.as_markdown,
-    "html": html.as_html,
+    "json": (reports.as_json, "JSON"),
+    "markdown": (reports.as_markdown, "Markdown"),
+    "html": (html.as_html, "a page of HTML"),
 }
-"""Option of ``matrix`` -> what it writes."""
+"""Option of ``matrix`` -> what makes it, and what it is called."""
+_TOP_JSON: Final = "facts"  # where --json before a command stands: each command has its own
 _LIBRARIES: Final = "LIB,LIB"
 
 
@@ -62,19 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    options = parser().parse_args(arguments)
-    try:
-        code = _run(options)
-        sys.stdout.flush()
-    except (errors.UsageError, writing.ReportError) as error:
-        print(f"interchange: {error}", file=sys.stderr)
-        return _BAD_INPUT
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    return code
+    work = partial(_run, arguments)
+    return exits.run("interchange", work, errors.UsageError, writing.ReportError)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -85,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
         " Without a command: versions, and what the array libraries found here speak.",
     )
     top.add_argument("--version", action="version", version=versions.environment()["interchange"])
-    top.add_argument("--json", action="store_true", help="print JSON")
+    files.add_option(top, "json", "JSON", dest=_TOP_JSON)
     top.add_argument(
         "--no-import", action="store_true", help="look for libraries without importing any"
     )
@@ -99,14 +85,15 @@ def parser() -> argparse.ArgumentParser:
     inspect = commands.add_parser("inspect", help="what is in an array, and what is wrong with it")
     inspect.add_argument(
         "target",
+        nargs="?",  # --json may have taken it for a file, which is told in words
         metavar="module:expression",
         help="such as 'numpy:zeros((2, 3))'; or an expression whose names are modules",
     )
-    inspect.add_argument("--json", action="store_true", help="print JSON")
+    files.add_option(inspect, "json", "JSON")
 
     table_of = commands.add_parser("matrix", help="who exchanges with whom on this machine")
-    for name in _REPORTS:
-        table_of.add_argument(f"--{name}", metavar="FILE", help=f"write {name} ('-': to stdout)")
+    for name, (_, what) in _REPORTS.items():
+        files.add_option(table_of, name, what)
     table_of.add_argument(
         "--device", choices=_SUBJECTS, default="cpu", help="where the arrays are (cpu)"
     )
@@ -123,30 +110,49 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(arguments: Sequence[str] | None) -> int:
     """Run the command that was named."""
+    options = parser().parse_args(arguments)
     if options.print_completion:
         print(completion.script(parser(), options.print_completion, _names()))
         return 0
+    _refuse_json_before_a_command(options)
     if options.command == "inspect":
-        return inspecting.show(options.target, as_json=options.json)
+        return inspecting.run(options)
     if options.command == "matrix":
         return _run_matrix(options)
     if options.command == "check":
         return checking.run(options)
-    return versions.show(libraries.SUBJECTS, as_json=options.json, imports=not options.no_import)
+    json_to = files.asked_for(options, [_TOP_JSON])
+    return versions.show(libraries.SUBJECTS, json_to, imports=not options.no_import)
+
+
+def _refuse_json_before_a_command(options: argparse.Namespace) -> None:
+    """Refuse ``--json matrix``, which would be a file of that name, and ``--json - matrix``."""
+    file = getattr(options, _TOP_JSON)
+    commands = ("inspect", "matrix", "check")
+    if file is not None and (options.command or file in commands):
+        command = options.command or file
+        raise errors.UsageError(
+            f"write --json behind the command: interchange {command} ... --json"
+        )
 
 
 def _run_matrix(options: argparse.Namespace) -> int:
     """Run the matrix, and write what was asked for."""
-    files = {name: getattr(options, name) for name in _REPORTS if getattr(options, name)}
-    to_stdout = [name for name, file in files.items() if file == writing.STDOUT]
-    if len(to_stdout) > 1:
-        raise errors.UsageError(f"only one of {', '.join(to_stdout)} can go to standard output")
-    for file in files.values():
-        writing.check_writable(file)
-    if "html" in files and (reason := pages.why_no_pages()):
-        raise errors.UsageError(f"--html: {reason}")
+    to = files.asked_for(options, _REPORTS)
+    with files.stdout_kept_for(to):
+        found = _find(options)
+        texts = {file: _REPORTS[name][0](found) for name, file in to.items()}
+    if not files.takes_stdout(to):
+        table.show(found)
+    for file, text in texts.items():
+        writing.write(file, text)
+    return exits.FINE if found.ok else exits.FOUND
+
+
+def _find(options: argparse.Namespace) -> matrix.Matrix:
+    """Run the matrix."""
     if options.device == "cuda" and (reason := cuda_driver.why_none()):
         raise errors.UsageError(f"--device cuda: {reason}")
     subjects = _choose(options.only, options.device)
@@ -155,11 +161,7 @@ def _run_matrix(options: argparse.Namespace) -> int:
     _require_all(options.only, subjects, found)
     if not found.cells:
         raise errors.UsageError("there is nothing to hand over: name more libraries with --only")
-    for name, file in files.items():
-        writing.write(file, _REPORTS[name](found))
-    if not to_stdout:
-        table.show(found)
-    return 0 if found.ok else 1
+    return found
 
 
 def _names() -> dict[str, list[str]]:

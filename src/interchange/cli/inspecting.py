@@ -9,64 +9,84 @@ import ast
 import builtins
 import contextlib
 import importlib
-import json
 import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import interchange
+from interchange._reports import exits, files, writing
 from interchange._types.errors import NoProtocolError
 from interchange.abi import RULES
 
+from . import forms
 from .errors import UsageError
 from .subjects import first_line
+
+if TYPE_CHECKING:
+    import argparse
 
 _TARGET: Final = re.compile(
     r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(?P<expression>.+)", re.DOTALL
 )
 
 
-def show(target: str, *, as_json: bool) -> int:
-    """Print what is inside the value of `target`.
+def run(options: argparse.Namespace) -> int:
+    """Tell what is inside the value of an expression.
 
     Parameters
     ----------
-    target : str
-        ``module:expression``, evaluated in the module, or an expression whose names are modules.
-    as_json : bool
-        Print JSON in place of text.
+    options : Namespace
+        ``target``: ``module:expression``, evaluated in the module, or an expression whose names are
+        modules; ``json``: where JSON goes.
 
     Returns
     -------
     int
-        0 when nothing that must not be is wrong, else 1.
+        The exit code.
 
     Raises
     ------
     UsageError
-        It cannot be evaluated, or has no protocol to inspect.
+        There is none, it cannot be evaluated, or its value has no protocol to inspect.
     """
-    value = evaluate(target)
-    try:
-        report = interchange.inspect(value)
-    except NoProtocolError as error:
-        raise UsageError(str(error)) from error
-    if as_json:
-        print(json.dumps({"ok": report.ok, **_with_texts(asdict(report))}, indent=2))
-    else:
+    if options.target is None:
+        words = "write an expression, such as 'numpy:zeros((2, 3))'"
+        raise UsageError(f"{words}, before --json: what follows that is a file")
+    to = files.asked_for(options, ["json"])
+    with files.stdout_kept_for(to):
+        value = evaluate(options.target)
+        try:
+            report = interchange.inspect(value)
+        except NoProtocolError as error:
+            raise UsageError(str(error)) from error
+    if not files.takes_stdout(to):
         print(report)
-    return 0 if report.ok else 1
+    for file in to.values():
+        writing.write(file, as_json(report))
+    return exits.FINE if report.ok else exits.FOUND
 
 
-def _with_texts(report: dict[str, Any]) -> dict[str, Any]:
-    """Return a report with the text and severity of each broken rule beside its id."""
-    for finding in report["findings"]:
-        rule = RULES[finding["rule"]]
-        finding |= {"severity": rule.severity, "text": rule.text}
-    report["parts"] = [_with_texts(part) for part in report["parts"]]
-    return report
+def as_json(report: interchange.Report) -> str:
+    """Return what was found as JSON, in the form that ``inspection.schema.json`` describes."""
+    return forms.as_text("inspection", {"ok": report.ok, **_as_dict(report)})
+
+
+def _as_dict(report: interchange.Report) -> dict[str, Any]:
+    """Return a report, with the text and severity of each broken rule beside its id."""
+    return {
+        "kind": report.kind,
+        "fields": report.values,
+        "findings": [_finding(one) for one in report.findings],
+        "parts": [_as_dict(part) for part in report.parts],
+    }
+
+
+def _finding(found: interchange.Finding) -> dict[str, str]:
+    """Return a broken rule."""
+    rule = RULES[found.rule]
+    return {**asdict(found), "severity": rule.severity, "text": rule.text}
 
 
 def evaluate(target: str) -> Any:
@@ -87,7 +107,7 @@ def evaluate(target: str) -> Any:
         try:
             names = _names_in_module(module) if module else _modules_named_in(tree)
             return eval(compile(tree, "<target>", "eval"), names)  # noqa: S307 - see the module
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             what = f"{type(error).__name__}: {first_line(error)}"
             raise UsageError(f"{target!r} cannot be evaluated: {what}") from error
 

@@ -6,10 +6,10 @@ the numbers, and the base install brings no library for it.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from . import forms
 from .cuda_driver import open_cuda
 from .matrix import COPIED, FAILED, REFUSED, SHARED, VERDICTS
 from .subjects import COUNT, find_version
@@ -148,7 +148,7 @@ def as_dict(matrix: Matrix) -> dict[str, Any]:
 
 def as_json(matrix: Matrix) -> str:
     """Return everything that was found, as JSON."""
-    return json.dumps(as_dict(matrix), indent=2) + "\n"
+    return forms.as_text("matrix", as_dict(matrix))
 
 
 # ---------------------------------------------------------------- Markdown

@@ -263,7 +263,7 @@ def _aligned(subject: Subject, module: Any, dtype: str, values: list[Any]) -> An
     return array
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """Return what an error says, without what follows, or its name."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

@@ -6,7 +6,6 @@ needs an array of theirs.
 
 from __future__ import annotations
 
-import json
 import operator
 import platform
 from dataclasses import asdict, dataclass
@@ -15,19 +14,23 @@ from typing import TYPE_CHECKING, Any, Final
 import interchange
 from interchange import _core
 from interchange._backends.selection import LIBRARIES, who_computes
+from interchange._reports import exits, files, writing
 from interchange._types.devices import NAMES
 from interchange.abi import DLPACK_VERSION, exchange_table
 
+from . import forms, variables
 from .cuda_driver import NoDriverError, open_cuda
 from .subjects import AbsentError, find_version, first_line, load, make_sample, silenced
 from .terminal import Terminal, progress
+from .variables import VARIABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from .subjects import Subject
 
 _DTYPE: Final = "float32"  # which every library has
+_VARIABLES: Final = 31  # likewise
 _LABELS: Final = 13  # [characters], with the space behind them
 
 
@@ -60,6 +63,10 @@ class ProtocolSupport:
     buffer: bool
     array: bool
     cai: bool
+
+
+Speech = tuple["list[ProtocolSupport]", "dict[str, str]"]
+"""What each library speaks; and those that are not here -> why."""
 
 
 def environment() -> dict[str, Any]:
@@ -148,52 +155,73 @@ def _version_out(x: Any) -> str | None:
 # ---------------------------------------------------------------- the command
 
 
-def show(subjects: Sequence[Subject], *, as_json: bool, imports: bool) -> int:
+def show(subjects: Sequence[Subject], to: Mapping[str, str], *, imports: bool) -> int:
     """Print versions and libraries.
 
     Parameters
     ----------
     subjects : sequence of Subject
         What to look for.
-    as_json : bool
-        Print JSON in place of tables.
+    to : mapping
+        Where JSON goes, as `files.asked_for` says it.
     imports : bool
         Whether libraries may be imported, to see what they speak.
 
     Returns
     -------
     int
-        0
+        The exit code.
     """
     subjects = [subject for subject in subjects if not subject.is_variant]
+    releases = {subject.library: find_version(subject) for subject in subjects}
+    with files.stdout_kept_for(to):
+        speech = _ask(subjects) if imports else None
+        driver = cuda_driver() if imports else None
+    if not files.takes_stdout(to):
+        _print_environment(driver)
+        if speech is not None:
+            _print_speech(*speech)
+        else:
+            names = ", ".join(f"{name} {release}" for name, release in releases.items() if release)
+            Terminal().text(f"Libraries, found but not imported: {names}.")
+        _print_variables()
+    for file in to.values():
+        writing.write(file, forms.as_text("versions", _facts(releases, speech, driver)))
+    return exits.FINE
+
+
+def _ask(subjects: Sequence[Subject]) -> Speech:
+    """Return what each library speaks, and which are not here, and why."""
     found: list[ProtocolSupport] = []
     absent: dict[str, str] = {}
-    if imports:
-        with progress(len(subjects)) as tell:
-            for subject in subjects:
-                tell(f"importing {subject.name}")
-                try:
-                    found.append(speech_of(subject))
-                except AbsentError as error:
-                    absent[subject.name] = str(error)
-    versions = {subject.library: find_version(subject) for subject in subjects}
-    if as_json:
-        facts = {**environment(), "cores_refused": dict(_core.refused), "versions": versions}
-        if imports:
-            facts |= {
-                "cuda_driver": cuda_driver(),
-                "libraries": [asdict(speech) for speech in found],
-                "absent": absent,
-            }
-        print(json.dumps(facts, indent=2))
-        return 0
-    _print_environment(cuda_driver() if imports else None)
-    if imports:
-        _print_speech(found, absent)
-    else:
-        names = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
-        Terminal().text(f"Libraries, found but not imported: {names}.")
-    return 0
+    with progress(len(subjects)) as tell:
+        for subject in subjects:
+            tell(f"importing {subject.name}")
+            try:
+                found.append(speech_of(subject))
+            except AbsentError as error:
+                absent[subject.name] = str(error)
+    return found, absent
+
+
+def _facts(
+    releases: dict[str, str | None], speech: Speech | None, driver: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return what JSON says; what was not asked is not there."""
+    facts = {
+        **environment(),
+        "cores_refused": dict(_core.refused),
+        "versions": releases,
+        "variables": [one._asdict() | {"value": variables.value(one)} for one in VARIABLES],
+    }
+    if speech is not None:
+        found, absent = speech
+        facts |= {
+            "cuda_driver": driver,
+            "libraries": [asdict(one) for one in found],
+            "absent": absent,
+        }
+    return facts
 
 
 def _print_environment(cuda: dict[str, Any] | None) -> None:
@@ -267,3 +295,17 @@ def _mark(value: str | bool | None) -> str:
     if isinstance(value, str):
         return value
     return "yes" if value else "-"
+
+
+def _print_variables() -> None:
+    """Print the environment variables that are read, what each is set to, and what it does."""
+    out = Terminal()
+    out.line()
+    out.text("Environment variables, and what they are set to:")
+    for one in VARIABLES:
+        value = variables.value(one)
+        out.text(
+            one.does,
+            label=(f"  {one.name}{'' if value is None else f'={value}'}", "bold"),
+            width=_VARIABLES,
+        )

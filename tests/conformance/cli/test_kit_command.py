@@ -429,7 +429,7 @@ def test_a_reader_that_goes_away_is_no_error_of_ours():
         errors = process.stderr.read()
 
     assert errors == b""
-    assert process.wait(20) == 1
+    assert process.wait(20) == 2
 
 
 def test_a_reader_of_a_report_may_go_away_too(write_subject, tmp_path):
@@ -446,7 +446,7 @@ def test_a_reader_of_a_report_may_go_away_too(write_subject, tmp_path):
         errors = process.stderr.read()
 
     assert errors == b""
-    assert process.wait(20) == 1
+    assert process.wait(20) == 2
 
 
 @pytest.mark.parametrize("with_rich", [True, False])

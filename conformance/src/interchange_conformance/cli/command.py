@@ -1,7 +1,6 @@
 """The ``check`` command: verdicts on libraries, and reports of them.
 
-Source: interchange.  Exit codes: 0, everything is as expected; 1, something is not; 2, what was
-asked could not be done, or not all of it; 130, interrupted.
+Source: interchange.  Its exit codes are those of `interchange._reports.exits`.
 """
 
 from __future__ import annotations
@@ -9,17 +8,18 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import sys
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from interchange._reports import pages, writing
+from interchange._reports import exits, files, writing
 from interchange_conformance.driver.availability import NoDriverError, need_driver
 from interchange_conformance.emucuda.building import CannotBuildError
 from interchange_conformance.judging import judge, known_failures
 from interchange_conformance.judging.expectations import ExpectationsError
 from interchange_conformance.judging.grid import exchange
 from interchange_conformance.judging.selecting import UnknownWordError, select
-from interchange_conformance.registry import AREAS, ROLES, load_checks
+from interchange_conformance.registry import ROLES
+from interchange_conformance.reports import item_list
 from interchange_conformance.running import interpreters
 
 from .options import REPORTS, add_arguments
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
     from .progress import Silent
 
-_UNEXPECTED: Final = 1
-_BAD_INPUT: Final = 2
-_INTERRUPTED: Final = 130
 _KNOWN: Final = "write_known"  # the option whose file is no report
 
 
@@ -79,10 +76,10 @@ def run(options: argparse.Namespace) -> int:
     int
         The exit code.
     """
-    try:
-        code = _list(options) if options.list else _check(options)
-        sys.stdout.flush()
-    except (
+    work = _list if options.list else _check
+    return exits.run(
+        "interchange check",
+        partial(work, options),
         UsageError,
         UnknownWordError,
         judge.UnknownSubjectError,
@@ -91,38 +88,30 @@ def run(options: argparse.Namespace) -> int:
         NoDriverError,
         interpreters.NoInterpreterError,
         writing.ReportError,
-    ) as error:
-        if isinstance(error.__cause__, BrokenPipeError):
-            return 1
-        print(f"interchange check: {error}", file=sys.stderr)
-        return _BAD_INPUT
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    return code
+    )
 
 
 # ---------------------------------------------------------------- listing
 
 
 def _list(options: argparse.Namespace) -> int:
-    """Print the items that would be run."""
-    checks = load_checks()
-    selection = select(options.only, options.role)
-    rows = []
-    items = selection.items(_roles(options))
+    """Tell which items would be run."""
+    to = files.asked_for(options, (*REPORTS, _KNOWN))
+    if others := to.keys() - {"json"}:
+        raise UsageError(f"--list runs nothing, so that --{min(others)} has nothing to say")
+    with files.stdout_kept_for(to):
+        items = select(options.only, options.role).items(_roles(options))
     if not items:
         raise UsageError("there is nothing that --only and --role leave")
-    for item in items:
-        check = checks[item.partition("[")[0]]
-        rows.append((item, check.role, check.rule, check.severity, AREAS[check.area]))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        words = [word.ljust(width) for word, width in zip(row, widths, strict=True)]
-        print("  ".join(words).rstrip())
-    return 0
+    rows = item_list.rows_of(items)
+    if not files.takes_stdout(to):
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            words = [word.ljust(width) for word, width in zip(row, widths, strict=True)]
+            print("  ".join(words).rstrip())
+    for file in to.values():
+        writing.write(file, item_list.as_json(rows))
+    return exits.FINE
 
 
 def _roles(options: argparse.Namespace) -> Sequence[str]:
@@ -142,16 +131,17 @@ def _roles(options: argparse.Namespace) -> Sequence[str]:
 
 def _check(options: argparse.Namespace) -> int:
     """Judge the subjects, and write what was asked for."""
-    files = _files(options)
-    settings = _settings(options)
-    specs = _specs(options, settings)
-    need_driver(settings.driver, judge.environment(settings.driver))
-    known_of = {spec: judge.known_failures(spec, settings.expected) for spec in specs}
-    report = _judge(specs, settings, grid=options.grid)
+    to = files.asked_for(options, (*REPORTS, _KNOWN))
+    with files.stdout_kept_for(to):
+        settings = _settings(options)
+        specs = _specs(options, settings)
+        need_driver(settings.driver, judge.environment(settings.driver))
+        known_of = {spec: judge.known_failures(spec, settings.expected) for spec in specs}
+        report = _judge(specs, settings, grid=options.grid)
     _refuse_nothing(report, settings.selection)
-    _report(report, files, known_of[specs[0]])
+    _report(report, to, known_of[specs[0]])
     _refuse_less(report, options)
-    return _UNEXPECTED if report.unexpected else 0
+    return exits.FOUND if report.unexpected else exits.FINE
 
 
 def _settings(options: argparse.Namespace) -> judge.Settings:
@@ -168,27 +158,14 @@ def _settings(options: argparse.Namespace) -> judge.Settings:
     )
 
 
-def _files(options: argparse.Namespace) -> dict[str, str]:
-    """Return the files that were asked for: name of the option -> where it goes."""
-    names = (*REPORTS, _KNOWN)
-    files = {name: getattr(options, name) for name in names if getattr(options, name)}
-    places = [os.path.realpath(file) if file != writing.STDOUT else file for file in files.values()]
-    for file, place in zip(files.values(), places, strict=True):
-        if places.count(place) > 1:
-            raise UsageError(f"only one report can go to {file}")
-        writing.check_writable(file)
-    if "html" in files and (reason := pages.why_no_pages()):
-        raise UsageError(f"--html: {reason}")
-    return files
-
-
 def _specs(options: argparse.Namespace, settings: judge.Settings) -> list[str]:
     """Return the subjects that were asked for, each once."""
     specs = judge.subjects_named(options.subjects, settings.python)
     if not specs and options.subjects:
         raise UsageError("none of the libraries that the kit knows is installed")
     if not specs:
-        raise UsageError("name a subject, such as 'numpy' or 'mylib.testing:subject', or 'all'")
+        words = "name a subject, such as 'numpy' or 'mylib.testing:subject', or 'all'"
+        raise UsageError(f"{words}, before --json and its like: what follows those is a file")
     if options.expected and len(specs) > 1:
         raise UsageError("--expected is the file of one subject: name one")
     if options.write_known and len(specs) > 1:
@@ -261,14 +238,14 @@ def _example(subject: SubjectReport) -> str:
     return f": {subject.judged[0].verdict.evidence}" if subject.judged else ""
 
 
-def _report(report: Report, files: dict[str, str], before: Sequence[Expectation]) -> None:
+def _report(report: Report, to: dict[str, str], before: Sequence[Expectation]) -> None:
     """Show the report, and write it to every file; what could not be written is told at the end."""
-    if writing.STDOUT not in files.values():
+    if not files.takes_stdout(to):
         from interchange_conformance.reports import terminal
 
         terminal.show(report)
     errors = []
-    for name, file in files.items():
+    for name, file in to.items():
         text = _text_of(name, report, before)
         try:
             writing.write(file, text)

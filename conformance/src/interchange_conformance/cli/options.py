@@ -8,14 +8,15 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
+from interchange._reports import files
 from interchange_conformance.registry import ROLES
 
 REPORTS: Final = {
-    "json": ("as_json", "everything that was found, for programs"),
-    "markdown": ("markdown", "tables for a page or a comment"),
-    "junit": ("junit", "for the test view of a CI service"),
-    "html": ("html", "one page to look things up in, with everything in it"),
-    "badge": ("badge", "two words that shields.io draws (JSON)"),
+    "json": ("as_json", "JSON, everything that was found"),
+    "markdown": ("markdown", "Markdown, tables for a page or a comment"),
+    "junit": ("junit", "JUnit's XML, for the test view of a CI service"),
+    "html": ("html", "a page of HTML, to look things up in"),
+    "badge": ("badge", "JSON of two words, which shields.io draws"),
 }
 """Option -> module of ``reports`` that has ``as_<option>()``, and what for."""
 
@@ -51,7 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-on-quirks", action="store_true", help="what the standards allow decides, too"
     )
     what.add_argument("--grid", action="store_true", help="hand arrays from each subject to each")
-    what.add_argument("--list", action="store_true", help="list the items, and run none")
+    what.add_argument(
+        "--list",
+        action="store_true",
+        help="list the items, and run none; of the reports, --json goes with it",
+    )
     how = parser.add_argument_group("how it is run")
     how.add_argument("-j", "--jobs", type=_positive, metavar="N", help="at a time (one per core)")
     how.add_argument(
@@ -81,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     known.add_argument("--no-expected", action="store_true", help="know of none")
     reports = parser.add_argument_group("reports")
     for name, (_, purpose) in REPORTS.items():
-        reports.add_argument(f"--{name}", metavar="FILE", help=f"{purpose} ('-': to stdout)")
+        files.add_option(reports, name, purpose)
 
 
 def _positive(text: str) -> int:

@@ -1,0 +1,87 @@
+"""Tables on the commands, as Markdown: exit codes, forms of JSON, environment variables.
+
+Source: `interchange._reports.exits`, `interchange.cli.forms`, `interchange.cli.variables` and the
+schemas of the conformance kit.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any, Final
+
+from tables import code, sentence, table
+
+from interchange._reports import exits
+from interchange.cli import forms
+from interchange.cli.variables import VARIABLES
+
+_KIT: Final = "interchange_conformance.reports"
+_KITS: Final = {
+    "report": "interchange check SUBJECT --json",
+    "items": "interchange check SUBJECT --list --json",
+    "badge": "interchange check SUBJECT --badge",
+}
+"""Form of the kit's -> what writes it."""
+
+
+def exit_codes() -> str:
+    """Return what the codes mean, whatever the command."""
+    rows = ((str(number), sentence(means)) for number, means in exits.CODES.items())
+    return table(("Exit code", "Means"), rows)
+
+
+def exit_codes_by_command() -> str:
+    """Return when each command ends with which code; `exits.INTERRUPTED` means one thing only."""
+    columns = (exits.FINE, exits.FOUND, exits.CANNOT)
+    return table(
+        ("Command", *map(str, columns)),
+        (
+            [code(command), *(sentence(means.get(number, "-")) for number in columns)]
+            for command, means in exits.COMMANDS.items()
+        ),
+    )
+
+
+def forms_of_json() -> str:
+    """Return every form of JSON that a command writes, and where its schema is."""
+    return table(
+        ("Written by", "Form", "Schema", "Says"),
+        (
+            (code(command), str(number), code(f"{package}/{file}"), sentence(_first(schema)))
+            for command, number, package, file, schema in documents()
+        ),
+    )
+
+
+def documents() -> list[tuple[str, int, str, str, dict[str, Any]]]:
+    """Return every form: what writes it, its number, where its schema is, and that."""
+    ours = [
+        (command, number, "interchange/cli/schemas", f"{form}.schema.json", forms.schema(form))
+        for form, (number, command) in forms.FORMS.items()
+    ]
+    kits = []
+    for form, command in _KITS.items():
+        file = f"{form}.schema.json"
+        schema = json.loads((resources.files(_KIT) / file).read_text(encoding="utf-8"))
+        number = _number(schema)
+        kits.append((command, number, _KIT.replace(".", "/"), file, schema))
+    return ours + kits
+
+
+def _number(schema: dict[str, Any]) -> int:
+    """Return the number of a form: shields.io has its own word for it."""
+    properties = schema["properties"]
+    number: int = properties.get("schema", properties.get("schemaVersion"))["const"]
+    return number
+
+
+def _first(schema: dict[str, Any]) -> str:
+    """Return the first sentence of what a schema says of itself."""
+    return schema["description"].partition(". ")[0].rstrip(".") + "."
+
+
+def environment() -> str:
+    """Return every environment variable."""
+    rows = ((code(one.name), sentence(one.reader), sentence(one.does)) for one in VARIABLES)
+    return table(("Variable", "Read by", "Does"), rows)

@@ -1,0 +1,112 @@
+"""Each exit code that is documented of a command is provoked, and a mistake is no finding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from interchange._reports import exits
+from interchange.cli import inspecting, matrix, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+KITS = "interchange check"
+"""Whose codes the tests of the conformance kit provoke."""
+ALWAYS = ("matrix", "--only", "numpy,stdlib,interchange")
+NULL_ADDRESS = "{'shape': (2,), 'typestr': '<f4', 'data': (0, False), 'version': 3}"
+NOWHERE = ("--json", "/nowhere/found.json")
+PROVOKED = {
+    ("interchange", 0): ("--no-import",),
+    ("interchange", 2): ("--no-import", *NOWHERE),
+    ("interchange inspect", 0): ("inspect", "b'abc'"),
+    ("interchange inspect", 1): ("inspect", NULL_ADDRESS),
+    ("interchange inspect", 2): ("inspect", "3"),
+    ("interchange matrix", 0): ALWAYS,
+    ("interchange matrix", 1): ALWAYS,
+    ("interchange matrix", 2): ("matrix", "--only", "nothing"),
+}
+"""Command and exit code -> what is called; a library that lies is there for the matrix's 1."""
+WORK = {
+    ("--no-import",): (versions, "environment"),
+    ("inspect", "b'abc'"): (inspecting, "evaluate"),
+    ALWAYS: (matrix, "run"),
+}
+"""Call -> where it does its work."""
+
+
+def test_every_documented_code_is_provoked() -> None:
+    """And no other."""
+    documented = {
+        (command, code)
+        for command, codes in exits.COMMANDS.items()
+        for code in codes
+        if command != KITS
+    }
+
+    assert set(PROVOKED) == documented
+
+
+@pytest.mark.parametrize(("command", "code"), PROVOKED)
+def test_a_documented_code_is_the_real_one(
+    run_cli: Callable[..., Any], add_liar: Callable[..., Any], command: str, code: int
+) -> None:
+    """What is said of a command, it does; only what found something or was done has output."""
+    if (command, code) == ("interchange matrix", 1):
+        add_liar(lambda _, array: np.array(array))
+
+    done = run_cli(*PROVOKED[command, code])
+
+    assert (done.code, bool(done.out), bool(done.err)) == (code, code < 2, code == 2)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--colour"], ["inspect", "b'abc'", "--colour"], ["matrix", "--dtype"], ["check", "--colour"]],
+    ids=" ".join,
+)
+def test_a_wrong_call_is_2(run_cli: Callable[..., Any], arguments: list[str]) -> None:
+    """Of whichever command."""
+    assert run_cli(*arguments).code == exits.CANNOT
+
+
+@pytest.mark.parametrize("arguments", WORK, ids=" ".join)
+def test_an_interrupt_is_130(
+    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    """Of whichever command, and without a traceback."""
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(*WORK[arguments], interrupt)
+
+    assert run_cli(*arguments) == type(run_cli("--version"))(exits.INTERRUPTED, "", "")
+
+
+@pytest.mark.parametrize("arguments", WORK, ids=" ".join)
+def test_a_mistake_of_the_command_is_2(
+    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    """Python would end with 1, as if something had been found; the traceback is there."""
+
+    def err(*_: Any) -> None:
+        raise ZeroDivisionError("a mistake")
+
+    monkeypatch.setattr(*WORK[arguments], err)
+
+    done = run_cli(*arguments)
+
+    assert (done.code, done.out) == (exits.CANNOT, "")
+    assert done.err.endswith("ZeroDivisionError: a mistake\n")
+    assert done.err.startswith("Traceback")
+
+
+def test_an_expression_cannot_choose_the_code(run_cli: Callable[..., Any]) -> None:
+    """One that exits could not be evaluated."""
+    done = run_cli("inspect", "sys.exit(0)")
+
+    assert (done.code, done.out) == (exits.CANNOT, "")
+    assert "'sys.exit(0)' cannot be evaluated: SystemExit" in done.err

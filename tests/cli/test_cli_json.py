@@ -1,0 +1,292 @@
+"""The JSON of every command: its form has a number and a schema, which knows every field."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+import interchange as ix
+from interchange.cli import forms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+ALWAYS = "numpy,stdlib,interchange"
+RECORD = "{'shape': (2,), 'typestr': '<f4', 'data': (4096, True), 'version': 3, 'stream': 1}"
+NULL_ADDRESS = "{'shape': (2,), 'typestr': '<f4', 'data': (0, False), 'version': 3}"
+COMMANDS = {
+    "versions": ["--json"],
+    "versions, not imported": ["--no-import", "--json"],
+    "inspection": ["inspect", "numpy:zeros((2, 3))", "--json"],
+    "inspection of a record": ["inspect", RECORD, "--json"],
+    "inspection of a broken record": ["inspect", NULL_ADDRESS, "--json"],
+    "matrix": ["matrix", "--only", ALWAYS, "--json"],
+}
+
+
+def form_of(words: str) -> str:
+    return words.partition(",")[0].partition(" of ")[0]
+
+
+def closed(rule: Any) -> Any:
+    """Return a schema that allows no field without a description of its own."""
+    if isinstance(rule, list):
+        return [closed(one) for one in rule]
+    if not isinstance(rule, dict):
+        return rule
+    found = {name: closed(part) for name, part in rule.items()}
+    is_schema_of_object = rule.get("type") in ("object", ["object", "null"])
+    if is_schema_of_object and "additionalProperties" not in rule:
+        found["additionalProperties"] = False
+    return found
+
+
+def validate(told: Any, form: str) -> None:
+    jsonschema.Draft202012Validator(closed(forms.schema(form))).validate(told)
+
+
+@pytest.fixture
+def made(run_cli: Callable[..., Any]) -> Callable[[str], Any]:
+    """Return a function that runs one of the commands, and reads what it wrote."""
+    return lambda words: json.loads(run_cli(*COMMANDS[words]).out)
+
+
+# ---------------------------------------------------------------- schemas
+
+
+@pytest.mark.parametrize("form", forms.FORMS)
+def test_a_schema_is_one_of_its_draft(form: str) -> None:
+    """And it is of the form's number."""
+    schema = forms.schema(form)
+
+    jsonschema.Draft202012Validator.check_schema(schema)
+    number = forms.FORMS[form][0]
+    assert schema["properties"]["schema"]["const"] == number
+    assert schema["$id"] == f"urn:array-interchange:{form}-{number}"
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_what_is_written_is_as_the_schema_says(made: Callable[[str], Any], words: str) -> None:
+    """Field by field, and no field is without a description."""
+    validate(made(words), form_of(words))
+
+
+def test_every_form_is_tried() -> None:
+    """None has a schema only."""
+    assert {form_of(words) for words in COMMANDS} == set(forms.FORMS)
+
+
+def fields_of(rule: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every field of a schema."""
+    for name, part in rule.get("properties", {}).items():
+        yield name, part
+        yield from fields_of(part)
+    for part in rule.get("$defs", {}).values():
+        yield from fields_of(part)
+
+
+@pytest.mark.parametrize("form", forms.FORMS)
+def test_every_field_is_described(form: str) -> None:
+    """By itself, or by what it refers to."""
+    root = forms.schema(form)
+    silent = [
+        name
+        for name, part in fields_of(root)
+        if "description" not in root["$defs"].get(part.get("$ref", "").rpartition("/")[2], part)
+    ]
+
+    assert silent == []
+
+
+# ---------------------------------------------------------------- types
+
+
+def test_a_record_has_real_types(made: Callable[[str], Any]) -> None:
+    """Numbers are numbers, extents are lists, what is not there is null or missing."""
+    assert made("inspection of a record")["fields"] == {
+        "data": 4096,
+        "readonly": True,
+        "shape": [2],
+        "strides_bytes": None,
+        "typestr": "<f4",
+        "version": 3,
+        "stream": 1,
+    }
+
+
+def test_a_capsule_has_real_types(made: Callable[[str], Any]) -> None:
+    """So has a DLTensor."""
+    fields = made("inspection")["parts"][0]["parts"][0]["fields"]
+
+    assert fields | {"data": 0} == {
+        "version": [1, 0],
+        "flags": [],
+        "data": 0,
+        "byte_offset": 0,
+        "device": {"name": "cpu", "type": 1, "id": 0},
+        "dtype": {"name": "float64", "code": 2, "bits": 64, "lanes": 1},
+        "ndim": 2,
+        "shape": [2, 3],
+        "strides_elements": [3, 1],
+    }
+    assert type(fields["data"]) is int
+
+
+def test_a_buffer_has_real_types(made: Callable[[str], Any]) -> None:
+    """Strides say that they are in bytes."""
+    buffer = made("inspection")["parts"][-1]
+
+    assert buffer["fields"] == {
+        "shape": [2, 3],
+        "strides_bytes": [24, 8],
+        "format": "d",
+        "itemsize_bytes": 8,
+        "readonly": False,
+    }
+
+
+class Broken:
+    """Every question to it raises."""
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise ValueError("no capsule today")
+
+    def __dlpack_device__(self) -> Any:
+        raise ValueError("no device today")
+
+    @property
+    def __array_interface__(self) -> Any:
+        raise ValueError("no record today")
+
+
+class OddCapsule:
+    """Its capsule is of an unknown device and an unknown element type."""
+
+    def __init__(self) -> None:
+        self.memory = (ctypes.c_float * 4)()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        capsule = ix.asarray(self.memory).__dlpack__()
+        pointer = ix.abi.capsule_pointer(capsule, b"dltensor")
+        tensor = ix.abi.DLManagedTensor.from_address(pointer).dl_tensor
+        tensor.device.device_type, tensor.dtype.code, tensor.strides = 99, 99, None
+        return capsule
+
+
+@pytest.mark.parametrize(("cls", "said"), [(Broken, "today"), (OddCapsule, "99")])
+def test_what_goes_wrong_is_as_the_schema_says(
+    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, cls: type, said: str
+) -> None:
+    """Errors, unknown devices and unknown element types have a place in the form."""
+    monkeypatch.setattr(ix, "value_of_the_test", cls(), raising=False)
+
+    text = run_cli("inspect", "interchange:value_of_the_test", "--json").out
+
+    validate(json.loads(text), "inspection")
+    assert said in text
+
+
+# ---------------------------------------------------------------- where it goes
+
+ASKED = {
+    "versions": ["--no-import"],
+    "inspection": ["inspect", "b'abc'"],
+    "matrix": ["matrix", "--only", "stdlib,interchange"],
+}
+
+
+@pytest.mark.parametrize("form", ASKED)
+@pytest.mark.parametrize("last", [["--json"], ["--json", "-"], ["--json=-"]], ids=str)
+def test_without_a_file_json_is_all_of_standard_output(
+    run_cli: Callable[..., Any], form: str, last: list[str]
+) -> None:
+    """``-`` says the same."""
+    done = run_cli(*ASKED[form], *last)
+
+    assert (done.code, json.loads(done.out)["schema"]) == (0, 1)
+
+
+@pytest.mark.parametrize("form", ASKED)
+def test_a_file_has_the_json_and_standard_output_the_text(
+    run_cli: Callable[..., Any], tmp_path: Path, form: str
+) -> None:
+    """What is printed is what is printed without the option."""
+    plain = run_cli(*ASKED[form]).out
+
+    done = run_cli(*ASKED[form], "--json", tmp_path / "found.json")
+
+    assert (done.code, done.out) == (0, plain)
+    validate(json.loads((tmp_path / "found.json").read_text()), form)
+    assert [path.name for path in tmp_path.iterdir()] == ["found.json"]
+
+
+@pytest.mark.parametrize("form", ASKED)
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(
+    run_cli: Callable[..., Any], tmp_path: Path, form: str
+) -> None:
+    """With nothing on standard output."""
+    done = run_cli(*ASKED[form], "--json", tmp_path / "missing" / "found.json")
+
+    assert (done.code, done.out) == (2, "")
+    assert "there is no directory" in done.err
+
+
+def test_what_the_evaluation_prints_goes_elsewhere(run_cli: Callable[..., Any]) -> None:
+    """It goes to standard error, where JSON has standard output."""
+    done = run_cli("inspect", "print('a banner') or b'abc'", "--json")
+
+    assert json.loads(done.out)["ok"]
+    assert done.err == "a banner\n"
+
+
+@pytest.mark.isolated
+def test_what_native_code_prints_goes_elsewhere() -> None:
+    """Even what the C library holds back until the end, and what child processes print."""
+    expression = (
+        "(ctypes.CDLL(None).printf(b'held back '), os.write(1, b'written '),"
+        " os.system('echo child')) and b'abc'"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "interchange", "inspect", expression, "--json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert json.loads(done.stdout)["kind"] == "bytes"
+    assert sorted(done.stderr.split()) == ["back", "child", "held", "written"]
+
+
+def test_an_expression_behind_json_is_a_file_which_is_told(run_cli: Callable[..., Any]) -> None:
+    """Nothing is evaluated, nothing is written, and the error says how to write it."""
+    done = run_cli("inspect", "--json", "numpy:zeros(3)")
+
+    assert (done.code, done.out) == (2, "")
+    assert "before --json: what follows that is a file" in done.err
+
+
+@pytest.mark.parametrize("arguments", [["--json", "matrix"], ["--json=-", "inspect", "b'abc'"]])
+def test_json_before_a_command_is_refused(
+    run_cli: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    arguments: list[str],
+) -> None:
+    """It would be a file of that name, or of no effect."""
+    monkeypatch.chdir(tmp_path)
+
+    done = run_cli(*arguments)
+
+    assert (done.code, done.out, list(tmp_path.iterdir())) == (2, "", [])
+    assert "write --json behind the command: interchange " in done.err

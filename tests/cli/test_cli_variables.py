@@ -1,0 +1,131 @@
+"""Environment variables: the sources read none that is not listed, and the command tells each."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from interchange._backends.selection import LIBRARIES
+from interchange._types.devices import NAMES
+from interchange.cli.variables import VARIABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("src", "conformance/src")
+NAME = re.compile(r"\b(?:INTERCHANGE|EMUCUDA)_[A-Z0-9_]*[A-Z0-9]\b")
+NAMES_HERE = [one.name for one in VARIABLES]
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """Yield the path and the text of whatever may read a variable."""
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in {".py", ".pxd", ".c", ".h", ".cpp", ".hpp"}:
+                yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+    yield "setup.py", (ROOT / "setup.py").read_text(encoding="utf-8")
+
+
+def macros() -> set[str]:
+    """Return the names of the C API, and guards of headers: what C defines is no variable."""
+    found = set()
+    for path, text in sources():
+        lines = re.findall(r"^\s*#\s*(?:define|if).*", text, re.MULTILINE)
+        found |= set() if path.endswith(".py") else set(NAME.findall("\n".join(lines)))
+    return found
+
+
+def test_no_variable_is_missing() -> None:
+    """Every name in the sources that looks like one of ours is listed, or is a macro of C."""
+    found = {
+        name
+        for path, text in sources()
+        if not path.startswith("src/interchange/cli/variables.py")
+        for name in NAME.findall(text)
+    }
+
+    assert found - macros() - set(NAMES_HERE) == set()
+
+
+def test_every_variable_is_read() -> None:
+    """What is listed stands somewhere else in the sources, too, but for those made of a name."""
+    text = "".join(text for path, text in sources() if not path.endswith("cli/variables.py"))
+    made = {f"INTERCHANGE_{NAMES[kind].upper()}_BACKEND" for kind in LIBRARIES}
+
+    assert [name for name in NAMES_HERE if name not in text and name not in made] == []
+    assert 'f"INTERCHANGE_{NAMES[kind].upper()}_BACKEND"' in text
+
+
+READ = re.compile(r"environ(?:\.get|\.setdefault|\.pop)?[\[(](\"?)([\w.]+)")
+FOREIGN = {
+    *("CC", "CXX", "COLUMNS", "LD_LIBRARY_PATH", "PYTHONPATH", "XDG_CACHE_HOME"),
+    *("name", "variable", "_variable", "variable.name"),  # over names that are looked at above
+}
+"""Variables of others, which mean for us what they mean for everybody."""
+
+
+def test_only_variables_of_others_are_read_beside_them() -> None:
+    """Whatever is read from the environment is listed, or is everybody's."""
+    read = {
+        name
+        for _, text in sources()
+        for is_text, name in READ.findall(text)
+        if is_text or name.islower()
+    }
+
+    assert read - FOREIGN - set(NAMES_HERE) == set()
+
+
+@pytest.mark.parametrize("name", NAMES_HERE)
+def test_each_is_told_with_its_value(
+    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """And with what it does; one that is not set has no value."""
+    monkeypatch.delenv(name, raising=False)
+    unset = run_cli("--no-import").out
+    monkeypatch.setenv(name, "torch")
+    shown, told = run_cli("--no-import").out, json.loads(run_cli("--no-import", "--json").out)
+
+    assert f"  {name} " in unset
+    assert f"  {name}=torch " in shown
+    (row,) = (row for row in told["variables"] if row["name"] == name)
+    assert row["value"] == "torch"
+    assert " ".join(shown.split()).count(row["does"]) >= 1
+
+
+def test_one_that_is_not_set_is_null(
+    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In JSON; an empty one is empty."""
+    monkeypatch.delenv("INTERCHANGE_LOAD_DEVICE", raising=False)
+    monkeypatch.setenv("INTERCHANGE_CACHE_DIR", "")
+
+    rows = json.loads(run_cli("--no-import", "--json").out)["variables"]
+
+    values = {row["name"]: row["value"] for row in rows}
+    assert values["INTERCHANGE_LOAD_DEVICE"] is None
+    assert values["INTERCHANGE_CACHE_DIR"] == ""
+
+
+@pytest.mark.isolated
+def test_the_module_lists_them() -> None:
+    """``python -m interchange`` does, without a word more."""
+    done = subprocess.run(
+        [sys.executable, "-m", "interchange"],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+        env={**os.environ, "INTERCHANGE_LOAD_DEVICE": "cpu"},
+    )
+
+    assert "  INTERCHANGE_LOAD_DEVICE=cpu " in done.stdout
+    assert [name for name in NAMES_HERE if f"  {name}" not in done.stdout] == []

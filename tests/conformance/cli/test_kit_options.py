@@ -1,0 +1,107 @@
+"""Options that write reports: a file, standard output, and nothing beside; the list of items."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+
+from interchange_conformance.reports.item_list import SCHEMA
+
+ITEM = "make_returns_an_array"
+
+
+@pytest.fixture
+def schema():
+    """Return a function that reads a schema of the kit."""
+    from importlib import resources
+
+    folder = resources.files("interchange_conformance.reports")
+    return lambda form: json.loads((folder / f"{form}.schema.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("last", [["--json"], ["--json", "-"], ["--json=-"]], ids=str)
+def test_without_a_file_json_is_all_of_standard_output(check, write_subject, schema, last):
+    """``-`` says the same."""
+    code, out, _ = check(write_subject(), "--only", ITEM, *last)
+
+    jsonschema.validate(json.loads(out), schema("report"))
+    assert code == 0
+
+
+def test_a_file_has_the_json_and_standard_output_the_text(check, write_subject, schema, tmp_path):
+    """The text is the one that is printed without the option."""
+    spec, file = write_subject(), tmp_path / "found.json"
+
+    code, out, _ = check(spec, "--only", ITEM, "--json", file)
+
+    jsonschema.validate(json.loads(file.read_text()), schema("report"))
+    assert code == 0
+    assert "1 pass" in out
+
+
+def test_a_badge_is_as_its_schema_says(check, write_subject, schema):
+    """It says the number of its form in the word of shields.io."""
+    _, out, _ = check(write_subject(), "--only", ITEM, "--badge")
+
+    jsonschema.validate(json.loads(out), schema("badge"))
+    assert set(json.loads(out)) == set(schema("badge")["properties"])
+
+
+def test_the_list_is_json_too(check, schema):
+    """The same rows as the text has, in the same order."""
+    rule = ("--list", "--only", "DLP-CAP-1")
+    lines = check(*rule)[1].splitlines()
+
+    code, out, _ = check(*rule, "--json")
+
+    told = json.loads(out)
+    jsonschema.validate(told, schema("items"))
+    assert (code, told["schema"]) == (0, SCHEMA)
+    assert [" ".join(row.values()) for row in told["items"]] == [" ".join(x.split()) for x in lines]
+    assert len(lines) > 1
+
+
+def test_the_list_in_a_file_is_printed_too(check, tmp_path):
+    """As every report."""
+    rule = ("--list", "--only", "DLP-CAP-1")
+
+    _, out, _ = check(*rule, "--json", tmp_path / "items.json")
+
+    assert out == check(*rule)[1]
+    assert json.loads((tmp_path / "items.json").read_text())["schema"] == SCHEMA
+
+
+@pytest.mark.parametrize("option", ["--html", "--badge", "--write-known"])
+def test_a_list_refuses_other_reports(check, option, tmp_path):
+    """Nothing was run that they could tell of."""
+    code, out, err = check("--list", option, tmp_path / "file")
+
+    assert (code, out) == (2, "")
+    assert "--list runs nothing" in err
+
+
+def test_a_subject_behind_json_is_a_file_which_is_told(check, tmp_path, monkeypatch):
+    """Nothing is judged or written."""
+    monkeypatch.chdir(tmp_path)
+
+    code, out, err = check("--json", "numpy")
+
+    assert (code, out, list(tmp_path.iterdir())) == (2, "", [])
+    assert "before --json and its like: what follows those is a file" in err
+
+
+def test_a_mistake_of_the_command_is_2(check, write_subject, monkeypatch):
+    """Python would end with 1, as if something had been found."""
+    from interchange_conformance.judging import judge
+
+    def err(*_):
+        raise ZeroDivisionError("a mistake")
+
+    monkeypatch.setattr(judge, "judge", err)
+
+    code, _, err = check(write_subject(), "--only", ITEM)
+
+    assert code == 2
+    assert err.endswith("ZeroDivisionError: a mistake\n")

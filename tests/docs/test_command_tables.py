@@ -1,0 +1,86 @@
+"""Tables of the page on commands: every code, form and variable, and what the page says of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+
+from interchange._reports import exits
+from interchange.cli import forms
+from interchange.cli.variables import VARIABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+PAGE = "docs/api/commands.md"
+SCHEMAS = ("src/interchange/cli/schemas", "conformance/src/interchange_conformance/reports")
+
+
+@pytest.fixture(scope="module")
+def command_tables(root: Path, tables: ModuleType) -> ModuleType:
+    """The module that prints the tables."""
+    sys.modules.setdefault("tables", tables)
+    path = root / "docs" / "_ext" / "command_tables.py"
+    spec = importlib.util.spec_from_file_location("interchange_docs_command_tables", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def first_cells(table: str) -> list[str]:
+    """Return the first cell of each row."""
+    return [row.split(" | ")[0].strip("|` ") for row in table.splitlines()[2:]]
+
+
+def test_the_page_prints_each_table(pages: dict[str, str]) -> None:
+    """And has no exit code or variable written by hand."""
+    text = pages[PAGE]
+
+    for name in ("exit-code-table", "command-code-table", "json-table", "variable-table"):
+        assert text.count(f"```{{{name}}}\n```") == 1
+    assert not re.search(r"^\| (?:\d|`INTERCHANGE)", text, re.MULTILINE)
+
+
+def test_every_code_has_a_row(command_tables: ModuleType) -> None:
+    """In order."""
+    assert first_cells(command_tables.exit_codes()) == [str(code) for code in exits.CODES]
+
+
+def test_every_command_has_a_row(command_tables: ModuleType) -> None:
+    """With a cell per code, ``-`` where it never ends so."""
+    rows = command_tables.exit_codes_by_command().splitlines()[2:]
+
+    assert first_cells("\n\n" + "\n".join(rows)) == list(exits.COMMANDS)
+    for row, codes in zip(rows, exits.COMMANDS.values(), strict=True):
+        cells = [cell.strip() for cell in row.split("|")[2:-1]]
+        assert [cell != "-" for cell in cells] == [code in codes for code in (0, 1, 2)]
+
+
+def test_every_variable_has_a_row(command_tables: ModuleType) -> None:
+    """In order."""
+    assert first_cells(command_tables.environment()) == [one.name for one in VARIABLES]
+
+
+def test_every_schema_of_the_sources_has_a_row(root: Path, command_tables: ModuleType) -> None:
+    """With the number that it demands, and there is no row of another."""
+    found = {
+        str(path.relative_to(root / folder.split("/interchange")[0]))
+        for folder in SCHEMAS
+        for path in (root / folder).glob("*.schema.json")
+    }
+
+    documents = command_tables.documents()
+
+    assert {f"{package}/{file}" for _, _, package, file, _ in documents} == found
+    assert len(documents) == len(found) == len(forms.FORMS) + 3
+    for _, number, _, file, schema in documents:
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["$id"] == f"urn:array-interchange:{file.partition('.')[0]}-{number}"
