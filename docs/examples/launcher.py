@@ -1,0 +1,62 @@
+"""A kernel of a module of CUDA, launched on arrays of any library and on the caller's stream."""
+
+import ctypes
+
+import numpy as np
+from cuda.bindings import driver
+
+import interchange as ix
+
+
+def checked(result):
+    """Return what a call of the driver returned, or raise its error."""
+    error, *values = result
+    if error:
+        raise RuntimeError(error.name)
+    return values[0] if values else None
+
+
+class Axpy:
+    """``y += a * x``, by the kernel ``axpy`` of a module."""
+
+    def __init__(self, image):
+        self.module = checked(driver.cuModuleLoadData(image))
+        self.function = checked(driver.cuModuleGetFunction(self.module, b"axpy"))
+
+    @ix.viewable("x", "y", stream="stream", borrow=True, writable=["y"])
+    def __call__(self, a, x, y, *, stream):
+        """Launch: `stream` waits for whoever writes x and y, and they wait for the kernel."""
+        x.require(dtype="float64", ndim=1, device="cuda")
+        y.require(dtype="float64", shape=x.shape, device="cuda", writable=True)
+        values = (a, *described(x), *described(y))
+        types = (ctypes.c_double, *[ctypes.c_int64] * 6)
+        blocks = -(-x.size // 256)
+        checked(
+            driver.cuLaunchKernel(
+                self.function, blocks, 1, 1, 256, 1, 1, 0, stream, (values, types), 0
+            )
+        )
+
+
+def described(x):
+    """Return an array with one axis as the kernel takes it: address, length, step in bytes."""
+    return x.ptr, x.shape[0], x.strides_in_bytes[0]
+
+
+def main():
+    """Launch on arrays that another stream is still writing."""
+    from host_kernel import image  # on a GPU: pathlib.Path("axpy.cubin").read_bytes()
+
+    checked(driver.cuCtxSetCurrent(checked(driver.cuDevicePrimaryCtxRetain(0))))
+    theirs, mine = (checked(driver.cuStreamCreate(1)) for _ in range(2))
+    x, y = (ix.asarray(np.ones(8)).to_device("cuda:0", stream=theirs) for _ in range(2))
+
+    axpy = Axpy(image())
+    axpy(2.0, x[::2], y[::2], stream=mine)
+
+    print(y.to_device("cpu").tolist())
+
+
+if __name__ == "__main__":
+    checked(driver.cuInit(0))
+    main()

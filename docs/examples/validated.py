@@ -1,0 +1,35 @@
+"""A function of C that takes checked arrays of any library: `swab` of the C library, by ctypes."""
+
+import array
+import ctypes
+
+import numpy as np
+
+import interchange as ix
+
+swab = ctypes.CDLL(None).swab
+swab.argtypes, swab.restype = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ssize_t), None
+
+
+@ix.viewable("samples", "out")
+def swap_bytes(samples, out):
+    """Write samples of 16 bits in the other byte order."""
+    samples.require(dtype=("int16", "uint16"), ndim=1, order="C", device="cpu")
+    out.require(dtype=samples.dtype, shape=samples.shape, order="C", device="cpu", writable=True)
+    swab(samples.ptr, out.ptr, samples.nbytes)
+
+
+def main():
+    """Bring two samples, which came from a network, into the order of this machine."""
+    received = memoryview(b"\x01\x02\x00\x07").cast("h")
+    out = np.zeros(2, "i2")
+    swap_bytes(received, out)
+    print(out)
+
+    back = array.array("h", [0, 0])
+    swap_bytes(out, out=back)
+    print(back.tobytes())
+
+
+if __name__ == "__main__":
+    main()

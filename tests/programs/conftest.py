@@ -1,0 +1,57 @@
+"""What tests of the programs stand on: imports of them, and errors that are met."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+import pytest
+
+from .places import EXAMPLES, OTHERS, PATHS
+
+collect_ignore = [f"{name}.py" for name in OTHERS]  # they have no examples in them
+
+
+@pytest.fixture
+def program():
+    """Return what imports a program by its name, without running its `main`."""
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(f"program_{name}", PATHS[name])
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture
+def axpy(emulator, need, program, monkeypatch):
+    """Return the launcher's kernel, loaded on the emulated driver, whose device 0 is current."""
+    need("cuda.bindings.driver")
+    from cuda.bindings import driver
+
+    driver.cuInit(0)
+    driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(0)[1])
+    monkeypatch.syspath_prepend(EXAMPLES)
+    monkeypatch.delitem(sys.modules, "host_kernel", raising=False)
+    import host_kernel
+
+    yield program("launcher").Axpy(host_kernel.image())
+    emulator.reset()
+    driver.cuDevicePrimaryCtxRelease(0)
+    driver.cuCtxSetCurrent(None)
+
+
+@pytest.fixture
+def met():
+    """Return what makes a call that is refused, and returns the error."""
+
+    def meet(kind, rule, call, *args, **keywords):
+        with pytest.raises(kind) as caught:
+            call(*args, **keywords)
+        assert caught.value.rule == rule
+        assert str(caught.value).endswith(f"{caught.value.way_out} [{rule}]")
+        return caught.value
+
+    return meet
