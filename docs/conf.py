@@ -42,6 +42,7 @@ extensions = [
     "kit_pages",
     "generated",
     "links",
+    "programs",
     "sources",
 ]
 exclude_patterns = ["_build", "_ext", "_generated", "changes"]

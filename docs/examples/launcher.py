@@ -43,11 +43,16 @@ def described(x):
     return x.ptr, x.shape[0], x.strides_in_bytes[0]
 
 
+def start():
+    """Make the first device current, as libraries do."""
+    checked(driver.cuInit(0))
+    checked(driver.cuCtxSetCurrent(checked(driver.cuDevicePrimaryCtxRetain(0))))
+
+
 def main():
     """Launch on arrays that another stream is still writing."""
     from host_kernel import image  # on a GPU: pathlib.Path("axpy.cubin").read_bytes()
 
-    checked(driver.cuCtxSetCurrent(checked(driver.cuDevicePrimaryCtxRetain(0))))
     theirs, mine = (checked(driver.cuStreamCreate(1)) for _ in range(2))
     x, y = (ix.asarray(np.ones(8)).to_device("cuda:0", stream=theirs) for _ in range(2))
 
@@ -58,5 +63,5 @@ def main():
 
 
 if __name__ == "__main__":
-    checked(driver.cuInit(0))
+    start()
     main()

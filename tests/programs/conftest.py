@@ -31,13 +31,13 @@ def axpy(emulator, need, program, monkeypatch):
     need("cuda.bindings.driver")
     from cuda.bindings import driver
 
-    driver.cuInit(0)
-    driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(0)[1])
+    launcher = program("launcher")
+    launcher.start()
     monkeypatch.syspath_prepend(EXAMPLES)
     monkeypatch.delitem(sys.modules, "host_kernel", raising=False)
     import host_kernel
 
-    yield program("launcher").Axpy(host_kernel.image())
+    yield launcher.Axpy(host_kernel.image())
     emulator.reset()
     driver.cuDevicePrimaryCtxRelease(0)
     driver.cuCtxSetCurrent(None)

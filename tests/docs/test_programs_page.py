@@ -1,0 +1,108 @@
+"""The page of programs shows what they print, what they refuse, and what helps."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+PAGE = ROOT / "docs" / "guides" / "programs.md"
+BLOCKS = re.findall(
+    r"^```\{(program|mistake|remedy)\} (\w+) *([^\n]*)\n(.*?)^```$",
+    PAGE.read_text(encoding="utf-8"),
+    re.DOTALL | re.MULTILINE,
+)
+MARKS = {"arrow_column": pytest.mark.interop, "launcher": pytest.mark.emulated}
+NEEDED = {"arrow_column": "pyarrow", "launcher": "cuda.bindings.driver"}
+
+
+def _cases(*kinds: str) -> list[object]:
+    """Return the blocks of some kinds, each with the mark of its program."""
+    return [
+        pytest.param(kind, name, words, body, id=f"{kind}-{name}", marks=MARKS.get(name, ()))
+        for kind, name, words, body in BLOCKS
+        if kind in kinds
+    ]
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Return the module that runs the programs for the docs."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    return importlib.import_module("programs")
+
+
+@pytest.fixture
+def ready(name: str, need: Callable[[str], None], request: pytest.FixtureRequest) -> str:
+    """Return the name of a program whose libraries are here."""
+    if name in NEEDED:
+        need(NEEDED[name])
+    if name == "launcher":
+        request.getfixturevalue("emulator")  # which says whether it can be built
+    return name
+
+
+def test_the_page_shows_every_program_of_the_folder() -> None:
+    """And below each, in this order, a mistake and a remedy."""
+    there = {path.stem for path in (ROOT / "docs" / "examples").glob("*.py")} - {"host_kernel"}
+    shown = [name for kind, name, *_ in BLOCKS if kind == "program"]
+
+    assert sorted(shown) == sorted(there)
+    assert [(kind, name) for kind, name, *_ in BLOCKS] == [
+        (kind, name) for name in shown for kind in ("program", "mistake", "remedy")
+    ]
+
+
+@pytest.mark.isolated
+@pytest.mark.parametrize(("kind", "name", "words", "body"), _cases("program"))
+def test_a_program_is_shown_whole_with_what_it_prints(
+    programs: ModuleType, ready: str, kind: str, words: str, body: str
+) -> None:
+    """To the letter, and the command above its output is the one that was run."""
+    shown = programs.program(ready, *words.split())
+    source = (ROOT / "docs" / "examples" / f"{ready}.py").read_text(encoding="utf-8")
+
+    assert (kind, body) == ("program", "")
+    assert shown.startswith(f"```python\n{source}```\n")
+    assert f"python {ready}.py" in shown.partition("```console\n$ ")[2]
+
+
+@pytest.mark.isolated
+@pytest.mark.parametrize(("kind", "name", "words", "body"), _cases("mistake", "remedy"))
+def test_a_mistake_is_refused_and_a_remedy_is_not(
+    programs: ModuleType, ready: str, kind: str, words: str, body: str
+) -> None:
+    """What is shown of a mistake is an error with the id of its rule."""
+    shown = programs.DIRECTIVES[kind](ready, body)
+
+    assert words == ""
+    assert shown.startswith(f"```python\n{body}```\n")
+    assert bool(
+        re.search(r"^interchange\.\w+: .* \[[A-Z]+-[A-Z]+-\d+\]$", shown, re.MULTILINE)
+    ) is (kind == "mistake")
+
+
+@pytest.mark.isolated
+def test_a_mistake_that_is_none_ends_the_build(programs: ModuleType) -> None:
+    """As does one that somebody else refuses."""
+    for code in ("print(1)\n", "raise ValueError\n"):
+        with pytest.raises(RuntimeError, match="not refused by interchange"):
+            programs.mistake("validated", code)
+
+
+@pytest.mark.isolated
+def test_a_program_or_a_remedy_that_fails_ends_the_build(programs: ModuleType) -> None:
+    """And so does one that says something on stderr."""
+    with pytest.raises(RuntimeError, match="IndexError"):
+        programs.program("mapped_file")
+    for code in ("raise ValueError\n", "import sys; sys.stderr.write('careful')\n"):
+        with pytest.raises(RuntimeError, match="no remedy"):
+            programs.remedy("validated", code)
