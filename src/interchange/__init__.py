@@ -50,12 +50,13 @@ if _typing.TYPE_CHECKING:  # what checkers see; `_LATER` says the same
     from . import compat as compat, xp as xp
     from ._functions.borrow import borrow
     from ._functions.cai import CudaArrayView, from_cai, to_cai
-    from ._functions.exporting import TARGETS, Target, convert, to_capsule
+    from ._functions.exporting import convert, to_capsule
     from ._functions.headers import get_include
     from ._functions.host_importing import from_array_interface, from_buffer
     from ._functions.inspect import Finding, Report, inspect
     from ._functions.like import like
     from ._functions.namespaces import array_namespace
+    from ._functions.targets import TARGETS, Target
     from ._functions.viewable import viewable
 
     __version__: str
@@ -115,12 +116,13 @@ __all__ = [
 _LATER = {
     "_functions.borrow": ("borrow",),
     "_functions.cai": ("CudaArrayView", "from_cai", "to_cai"),
-    "_functions.exporting": ("TARGETS", "Target", "convert", "to_capsule"),
+    "_functions.exporting": ("convert", "to_capsule"),
     "_functions.headers": ("get_include",),
     "_functions.host_importing": ("from_array_interface", "from_buffer"),
     "_functions.inspect": ("Finding", "Report", "inspect"),
     "_functions.like": ("like",),
     "_functions.namespaces": ("array_namespace",),
+    "_functions.targets": ("TARGETS", "Target"),
     "_functions.viewable": ("viewable",),
 }
 """Module that is imported when one of its names is first used -> those names."""

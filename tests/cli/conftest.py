@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from interchange._functions.exporting import TARGETS, Target
+from interchange._functions.targets import TARGETS, Target
 from interchange.cli import libraries, main
 
 if TYPE_CHECKING:

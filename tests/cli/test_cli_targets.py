@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange._functions.exporting import TARGETS, Target
+from interchange._functions.targets import TARGETS, Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable

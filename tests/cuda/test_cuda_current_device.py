@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import interchange as ix
-from interchange._functions import exporting
+from interchange._functions import targets
 
 pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
@@ -298,8 +298,8 @@ def test_a_library_is_handed_memory_with_its_device_current(two, monkeypatch, st
         seen.append(current_device(two))
         return array
 
-    row = exporting.TARGETS["numba"]._replace(module="math", take=take, take_on_stream=take)
-    monkeypatch.setitem(exporting.TARGETS, "numba", row)
+    row = targets.TARGETS["numba"]._replace(module="math", take=take, take_on_stream=take)
+    monkeypatch.setitem(targets.TARGETS, "numba", row)
     array = LikeCuPy(two).array
     array._flags = 0
     with current(two, HOME):

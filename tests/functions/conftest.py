@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from interchange._functions import exporting
+from interchange._functions import targets
 
 MINE = "library_of_this_test"
 
@@ -19,6 +19,6 @@ def library(monkeypatch):
     module.given = []
     module.answer = module.given.append
     monkeypatch.setitem(sys.modules, MINE, module)
-    row = exporting.Target(MINE, lambda m, array: m.answer(array), keeps_readonly=False)
-    monkeypatch.setitem(exporting.TARGETS, MINE, row)
+    row = targets.Target(MINE, lambda m, array: m.answer(array), keeps_readonly=False)
+    monkeypatch.setitem(targets.TARGETS, MINE, row)
     return module

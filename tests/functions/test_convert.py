@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange._functions import exporting
+from interchange._functions import targets
 from interchange.testing import producers
 
 MINE = "library_of_this_test"
@@ -114,9 +114,9 @@ def test_a_library_that_is_not_installed_is_refused(monkeypatch, name):
 def test_a_library_whose_import_fails_is_refused(monkeypatch):
     """A broken installation is no better than none, and its own error is shown."""
     monkeypatch.setitem(
-        exporting.TARGETS,
+        targets.TARGETS,
         MINE,
-        exporting.Target("interchange_no_such_module", None, keeps_readonly=True),
+        targets.Target("interchange_no_such_module", None, keeps_readonly=True),
     )
 
     class Broken:

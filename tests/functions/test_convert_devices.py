@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 import interchange as ix
-from interchange._functions import exporting
+from interchange._functions import targets
 
 MINE = "library_of_this_test"
 
@@ -26,8 +26,8 @@ def change(monkeypatch):
     """Return what changes the row of that library."""
 
     def change_row(**options):
-        row = exporting.TARGETS[MINE]._replace(**options)
-        monkeypatch.setitem(exporting.TARGETS, MINE, row)
+        row = targets.TARGETS[MINE]._replace(**options)
+        monkeypatch.setitem(targets.TARGETS, MINE, row)
 
     return change_row
 

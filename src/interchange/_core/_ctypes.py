@@ -307,9 +307,7 @@ ALONE: Final = _references()
 """Reference count of a capsule that only the asking function refers to."""
 
 
-def fast_import(
-    cls: type[T], fast_path: FastPath, call: str
-) -> Callable[[Callable[..., T]], Callable[..., T]]:
+def fast_import(cls: type[T], fast_path: FastPath, call: str) -> Callable[[F], F]:
     """Decorate an import function: objects of the type in `fast_path` skip the negotiation.
 
     Parameters
@@ -326,7 +324,7 @@ def fast_import(
     open_capsule = capsules.fast_pointer
     handles = DLDataTypeCode.kDLOpaqueHandle
 
-    def decorate(negotiate: Callable[..., T]) -> Callable[..., T]:
+    def decorate(negotiate: F) -> F:
         @functools.wraps(negotiate)
         def import_(  # one body: each call within costs a tenth of the whole
             x: Any,
@@ -336,7 +334,7 @@ def fast_import(
             copy: Any = None,
             stream: Any = None,
             assume_writable: Any = False,
-        ) -> T:
+        ) -> Any:
             if device is not None or copy is not None or stream is not None or assume_writable:
                 return negotiate(
                     x, device=device, copy=copy, stream=stream, assume_writable=assume_writable
@@ -370,12 +368,12 @@ def fast_import(
             self._keepalive = cell
             return self
 
-        return import_
+        return import_  # type: ignore[return-value]
 
     return decorate
 
 
-def fast_asarray(careful: Callable[..., T]) -> Callable[..., T]:
+def fast_asarray(careful: F) -> F:
     """Leave ``asarray`` as it is: it asks `fast_import` for what is fast."""
     return careful
 
@@ -405,7 +403,7 @@ def fast_operator(
 
 def fast_records(
     from_record: Callable[..., T], publish: Callable[..., Any], is_plain: Callable[[type], bool]
-) -> Callable[[Callable[..., T]], Callable[..., T]]:
+) -> Callable[[F], F]:
     """Leave the import of records as it is."""
     del from_record, publish, is_plain
     return lambda careful: careful

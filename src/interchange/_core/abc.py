@@ -170,16 +170,14 @@ class Core(Protocol):
     def release(self, tensor: Any) -> None:
         """Release the memory of a fresh import that nobody has seen, whoever refers to it."""
 
-    def fast_import(
-        self, cls: type[T], fast_path: FastPath, call: str
-    ) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    def fast_import(self, cls: type[T], fast_path: FastPath, call: str) -> Callable[[F], F]:
         """Decorate an import function: what needs no negotiation may skip its body.
 
         What is unusual, in the object or in the call, is left to the body, and so are the words of
         refusals: the result is the same, and so are errors and rule ids.
         """
 
-    def fast_asarray(self, careful: Callable[..., T]) -> Callable[..., T]:
+    def fast_asarray(self, careful: F) -> F:
         """Decorate ``asarray``, likewise: a type is shared as `FastPath.sharing_of` says."""
 
     def fast_records(
@@ -187,7 +185,7 @@ class Core(Protocol):
         from_record: Callable[..., T],
         publish: Callable[..., Any],
         is_plain: Callable[[type], bool],
-    ) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    ) -> Callable[[F], F]:
         """Decorate the import of CUDA records: those whose like was imported may skip its body.
 
         Parameters

@@ -8,7 +8,7 @@ direction can meet that duty: a context manager can.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface as cai
@@ -27,11 +27,15 @@ from .importing import asarray, import_cai, import_ordered
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from interchange._types.typing import AnyArray
+
+T = TypeVar("T")
+"""What the body gets: an Array, or a tuple of them."""
 
 _CALL: Final = "borrow()"
 
 
-class borrow:  # noqa: N801 - used like a function
+class borrow(Generic[T]):  # noqa: N801 - used like a function
     """Use arrays on a stream: it waits for their producers, and afterwards they wait for it.
 
     On entry the stream is made to wait for the work pending on each array.  On exit, also when the
@@ -80,6 +84,19 @@ class borrow:  # noqa: N801 - used like a function
     (4,)
     """
 
+    @overload
+    def __init__(
+        self: borrow[Array], x: AnyArray, *, stream: Any, writable: bool = ..., back: Any = ...
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: borrow[tuple[Array, ...]],
+        x: AnyArray,
+        *more: AnyArray,
+        stream: Any,
+        writable: bool = ...,
+        back: Any = ...,
+    ) -> None: ...
     def __init__(
         self, x: Any, *more: Any, stream: Any, writable: bool = False, back: Any = None
     ) -> None:
@@ -91,7 +108,7 @@ class borrow:  # noqa: N801 - used like a function
         self._back = back
         self._debts: contextlib.ExitStack | None = None
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> T:
         """Order the stream after the producers."""
         if self._debts is not None:
             what = "this context was entered before"
@@ -99,7 +116,9 @@ class borrow:  # noqa: N801 - used like a function
         with contextlib.ExitStack() as debts:
             arrays = tuple(self._take(x, debts) for x in self._given)
             self._debts = debts.pop_all()
-        return arrays if len(arrays) > 1 else arrays[0]
+        found: Any = arrays
+        given: T = found if len(arrays) > 1 else found[0]
+        return given
 
     def __exit__(
         self,

@@ -32,7 +32,7 @@ from interchange.abi import PyCapsule
 from .importing import import_any, import_dlpack, on_stream
 
 if TYPE_CHECKING:
-    from interchange._types.typing import SupportsCUDAArrayInterface
+    from interchange._types.typing import AnyArray, SupportsCUDAArrayInterface
 
 _FROM: Final = "from_cai()"
 _TO: Final = "to_cai()"
@@ -66,7 +66,7 @@ def _from_record(x: Any, raw: Any, stream: Any, answers: tuple[int, ...] | None)
 
 @overload
 def from_cai(
-    x: SupportsCUDAArrayInterface | Any,
+    x: SupportsCUDAArrayInterface | Mapping[str, Any],
     /,
     *,
     owner: Any = ...,
@@ -78,7 +78,7 @@ def from_cai(
 ) -> Array: ...
 @overload
 def from_cai(
-    x: SupportsCUDAArrayInterface | Any,
+    x: SupportsCUDAArrayInterface | Mapping[str, Any],
     /,
     *,
     owner: Any = ...,
@@ -90,7 +90,7 @@ def from_cai(
 ) -> tuple[Array, Array | None]: ...
 @_fast
 def from_cai(
-    x: SupportsCUDAArrayInterface | Any,
+    x: SupportsCUDAArrayInterface | Mapping[str, Any],
     /,
     *,
     owner: Any = None,
@@ -299,7 +299,7 @@ class CudaArrayView:
 CudaArrayView.__module__ = "interchange"
 
 
-def to_cai(x: Any, /, *, stream: Any = None, version: int = 3) -> CudaArrayView:
+def to_cai(x: AnyArray, /, *, stream: Any = None, version: int = 3) -> CudaArrayView:
     """Return an object with ``__cuda_array_interface__`` that owns the memory of `x`.
 
     Parameters

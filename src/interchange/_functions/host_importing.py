@@ -5,13 +5,18 @@ Source: PEP 3118; NumPy array interface, version 3.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from interchange._array import Array
 from interchange._protocols import host
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
-def from_buffer(x: Any, /) -> Array:
+    from interchange._types.typing import SupportsArrayInterface
+
+
+def from_buffer(x: Buffer, /) -> Array:
     """Import an object with the buffer protocol: bytes, bytearray, array.array, memoryview, mmap...
 
     Parameters
@@ -45,7 +50,7 @@ def from_buffer(x: Any, /) -> Array:
     return host.import_buffer(x, Array, "from_buffer()")
 
 
-def from_array_interface(x: Any, /) -> Array:
+def from_array_interface(x: SupportsArrayInterface, /) -> Array:
     """Import an object with NumPy's ``__array_interface__``.
 
     Parameters

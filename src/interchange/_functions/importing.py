@@ -38,7 +38,9 @@ from interchange.abi.dlpack import DLDataTypeCode, DLDeviceType
 from .producer import Producer, check_described
 
 if TYPE_CHECKING:
-    from interchange._types.typing import SupportsDLPack
+    from typing_extensions import CapsuleType
+
+    from interchange._types.typing import AnyArray, SupportsDLPack
 
 _DLPACK = "from_dlpack()"
 _ASARRAY = "asarray()"
@@ -47,7 +49,7 @@ HANDLES = DLDataTypeCode.kDLOpaqueHandle
 
 @_core.fast_import(Array, fast_path, _DLPACK)
 def from_dlpack(
-    x: SupportsDLPack | Any,
+    x: SupportsDLPack | CapsuleType,
     /,
     *,
     device: Device | str | tuple[int, int] | None = None,
@@ -189,7 +191,7 @@ def on_stream(array: Array, handle: int | None, keep: Any, call: str) -> Array:
 
 @_core.fast_asarray
 def asarray(
-    x: Any,
+    x: AnyArray,
     /,
     *,
     dtype: Any = None,
@@ -288,7 +290,7 @@ def _first_that_works(
     """Return an Array of `x` by the first protocol that it speaks, and whether it is a copy."""
     if type(x) is fast_path.kind and target is None and copy is None and stream is None:
         try:
-            return from_dlpack(x), False
+            return from_dlpack(x), False  # type: ignore[arg-type] # of that kind
         except BufferError:  # of its element type
             return host.import_array_interface(x, Array, call), False
     if isinstance(x, Array):

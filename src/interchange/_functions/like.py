@@ -24,14 +24,16 @@ from interchange.abi.capsules import USED_VERSIONED, VERSIONED, capsule_name
 from interchange.abi.dlpack import DLPACK_VERSION
 
 from .cai import to_cai
-from .exporting import TARGETS
 from .importing import import_any
 from .namespaces import array_namespace
 from .native_or_copy import hand_over
+from .targets import TARGETS
 from .upgrade import has_buffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from interchange._types.typing import AnyArray
 
     from .cai import CudaArrayView
 
@@ -153,7 +155,7 @@ _REMADE: Final = TypeSet([PyCapsule, bytes, bytearray])
 """Types of which a result is not handed back as it is: another generation, or a memoryview."""
 
 
-def like(result: Any, x: Any, /, *, copy: bool | None = None) -> Any:
+def like(result: AnyArray, x: Any, /, *, copy: bool | None = None) -> Any:
     """Return a result in the type of an argument, so that callers get back what they passed.
 
     Parameters

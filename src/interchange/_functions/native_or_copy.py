@@ -17,7 +17,8 @@ from interchange._types.errors import (
     UnsupportedDeviceError,
 )
 
-from .exporting import TARGETS, convert
+from .exporting import convert
+from .targets import TARGETS
 
 if TYPE_CHECKING:
     from interchange._array import Array

@@ -1,15 +1,26 @@
 """Protocols of the objects that come and go, for annotations.
 
 Source: array API standard 2025.12 (``array.__dlpack__``); CUDA Array Interface version 3; NumPy
-array interface; the ``__cuda_stream__`` protocol of cuda.core.
+array interface; PEP 688; the ``__cuda_stream__`` protocol of cuda.core.  Libraries differ in how
+they annotate these methods, which is no reason to refuse their arrays: the names are what counts.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from typing_extensions import Buffer, CapsuleType
+else:
+    Buffer = CapsuleType = Any  # newer Pythons than the oldest supported have them
 
 __all__ = [
+    "AnyArray",
     "PyCapsule",
+    "SupportsArray",
     "SupportsArrayInterface",
     "SupportsCUDAArrayInterface",
     "SupportsCUDAStream",
@@ -17,26 +28,22 @@ __all__ = [
     "SupportsInterchange",
 ]
 
-PyCapsule = Any
-"""A capsule: the type has no name in ``typing``."""
+T = TypeVar("T")
+
+PyCapsule: TypeAlias = CapsuleType
+"""A capsule."""
 
 
 @runtime_checkable
 class SupportsDLPack(Protocol):
-    """An object that gives DLPack capsules."""
+    """An object that gives DLPack capsules.
 
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
-        copy: bool | None = None,
-    ) -> PyCapsule:
-        """Return a fresh capsule of the memory."""
+    It has ``__dlpack_device__``, too, of which not all libraries tell checkers.
+    """
 
-    def __dlpack_device__(self) -> tuple[int, int]:
-        """Return device type and id."""
+    @property
+    def __dlpack__(self) -> Callable[..., Any]:
+        """The method that returns a fresh capsule of the memory."""
 
 
 @runtime_checkable
@@ -44,7 +51,7 @@ class SupportsCUDAArrayInterface(Protocol):
     """An object on a CUDA device that describes its memory by a dict."""
 
     @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
+    def __cuda_array_interface__(self) -> Mapping[str, Any]:
         """The record."""
 
 
@@ -53,8 +60,17 @@ class SupportsArrayInterface(Protocol):
     """An object on the host that describes its memory by a dict."""
 
     @property
-    def __array_interface__(self) -> dict[str, Any]:
+    def __array_interface__(self) -> Mapping[str, Any]:
         """The record."""
+
+
+@runtime_checkable
+class SupportsArray(Protocol):
+    """An object that makes an ndarray of itself."""
+
+    @property
+    def __array__(self) -> Callable[..., Any]:
+        """The method that returns the ndarray."""
 
 
 @runtime_checkable
@@ -69,5 +85,36 @@ class SupportsCUDAStream(Protocol):
 class SupportsInterchange(Protocol):
     """An object that describes its memory as an `interchange.Array`."""
 
-    def __interchange__(self) -> Any:
-        """Return the memory as an Array."""
+    @property
+    def __interchange__(self) -> Callable[[], Any]:
+        """The method that returns the memory as an Array."""
+
+
+if TYPE_CHECKING:
+    AnyArray: TypeAlias = (
+        SupportsDLPack
+        | SupportsInterchange
+        | SupportsCUDAArrayInterface
+        | SupportsArrayInterface
+        | SupportsArray
+        | Buffer
+        | CapsuleType
+    )
+    Scalar: TypeAlias = complex | np.number[Any] | np.bool
+else:
+    AnyArray = Scalar = Any
+"""What `interchange.asarray` takes: memory in any of these forms; a list is none."""
+
+
+class UnaryOperator(Protocol):
+    """An operator of one array, as it is found on the class."""
+
+    def __get__(self, array: T, cls: type[T] | None = None, /) -> Callable[[], T]:
+        """Return the operator of an array."""
+
+
+class BinaryOperator(Protocol):
+    """An operator of an array and another or a number, likewise."""
+
+    def __get__(self, array: T, cls: type[T] | None = None, /) -> Callable[[T | Scalar], T]:
+        """Return the operator of an array."""

@@ -70,7 +70,7 @@ class Use:
     def take(self, x: Any) -> Any:
         """Return an Array of anything, ready on the stream once `order` was called, too."""
         if type(x) is fast_path.kind:
-            return asarray(x)
+            return asarray(x)  # type: ignore[arg-type] # of that kind
         if type(x) is Array:
             if x.device is CPU or is_settled(x, self._stream):
                 return x

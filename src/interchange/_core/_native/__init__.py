@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from . import _extension
 
+    F = TypeVar("F", bound="Callable[..., Any]")
     T = TypeVar("T")
 else:
     try:
@@ -172,20 +173,18 @@ def _signature_of(function: Callable[..., Any]) -> str:
     return f"{function.__name__}(x, /, *, {', '.join(defaults)})\n--\n\n{doc}"
 
 
-def fast_import(
-    cls: type[T], fast_path: FastPath, call: str
-) -> Callable[[Callable[..., T]], Callable[..., T]]:
+def fast_import(cls: type[T], fast_path: FastPath, call: str) -> Callable[[F], F]:
     """Decorate an import function: what needs no negotiation skips its body."""
     del cls, call  # C has them
 
-    def decorate(negotiate: Callable[..., T]) -> Callable[..., T]:
+    def decorate(negotiate: F) -> F:
         _fast_paths[:] = [fast_path]
         return _extension.import_function(negotiate, _signature_of(negotiate), "interchange")
 
     return decorate
 
 
-def fast_asarray(careful: Callable[..., T]) -> Callable[..., T]:
+def fast_asarray(careful: F) -> F:
     """Decorate ``asarray``: what was shared by the first protocol before skips its body."""
     return _extension.share_function(careful, _signature_of(careful), "interchange")
 
@@ -197,7 +196,7 @@ def fast_records(
     from_record: Callable[..., T],
     publish: Callable[..., Any],
     is_plain: Callable[[type], bool],
-) -> Callable[[Callable[..., T]], Callable[..., T]]:
+) -> Callable[[F], F]:
     """Decorate an import function: records whose like was imported before skip its body."""
     _plain_records[:] = [is_plain]
 
@@ -214,7 +213,7 @@ def fast_records(
             in_use[0] = driver
         return found
 
-    def decorate(careful: Callable[..., T]) -> Callable[..., T]:
+    def decorate(careful: F) -> F:
         def import_carefully(x: Any, /, **keywords: Any) -> T:
             return learn(x, careful(x, **keywords))
 
@@ -226,7 +225,9 @@ def fast_records(
             return found
 
         words = _signature_of(careful), "interchange"
-        return _extension.record_function(import_carefully, import_record, publish, drivers, *words)
+        record_function: Any = _extension.record_function
+        found: F = record_function(import_carefully, import_record, publish, drivers, *words)
+        return found
 
     return decorate
 
