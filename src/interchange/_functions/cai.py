@@ -275,8 +275,8 @@ class CudaArrayView:
     __slots__ = ("__weakref__", "array", "version")
 
     def __init__(self, array: Array, version: int) -> None:
-        self.array = array
-        self.version = version
+        self.array: Array = array
+        self.version: int = version
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:

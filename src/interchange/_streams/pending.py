@@ -51,10 +51,12 @@ class PendingWork:
 
     __slots__ = ("keep", "ordinal", "stream", "thread")
 
+    thread: object | None
+
     def __init__(self, stream: int | None, ordinal: int, keep: Any) -> None:
-        self.stream = stream
-        self.ordinal = ordinal
-        self.keep = keep
+        self.stream: int | None = stream
+        self.ordinal: int = ordinal
+        self.keep: Any = keep
         self.thread = this_thread() if stream == PER_THREAD_DEFAULT_STREAM else None
 
     def pending(self, call: str) -> tuple[int, ...]:  # noqa: ARG002 - others ask, and may fail

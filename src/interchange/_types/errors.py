@@ -15,6 +15,8 @@ from interchange.abi._show import (  # the floors above have them from here
 )
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from typing_extensions import Self
 
     from interchange.abi.rules import BrokenRule, Rule
@@ -65,7 +67,7 @@ class InterchangeError(Exception):
         self.call = call
         self.what = what
         self.rule = rule
-        self.way_out = way_out or _row(rule).way_out
+        self.way_out: str = way_out or _row(rule).way_out
 
     def _said_by(self, call: str) -> Self:
         """Return the same error in the name of another call: the one that the user made."""
@@ -141,6 +143,9 @@ class OutOfBoundsError(InterchangeError, IndexError):
 
 class ContractError(InterchangeError, ValueError):
     """An argument does not meet the contract that `Array.require` states."""
+
+    what: str
+    args: tuple[Any, ...]
 
     _array: object = None  # which array it was, where nobody said what the argument is called
 

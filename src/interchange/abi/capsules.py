@@ -17,7 +17,7 @@ if sys.platform == "win32":
 else:
     _python: Final = ctypes.PyDLL(None)
 
-Prototype = ctypes.PYFUNCTYPE
+Prototype: Final[Any] = ctypes.PYFUNCTYPE
 
 
 def python_function(name: str, result: Any, *arguments: Any) -> Any:
@@ -70,7 +70,7 @@ free: Final = python_function("PyMem_Free", None, ctypes.c_void_p)
 
 anchor: Final = ctypes.create_string_buffer(1)
 """A byte that is always there, for addresses that nobody follows."""
-PyCapsule: Final = type(new_capsule(ctypes.addressof(anchor), None, None))
+PyCapsule: Final[type[Any]] = type(new_capsule(ctypes.addressof(anchor), None, None))
 """The type of every capsule."""
 
 

@@ -45,8 +45,8 @@ class ExchangeTable:
 
     def __init__(self, address: int) -> None:
         table = DLPackExchangeAPI.from_address(address)
-        self.address = address
-        self.version = (table.header.version.major, table.header.version.minor)
+        self.address: int = address
+        self.version: tuple[Any, Any] = (table.header.version.major, table.header.version.minor)
         self.make_managed = _FromPyObject(table.managed_tensor_from_py_object_no_sync or 0)
         self._managed_to = _ToPyObject(table.managed_tensor_to_py_object_no_sync or 0)
         self._current = _CurrentWorkStream(table.current_work_stream or 0)

@@ -213,7 +213,7 @@ _C_TYPES: Final = {
     "float32": ctypes.c_float,
     "float64": ctypes.c_double,
 }
-C_NAMES: Final = {ctype: name for name, ctype in _C_TYPES.items()}
+C_NAMES: Final[dict[type[Any], str]] = {ctype: name for name, ctype in _C_TYPES.items()}
 
 
 def uint8(_: str) -> str:

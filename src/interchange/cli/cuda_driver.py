@@ -51,7 +51,7 @@ class Block:
     def __init__(self, driver: Cuda, data: bytes) -> None:
         staging = driver.lock_pages(len(data))
         ctypes.memmove(staging, data, len(data))
-        self.ptr = int(driver.call("cuMemAlloc", len(data)))
+        self.ptr: int = int(driver.call("cuMemAlloc", len(data)))
         weakref.finalize(self, _give_back, driver, self.ptr, staging)
         driver.call("cuMemcpyAsync", self.ptr, staging, len(data), driver.producer)
 

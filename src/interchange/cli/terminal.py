@@ -37,9 +37,9 @@ class Terminal:
     """
 
     def __init__(self) -> None:
-        self.width = shutil.get_terminal_size((_WIDTH, 0)).columns
+        self.width: int = shutil.get_terminal_size((_WIDTH, 0)).columns
         self._encoding = sys.stdout.encoding or "utf-8"
-        self.is_ascii = not self._encoding.lower().startswith("utf")
+        self.is_ascii: bool = not self._encoding.lower().startswith("utf")
         self._rich = _rich_console(sys.stdout) if sys.stdout.isatty() else None
 
     def line(self, *cells: Cell) -> None:

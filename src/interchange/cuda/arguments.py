@@ -190,7 +190,7 @@ class Packing:
         self._pack_into, self._size = format_.pack_into, format_.size
         sizes = [struct.calcsize("=" + part) for part in parts]
         self._offsets = [sum(sizes[:k]) for k in range(len(sizes))]
-        self.count = len(sizes)
+        self.count: int = len(sizes)
         self._at_rest: list[Packed] = []
 
     def pack(self, passed: Iterable[Passed]) -> Packed:

@@ -45,6 +45,8 @@ class UntypedArray:
 
     __slots__ = ("_array", "_order", "_stream", "shape")
 
+    shape: tuple[int, ...]
+
     def __init__(self, shape: tuple[int, ...], order: str, stream: Any) -> None:
         self.shape, self._order, self._stream = shape, order, stream
         self._array: Array | None = None

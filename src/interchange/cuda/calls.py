@@ -35,6 +35,7 @@ from .types import PART_OF, ArrayType, ScalarType, bool_, int32, intp
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .context import Meaning
     from .expressions import Value
     from .tree import (
         Expression,
@@ -60,6 +61,12 @@ _ALIGNMENT: Final = 16
 
 class Calls(Expressions):
     """Reads calls."""
+
+    source: Source
+    names: dict[str, Meaning]
+    lost: dict[str, str]
+    loops: int
+    callers: tuple[object, ...]
 
     def _Call(self, node: ast.Call) -> Value:
         """Read a call."""

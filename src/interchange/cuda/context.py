@@ -49,6 +49,9 @@ class Returned:
 class Context:
     """The state of the front end, for one kernel and for one function of it at a time."""
 
+    source: Source
+    program: Program
+
     def __init__(self, source: Source, program: Program) -> None:
         self.source, self.program = source, program
         self.out: list[Statement] = program.body

@@ -92,6 +92,9 @@ class DeviceKernel:
         What was launched last on each GPU; the handle of the function comes first.
     """
 
+    program: Program
+    checks: bool
+
     def __init__(self, program: Program, *, checks: bool) -> None:
         self.program, self.checks = program, checks
         self._packing = Packing(program.arguments)

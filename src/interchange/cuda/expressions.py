@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 Value = Any  # Expression, ArrayValue, Values or Object
 
-BINARY: Final = {
+BINARY: Final[dict[type[Any], str]] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
     ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
 }  # fmt: skip
-COMPARED: Final = {
+COMPARED: Final[dict[type[Any], str]] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
 _WAYS_OUT: Final = {
@@ -57,6 +57,9 @@ _WAYS_OUT: Final = {
 
 class Expressions(Context):
     """Reads expressions; statements that they need go before them."""
+
+    out: list[Statement]
+    in_entry_block: bool
 
     def value(self, node: ast.expr) -> Value:
         """Return what an expression means: a number, an array, a tuple, or an object outside."""

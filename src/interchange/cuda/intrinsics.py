@@ -23,6 +23,9 @@ class Register:
 
     __slots__ = ("axis", "name")
 
+    axis: str
+    name: str
+
     def __init__(self, name: str, axis: str) -> None:
         self.name, self.axis = name, axis
 
@@ -38,8 +41,12 @@ class Registers:
 
     __slots__ = ("name", "x", "y", "z")
 
+    x: Register
+    y: Register
+    z: Register
+
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name: str = name
         self.x, self.y, self.z = (Register(name, axis) for axis in AXES)
 
     def __repr__(self) -> str:
@@ -48,6 +55,8 @@ class Registers:
 
 class Intrinsic:
     """A function that only kernels call."""
+
+    name: str
 
     def __init__(self, name: str, doc: str) -> None:
         self.name, self.__doc__ = name, doc

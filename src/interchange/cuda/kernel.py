@@ -55,6 +55,10 @@ class Kernel:
         Whether every index is checked.
     """
 
+    __name__: str
+    signature: Signature | None
+    debug: bool
+
     def __init__(
         self, function: Callable[..., Any], signature: Signature | None, *, debug: bool
     ) -> None:

@@ -32,6 +32,9 @@ class Typed(NamedTuple):
 class RefusedTypesError(TypeError):
     """An operation is not defined for these types; says what and which rule."""
 
+    what: str
+    rule: str
+
     def __init__(self, what: str, rule: str) -> None:
         super().__init__(what)
         self.what, self.rule = what, rule

@@ -31,6 +31,11 @@ class Source:
         Where that begins.
     """
 
+    function: Callable[..., Any]
+    name: str
+    tree: ast.FunctionDef
+    first_line: int
+
     def __init__(self, function: Callable[..., Any]) -> None:
         code = getattr(function, "__code__", None)
         if code is None:
@@ -41,8 +46,8 @@ class Source:
         except (OSError, TypeError) as error:
             what = f"the source of {self.name}() cannot be read"
             raise ArgumentError("cuda.jit()", what, "CPY-NPM-4") from error
-        self.file = code.co_filename
-        self.text = "".join(lines)
+        self.file: Any = code.co_filename
+        self.text: str = "".join(lines)
         self._lines = self.text.splitlines()
         found = _definition(self.text)
         if found is None:

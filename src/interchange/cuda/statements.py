@@ -80,6 +80,12 @@ def typed_program(source: Source, arguments: Sequence[ScalarType | ArrayType]) -
 class Statements(Calls):
     """Reads statements."""
 
+    reached: tuple[Source, ast.AST]
+    names: dict[str, Meaning]
+    lost: dict[str, str]
+    loops: int
+    in_entry_block: bool
+
     def block(self, body: Sequence[ast.stmt]) -> bool:
         """Read statements; return whether what follows them is reached."""
         for statement in body:

@@ -77,6 +77,9 @@ class DeviceStream(Stream):
 
     __slots__ = ("_driver", "_process", "handle", "ordinal")
 
+    ordinal: int
+    handle: int
+
     def __init__(self, driver: Any, ordinal: int, call: str) -> None:
         self._driver, self.ordinal, self._process = driver, ordinal, os.getpid()
         self.handle = 0
@@ -142,6 +145,9 @@ class DeviceEvent(Event):
     """An event of a GPU."""
 
     __slots__ = ("_driver", "_process", "handle", "ordinal")
+
+    ordinal: int
+    handle: int
 
     def __init__(self, driver: Any, ordinal: int, call: str, *, timing: bool) -> None:
         super().__init__()

@@ -27,6 +27,9 @@ class Slot:
 
     __slots__ = ("name", "type")
 
+    name: str
+    type: ScalarType
+
     def __init__(self, name: str, type_: ScalarType) -> None:
         self.name, self.type = name, type_
 
@@ -52,6 +55,12 @@ class ArrayValue:
     """
 
     __slots__ = ("argument", "name", "offset", "shape", "type")
+
+    argument: int | None
+    name: str
+    offset: int
+    shape: tuple[int, ...]
+    type: ArrayType
 
     def __init__(
         self,

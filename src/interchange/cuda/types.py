@@ -33,6 +33,9 @@ class ScalarType:
 
     __slots__ = ("bits", "kind", "name")
 
+    bits: int
+    name: str
+
     def __init__(self, name: str, kind: Kind, bits: int) -> None:
         self.name, self.kind, self.bits = name, kind, bits
 

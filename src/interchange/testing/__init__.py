@@ -8,14 +8,14 @@ kit's, which is a distribution of its own.
 
 try:
     from . import producers, recording
-except ModuleNotFoundError as error:
-    if error.name != "interchange_conformance":
+except ModuleNotFoundError as _error:
+    if _error.name != "interchange_conformance":
         raise
     raise ModuleNotFoundError(
         "interchange.testing takes the conformance kit (array-interchange-conformance);"
         " `interchange check` says how to install it",
-        name=error.name,
-    ) from error
+        name=_error.name,
+    ) from _error
 from .producers import Claim, Description, Manners, Source, claiming, host, legal, zoo
 from .recording import Recorder
 

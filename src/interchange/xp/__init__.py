@@ -3,6 +3,8 @@
 Source: array API standard 2025.12.  No code is here, since names of built-ins are among these.
 """
 
+from interchange._functions.importing import from_dlpack
+
 from . import fft, linalg
 from .constants import (
     e,
@@ -17,7 +19,6 @@ from .creation import (
     empty,
     empty_like,
     eye,
-    from_dlpack,
     full,
     full_like,
     linspace,

@@ -33,14 +33,15 @@ from interchange._types.errors import (
 from ._documentation import document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from interchange._backends.backend import Backend
+    from interchange._types.typing import Scalar
 
-    Operand = Array | bool | int | float | complex
+    from ._signatures import Binary, Unary
 
 
-def unary(name: str) -> Callable[[Array], Array]:
+def unary(name: str) -> Unary:
     """Return the elementwise function of one array that the standard calls `name`."""
     call, is_special = f"xp.{name}()", name in VIEWS | FRESH
 
@@ -55,11 +56,11 @@ def unary(name: str) -> Callable[[Array], Array]:
     return document(function)
 
 
-def binary(name: str) -> Callable[[Operand, Operand], Array]:
+def binary(name: str) -> Binary:
     """Return the elementwise function of two arrays that the standard calls `name`."""
     call = f"xp.{name}()"
 
-    def function(x1: Operand, x2: Operand, /) -> Array:
+    def function(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
         backend = backend_for((x1, x2), Array, call)
         one, other = operand(x1, backend, Array, call), operand(x2, backend, Array, call)
         return wrap(backend.function(name)(one, other), backend, Array)

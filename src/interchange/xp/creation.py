@@ -27,8 +27,6 @@ from ._calls import apply, apply_many, create, creator, dtype_of, element, plain
 from ._documentation import document
 from .manipulation import astype
 
-from_dlpack = importing.from_dlpack
-
 if TYPE_CHECKING:
     from interchange._backends.backend import Backend
 

@@ -11,9 +11,11 @@ from ._calls import apply, create, plain
 from ._documentation import document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from interchange._array import Array
+
+    from ._signatures import AlongAxes, AlongAxis, Frequencies, Shift
 
 __all__ = [
     "fft",
@@ -33,7 +35,7 @@ __all__ = [
 ]
 
 
-def _along_axis(name: str) -> Callable[..., Array]:
+def _along_axis(name: str) -> AlongAxis:
     """Return the transform along one axis that the standard calls `name`."""
 
     def function(
@@ -45,7 +47,7 @@ def _along_axis(name: str) -> Callable[..., Array]:
     return document(function)
 
 
-def _along_axes(name: str) -> Callable[..., Array]:
+def _along_axes(name: str) -> AlongAxes:
     """Return the transform along several axes that the standard calls `name`."""
 
     def function(
@@ -62,7 +64,7 @@ def _along_axes(name: str) -> Callable[..., Array]:
     return document(function)
 
 
-def _shift(name: str) -> Callable[..., Array]:
+def _shift(name: str) -> Shift:
     """Return the shift of frequencies that the standard calls `name`."""
 
     def function(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
@@ -72,7 +74,7 @@ def _shift(name: str) -> Callable[..., Array]:
     return document(function)
 
 
-def _frequencies(name: str) -> Callable[..., Array]:
+def _frequencies(name: str) -> Frequencies:
     """Return the function of frequencies that the standard calls `name`."""
 
     def function(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
@@ -82,17 +84,17 @@ def _frequencies(name: str) -> Callable[..., Array]:
     return document(function)
 
 
-fft = _along_axis("fft")
-fftfreq = _frequencies("fftfreq")
-fftn = _along_axes("fftn")
-fftshift = _shift("fftshift")
-hfft = _along_axis("hfft")
-ifft = _along_axis("ifft")
-ifftn = _along_axes("ifftn")
-ifftshift = _shift("ifftshift")
-ihfft = _along_axis("ihfft")
-irfft = _along_axis("irfft")
-irfftn = _along_axes("irfftn")
-rfft = _along_axis("rfft")
-rfftfreq = _frequencies("rfftfreq")
-rfftn = _along_axes("rfftn")
+fft: AlongAxis = _along_axis("fft")
+fftfreq: Frequencies = _frequencies("fftfreq")
+fftn: AlongAxes = _along_axes("fftn")
+fftshift: Shift = _shift("fftshift")
+hfft: AlongAxis = _along_axis("hfft")
+ifft: AlongAxis = _along_axis("ifft")
+ifftn: AlongAxes = _along_axes("ifftn")
+ifftshift: Shift = _shift("ifftshift")
+ihfft: AlongAxis = _along_axis("ihfft")
+irfft: AlongAxis = _along_axis("irfft")
+irfftn: AlongAxes = _along_axes("irfftn")
+rfft: AlongAxis = _along_axis("rfft")
+rfftfreq: Frequencies = _frequencies("rfftfreq")
+rfftn: AlongAxes = _along_axes("rfftn")

@@ -118,7 +118,7 @@ class _OpaqueMethod:
 class Opaque(_Placed):
     """A compiled producer that takes ``stream`` only, which no inspection can tell."""
 
-    __dlpack__ = _OpaqueMethod(None)
+    __dlpack__: _OpaqueMethod = _OpaqueMethod(None)
 
 
 @_stranger

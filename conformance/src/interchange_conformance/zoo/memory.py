@@ -146,14 +146,18 @@ class Memory:
 
     __slots__ = ("_anchor", "_pad", "_storage", "address", "count", "element", "lead", "size")
 
+    count: int
+    element: Element
+    lead: int
+
     def __init__(self, count: int, element: Element, lead: int = 0) -> None:
         self.count, self.element, self.lead = count, element, lead
-        self.size = lead + count * itemsize(element)
+        self.size: int = lead + count * itemsize(element)
         self._storage = bytearray(self.size + _ALIGNMENT)
         self._anchor = (ctypes.c_char * len(self._storage)).from_buffer(self._storage)
         start = ctypes.addressof(self._anchor)
         self._pad = -start % _ALIGNMENT
-        self.address = start + self._pad
+        self.address: int = start + self._pad
         self.view()[lead:] = b"".join(_encoded(n, element) for n in range(count))
 
     def view(self) -> memoryview:

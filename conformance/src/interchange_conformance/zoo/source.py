@@ -112,6 +112,10 @@ class Source:
         Every struct that was made, in order.
     """
 
+    said: Description
+    memory: Memory | None
+    manners: Manners
+
     def __init__(
         self,
         said: Description,

@@ -151,6 +151,9 @@ class Loan:
         "said",
     )
 
+    memory: Memory | None
+    said: Description
+
     managed: DLManagedTensor | DLManagedTensorVersioned
 
     def __init__(self, said: Description, memory: Memory | None, *, versioned: bool) -> None:
@@ -177,7 +180,7 @@ class Loan:
         self.said, self.memory = said, memory
         self._vectors = (shape, strides)
         self._capsule: Any = None
-        self.address = ctypes.addressof(self.managed)
+        self.address: int = ctypes.addressof(self.managed)
         self._start = number_at(self.address)
         self._as_made = self._parts()
         _loans.append(self)
@@ -331,7 +334,7 @@ class Claim:
     def __init__(self, capsule: object) -> None:
         name = capsules.capsule_name(capsule)
         struct = DLManagedTensorVersioned if name == capsules.VERSIONED else DLManagedTensor
-        self.address = int(capsules.capsule_pointer(capsule, name))
+        self.address: int = int(capsules.capsule_pointer(capsule, name))
         capsules.rename_capsule(capsule, capsules.USED_NAME[name])
         capsules.set_capsule_destructor(capsule, None)
         self.managed = struct.from_address(self.address)

@@ -68,15 +68,19 @@ class Code:
         Place of an argument -> value.
     """
 
+    program: Program
+    module: Any
+    function: Any
+
     checks = False
     """Whether indices are looked at before they are used."""
 
     def __init__(self, program: Program, module: ir.Module, function: ir.Function) -> None:
         self.program, self.module, self.function = program, module, function
-        self.entry = function.append_basic_block("entry")
-        self.start = function.append_basic_block("start")
-        self.slots = ir.IRBuilder(self.entry)
-        self.b = ir.IRBuilder(self.start)
+        self.entry: Any = function.append_basic_block("entry")
+        self.start: Any = function.append_basic_block("start")
+        self.slots: Any = ir.IRBuilder(self.entry)
+        self.b: Any = ir.IRBuilder(self.start)
         self.arrays: dict[int, tuple[Any, list[Any], list[Any]]] = {}
         self.numbers: dict[int, Any] = {}
         self._slots: dict[Slot, Any] = {}

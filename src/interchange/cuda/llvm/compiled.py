@@ -108,13 +108,13 @@ class HostKernel:
             self._host = this_host()
             module = host_module(program, checks=checks)
             module.data_layout = self._host.layout
-            self.llvm = str(module)
+            self.llvm: str = str(module)
             parts = ("host", self.llvm, *self._host, f"checks={checks}", f"-O{self._level}")
             self._engine = _load(self._host, cache.kept(parts, self._compile))
         pointer, size = ctypes.c_void_p, ctypes.c_int64
         kinds = (pointer, pointer, size, size, pointer, pointer, pointer)
-        self.run = self._function("run", ctypes.c_int32, *kinds)
-        self.frame_size = int(self._function("frame_size", size)())
+        self.run: Any = self._function("run", ctypes.c_int32, *kinds)
+        self.frame_size: int = int(self._function("frame_size", size)())
 
     @property
     def optimized(self) -> str:

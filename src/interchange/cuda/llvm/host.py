@@ -178,7 +178,7 @@ class HostCode(Code):
         kept, self.b = self.b, ir.IRBuilder(self._final)
         self._suspend(is_final=True)
         self.b.unreachable()
-        self.b = kept
+        self.b: Any = kept
 
     def _suspend(self, *, is_final: bool) -> None:
         """Let others go on."""
@@ -212,25 +212,34 @@ class Blocks:
     of bounds, the barrier at which threads wait, and whether they wait at another.
     """
 
+    code: HostCode
+    module: Any
+    memory: Any
+    frames: Any
+    handles: Any
+    block: list[Any]
+    grid: list[Any]
+    done: Any
+
     def __init__(self, code: HostCode, module: ir.Module) -> None:
         self.code, self.module = code, module
         kinds = [POINTER, POINTER, I64, I64, POINTER, POINTER, POINTER]
-        self.function = ir.Function(module, ir.FunctionType(I32, kinds), "run")
-        self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.b = ir.IRBuilder(self.function.append_basic_block("start"))
+        self.function: Any = ir.Function(module, ir.FunctionType(I32, kinds), "run")
+        self.entry: Any = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.b: Any = ir.IRBuilder(self.function.append_basic_block("start"))
 
     def write(self) -> None:
         """Write the loop over blocks."""
         params, dims, first, last, self.memory, self.frames, self.handles = self.function.args
         kinds = flat_types(self.code.program.arguments)
-        self.arguments = [self._load(params, k, kind) for k, kind in enumerate(kinds)]
+        self.arguments: list[Any] = [self._load(params, k, kind) for k, kind in enumerate(kinds)]
         sizes = [
             self.entry.load(self.entry.gep(dims, [I32(k)], source_etype=I32), typ=I32)
             for k in range(6)
         ]
         self.block, self.grid = sizes[:3], sizes[3:]
-        self.status = self.entry.gep(dims, [I32(6)], source_etype=I32)
-        self.next_frame = self.entry.alloca(POINTER)
+        self.status: Any = self.entry.gep(dims, [I32(6)], source_etype=I32)
+        self.next_frame: Any = self.entry.alloca(POINTER)
         self._loop("block", first, last, self._one_block)
         self.b.ret(I32(0))
         self.entry.branch(self.function.blocks[1])
@@ -266,7 +275,7 @@ class Blocks:
             self.b.urem(rest, wide[1]),
             self.b.udiv(rest, wide[1]),
         ]
-        self.place = [self.b.trunc(place, I32) for place in places]
+        self.place: list[Any] = [self.b.trunc(place, I32) for place in places]
         if self.code.program.has_barrier:
             self._rounds()
         else:

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from interchange.cuda.tree import Expression
     from interchange.cuda.types import ScalarType
 
-I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
-POINTER: Final = ir.PointerType()
+I1: Final[Any] = ir.IntType(1)
+I8: Final[Any] = ir.IntType(8)
+I32: Final[Any] = ir.IntType(32)
+I64: Final[Any] = ir.IntType(64)
+POINTER: Final[Any] = ir.PointerType()
 
 
 def value_type(type_: ScalarType) -> Any:
