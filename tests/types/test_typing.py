@@ -50,7 +50,10 @@ def test_what_speaks_a_protocol_is_an_instance(name, value):
     assert isinstance(value, getattr(ix_typing, name))
 
 
-@pytest.mark.parametrize("name", [name for name in ix_typing.__all__ if name.startswith("Supports")])
+PROTOCOLS = [name for name in ix_typing.__all__ if name.startswith("Supports")]
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
 def test_what_speaks_none_is_no_instance(name):
     """Bytes have none of these methods."""
     assert not isinstance(b"abc", getattr(ix_typing, name))

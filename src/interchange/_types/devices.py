@@ -5,7 +5,7 @@ Source: dlpack.h, ``DLDeviceType``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeGuard
 
 from interchange.abi._patterns import compiled
 from interchange.abi.dlpack import DLDeviceType
@@ -16,6 +16,8 @@ from .errors import ArgumentError, UnsupportedDeviceError, show
 from .interning import find, intern
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .interning import Known
 
 NAMES: Final = {
@@ -198,7 +200,7 @@ class Device:
             return self is other
         return names(other, self, Device.of)
 
-    __hash__ = object.__hash__
+    __hash__: ClassVar[Callable[[Any], int]] = object.__hash__
 
     def __reduce__(self) -> tuple[Any, tuple[int, int]]:
         return Device, (int(self._type), self._id)

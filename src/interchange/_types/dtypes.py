@@ -7,7 +7,7 @@ Which codes and sizes exist is said in `dtype_table`.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from interchange.abi._patterns import compiled
 from interchange.abi.cai import TypeStr, parse_typestr
@@ -31,6 +31,8 @@ from .numpy_dtypes import numpy_dtype
 from .type_table import TypeSet
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .interning import Known
 
 
@@ -219,7 +221,7 @@ class DType:
             return self is other
         return names(other, self, DType.of)
 
-    __hash__ = object.__hash__
+    __hash__: ClassVar[Callable[[Any], int]] = object.__hash__
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return dtype_named, (self.name,)

@@ -17,13 +17,14 @@ from ._records import SPEC, Exporter, Floats, expect_values_or_refusal, need_pla
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("cai")
+check: Decorator = area("cai")
 
 _PLAIN: Final = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
 
 
-ELEMENTS: Final = {
+ELEMENTS: Final[dict[str, tuple[str, str, tuple[float, float]]]] = {
     "bool": ("|b1", "=2?", (True, False)),
     "int8": ("|i1", "=2b", (-1, 2)),
     "int16": ("<i2", "<2h", (-300, 2)),
@@ -65,7 +66,7 @@ def complex_elements_are_pairs(consumer: ConsumerUnderTest, case: tuple[Any, ...
     _expect_elements(consumer, *case)
 
 
-FOREIGN: Final = {
+FOREIGN: Final[dict[str, tuple[str, str, tuple[complex, complex]]]] = {
     "int16": (">i2", ">2h", (1, 2)),
     "float32": (">f4", ">2f", (1.5, -2.0)),
     "complex64": (">c8", ">4f", (1 + 2j, -3j)),
@@ -161,7 +162,11 @@ def masks_are_not_ignored(consumer: ConsumerUnderTest) -> None:
     _expect_not_plain(consumer, memory.record(mask=mask), "a record with a mask")
 
 
-WRONG_MASKS: Final = {"no-interface": object(), "number": 1, "list": [True, False]}
+WRONG_MASKS: Final[dict[str, object]] = {
+    "no-interface": object(),
+    "number": 1,
+    "list": [True, False],
+}
 
 
 @check("CAI-MASK-2", source=f"{SPEC}, mask", cases=WRONG_MASKS, on="cuda")

@@ -29,8 +29,9 @@ from ._records import (
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("cai")
+check: Decorator = area("cai")
 
 _LIFE: Final = "CUDA Array Interface 3, Lifetime management"
 _PLAIN: Final = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
@@ -39,7 +40,7 @@ _PLAIN: Final = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
 # ---------------------------------------------------------------- versions and optional entries
 
 
-CURRENT: Final = {
+CURRENT: Final[dict[str, object]] = {
     "all": {},
     "no-optionals": {"strides": ..., "stream": ...},
     "nones": {"strides": None, "stream": None, "mask": None, "descr": None},
@@ -69,7 +70,7 @@ def unknown_keys_of_records_are_ignored(consumer: ConsumerUnderTest) -> None:
     expect_values(consumer, Exporter(record), _PLAIN, f"a record with {sorted(record)}")
 
 
-OLDER: Final = {
+OLDER: Final[dict[str, dict[str, object]]] = {
     "version-2": {"version": 2, "stream": ...},
     "version-1": {"version": 1, "stream": ..., "strides": ...},
     "version-0": {"version": 0, "stream": ..., "strides": ...},
@@ -213,7 +214,7 @@ def scalars_are_read_as_they_are(consumer: ConsumerUnderTest) -> None:
     expect_values_or_refusal(consumer, Exporter(record), [7.0], "a record of shape ()")
 
 
-EMPTY: Final = {"flat": (0,), "rows": (0, 3), "columns": (2, 0)}
+EMPTY: Final[dict[str, tuple[int, ...]]] = {"flat": (0,), "rows": (0, 3), "columns": (2, 0)}
 
 
 @check("CAI-DATA-2", source=f"{SPEC}, data: zero-size arrays", cases=EMPTY, on="cuda")

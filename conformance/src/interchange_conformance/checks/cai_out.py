@@ -35,10 +35,11 @@ from ._records import (
 if TYPE_CHECKING:
     from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
     Shape = tuple[int, ...]
 
-check = area("cai")
+check: Decorator = area("cai")
 
 _REQUIRED: Final = ("shape", "typestr", "data")
 _HASATTR: Final = "Python documentation, hasattr(): AttributeError; known of jax#19134"
@@ -93,7 +94,12 @@ def records_are_dicts(producer: ProducerUnderTest) -> None:
     expect(not missing, f"the record lacks {', '.join(missing)}: {record!r:.300}")
 
 
-SHAPES: Final = {"plain": (2, 3), "scalar": (), "one": (1,), "deep": (2, 1, 3, 4)}
+SHAPES: Final[dict[str, tuple[int, ...]]] = {
+    "plain": (2, 3),
+    "scalar": (),
+    "one": (1,),
+    "deep": (2, 1, 3, 4),
+}
 
 
 @check("CAI-SHAPE-1", source=f"{SPEC}, shape: a tuple of int", cases=SHAPES, on="cuda")
@@ -165,7 +171,7 @@ def records_of_read_only_arrays_say_so(producer: ProducerUnderTest) -> None:
     expect(data[1], f"data of a read-only array is {data!r:.200}")
 
 
-EMPTY: Final = {"flat": (0,), "rows": (0, 3), "columns": (2, 0)}
+EMPTY: Final[dict[str, tuple[int, ...]]] = {"flat": (0,), "rows": (0, 3), "columns": (2, 0)}
 
 
 @check("CAI-DATA-2", source=f"{SPEC}, data: zero-size arrays, use 0", cases=EMPTY, on="cuda")

@@ -28,14 +28,15 @@ from ._records import (
 if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.probes.under_test import ConsumerUnderTest, ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("cai")
+check: Decorator = area("cai")
 
 _SYNC: Final = "CUDA Array Interface 3, Synchronization"
 _COUNT: Final = 256  # [bytes], of memory that is waited for
 _PATIENCE: Final = 0.2  # until work goes on that somebody waits for [seconds]
 
-STREAMS: Final = {"handle": None, "legacy": LEGACY, "per-thread": PER_THREAD}
+STREAMS: Final[dict[str, int | None]] = {"handle": None, "legacy": LEGACY, "per-thread": PER_THREAD}
 """Where work is pending: None for a fresh stream."""
 
 

@@ -18,8 +18,9 @@ from ._records import ATTRIBUTE, SPEC, Exporter, Floats, need_plain_records
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("cai")
+check: Decorator = area("cai")
 
 Changes = dict[str, Any]
 
@@ -89,7 +90,11 @@ def properties_that_raise_attribute_error_are_no_interface(consumer: ConsumerUnd
     expect(isinstance(error, (TypeError, AttributeError)), f"it was refused with {error!r:.300}")
 
 
-OWN: Final = {"runtime-error": RuntimeError, "value-error": ValueError, "type-error": TypeError}
+OWN: Final[dict[str, type[Exception]]] = {
+    "runtime-error": RuntimeError,
+    "value-error": ValueError,
+    "type-error": TypeError,
+}
 
 
 @check("CAI-ATTR-1", source="interchange", severity="SHOULD", cases=OWN, on="cuda")
@@ -113,7 +118,7 @@ def errors_of_the_property_come_through(consumer: ConsumerUnderTest, case: type[
     expect(kept, f"the property raised {case.__name__}, and {chain[0]!r:.300} came")
 
 
-NO_DICTS: Final = {
+NO_DICTS: Final[dict[str, object]] = {
     "list": [("shape", (2, 3))],
     "number": 7,
     "text": "shape",
@@ -148,7 +153,7 @@ def records_without_what_is_required_are_refused(
 # ---------------------------------------------------------------- wrong entries
 
 
-SHAPES: Final = {
+SHAPES: Final[dict[str, object]] = {
     "negative": {"shape": (-1, 3)},
     "text": {"shape": "23"},
     "none": {"shape": None},
@@ -166,7 +171,7 @@ def wrong_shapes_are_refused(consumer: ConsumerUnderTest, case: Changes) -> None
     _expect_refusal(consumer, case)
 
 
-STRIDES: Final = {
+STRIDES: Final[dict[str, object]] = {
     "text": {"strides": "no"},
     "number": {"strides": 4},
     "nones": {"strides": (None, 4)},
@@ -182,7 +187,10 @@ def wrong_strides_are_refused(consumer: ConsumerUnderTest, case: Changes) -> Non
     _expect_refusal(consumer, case)
 
 
-COUNTS: Final = {"too-few": {"strides": (4,)}, "too-many": {"strides": (24, 12, 4)}}
+COUNTS: Final[dict[str, object]] = {
+    "too-few": {"strides": (4,)},
+    "too-many": {"strides": (24, 12, 4)},
+}
 
 
 @check("CAI-STRIDES-2", source=f"{SPEC}, strides", severity="SHOULD", cases=COUNTS, on="cuda")
@@ -196,7 +204,7 @@ def strides_that_are_not_one_per_axis_are_refused(
     _expect_refusal(consumer, case)
 
 
-DATA: Final = {
+DATA: Final[dict[str, object]] = {
     "number": {"data": 4096},
     "none": {"data": None},
     "text": {"data": ("4096", False)},
@@ -247,7 +255,7 @@ def plain_memory_of_the_host_is_refused(consumer: ConsumerUnderTest) -> None:
     _expect_refusal(consumer, {"data": (address, False)}, "of plain memory of the host")
 
 
-OUTSIDE: Final = {
+OUTSIDE: Final[dict[str, object]] = {
     "shape": {"shape": (2**20,)},
     "large-steps": {"strides": (2**30, 4)},
     "backward-steps": {"strides": (-(2**30), 4)},
@@ -280,7 +288,7 @@ def records_beyond_64_bits_are_refused(consumer: ConsumerUnderTest) -> None:
     _expect_refusal(consumer, {"shape": (2**40, 2**40)})
 
 
-TYPESTRS: Final = {
+TYPESTRS: Final[dict[str, object]] = {
     "number": {"typestr": 4},
     "none": {"typestr": None},
     "empty": {"typestr": ""},
@@ -299,7 +307,7 @@ def wrong_typestrs_are_refused(consumer: ConsumerUnderTest, case: Changes) -> No
     _expect_refusal(consumer, case)
 
 
-VERSIONS: Final = {"text": {"version": "three"}, "list": {"version": [3]}}
+VERSIONS: Final[dict[str, object]] = {"text": {"version": "three"}, "list": {"version": [3]}}
 
 
 @check("CAI-VER-1", source=f"{SPEC}, version", severity="SHOULD", cases=VERSIONS, on="cuda")
@@ -311,7 +319,7 @@ def wrong_versions_are_refused(consumer: ConsumerUnderTest, case: Changes) -> No
     _expect_refusal(consumer, case)
 
 
-STREAMS: Final = {
+STREAMS: Final[dict[str, object]] = {
     "zero": {"stream": 0},
     "negative": {"stream": -1},
     "text": {"stream": "7"},
@@ -331,7 +339,7 @@ def wrong_streams_are_refused(consumer: ConsumerUnderTest, case: Changes) -> Non
 
 # ---------------------------------------------------------------- nearly right
 
-SLOPPY: Final = {
+SLOPPY: Final[dict[str, object]] = {
     "shape-number": {"shape": 6},
     "typestr-name": {"typestr": "float32"},
     "typestr-without-size": {"typestr": "<f"},

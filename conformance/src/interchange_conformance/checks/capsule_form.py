@@ -26,8 +26,9 @@ from ._exports import GENERATIONS, NEWEST, asking, call, in_each, opened, some_a
 if TYPE_CHECKING:
     from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("capsule")
+check: Decorator = area("capsule")
 
 _NAMES: Final = {"legacy": capsules.LEGACY, "versioned": capsules.VERSIONED}
 _ASKED: Final[dict[str, dict[str, Any]]] = {

@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
     from interchange_conformance.probes.importing import Generation, Pair, Way
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
     from interchange_conformance.zoo import Source
 
-check = area("capsule")
+check: Decorator = area("capsule")
 
 _ZOO: Final = paired(zoo())
 _SPECIFICATION: Final = "DLPack Python specification, Implementation"

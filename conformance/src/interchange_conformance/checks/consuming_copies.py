@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
     from interchange_conformance.probes.importing import Shape, Way
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
     from interchange_conformance.zoo import Source
 
-check = area("copies")
+check: Decorator = area("copies")
 
 _COPY: Final = "array API standard 2025.12, from_dlpack, copy"
 

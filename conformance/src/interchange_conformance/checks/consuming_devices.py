@@ -33,8 +33,9 @@ from ._exports import device_said
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Pair, Way
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("devices")
+check: Decorator = area("devices")
 
 _ZOO: Final = paired(zoo())
 _TYPES: Final = "dlpack.h 1.3, DLDeviceType"

@@ -27,9 +27,10 @@ from interchange_conformance.zoo import ELEMENTS, host, zoo
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Generation, Pair, Way
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
     from interchange_conformance.zoo import Source
 
-check = area("capsule")
+check: Decorator = area("capsule")
 
 _ZOO: Final = paired(zoo())
 _HEADER: Final = "dlpack.h 1.3, DLDataType"

@@ -15,8 +15,9 @@ from interchange_conformance.zoo import host, legal, zoo
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Pair, Way
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("errors")
+check: Decorator = area("errors")
 
 _ZOO: Final = paired(zoo())
 _LEGAL: Final = paired(legal())

@@ -24,8 +24,9 @@ from interchange_conformance.zoo import Case, host, legal, zoo
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("capsule")
+check: Decorator = area("capsule")
 
 _LEGAL: Final = paired(legal())
 _STRIDES: Final = "dlpack.h 1.3, DLTensor.strides"

@@ -35,9 +35,10 @@ from interchange_conformance.zoo import host, legal, zoo
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Generation, Pair, Way
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
     from interchange_conformance.zoo import Source
 
-check = area("lifetime")
+check: Decorator = area("lifetime")
 
 _ZOO: Final = paired(zoo())
 _LEGAL: Final = paired(legal())

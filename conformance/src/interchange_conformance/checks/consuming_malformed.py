@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from interchange_conformance.probes.importing import Pair
     from interchange_conformance.probes.under_test import ConsumerUnderTest
-    from interchange_conformance.registry import Severity
+    from interchange_conformance.registry import Decorator, Severity
 
     Check = Callable[[ConsumerUnderTest, Pair], None]
 
-check = area("capsule")
+check: Decorator = area("capsule")
 
 _ZOO: Final = paired(zoo())
 _ROOM: Final = 2**32  # for what is allocated meanwhile [bytes]

@@ -22,9 +22,10 @@ from interchange_conformance.zoo import SIGNATURES, AnyKeyword, Bare, host, zoo
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Way
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
     from interchange_conformance.zoo import Source
 
-check = area("negotiation")
+check: Decorator = area("negotiation")
 
 _ZOO: Final = paired(zoo())
 _METHOD: Final = "array API standard 2025.12, array.__dlpack__"

@@ -18,9 +18,10 @@ from interchange_conformance.zoo import host
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Way
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
     from interchange_conformance.zoo import Source
 
-check = area("readonly")
+check: Decorator = area("readonly")
 
 _FLAG: Final = "dlpack.h 1.3, DLPACK_FLAG_BITMASK_READ_ONLY"
 

@@ -32,8 +32,9 @@ from interchange_conformance.zoo.counting import COUNTING_DELETER
 if TYPE_CHECKING:
     from interchange_conformance.probes.importing import Generation, Pair
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("negotiation")
+check: Decorator = area("negotiation")
 
 _ZOO: Final = paired(zoo())
 _LEGAL: Final = paired(legal())

@@ -32,8 +32,9 @@ from ._views import LINE, TABLE, VIEWS, View, view_of
 if TYPE_CHECKING:
     from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("copies")
+check: Decorator = area("copies")
 
 _SOURCE: Final = "array API standard 2025.12, array.__dlpack__, copy"
 _FLAG: Final = "array API standard 2025.12, array.__dlpack__, copy: IS_COPIED must be set"

@@ -15,9 +15,10 @@ from ._on_devices import CUDA, make_there
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-copies = area("copies")
-readonly = area("readonly")
+copies: Decorator = area("copies")
+readonly: Decorator = area("readonly")
 
 _COPY: Final = "array API standard 2025.12, array.__dlpack__, copy"
 _COPIES: Final[dict[str, dict[str, Any]]] = {

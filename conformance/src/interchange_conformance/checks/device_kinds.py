@@ -14,8 +14,9 @@ from interchange_conformance.subject import KINDS
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("devices")
+check: Decorator = area("devices")
 
 _OF_THE_HOST: Final = frozenset({1, 3, 11})  # may be said of one and the same memory
 

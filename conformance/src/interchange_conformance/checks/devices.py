@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("devices")
+check: Decorator = area("devices")
 
 _EACH_KIND: Final = {name.replace(":", "-"): name for name in KINDS}
 _ORDINALS: Final = {"first": "cuda", "second": "cuda:1"}

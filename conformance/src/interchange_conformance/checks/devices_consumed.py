@@ -22,9 +22,10 @@ from ._on_devices import CUDA, KINDS, taken
 if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
     from interchange_conformance.zoo.on_device import Block
 
-check = area("devices")
+check: Decorator = area("devices")
 
 _SHAPE: Final = (2, 3)
 _EACH_KIND: Final = {name.replace(":", "-"): name for name in KINDS}

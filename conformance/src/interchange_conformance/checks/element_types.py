@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
     from interchange_conformance.zoo.memory import Element
 
-check = area("capsule")
+check: Decorator = area("capsule")
 
 ELEMENT_TYPES: Final[dict[str, Element]] = {
     **{

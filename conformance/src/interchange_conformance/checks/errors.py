@@ -29,8 +29,9 @@ from .layouts import uneven
 if TYPE_CHECKING:
     from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("errors")
+check: Decorator = area("errors")
 
 _SOURCE: Final = "array API standard 2025.12, array.__dlpack__, Raises"
 _NO_CLASS: Final = (

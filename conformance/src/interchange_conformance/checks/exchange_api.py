@@ -43,8 +43,9 @@ if TYPE_CHECKING:
     from interchange.abi.exchange import ExchangeTable
     from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("exchange-api")
+check: Decorator = area("exchange-api")
 
 _API: Final = "dlpack.h 1.3, DLPackExchangeAPI"
 _STRIDES_SINCE: Final = (1, 2)  # are strides not NULL
@@ -142,7 +143,7 @@ def exchange_tables_stay_where_they_are(producer: ProducerUnderTest) -> None:
 # ---------------------------------------------------------------- owned tensors
 
 
-SHAPES: Final = {
+SHAPES: Final[dict[str, tuple[tuple[int, ...], str]]] = {
     "plain": ((2, 3), "float32"),
     "scalar": ((), "float64"),
     "empty": ((0, 3), "float32"),

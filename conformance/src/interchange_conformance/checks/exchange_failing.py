@@ -18,8 +18,9 @@ from .element_types import UNSPEAKABLE, array_of
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("exchange-api")
+check: Decorator = area("exchange-api")
 
 _FAILING: Final = "0 on success, -1 on failure with a Python exception set"
 

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from interchange.abi.exchange import ExchangeTable
     from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
     from ._exchange import Allocated
 
-check = area("exchange-api")
+check: Decorator = area("exchange-api")
 
 _TO_OBJECT: Final = "dlpack.h 1.3, DLPackManagedTensorToPyObjectNoSync"
 _ALLOCATOR: Final = "dlpack.h 1.3, DLPackManagedTensorAllocator"
@@ -107,7 +108,7 @@ def taken_tensors_may_have_no_deleter(producer: ProducerUnderTest) -> None:
     producer.subject.release()
 
 
-STRANGE: Final = {
+STRANGE: Final[dict[str, object]] = {
     "code": {"dtype": (200, 32, 1)},
     "bits": {"dtype": (2, 24, 1)},
     "lanes": {"dtype": (2, 32, 3)},
@@ -144,7 +145,7 @@ def refused_tensors_leave_an_error(producer: ProducerUnderTest, case: dict[str, 
 # ---------------------------------------------------------------- the allocator
 
 
-SHAPES: Final = {
+SHAPES: Final[dict[str, tuple[tuple[int, ...], str]]] = {
     "plain": ((2, 3), "float32"),
     "scalar": ((), "float64"),
     "empty": ((0, 3), "int32"),
@@ -187,7 +188,7 @@ def _expect_strides(tensor: OpenedCapsule, major: int) -> None:
     expect(apart, f"shape {tensor.shape} with strides {tensor.strides}: elements overlap")
 
 
-IMPOSSIBLE: Final = {
+IMPOSSIBLE: Final[dict[str, tuple[tuple[int, int, int], tuple[int, int]]]] = {
     "code": ((200, 32, 1), _HOST),
     "device": ((2, 32, 1), (99, 0)),
 }

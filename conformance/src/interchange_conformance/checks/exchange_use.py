@@ -17,9 +17,10 @@ from interchange_conformance.zoo.carriers import carrying, make_table
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
     from interchange_conformance.zoo import Producer
 
-check = area("exchange-api")
+check: Decorator = area("exchange-api")
 
 _API: Final = "dlpack.h 1.3, DLPackExchangeAPI"
 

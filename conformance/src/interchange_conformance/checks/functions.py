@@ -15,10 +15,11 @@ from ._refusals import described, expect_refusal, floats, granted, on_device
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import FunctionsUnderTest
+    from interchange_conformance.registry import Decorator
 
     from ._refusals import Wrong
 
-check = area("functions")
+check: Decorator = area("functions")
 
 _SOURCE: Final = "interchange, its rule book"
 _EMPTY_RECORD: Final = {"shape": (0,), "typestr": "<f4", "data": (0, False), "version": 3}

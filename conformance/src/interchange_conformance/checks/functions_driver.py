@@ -20,14 +20,15 @@ from interchange_conformance.registry import area
 from ._refusals import described, expect_error, expect_refusal, granted, on_device
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.probes.under_test import FunctionsUnderTest
+    from interchange_conformance.registry import Decorator
 
     from ._refusals import Wrong
 
-check = area("functions")
+check: Decorator = area("functions")
 
 _SOURCE: Final = "interchange, its rule book"
 _NOWHERE: Final = "/nowhere/libamdhip64.so"
@@ -203,7 +204,7 @@ def _without_deleter(capsule: Any, _: Any) -> Any:
     return capsule
 
 
-STRANGE: Final = {
+STRANGE: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "other-name": _named_otherwise,
     "other-owner": _of_another,
     "no-deleter": _without_deleter,

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from interchange_conformance.probes.under_test import FunctionsUnderTest
+    from interchange_conformance.registry import Decorator
 
     from ._refusals import Wrong
 
-check = area("functions")
+check: Decorator = area("functions")
 
 _SOURCE: Final = "interchange, its rule book"
 

@@ -14,10 +14,11 @@ from ._refusals import expect_refusal, floats
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import FunctionsUnderTest
+    from interchange_conformance.registry import Decorator
 
     from ._refusals import Wrong
 
-check = area("functions")
+check: Decorator = area("functions")
 
 _SOURCE: Final = "interchange, its rule book"
 

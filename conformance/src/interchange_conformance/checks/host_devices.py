@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("devices")
+check: Decorator = area("devices")
 
 
 def _said(x: Any) -> Any:

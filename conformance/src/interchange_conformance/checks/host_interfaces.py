@@ -23,10 +23,11 @@ from ._records import TYPESTRS, descr_size
 if TYPE_CHECKING:
     from interchange.abi import InterfaceRecord
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
     Ints = tuple[int, ...]
 
-check = area("host")
+check: Decorator = area("host")
 
 _ATTRIBUTE: Final = "__array_interface__"
 _BUFFER: Final = "PEP 3118, The Py_buffer struct"

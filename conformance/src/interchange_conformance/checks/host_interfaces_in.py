@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
 
     Make = Callable[[], Any]
 
-check = area("host")
+check: Decorator = area("host")
 
 _BUFFER: Final = "PEP 3118, The Py_buffer struct"
 _INTERFACE: Final = "NumPy array interface, version 3"

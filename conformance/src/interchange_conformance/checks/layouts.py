@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
     from ._views import View
 
     Shape = tuple[int, ...]
 
-check = area("capsule")
+check: Decorator = area("capsule")
 
 SHAPES: Final[dict[str, Shape]] = {
     "scalar": (),

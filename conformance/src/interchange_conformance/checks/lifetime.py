@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("lifetime")
+check: Decorator = area("lifetime")
 
 _DELETER: Final = "dlpack.h 1.3, deleter: when the resource is no longer needed"
 _DESTRUCTOR: Final = "DLPack Python specification, Implementation: PyCapsule_Destructor"

@@ -29,8 +29,9 @@ from ._exports import (
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("negotiation")
+check: Decorator = area("negotiation")
 
 _LOGIC: Final = "array API standard 2025.12, array.__dlpack__, Notes"
 _PAIR: Final = "array API standard 2025.12, array.__dlpack__, max_version: a 2-tuple (major, minor)"

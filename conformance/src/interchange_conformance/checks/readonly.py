@@ -15,10 +15,11 @@ from ._views import LINE, TABLE, VIEWS, view_of
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
     from ._views import View
 
-check = area("readonly")
+check: Decorator = area("readonly")
 
 _FLAG: Final = "dlpack.h 1.3, DLPACK_FLAG_BITMASK_READ_ONLY"
 _KINDS: Final = {"readonly": "readonly", "immutable": "immutable"}

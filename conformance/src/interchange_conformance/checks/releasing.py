@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
     from interchange_conformance.probes.opened_capsule import ConsumedTensor
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("lifetime")
+check: Decorator = area("lifetime")
 
 _ANY_THREAD: Final = "DLPack Python specification, Implementation: the GIL must be acquired"
 _AFTER_PYTHON: Final = "DLPack Python specification, Implementation: leak without a Python runtime"

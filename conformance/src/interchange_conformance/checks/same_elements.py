@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
     from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("capsule")
+check: Decorator = area("capsule")
 
 _WHERE: Final = "dlpack.h 1.3, DLTensor.data and byte_offset"
 _NUMBERS: Final = [3, 1, 4, 15, 92, 65]

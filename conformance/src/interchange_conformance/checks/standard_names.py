@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     import inspect
 
     from interchange_conformance.probes.under_test import FunctionsUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("functions")
+check: Decorator = area("functions")
 
 _STANDARD: Final = "array API standard 2025.12"
 

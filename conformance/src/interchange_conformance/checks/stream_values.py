@@ -18,8 +18,9 @@ from ._on_devices import ROCM, make_there
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("streams")
+check: Decorator = area("streams")
 
 _SOURCE: Final = "array API standard 2025.12, array.__dlpack__, stream"
 _NO_NUMBERS: Final = {

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.emucuda.calls import Trace
     from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("streams")
+check: Decorator = area("streams")
 
 _SOURCE: Final = "array API standard 2025.12, array.__dlpack__, stream"
 _FRESH: Final = 0  # stands for a stream of its own in the tables below

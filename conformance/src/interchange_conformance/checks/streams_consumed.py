@@ -35,9 +35,10 @@ from ._on_devices import (
 if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.probes.under_test import ConsumerUnderTest
+    from interchange_conformance.registry import Decorator
     from interchange_conformance.zoo import Source
 
-check = area("streams")
+check: Decorator = area("streams")
 
 _SOURCE: Final = "array API standard 2025.12, array.__dlpack__, stream"
 _WITH_STREAMS: Final = {"cuda": (CUDA, 0), "rocm": (ROCM, 0)}

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from interchange_conformance.probes.under_test import ConsumerUnderTest, ProducerUnderTest
+    from interchange_conformance.registry import Decorator
 
-check = area("subject")
+check: Decorator = area("subject")
 
 _SOURCE: Final = "interchange, Subject"
 

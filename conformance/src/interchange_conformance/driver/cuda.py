@@ -204,7 +204,7 @@ class Cuda:
         for name, arguments in _PROTOTYPES.items():
             getattr(library, name).argtypes = arguments
         self._initialise()
-        self.devices = self._made("cuDeviceGetCount", c_int)
+        self.devices: int = self._made("cuDeviceGetCount", c_int)
         self._contexts: dict[int, int] = {}  # those that were asked for: to make one takes time
         if not self.devices:
             raise NotApplicable("the CUDA driver finds no device")

@@ -62,7 +62,7 @@ class Gate:
     """
 
     def __init__(self, stream: Any, *, timeout: float = _LONGEST) -> None:
-        self.timed_out = False
+        self.timed_out: bool = False
         self._timeout = timeout
         self._semaphore = _Semaphore()
         if _libc.sem_init(self._semaphore, 0, 0):

@@ -59,9 +59,9 @@ class OpenedCapsule:
             raise Found(f"the capsule is named {name!r}, which is neither of the two names")
         self.capsule: Any = capsule
         self.name: bytes = name
-        self.address = int(capsules.capsule_pointer(capsule, name))
+        self.address: int = int(capsules.capsule_pointer(capsule, name))
         struct = DLManagedTensorVersioned if self.versioned else DLManagedTensor
-        self.managed = struct.from_address(self.address)
+        self.managed: DLManagedTensor | DLManagedTensorVersioned = struct.from_address(self.address)
 
     # ------------------------------------------------------------ what the struct says
 
@@ -204,6 +204,9 @@ class ConsumedTensor:
     deleter : int or None
         Address of its deleter.
     """
+
+    address: int
+    deleter: int | None
 
     def __init__(self, address: int, deleter: int | None) -> None:
         self.address, self.deleter = address, deleter

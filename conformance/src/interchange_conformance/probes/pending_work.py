@@ -77,6 +77,10 @@ class PendingWork:
         After so long it is let go by itself [seconds].
     """
 
+    cuda: Cuda
+    address: int
+    nbytes: int
+
     def __init__(
         self, cuda: Cuda, address: int, nbytes: int, stream: int, patience: float = PATIENCE
     ) -> None:

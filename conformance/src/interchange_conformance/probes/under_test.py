@@ -284,7 +284,7 @@ class FunctionsUnderTest(_UnderTest):
         return importlib.import_module(self._need("functions"))
 
 
-UNDER_TEST = {
+UNDER_TEST: dict[str, Callable[[Subject], _UnderTest]] = {
     "producer": ProducerUnderTest,
     "consumer": ConsumerUnderTest,
     "functions": FunctionsUnderTest,

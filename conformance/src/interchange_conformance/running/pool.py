@@ -70,6 +70,9 @@ class Pool:
         What the subject is.
     """
 
+    spec: str
+    jobs: int
+
     def __init__(
         self,
         spec: str,
@@ -91,7 +94,7 @@ class Pool:
         }  # under True: nothing is loaded in them
         self._alive: set[ForkServer] = set()
         self._abandoned = False
-        self.about = self._introduce()
+        self.about: About = self._introduce()
 
     def __enter__(self) -> Self:
         return self

@@ -56,7 +56,7 @@ def write(y: Any) -> None:
     y[(0,) * y.ndim] = xp.astype(xp.asarray(1), y.dtype)  # it casts nothing by itself
 
 
-subject = Subject(
+subject: Subject = Subject(
     "array-api-strict",
     make=make,
     take=take,

@@ -20,6 +20,8 @@ from ._common import PLAIN, elements, itemsize, load_host, need_dtype, numpy_arr
 from ._devices import load, need_device, on, store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     Shape = tuple[int, ...]
 
 _HOST_TYPES: Final = frozenset({1, 3})  # the CPU, and page-locked memory
@@ -82,7 +84,12 @@ def _pinned(nbytes: int, _: int) -> Any:
     return Buffer.from_handle(cuda.pinned(nbytes), max(1, nbytes), owner=cuda)
 
 
-ALLOCATES: Final = {"cuda": allocate, "cuda:1": allocate, "managed": _managed, "pinned": _pinned}
+ALLOCATES: Final[dict[str, Callable[[int, int], Any]]] = {
+    "cuda": allocate,
+    "cuda:1": allocate,
+    "managed": _managed,
+    "pinned": _pinned,
+}
 """Name of a device -> what makes a buffer there, of some bytes, ready on a stream."""
 
 
@@ -148,7 +155,7 @@ def write(y: Any) -> None:
         store(y.ptr, data)
 
 
-subject = Subject(
+subject: Subject = Subject(
     "cuda.core",
     make=make,
     take=take,

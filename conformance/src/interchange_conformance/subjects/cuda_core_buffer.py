@@ -51,7 +51,7 @@ def make_on(stream: int, shape: Shape, dtype: str, device: str = "cuda") -> Any:
     return ALLOCATES[device](math.prod(shape) * itemsize(dtype), stream)
 
 
-subject = Subject(
+subject: Subject = Subject(
     "cuda.core.Buffer",
     make=make,
     make_on=make_on,

@@ -97,7 +97,7 @@ def release() -> None:
     cupy.get_default_memory_pool().free_all_blocks()
 
 
-subject = Subject(
+subject: Subject = Subject(
     "CuPy",
     make=make,
     take=take if _HAS_GPU else None,

@@ -138,7 +138,7 @@ def write(y: Any) -> None:
         store(y.ptr, data)
 
 
-subject = Subject(
+subject: Subject = Subject(
     "interchange",
     make=make,
     take=take,

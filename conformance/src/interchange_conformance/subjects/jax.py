@@ -115,7 +115,7 @@ def write(y: Any) -> None:
     y[(0,) * y.ndim] = 1
 
 
-subject = Subject(
+subject: Subject = Subject(
     "JAX",
     make=make,
     make_from=make_from,

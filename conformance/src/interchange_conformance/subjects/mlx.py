@@ -56,7 +56,7 @@ def write(y: Any) -> None:
     mx.eval(y)
 
 
-subject = Subject(
+subject: Subject = Subject(
     "MLX",
     make=make,
     take=take,

@@ -62,7 +62,7 @@ def write(y: Any) -> None:
     ctypes.memmove(address, value, len(value))
 
 
-subject = Subject(
+subject: Subject = Subject(
     "nanobind",
     make=make,
     take=take,

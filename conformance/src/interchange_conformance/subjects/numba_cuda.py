@@ -73,7 +73,7 @@ def write(y: Any) -> None:
     y.copy_to_device(elements)
 
 
-subject = Subject(
+subject: Subject = Subject(
     "numba-cuda",
     make=make,
     read=read,

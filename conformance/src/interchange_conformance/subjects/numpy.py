@@ -69,7 +69,7 @@ def write(y: Any) -> None:
     y.flat[0] = 1
 
 
-subject = Subject(
+subject: Subject = Subject(
     "NumPy",
     make=make,
     take=take,

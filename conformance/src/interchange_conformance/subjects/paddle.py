@@ -63,7 +63,7 @@ def write(y: Any) -> None:
     y[(0,) * y.ndim] = 1
 
 
-subject = Subject(
+subject: Subject = Subject(
     "Paddle",
     make=make,
     take=take,

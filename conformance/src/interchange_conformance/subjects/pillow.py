@@ -50,7 +50,7 @@ def write(y: Any) -> None:
     y.putpixel((0, 0), 1)
 
 
-subject = Subject(
+subject: Subject = Subject(
     "Pillow",
     make=make,
     read=read,

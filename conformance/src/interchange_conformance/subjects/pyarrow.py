@@ -46,7 +46,7 @@ def write(y: Any) -> None:
     y.to_numpy().flat[0] = 1
 
 
-subject = Subject(
+subject: Subject = Subject(
     "pyarrow.Tensor",
     make=make,
     take=take,

@@ -59,7 +59,7 @@ def write(y: Any) -> None:
     y[0] = 1
 
 
-subject = Subject(
+subject: Subject = Subject(
     "pyarrow.Array",
     make=make,
     make_from=make_from,

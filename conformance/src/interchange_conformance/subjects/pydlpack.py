@@ -41,4 +41,6 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
         raise CannotMakeError(str(error)) from error
 
 
-subject = Subject("pydlpack", make=make, distribution="pydlpack", preload=("dlpack", "numpy"))
+subject: Subject = Subject(
+    "pydlpack", make=make, distribution="pydlpack", preload=("dlpack", "numpy")
+)

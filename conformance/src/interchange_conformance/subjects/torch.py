@@ -106,7 +106,7 @@ def release() -> None:
         torch.cuda.empty_cache()
 
 
-subject = Subject(
+subject: Subject = Subject(
     "PyTorch",
     make=make,
     take=take,

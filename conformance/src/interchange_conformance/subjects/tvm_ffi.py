@@ -72,7 +72,7 @@ def read(y: Any) -> list[Any]:
     return elements(y.data_ptr(), tuple(y.shape), tuple(y.strides), str(y.dtype), read_from)
 
 
-subject = Subject(
+subject: Subject = Subject(
     "tvm-ffi",
     make=make,
     take=take,

@@ -110,7 +110,7 @@ def write(y: Any) -> None:
     y.fill_(1)
 
 
-subject = Subject(
+subject: Subject = Subject(
     "Warp",
     make=make,
     take=take,

@@ -108,6 +108,8 @@ class Interfaced:
     {'version': 3}
     """
 
+    read: int
+
     def __init__(self, **record: Any) -> None:
         self._record = record
         self.read = 0

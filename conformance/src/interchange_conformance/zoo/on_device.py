@@ -75,6 +75,12 @@ class OnDevice:
         Every struct that was made, in order.
     """
 
+    block: Block
+    shape: Ints
+    dtype: str
+    stream: int | None
+    cuda: Cuda | None
+
     def __init__(
         self,
         block: Block,
