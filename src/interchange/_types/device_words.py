@@ -16,9 +16,6 @@ from .errors import UnsupportedDeviceError, show
 Pair = tuple[DLDeviceType, int]
 """Device type and ordinal."""
 
-WAYS_OUT: Final = {"gpu": "say 'cuda:0' or 'rocm:0'"}
-"""A word with two readings -> what to say instead."""
-
 _TORCH: Final = {
     "cuda": DLDeviceType.kDLCUDA,
     "mps": DLDeviceType.kDLMetal,

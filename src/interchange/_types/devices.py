@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeGuard
 from interchange.abi._patterns import compiled
 from interchange.abi.dlpack import DLDeviceType
 
-from .device_words import WAYS_OUT, read_device
-from .equality import names
 from .errors import ArgumentError, UnsupportedDeviceError, show
-from .interning import find, intern
+from .interning import find, intern, names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,10 +144,13 @@ class Device:
             match = compiled(_WORDS).fullmatch(value)
             if match is None or match[1] not in _TYPE_OF_NAME:
                 what = f"device={show(value)} is unknown"
-                raise UnsupportedDeviceError(call, what, "DLP-DEV-1", WAYS_OUT.get(value))
+                way_out = "say 'cuda:0' or 'rocm:0'" if value == "gpu" else None
+                raise UnsupportedDeviceError(call, what, "DLP-DEV-1", way_out)
             return cls._make(_TYPE_OF_NAME[match[1]], int(match[2] or 0), call)
         if is_pair(value):
             return cls._make(*value, call)
+        from .device_words import read_device  # which few need
+
         numbers = read_device(value, call)
         if numbers is not None:
             return cls._make(*numbers, call)

@@ -23,10 +23,8 @@ from .dtype_table import (
     NATIVE_FORMATS,
     STANDARD_FORMATS,
 )
-from .dtype_words import LIBRARY_NAMES, NUMPY_CODES, READINGS
-from .equality import names
 from .errors import ArgumentError, UnsupportedDTypeError, refuse_record, show
-from .interning import find, intern
+from .interning import find, intern, names
 from .numpy_dtypes import numpy_dtype
 from .type_table import TypeSet
 
@@ -301,6 +299,8 @@ def _from_text(text: str, call: str = "DType.of()") -> DType:
         return from_typestr(parsed, call)
     if text[:1] == "=":
         return _from_text(NATIVE + text[1:], call)
+    from .dtype_words import NUMPY_CODES, READINGS  # which few need
+
     if text in NUMPY_CODES:
         return DType(*NUMPY_CODES[text])
     if text in READINGS:
@@ -333,12 +333,12 @@ def _from_foreign(value: object, call: str) -> DType | None:
         name = show(value, 1000).rpartition(".")[2]
     if not isinstance(name, str):
         return None
-    if name in LIBRARY_NAMES:
-        return _from_text(LIBRARY_NAMES[name], call)
     if name in BY_NAME:
         code, bits = BY_NAME[name]
         return DType(code, bits, padded=bits < 8)
-    return None
+    from .dtype_words import LIBRARY_NAMES  # which few need
+
+    return _from_text(LIBRARY_NAMES[name], call) if name in LIBRARY_NAMES else None
 
 
 def _from_scalar_type(value: type, call: str) -> DType | None:

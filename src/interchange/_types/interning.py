@@ -1,4 +1,4 @@
-"""Equal values as one object, for as long as anybody has it, in whichever thread.
+"""Equal values as one object, for as long as anybody has it, in whichever thread; its words.
 
 Source: interchange; weakref.WeakValueDictionary, whose ``setdefault`` is two steps, so that two
 threads that meet a value for the first time get an object each.
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import ref
 
 from interchange.abi import capsules
+
+from .errors import NO_ROOM
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,3 +74,29 @@ def find(known: dict[Any, Known[T]], key: Any) -> T | None:
     """Return the one object of a key, or None if nobody has it."""
     reference = known.get(key)
     return None if reference is None else reference()
+
+
+def names(value: object, known: Any, of: Callable[[Any], Any]) -> bool:
+    """Return whether `value` is read as an interned object; what cannot be read is another.
+
+    Parameters
+    ----------
+    value : object
+        Anything: a stranger's attributes may raise whatever they like.
+    known : object
+        The interned object.
+    of : callable
+        Returns the interned object that a value names, or raises.
+
+    Examples
+    --------
+    >>> from interchange import DType
+    >>> [names(one, DType(2, 32), DType.of) for one in ("<f4", "float64", None)]
+    [True, False, False]
+    """
+    try:
+        return of(value) is known
+    except NO_ROOM:
+        raise
+    except Exception:  # noqa: BLE001 - it names nothing, whatever it says to that
+        return False
