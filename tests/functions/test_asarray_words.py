@@ -123,6 +123,105 @@ def test_text_of_any_width_is_refused_in_the_name_of_the_call(take):
     assert caught.value.call != "DType.of()"
 
 
+# ---------------------------------------------------------------- what it is not
+
+
+NUMBERS = [[1, 2], [[1.5], [2.5]], (1, 2), [], [[]], 5, 2.5, True, 1j, [True]]
+
+
+@pytest.mark.parametrize("x", NUMBERS, ids=repr)
+@pytest.mark.parametrize("take", [ix.asarray, ix.from_dlpack, ix.from_buffer, xp.sum])
+def test_numbers_and_lists_are_refused_with_the_call_that_takes_them(take, x):
+    """The way out, as it is written, makes an array of these very numbers."""
+    with pytest.raises(ix.InterchangeError) as caught:
+        take(x)
+
+    written = caught.value.way_out.removeprefix("write ").partition("), which")[0] + ")"
+    made = eval(written, {"interchange": ix})  # noqa: S307 - it is our own word
+    assert made.tolist() == np.asarray(x).tolist()
+
+
+def test_a_long_list_is_not_written_out():
+    """The call names it instead."""
+    with pytest.raises(ix.NoProtocolError) as caught:
+        ix.asarray(list(range(1000)))
+
+    assert "write interchange.xp.asarray(x), " in caught.value.way_out
+
+
+def _endless():
+    x = []
+    x.append(x)
+    return x
+
+
+@pytest.mark.parametrize("x", ["text", ["text"], [None], [object()], _endless()], ids=type)
+def test_what_holds_no_numbers_is_not_sent_there(x):
+    """The namespace would refuse it, too."""
+    with pytest.raises(ix.NoProtocolError) as caught:
+        ix.asarray(x)
+
+    assert "xp.asarray" not in caught.value.way_out
+
+
+@pytest.mark.parametrize(("found", "wanted"), [("f8", "f4"), ("i4", "bool"), ("f4", "c8")])
+def test_another_element_type_is_refused_with_the_cast(found, wanted):
+    """The way out, as it is written, gives elements of that type."""
+    x = np.ones(2, found)
+    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+        ix.asarray(x, dtype=wanted)
+
+    written = caught.value.way_out.removeprefix("write ").partition(", which")[0]
+    made = eval(written, {"asarray": ix.asarray, "x": x})  # noqa: S307 - it is our own word
+    assert made.dtype == wanted
+
+
+def test_no_cast_is_named_where_there_is_none():
+    """The standard has none from complex to real numbers."""
+    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+        ix.asarray(np.ones(2, "c8"), dtype="f4")
+
+    assert "astype" not in caught.value.way_out
+
+
+def test_the_namespaces_asarray_casts():
+    """It is the standard's."""
+    assert xp.asarray(np.ones(2, "f8"), dtype="f4").dtype == "float32"
+
+
+# ---------------------------------------------------------------- streams
+
+
+STREAMS = [None, 1, 7, -1, np.int64(7), "no stream", 1.5, b"", object(), np.zeros(2)]
+
+
+def _outcome(take, x, stream):
+    """Return what a call gives: memory, or the class and the rule of a refusal."""
+    try:
+        return take(x, stream=stream).ptr
+    except ix.InterchangeError as error:
+        return type(error), error.rule
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("make", [np.asarray, ix.asarray], ids=["numpy", "ours"])
+def test_streams_mean_on_the_host_what_they_mean_to_from_dlpack(make, stream):
+    """Nothing is ordered there, and what is no stream is refused."""
+    x = make(BLOCK)
+
+    assert _outcome(ix.asarray, x, stream) == _outcome(ix.from_dlpack, x, stream)
+
+
+@pytest.mark.parametrize("stream", ["no stream", 1.5, object()], ids=type)
+def test_what_is_no_stream_is_refused_whichever_protocol_is_spoken(stream):
+    """Before anything is asked."""
+    for x in (b"abc", speaking(**OTHERS["interface"]), speaking(**OTHERS["described"])):
+        with pytest.raises(ix.StreamError) as caught:
+            ix.asarray(x, stream=stream)
+
+        assert (caught.value.call, caught.value.rule) == ("asarray()", "DLP-STREAM-4")
+
+
 # ---------------------------------------------------------------- the interpreter's own errors
 
 

@@ -260,3 +260,38 @@ def test_any_numbers_are_memory_or_a_refusal(ptr, shape, strides, dtype):
 
     low, high = found._spec.layout.byte_bounds(found.itemsize)
     assert found.size == 0 or (found.ptr == ptr and ptr + low > 0 and ptr + high <= 2**64)
+
+
+# ---------------------------------------------------------------- memory of an Array
+
+
+def of_array(owner, **keywords):
+    """Return an Array that is described by hand over the memory of another."""
+    return ix.from_pointer(owner.ptr, owner.shape, owner.dtype, owner=owner, **keywords)
+
+
+@pytest.mark.parametrize("readonly", [True, False, None])
+def test_memory_of_an_array_is_as_read_only_as_the_array_says(readonly):
+    """Also where its producer did not say."""
+    owner = ix.from_pointer(ADDRESS, (6,), "float32", owner=BLOCK, readonly=bool(readonly))
+    if readonly is None:
+        owner._flags = None
+
+    assert of_array(owner).readonly is readonly
+    assert of_array(owner, readonly=None).readonly is readonly
+
+
+@pytest.mark.parametrize("owned", [True, False])
+@pytest.mark.parametrize("said", [True, False])
+def test_the_caller_may_say_otherwise_of_memory_of_an_array(owned, said):
+    """What is said is believed."""
+    owner = ix.from_pointer(ADDRESS, (6,), "float32", owner=BLOCK, readonly=owned)
+
+    assert of_array(owner, readonly=said).readonly is said
+
+
+def test_read_only_memory_of_an_array_is_not_exported_as_writable():
+    """The flag arrives where the memory is taken to next."""
+    found = np.from_dlpack(of_array(ix.from_buffer(b"abcd")))
+
+    assert found.flags.writeable is False

@@ -101,7 +101,10 @@ def foreign(call: str, x: object) -> ArgumentError:
     )
     if is_foreign(x):
         return ArgumentError(call, f"an operand is a {name}", "IX-XP-1")
-    return ArgumentError(call, f"an operand is {show(x)}", "IX-XP-1", "pass an Array or a number")
+    from interchange._protocols.numbers import way_to_array  # for an error
+
+    way_out = way_to_array(x) or "pass an Array or a number"
+    return ArgumentError(call, f"an operand is {show(x)}", "IX-XP-1", way_out)
 
 
 def array_of(x: Any, cls: type[Any], call: str) -> Any:

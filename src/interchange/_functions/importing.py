@@ -197,9 +197,10 @@ def asarray(
     dtype: Any = None,
     device: Device | str | tuple[int, int] | None = None,
     copy: bool | None = None,
+    stream: Any = None,
     assume_writable: bool = False,
 ) -> Array:
-    """Import whatever `x` speaks, asked in this order.
+    """Import whatever `x` speaks, asked in this order; memory is shared, and nothing is cast.
 
     1. an `Array` itself, and an object with ``__interchange__`` (the `Producer` mixin);
     2. DLPack, or a bare capsule;
@@ -218,6 +219,9 @@ def asarray(
         Where the memory is wanted.
     copy : bool, optional
         True: always copy.  False: never, or an error.  None: only if needed.
+    stream : None, int or object with ``__cuda_stream__``, optional
+        The stream on which the memory will be used, ordered as by `from_dlpack`, whichever protocol
+        `x` speaks.
     assume_writable : bool, default False
         Take memory to be writable whose producer cannot say (a legacy capsule).
 
@@ -229,21 +233,29 @@ def asarray(
     Raises
     ------
     NoProtocolError
-        `x` speaks none of these (IX-PROTOCOL-1).
+        `x` speaks none of these (IX-PROTOCOL-1).  Lists and numbers have no memory to share:
+        `interchange.xp.asarray` makes arrays of them.
     UnsupportedDTypeError
         The elements are not of `dtype` (IX-CAST-1), or are opaque handles, which are taken only
         where `dtype` says so (DLP-DTYPE-7).
     CopyNeededError
         ``__array__`` alone is spoken, and would copy (AI-ARRAY-1).
-    ExchangeError
+    ExchangeError, StreamError
         As `from_dlpack`.
+
+    Notes
+    -----
+    ``interchange.xp.asarray`` is the function of that name in the array API standard, which casts
+    to its `dtype` and takes numbers.
 
     Examples
     --------
     >>> asarray(b"abc").tolist()
     [97, 98, 99]
     """
-    return import_any(x, dtype, device, copy, assume_writable=assume_writable, call=_ASARRAY)
+    return import_any(
+        x, dtype, device, copy, stream=stream, assume_writable=assume_writable, call=_ASARRAY
+    )
 
 
 _core.serve_c_callers()
@@ -255,6 +267,7 @@ def import_any(
     device: Any = None,
     copy: bool | None = None,
     *,
+    stream: Any = None,
     assume_writable: bool = False,
     call: str,
 ) -> Array:
@@ -262,26 +275,36 @@ def import_any(
     dlpack.check_copy(copy, call)
     target = None if device is None else Device.of(device, call)
     wanted = None if dtype is None else DType.of(dtype, call)
-    array, copied = _first_that_works(x, target, copy, call)
+    handle = stream_handle(stream, call)
+    array, copied = _first_that_works(x, target, copy, call, stream)
     if assume_writable:
         array = array.__copy__()
         dlpack.check_result(array, copy=None, assume_writable=True, call=call)
     if wanted is not None and array.dtype is not wanted:
-        what = f"{type(x).__name__} has elements of {array.dtype}, wanted {wanted}"
-        raise UnsupportedDTypeError(call, what, "IX-CAST-1")
+        raise _other_elements(x, array.dtype, wanted, call)
     if wanted is None and type(x) is not Array and type(x) is not fast_path.kind:
         dlpack.refuse_handles(array, call)
     needs_copy = copy is True and not copied
-    return _place(array, target, copy=copy, needs_copy=needs_copy, call=call)
+    moves = needs_copy or (target is not None and target is not array.device)
+    if stream is not None and not moves:  # who moves memory orders it
+        array = on_stream(array, handle, stream, call)
+    return _place(array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call)
 
 
 def import_ordered(x: Any, stream: Any, call: str) -> Array:
     """Import whatever `x` speaks, ready on `stream` where its device has streams."""
-    handle = stream_handle(stream, call)
-    array, _ = _first_that_works(x, None, None, call, stream)
-    if type(x) is not Array:
-        dlpack.refuse_handles(array, call)
-    return on_stream(array, handle, stream, call)
+    return import_any(x, stream=stream, call=call)
+
+
+def _other_elements(x: Any, found: DType, wanted: DType, call: str) -> UnsupportedDTypeError:
+    """Return the error for elements of another type; the way out casts where a cast is."""
+    what = f"{type(x).__name__} has elements of {found}, wanted {wanted}"
+    is_cast = found.typestr is not None and wanted.typestr is not None
+    loses_half = found.kind.startswith("complex") and not wanted.kind.startswith("complex")
+    way_out = f"write asarray(x).astype('{wanted}'), which copies"
+    return UnsupportedDTypeError(
+        call, what, "IX-CAST-1", way_out if is_cast and not loses_half else None
+    )
 
 
 def _first_that_works(
@@ -366,7 +389,7 @@ def from_pointer(
     strides: tuple[int, ...] | None = None,
     device: Device | str | tuple[int, int] = "cpu",
     owner: Any = None,
-    readonly: bool = False,
+    readonly: bool | None = None,
     stream: Any = None,
 ) -> Array:
     """Describe memory at an address, for producers written in Python.
@@ -385,8 +408,9 @@ def from_pointer(
         Where the memory is.
     owner : object, optional
         Kept alive as long as anybody uses the memory.  Without it you must see to that.
-    readonly : bool, default False
-        Whether the memory must not be written.
+    readonly : bool, optional
+        Whether the memory must not be written.  When left out: what an `owner` that is an Array
+        says of its own memory, else False.
     stream : None, int or object with ``__cuda_stream__``, optional
         Where work on the memory is pending, which consumers are made to wait for; None where
         nothing is, and on host memory.
@@ -422,17 +446,22 @@ def from_pointer(
     where = Device.of(device, call)
     handle = stream_handle(stream, call)
     consumer = None if stream is None else check_stream(handle, streams_of(where) or where, call)
+    is_readonly = readonly
+    if readonly is None:
+        is_readonly = owner.readonly if isinstance(owner, Array) else False
     array = host.describe_memory(
         int(ptr),
         DType.of(dtype, call),
         Layout(extents, steps),
-        readonly=bool(readonly),
+        readonly=bool(is_readonly),
         owner=owner,
         keep=owner,
         cls=Array,
         call=call,
         device=where,
     )
+    if is_readonly is None:  # nobody said
+        array._flags = None
     if consumer is not None and consumer != NO_SYNC:
         array._pending_work = PendingWork(consumer, ordinal_for(where, consumer, call), stream)
     return array

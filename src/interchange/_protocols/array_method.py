@@ -44,10 +44,12 @@ def import_array_method(x: Any, cls: type[T], copy: bool | None, call: str) -> T
         It has none, or is a class (IX-PROTOCOL-1).
     """
     if isinstance(x, type) or getattr(x, "__array__", None) is None:
+        from .numbers import way_to_array  # for an error
+
         what = f"{show(x)} of type {type(x).__name__}"
         if not isinstance(x, type) and getattr(x, "__dlpack__", None) is not None:
             what += ", which has __dlpack__ and no __dlpack_device__"
-        raise NoProtocolError(call, what, "IX-PROTOCOL-1")
+        raise NoProtocolError(call, what, "IX-PROTOCOL-1", way_to_array(x))
     tensor = import_array_interface(ask_for_array(x, copy, call), cls, call)
     tensor._owner = x
     return tensor

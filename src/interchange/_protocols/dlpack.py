@@ -132,8 +132,10 @@ def import_(
     """
     known = capabilities_of(x)
     if known is None:
+        from .numbers import way_to_array  # for an error
+
         what = f"{type(x).__name__} has no __dlpack__"
-        raise NoProtocolError(call, what, "DLP-NEG-1")
+        raise NoProtocolError(call, what, "DLP-NEG-1", way_to_array(x))
     lost = None if known.guard is None else known.guard(x)
     if lost is not None:
         what, rule, way_out = lost

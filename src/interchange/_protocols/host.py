@@ -104,8 +104,10 @@ def import_buffer(x: Any, cls: type[T], call: str) -> T:
     try:
         view = memoryview(x)
     except TypeError as error:
+        from .numbers import way_to_array  # for an error
+
         what = f"{type(x).__name__} gives no buffer"
-        raise NoProtocolError(call, what, "BUF-1") from error
+        raise NoProtocolError(call, what, "BUF-1", way_to_array(x)) from error
     except (BufferError, ValueError) as error:
         what = f"{type(x).__name__} refuses its buffer ({reason_of(error)})"
         raise ExchangeError(call, what, "BUF-1") from error
