@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from interchange import _core
 from interchange._protocols import dlpack
 from interchange._streams.pending import pending_work_of
+from interchange._types.dtypes import DType
 from interchange._types.errors import UnsupportedDTypeError, ViewError, error_for
 from interchange._types.layout import problem
 from interchange._types.spec import Spec
 
 from .arguments import check_ints, check_order
+from .reinterpreting import alignment_of, check_aligned, reinterpret
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -101,15 +103,64 @@ class Described(_core.Tensor):
             fresh = Spec(spec.dtype, spec.device, layout, spec.byte_offset + step)
         else:
             fresh, ptr = spec.with_layout(layout), ptr + step if layout.size else 0
-        found = problem(fresh.shape, fresh.strides, spec.dtype.itemsize)
+        return self._share(fresh, ptr, call)
+
+    def _share(self, spec: Spec, ptr: int, call: str) -> Self:
+        """Return an array that says something else of the same memory, kept alive alike."""
+        found = problem(spec.shape, spec.strides, spec.dtype.itemsize)
         if found is not None:
             raise error_for(call, *found)
         flags = None if self._flags is None else self._flags & dlpack.READ_ONLY
-        view = _core.describe(ptr, fresh, flags, self._owner, self._keepalive, type(self))
+        view = _core.describe(ptr, spec, flags, self._owner, self._keepalive, type(self))
         work = pending_work_of(self)
         if work is not None:
             view._pending_work = work
         return view
+
+    def view(self, dtype: Any, /) -> Self:
+        """Return the same bytes as elements of another type; none is touched, wherever they are.
+
+        Parameters
+        ----------
+        dtype : dtype-like
+            The element type.  One of another size makes the last axis longer or shorter.
+
+        Returns
+        -------
+        Array
+            Sharing the memory, as read-only as the array, ordered after the same work.
+
+        Raises
+        ------
+        ViewError
+            Sizes differ, and there is no last axis, its elements do not lie side by side, or it has
+            no whole number of the new ones (IX-VIEW-1); the new type asks for another alignment
+            (IX-VIEW-2).
+        ExchangeError
+            Another axis steps by no whole number of them (DLP-STRIDES-3).
+        UnsupportedDTypeError
+            There is no such type; one of them is packed, and the array is not contiguous
+            (DLP-DTYPE-5).
+
+        Notes
+        -----
+        The rules are those of ``numpy.ndarray.view``.  Complex numbers are two real ones, the real
+        part first.  Bytes other than 0 and 1 are no bools, and nobody looks.  Packed elements are
+        viewed as bytes, and bytes as packed elements, where the array is contiguous and its last
+        axis has whole ones of both.
+
+        Examples
+        --------
+        >>> import interchange as ix
+        >>> ix.from_buffer(bytearray(8)).view("float32").tolist()
+        [0.0, 0.0]
+        """
+        call = "Array.view()"
+        spec, wanted, ptr = self._spec, DType.of(dtype, call), self.ptr
+        layout = reinterpret(spec.layout, spec.dtype, wanted, call)
+        if layout.size and alignment_of(wanted) > alignment_of(spec.dtype):
+            check_aligned(spec.byte_offset if spec.device.has_handles else ptr, wanted, call)
+        return self._share(Spec(wanted, spec.device, layout, spec.byte_offset), ptr, call)
 
     @property
     def T(self) -> Self:  # noqa: N802 - the standard's name

@@ -13,6 +13,8 @@ from interchange._types.errors import ArgumentError, ViewError
 from interchange._types.numpy_dtypes import numpy_dtype
 
 from .backing import computing_with
+from .pickling import bytes_of, fetch
+from .transfers import copy
 
 INTEGERS = frozenset({"signed integer", "unsigned integer"})
 
@@ -25,6 +27,31 @@ class Elements:
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python numbers; a number for a 0-d array."""
         return on_host(self, "Array.tolist()").tolist()
+
+    def tobytes(self) -> bytes:
+        """Return the elements in C order as they lie in memory, without gaps between them.
+
+        Memory of a device is copied to the host.
+
+        Raises
+        ------
+        UnsupportedDeviceError
+            Nobody here can read the memory (DLP-DEV-6).
+        DriverUnavailableError
+            The driver of the device is not installed (IX-DRIVER-1).
+
+        Examples
+        --------
+        >>> import interchange as ix
+        >>> ix.from_buffer(b"abc")[::-1].tobytes()
+        b'cba'
+        """
+        call = "Array.tobytes()"
+        array: Any = self
+        dense, order = fetch(array, call)
+        if order != "C":
+            dense = copy(dense, "C", call, None)
+        return bytes(bytes_of(dense, readonly=True))
 
     def item(self) -> Any:
         """Return the one element as a Python number.

@@ -49,6 +49,13 @@ OURS: Final = (
         "interchange",
     ),
     Rule(
+        "IX-VIEW-2",
+        "elements begin at multiples of their alignment, where C programs may read them",
+        "copy the bytes first, or begin at another one",
+        "C11, 6.3.2.3",
+        "SHOULD",
+    ),
+    Rule(
         "IX-AXES-1",
         "axes name each dimension once, and a transpose exchanges two",
         "pass a permutation of range(ndim)",

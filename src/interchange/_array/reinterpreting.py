@@ -1,0 +1,100 @@
+"""The same bytes as elements of another type.
+
+Source: NumPy, ``ndarray.view``; C11, 6.3.2.3 (alignment).  Strides count elements here, so that
+what NumPy describes by bytes that are no whole elements is refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interchange._types.errors import UnsupportedDTypeError, ViewError, error_for
+from interchange._types.layout import Layout, strides_in_elements
+
+if TYPE_CHECKING:
+    from interchange._types.dtypes import DType
+
+_RULE = "IX-VIEW-1"
+
+
+def width_of(dtype: DType) -> int:
+    """Return the distance from one element to the next [bits]."""
+    return dtype.bits * dtype.lanes if dtype.is_packed else 8 * dtype.itemsize
+
+
+def alignment_of(dtype: DType) -> int:
+    """Return what addresses of an element are multiples of in C [bytes].
+
+    Examples
+    --------
+    >>> from interchange import DType
+    >>> [alignment_of(DType.of(name)) for name in ("float32", "complex64", "float32x4", "int4")]
+    [4, 4, 4, 1]
+    """
+    parts = 2 if dtype.kind.startswith("complex") else 1
+    return max(1, dtype.bits // (8 * parts))
+
+
+def check_aligned(address: int, dtype: DType, call: str) -> None:
+    """Refuse elements at an address where C programs must not read them [bytes]."""
+    alignment = alignment_of(dtype)
+    if address % alignment:
+        what = f"{dtype} at address {address:#x}, which is no multiple of {alignment} bytes"
+        raise ViewError(call, what, "IX-VIEW-2")
+
+
+def reinterpret(layout: Layout, old: DType, new: DType, call: str) -> Layout:
+    """Return the layout of the same bytes as elements of another type.
+
+    Parameters
+    ----------
+    layout : Layout
+        The layout of the elements as they are.
+    old, new : DType
+        Their type, and the other one.
+    call : str
+        Named in errors.
+
+    Raises
+    ------
+    ViewError
+        Sizes differ, and there is no last axis, its elements do not lie side by side, or it has no
+        whole number of the new ones (IX-VIEW-1).
+    ExchangeError
+        Another axis steps by no whole number of them (DLP-STRIDES-3).
+    UnsupportedDTypeError
+        Elements are packed, and do not lie side by side (DLP-DTYPE-5).
+
+    Examples
+    --------
+    >>> from interchange import DType
+    >>> reinterpret(Layout((2, 6), (8, 1)), DType.of("int16"), DType.of("int32"), "f()")
+    Layout(shape=(2, 3), strides=(4, 1))
+    """
+    have, want = width_of(old), width_of(new)
+    if have == want:
+        return layout
+    what = f"shape {layout.shape} of {old} as {new}"
+    if not layout.shape:
+        raise ViewError(call, what, _RULE, "give it an axis first, with x.reshape(1)")
+    is_packed = old.is_packed or new.is_packed
+    if is_packed and not layout.is_c_contiguous:
+        way_out = "copy first with .contiguous()"
+        raise UnsupportedDTypeError(call, f"{what}, with gaps", "DLP-DTYPE-5", way_out)
+    *lead, last = layout.shape
+    if last != 1 and layout.size and layout.strides[-1] != 1:
+        raise ViewError(call, f"{what}, with strides {layout.strides}", _RULE)
+    # NumPy splits elements one by one, and joins those of the whole axis; bits are told by both.
+    whole = have if want < have and not is_packed else last * have
+    if whole % want:
+        way_out = "take a type whose size divides that of the last axis"
+        raise ViewError(call, f"{what}, {whole} bits in parts of {want}", _RULE, way_out)
+    shape = (*lead, last * have // want)
+    if is_packed:
+        return Layout(shape)
+    steps = (*layout.strides_in_bytes(old.itemsize)[:-1], new.itemsize)
+    strides = strides_in_elements(shape, steps, new.itemsize)
+    if strides is None:
+        way_out = "copy first with .contiguous()"
+        raise error_for(call, f"{what}, with strides {layout.strides}", "DLP-STRIDES-3", way_out)
+    return Layout(shape, strides)
