@@ -398,9 +398,8 @@ def test_every_parameter_is_described(name):
 
     parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
 
-    wanted = [
-        f"{'*' * (p.kind is p.VAR_POSITIONAL)}{p.name} : " for p in parameters if p.name[0] != "_"
-    ]
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    wanted = [f"{stars.get(p.kind, '')}{p.name} : " for p in parameters if p.name[0] != "_"]
     assert [one for one in wanted if f"\n{one}" not in text] == []
 
 

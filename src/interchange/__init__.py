@@ -48,6 +48,7 @@ from ._types.errors import (
 
 if _typing.TYPE_CHECKING:  # what checkers see; `_LATER` says the same
     from . import compat as compat, xp as xp
+    from ._array.contract import Contract
     from ._functions.borrow import borrow
     from ._functions.cai import CudaArrayView, from_cai, to_cai
     from ._functions.exporting import convert, to_capsule
@@ -71,6 +72,7 @@ __all__ = [
     "Backend",
     "BackendUnavailableError",
     "ConsumedCapsuleError",
+    "Contract",
     "ContractError",
     "CopyNeededError",
     "CudaArrayView",
@@ -114,6 +116,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "_array.contract": ("Contract",),
     "_functions.borrow": ("borrow",),
     "_functions.cai": ("CudaArrayView", "from_cai", "to_cai"),
     "_functions.exporting": ("convert", "to_capsule"),

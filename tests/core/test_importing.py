@@ -72,6 +72,7 @@ SELDOM = (  # what few need, or only those who see an error
             "viewable",
         )
     ),
+    "interchange._array.contract",
     "interchange.abi.rules._book",
     "interchange.compat",
     "interchange.xp",

@@ -159,9 +159,18 @@ def test_the_function_looks_as_before():
     assert list(inspect.signature(function).parameters) == ["x", "scale"]
 
 
-def test_without_names_nothing_is_imported():
-    """An empty decoration changes nothing."""
-    assert ix.viewable()(lambda x: x)(b"a") == b"a"
+@pytest.mark.parametrize(
+    ("names", "keywords"),
+    [((kinds,), {}), ((staticmethod(kinds),), {}), ((), {}), ((), {"stream": "stream"})],
+    ids=["no parentheses", "staticmethod", "no names", "a stream alone"],
+)
+def test_a_decorator_without_names_is_refused_at_definition(names, keywords):
+    """It would import nothing, and the error says how to write it."""
+    with pytest.raises(ix.ArgumentError) as caught:
+        ix.viewable(*names, **keywords)
+
+    assert caught.value.rule == "IX-ARGUMENT-1"
+    assert '@viewable("x")' in caught.value.way_out
 
 
 # ---------------------------------------------------------------- what is refused
@@ -195,7 +204,7 @@ def test_an_argument_that_speaks_nothing_is_refused():
 
 def test_a_wrong_call_is_refused_as_python_refuses_it():
     """A missing argument is a TypeError of the call."""
-    with pytest.raises(TypeError, match="missing a required argument"):
+    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'y'"):
         ix.viewable("x")(lambda x, y: (x, y))(b"a")
 
 

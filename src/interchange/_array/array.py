@@ -21,7 +21,6 @@ from interchange._types.errors import (
 from . import transfers
 from .arguments import check_order, resolve_shape
 from .backing import describe
-from .contract import check_contract
 from .elements import Elements
 from .indexing import assign, select
 from .namespace import namespace_of
@@ -31,7 +30,8 @@ from .printing import describe_array
 from .protocols import Protocols
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from types import EllipsisType
 
     from interchange._types.devices import Device
     from interchange._types.spec import Spec
@@ -254,55 +254,39 @@ class Array(Elements, Operators, Protocols):
         self,
         *,
         dtype: Any = None,
-        ndim: int | tuple[int, ...] | None = None,
-        shape: tuple[int | None, ...] | None = None,
+        ndim: int | Sequence[int] | None = None,
+        shape: Sequence[int | str | EllipsisType | None] | None = None,
         order: str | None = None,
         device: Any = None,
         writable: bool | None = None,
+        align: int | None = None,
         name: str = "array",
     ) -> Array:
         """Return the array if it meets a contract, else say what came and what was wanted.
 
         Parameters
         ----------
-        dtype : dtype-like or tuple of these, optional
-            Element type, or a choice of them; a tuple is a choice.
-        ndim : int or tuple[int, ...], optional
-            Number of axes, or the choice.
-        shape : tuple of int or None, optional
-            Extents [elements]; None for any.
-        order : {"C", "F"}, optional
-            Layout that the elements must have.
-        device : device-like, optional
-            Where it must be; a bare type such as ``"cuda"`` means any of that type.
-        writable : bool, optional
-            True: memory that is known to be writable.
+        dtype, ndim, shape, order, device, writable, align
+            As `Contract` takes them.
         name : str, default "array"
             What the error calls the argument.
 
         Raises
         ------
         ContractError
-            Something differs (IX-REQUIRE-1).
+            Something differs: the error says what, and which calls would mend it (IX-REQUIRE-1).
+        ArgumentError, UnsupportedDTypeError, UnsupportedDeviceError
+            As `Contract` does.
 
         Examples
         --------
         >>> import interchange as ix
-        >>> ix.from_buffer(b"abc").require(dtype="uint8", ndim=1).shape
+        >>> ix.from_buffer(b"abc").require(dtype="uint8", shape=("n",)).shape
         (3,)
         """
-        check_contract(
-            self,
-            {
-                "dtype": dtype,
-                "ndim": ndim,
-                "shape": shape,
-                "order": order,
-                "device": device,
-                "writable": writable,
-            },
-            name,
-        )
+        from .requiring import check_contract  # few need it
+
+        check_contract(self, (dtype, ndim, shape, order, device, writable, align), name)
         return self
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Contracts on arguments: what came, what was wanted, in one error.
+"""Contracts on arguments: read once, then held against arrays.
 
 Source: interchange (IX-REQUIRE-1).
 """
@@ -7,103 +7,274 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._types.devices import Device, is_index
-from interchange._types.dtypes import DType
-from interchange._types.errors import ArgumentError, ContractError, show
+from interchange._core.plans import Plan
+from interchange._protocols.dlpack import READ_ONLY
+from interchange._types.errors import ArgumentError, show
+from interchange.abi._records import NamedTuple
+
+from . import contract_words as words
+from .shape_pattern import ShapePattern
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import EllipsisType
+
+    from interchange._types.devices import Device
+    from interchange._types.dtypes import DType
+    from interchange._types.spec import Spec
+
     from .described import Described
+    from .shape_pattern import Bound
 
-_CALL = "Array.require()"
-UNNAMED: Final = "array"
-"""What an argument is called of which nobody said the name."""
-
-
-def _choices(value: Any) -> tuple[Any, ...]:
-    """Return a choice as a tuple."""
-    return tuple(value) if isinstance(value, (list, set, frozenset, tuple)) else (value,)
+WORDS: Final = ("dtype", "ndim", "shape", "order", "device", "writable", "align")
+"""The words of a contract, in the order in which they are told."""
+_CALL: Final = "Contract()"
 
 
-def _dtype(array: Described, wanted: Any) -> str | None:
-    """Return what is wrong with the element type."""
-    choice = [DType.of(one, _CALL) for one in _choices(wanted)]
-    if array.dtype in choice:
-        return None
-    return f"dtype {array.dtype}, wanted {' or '.join(map(str, choice))}"
+class Contract:
+    """What an array must be.  It is read once; to hold an array against it costs little.
 
+    Parameters
+    ----------
+    dtype : dtype-like, str or tuple of these, optional
+        Element type, or a kind as ``isdtype`` has it: ``"bool"``, ``"signed integer"``,
+        ``"unsigned integer"``, ``"integral"``, ``"real floating"``, ``"complex floating"``,
+        ``"numeric"``.  Kinds hold types of every width, bfloat16 and float8 among them.  A tuple is
+        a choice.
+    ndim : int or tuple[int, ...], optional
+        Number of axes, or a choice.
+    shape : tuple, optional
+        Extents [elements].  None or -1 stands for any, a name such as ``"n"`` for one that is the
+        same wherever the name stands, ``...``, once, for any number of axes.
+    order : {"C", "F", "A"}, optional
+        Layout that the elements must have; "A" for either.
+    device : device-like, optional
+        Where it must be; a bare type such as ``"cuda"`` means any of that type.
+    writable : bool, optional
+        True: memory that is known to be writable.
+    align : int, optional
+        The address of the first element is a multiple of it [bytes]: a power of two.
 
-def _ndim(array: Described, wanted: Any) -> str | None:
-    """Return what is wrong with the number of axes."""
-    if not all(map(is_index, _choices(wanted))):
-        what = f"ndim={show(wanted)} is no int"
-        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "pass an int or a tuple of them")
-    if array.ndim in _choices(wanted):
-        return None
-    return f"ndim {array.ndim}, wanted {' or '.join(map(show, _choices(wanted)))}"
+    Raises
+    ------
+    ArgumentError
+        A word is of another type, or two contradict each other (IX-ARGUMENT-1).
+    UnsupportedDTypeError, UnsupportedDeviceError
+        A type or a device is not known (DLP-DTYPE-1, DLP-DEV-1).
 
+    Examples
+    --------
+    >>> Contract(dtype="real floating", shape=("n", 3), order="C")
+    Contract(dtype='real floating', shape=('n', 3), order='C')
+    """
 
-def _shape(array: Described, wanted: Any) -> str | None:
-    """Return what is wrong with the extents."""
-    if not isinstance(wanted, (tuple, list)) or not all(
-        extent is None or is_index(extent) for extent in wanted
-    ):
-        what = f"shape={show(wanted)} is no tuple of ints and None"
-        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1")
-    matches = len(wanted) == array.ndim and all(
-        extent is None or extent == found for extent, found in zip(wanted, array.shape, strict=True)
+    __slots__ = (
+        "_align",
+        "_any_ordinal",
+        "_device",
+        "_dtypes",
+        "_given",
+        "_ids",
+        "_ndims",
+        "_order",
+        "_passed",
+        "_pattern",
+        "_said",
+        "_writable",
     )
-    return None if matches else f"shape {array.shape}, wanted {show(tuple(wanted))}"
+
+    def __init__(
+        self,
+        *,
+        dtype: Any = None,
+        ndim: int | Sequence[int] | None = None,
+        shape: Sequence[int | str | EllipsisType | None] | None = None,
+        order: str | None = None,
+        device: Any = None,
+        writable: bool | None = None,
+        align: int | None = None,
+    ) -> None:
+        given = zip(WORDS, (dtype, ndim, shape, order, device, writable, align), strict=True)
+        self._read({word: value for word, value in given if value is not None}, _CALL)
+
+    @classmethod
+    def _of(cls, given: dict[str, Any], call: str) -> Contract:
+        """Return the contract of these words; errors name `call`."""
+        self = object.__new__(cls)
+        self._read(given, call)
+        return self
+
+    def _read(self, given: dict[str, Any], call: str) -> None:
+        """Read the words, none of which is None."""
+        read = given.get
+        self._given = given
+        self._passed: Spec | None = None  # the last that met the contract, flags and names aside
+        self._dtypes: tuple[DType, ...] = ()
+        self._said: tuple[str, ...] = ()
+        if "dtype" in given:
+            self._dtypes, self._said = words.read_dtypes(read("dtype"), call)
+        self._ids = frozenset(map(id, self._dtypes))  # equal types are the same object
+        self._ndims = words.read_ndims(read("ndim"), call) if "ndim" in given else ()
+        self._pattern = ShapePattern(read("shape"), call) if "shape" in given else None
+        self._order = words.read_order(read("order"), call) if "order" in given else ""
+        self._device: Device | None = None
+        self._any_ordinal = False
+        if "device" in given:
+            self._device, self._any_ordinal = words.read_device(read("device"), call)
+        self._writable = "writable" in given and words.read_writable(read("writable"), call)
+        self._align = words.read_align(read("align", 1), call)
+        self._refuse_contradictions(call)
+
+    def _refuse_contradictions(self, call: str) -> None:
+        """Refuse words that no array can meet together."""
+        ndims, pattern, device = self._ndims, self._pattern, self._device
+        what = ""
+        if ndims and pattern is not None and not any(map(pattern.has_axes, ndims)):
+            least = "at least " if pattern.is_open else ""
+            what = (
+                f"ndim={show(self._given['ndim'])} and shape={pattern}, of {least}{pattern.least}"
+            )
+        if self._align > 1 and device is not None and device.has_handles:
+            what = f"align={self._align} on {device.type.name}, whose addresses are handles"
+        if what:
+            way_out = "leave one of them out"
+            raise ArgumentError(call, f"{what}, contradict each other", "IX-ARGUMENT-1", way_out)
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{word}={show(value, 400)}" for word, value in self._given.items())
+        return f"Contract({given})"
+
+    # ------------------------------------------------------------ whether an array meets it
+
+    def _is_met(self, array: Described, extents: dict[str, int]) -> bool:
+        """Return whether an array meets it; names that are new are bound to extents [elements]."""
+        spec = array._spec
+        if spec is not self._passed:
+            if not self._fits(spec):
+                return False
+            self._passed = spec
+        if self._writable:
+            flags = array._flags
+            if flags is None or flags & READ_ONLY:
+                return False
+        if self._align > 1 and (array.ptr % self._align or spec.device.has_handles):
+            return False
+        if self._pattern is not None:
+            for axis, name in self._pattern.named:
+                extent = spec.shape[axis]
+                if extents.setdefault(name, extent) != extent:
+                    return False
+        return True
+
+    def _fits(self, spec: Spec) -> bool:
+        """Return whether type, device and layout are as wanted, names aside."""
+        return (
+            (not self._ids or id(spec.dtype) in self._ids)
+            and (not self._ndims or len(spec.shape) in self._ndims)
+            and (self._pattern is None or self._pattern.fits(spec.shape))
+            and self._is_placed(spec.device)
+            and self._is_ordered(spec)
+        )
+
+    def _is_placed(self, found: Device) -> bool:
+        """Return whether a device is the one, or one of the type."""
+        wanted = self._device
+        if wanted is None or wanted is found:
+            return True
+        return self._any_ordinal and wanted.type == found.type
+
+    def _is_ordered(self, spec: Spec) -> bool:
+        """Return whether elements lie side by side in the order."""
+        layout, order = spec.layout, self._order
+        return (
+            not order
+            or (order in "CA" and layout.is_c_contiguous)
+            or (order in "FA" and layout.is_f_contiguous)
+        )
+
+    def _plan(self, numbers: dict[str, int]) -> Plan:
+        """Return the contract as the core reads it."""
+        pattern, device = self._pattern, self._device
+        named = () if pattern is None else pattern.named
+        return Plan(
+            self._dtypes,
+            self._ndims,
+            (-1 if pattern is None else pattern.least),
+            pattern is not None and pattern.is_open,
+            () if pattern is None else pattern.fixed,
+            tuple((axis, numbers.setdefault(name, len(numbers))) for axis, name in named),
+            self._order,
+            -1 if device is None else int(device.type),
+            -1 if device is None or self._any_ordinal else device.id,
+            self._writable,
+            self._align,
+        )
+
+    # ------------------------------------------------------------ what is wrong, in words
+
+    def _complaints(self, array: Described, bound: dict[str, Bound], name: str) -> dict[str, str]:
+        """Return what differs: word of the contract -> what came, and what was wanted."""
+        spec = array._spec
+        shape, pattern = spec.shape, self._pattern
+        found = {}
+        if self._ids and id(spec.dtype) not in self._ids:
+            found["dtype"] = f"dtype {spec.dtype}, wanted {' or '.join(self._said)}"
+        if self._ndims and len(shape) not in self._ndims:
+            found["ndim"] = f"ndim {len(shape)}, wanted {' or '.join(map(str, self._ndims))}"
+        axes = [] if pattern is None else pattern.complaints(shape, bound, name)
+        if axes:
+            found["shape"] = f"shape {shape}, wanted {pattern}: {', '.join(axes)}"
+        if not self._is_ordered(spec):
+            order = "C or F" if self._order == "A" else self._order
+            found["order"] = f"shape {shape} with strides {spec.strides}, wanted {order} order"
+        if not self._is_placed(spec.device):
+            wanted = self._given["device"] if self._any_ordinal else self._device
+            found["device"] = f"device {spec.device}, wanted {wanted}"
+        if self._writable and array.readonly is not False:
+            kind = (
+                "read-only memory"
+                if array.readonly
+                else "memory that its producer did not say may be written"
+            )
+            found["writable"] = f"{kind}, wanted writable"
+        if self._align > 1 and spec.device.has_handles:
+            found["align"] = f"a handle on {spec.device}, wanted align={self._align}"
+        elif self._align > 1 and array.ptr % self._align:
+            found["align"] = f"address {array.ptr:#x}, wanted a multiple of {self._align} bytes"
+        return found
 
 
-def _order(array: Described, wanted: Any) -> str | None:
-    """Return what is wrong with the layout."""
-    if array.is_contiguous(wanted):
-        return None
-    return f"shape {array.shape} with strides {array.strides}, wanted {wanted} order"
+Contract.__module__ = "interchange"
 
 
-def _device(array: Described, wanted: Any) -> str | None:
-    """Return what is wrong with the place."""
-    device = Device.of(wanted, _CALL)
-    any_ordinal = isinstance(wanted, str) and ":" not in wanted
-    if device is array.device or (any_ordinal and device.type == array.device.type):
-        return None
-    return f"device {array.device}, wanted {wanted if any_ordinal else device}"
+class Held(NamedTuple):
+    """An argument that is held against its contract.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    array : Array
+        What came, as an Array.
+    contract : Contract
+        What was wanted.
+    is_ours : bool
+        Whether it came as an Array.
+    """
+
+    name: str
+    array: Any
+    contract: Contract
+    is_ours: bool
 
 
-def _writable(array: Described, wanted: Any) -> str | None:
-    """Return what is wrong with the right to write."""
-    if not wanted or array.readonly is False:
-        return None
-    if array.readonly:
-        return "read-only memory, wanted writable"
-    return "memory that its producer did not say may be written, wanted writable"
+def are_met(held: Sequence[Held]) -> bool:
+    """Return whether all arguments meet their contracts, and names agree between them."""
+    extents: dict[str, int] = {}
+    return all(one.contract._is_met(one.array, extents) for one in held)
 
 
-_CHECKS = {
-    "dtype": _dtype,
-    "ndim": _ndim,
-    "shape": _shape,
-    "order": _order,
-    "device": _device,
-    "writable": _writable,
-}
-
-
-def _origin(array: Described) -> str:
-    """Return where the memory came from, in the words of an error."""
-    if array.owner is None:
-        return "of memory without an owner"
-    owner = type(array.owner)
-    return f"from {owner.__module__}.{owner.__qualname__}"
-
-
-def check_contract(array: Described, contract: dict[str, Any], name: str) -> None:
-    """Raise ContractError with everything that differs, or return None."""
-    found = (_CHECKS[key](array, wanted) for key, wanted in contract.items() if wanted is not None)
-    wrong = [text for text in found if text is not None]
-    if wrong:
-        what = f"argument {name!r} {_origin(array)} has "
-        error = ContractError(_CALL, what + "; ".join(wrong), "IX-REQUIRE-1")
-        error._array = array if name == UNNAMED else None
-        raise error
+def plans_of(contracts: Sequence[Contract | None]) -> tuple[Plan | None, ...]:
+    """Return contracts as the core reads them; names get numbers, the same in all of them."""
+    numbers: dict[str, int] = {}
+    return tuple(None if one is None else one._plan(numbers) for one in contracts)

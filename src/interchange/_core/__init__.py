@@ -69,6 +69,7 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
         describe,
         device_in_capsule,
         fast_asarray,
+        fast_checks,
         fast_import,
         fast_operator,
         fast_records,
@@ -91,6 +92,7 @@ else:
     describe = chosen.describe
     device_in_capsule = chosen.device_in_capsule
     fast_asarray = chosen.fast_asarray
+    fast_checks = chosen.fast_checks
     fast_import = chosen.fast_import
     fast_operator = chosen.fast_operator
     fast_records = chosen.fast_records
@@ -116,6 +118,7 @@ __all__ = [
     "describe",
     "device_in_capsule",
     "fast_asarray",
+    "fast_checks",
     "fast_import",
     "fast_operator",
     "fast_records",

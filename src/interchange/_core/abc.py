@@ -11,13 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import TypeVar
 
     from interchange._types.devices import Device
     from interchange._types.dtypes import DType
     from interchange._types.spec import Spec
     from interchange.abi.exchange import ExchangeTable
+
+    from .plans import Plan
 
     F = TypeVar("F", bound=Callable[..., Any])
     T = TypeVar("T", bound="Tensor")
@@ -179,6 +181,20 @@ class Core(Protocol):
 
     def fast_asarray(self, careful: F) -> F:
         """Decorate ``asarray``, likewise: a type is shared as `FastPath.sharing_of` says."""
+
+    def fast_checks(
+        self, careful: Callable[..., T], plans: Sequence[Plan | None]
+    ) -> Callable[..., T]:
+        """Return a function of several arrays, of which some may skip the body of `careful`.
+
+        Parameters
+        ----------
+        careful : callable
+            ``f(x, ...)``: of one array its import, of several a sequence of them; None stays None.
+            It raises where one does not meet its contract.
+        plans : sequence
+            For each the `interchange._core.plans.Plan`, or None.
+        """
 
     def fast_records(
         self,

@@ -1,4 +1,4 @@
-"""`viewable`: named arguments of a function arrive as Arrays.
+"""`viewable`: named arguments of a function arrive as Arrays, and meet their contracts.
 
 Source: interchange.
 """
@@ -6,29 +6,43 @@ Source: interchange.
 from __future__ import annotations
 
 import contextlib
-import functools
+import difflib
 import inspect
 import sys
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from interchange._array.contract import UNNAMED
+from interchange import _core
+from interchange._array.contract import Contract, Held, are_met, plans_of
+from interchange._array.contract_errors import contract_error, name_argument
 from interchange._types.errors import ArgumentError, ContractError, InterchangeError, show
 from interchange._types.signatures import signature_of
 
 from .borrow import borrow as _borrow
-from .importing import import_any, import_ordered
+from .importing import asarray, import_ordered
+from .replacing import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from interchange._array import Array
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-_CALL = "viewable()"
-_LATE = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+_CALL: Final = "viewable()"
+_STARRED: Final = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+_LATE: Final = (
+    inspect.iscoroutinefunction,
+    inspect.isgeneratorfunction,
+    inspect.isasyncgenfunction,
+)
 
 
 def viewable(
-    *names: str, stream: str | None = None, borrow: bool = False, writable: Collection[str] = ()
+    *names: str,
+    stream: str | None = None,
+    borrow: bool = False,
+    writable: Collection[str] = (),
+    **contracts: Contract,
 ) -> Callable[[F], F]:
     """Decorate a function: the named arguments arrive as Arrays, None stays None.
 
@@ -41,9 +55,13 @@ def viewable(
         The parameter that names the stream on which the function will use them.
     borrow : bool, default False
         Hand the memory back when the function returns or raises, as `borrow` does: the producers
-        wait for what it enqueued on `stream`.  Arrays are read-only, but for those in `writable`.
+        wait for what it enqueued on `stream`.  Arrays are read-only, but for those in `writable`,
+        and those whose contract says that they are written.
     writable : collection of str, optional
         With `borrow`, the names of parameters that the function writes to.
+    **contracts : Contract
+        Parameters to import, and what each has to be.  Names in shapes stand for one extent in all
+        of a call.
 
     Returns
     -------
@@ -53,13 +71,17 @@ def viewable(
     Raises
     ------
     ArgumentError
-        At decoration: a name is no parameter of the function, `borrow` lacks a stream, or the
-        function is a coroutine or a generator, whose body would run after the memory was handed
-        back (IX-ARGUMENT-1, IX-BORROW-1).
+        At decoration: nothing is named, a name is no parameter of the function, what should be a
+        contract is none, `borrow` lacks a stream, or the function is a coroutine or a generator,
+        whose body would run after the memory was handed back (IX-ARGUMENT-1, IX-BORROW-1).
+    ContractError
+        At a call: arguments do not meet their contracts.  One error tells of all of them, and of
+        the calls that would mend it (IX-REQUIRE-1).
 
     Notes
     -----
-    Errors name the argument: those of its import, and those of `Array.require` in the function.
+    Errors name the argument: those of its import, those of its contract, and those of
+    `Array.require` in the function.
 
     Examples
     --------
@@ -68,17 +90,25 @@ def viewable(
     ...     return x.require(ndim=1).size
     >>> total(b"abc"), total(x=bytearray(4))
     (3, 4)
+    >>> @viewable(points=Contract(dtype="uint8", shape=("n", 3)), weights=Contract(shape=("n",)))
+    ... def count(points, weights=None):
+    ...     return points.shape[0]
+    >>> count(memoryview(bytes(6)).cast("B", (2, 3)), b"ab")
+    2
     >>> @viewable("x", "out", stream="stream", borrow=True, writable=["out"])
     ... def copy(x, out, stream):
     ...     return x.readonly, out.readonly
     >>> copy(b"abc", bytearray(3), stream=7)
     (True, False)
     """
+    _check_words(names, stream, contracts)
     if borrow and stream is None:
         raise ArgumentError(_CALL, "borrow=True without stream=", "IX-BORROW-1", "name a parameter")
-    if isinstance(writable, str) or not (borrow or not writable) or not set(writable) <= {*names}:
-        what = f"writable={show(writable)} with names {names} and borrow={borrow}"
+    named = (*names, *contracts)
+    if isinstance(writable, str) or not (borrow or not writable) or not set(writable) <= {*named}:
+        what = f"writable={show(writable)} with names {named} and borrow={borrow}"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "pass names, and borrow=True")
+    written = _written(writable, contracts)
 
     def decorate(function: F) -> F:
         if borrow and any(is_late(function) for is_late in _LATE):
@@ -86,83 +116,233 @@ def viewable(
             way_out = "borrow within the body"
             raise ArgumentError(_CALL, f"borrow=True, and {what}", "IX-ARGUMENT-1", way_out)
         signature = signature_of(function)
-        for name in (*names, *((stream,) if stream else ())):
-            if name not in signature.parameters:
-                what = f"{show(name)} is no parameter of {function.__name__}{signature}"
-                raise ArgumentError(_CALL, what, "IX-ARGUMENT-1")
-
-        @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            given = bound.arguments
-            handle = given.get(stream) if stream else None
-            with contextlib.ExitStack() as debts:
-                for name in names:
-                    take = _taker(debts if borrow else None, handle, name in writable, function)
-                    if name in given:
-                        kind = signature.parameters[name].kind
-                        given[name] = _import(name, given[name], kind, take)
-                return _run(function, bound, names)
-
-        return wrapper  # type: ignore[return-value]
+        for name in (*named, *((stream,) if stream else ())):
+            _check_name(name, signature, function)
+        chosen = [one for name, one in signature.parameters.items() if name in named]
+        arguments = _Arguments(function, chosen, contracts, written)
+        return _decorated(function, signature, arguments, stream, borrow=borrow)
 
     return decorate
 
 
-def _run(function: Callable[..., Any], bound: inspect.BoundArguments, names: Iterable[str]) -> Any:
-    """Call a function; what does not meet its contract is told by the name of the argument."""
-    try:
-        return function(*bound.args, **bound.kwargs)
-    except ContractError as error:
-        _name_argument(error, names, bound.arguments)
-        raise
+def _check_words(names: tuple[Any, ...], stream: Any, contracts: dict[str, Any]) -> None:
+    """Refuse what the decorator is misused with."""
+    way_out = '@viewable("x"), or @viewable(x=Contract(dtype="float64")), of a parameter x'
+    for name in names:
+        if callable(name) or isinstance(name, (staticmethod, classmethod)):
+            what = f"it was given {show(name)} and no names of parameters"
+            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", f"write {way_out}")
+    if not names and not contracts:
+        raise ArgumentError(_CALL, "no parameter is named", "IX-ARGUMENT-1", f"write {way_out}")
+    for name, contract in contracts.items():
+        if not isinstance(contract, Contract):
+            what = f"{name}={show(contract)} is no contract"
+            way_out = f"write {name}=Contract(dtype=..., shape=...)"
+            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
+    if stream is not None and (not isinstance(stream, str) or stream in {*names, *contracts}):
+        what = f"stream={show(stream)} names no parameter, or that of an array"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", 'write stream="stream"')
 
 
-def _taker(
-    debts: contextlib.ExitStack | None, stream: Any, writable: bool, function: Callable[..., Any]
-) -> Callable[[str, Any], Any]:
-    """Return what makes an Array of an argument, and names the argument where it cannot."""
+def _written(writable: Collection[str], contracts: dict[str, Contract]) -> frozenset[str]:
+    """Return the names of the parameters that are written."""
+    for name in writable:
+        if name in contracts and contracts[name]._given.get("writable") is False:
+            what = f"writable={show(writable)} and writable=False in the contract of {name!r}"
+            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "leave one of them out")
+    return frozenset(writable) | {name for name, one in contracts.items() if one._writable}
 
-    def take(name: str, value: Any) -> Any:
-        if value is None:
-            return None
-        call = f"{function.__name__}(), argument {name!r}"
+
+def _check_name(name: Any, signature: inspect.Signature, function: Callable[..., Any]) -> None:
+    """Refuse what is no parameter of the function, and name one that is like it."""
+    if name in signature.parameters:
+        return
+    what = f"{show(name)} is no parameter of {_name_of(function)}{signature}"
+    like = difflib.get_close_matches(name, signature.parameters, 1) if name == str(name) else ()
+    way_out = f"did you mean {like[0]!r}?" if like else None
+    raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
+
+
+def _name_of(function: Any) -> str:
+    """Return what a function, or an object that is called like one, calls itself."""
+    name: str = getattr(function, "__name__", type(function).__name__)
+    return name
+
+
+def _decorated(
+    function: F,
+    signature: inspect.Signature,
+    arguments: _Arguments,
+    stream: str | None,
+    *,
+    borrow: bool,
+) -> F:
+    """Return the function that users call."""
+    targets = ", ".join(arguments.names)
+    told = [
+        "try:",
+        "    return {call}",
+        "except {refused}:",
+        f"    {{tell}}({targets})",
+        "    raise",
+    ]
+    taken: Callable[..., Any] = arguments.take
+    if borrow:
+        lines = ["with {stack}() as {local}:"]
+        told = [f"{targets} = {{take}}({{local}}, {stream}, {targets})", *told]
+        lines += [f"    {line}" for line in told]
+    elif stream is not None:
+        lines = [f"{targets} = {{take}}(None, {stream}, {targets})", *told]
+    else:
+        taken = arguments.fast_take()
+        lines = [f"{targets} = {{take}}({targets})", *told]
+    return replacing(
+        function,
+        signature,
+        lines,
+        take=taken,
+        tell=arguments.tell,
+        refused=ContractError,
+        stack=contextlib.ExitStack,
+    )  # type: ignore[return-value]
+
+
+class _Arguments:
+    """The parameters that are imported.
+
+    Attributes
+    ----------
+    names : list[str]
+        Their names, in the order of the function.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        parameters: list[inspect.Parameter],
+        contracts: dict[str, Contract],
+        written: frozenset[str],
+    ) -> None:
+        self.names = [one.name for one in parameters]
+        self._function = function
+        self._each = [(one.name, one.kind, contracts.get(one.name)) for one in parameters]
+        self._written = written
+
+    @property
+    def _call(self) -> str:
+        """What errors call the function."""
+        return f"{_name_of(self._function)}()"
+
+    def fast_take(self) -> Callable[..., Any]:
+        """Return what imports arrays on no stream in particular."""
+        contracts = [contract for _, _, contract in self._each]
+        starred = any(kind in _STARRED for _, kind, _ in self._each)
+
+        def take_any(*values: Any) -> Any:
+            return self.take(None, None, *values)
+
+        def take(*values: Any) -> Any:
+            found: list[Any] = []
+            try:
+                for value in values:
+                    found.append(None if value is None else asarray(value))  # noqa: PERF401
+            except Exception as error:
+                self._blame(error, self.names[len(found)])
+                raise
+            extents: dict[str, int] = {}
+            for array, contract in zip(found, contracts, strict=True):
+                if contract is None or array is None or contract._is_met(array, extents):
+                    continue
+                raise self._refuse(values, found)
+            return found[0] if len(found) == 1 else found
+
+        return _core.fast_checks(take_any if starred else take, plans_of(contracts))
+
+    def _refuse(self, values: Iterable[Any], arrays: Iterable[Any]) -> ContractError:
+        """Return the error of Arrays that do not meet their contracts."""
+        given = zip(self._each, values, arrays, strict=True)
+        held = [
+            Held(name, array, contract, array is value)
+            for (name, _, contract), value, array in given
+            if contract is not None and array is not None
+        ]
+        return contract_error(held, self._call)
+
+    def take(self, debts: contextlib.ExitStack | None, handle: Any, *values: Any) -> Any:
+        """Return an Array of each value, which meets its contract; of one value no tuple."""
+        held: list[Held] = []
+        found = []
+        for (name, kind, contract), value in zip(self._each, values, strict=True):
+            if kind in _STARRED:
+                taken = self._take_several(name, value, contract, debts, handle, held)
+            elif value is None:
+                taken = None
+            else:
+                taken = self._take_one(name, value, debts, handle, name)
+                if contract is not None:
+                    held.append(Held(name, taken, contract, taken is value))
+            found.append(taken)
+        if held and not are_met(held):
+            raise contract_error(held, self._call)
+        return found[0] if len(found) == 1 else found
+
+    def _take_several(
+        self,
+        name: str,
+        values: Any,
+        contract: Contract | None,
+        debts: contextlib.ExitStack | None,
+        handle: Any,
+        held: list[Held],
+    ) -> Any:
+        """Return an Array of each value of a starred parameter; note what is held to a contract."""
+        taken = {}
+        for key, said, value in _several(name, values):
+            array = None if value is None else self._take_one(said, value, debts, handle, name)
+            taken[key] = array
+            if contract is not None and array is not None:
+                held.append(Held(said, array, contract, array is value))
+        return taken if isinstance(values, dict) else tuple(taken.values())
+
+    def _take_one(
+        self, said: str, value: Any, debts: contextlib.ExitStack | None, handle: Any, name: str
+    ) -> Array:
+        """Return an Array of a value; where it cannot be made, the error names the argument."""
         try:
             if debts is not None:
-                return debts.enter_context(_borrow(value, stream=stream, writable=writable))
-            return (
-                import_any(value, call=call)
-                if stream is None
-                else import_ordered(value, stream, call)
-            )
-        except InterchangeError as error:
-            raise error._said_by(call) from error.__cause__
-        except Exception as error:  # a producer's own, which arrives as it is
-            if sys.version_info >= (3, 11):
-                error.add_note(call)
+                lent = _borrow(value, stream=handle, writable=name in self._written)
+                return debts.enter_context(lent)  # type: ignore[no-any-return]
+            if handle is None:
+                return asarray(value)
+            return import_ordered(value, handle, self._call)
+        except Exception as error:
+            self._blame(error, said)
             raise
 
-    return take
+    def _blame(self, error: Exception, said: str) -> None:
+        """Name the argument that could not be imported; a producer's own error stays as it is."""
+        call = f"{self._call}, argument {said!r}"
+        if isinstance(error, InterchangeError):
+            raise error._said_by(call) from error.__cause__
+        if sys.version_info >= (3, 11):
+            error.add_note(call)
+
+    def tell(self, *values: Any) -> None:
+        """Name the argument in the error of an Array that does not meet what the body requires."""
+        error = sys.exc_info()[1]
+        array = getattr(getattr(error, "_held", None), "array", None)
+        if not isinstance(error, ContractError) or array is None:
+            return
+        for (name, kind, _), value in zip(self._each, values, strict=True):
+            several = _several(name, value) if kind in _STARRED else [(name, name, value)]
+            for _, said, one in several:
+                if one is array:
+                    name_argument(error, said)
 
 
-def _import(name: str, value: Any, kind: Any, take: Callable[[str, Any], Any]) -> Any:
-    """Return a value, or each of a starred parameter's values, as an Array."""
-    if kind is inspect.Parameter.VAR_POSITIONAL:
-        return tuple(take(f"{name}[{place}]", one) for place, one in enumerate(value))
-    if kind is inspect.Parameter.VAR_KEYWORD:
-        return {key: take(key, one) for key, one in value.items()}
-    return take(name, value)
-
-
-def _name_argument(error: ContractError, names: Iterable[str], given: dict[str, Any]) -> None:
-    """Put the name of an argument into the error of an Array that does not meet its contract."""
-    for name in names:
-        value = given.get(name)
-        if isinstance(value, tuple):
-            several = {f"{name}[{place}]": one for place, one in enumerate(value)}
-        else:
-            several = value if isinstance(value, dict) else {name: value}
-        for said, one in several.items():
-            if error._array is one and one is not None:
-                error._name(UNNAMED, said)
+def _several(name: str, values: Any) -> Iterator[tuple[Any, str, Any]]:
+    """Yield each value of a starred parameter, with its key, and what it is called."""
+    if isinstance(values, dict):
+        yield from ((key, key, one) for key, one in values.items())
+    else:
+        yield from ((place, f"{name}[{place}]", one) for place, one in enumerate(values))

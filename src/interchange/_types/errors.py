@@ -144,16 +144,7 @@ class OutOfBoundsError(InterchangeError, IndexError):
 class ContractError(InterchangeError, ValueError):
     """An argument does not meet the contract that `Array.require` states."""
 
-    what: str
-    args: tuple[Any, ...]
-
-    _array: object = None  # which array it was, where nobody said what the argument is called
-
-    def _name(self, said: str, name: str) -> None:
-        """Call the argument by its name, where it was `said` to be another."""
-        self.what = self.what.replace(f"argument {said!r}", f"argument {name!r}", 1)
-        self.args = (explain(self.call, self.what, self.rule, self.way_out),)
-        self._array = None
+    _held: object = None  # what was held against it, where nobody said what the argument is called
 
 
 for _error in [one for one in vars().copy().values() if isinstance(one, type)]:

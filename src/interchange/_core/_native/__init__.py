@@ -22,10 +22,11 @@ from interchange._types.errors import ExchangeError, ReadOnlyError, show
 from interchange.abi.dlpack import DLDataTypeCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import TypeVar
 
     from interchange._core.abc import FastPath
+    from interchange._core.plans import Plan
     from interchange.abi.exchange import ExchangeTable
 
     from . import _extension
@@ -187,6 +188,12 @@ def fast_import(cls: type[T], fast_path: FastPath, call: str) -> Callable[[F], F
 def fast_asarray(careful: F) -> F:
     """Decorate ``asarray``: what was shared by the first protocol before skips its body."""
     return _extension.share_function(careful, _signature_of(careful), "interchange")
+
+
+def fast_checks(careful: Callable[..., T], plans: Sequence[Plan | None]) -> Callable[..., T]:
+    """Return what takes ndarrays and Arrays that meet their contracts; `careful` takes others."""
+    names = {name for plan in plans if plan is not None for _, name in plan.named}
+    return _extension.check_function(careful, (*plans,), len(names))
 
 
 # ---------------------------------------------------------------- records

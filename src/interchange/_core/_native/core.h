@@ -228,6 +228,9 @@ extern HIDDEN PyMethodDef importing_functions[];
 HIDDEN PyObject *share(PyObject *x); /* as asarray(x) */
 extern HIDDEN PyMethodDef asarray_functions[];
 
+/* ---- checking.c */
+extern HIDDEN PyMethodDef checking_functions[];
+
 /* ---- buffers.c */
 HIDDEN Array *read_buffer(PyObject *x); /* NULL without an exception: the ordinary way */
 HIDDEN int learn_format(PyObject *x, Array *found);

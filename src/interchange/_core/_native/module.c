@@ -118,6 +118,7 @@ static int execute(PyObject *module)
         PyModule_AddFunctions(module, numpy_functions) < 0 ||
         PyModule_AddFunctions(module, importing_functions) < 0 ||
         PyModule_AddFunctions(module, asarray_functions) < 0 ||
+        PyModule_AddFunctions(module, checking_functions) < 0 ||
         PyModule_AddFunctions(module, exporting_functions) < 0 ||
         PyModule_AddFunctions(module, exchange_functions) < 0 ||
         PyModule_AddFunctions(module, cuda_functions) < 0 ||

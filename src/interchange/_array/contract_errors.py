@@ -1,0 +1,59 @@
+"""The error of arguments that do not meet their contracts: one, that says all that differs.
+
+Source: interchange (IX-REQUIRE-1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interchange._types.errors import ContractError, explain
+
+from .contract import Held
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .described import Described
+    from .shape_pattern import Bound
+
+
+def contract_error(held: Sequence[Held], call: str) -> ContractError:
+    """Return the error that says what is wrong with which argument, and what would mend it."""
+    from .contract_mending import way_out_of  # takes long
+
+    bound: dict[str, Bound] = {}
+    extents: dict[str, int] = {}
+    for one in held:
+        pattern, shape = one.contract._pattern, one.array.shape
+        if pattern is not None and pattern.fits(shape):  # names stand for what these have
+            pattern.complaints(shape, bound, one.name)
+            pattern.agrees(shape, extents)
+    wrong, found = [], []
+    for one in held:
+        complaints = one.contract._complaints(one.array, bound, one.name)
+        if complaints:
+            came = "; ".join(complaints.values())
+            wrong.append(f"argument {one.name!r} {_origin(one.array)} has {came}")
+            found.append((one, complaints))
+    way_out = way_out_of(found, extents)
+    return ContractError(call, "; ".join(wrong), "IX-REQUIRE-1", way_out)
+
+
+def _origin(array: Described) -> str:
+    """Return where the memory came from, in the words of an error."""
+    if array.owner is None:
+        return "of memory without an owner"
+    owner = type(array.owner)
+    return f"from {owner.__module__}.{owner.__qualname__}"
+
+
+def name_argument(error: ContractError, name: str) -> None:
+    """Call the argument by its name in an error of `Array.require`, which did not know it."""
+    held = error._held
+    if not isinstance(held, Held):
+        return
+    named = contract_error([held._replace(name=name, is_ours=False)], error.call)
+    error.what, error.way_out = named.what, named.way_out
+    error.args = (explain(error.call, error.what, error.rule, error.way_out),)
+    error._held = None

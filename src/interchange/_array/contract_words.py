@@ -1,0 +1,112 @@
+"""The words of contracts: what each may be, and what it comes to.
+
+Source: interchange (IX-REQUIRE-1); array API standard 2025.12, ``isdtype`` (kinds of types).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from interchange._types.devices import Device, is_index
+from interchange._types.dtypes import DType, all_dtypes
+from interchange._types.errors import ArgumentError, UnsupportedDTypeError, show
+
+KINDS: Final = {
+    "bool": ("bool",),
+    "signed integer": ("signed integer",),
+    "unsigned integer": ("unsigned integer",),
+    "integral": ("signed integer", "unsigned integer"),
+    "real floating": ("real floating-point",),
+    "complex floating": ("complex floating-point",),
+    "numeric": (
+        "signed integer",
+        "unsigned integer",
+        "real floating-point",
+        "complex floating-point",
+    ),
+}
+"""Kind, as ``isdtype`` says it -> what `DType.kind` says of its types."""
+
+ORDERS: Final = ("C", "F", "A")
+"""The last axis runs fastest, the first one does, or either."""
+_MOST_AXES: Final = 64
+
+
+def choices(value: Any) -> tuple[Any, ...]:
+    """Return a choice as a tuple."""
+    return tuple(value) if isinstance(value, (list, set, frozenset, tuple)) else (value,)
+
+
+def _refuse(call: str, what: str, way_out: str) -> ArgumentError:
+    """Return the error of a word that means nothing."""
+    return ArgumentError(call, what, "IX-ARGUMENT-1", way_out)
+
+
+def read_dtypes(given: Any, call: str) -> tuple[tuple[DType, ...], tuple[str, ...]]:
+    """Return the element types of a choice, and each part of the choice in words."""
+    found: list[DType] = []
+    said = []
+    for one in choices(given):
+        if isinstance(one, str) and one in KINDS:
+            kinds = KINDS[one]
+            found += [dtype for dtype in all_dtypes() if dtype.kind in kinds]
+            said.append(one)
+        else:
+            dtype = _named(one, call)
+            found.append(dtype)
+            said.append(str(dtype))
+    if not found:
+        raise _refuse(call, f"dtype={show(given)} leaves no choice", "name a type or a kind")
+    return tuple(found), tuple(said)
+
+
+def _named(given: Any, call: str) -> DType:
+    """Return the type that a word names; where none has that name, say which is like it."""
+    try:
+        return DType.of(given, call)
+    except UnsupportedDTypeError as error:
+        if not isinstance(given, str) or not error.what.endswith("is unknown"):
+            raise  # what has several readings is told them
+        import difflib  # takes long
+
+        names = [*KINDS, *map(str, all_dtypes())]
+        like = difflib.get_close_matches(given, names, 1)
+        if not like:
+            raise
+        raise type(error)(call, error.what, error.rule, f"did you mean {like[0]!r}?") from None
+
+
+def read_ndims(given: Any, call: str) -> tuple[int, ...]:
+    """Return the numbers of axes of a choice."""
+    found = choices(given)
+    if not found or not all(is_index(one) and 0 <= one <= _MOST_AXES for one in found):
+        what = f"ndim={show(given)} is no number of axes"
+        raise _refuse(call, what, f"pass an int from 0 to {_MOST_AXES}, or a tuple of them")
+    return tuple(map(int, found))
+
+
+def read_order(given: Any, call: str) -> str:
+    """Return an order that is "C", "F" or "A"."""
+    if not isinstance(given, str) or given not in ORDERS:
+        raise _refuse(call, f"order={show(given)}", "pass 'C', 'F', or 'A' for either")
+    return given
+
+
+def read_device(given: Any, call: str) -> tuple[Device, bool]:
+    """Return a device, and whether any other of its type will do."""
+    return Device.of(given, call), isinstance(given, str) and ":" not in given
+
+
+def read_writable(given: Any, call: str) -> bool:
+    """Return whether memory must be writable."""
+    if not isinstance(given, bool):
+        raise _refuse(call, f"writable={show(given)} is no bool", "pass True or False")
+    return given
+
+
+def read_align(given: Any, call: str) -> int:
+    """Return an alignment [bytes]."""
+    if not is_index(given) or not 0 < given < 2**31 or given & (given - 1):
+        what = f"align={show(given)} is no alignment"
+        raise _refuse(call, what, "pass a power of two [bytes], such as 64")
+    return int(given)

@@ -1,0 +1,60 @@
+"""`Array.require`: the contract of a call, read once for all calls that pass the same words.
+
+Source: interchange (IX-REQUIRE-1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from .contract import WORDS, Contract, Held
+from .contract_errors import contract_error
+
+if TYPE_CHECKING:
+    from .described import Described
+
+UNNAMED: Final = "array"
+"""What an argument is called of which nobody said the name."""
+_CALL: Final = "Array.require()"
+_MOST_KEPT: Final = 256
+_LASTING: Final = frozenset({str, tuple, int, bool, type, type(None)})
+_kept: Final[dict[tuple[int, ...], Contract]] = {}
+"""Contracts of `Array.require` by the objects that were passed, which they keep alive."""
+
+
+def _contract_of(values: tuple[Any, ...]) -> Contract:
+    """Return the contract of the words of a call; a call in a loop passes the same objects."""
+    key = (*map(id, values),)
+    found = _kept.get(key)
+    if found is None:
+        given = dict(zip(WORDS, values, strict=True))
+        found = Contract._of(
+            {word: value for word, value in given.items() if value is not None}, _CALL
+        )
+        if all(type(value) in _LASTING for value in values):
+            if len(_kept) >= _MOST_KEPT:
+                _kept.clear()
+            _kept[key] = found
+    return found
+
+
+def check_contract(array: Described, values: tuple[Any, ...], name: str) -> None:
+    """Raise ContractError with everything that differs, or return None.
+
+    Parameters
+    ----------
+    array : Array
+        What came.
+    values : tuple
+        What was wanted, in the order of `WORDS`; None where nothing is said.
+    name : str
+        What the argument is called.
+    """
+    contract = _contract_of(values)
+    if contract._is_met(array, {}):
+        return
+    held = Held(name, array, contract, is_ours=True)
+    error = contract_error([held], _CALL)
+    if name == UNNAMED:
+        error._held = held
+    raise error

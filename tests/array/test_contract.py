@@ -1,0 +1,385 @@
+"""`Contract`: its words, what contradicts itself, and shapes with names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import interchange as ix
+from interchange import _core
+from interchange._array.contract import Held, are_met, plans_of
+from interchange._array.contract_errors import contract_error
+from interchange._types.dtypes import all_dtypes
+
+HOST = ix.asarray(np.zeros((2, 3), "f4"))
+
+
+def refused(error, rule, **words):
+    """Return what a contract of these words is refused with."""
+    with pytest.raises(error) as caught:
+        ix.Contract(**words)
+    assert type(caught.value) is error
+    assert (caught.value.rule, caught.value.call) == (rule, "Contract()")
+    return caught.value
+
+
+# ---------------------------------------------------------------- words
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"dtype": ()}, "dtype=() leaves no choice"),
+        ({"dtype": 5}, "dtype=5 is no element type"),
+        ({"ndim": "2"}, "ndim='2' is no number of axes"),
+        ({"ndim": -1}, "ndim=-1 is no number of axes"),
+        ({"ndim": 65}, "ndim=65 is no number of axes"),
+        ({"ndim": True}, "ndim=True is no number of axes"),
+        ({"ndim": ()}, "ndim=() is no number of axes"),
+        ({"shape": 6}, "shape=6 is no shape"),
+        ({"shape": "n3"}, "shape='n3' is no shape"),
+        ({"shape": ("n", 3.0)}, "shape=('n', 3.0) is no shape"),
+        ({"shape": ("n", True)}, "shape=('n', True) is no shape"),
+        ({"shape": ("2*n",)}, "shape=('2*n',) is no shape"),
+        ({"shape": ("",)}, "shape=('',) is no shape"),
+        ({"shape": (-2,)}, "shape=(-2,) is no shape"),
+        ({"shape": (..., 3, ...)}, "has 2 times ..."),
+        ({"shape": (None,) * 65}, "and 65 entries"),
+        ({"order": "K"}, "order='K'"),
+        ({"order": 1}, "order=1"),
+        ({"device": 5}, "device=5 is no device"),
+        ({"writable": 1}, "writable=1 is no bool"),
+        ({"writable": "out"}, "writable='out' is no bool"),
+        ({"align": 0}, "align=0 is no alignment"),
+        ({"align": -8}, "align=-8 is no alignment"),
+        ({"align": 24}, "align=24 is no alignment"),
+        ({"align": 2**40}, "is no alignment"),
+        ({"align": 8.0}, "align=8.0 is no alignment"),
+        ({"align": True}, "align=True is no alignment"),
+    ],
+    ids=repr,
+)
+def test_a_word_that_means_nothing_is_refused_at_definition(words, said):
+    """The error shows it, and says what it may be."""
+    error = refused(ix.ArgumentError, "IX-ARGUMENT-1", **words)
+
+    assert said in error.what
+    assert error.way_out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"ndim": 2, "shape": (2, 3, 4)}, "ndim=2 and shape=(2, 3, 4), of 3"),
+        ({"ndim": (1, 3), "shape": ("n", 3)}, "ndim=(1, 3) and shape=('n', 3), of 2"),
+        ({"ndim": 1, "shape": (..., 3, 3)}, "ndim=1 and shape=(..., 3, 3), of at least 2"),
+        ({"ndim": 0, "shape": (-1,)}, "ndim=0 and shape=(None,), of 1"),
+        ({"align": 64, "device": "opencl"}, "align=64 on kDLOpenCL, whose addresses are handles"),
+    ],
+    ids=repr,
+)
+def test_words_that_contradict_each_other_are_refused_at_definition(words, said):
+    """No array could meet them, and no call has to find out."""
+    error = refused(ix.ArgumentError, "IX-ARGUMENT-1", **words)
+
+    assert error.what == f"{said}, contradict each other"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"ndim": 2, "shape": ("n", 3)},
+        {"ndim": (2, 4), "shape": (..., 3)},
+        {"ndim": (1, 2), "shape": ("n", 3)},
+        {"align": 1, "device": "metal"},
+        {"dtype": "int4", "align": 64},
+    ],
+    ids=repr,
+)
+def test_words_that_say_the_same_twice_are_fine(words):
+    """They leave arrays that meet them."""
+    assert repr(ix.Contract(**words)).startswith("Contract(")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("real floatin", "real floating"),
+        ("flaot32", "float32"),
+        ("interger", None),
+        ("signed int", "signed integer"),
+        ("unint8", "uint8"),
+    ],
+)
+def test_a_dtype_that_is_mistyped_is_told_the_nearest_name(typed, meant):
+    """Of a type, or of a kind; where none is like it, none is told."""
+    error = refused(ix.UnsupportedDTypeError, "DLP-DTYPE-1", dtype=typed)
+
+    assert (error.way_out == f"did you mean {meant!r}?") is (meant is not None)
+
+
+@pytest.mark.parametrize("word", ["float", "f", "long"])
+def test_a_dtype_of_several_readings_is_told_them(word):
+    """And no name that is merely like it."""
+    assert "say " in refused(ix.UnsupportedDTypeError, "DLP-DTYPE-1", dtype=word).way_out
+
+
+def test_a_word_that_there_is_not_is_refused_by_python():
+    """As any keyword is."""
+    with pytest.raises(TypeError, match="dtpye"):
+        ix.Contract(dtpye="float32")
+
+
+def test_a_contract_shows_what_was_said():
+    """In the words that it was written with, as a call that makes it again."""
+    text = "Contract(dtype=('bool', 'float32'), shape=('n', 3, Ellipsis), order='C', align=64)"
+
+    assert repr(eval(text, {"Contract": ix.Contract})) == text  # noqa: S307 - as the test says
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("bool", {"bool"}),
+        ("signed integer", {"int8", "int16", "int32", "int64"}),
+        ("unsigned integer", {"uint8", "uint16", "uint32", "uint64"}),
+        ("real floating", {"float16", "float32", "float64", "bfloat16", "float8_e4m3fn"}),
+        ("complex floating", {"complex64", "complex128"}),
+    ],
+)
+def test_a_kind_holds_its_types(kind, names):
+    """Those of the standard, and what else is of that category."""
+    found = {
+        str(dtype)
+        for dtype in all_dtypes()
+        if ix.from_pointer(0x1000, (4,), dtype).dtype in ix.Contract(dtype=kind)._dtypes
+    }
+
+    assert names <= found
+    assert {ix.DType.of(name).kind for name in found} == {ix.DType.of(min(names)).kind}
+
+
+def test_numeric_and_integral_are_unions():
+    """As ``isdtype`` has them; bool and handles are in neither."""
+    types = {kind: {*ix.Contract(dtype=kind)._dtypes} for kind in KINDS}
+
+    assert types["integral"] == types["signed integer"] | types["unsigned integer"]
+    assert types["numeric"] == (
+        types["integral"] | types["real floating"] | types["complex floating"]
+    )
+
+
+KINDS = (
+    *("signed integer", "unsigned integer", "integral"),
+    *("real floating", "complex floating", "numeric"),
+)
+
+
+# ---------------------------------------------------------------- shapes, against a model
+
+
+def model(patterns, shapes):
+    """Return whether shapes fit patterns: the plainest way to say it."""
+    known = {}
+    for pattern, shape in zip(patterns, shapes, strict=True):
+        wanted = list(pattern)
+        if ... in wanted:
+            place = wanted.index(...)
+            wanted[place : place + 1] = [None] * (len(shape) - len(wanted) + 1)
+        if len(wanted) != len(shape):
+            return False
+        for extent, found in zip(wanted, shape, strict=True):
+            if isinstance(extent, str):
+                if known.setdefault(extent, found) != found:
+                    return False
+            elif extent not in {None, -1, found}:
+                return False
+    return True
+
+
+EXTENTS = st.integers(0, 3)
+PARTS = st.one_of(EXTENTS, st.sampled_from([None, -1, "n", "m"]))
+SHAPES = st.lists(EXTENTS, max_size=4).map(tuple)
+
+
+@st.composite
+def patterns(draw):
+    """Return a pattern of up to four axes, perhaps with an ellipsis."""
+    parts = draw(st.lists(PARTS, max_size=4))
+    if draw(st.booleans()):
+        parts.insert(draw(st.integers(0, len(parts))), ...)
+    return tuple(parts)
+
+
+@st.composite
+def likely(draw):
+    """Return a pattern, and a shape that often fits it."""
+    pattern = draw(patterns())
+    if draw(st.integers(0, 3)) == 0:
+        return pattern, draw(SHAPES)
+    known = {"n": draw(EXTENTS), "m": draw(EXTENTS)}
+    shape = []
+    for one in pattern:
+        if one is ...:
+            shape += draw(st.lists(EXTENTS, max_size=2))
+        else:
+            shape.append(known.get(one, one) if one not in {None, -1} else draw(EXTENTS))
+    return pattern, tuple(shape)
+
+
+PAIRS = st.lists(likely(), min_size=1, max_size=3)
+
+
+def held_of(pairs):
+    """Return arrays of these shapes, and contracts of these patterns."""
+    names = "xyz"
+    return [
+        Held(
+            name=names[place],
+            array=ix.asarray(np.zeros(shape, "u1")),
+            contract=ix.Contract(shape=pattern),
+            is_ours=True,
+        )
+        for place, (pattern, shape) in enumerate(pairs)
+    ]
+
+
+@given(PAIRS)
+def test_shapes_fit_as_the_model_says(pairs):
+    """Wildcards, names within and between arguments, and an ellipsis anywhere."""
+    assert are_met(held_of(pairs)) is model(*zip(*pairs, strict=True))
+
+
+@given(PAIRS)
+def test_what_does_not_fit_is_told(pairs):
+    """An error names an argument if and only if the model refuses the shapes."""
+    error = contract_error(held_of(pairs), "f()")
+
+    assert ("argument" in error.what) is not model(*zip(*pairs, strict=True))
+
+
+def taken_by_the_core(held, *values):
+    """Return whether the core takes values that are held to contracts, without asking Python."""
+    take = _core.fast_checks(lambda *_: "asked", plans_of([one.contract for one in held]))
+    return take(*values) != "asked"
+
+
+@given(PAIRS)
+def test_both_cores_judge_alike(pairs):
+    """What a core takes without asking Python meets its contract; the native one takes all that."""
+    held = held_of(pairs)
+    taken = taken_by_the_core(held, *(one.array for one in held))
+
+    assert taken is (_core.core_name == "native" and are_met(held))
+
+
+# ---------------------------------------------------------------- all words, against the model
+
+
+@st.composite
+def arrays(draw):
+    """Return a host array: of some type, layout, alignment and right to write."""
+    dtype = draw(st.sampled_from(["u1", "f4", "f8", "c8", "?"]))
+    block = np.zeros(512, "u1")
+    start = -block.ctypes.data % 64 + draw(st.sampled_from([0, 8, 16, 32]))
+    shape = draw(st.lists(st.integers(0, 3), max_size=3).map(tuple))
+    found = block[start : start + 64 * 6].view(dtype)[: int(np.prod(shape))].reshape(shape)
+    if draw(st.booleans()):
+        found = found.T
+    if found.ndim and draw(st.integers(0, 3)) == 0:
+        found = found[::-1]
+    found.flags.writeable = draw(st.booleans())
+    return found
+
+
+CONTRACTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "dtype": st.sampled_from(["real floating", "float32", ("bool", "uint8"), "numeric"]),
+        "ndim": st.sampled_from([1, 2, (0, 1, 2), (2, 3)]),
+        "order": st.sampled_from("CFA"),
+        "device": st.sampled_from(["cpu", ix.Device(1), "cuda", "cuda:0"]),
+        "writable": st.booleans(),
+        "align": st.sampled_from([1, 8, 16, 32, 64]),
+    },
+)
+
+
+def is_met(x, *, dtype=None, ndim=None, order=None, device=None, writable=None, align=1):
+    """Return whether an ndarray meets a contract, asked of NumPy."""
+    kinds = {"real floating": "f", "float32": "f", "numeric": "biufc", ("bool", "uint8"): "bu"}
+    flags, dense = x.flags, {"C": x.flags.c_contiguous, "F": x.flags.f_contiguous}
+    dense["A"] = dense["C"] or dense["F"]
+    return (
+        (dtype is None or (x.dtype.kind in kinds[dtype] and not is_of_other_width(x, dtype)))
+        and (ndim is None or x.ndim in (ndim if isinstance(ndim, tuple) else (ndim,)))
+        and (order is None or dense[order])
+        and (device is None or str(device) == "cpu")
+        and (not writable or flags.writeable)
+        and (x.size == 0 or x.ctypes.data % align == 0)
+    )
+
+
+def is_of_other_width(x, dtype):
+    """Whether only the size, or bool, tells a type from the wanted one."""
+    if dtype == "float32":
+        return x.dtype != np.float32
+    return dtype == "numeric" and x.dtype == np.bool_
+
+
+@given(arrays(), CONTRACTS)
+def test_every_word_holds_as_numpy_says(x, words):
+    """Of what NumPy knows: type, axes, order, right to write and address."""
+    held = Held("x", ix.asarray(x), ix.Contract(**words), is_ours=False)
+    expected = is_met(x, **words)
+
+    assert are_met([held]) is expected
+    assert (contract_error([held], "f()").what == "") is expected
+    assert taken_by_the_core([held], held.array) is (_core.core_name == "native" and expected)
+    assert taken_by_the_core([held], x) <= expected
+
+
+# ---------------------------------------------------------------- what is kept between calls
+
+
+def test_a_contract_is_held_against_each_array_anew():
+    """That the last array met it says nothing of the next one."""
+    contract = ix.Contract(dtype="float32", writable=True, align=4)
+    frozen = HOST.__array__().copy()
+    frozen.flags.writeable = False
+    arrays = [HOST, ix.asarray(frozen), HOST, ix.asarray(np.zeros((2, 3)))]
+
+    assert [are_met([Held("x", x, contract, is_ours=True)]) for x in arrays] == [
+        *(True, False, True, False)
+    ]
+
+
+def test_words_that_change_between_calls_are_read_again():
+    """A list is another contract when it was changed."""
+    wanted = ["float32"]
+    HOST.require(dtype=wanted)
+    wanted[:] = ["float64"]
+
+    with pytest.raises(ix.ContractError, match="wanted float64"):
+        HOST.require(dtype=wanted)
+
+
+def test_words_that_only_compare_equal_are_told_apart():
+    """True is no extent, also where 1 was one just before."""
+    one = ix.asarray(np.zeros((1, 3)))
+    one.require(shape=(1, 3))
+
+    with pytest.raises(ix.ArgumentError, match="is no shape"):
+        one.require(shape=(True, 3))
+
+
+def test_many_contracts_are_not_all_kept():
+    """Shapes that are made for each call leave nothing behind for long."""
+    from interchange._array.requiring import _kept
+
+    for count in range(600):
+        ix.asarray(np.zeros((2, 3))).require(shape=(None, 3), align=1, name=f"x{count}")
+        ix.asarray(np.zeros(count)).require(shape=(count,))
+
+    assert len(_kept) <= 256

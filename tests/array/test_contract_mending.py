@@ -1,0 +1,232 @@
+"""The calls that an error of a contract names: they are made, and then the contract holds."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import interchange as ix
+from interchange.testing import producers
+
+
+def refusal(x, contract, name="x"):
+    """Return the error of an argument that does not meet a contract."""
+    function = ix.viewable(**{name: contract})(eval(f"lambda {name}: {name}"))  # noqa: S307 - ours
+    with pytest.raises(ix.ContractError) as caught:
+        function(x)
+    return caught.value
+
+
+def mended(way_out, **names):
+    """Return what the calls of a way out make of the arguments."""
+    calls = way_out.rpartition("first ")[2].partition(" (what is written")[0]
+    space = {"ix": ix, **names}
+    exec(calls, space)  # noqa: S102 - as the test says
+    return {name: space[name] for name in names}
+
+
+def check_mending(x, contract):
+    """Make the calls that an error names; the result meets the contract."""
+    way_out = refusal(x, contract).way_out
+    found = mended(way_out, x=x)["x"]
+
+    assert "pass x" not in way_out
+    assert ix.viewable(x=contract)(lambda x: x)(found) is found
+    return way_out
+
+
+FROZEN = np.zeros((2, 3), "f4")
+FROZEN.flags.writeable = False
+SHIFTED = np.zeros(256, "u1")
+SHIFTED = SHIFTED[-SHIFTED.ctypes.data % 64 + 8 :][:24].view("f4").reshape(2, 3)
+HOST = np.arange(6, dtype="f4").reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("x", "words", "call"),
+    [
+        (HOST, {"dtype": "float64"}, "x = ix.asarray(x).astype('float64')"),
+        (HOST, {"dtype": ("int8", "float16")}, "x = ix.asarray(x).astype('float16')"),
+        (HOST, {"dtype": "complex floating"}, "x = ix.asarray(x).astype('complex128')"),
+        (HOST, {"dtype": "bfloat16"}, "x = ix.asarray(x).astype('bfloat16')"),
+        (HOST.astype("c8"), {"dtype": "bool"}, "x = ix.asarray(x).astype('bool')"),
+        (HOST, {"order": "F"}, "x = ix.asarray(x).contiguous('F')"),
+        (HOST[:, ::2], {"order": "C"}, "x = ix.asarray(x).contiguous()"),
+        (HOST[:, ::2], {"order": "A"}, "x = ix.asarray(x).contiguous()"),
+        (ix.asarray(HOST)[:, ::2], {"order": "A"}, "x = x.contiguous()"),
+        (HOST, {"shape": (3, 2)}, "x = ix.asarray(x).T"),
+        (HOST, {"shape": (3, "n"), "order": "C"}, "x = ix.asarray(x).T.contiguous()"),
+        (HOST[0], {"shape": ("n", 3)}, "x = ix.asarray(x).reshape((1, 3), copy=None)"),
+        (HOST[0], {"shape": (3, ..., "n")}, "x = ix.asarray(x).reshape((3, 1), copy=None)"),
+        (HOST[:1], {"ndim": 1}, "x = ix.asarray(x).reshape((3,), copy=None)"),
+        (HOST[:, :1], {"ndim": (0, 1, 3)}, "x = ix.asarray(x).reshape((2,), copy=None)"),
+        (FROZEN, {"writable": True}, "x = ix.asarray(x).copy()"),
+        (FROZEN, {"writable": True, "order": "F"}, "x = ix.asarray(x).copy(order='F')"),
+        (FROZEN, {"writable": True, "dtype": "int8"}, "x = ix.asarray(x).astype('int8')"),
+        (SHIFTED, {"align": 64}, "x = ix.asarray(x).copy()"),
+        (SHIFTED, {"align": 64, "dtype": "int8"}, "x = ix.asarray(x).astype('int8').copy()"),
+        (HOST.T, {"dtype": "int8", "order": "C"}, "x = ix.asarray(x).astype('int8').contiguous()"),
+        (b"abc", {"writable": True}, "x = ix.asarray(x).copy()"),
+        (
+            HOST[:1].T,
+            {"dtype": "bool", "shape": ("n",), "writable": True, "align": 32},
+            "x = ix.asarray(x).reshape((3,), copy=None).astype('bool').copy()",
+        ),
+    ],
+    ids=lambda value: f"{value!r:.60}" if isinstance(value, dict) else "",
+)
+def test_the_calls_of_the_error_mend_it(x, words, call):
+    """They are told as somebody would write them."""
+    way_out = check_mending(x, ix.Contract(**words))
+
+    assert way_out.partition(" (what")[0] == f"first {call}"
+
+
+def test_memory_that_may_be_writable_is_copied():
+    """A legacy capsule does not say; a copy is writable."""
+    legacy = ix.from_dlpack(producers.host((3,), "uint8").but(generation="legacy"))
+
+    assert check_mending(legacy, ix.Contract(writable=True)).startswith("first x = x.copy()")
+
+
+@pytest.mark.parametrize(
+    ("words", "is_told"),
+    [({"writable": True}, True), ({"writable": True, "order": "F"}, True), ({"order": "F"}, False)],
+)
+def test_who_writes_to_a_copy_is_told_so(words, is_told):
+    """The caller's own memory stays as it was."""
+    way_out = refusal(FROZEN, ix.Contract(**words), "out").way_out
+
+    assert way_out.endswith("(what is written is then in this copy, out)") is is_told
+
+
+@pytest.mark.parametrize(
+    ("x", "words", "said"),
+    [
+        (HOST, {"shape": (4, 3)}, "pass x of shape (4, 3)"),
+        (HOST, {"shape": ("n", "n")}, "pass x of shape ('n', 'n')"),
+        (HOST, {"ndim": (0, 1)}, "pass x whose ndim is 0 or 1"),
+        (HOST.astype("c8"), {"dtype": "real floating"}, "pass x of dtype real floating"),
+        (HOST, {"dtype": ("int4", "opaque64")}, "pass x of dtype int4 or opaque64"),
+        (HOST, {"device": "opencl"}, "pass x on opencl:0"),
+        (HOST, {"device": "metal", "dtype": "int4"}, "pass x of dtype int4 and on metal:0"),
+        (SHIFTED, {"align": 128}, "pass x aligned to 128 bytes"),
+        (
+            ix.from_pointer(7, (4, 3), "uint8", device="opencl").T,
+            {"order": "C", "dtype": "bool"},
+            "pass x of dtype bool and with its elements side by side",
+        ),
+    ],
+    ids=lambda value: f"{value!r:.60}" if isinstance(value, dict) else "",
+)
+def test_no_call_is_named_where_none_mends(x, words, said):
+    """The error says what an argument must be like, and what is not in the way is left out."""
+    assert refusal(x, ix.Contract(**words)).way_out == said
+
+
+def test_each_argument_is_mended():
+    """Two statements, or one and what nobody can mend."""
+    contract = ix.Contract(dtype="float64", shape=("n",))
+
+    @ix.viewable(x=contract, y=contract, z=contract)
+    def function(x, y, z):
+        return x, y, z
+
+    with pytest.raises(ix.ContractError) as caught:
+        function(HOST[0], HOST[1:], HOST[0])
+    found = mended(caught.value.way_out, x=HOST[0], y=HOST[1:], z=HOST[0])
+    function(**found)
+    with pytest.raises(ix.ContractError) as caught:
+        function(HOST[0], HOST, HOST[0].astype("f8"))
+
+    assert caught.value.way_out == (
+        "pass y of shape ('n',), where n is 3, and first x = ix.asarray(x).astype('float64')"
+    )
+
+
+def test_names_hold_for_what_was_mended():
+    """An argument is not reshaped to what another one has only until it is mended."""
+
+    @ix.viewable(x=ix.Contract(shape=("n", 4)), y=ix.Contract(shape=("n",)))
+    def function(x, y):
+        return x.shape, y.shape
+
+    arguments = {"x": np.zeros((4, 5)), "y": np.zeros((5, 1))}
+    with pytest.raises(ix.ContractError) as caught:
+        function(**arguments)
+
+    assert function(**mended(caught.value.way_out, **arguments)) == ((5, 4), (5,))
+
+
+def test_values_of_starred_parameters_are_mended():
+    """By the words with which the error names them."""
+
+    @ix.viewable(rest=ix.Contract(order="C"), named=ix.Contract(ndim=1))
+    def function(*rest, **named):
+        return rest, named
+
+    rest = [HOST, HOST.T]
+    with pytest.raises(ix.ContractError) as caught:
+        function(*rest, left=HOST[:1])
+    found = mended(caught.value.way_out, rest=rest, left=HOST[:1])
+
+    assert re.findall(r"argument '(.+?)'", str(caught.value)) == ["rest[1]", "left"]
+    assert function(*found["rest"], left=found["left"])
+
+
+def test_a_name_that_is_none_is_written_as_x():
+    """What `Array.require` is told need not be Python."""
+    with pytest.raises(ix.ContractError) as caught:
+        ix.asarray(HOST).require(order="F", name="the picture")
+
+    assert caught.value.way_out == "first x = x.contiguous('F')"
+
+
+# ---------------------------------------------------------------- any contract, any array
+
+
+@st.composite
+def arrays(draw):
+    """Return a host array: of some type, layout, alignment and right to write."""
+    dtype = draw(st.sampled_from(["u1", "i4", "f4", "c8", "?"]))
+    block = np.zeros(512, "u1")
+    start = -block.ctypes.data % 64 + draw(st.sampled_from([0, 8]))
+    shape = draw(st.lists(st.integers(0, 3), max_size=3).map(tuple))
+    found = block[start : start + 448].view(dtype)[: int(np.prod(shape))].reshape(shape)
+    found = found.T if draw(st.booleans()) else found
+    if found.ndim and draw(st.booleans()):
+        found = found[::-1]
+    found.flags.writeable = draw(st.booleans())
+    return found
+
+
+EXTENTS = st.one_of(st.integers(0, 3), st.sampled_from([None, "n", "m", ...]))
+CONTRACTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "dtype": st.sampled_from(["real floating", "float32", ("bool", "uint8"), "numeric"]),
+        "shape": st.lists(EXTENTS, max_size=3).filter(lambda one: one.count(...) < 2).map(tuple),
+        "order": st.sampled_from("CFA"),
+        "writable": st.booleans(),
+        "align": st.sampled_from([1, 64, 128]),
+    },
+).map(lambda words: ix.Contract(**words))
+
+
+@given(st.tuples(arrays(), arrays()), st.tuples(CONTRACTS, CONTRACTS))
+def test_whatever_is_named_mends(values, contracts):
+    """If the error names calls alone, the call can be made after them."""
+    names = dict(zip("xy", values, strict=True))
+
+    @ix.viewable(**dict(zip("xy", contracts, strict=True)))
+    def function(x, y):
+        return x, y
+
+    try:
+        function(**names)
+    except ix.ContractError as error:
+        if "pass " not in error.way_out:
+            function(**mended(error.way_out, **names))

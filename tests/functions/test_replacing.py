@@ -1,0 +1,128 @@
+"""`replacing`: a function with the parameters of another, as Python itself would call it."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from hypothesis import given, strategies as st
+
+import interchange as ix
+from interchange._functions.replacing import replacing
+
+KINDS = [kind for kind in inspect._ParameterKind]  # noqa: C416 - in their order
+NAMES = ("x", "_x", "function", "_function", "_local", "call", "wrapper", "take", "_take", "error")
+
+
+@st.composite
+def signatures(draw):
+    """Return any signature of up to five parameters, some with defaults, with awkward names."""
+    kinds = sorted(draw(st.lists(st.sampled_from(KINDS), max_size=5)))
+    starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    kinds = [one for place, one in enumerate(kinds) if one not in {*starred} & {*kinds[:place]}]
+    names = draw(st.permutations(NAMES))
+    parameters, has_default = [], False
+    for name, kind in zip(names, kinds, strict=False):
+        default = inspect.Parameter.empty
+        if kind not in starred:
+            is_keyword = kind is inspect.Parameter.KEYWORD_ONLY
+            if (has_default and not is_keyword) or draw(st.booleans()):
+                default = [f"default of {name}"]  # compared by identity
+                has_default = has_default or not is_keyword
+        parameters.append(inspect.Parameter(name, kind, default=default))
+    return inspect.Signature(parameters)
+
+
+CALLS = st.tuples(
+    st.lists(st.integers(), max_size=6), st.dictionaries(st.sampled_from(NAMES), st.integers())
+)
+
+
+def outcome(call):
+    """Return what a call gives, or that it is no call."""
+    try:
+        return call()
+    except TypeError:
+        return "TypeError"
+
+
+@given(signatures(), CALLS)
+def test_arguments_arrive_as_they_would_without_it(signature, call):
+    """By position, by keyword, by default and behind stars; a wrong call is one."""
+    args, keywords = call
+
+    def function(*args, **keywords):
+        return args, keywords
+
+    def expected():
+        bound = signature.bind(*args, **keywords)
+        bound.apply_defaults()
+        return bound.args, bound.kwargs
+
+    made = replacing(function, signature, ["return {call}"])
+
+    assert outcome(lambda: made(*args, **keywords)) == outcome(expected)
+
+
+@given(signatures())
+def test_the_signature_stays(signature):
+    """Also without asking for what is wrapped; defaults are the same objects."""
+    made = replacing(lambda: None, signature, ["return {call}"])
+    del made.__wrapped__
+    found = inspect.signature(made)
+
+    assert found == signature
+    assert all(
+        one.default is signature.parameters[name].default for name, one in found.parameters.items()
+    )
+
+
+def test_lines_use_what_they_are_given_under_free_names():
+    """A parameter of the same name is another thing."""
+
+    def function(_take, take):
+        return _take, take
+
+    made = replacing(
+        function,
+        inspect.signature(function),
+        ["{local} = {take}(take)", "take = {local}", "return {call}"],
+        take=str,
+    )
+
+    assert made(1, 2) == (1, "2")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda made: made(), "missing 1 required positional argument: 'x'"),
+        (lambda made: made(1, 2, 3), "takes from 1 to 2 positional arguments but 3 were given"),
+        (lambda made: made(1, z=2), "got an unexpected keyword argument 'z'"),
+        (lambda made: made(1, x=2), "got multiple values for argument 'x'"),
+    ],
+)
+def test_a_wrong_call_is_refused_in_the_words_of_python(call, said):
+    """In the name of the function that was called."""
+
+    @ix.viewable("x")
+    def total(x, y=0):
+        return x, y
+
+    with pytest.raises(TypeError) as caught:
+        call(total)
+
+    name = "test_a_wrong_call_is_refused_in_the_words_of_python.<locals>.total()"
+    assert str(caught.value).removeprefix(f"{name} ") == said
+
+
+def test_callable_objects_are_wrapped():
+    """What is called like a function need not be one."""
+
+    class Scale:
+        """Multiplies."""
+
+        def __call__(self, x, by=2):
+            return x.tolist(), by
+
+    assert ix.viewable("x")(Scale())(b"ab", by=3) == ([97, 98], 3)

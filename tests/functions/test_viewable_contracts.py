@@ -1,0 +1,242 @@
+"""`viewable` with contracts: held at every call, however arguments come, and told in one error."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+
+import numpy as np
+import pytest
+
+import interchange as ix
+
+POINTS = ix.Contract(dtype="real floating", shape=("n", 3), order="C")
+WEIGHTS = ix.Contract(dtype="float64", shape=("n",))
+
+
+@ix.viewable(points=POINTS, weights=WEIGHTS)
+def centre(points, weights=None, *, scale=1.0):
+    """Return what arrived."""
+    return points, weights, scale
+
+
+def refusal(*args, **keywords):
+    """Return the error of a call."""
+    with pytest.raises(ix.ContractError) as caught:
+        centre(*args, **keywords)
+    return caught.value
+
+
+GOOD = np.zeros((4, 3), "f4"), np.ones(4)
+
+
+# ---------------------------------------------------------------- what is passed on
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: centre(*GOOD),
+        lambda: centre(GOOD[0], weights=GOOD[1]),
+        lambda: centre(weights=GOOD[1], points=GOOD[0]),
+        lambda: centre(*map(ix.asarray, GOOD)),
+        lambda: centre(memoryview(GOOD[0]), GOOD[1]),
+        lambda: centre(GOOD[0].__dlpack__(), GOOD[1].__dlpack__(max_version=(1, 0))),
+    ],
+    ids=["positions", "both", "keywords", "Arrays", "memoryview", "capsules"],
+)
+def test_what_meets_its_contract_arrives(call):
+    """However it is passed, and whatever it is."""
+    points, weights, scale = call()
+
+    assert (type(points), type(weights), scale) == (ix.Array, ix.Array, 1.0)
+    assert (points.ptr, weights.ptr) == tuple(one.ctypes.data for one in GOOD)
+
+
+def test_none_is_held_to_no_contract():
+    """What is optional stays so, and binds no name."""
+    assert centre(GOOD[0])[1] is None
+    assert centre(None, np.ones(7))[0] is None
+
+
+def test_names_and_contracts_go_together():
+    """Arguments without contracts are imported as ever."""
+
+    @ix.viewable("x", out=ix.Contract(writable=True))
+    def function(x, y, out):
+        return [type(one) is ix.Array for one in (x, y, out)]
+
+    assert function(b"a", b"b", bytearray(1)) == [True, False, True]
+    with pytest.raises(
+        ix.ContractError, match=r"argument 'out' from builtins\.bytes has read-only"
+    ):
+        function(b"a", b"b", b"c")
+
+
+def test_a_default_is_held_to_the_contract():
+    """As an argument is."""
+
+    @ix.viewable(x=ix.Contract(ndim=2))
+    def function(x=b"abc"):
+        return x
+
+    with pytest.raises(ix.ContractError, match=r"argument 'x' from builtins\.bytes has ndim 1"):
+        function()
+
+
+def test_a_contract_serves_several_functions():
+    """It is a value, and what one call found changes nothing for another."""
+    first, second = (ix.viewable(x=WEIGHTS)(lambda x: x.size) for _ in range(2))
+
+    assert (first(np.ones(3)), second(np.ones(4)), first(np.ones(5))) == (3, 4, 5)
+
+
+def test_names_hold_for_one_call():
+    """The next call may have others."""
+    assert centre(np.zeros((4, 3)), np.ones(4))[0].shape == (4, 3)
+    assert centre(np.zeros((5, 3)), np.ones(5))[0].shape == (5, 3)
+    assert refusal(np.zeros((5, 3)), np.ones(4)).what == (
+        "argument 'weights' from numpy.ndarray has shape (4,), wanted ('n',):"
+        " axis 0 is 4, and n is 5 by axis 0 of 'points'"
+    )
+
+
+# ---------------------------------------------------------------- what is told
+
+
+def test_all_that_differs_is_in_one_error():
+    """Argument, axis, what came, what was wanted; and the function that was called."""
+    error = refusal(np.zeros((4, 2), "i4"), np.ones((5, 1), "f4"))
+
+    assert (error.call, error.rule) == ("centre()", "IX-REQUIRE-1")
+    assert error.what == (
+        "argument 'points' from numpy.ndarray has dtype int32, wanted real floating;"
+        " shape (4, 2), wanted ('n', 3): axis 1 is 2, not 3;"
+        " argument 'weights' from numpy.ndarray has dtype float32, wanted float64;"
+        " shape (5, 1), wanted ('n',): it has 2 axes, not 1"
+    )
+
+
+def test_the_body_never_runs():
+    """Nothing is done with arguments that do not fit."""
+    seen = []
+
+    with pytest.raises(ix.ContractError):
+        ix.viewable(x=POINTS)(lambda x: seen.append(x.size))(np.ones(3))
+
+    assert seen == []
+
+
+def test_the_error_can_be_pickled():
+    """Workers send it to whoever waits."""
+    error = refusal(np.ones(3))
+
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_an_import_that_fails_is_told_first():
+    """Of an argument that is no array nothing else can be said."""
+    with pytest.raises(ix.NoProtocolError) as caught:
+        centre(np.ones(3), [1.0, 2.0])
+
+    assert caught.value.call == "centre(), argument 'weights'"
+
+
+def test_a_capsule_is_asked_once():
+    """Also where another argument does not fit: it was imported, and is given back."""
+    released = []
+
+    class Tracked:
+        """Says when it is dropped."""
+
+        def __del__(self):
+            released.append(1)
+
+    x = ix.from_pointer(GOOD[0].ctypes.data, (4, 3), "float32", owner=Tracked())
+    capsule = ix.to_capsule(x)
+    del x
+
+    error = refusal(capsule, np.ones(3))
+
+    assert "n is 4 by axis 0 of 'points'" in error.what
+    del capsule, error
+    gc.collect()  # of the traceback
+    assert released == [1]
+
+
+def test_what_the_body_requires_is_told_apart():
+    """In the name of the call that was made, with the argument's name."""
+
+    @ix.viewable(x=ix.Contract(ndim=1))
+    def function(x):
+        x.require(dtype="int8")
+
+    with pytest.raises(ix.ContractError) as caught:
+        function(b"abc")
+
+    assert caught.value.call == "Array.require()"
+    assert caught.value.what == "argument 'x' from builtins.bytes has dtype uint8, wanted int8"
+    assert caught.value.way_out == "first x = ix.asarray(x).astype('int8')"
+
+
+# ---------------------------------------------------------------- definition
+
+
+@pytest.mark.parametrize(
+    ("names", "words", "said"),
+    [
+        ((), {"x": {"dtype": "float32"}}, "x={'dtype': 'float32'} is no contract"),
+        ((), {"x": "float32"}, "x='float32' is no contract"),
+        (("x",), {"x": None}, "x=None is no contract"),
+        (("x",), {"stream": WEIGHTS}, "names no parameter, or that of an array"),
+        (("x",), {"stream": 7}, "stream=7 names no parameter, or that of an array"),
+        (("x",), {"stream": "x"}, "stream='x' names no parameter, or that of an array"),
+        (("x",), {"writable": "x", "stream": "y", "borrow": True}, "writable='x' with names"),
+        (("x",), {"writable": ["x"]}, "writable=['x'] with names ('x',) and borrow=False"),
+        (
+            (),
+            {
+                "x": ix.Contract(writable=False),
+                "writable": ["x"],
+                "stream": "y",
+                "borrow": True,
+            },
+            "writable=['x'] and writable=False in the contract of 'x'",
+        ),
+    ],
+    ids=lambda value: f"{value!r:.40}" if isinstance(value, str) else "",
+)
+def test_misuse_is_refused_before_there_is_a_function(names, words, said):
+    """The error shows what was written."""
+    with pytest.raises(ix.ArgumentError) as caught:
+        ix.viewable(*names, **words)
+
+    assert caught.value.rule == "IX-ARGUMENT-1"
+    assert said in caught.value.what
+
+
+@pytest.mark.parametrize("how", ["name", "contract", "stream"])
+def test_a_name_that_is_mistyped_is_told_the_nearest_parameter(how):
+    """When the function is decorated."""
+    decorate = {
+        "name": lambda: ix.viewable("wieghts"),
+        "contract": lambda: ix.viewable(wieghts=WEIGHTS),
+        "stream": lambda: ix.viewable("points", stream="wieghts"),
+    }[how]()
+
+    with pytest.raises(ix.ArgumentError) as caught:
+        decorate(centre.__wrapped__)
+
+    assert caught.value.what.startswith("'wieghts' is no parameter of centre(points, ")
+    assert caught.value.way_out == "did you mean 'weights'?"
+
+
+def test_the_order_of_contracts_is_that_of_the_function():
+    """Arguments are told as they are passed."""
+
+    @ix.viewable(y=ix.Contract(shape=("n",)), x=ix.Contract(shape=("n",)))
+    def function(x, y):
+        return x, y
+
+    with pytest.raises(ix.ContractError, match=r"argument 'y' .* n is 2 by axis 0 of 'x'"):
+        function(np.ones(2), np.ones(3))
