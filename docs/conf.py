@@ -29,6 +29,8 @@ html_title = "interchange"
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
+html_js_files = ["scrolling.js"]
+templates_path = ["_templates"]
 html_show_copyright = False
 html_copy_source = False
 
@@ -39,13 +41,14 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinxarg.ext",
+    "finishing",
     "kit_pages",
     "generated",
     "links",
     "programs",
     "sources",
 ]
-exclude_patterns = ["_build", "_ext", "_generated", "changes"]
+exclude_patterns = ["_build", "_ext", "_generated", "_templates", "changes"]
 nitpicky = True
 smartquotes = False  # names in quotes are to be copied as they are
 default_role = "plain"

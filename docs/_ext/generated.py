@@ -15,6 +15,7 @@ import kernel_tables
 import modules
 import runs
 import tables
+from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from docutils import nodes
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 
 def _directive(render: Callable[..., str]) -> type[SphinxDirective]:
@@ -39,6 +41,18 @@ def _directive(render: Callable[..., str]) -> type[SphinxDirective]:
     return Table
 
 
+class Rulebook(_directive(tables.rules)):  # type: ignore[misc]
+    """The rules of some areas, each in the index: who searches an id finds its row first."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table, and before it its entries in the index."""
+        entries = [
+            ("single", rule.id, rule.id.lower(), "main", None)
+            for rule in tables.rules_of(*self.arguments)
+        ]
+        return [addnodes.index(entries=entries), *super().run()]
+
+
 DIRECTIVES = {
     "command-code-table": command_tables.exit_codes_by_command,
     "device-table": tables.devices,
@@ -54,7 +68,6 @@ DIRECTIVES = {
     "module-table": modules.words,
     "namespace-table": tables.namespace,
     "next-release": tables.fragments,
-    "rulebook": tables.rules,
     "run-log": runs.run_log,
     "stream-object-table": tables.stream_objects,
     "struct-table": tables.struct,
@@ -71,9 +84,16 @@ def hide_private_defaults(*event: Any) -> tuple[str, str | None] | None:
     return (f"{public})", returns) if private else None
 
 
+def _all_pages(_: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Write all pages whenever one changed: the search forgets the index entries of the others."""
+    return sorted(env.found_docs)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     for name, render in DIRECTIVES.items():
         app.add_directive(name, _directive(render))
+    app.add_directive("rulebook", Rulebook)
+    app.connect("env-updated", _all_pages)
     app.connect("autodoc-process-signature", hide_private_defaults)
     return {"parallel_read_safe": True}

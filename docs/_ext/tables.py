@@ -92,13 +92,18 @@ def in_area(rule_id: str, prefix: str) -> bool:
     return f"{area(rule_id)}-".startswith(f"{prefix}-")
 
 
-def rules(*prefixes: str) -> str:
-    """Return the rules of some areas, each with an anchor that is its id in lower case."""
+def rules_of(*prefixes: str) -> list[abi.Rule]:
+    """Return the rules of some areas, of which there is one at least."""
     chosen = [
         rule for rule in abi.RULES.values() if any(in_area(rule.id, prefix) for prefix in prefixes)
     ]
     if not chosen:
         raise ValueError(f"no rule is in {prefixes}")
+    return chosen
+
+
+def rules(*prefixes: str) -> str:
+    """Return the rules of some areas, each with an anchor that is its id in lower case."""
     return table(
         ("Rule", "Says", "Way out", "Source"),
         (
@@ -108,7 +113,7 @@ def rules(*prefixes: str) -> str:
                 sentence(rule.way_out),
                 _source(rule.source),
             )
-            for rule in chosen
+            for rule in rules_of(*prefixes)
         ),
     )
 

@@ -6,16 +6,12 @@ which checks there are; their results are drawn with a fixed seed, but for findi
 
 from __future__ import annotations
 
-import importlib.util
-import json
-import os
 import random
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chromium import browser  # noqa: F401 - a fixture
 from interchange.abi import RULES
 from interchange_conformance.findings import Verdict
 from interchange_conformance.registry import AREAS, ROLES
@@ -23,7 +19,8 @@ from interchange_conformance.reports.catalogue import Catalogue, CheckFacts
 from interchange_conformance.reports.model import Exchange, Judged, Report, SubjectReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from interchange.abi import Rule
 
@@ -234,147 +231,6 @@ def judged() -> Callable[..., Judged]:
     return make
 
 
-# ---------------------------------------------------------------- a browser
-
-OPTIONS = (
-    "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic",
-    "--no-first-run", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync",
-)  # fmt: skip
-DESKTOP = (1280, 900)  # [pixels]
-
-
-def lacking() -> str:
-    """Return what there is not, for tests in a browser."""
-    programs = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
-    modules = [
-        name
-        for name in ("selenium", "axe_playwright_python")
-        if importlib.util.find_spec(name) is None
-    ]
-    return ", ".join(programs + modules)
-
-
-class Browser:
-    """Chromium, and one page in it.
-
-    Attributes
-    ----------
-    driver : selenium.webdriver.Chrome
-        What it is driven by.
-    """
-
-    def __init__(self, profile: Path) -> None:
-        from selenium import webdriver
-        from selenium.webdriver.chrome.service import Service
-
-        options = webdriver.ChromeOptions()
-        options.binary_location = shutil.which("chromium")
-        user = f"--user-data-dir={profile}"
-        for option in (*OPTIONS, user, *(["--no-sandbox"] if os.geteuid() == 0 else [])):
-            options.add_argument(option)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        service = Service(executable_path=shutil.which("chromedriver"))
-        self.driver = webdriver.Chrome(options, service)
-
-    def tell(self, command: str, **arguments: object) -> Any:
-        """Send a command of the DevTools protocol."""
-        return self.driver.execute_cdp_cmd(command, arguments)
-
-    def show(
-        self,
-        page: Path,
-        fragment: str = "",
-        *,
-        size: tuple[int, int] = DESKTOP,
-        media: Mapping[str, str] | None = None,
-        script: bool = True,
-    ) -> None:
-        """Load a page afresh."""
-        self.driver.get("about:blank")
-        self.logs()
-        width, height = size
-        self.tell(
-            "Emulation.setDeviceMetricsOverride",
-            width=width, height=height, deviceScaleFactor=1, mobile=width < 600,
-        )  # fmt: skip
-        wanted = {"prefers-color-scheme": "light", "prefers-reduced-motion": "reduce"}
-        wanted.update(media or {})
-        features = [{"name": name, "value": value} for name, value in wanted.items()]
-        self.tell("Emulation.setEmulatedMedia", features=features)
-        self.tell("Emulation.setScriptExecutionDisabled", value=not script)
-        self.driver.get(page.as_uri() + (f"#{fragment}" if fragment else ""))
-
-    def run(self, script: str, *arguments: object) -> Any:
-        """Run the body of a function in the page, and return what it returns."""
-        return self.driver.execute_script(script, *arguments)
-
-    def press(self, *keys: str, control: bool = False) -> None:
-        """Press keys, one after the other, wherever the focus is."""
-        from selenium.webdriver import ActionChains, Keys
-
-        chain = ActionChains(self.driver)
-        if control:
-            chain.key_down(Keys.CONTROL)
-        for key in keys:
-            chain.send_keys(getattr(Keys, key, key))
-        if control:
-            chain.key_up(Keys.CONTROL)
-        chain.perform()
-
-    def logs(self) -> tuple[list[str], list[str]]:
-        """Return what was logged since the last call: messages, and addresses asked for."""
-        messages = [entry["message"] for entry in self.driver.get_log("browser")]
-        events = [
-            json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
-        ]
-        asked = [
-            event["params"]["request"]["url"]
-            for event in events
-            if event["method"] == "Network.requestWillBeSent"
-        ]
-        return messages, asked
-
-    def texts(self, selector: str, what: str = "textContent") -> list[str]:
-        """Return the texts, or something else, of the elements that are seen."""
-        script = (
-            "return [...document.querySelectorAll(arguments[0])]"
-            f".filter((element) => element.checkVisibility()).map((element) => element.{what})"
-        )
-        found: list[str] = self.run(script, selector)
-        return found
-
-    def count(self, selector: str) -> int:
-        """Return how many elements are seen."""
-        return len(self.texts(selector))
-
-    def choose(self, *values: str) -> None:
-        """Click on boxes of the filters."""
-        for value in values:
-            self.run("document.querySelector(`#filters [value='${arguments[0]}']`).click()", value)
-
-    def fragment(self) -> str:
-        """Return what the address has after its page."""
-        found: str = self.run("return decodeURIComponent(location.hash)")
-        return found
-
-    def wait(self) -> None:
-        """Let the page do what it was about to do."""
-        self.run("return new Promise((done) => setTimeout(done, 50))")
-
-    def axe(self) -> list[str]:
-        """Return what axe finds wrong with the page as it stands."""
-        found = importlib.util.find_spec("axe_playwright_python")
-        folder = Path(next(iter(found.submodule_search_locations)))
-        self.run((folder / "axe.min.js").read_text(encoding="utf-8"))
-        self.driver.set_script_timeout(100)
-        violations = self.driver.execute_async_script(
-            "axe.run(document, {resultTypes: ['violations']})"
-            ".then((found) => arguments[0](found.violations))"
-        )
-        return [f"{one['id']}: {node['html'][:200]}" for one in violations for node in one["nodes"]]
-
-
 @pytest.fixture(scope="session")
 def page(report: Report, catalogue: Catalogue, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the run of nine libraries."""
@@ -383,15 +239,3 @@ def page(report: Report, catalogue: Catalogue, tmp_path_factory: pytest.TempPath
     path: Path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(as_html(report, catalogue), encoding="utf-8")
     return path
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Chromium; skipped where it is not installed, failed where it was demanded."""
-    if missing := lacking():
-        if "browser" in os.environ.get("INTERCHANGE_TEST_REQUIRE", "").split(","):
-            pytest.fail(f"a browser is required here, and there is no {missing}")
-        pytest.skip(f"there is no {missing}: see the extra named browser")
-    found = Browser(tmp_path_factory.mktemp("chromium"))
-    yield found
-    found.driver.quit()

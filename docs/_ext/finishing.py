@@ -1,0 +1,59 @@
+"""What is done last to the HTML of each page: rule ids that stay whole, and what axe asks for.
+
+Source: WAI-ARIA 1.2; HTML, "The th element".  The theme's own template is kept: ``page.html`` in
+``docs/_templates`` sends what it makes through the filter ``finished``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange import abi
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+_TAG: Final = re.compile(r"(<(svg|script|style)\b.*?</\2>|<!--.*?-->|<[^>]*>)", re.DOTALL)
+_AREAS: Final = "|".join(sorted({rule.rpartition("-")[0] for rule in abi.RULES}, key=len)[::-1])
+_RULE: Final = re.compile(rf"(?<![\w-])(?:{_AREAS})-(?:\d+|\*)(?![\w-])")
+_HEAD: Final = re.compile(
+    r"<thead>\s*<tr[^>]*>(?:\s*<th class=\"head[^\"]*\"><p></p></th>)+\s*</tr>\s*</thead>"
+)
+_CORNER: Final = re.compile(r"<th class=\"head[^\"]*\"><p></p></th>")
+_ASIDES: Final = {
+    '<aside class="sidebar-drawer"': '<aside aria-label="All pages" class="sidebar-drawer"',
+    '<aside class="toc-drawer': '<aside aria-label="This page" class="toc-drawer',
+    'role="heading"': 'role="heading" aria-level="2"',
+}
+"""What the theme writes -> the same with the names and levels that readers of screens say."""
+
+
+def finished(html: str) -> str:
+    """Return the body of a page with what the theme and Sphinx leave out."""
+    html = _CORNER.sub("<td></td>", _HEAD.sub("", html))
+    for written, wanted in _ASIDES.items():
+        html = html.replace(written, wanted)
+    return _with_whole_rules(html)
+
+
+def _with_whole_rules(html: str) -> str:
+    """Return HTML in which each rule id is in an element that style.css never breaks."""
+    parts = _TAG.split(html)  # text, tag, what kind of tag, text, ...
+    return "".join(
+        _RULE.sub(r'<span class="rule">\g<0></span>', part) if place % 3 == 0 else part
+        for place, part in enumerate(parts)
+        if place % 3 != 2
+    )
+
+
+def _add_filter(app: Sphinx) -> None:
+    """Let templates use the filter."""
+    if templates := getattr(app.builder, "templates", None):
+        templates.environment.filters["finished"] = finished
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the filter, for builders that have templates."""
+    app.connect("builder-inited", _add_filter)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,22 @@
+/* Who uses a keyboard can scroll what is wider than the screen: only that takes the focus. */
+"use strict";
+const look = (area) => {
+  const scrolls =
+    area.scrollWidth > area.clientWidth + 1 || area.scrollHeight > area.clientHeight + 1;
+  if (!scrolls) {
+    area.removeAttribute("tabindex");
+    return;
+  }
+  area.tabIndex = 0;
+  if (!area.hasAttribute("role")) {
+    area.setAttribute("role", "group");
+    area.setAttribute("aria-label", "Wide table");
+  }
+};
+document.addEventListener("DOMContentLoaded", () => {
+  const watch = new ResizeObserver((found) => found.forEach((one) => look(one.target)));
+  document.querySelectorAll(".table-wrapper, .heat-map").forEach((area) => {
+    look(area);
+    watch.observe(area);
+  });
+});

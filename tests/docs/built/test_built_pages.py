@@ -1,0 +1,73 @@
+"""Every page of the docs in Chromium: as axe sees it, and with rule ids that are whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chromium import Browser
+
+pytestmark = pytest.mark.browser
+
+LOOKS = {
+    "desktop, light": ((1280, 800), {}),
+    "telephone, dark": ((400, 800), {"prefers-color-scheme": "dark"}),
+}
+"""How a page is looked at: the size of the screen [pixels], and the colours."""
+
+BROKEN_RULES = r"""
+const rule = /\b(?:DLP|CAI|BUF|AI|IX|HOST|CPY)(?:-[A-Z]+)*-\d+\b/g;
+const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+const broken = [];
+while (texts.nextNode()) {
+  for (const found of texts.currentNode.data.matchAll(rule)) {
+    const range = document.createRange();
+    range.setStart(texts.currentNode, found.index);
+    range.setEnd(texts.currentNode, found.index + found[0].length);
+    const lines = new Set([...range.getClientRects()].map((line) => Math.round(line.top)));
+    if (lines.size > 1) broken.push(found[0]);
+  }
+}
+return broken;
+"""
+TOO_WIDE = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+class Seen(NamedTuple):
+    """What was seen of a page, by the way of looking at it."""
+
+    violations: dict[str, list[str]]
+    broken_rules: dict[str, list[str]]
+    too_wide: dict[str, int]
+
+
+@pytest.fixture(scope="module")
+def seen(browser: Browser, built: Path, name: str) -> Seen:
+    """Look at a page once for all tests: loading it takes longest."""
+    found = Seen({}, {}, {})
+    for look, (size, media) in LOOKS.items():
+        browser.show(built / f"{name}.html", size=size, media=media)
+        browser.wait()
+        found.broken_rules[look] = browser.run(BROKEN_RULES)
+        found.too_wide[look] = browser.run(TOO_WIDE)
+        found.violations[look] = browser.axe()
+    return found
+
+
+def test_axe_finds_nothing(seen: Seen) -> None:
+    """No violation, on a desktop by light and on a telephone by dark."""
+    assert seen.violations == {look: [] for look in LOOKS}
+
+
+def test_rule_ids_are_whole(seen: Seen) -> None:
+    """No id is on two lines."""
+    assert seen.broken_rules == {look: [] for look in LOOKS}
+
+
+def test_nothing_is_wider_than_the_screen(seen: Seen) -> None:
+    """What is wide scrolls within the page, and the page does not scroll sideways."""
+    assert seen.too_wide == dict.fromkeys(LOOKS, 0)

@@ -1,0 +1,57 @@
+"""What is done last to the HTML of a page: rule ids are marked, and heads of tables have words."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def finished(root: Path) -> Iterator[Callable[[str], str]]:
+    """Return the filter of the templates; Sphinx is not needed for that."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(root / "docs" / "_ext"))
+        yield importlib.import_module("finishing").finished
+
+
+@pytest.mark.parametrize("text", ["DLP-RO-1", "DLP-STREAM-*", "IX-DRIVER-3"])
+def test_a_rule_id_is_marked(finished: Callable[[str], str], text: str) -> None:
+    """In any text, also of an area."""
+    assert finished(f"<p>see {text}.</p>") == f'<p>see <span class="rule">{text}</span>.</p>'
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<a title="DLP-RO-1">it</a>',
+        "<script>'DLP-RO-1'</script>",
+        '<svg><text x="1">DLP-RO-1</text></svg>',
+        "<!-- DLP-RO-1 -->",
+        "<p>UTF-8 and RFC-1</p>",
+    ],
+)
+def test_nothing_else_is_marked(finished: Callable[[str], str], html: str) -> None:
+    """Neither attributes nor programs nor drawings nor what looks like an id."""
+    assert finished(html) == html
+
+
+def test_a_head_without_words_goes(finished: Callable[[str], str]) -> None:
+    """A table of words and what they say has none."""
+    cell = '<th class="head"><p></p></th>'
+
+    assert finished(f'<thead>\n<tr class="row-odd">{cell}\n{cell}\n</tr>\n</thead><tbody>') == (
+        "<tbody>"
+    )
+
+
+def test_a_corner_without_words_is_no_head(finished: Callable[[str], str]) -> None:
+    """The other heads stay."""
+    html = '<thead><tr><th class="head"><p></p></th><th class="head"><p>a</p></th></tr></thead>'
+
+    assert finished(html) == ('<thead><tr><td></td><th class="head"><p>a</p></th></tr></thead>')
