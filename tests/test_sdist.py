@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -24,6 +27,15 @@ JUNK = (
 """What lies about in a checkout that somebody works in."""
 TESTS = ("tests/types/test_errors.py", "tests/docs/test_readme.py", "tests/abi/test_rules.py")
 """What is run from the unpacked distribution; ``.ci/run`` runs more."""
+
+FIVE_MINUTES = 300  # [seconds], for a newcomer who types what the first page says
+TYPED = re.compile(r"^```(console|\{doctest\})\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PROMPT = """
+import doctest, sys
+example = doctest.DocTestParser().get_doctest(sys.stdin.read(), {}, "start.md", "start.md", 0)
+failed, tried = doctest.DocTestRunner().run(example)
+sys.exit(failed or not tried)
+"""
 
 
 def files_of_the_repository():
@@ -112,3 +124,40 @@ def test_its_own_tests_pass(unpacked):
 
     assert said.stdout.startswith(str(unpacked))
     assert done.returncode == 0, done.stdout
+
+
+def typed_in(folder, program, lines):
+    """Run a program in a folder on what a newcomer types, who has set no variables for Python."""
+    ours = "PYTHON", "INTERCHANGE", "VIRTUAL_ENV"
+    environment = {name: text for name, text in os.environ.items() if not name.startswith(ours)}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    return subprocess.run(
+        program,
+        input=lines,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=FIVE_MINUTES,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.isolated
+def test_a_newcomer_gets_from_its_first_page_to_a_function_in_five_minutes(unpacked, tmp_path):
+    """Each command and each line of start.md works in a new environment, as it is typed."""
+    folder = Path(shutil.copytree(unpacked, tmp_path / "clone"))
+    page = (folder / "docs" / "start.md").read_text(encoding="utf-8")
+    blocks = TYPED.findall(page)
+    commands = [line[2:] for kind, body in blocks if kind == "console" for line in body.split("\n")]
+    lines = "".join(body for kind, body in blocks if kind != "console")
+    begin = time.monotonic()
+
+    told = typed_in(folder, ["/bin/bash", "-e"], "\n".join(commands))
+    typed = typed_in(tmp_path, [folder / ".venv/bin/python", "-W", "error", "-c", PROMPT], lines)
+
+    assert told.returncode == 0, told.stderr
+    assert all(word in told.stdout for word in ("core", "__array_interface__", "array_api_strict"))
+    assert (typed.returncode, typed.stderr) == (0, ""), typed.stdout
+    assert time.monotonic() - begin < FIVE_MINUTES
