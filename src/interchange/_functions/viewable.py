@@ -311,7 +311,7 @@ class _Arguments:
         try:
             if debts is not None:
                 lent = _borrow(value, stream=handle, writable=name in self._written)
-                return debts.enter_context(lent)  # type: ignore[no-any-return]
+                return debts.enter_context(lent)
             if handle is None:
                 return asarray(value)
             return import_ordered(value, handle, self._call)

@@ -82,7 +82,8 @@ def describe_memory(
     elif not ptr:
         raise ExchangeError(call, f"the address is 0 for shape {layout.shape}", "DLP-DATA-1")
     elif ptr >> 64 or (low < 0 if device.has_handles else not first <= ptr <= last):
-        what = f"address {ptr:#x} with shape {layout.shape} and strides {layout.strides}"
+        address = show(ptr) if ptr >> 64 else f"{ptr:#x}"
+        what = f"address {address} with shape {layout.shape} and strides {layout.strides}"
         raise ExchangeError(call, what, "DLP-STRIDES-2")
     return _core.describe(ptr, spec, READ_ONLY if readonly else 0, owner, keep, cls)
 

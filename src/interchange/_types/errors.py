@@ -15,8 +15,6 @@ from interchange.abi._show import (  # the floors above have them from here
 )
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from typing_extensions import Self
 
     from interchange.abi.rules import BrokenRule, Rule
