@@ -17,7 +17,6 @@ from interchange._types.layout import problem
 from interchange._types.spec import Spec
 
 from .arguments import check_ints, check_order
-from .reinterpreting import alignment_of, check_aligned, reinterpret
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -155,6 +154,8 @@ class Described(_core.Tensor):
         >>> ix.from_buffer(bytearray(8)).view("float32").tolist()
         [0.0, 0.0]
         """
+        from .reinterpreting import alignment_of, check_aligned, reinterpret  # which few need
+
         call = "Array.view()"
         spec, wanted, ptr = self._spec, DType.of(dtype, call), self.ptr
         layout = reinterpret(spec.layout, spec.dtype, wanted, call)

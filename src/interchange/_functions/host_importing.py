@@ -5,24 +5,62 @@ Source: PEP 3118; NumPy array interface, version 3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import prod
+from operator import index as as_index
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
+from interchange._array.arguments import check_ints
+from interchange._array.reinterpreting import check_aligned, width_of
 from interchange._protocols import host
+from interchange._protocols.dlpack import READ_ONLY
+from interchange._types.dtypes import DType, from_format
+from interchange._types.errors import (
+    ArgumentError,
+    ExchangeError,
+    ReadOnlyError,
+    ViewError,
+    show,
+)
+from interchange._types.layout import Layout
+from interchange.abi import buffer_address
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from interchange._types.typing import SupportsArrayInterface
 
+_FROM_BUFFER: Final = "from_buffer()"
 
-def from_buffer(x: Buffer, /) -> Array:
+
+def from_buffer(
+    x: Buffer,
+    /,
+    *,
+    dtype: Any = None,
+    shape: tuple[int, ...] | int | None = None,
+    offset: int = 0,
+    readonly: bool | None = None,
+) -> Array:
     """Import an object with the buffer protocol: bytes, bytearray, array.array, memoryview, mmap...
+
+    Without `dtype`, `shape` and `offset` the elements are those of the buffer, in any layout.  With
+    any of these its bytes are read anew, in C order: those of a mapped file, of shared memory, of
+    an Arrow buffer or of a message.
 
     Parameters
     ----------
     x : object
-        Anything that ``memoryview(x)`` takes, in any layout.
+        Anything that ``memoryview(x)`` takes.
+    dtype : dtype-like, optional
+        What the bytes are read as, whatever the buffer says; its own elements when left out.
+    shape : tuple[int, ...] or int, optional
+        Extent of each axis [elements]; one of them may be -1.  As many elements along one axis as
+        there are, when left out.
+    offset : int, default 0
+        Where the first element begins, from the start of the buffer [bytes].
+    readonly : bool, optional
+        True: read-only, whatever the buffer says.  False: writable, or an error.
 
     Returns
     -------
@@ -35,7 +73,12 @@ def from_buffer(x: Buffer, /) -> Array:
         `x` gives no buffer (BUF-1).
     ExchangeError
         The buffer has suboffsets, structured or foreign elements, or strides that are no whole
-        elements (BUF-SUBOFFSETS-1, BUF-FORMAT-1, DLP-STRIDES-3).
+        elements (BUF-SUBOFFSETS-1, BUF-FORMAT-1, DLP-STRIDES-3); its bytes do not lie side by side
+        and are to be read anew (IX-BUFFER-2).
+    ViewError
+        The elements are not whole ones within the buffer (IX-BUFFER-1), or not aligned (IX-VIEW-2).
+    ReadOnlyError
+        `readonly` is False, and the buffer is read-only (DLP-RO-3).
 
     Notes
     -----
@@ -46,8 +89,93 @@ def from_buffer(x: Buffer, /) -> Array:
     >>> import array
     >>> from_buffer(array.array("h", [1, 2, 3])).dtype
     DType('int16')
+    >>> from_buffer(bytearray(20), dtype="bfloat16", shape=(2, -1), offset=8).shape
+    (2, 3)
     """
-    return host.import_buffer(x, Array, "from_buffer()")
+    call = _FROM_BUFFER
+    if readonly is not None and not isinstance(readonly, bool):
+        raise ArgumentError(call, f"readonly={show(readonly)}", "IX-ARGUMENT-1", "pass a bool")
+    start = _check_offset(offset)
+    if dtype is None and shape is None and not start:
+        array = host.import_buffer(x, Array, call)
+        if _decide_readonly(readonly, is_readonly=bool(array.readonly)):
+            array._flags = (array._flags or 0) | READ_ONLY
+        return array
+    wanted = None if dtype is None else DType.of(dtype, call)
+    extents = None if shape is None else check_ints(_as_tuple(shape), "shape", call)
+    view = host.open_buffer(x, call)
+    if not view.c_contiguous:
+        what = f"the buffer has shape {view.shape} with strides {view.strides} [bytes]"
+        raise ExchangeError(call, what, "IX-BUFFER-2")
+    element = from_format(view.format, view.itemsize, call) if wanted is None else wanted
+    layout = Layout(_extents_within(view.nbytes, start, element, extents))
+    ptr = buffer_address(view) + start
+    if layout.size:
+        check_aligned(ptr, element, call)
+    return host.describe_memory(
+        ptr,
+        element,
+        layout,
+        readonly=_decide_readonly(readonly, is_readonly=view.readonly),
+        owner=x,
+        keep=view,
+        cls=Array,
+        call=call,
+    )
+
+
+def _check_offset(offset: Any) -> int:
+    """Return an offset that is an int [bytes]."""
+    if isinstance(offset, bool) or not hasattr(type(offset), "__index__"):
+        what = f"offset={show(offset)} is no int"
+        raise ArgumentError(_FROM_BUFFER, what, "IX-ARGUMENT-1", "pass a number of bytes")
+    return as_index(offset)
+
+
+def _as_tuple(shape: Any) -> Any:
+    """Return an int as the shape of one axis."""
+    return (shape,) if hasattr(type(shape), "__index__") else shape
+
+
+def _decide_readonly(said: bool | None, *, is_readonly: bool) -> bool:
+    """Return whether memory must not be written, or refuse to say that it may."""
+    if said is False and is_readonly:
+        way_out = "leave readonly out, or copy it: from_buffer(bytearray(x))"
+        raise ReadOnlyError(_FROM_BUFFER, "readonly=False of read-only memory", "DLP-RO-3", way_out)
+    return is_readonly if said is None else said
+
+
+def _extents_within(
+    nbytes: int, offset: int, element: DType, shape: tuple[int, ...] | None
+) -> tuple[int, ...]:
+    """Return the extents of elements that lie within a buffer, as many as there are for -1.
+
+    Parameters
+    ----------
+    nbytes : int
+        Size of the buffer [bytes].
+    offset : int
+        Where elements begin [bytes].
+    element : DType
+        Their type.
+    shape : tuple[int, ...] or None
+        What was asked for [elements]; None for one axis of all.
+    """
+    wanted = (-1,) if shape is None else shape
+    known = prod(extent for extent in wanted if extent != -1)
+    size, room = width_of(element), 8 * (nbytes - offset)  # [bits]
+    shown = "" if shape is None else f"shape={show(shape)} of "
+    what = f"{shown}{element} at offset={show(offset)} in {nbytes} bytes"
+    if min(wanted, default=0) < -1 or wanted.count(-1) > 1 or not 0 <= offset <= nbytes:
+        raise ViewError(_FROM_BUFFER, what, "IX-BUFFER-1")
+    if -1 in wanted:
+        if not known or room % (known * size):
+            what += f", which are {nbytes - offset} from there on"
+            raise ViewError(_FROM_BUFFER, what, "IX-BUFFER-1")
+        return tuple(room // (known * size) if extent == -1 else extent for extent in wanted)
+    if known * size > room:
+        raise ViewError(_FROM_BUFFER, what, "IX-BUFFER-1")
+    return wanted
 
 
 def from_array_interface(x: SupportsArrayInterface, /) -> Array:

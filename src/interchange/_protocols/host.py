@@ -91,16 +91,15 @@ def describe_memory(
 # ---------------------------------------------------------------- in
 
 
-def import_buffer(x: Any, cls: type[T], call: str) -> T:
-    """Import an object with the buffer protocol.
+def open_buffer(x: Any, call: str) -> memoryview:
+    """Return the buffer of an object.
 
     Raises
     ------
     NoProtocolError
-        `x` has no buffer (BUF-1).
+        `x` has none (BUF-1).
     ExchangeError
-        It has one that strides or plain elements cannot describe (BUF-SUBOFFSETS-1, BUF-FORMAT-1,
-        DLP-STRIDES-3).
+        It does not give it (BUF-1), or has masked elements (AI-MASK-1).
     """
     try:
         view = memoryview(x)
@@ -114,6 +113,19 @@ def import_buffer(x: Any, cls: type[T], call: str) -> T:
         raise ExchangeError(call, what, "BUF-1") from error
     if is_masked(x):
         raise ExchangeError(call, "the array has masked elements", "AI-MASK-1")
+    return view
+
+
+def import_buffer(x: Any, cls: type[T], call: str) -> T:
+    """Import an object with the buffer protocol.
+
+    Raises
+    ------
+    NoProtocolError, ExchangeError
+        As `open_buffer`; or strides and plain elements cannot describe it (BUF-SUBOFFSETS-1,
+        BUF-FORMAT-1, DLP-STRIDES-3).
+    """
+    view = open_buffer(x, call)
     if any(offset >= 0 for offset in view.suboffsets or ()):
         what = f"the buffer has suboffsets {view.suboffsets}"
         raise ExchangeError(call, what, "BUF-SUBOFFSETS-1")

@@ -23,6 +23,18 @@ OURS: Final = (
         "interchange",
     ),
     Rule(
+        "IX-BUFFER-1",
+        "dtype, shape and offset of from_buffer() describe whole elements within the buffer",
+        "pass an offset [bytes] and a shape that end within it, or leave the shape out",
+        "interchange",
+    ),
+    Rule(
+        "IX-BUFFER-2",
+        "a buffer is read under another dtype, shape or offset where its bytes lie side by side",
+        "copy it first, with bytes(x)",
+        "PEP 3118, PyBUF_C_CONTIGUOUS",
+    ),
+    Rule(
         "IX-PRODUCER-1",
         "__interchange__() returns an interchange.Array",
         "return from_pointer(...) or asarray(...)",

@@ -1,0 +1,295 @@
+"""`from_buffer` with dtype, shape, offset and readonly: bytes of any holder become any array."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import gc
+import mmap
+import struct
+from multiprocessing import shared_memory
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import interchange as ix
+from interchange._array.reinterpreting import width_of
+from interchange._types.dtypes import all_dtypes
+
+PLAIN = ["b1", "i1", "u1", "i2", "u2", "f2", "i4", "f4", "i8", "f8", "c8", "c16"]
+
+
+def refusal(value, **keywords):
+    """Return the class and the rule that a call is refused with; the buffer is let go."""
+    with pytest.raises(ix.InterchangeError) as caught:
+        ix.from_buffer(value, **keywords)
+    assert caught.value.call == "from_buffer()"
+    return type(caught.value), caught.value.rule
+
+
+WRONG = (ix.ArgumentError, "IX-ARGUMENT-1")
+OUTSIDE = (ix.ViewError, "IX-BUFFER-1")
+
+
+# ---------------------------------------------------------------- who holds the bytes
+
+
+def test_a_mapped_file_is_read_as_numbers(tmp_path):
+    """After a header; what is written through the Array is in the file."""
+    path = tmp_path / "numbers"
+    path.write_bytes(b"header..." + bytes(7) + struct.pack("<4f", 1, 2, 3, 4))
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as pages:
+        found = ix.from_buffer(pages, dtype="<f4", shape=(2, -1), offset=16)
+        assert (found.tolist(), found.readonly) == ([[1, 2], [3, 4]], False)
+        found[0, 0] = 7.0
+        del found
+        gc.collect()
+
+    assert struct.unpack("<f", path.read_bytes()[16:20]) == (7.0,)
+
+
+def test_a_file_mapped_to_be_read_is_read_only(tmp_path):
+    """As its pages are."""
+    path = tmp_path / "numbers"
+    path.write_bytes(bytes(16))
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pages,
+    ):
+        found = ix.from_buffer(pages, dtype="float64")
+        assert (found.readonly, found.shape) == (True, (2,))
+        assert refusal(pages, dtype="float64", readonly=False) == (ix.ReadOnlyError, "DLP-RO-3")
+        del found
+        gc.collect()
+
+
+def test_shared_memory_is_shared():
+    """Two views of one block, under different types; it cannot be closed under them."""
+    block = shared_memory.SharedMemory(create=True, size=16)
+    try:
+        numbers = ix.from_buffer(block.buf, dtype="int32", shape=4)
+        numbers[0] = 1
+        assert ix.from_buffer(block.buf, dtype="uint8", shape=(4,)).tolist() == [1, 0, 0, 0]
+        with pytest.raises(BufferError):
+            block.close()
+        del numbers
+        gc.collect()
+    finally:
+        block.close()
+        block.unlink()
+
+
+@pytest.mark.parametrize("make", [bytes, bytearray, memoryview], ids=lambda make: make.__name__)
+def test_a_message_is_read_from_an_offset(make):
+    """A header of 8 bytes, and bfloat16 behind it."""
+    numbers = np.array([[1.5, -2.0], [0.5, 3.0]], ml_dtypes.bfloat16)
+
+    found = ix.from_buffer(
+        make(bytes(8) + numbers.tobytes()), dtype="bfloat16", shape=(2, 2), offset=8
+    )
+
+    assert (found.dtype == "bfloat16", found.tolist()) == (True, numbers.tolist())
+
+
+def test_a_buffer_of_arrow_is_read_as_numbers(need):
+    """Arrow says how many bytes there are, and not what they mean."""
+    need("pyarrow")
+    import pyarrow as pa
+
+    column = pa.array([1.0, 2.0, 3.0], pa.float32())
+
+    buffer = column.buffers()[1]
+
+    found = ix.from_buffer(buffer, dtype="float32", shape=len(column))
+
+    assert (found.tolist(), found.ptr) == ([1.0, 2.0, 3.0], buffer.address)
+    assert found.readonly is not buffer.is_mutable
+    assert ix.from_buffer(pa.py_buffer(bytes(8)), dtype="float32").readonly is True
+
+
+class Pair(ctypes.Structure):
+    """A struct of two numbers, which no element type is."""
+
+    _fields_ = (("a", ctypes.c_int), ("b", ctypes.c_float))
+
+
+def test_elements_that_are_none_of_ours_are_read_as_bytes():
+    """What is read anew need not be a plain number before."""
+    pairs = (Pair * 2)(Pair(1, 2.0), Pair(3, 4.0))
+
+    assert refusal(pairs) == (ix.UnsupportedDTypeError, "BUF-FORMAT-1")
+    assert ix.from_buffer(pairs, dtype="int32").tolist()[::2] == [1, 3]
+    assert ix.from_buffer(pairs, dtype="uint8").tobytes() == bytes(pairs)
+
+
+# ---------------------------------------------------------------- what they are read as
+
+
+@pytest.mark.parametrize("dtype", all_dtypes(), ids=str)
+def test_bytes_are_read_as_every_type(dtype):
+    """Packed ones, too, as many as there are; and come out as they were."""
+    block = bytes(range(48))
+
+    found = ix.from_buffer(block, dtype=dtype)
+
+    assert found.shape == (8 * 48 // width_of(dtype),)
+    assert (found.dtype, found.readonly, found.tobytes()) == (dtype, True, block)
+
+
+@given(st.data())
+def test_elements_are_where_numpy_has_them(data):
+    """Any type, shape and offset that lies within, against ``numpy.frombuffer``."""
+    block = np.random.default_rng(1).bytes(256)
+    dtype = np.dtype(data.draw(st.sampled_from(PLAIN)))
+    shape = tuple(data.draw(st.lists(st.integers(0, 3), max_size=3)))
+    start = data.draw(st.integers(0, 4)) * dtype.alignment
+    count = int(np.prod(shape))
+    expected = np.frombuffer(block, dtype, count, start).reshape(shape)
+
+    found = ix.from_buffer(block, dtype=dtype, shape=shape, offset=start)
+
+    assert (found.shape, found.tobytes()) == (shape, expected.tobytes())
+    assert not count or found.ptr == expected.ctypes.data
+
+
+def test_its_own_elements_are_read_under_another_shape():
+    """Without a dtype they are what the buffer says."""
+    numbers = array.array("h", range(6))
+
+    assert ix.from_buffer(numbers, shape=(2, 3)).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert ix.from_buffer(numbers, shape=(-1, 3)).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert ix.from_buffer(numbers, offset=4).tolist() == [2, 3, 4, 5]
+    assert ix.from_buffer(numbers, shape=2, offset=2).tolist() == [1, 2]
+
+
+def test_more_bytes_than_elements_are_left_alone():
+    """A shape without -1 says how many there are."""
+    assert ix.from_buffer(bytes(11), dtype="f4", shape=(2,)).shape == (2,)
+    assert ix.from_buffer(bytes(2), dtype="int4", shape=(3,)).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [(None, (0,)), ((0,), (0,)), ((0, 3), (0, 3)), (-1, (0,)), ((2, 0), (2, 0))],
+)
+def test_nothing_is_read_of_nothing(shape, expected):
+    """No bytes, from the very end on."""
+    for block in (b"", b"abc"):
+        found = ix.from_buffer(block, dtype="f8", shape=shape, offset=len(block))
+        assert (found.shape, found.ptr) == (expected, 0)
+
+
+def test_an_array_without_axes_is_one_element():
+    """At the offset."""
+    assert ix.from_buffer(b"abcd", dtype="u1", shape=(), offset=2).item() == ord("c")
+
+
+# ---------------------------------------------------------------- who may write
+
+
+@pytest.mark.parametrize("keywords", [{}, {"dtype": "u1"}, {"shape": 4}], ids=str)
+def test_the_buffer_says_who_may_write_unless_the_caller_takes_it_away(keywords):
+    """Read-only is what a caller may always say, and writable only what the buffer is."""
+    for block, readonly in ((b"abcd", True), (bytearray(4), False)):
+        assert ix.from_buffer(block, **keywords).readonly is readonly
+        assert ix.from_buffer(block, readonly=True, **keywords).readonly is True
+    assert ix.from_buffer(bytearray(4), readonly=False, **keywords).readonly is False
+    assert refusal(b"abcd", readonly=False, **keywords) == (ix.ReadOnlyError, "DLP-RO-3")
+
+
+# ---------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("keywords", "expected"),
+    [
+        ({"offset": -1}, OUTSIDE),
+        ({"offset": 17}, OUTSIDE),
+        ({"offset": 2**70}, OUTSIDE),
+        ({"offset": 1.0}, WRONG),
+        ({"offset": "1"}, WRONG),
+        ({"offset": None}, WRONG),
+        ({"offset": True}, WRONG),
+        ({"shape": (17,)}, OUTSIDE),
+        ({"shape": (-2,)}, OUTSIDE),
+        ({"shape": (-1, -1)}, OUTSIDE),
+        ({"shape": (3, -1)}, OUTSIDE),
+        ({"shape": (0, -1)}, OUTSIDE),
+        ({"shape": (2**62, 4)}, OUTSIDE),
+        ({"shape": (0, 2**62, 4)}, (ix.ExchangeError, "DLP-SHAPE-4")),
+        ({"shape": (1,) * 65}, (ix.ExchangeError, "DLP-SHAPE-1")),
+        ({"shape": "4"}, WRONG),
+        ({"shape": 4.0}, WRONG),
+        ({"shape": (4.0,)}, WRONG),
+        ({"shape": {4: 4}}, WRONG),
+        ({"dtype": 4}, WRONG),
+        ({"dtype": "no type"}, (ix.UnsupportedDTypeError, "DLP-DTYPE-1")),
+        ({"dtype": "float"}, (ix.UnsupportedDTypeError, "DLP-DTYPE-1")),
+        ({"dtype": ">f4"}, (ix.UnsupportedDTypeError, "DLP-DTYPE-3")),
+        ({"dtype": "O"}, (ix.UnsupportedDTypeError, "DLP-DTYPE-1")),
+        ({"dtype": "|V4"}, (ix.UnsupportedDTypeError, "CAI-TYPESTR-2")),
+        ({"dtype": "f8", "shape": 3}, OUTSIDE),
+        ({"dtype": "f4", "offset": 14}, OUTSIDE),
+        ({"dtype": "f4", "offset": 14, "shape": 1}, OUTSIDE),
+        ({"dtype": "f4", "offset": 2, "shape": 1}, (ix.ViewError, "IX-VIEW-2")),
+        ({"dtype": "c16", "offset": 4, "shape": 0}, None),
+        ({"dtype": "float6_e2m3fn", "offset": 1, "shape": (3, -1)}, OUTSIDE),
+        ({"dtype": "float6_e2m3fn"}, OUTSIDE),
+        ({"dtype": "int4", "shape": 33}, OUTSIDE),
+        ({"readonly": 1}, WRONG),
+        ({"readonly": "yes"}, WRONG),
+    ],
+    ids=str,
+)
+def test_each_argument_is_refused_by_its_rule(keywords, expected):
+    """Of a wrong type, negative, beyond the buffer, misaligned, too large, no whole elements."""
+    block = bytearray(16)
+
+    if expected is None:
+        assert ix.from_buffer(block, **keywords).size == 0
+    else:
+        assert refusal(block, **keywords) == expected
+    gc.collect()
+    block.append(0)  # nobody has kept the buffer
+
+    assert len(block) == 17
+
+
+@pytest.mark.parametrize("keywords", [{"dtype": "u1"}, {"shape": 2}, {"offset": 1}], ids=str)
+def test_bytes_that_do_not_lie_side_by_side_are_not_read_anew(keywords):
+    """Gaps, another order; the way out copies them."""
+    for block in (memoryview(b"abcdef")[::2], np.zeros((2, 3), "u1").T):
+        assert refusal(block, **keywords) == (ix.ExchangeError, "IX-BUFFER-2")
+        assert ix.from_buffer(bytes(block), **keywords).readonly is True
+
+
+def test_memory_of_a_device_has_no_buffer():
+    """The host cannot read it."""
+    device = ix.from_pointer(0xDEAD000, (4,), "u1", device="cuda:0")
+
+    assert refusal(device, dtype="u1")[0] in {ix.NoProtocolError, ix.ExchangeError}
+    assert refusal(ix.to_cai(device), dtype="u1") == (ix.NoProtocolError, "BUF-1")
+
+
+def test_masked_elements_are_refused():
+    """Bytes have no word for them, whatever they are read as."""
+    masked = np.ma.masked_array(np.zeros(2, "u1"), [True, False])
+
+    assert refusal(masked, dtype="u1") == (ix.ExchangeError, "AI-MASK-1")
+
+
+def test_the_holder_is_kept_and_let_go():
+    """As long as the Array lives."""
+    block = bytearray(8)
+    found = ix.from_buffer(block, dtype="f4")
+    with pytest.raises(BufferError):
+        block.clear()
+
+    assert found.owner is block
+    del found
+    gc.collect()
+    block.clear()
+
+    assert block == b""
