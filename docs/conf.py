@@ -28,7 +28,7 @@ release = interchange.__version__
 html_title = "interchange"
 html_theme = "furo"
 html_static_path = ["_static"]
-html_css_files = ["tables.css"]
+html_css_files = ["tables.css", "heat-maps.css"]
 html_js_files = ["scrolling.js"]
 templates_path = ["_templates"]
 html_show_copyright = False
@@ -43,6 +43,8 @@ extensions = [
     "sphinxarg.ext",
     "finishing",
     "kit_pages",
+    "matrix_pages",
+    "verdict_pages",
     "generated",
     "links",
     "programs",

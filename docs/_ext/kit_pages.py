@@ -174,17 +174,23 @@ def hooks_in_words(name: str) -> str:
 # ---------------------------------------------------------------- mutants
 
 
-def mutant_table() -> str:
-    """Return which check is there for which mutant; the kit's own tests see that it catches it."""
-    checks = load_checks()
+def mutant_table(*roles: str) -> str:
+    """Return which check is there for which mutant; the kit's own tests see that it catches it.
+
+    Parameters
+    ----------
+    *roles : str
+        What the libraries are judged as by these checks.
+    """
+    checks = [check for check in load_checks().values() if check.role in roles]
     made: dict[str, list[str]] = {}
     for mutant in load_mutants().values():
         made.setdefault(mutant.check, []).append(sentence(mutant.breaks))
     return table(
-        ("Rule", "Check", "Mutants that it catches"),
+        ("Rule, and check", "Mutants that it catches"),
         (
-            (code(check.rule), code(check.name), " ".join(made[check.name]))
-            for check in sorted(checks.values(), key=lambda one: one.rule)
+            (f"{check.rule} {code(check.name)}", " ".join(made[check.name]))
+            for check in sorted(checks, key=lambda one: one.rule)
             if check.name in made
         ),
     )
@@ -216,7 +222,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     from sphinx.util.docutils import SphinxDirective
 
     class Printed(SphinxDirective):
-        optional_arguments = 1
+        optional_arguments = 3
 
         def run(self) -> list[nodes.Node]:
             for argument in self.arguments:

@@ -1,24 +1,35 @@
 """Writes the verdicts and the picture of the page on conformance, both of a real run.
 
-Source: interchange.  ``python docs/_ext/verdicts.py`` takes some minutes.  The verdicts begin
-with a fingerprint of what they were made from, by which a test sees when they are stale.
+Source: interchange.  ``python docs/_ext/verdicts.py`` takes some minutes; with the JSON of a report
+it runs nothing, and keeps what that says.  The verdicts have a fingerprint of what they were made
+from, by which a test sees when they are stale.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.judging import expectations
 from interchange_conformance.registry import load_checks
+from interchange_conformance.reports.as_json import from_json
+from interchange_conformance.reports.states import count
+from interchange_conformance.reports.tabulating import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from interchange_conformance.reports.catalogue import Catalogue
+    from interchange_conformance.reports.model import Report
 
 DOCS: Final = Path(__file__).parents[1]
-VERDICTS: Final = DOCS / "_generated" / "conformance.md"
+VERDICTS: Final = DOCS / "_generated" / "conformance.json"
 PICTURE: Final = DOCS / "_static" / "conformance.png"
 JUDGED: Final = (
     "numpy", "array-api-strict", "torch", "jax", "pyarrow", "tvm-ffi", "cuda-core",
@@ -46,10 +57,65 @@ def fingerprint_of_verdicts() -> str:
     return _digest([checks, known])
 
 
-def _stamp(path: Path, fingerprint: str) -> None:
-    """Put a fingerprint at the head of a file."""
-    text = path.read_text(encoding="utf-8")
-    path.write_text(f"<!-- Fingerprint: {fingerprint} -->\n{text}", encoding="utf-8")
+# ---------------------------------------------------------------- what is kept of a report
+
+
+def kept(report: Report, catalogue: Catalogue) -> dict[str, Any]:
+    """Return what the pages show of a report: by role, rule and severity the worst verdict."""
+    rows = [
+        {
+            "role": table.role,
+            "area": block.heading,
+            "rule": row.rule.id,
+            "says": row.says,
+            "severity": row.severity,
+            "states": {
+                subject.spec: cell.state.key
+                for subject, cell in zip(table.subjects, row.cells, strict=True)
+                if cell.state
+            },
+        }
+        for table in tables(report, catalogue)
+        for block in table.blocks
+        for row in block.rows
+    ]
+    libraries = [
+        {
+            "spec": subject.spec,
+            "name": subject.name,
+            "release": subject.version,
+            "counts": count(subject.judged),
+        }
+        for subject in report.subjects
+    ]
+    return {
+        "fingerprint": fingerprint_of_verdicts(),
+        "unexpected": report.unexpected,
+        "kit": report.kit,
+        "python": report.python,
+        "platform": report.platform,
+        "driver": report.driver,
+        "libraries": libraries,
+        "rows": rows,
+        "grid": [[one.producer, one.consumer, one.status] for one in report.grid],
+    }
+
+
+def as_text(told: dict[str, Any]) -> str:
+    """Return it as JSON, with a line for each library, rule and exchange."""
+    fields = [
+        f" {json.dumps(key)}: {_lines(value) if isinstance(value, list) else json.dumps(value)}"
+        for key, value in told.items()
+    ]
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def _lines(values: Iterable[Any]) -> str:
+    """Return a list with a line for each of its values."""
+    return "[\n" + ",\n".join(f"  {json.dumps(value)}" for value in values) + "\n ]"
+
+
+# ---------------------------------------------------------------- the run
 
 
 def _run(*command: str) -> None:
@@ -57,24 +123,26 @@ def _run(*command: str) -> None:
     subprocess.run([sys.executable, *command], check=True)  # noqa: S603 - our own modules
 
 
+def _write(report: Path) -> None:
+    """Write both from the JSON of a report."""
+    told = kept(*from_json(report.read_text(encoding="utf-8")))
+    VERDICTS.write_text(as_text(told), encoding="utf-8")
+    _run(str(Path(__file__).with_name("picture.py")), str(report), str(PICTURE))
+
+
 def main() -> None:
     """Write both."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("report", type=Path, nargs="?", help="what interchange check --json wrote")
+    asked = parser.parse_args().report
+    if asked is not None:
+        _write(asked)
+        return
     with tempfile.TemporaryDirectory() as folder:
-        report = str(Path(folder) / "report.json")
-        kit = ("-m", "interchange_conformance")
-        options = (
-            "--cuda",
-            "emulated",
-            "--grid",
-            "--fail-on-quirks",
-            "--json",
-            report,
-            "--markdown",
-            str(VERDICTS),
-        )
-        _run(*kit, "check", *JUDGED, *options)
-        _stamp(VERDICTS, fingerprint_of_verdicts())
-        _run(str(Path(__file__).with_name("picture.py")), report, str(PICTURE))
+        report = Path(folder) / "report.json"
+        options = ("--cuda", "emulated", "--grid", "--fail-on-quirks", "--json", str(report))
+        _run("-m", "interchange_conformance", "check", *JUDGED, *options)
+        _write(report)
 
 
 if __name__ == "__main__":

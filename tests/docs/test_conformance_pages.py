@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 
@@ -21,29 +23,39 @@ def verdicts(monkeypatch):
     return verdicts
 
 
-def _fingerprint(path):
-    """Return what a file says that it was made from."""
-    return path.read_text(encoding="utf-8").partition("Fingerprint: ")[2].partition(" ")[0]
+@pytest.fixture
+def kept(verdicts):
+    """Return what is kept of the run."""
+    return json.loads(verdicts.VERDICTS.read_text(encoding="utf-8"))
 
 
-def test_the_verdicts_are_those_of_the_checks_there_are(verdicts):
-    """A check or a known failure that changed since the run makes the page stale."""
-    assert _fingerprint(verdicts.VERDICTS) == verdicts.fingerprint_of_verdicts(), ANEW
+def test_the_verdicts_are_those_of_the_checks_there_are(verdicts, kept):
+    """A check or a known failure that changed since the run makes the pages stale."""
+    assert kept["fingerprint"] == verdicts.fingerprint_of_verdicts(), ANEW
 
 
-def test_the_page_is_about_every_library_that_is_judged(verdicts):
-    """Each has a row of its own in the summary."""
-    from interchange_conformance.reports.markdown import plain
-
-    text = verdicts.VERDICTS.read_text(encoding="utf-8")
-    names = ["NumPy", "PyTorch", "JAX", "interchange"]
-
-    assert [name for name in names if f"**{plain(name)}**" not in text] == []
+def test_the_run_was_of_every_library_that_is_judged(verdicts, kept):
+    """In the order of the pages."""
+    assert [one["spec"] for one in kept["libraries"]] == list(verdicts.JUDGED)
     assert len(verdicts.JUDGED) >= 9
 
 
-def test_nothing_on_the_page_was_unexpected(verdicts):
-    """A page with surprises would say that the known failures are not known."""
-    text = verdicts.VERDICTS.read_text(encoding="utf-8")
+def test_nothing_of_the_run_was_unexpected(kept):
+    """Pages with surprises would say that the known failures are not known."""
+    assert kept["unexpected"] == 0
+    assert [one["counts"]["unexpected"] for one in kept["libraries"]] == [0] * len(
+        kept["libraries"]
+    )
 
-    assert "## Unexpected" not in text
+
+def test_a_file_of_verdicts_is_the_same_when_it_is_written_again(verdicts, kept):
+    """What is read is what is written."""
+    assert verdicts.as_text(kept) == verdicts.VERDICTS.read_text(encoding="utf-8")
+
+
+def test_every_library_of_the_run_has_its_table_on_a_page(kept):
+    """Each once."""
+    pages = [page.read_text(encoding="utf-8") for page in (DOCS / "conformance").glob("*.md")]
+    asked = re.findall(r"^```\{verdicts-of\} (\S+)$", "\n".join(pages), re.MULTILINE)
+
+    assert sorted(asked) == sorted(one["spec"] for one in kept["libraries"])

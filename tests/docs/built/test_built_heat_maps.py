@@ -1,0 +1,110 @@
+"""The heat maps in Chromium: they fit a desktop, scroll on a telephone, and have their colours."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chromium import Browser
+
+pytestmark = pytest.mark.browser
+
+PAGES = ("compatibility", "conformance")
+DESKTOP = (1280, 800)  # [pixels]
+PHONE = (400, 800)  # [pixels]
+SCREENS = 15  # that a page may be long, on a desktop
+TOO_WIDE = """
+return [...document.querySelectorAll(".heat-map")].map((map) => map.scrollWidth - map.clientWidth)
+"""
+SCROLLED = """
+return [...document.querySelectorAll(".heat-map")].map((map) => {
+  map.scrollTo({left: 60, top: 90, behavior: "instant"});
+  const area = map.getBoundingClientRect();
+  const row = map.querySelector("tbody tr:nth-child(7) th").getBoundingClientRect();
+  const column = map.querySelector("thead th:nth-child(5)").getBoundingClientRect();
+  return [map.scrollLeft > 0, row.left - area.left, column.top - area.top];
+});
+"""
+COLOURS = """
+return ["pass", "must", "should", "quirk"].map((kind) => {
+  const cell = document.querySelector(`.heat-map td.${kind}`);
+  return getComputedStyle(cell).backgroundColor;
+});
+"""
+LINKS = """
+return [...document.querySelectorAll(".heat-map a")].map((link) => link.getAttribute("href"))
+"""
+LONG = ("index", "compatibility", "overhead", "how-it-works", "conformance")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_heat_map_fits_a_desktop(browser: Browser, built: Path, name: str) -> None:
+    """Of every map all columns are seen."""
+    browser.show(built / f"{name}.html", size=DESKTOP)
+    found = browser.run(TOO_WIDE)
+
+    assert found
+    assert max(found) <= 0
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_heads_stay_where_a_heat_map_scrolls(browser: Browser, built: Path, name: str) -> None:
+    """On a telephone the heads of rows are at the left, and those of columns at the top."""
+    browser.show(built / f"{name}.html", size=PHONE)
+    (is_scrolled, left, top), *_ = browser.run(SCROLLED)
+
+    assert is_scrolled
+    assert (left, top) in {(0, 0), (0, 2)}  # with the space around the cells, or over it
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_links_of_a_heat_map_lead_somewhere(browser: Browser, built: Path, name: str) -> None:
+    """Every page and every place on it is there."""
+    browser.show(built / f"{name}.html", size=DESKTOP)
+    script = (
+        "return [...document.querySelectorAll('.heat-map a')].map((a) => a.getAttribute('href'))"
+    )
+    found = sorted(set(browser.run(script)))
+    ids: dict[str, set[str]] = {}
+    for page in {link.partition("#")[0] or f"{name}.html" for link in found}:
+        ids[page] = set(re.findall(r'\bid="([^"]*)"', (built / page).read_text(encoding="utf-8")))
+
+    assert found
+    assert [
+        link
+        for link in found
+        if (parts := link.partition("#"))[2] and parts[2] not in ids[parts[0] or f"{name}.html"]
+    ] == []
+
+
+def test_colours_follow_the_theme(browser: Browser, built: Path) -> None:
+    """The same by the system's dark and by the theme's own switch, and others by light."""
+    page = built / "conformance.html"
+    browser.show(page, media={"prefers-color-scheme": "light"})
+    light = browser.run(COLOURS)
+    browser.run("document.body.dataset.theme = 'dark'")
+    switched = browser.run(COLOURS)
+    browser.show(page, media={"prefers-color-scheme": "dark"})
+    dark = browser.run(COLOURS)
+    browser.run("document.body.dataset.theme = 'light'")
+
+    assert browser.run(COLOURS) == light
+    assert switched == dark
+    assert set(light).isdisjoint(dark)
+
+
+def test_no_page_is_longer_than_fifteen_screens(browser: Browser, built: Path) -> None:
+    """Of those on conformance and of those with figures."""
+    sources = built.parents[1] / "conformance"
+    names = [*LONG, *(f"conformance/{page.stem}" for page in sources.glob("*.md"))]
+    screens = {}
+    for name in names:
+        browser.show(built / f"{name}.html", size=DESKTOP)
+        screens[name] = browser.run("return document.documentElement.scrollHeight") / DESKTOP[1]
+
+    assert {name: length for name, length in screens.items() if length > SCREENS} == {}

@@ -1,0 +1,105 @@
+"""The heat maps of the docs show what the generated files say: all of it, and in words, too."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import ModuleType
+
+MATRICES = ("matrix", "matrix-cuda", "matrix-gpu")
+_CELL = re.compile(r"<td[^>]*>(.*?)</td>")
+
+
+@pytest.fixture(scope="module")
+def extensions(root: Path) -> Iterator[Path]:
+    """The folder of the modules, from where they are imported; Sphinx is not needed for that."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(root / "docs" / "_ext"))
+        patch.syspath_prepend(str(root / "tests" / "conformance"))
+        yield root / "docs" / "_ext"
+
+
+@pytest.fixture(scope="module")
+def matrices(extensions: Path) -> ModuleType:
+    """The module that reads the matrices."""
+    assert extensions.is_dir()
+    return importlib.import_module("matrix_pages")
+
+
+@pytest.fixture(scope="module")
+def verdicts(extensions: Path) -> ModuleType:
+    """The module that shows the verdicts."""
+    assert extensions.is_dir()
+    return importlib.import_module("verdict_pages")
+
+
+def _words(html: str) -> list[str]:
+    """Return the text of each cell, without its marks."""
+    return [re.sub(r"<[^>]*>", "", cell) for cell in _CELL.findall(html)]
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_every_hand_over_is_in_the_heat_map(root: Path, matrices: ModuleType, name: str) -> None:
+    """As often as the command counted."""
+    text = (root / "docs" / "_generated" / f"{name}.md").read_text(encoding="utf-8")
+    counted = re.findall(r"(\d+) (zero-copy|copied|refused)", text.split("hand-overs: ")[1])
+    words = [re.split(r"[ ,]", one)[1] for one in _words(matrices.as_html(name)) if one]
+
+    assert {word: words.count(word) for _, word in counted} == {w: int(n) for n, w in counted}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_every_note_is_led_to(matrices: ModuleType, name: str) -> None:
+    """Each number below the matrix is that of a cell."""
+    notes = re.findall(r"^(\d+)\. ", matrices.read(name).notes, re.MULTILINE)
+    led = set(re.findall(rf'href="#{name}-note-(\d+)"', matrices.as_html(name)))
+
+    assert notes
+    assert led == set(notes)
+
+
+def test_a_cell_of_another_form_is_an_error(matrices: ModuleType) -> None:
+    """A page must not leave out what the command learnt to say."""
+    with pytest.raises(ValueError, match="no cell at all"):
+        matrices._cell("no cell at all", "matrix")
+
+
+def test_every_rule_of_the_run_has_one_row(verdicts: ModuleType) -> None:
+    """Whatever its roles, areas and severities."""
+    rules = {row["rule"] for row in verdicts.run()["rows"]}
+    heads = re.findall(r'<th scope="row">(?:<a[^>]*>)?([^<]*)', verdicts.rules_by_libraries())
+
+    assert sorted(heads) == sorted(rules)
+
+
+def test_every_cell_says_what_its_sign_means(verdicts: ModuleType) -> None:
+    """A sign alone tells readers of screens nothing."""
+    words = _words(verdicts.rules_by_libraries()) + _words(verdicts.exchanges())
+
+    assert [one for one in words if one and not re.fullmatch(r"\S [a-zA-Z ]+", one)] == []
+
+
+def test_the_gravest_of_what_is_broken_is_shown(verdicts: ModuleType) -> None:
+    """A MUST before a QUIRK, and what is broken before what passes."""
+    rows = [
+        {"severity": "QUIRK", "states": {"mylib": "known"}},
+        {"severity": "MUST", "states": {"mylib": "known", "other": "pass"}},
+        {"severity": "SHOULD", "states": {"mylib": "pass", "other": "known"}},
+    ]
+
+    assert verdicts.cell_of(rows, "mylib").kind == "must"
+    assert verdicts.cell_of(rows, "other").kind == "should"
+    assert verdicts.cell_of(rows, "third").sign == ""
+
+
+def test_a_library_that_was_not_judged_has_no_table(verdicts: ModuleType) -> None:
+    """A page must not say that there is nothing to tell."""
+    with pytest.raises(ValueError, match="not about 'mylib'"):
+        verdicts.verdicts_of("mylib")
