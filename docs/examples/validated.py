@@ -11,11 +11,12 @@ swab = ctypes.CDLL(None).swab
 swab.argtypes, swab.restype = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ssize_t), None
 
 
-@ix.viewable("samples", "out")
+WORDS = {"dtype": ("int16", "uint16"), "shape": ("n",), "order": "C", "device": "cpu"}
+
+
+@ix.viewable(samples=ix.Contract(**WORDS), out=ix.Contract(**WORDS, writable=True))
 def swap_bytes(samples, out):
     """Write samples of 16 bits in the other byte order."""
-    samples.require(dtype=("int16", "uint16"), ndim=1, order="C", device="cpu")
-    out.require(dtype=samples.dtype, shape=samples.shape, order="C", device="cpu", writable=True)
     swab(samples.ptr, out.ptr, samples.nbytes)
 
 

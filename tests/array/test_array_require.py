@@ -88,7 +88,10 @@ def test_an_array_that_meets_its_contract_is_returned(contract):
             {"shape": ("n", "n")},
             "shape (2, 3), wanted ('n', 'n'): axis 1 is 3, and n is 2 by axis 0 of 'array'",
         ),
-        ({"order": "F"}, "shape (2, 3) with strides (3, 1), wanted F order"),
+        (
+            {"order": "F"},
+            "shape (2, 3) with strides (3, 1), wanted F order: axis 0 steps 3, not 1",
+        ),
         ({"device": "cuda:0"}, "device cpu, wanted cuda:0"),
         ({"device": "cuda"}, "device cpu, wanted cuda"),
     ],

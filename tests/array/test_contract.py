@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -13,6 +16,10 @@ from interchange._array.contract_errors import contract_error
 from interchange._types.dtypes import all_dtypes
 
 HOST = ix.asarray(np.zeros((2, 3), "f4"))
+PACKED = ix.from_pointer(HOST.ptr, (4,), "int4", owner=HOST)
+ON_DEVICE = ix.from_pointer(0xDEAD000, (2, 3), "float32", device="cuda:1")
+HANDLE = ix.from_pointer(7, (2, 2), "float32", device="opencl")
+NOTHING = ix.asarray(np.zeros((0, 3)))
 
 
 def refused(error, rule, **words):
@@ -136,6 +143,17 @@ def test_a_contract_shows_what_was_said():
     text = "Contract(dtype=('bool', 'float32'), shape=('n', 3, Ellipsis), order='C', align=64)"
 
     assert repr(eval(text, {"Contract": ix.Contract})) == text  # noqa: S307 - as the test says
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_a_contract_can_be_copied_and_sent(again):
+    """It holds there as here."""
+    contract = again(ix.Contract(dtype=("bool", np.float32), shape=("n", ...), align=4))
+
+    assert are_met([Held("x", HOST, contract, is_ours=True)])
+    assert repr(contract).startswith("Contract(dtype=('bool', <class 'numpy.float32'>)")
 
 
 @pytest.mark.parametrize(
@@ -338,6 +356,52 @@ def test_every_word_holds_as_numpy_says(x, words):
     assert (contract_error([held], "f()").what == "") is expected
     assert taken_by_the_core([held], held.array) is (_core.core_name == "native" and expected)
     assert taken_by_the_core([held], x) <= expected
+
+
+# ---------------------------------------------------------------- other memory
+
+
+@pytest.mark.parametrize(
+    ("array", "words", "met"),
+    [
+        (PACKED, {"dtype": "int4", "shape": ("n",), "order": "C", "align": 2}, True),
+        (PACKED, {"dtype": "signed integer", "writable": True, "device": "cpu"}, True),
+        (PACKED, {"dtype": "int4_padded"}, False),
+        (PACKED, {"align": 2**30}, False),
+        (ON_DEVICE, {"dtype": "float32", "device": "cuda", "align": 64, "order": "C"}, True),
+        (ON_DEVICE, {"device": "cuda:0"}, False),
+        (ON_DEVICE, {"align": 8192}, False),
+        (HANDLE, {"dtype": "numeric", "device": "opencl", "shape": ("n", "n")}, True),
+        (HANDLE, {"align": 8}, False),
+        (NOTHING, {"align": 64, "order": "A", "writable": True, "shape": (0, "n")}, True),
+    ],
+)
+def test_a_contract_is_held_against_memory_of_every_kind(array, words, met):
+    """Packed, out of reach, handles, and none at all: nothing is read."""
+    contract = ix.Contract(**words)
+    function = ix.viewable(x=contract)(lambda x: x is array)
+
+    assert are_met([Held("x", array, contract, is_ours=True)]) is met
+    if met:
+        assert function(array)
+    else:
+        with pytest.raises(ix.ContractError):
+            function(array)
+
+
+@pytest.mark.parametrize(
+    ("array", "words", "said"),
+    [
+        (HANDLE, {"align": 8}, "a handle on opencl:0, wanted align=8"),
+        (ON_DEVICE, {"align": 8192}, "address 0xdead000, wanted a multiple of 8192 bytes"),
+    ],
+)
+def test_an_address_that_is_not_aligned_is_told(array, words, said):
+    """As it is; a handle has none."""
+    with pytest.raises(ix.ContractError) as caught:
+        array.require(**words)
+
+    assert caught.value.what.endswith(f" has {said}")
 
 
 # ---------------------------------------------------------------- what is kept between calls

@@ -63,6 +63,8 @@ HOST = np.arange(6, dtype="f4").reshape(2, 3)
         (HOST[0], {"shape": (3, ..., "n")}, "x = ix.asarray(x).reshape((3, 1), copy=None)"),
         (HOST[:1], {"ndim": 1}, "x = ix.asarray(x).reshape((3,), copy=None)"),
         (HOST[:, :1], {"ndim": (0, 1, 3)}, "x = ix.asarray(x).reshape((2,), copy=None)"),
+        (HOST, {"ndim": 1}, "x = ix.asarray(x).reshape(-1, copy=None)"),
+        (HOST.T, {"shape": (6,)}, "x = ix.asarray(x).reshape(-1, copy=None)"),
         (FROZEN, {"writable": True}, "x = ix.asarray(x).copy()"),
         (FROZEN, {"writable": True, "order": "F"}, "x = ix.asarray(x).copy(order='F')"),
         (FROZEN, {"writable": True, "dtype": "int8"}, "x = ix.asarray(x).astype('int8')"),
@@ -108,7 +110,7 @@ def test_who_writes_to_a_copy_is_told_so(words, is_told):
     [
         (HOST, {"shape": (4, 3)}, "pass x of shape (4, 3)"),
         (HOST, {"shape": ("n", "n")}, "pass x of shape ('n', 'n')"),
-        (HOST, {"ndim": (0, 1)}, "pass x whose ndim is 0 or 1"),
+        (np.ones((2, 2, 2)), {"ndim": (0, 2)}, "pass x whose ndim is 0 or 2"),
         (HOST.astype("c8"), {"dtype": "real floating"}, "pass x of dtype real floating"),
         (HOST, {"dtype": ("int4", "opaque64")}, "pass x of dtype int4 or opaque64"),
         (HOST, {"device": "opencl"}, "pass x on opencl:0"),

@@ -5,11 +5,13 @@ Source: interchange (IX-REQUIRE-1).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._core.plans import Plan
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._types.errors import ArgumentError, show
+from interchange._types.layout import c_strides, f_strides
 from interchange.abi._records import NamedTuple
 
 from . import contract_words as words
@@ -144,6 +146,9 @@ class Contract:
         given = ", ".join(f"{word}={show(value, 400)}" for word, value in self._given.items())
         return f"Contract({given})"
 
+    def __reduce__(self) -> tuple[Any, tuple[()]]:
+        return partial(Contract, **self._given), ()
+
     # ------------------------------------------------------------ whether an array meets it
 
     def _is_met(self, array: Described, extents: dict[str, int]) -> bool:
@@ -225,8 +230,9 @@ class Contract:
         if axes:
             found["shape"] = f"shape {shape}, wanted {pattern}: {', '.join(axes)}"
         if not self._is_ordered(spec):
-            order = "C or F" if self._order == "A" else self._order
-            found["order"] = f"shape {shape} with strides {spec.strides}, wanted {order} order"
+            found["order"] = (
+                f"shape {shape} with strides {spec.strides}, {_order_of(spec, self._order)}"
+            )
         if not self._is_placed(spec.device):
             wanted = self._given["device"] if self._any_ordinal else self._device
             found["device"] = f"device {spec.device}, wanted {wanted}"
@@ -245,6 +251,18 @@ class Contract:
 
 
 Contract.__module__ = "interchange"
+
+
+def _order_of(spec: Spec, order: str) -> str:
+    """Return the order that is wanted, and which axis is the first to be out of it, in words."""
+    if order == "A":
+        return "wanted C or F order"
+    shape, strides = spec.shape, spec.strides
+    dense = c_strides(shape) if order == "C" else f_strides(shape)
+    axis = next(
+        axis for axis, extent in enumerate(shape) if extent != 1 and strides[axis] != dense[axis]
+    )
+    return f"wanted {order} order: axis {axis} steps {strides[axis]}, not {dense[axis]}"
 
 
 class Held(NamedTuple):

@@ -6,6 +6,7 @@ array that meets the contract.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Final
 
 from interchange._types.devices import CPU
@@ -115,7 +116,7 @@ class _Chain:
         self.device = wanted
 
     def _reshape(self, extents: dict[str, int]) -> None:
-        """Swap two axes, or add and drop axes of one element; names are bound to what is then."""
+        """Swap two axes, add and drop those of one element, or flatten; then bind names."""
         pattern, shape = self.contract._pattern, self.shape
         ndims = self.contract._ndims or (len(shape) if pattern is None else pattern.least,)
         found = None
@@ -198,7 +199,10 @@ def _reshaped(
     if len(shape) == _MATRIX and _is_like(shape[::-1], wanted):
         return ".T", shape[::-1]
     extents = _with_ones(shape, wanted)
-    return None if extents is None else (f".reshape({extents}, copy=None)", extents)
+    if extents is not None:
+        return f".reshape({extents}, copy=None)", extents
+    flat = (prod(shape),)
+    return (".reshape(-1, copy=None)", flat) if _is_like(flat, wanted) else None
 
 
 def _is_like(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
