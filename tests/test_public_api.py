@@ -24,7 +24,10 @@ import pytest
 import interchange
 
 LIST = Path(__file__).parent / "public_api.txt"
-MODULES = ("interchange", "interchange.abi", "interchange.cuda", "interchange.testing.producers")
+MODULES = (
+    *("interchange", "interchange.abi", "interchange.cuda", "interchange.testing.producers"),
+    "interchange.typing",
+)
 SPOKEN = frozenset(  # methods that are called by other libraries under these names
     {
         "__array__",
@@ -224,7 +227,9 @@ def test_the_source_of_a_class_is_its_own_or_none(name):
     assert re.match(rf"(@.*\n)*class {name}\b", source)
 
 
-@pytest.mark.parametrize("module", ["interchange.abi", "interchange.compat", "interchange.xp"])
+@pytest.mark.parametrize(
+    "module", [f"interchange.{each}" for each in ("abi", "compat", "typing", "xp")]
+)
 def test_objects_of_public_modules_name_no_private_one(module):
     """Each says that it is from a module that users can import."""
     found = importlib.import_module(module)

@@ -47,7 +47,7 @@ from ._types.errors import (
 )
 
 if _typing.TYPE_CHECKING:  # what checkers see; `_LATER` says the same
-    from . import compat as compat, xp as xp
+    from . import compat as compat, typing as typing, xp as xp
     from ._array.contract import Contract
     from ._functions.borrow import borrow
     from ._functions.cai import CudaArrayView, from_cai, to_cai
@@ -130,7 +130,7 @@ _LATER = {
 }
 """Module that is imported when one of its names is first used -> those names."""
 _HOMES = {name: module for module, names in _LATER.items() for name in names}
-_MODULES = ("compat", "xp")
+_MODULES = ("compat", "typing", "xp")
 _THIS = _sys.modules[__name__]
 
 

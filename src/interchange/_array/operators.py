@@ -20,7 +20,9 @@ from .operands import SCALARS, as_scalar, computes_itself, is_foreign, operand
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange._types.typing import BinaryOperator, UnaryOperator
+    from typing_extensions import Self
+
+    from interchange._types.typing import Scalar
 
 
 def _other(array: Any, other: Any, backend: Any, dunder: str) -> Any:
@@ -156,63 +158,122 @@ def _unary(name: str, dunder: str) -> Callable[[Any], Any]:
     return _named(method, dunder)
 
 
-class Operators:
-    """What arithmetic and comparison Python asks of an array."""
+if TYPE_CHECKING:  # what checkers see, of what is made below
 
-    __slots__ = ()
+    class Operators:
+        """What arithmetic and comparison Python asks of an array."""
 
-    __abs__: UnaryOperator = _unary("abs", "__abs__")
-    __invert__: UnaryOperator = _unary("bitwise_invert", "__invert__")
-    __neg__: UnaryOperator = _unary("negative", "__neg__")
-    __pos__: UnaryOperator = _unary("positive", "__pos__")
+        __hash__: ClassVar[None]  # type: ignore[assignment]
 
-    __eq__: BinaryOperator = _binary("equal", "__eq__")  # type: ignore[assignment]
-    __ge__: BinaryOperator = _binary("greater_equal", "__ge__")
-    __gt__: BinaryOperator = _binary("greater", "__gt__")
-    __le__: BinaryOperator = _binary("less_equal", "__le__")
-    __lt__: BinaryOperator = _binary("less", "__lt__")
-    __ne__: BinaryOperator = _binary("not_equal", "__ne__")  # type: ignore[assignment]
-    # What compares by elements is no key.
-    __hash__: ClassVar[None] = None  # type: ignore[assignment]
+        def __abs__(self) -> Self: ...
+        def __invert__(self) -> Self: ...
+        def __neg__(self) -> Self: ...
+        def __pos__(self) -> Self: ...
+        def __eq__(self, other: Self | Scalar, /) -> Self: ...  # type: ignore[override]
+        def __ge__(self, other: Self | Scalar, /) -> Self: ...
+        def __gt__(self, other: Self | Scalar, /) -> Self: ...
+        def __le__(self, other: Self | Scalar, /) -> Self: ...
+        def __lt__(self, other: Self | Scalar, /) -> Self: ...
+        def __ne__(self, other: Self | Scalar, /) -> Self: ...  # type: ignore[override]
+        def __add__(self, other: Self | Scalar, /) -> Self: ...
+        def __and__(self, other: Self | Scalar, /) -> Self: ...
+        def __floordiv__(self, other: Self | Scalar, /) -> Self: ...
+        def __lshift__(self, other: Self | Scalar, /) -> Self: ...
+        def __matmul__(self, other: Self | Scalar, /) -> Self: ...
+        def __mod__(self, other: Self | Scalar, /) -> Self: ...
+        def __mul__(self, other: Self | Scalar, /) -> Self: ...
+        def __or__(self, other: Self | Scalar, /) -> Self: ...
+        def __pow__(self, other: Self | Scalar, /) -> Self: ...
+        def __rshift__(self, other: Self | Scalar, /) -> Self: ...
+        def __sub__(self, other: Self | Scalar, /) -> Self: ...
+        def __truediv__(self, other: Self | Scalar, /) -> Self: ...
+        def __xor__(self, other: Self | Scalar, /) -> Self: ...
+        def __radd__(self, other: Self | Scalar, /) -> Self: ...
+        def __rand__(self, other: Self | Scalar, /) -> Self: ...
+        def __rfloordiv__(self, other: Self | Scalar, /) -> Self: ...
+        def __rlshift__(self, other: Self | Scalar, /) -> Self: ...
+        def __rmatmul__(self, other: Self | Scalar, /) -> Self: ...
+        def __rmod__(self, other: Self | Scalar, /) -> Self: ...
+        def __rmul__(self, other: Self | Scalar, /) -> Self: ...
+        def __ror__(self, other: Self | Scalar, /) -> Self: ...
+        def __rpow__(self, other: Self | Scalar, /) -> Self: ...
+        def __rrshift__(self, other: Self | Scalar, /) -> Self: ...
+        def __rsub__(self, other: Self | Scalar, /) -> Self: ...
+        def __rtruediv__(self, other: Self | Scalar, /) -> Self: ...
+        def __rxor__(self, other: Self | Scalar, /) -> Self: ...
+        def __iadd__(self, other: Self | Scalar, /) -> Self: ...
+        def __iand__(self, other: Self | Scalar, /) -> Self: ...
+        def __ifloordiv__(self, other: Self | Scalar, /) -> Self: ...
+        def __ilshift__(self, other: Self | Scalar, /) -> Self: ...
+        def __imatmul__(self, other: Self | Scalar, /) -> Self: ...
+        def __imod__(self, other: Self | Scalar, /) -> Self: ...
+        def __imul__(self, other: Self | Scalar, /) -> Self: ...
+        def __ior__(self, other: Self | Scalar, /) -> Self: ...
+        def __ipow__(self, other: Self | Scalar, /) -> Self: ...
+        def __irshift__(self, other: Self | Scalar, /) -> Self: ...
+        def __isub__(self, other: Self | Scalar, /) -> Self: ...
+        def __itruediv__(self, other: Self | Scalar, /) -> Self: ...
+        def __ixor__(self, other: Self | Scalar, /) -> Self: ...
 
-    __add__: BinaryOperator = _binary("add", "__add__")
-    __and__: BinaryOperator = _binary("bitwise_and", "__and__")
-    __floordiv__: BinaryOperator = _binary("floor_divide", "__floordiv__")
-    __lshift__: BinaryOperator = _binary("bitwise_left_shift", "__lshift__")
-    __matmul__: BinaryOperator = _binary("matmul", "__matmul__")
-    __mod__: BinaryOperator = _binary("remainder", "__mod__")
-    __mul__: BinaryOperator = _binary("multiply", "__mul__")
-    __or__: BinaryOperator = _binary("bitwise_or", "__or__")
-    __pow__: BinaryOperator = _binary("pow", "__pow__")
-    __rshift__: BinaryOperator = _binary("bitwise_right_shift", "__rshift__")
-    __sub__: BinaryOperator = _binary("subtract", "__sub__")
-    __truediv__: BinaryOperator = _binary("divide", "__truediv__")
-    __xor__: BinaryOperator = _binary("bitwise_xor", "__xor__")
+else:
 
-    __radd__: BinaryOperator = _reflected("add", "__radd__")
-    __rand__: BinaryOperator = _reflected("bitwise_and", "__rand__")
-    __rfloordiv__: BinaryOperator = _reflected("floor_divide", "__rfloordiv__")
-    __rlshift__: BinaryOperator = _reflected("bitwise_left_shift", "__rlshift__")
-    __rmatmul__: BinaryOperator = _reflected("matmul", "__rmatmul__")
-    __rmod__: BinaryOperator = _reflected("remainder", "__rmod__")
-    __rmul__: BinaryOperator = _reflected("multiply", "__rmul__")
-    __ror__: BinaryOperator = _reflected("bitwise_or", "__ror__")
-    __rpow__: BinaryOperator = _reflected("pow", "__rpow__")
-    __rrshift__: BinaryOperator = _reflected("bitwise_right_shift", "__rrshift__")
-    __rsub__: BinaryOperator = _reflected("subtract", "__rsub__")
-    __rtruediv__: BinaryOperator = _reflected("divide", "__rtruediv__")
-    __rxor__: BinaryOperator = _reflected("bitwise_xor", "__rxor__")
+    class Operators:
+        """What arithmetic and comparison Python asks of an array."""
 
-    __iadd__: BinaryOperator = _in_place("add", "__iadd__")
-    __iand__: BinaryOperator = _in_place("bitwise_and", "__iand__")
-    __ifloordiv__: BinaryOperator = _in_place("floor_divide", "__ifloordiv__")
-    __ilshift__: BinaryOperator = _in_place("bitwise_left_shift", "__ilshift__")
-    __imatmul__: BinaryOperator = _in_place("matmul", "__imatmul__")
-    __imod__: BinaryOperator = _in_place("remainder", "__imod__")
-    __imul__: BinaryOperator = _in_place("multiply", "__imul__")
-    __ior__: BinaryOperator = _in_place("bitwise_or", "__ior__")
-    __ipow__: BinaryOperator = _in_place("pow", "__ipow__")
-    __irshift__: BinaryOperator = _in_place("bitwise_right_shift", "__irshift__")
-    __isub__: BinaryOperator = _in_place("subtract", "__isub__")
-    __itruediv__: BinaryOperator = _in_place("divide", "__itruediv__")
-    __ixor__: BinaryOperator = _in_place("bitwise_xor", "__ixor__")
+        __slots__ = ()
+
+        __abs__ = _unary("abs", "__abs__")
+        __invert__ = _unary("bitwise_invert", "__invert__")
+        __neg__ = _unary("negative", "__neg__")
+        __pos__ = _unary("positive", "__pos__")
+
+        __eq__ = _binary("equal", "__eq__")
+        __ge__ = _binary("greater_equal", "__ge__")
+        __gt__ = _binary("greater", "__gt__")
+        __le__ = _binary("less_equal", "__le__")
+        __lt__ = _binary("less", "__lt__")
+        __ne__ = _binary("not_equal", "__ne__")
+        # What compares by elements is no key.
+        __hash__ = None
+
+        __add__ = _binary("add", "__add__")
+        __and__ = _binary("bitwise_and", "__and__")
+        __floordiv__ = _binary("floor_divide", "__floordiv__")
+        __lshift__ = _binary("bitwise_left_shift", "__lshift__")
+        __matmul__ = _binary("matmul", "__matmul__")
+        __mod__ = _binary("remainder", "__mod__")
+        __mul__ = _binary("multiply", "__mul__")
+        __or__ = _binary("bitwise_or", "__or__")
+        __pow__ = _binary("pow", "__pow__")
+        __rshift__ = _binary("bitwise_right_shift", "__rshift__")
+        __sub__ = _binary("subtract", "__sub__")
+        __truediv__ = _binary("divide", "__truediv__")
+        __xor__ = _binary("bitwise_xor", "__xor__")
+
+        __radd__ = _reflected("add", "__radd__")
+        __rand__ = _reflected("bitwise_and", "__rand__")
+        __rfloordiv__ = _reflected("floor_divide", "__rfloordiv__")
+        __rlshift__ = _reflected("bitwise_left_shift", "__rlshift__")
+        __rmatmul__ = _reflected("matmul", "__rmatmul__")
+        __rmod__ = _reflected("remainder", "__rmod__")
+        __rmul__ = _reflected("multiply", "__rmul__")
+        __ror__ = _reflected("bitwise_or", "__ror__")
+        __rpow__ = _reflected("pow", "__rpow__")
+        __rrshift__ = _reflected("bitwise_right_shift", "__rrshift__")
+        __rsub__ = _reflected("subtract", "__rsub__")
+        __rtruediv__ = _reflected("divide", "__rtruediv__")
+        __rxor__ = _reflected("bitwise_xor", "__rxor__")
+
+        __iadd__ = _in_place("add", "__iadd__")
+        __iand__ = _in_place("bitwise_and", "__iand__")
+        __ifloordiv__ = _in_place("floor_divide", "__ifloordiv__")
+        __ilshift__ = _in_place("bitwise_left_shift", "__ilshift__")
+        __imatmul__ = _in_place("matmul", "__imatmul__")
+        __imod__ = _in_place("remainder", "__imod__")
+        __imul__ = _in_place("multiply", "__imul__")
+        __ior__ = _in_place("bitwise_or", "__ior__")
+        __ipow__ = _in_place("pow", "__ipow__")
+        __irshift__ = _in_place("bitwise_right_shift", "__irshift__")
+        __isub__ = _in_place("subtract", "__isub__")
+        __itruediv__ = _in_place("divide", "__itruediv__")
+        __ixor__ = _in_place("bitwise_xor", "__ixor__")

@@ -40,7 +40,6 @@ from .targets import TARGETS, first_line
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    import cuda.core.utils
     import cupy
     import jax
     import mlx.core
@@ -104,10 +103,6 @@ def to_capsule(
     return capsule
 
 
-@overload
-def convert(
-    x: AnyArray, library: Literal["cuda.core"], /, **options: Unpack[Options]
-) -> cuda.core.utils.StridedMemoryView: ...
 @overload
 def convert(
     x: AnyArray, library: Literal["cupy"], /, **options: Unpack[Options]

@@ -412,7 +412,7 @@ _made: Final[dict[int, UpgradedNamespace]] = {}
 _making: Final = threading.Lock()
 
 
-def upgrade(xp: Any, /) -> Any:
+def upgrade(xp: Any, /) -> UpgradedNamespace:
     """Return an array-API namespace with better ``from_dlpack``, ``asarray``, and two more.
 
     Parameters
@@ -459,7 +459,7 @@ def upgrade(xp: Any, /) -> Any:
     if known is not None:
         return known
     if isinstance(xp, UpgradedNamespace) or getattr(xp, "__name__", None) == OURS:
-        return xp
+        return xp  # type: ignore[no-any-return] # ours has these names, too
     missing = [name for name in _REQUIRED if not callable(getattr(xp, name, None))]
     if missing or not isinstance(getattr(xp, "__name__", None), str):
         what = f"xp={show(xp)} has no {missing[0] if missing else '__name__'}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from interchange._array import Array
 
-F = TypeVar("F", bound="Callable[..., Any]")
+R = TypeVar("R")
 
 _CALL: Final = "viewable()"
 _STARRED: Final = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
@@ -43,7 +43,7 @@ def viewable(
     borrow: bool = False,
     writable: Collection[str] = (),
     **contracts: Contract,
-) -> Callable[[F], F]:
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Decorate a function: the named arguments arrive as Arrays, None stays None.
 
     Parameters
@@ -110,7 +110,7 @@ def viewable(
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "pass names, and borrow=True")
     written = _written(writable, contracts)
 
-    def decorate(function: F) -> F:
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
         if borrow and any(is_late(function) for is_late in _LATE):
             what = f"{function.__name__}() runs its body after it returned"
             way_out = "borrow within the body"
@@ -170,13 +170,13 @@ def _name_of(function: Any) -> str:
 
 
 def _decorated(
-    function: F,
+    function: Callable[..., R],
     signature: inspect.Signature,
     arguments: _Arguments,
     stream: str | None,
     *,
     borrow: bool,
-) -> F:
+) -> Callable[..., R]:
     """Return the function that users call."""
     targets = ", ".join(arguments.names)
     told = [
@@ -204,7 +204,7 @@ def _decorated(
         tell=arguments.tell,
         refused=ContractError,
         stack=contextlib.ExitStack,
-    )  # type: ignore[return-value]
+    )
 
 
 class _Arguments:

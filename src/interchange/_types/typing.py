@@ -7,7 +7,7 @@ they annotate these methods, which is no reason to refuse their arrays: the name
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,8 +27,6 @@ __all__ = [
     "SupportsDLPack",
     "SupportsInterchange",
 ]
-
-T = TypeVar("T")
 
 PyCapsule: TypeAlias = CapsuleType
 """A capsule."""
@@ -106,15 +104,6 @@ else:
 """What `interchange.asarray` takes: memory in any of these forms; a list is none."""
 
 
-class UnaryOperator(Protocol):
-    """An operator of one array, as it is found on the class."""
-
-    def __get__(self, array: T, cls: type[T] | None = None, /) -> Callable[[], T]:
-        """Return the operator of an array."""
-
-
-class BinaryOperator(Protocol):
-    """An operator of an array and another or a number, likewise."""
-
-    def __get__(self, array: T, cls: type[T] | None = None, /) -> Callable[[T | Scalar], T]:
-        """Return the operator of an array."""
+for _protocol in [one for one in vars().copy().values() if isinstance(one, type(Protocol))]:
+    if _protocol.__module__ == __name__ and _protocol.__name__ in __all__:
+        _protocol.__module__ = "interchange.typing"  # where users import it from

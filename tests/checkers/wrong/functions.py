@@ -1,0 +1,28 @@
+"""Decorators and contexts that are not used as they should be."""
+
+import interchange as ix
+
+
+@ix.viewable  # error: arg-type | reportArgumentType
+def without_names(x: ix.Array) -> int:
+    return x.size
+
+
+@ix.viewable("x", stream=3)  # error: arg-type | reportArgumentType
+def with_a_stream(x: ix.Array) -> int:
+    return x.size
+
+
+@ix.viewable("x")
+def size(x: ix.Array) -> int:
+    return x.shapes  # error: attr-defined no-any-return | reportAttributeAccessIssue
+
+
+text: str = size(b"abc")  # error: assignment | reportAssignmentType
+
+ix.borrow([1], stream=None)  # error: call-overload | reportArgumentType reportCallIssue
+ix.borrow(b"abc")  # error: call-overload | reportCallIssue
+with ix.borrow(b"abc", stream=None) as alone:
+    alone.shapes  # error: attr-defined | reportAttributeAccessIssue
+with ix.borrow(b"abc", b"abc", stream=None) as several:
+    several.shape  # error: attr-defined | reportAttributeAccessIssue

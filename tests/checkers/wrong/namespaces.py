@@ -1,0 +1,14 @@
+"""Names of the namespace that are not there, and arguments that are none of theirs."""
+
+import interchange as ix
+from interchange import xp
+
+x = xp.asarray([1.0, 2.0])
+
+xp.absolute(x)  # error: attr-defined | reportAttributeAccessIssue
+xp.abs([1.0])  # error: arg-type | reportArgumentType
+xp.abs(x, x)  # error: call-arg | reportCallIssue
+xp.add(x)  # error: call-arg | reportCallIssue
+xp.sum(x, axes=0)  # error: call-arg | reportCallIssue
+xp.fft.fft(x, m=4)  # error: call-arg | reportCallIssue
+ix.xpp  # error: attr-defined | reportAttributeAccessIssue
