@@ -17,9 +17,17 @@ import interchange as ix
 from interchange._array import operators
 
 HERE = Path(__file__).parent
-SPEC = importlib.util.spec_from_file_location("check", HERE / "check.py")
-check = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(check)
+
+
+def load(name):
+    """Return a program of this folder as a module."""
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+check, stub = load("check"), load("stub")
 
 PROGRAMS = [
     pytest.param(
@@ -85,6 +93,11 @@ def test_the_overloads_of_convert_are_its_targets():
     }
 
     assert told == ix.TARGETS.keys() - untold
+
+
+def test_the_stub_of_the_namespace_is_that_of_its_functions():
+    """``python tests/checkers/stub.py`` writes it anew."""
+    assert stub.STUB.read_text(encoding="utf-8") == stub.stub()
 
 
 def test_a_line_that_should_be_refused_and_is_not_is_found():

@@ -11,4 +11,5 @@ xp.abs(x, x)  # error: call-arg | reportCallIssue
 xp.add(x)  # error: call-arg | reportCallIssue
 xp.sum(x, axes=0)  # error: call-arg | reportCallIssue
 xp.fft.fft(x, m=4)  # error: call-arg | reportCallIssue
+xp.asarray([1.0], copy="no")  # error: arg-type | reportArgumentType
 ix.xpp  # error: attr-defined | reportAttributeAccessIssue
