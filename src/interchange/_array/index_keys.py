@@ -161,7 +161,7 @@ def put(
     backend, native = backing
     key = _native_key(array, backend, parts, call)
     try:
-        native[key] = elements
+        backend._put(native, key, elements)
     except IndexError as error:
         raise OutOfBoundsError(call, str(error), "IX-INDEX-1") from None
 

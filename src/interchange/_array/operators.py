@@ -48,19 +48,25 @@ def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
     """Return the operator that does `name` of the standard."""
 
     def method(self: Any, other: Any, /) -> Any:  # one body: each call within costs a tenth
-        cls = type(self)
-        backing: Any = getattr(self, "_library", None)  # in one step: other threads make it, too
+        cls, native = type(self), None
+        try:
+            backing: Any = self._library  # in one step: other threads make it, too
+        except AttributeError:
+            backing = None
         backend, own, again = backing or backing_of(self)
         if own is None:
             own = native_of(self) if again is None else again()
-        backing = getattr(other, "_library", None) if type(other) is cls else None
-        if backing is not None and backing[0] is backend and backing[1] is not None:
-            native = backing[1]
-        else:
+        if type(other) is cls:
+            try:
+                theirs, native, _ = other._library
+            except AttributeError:
+                theirs = None
+            native = native if theirs is backend else None
+        if native is None:
             native = _other(self, other, backend, dunder)
             if native is NotImplemented:
                 return NotImplemented
-        result = backend.operators[name](own, native)
+        result = backend._guarded_operators[name](own, native)
         if type(result) is not backend.plain_type:
             result = backend.as_native(result)
         flags = 0 if backend.is_mutable else READ_ONLY
@@ -84,7 +90,7 @@ def _reflected(name: str, dunder: str) -> Callable[[Any, Any], Any]:
         native = _other(self, other, backend, dunder)
         if native is NotImplemented:
             return NotImplemented
-        return wrap(backend.operators[name](native, own), backend, type(self))
+        return wrap(backend._guarded_operators[name](native, own), backend, type(self))
 
     return _fast(name, _named(method, dunder), is_reflected=True)
 

@@ -82,6 +82,7 @@ class Backend:
         self.device = device
         self.namespace = namespace
         self.operators: dict[str, Callable[[Any, Any], Any]] = self._find_operators()
+        self._guarded_operators = self.operators  # as methods in Python call them
         self._functions: dict[str, Callable[..., Any]] = {}
         self._native_dtypes: dict[DType, Any] = {}
 
@@ -144,6 +145,10 @@ class Backend:
     def _maker(self, tensor: Tensor) -> Callable[[], Any] | None:  # noqa: ARG002 - NumPy has one
         """Return what gives `view` anew, in which the collector sees who owns the memory."""
         return None
+
+    def _put(self, native: Any, key: Any, elements: Any) -> None:
+        """Write elements, or a number, to what a key of the library selects."""
+        native[key] = elements
 
     def as_native(self, result: Any) -> Any:
         """Return a result as an array of the library, where it returned a scalar."""

@@ -17,6 +17,7 @@ from interchange.abi.dlpack import DLPACK_VERSION
 
 from .array_api_gaps import fill_gaps
 from .backend import Backend
+from .numpy_warnings import guards_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,23 @@ class NumPyBackend(Backend):
 
         self.array_type = self.plain_type = np.ndarray
         self._as_array, self._may_share = np.asarray, np.may_share_memory
+        self._at_caller, guard_operator = guards_of(np)
         super().__init__(device, fill_gaps(np))
+        self._guarded_operators = {
+            name: guard_operator(one) for name, one in self.operators.items()
+        }
+
+    def update(self, name: str, native: Any, other: Any) -> Any:
+        """Do an operator in place; warnings name the line of the caller."""
+        return self._at_caller(super().update)(name, native, other)
+
+    def _put(self, native: Any, key: Any, elements: Any) -> None:
+        """Write elements; warnings name the line of the caller."""
+        self._at_caller(super()._put)(native, key, elements)
+
+    def _find_function(self, name: str) -> Callable[..., Any]:
+        """Return NumPy's function of that name, which warns at the line of the caller."""
+        return self._at_caller(super()._find_function(name))
 
     def view(self, tensor: Tensor) -> Any:
         """Return an ndarray over described memory, once nobody is at work on it."""

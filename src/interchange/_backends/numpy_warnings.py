@@ -1,0 +1,94 @@
+"""NumPy's warnings of floating-point errors, at the line that called interchange.
+
+Source: NumPy, ``errstate``: in the mode "log" an object is told what the mode "warn" would say, in
+the same words.  C code warns in the name of the innermost frame of Python, which is one of ours
+here.  Modes are kept in a context variable, so that no other thread and no other task sees that
+ours are set meanwhile; which variable that is, a context of our own tells.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from contextvars import Context, copy_context
+from typing import TYPE_CHECKING, Any, Final, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    F = TypeVar("F", bound="Callable[..., Any]")
+    Operation = Callable[[Any, Any], Any]
+
+_PASSED_OVER: Final = frozenset({"interchange", "numpy"})
+"""Packages whose frames stand between the computation and who asked for it."""
+
+
+class _Log:
+    """Is told by NumPy what it would warn of."""
+
+    def write(self, text: str) -> None:
+        """Warn at the line of the first frame that is neither ours nor NumPy's."""
+        frame, level = sys._getframe(), 1
+        while frame.f_back is not None and _is_passed_over(frame.f_globals):
+            frame, level = frame.f_back, level + 1
+        message = text.removeprefix("Warning: ").rstrip("\n")
+        warnings.warn(message, RuntimeWarning, stacklevel=level)
+
+
+def _is_passed_over(names: dict[str, Any]) -> bool:
+    """Whether these are the global names of a module of ours, or of NumPy's."""
+    return str(names.get("__name__")).partition(".")[0] in _PASSED_OVER
+
+
+def guards_of(np: Any) -> tuple[Callable[[F], F], Callable[[Operation], Operation]]:
+    """Return decorators for functions, and operators, whose warnings shall name the caller's line.
+
+    Parameters
+    ----------
+    np : module
+        NumPy; where it keeps its modes otherwise than is known here, functions stay as they are.
+    """
+    log, context = _Log(), Context()
+    context.run(_log_what_warns, np, log)
+    if len(context) != 1:
+        return (lambda function: function), (lambda function: function)
+    ((variable, ours),) = context.items()
+    usual = Context().run(variable.get)
+    find, change, undo = variable.get, variable.set, variable.reset
+
+    def state_like() -> Any:
+        """Return the modes of the caller, but for those that warn."""
+        inner = copy_context()
+        inner.run(_log_what_warns, np, log)
+        return inner.run(find)
+
+    def guard(function: F) -> F:
+        def call(*args: Any, **keywords: Any) -> Any:
+            before = change(ours if find() is usual else state_like())
+            try:
+                return function(*args, **keywords)
+            finally:
+                undo(before)
+
+        return cast("F", call)
+
+    def guard_operator(function: Operation) -> Operation:
+        def call(x: Any, y: Any, /) -> Any:  # no tuple, no dict: each operator pays for them
+            before = change(ours if find() is usual else state_like())
+            try:
+                return function(x, y)
+            finally:
+                undo(before)
+
+        return call
+
+    return guard, guard_operator
+
+
+def _log_what_warns(np: Any, log: _Log) -> None:
+    """Change the modes of this context: what warns is told to `log`, if nobody else is told."""
+    modes = np.geterr()
+    if not {"call", "log"} & set(modes.values()):
+        np.seterrcall(log)
+        np.seterr(**{kind: "log" for kind, mode in modes.items() if mode == "warn"})
