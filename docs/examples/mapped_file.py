@@ -19,7 +19,7 @@ def samples_of(path, *, writable=False):
     access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
     with open(path, "r+b" if writable else "rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=access)
-    return ix.asarray(memoryview(mapped)[len(HEADER) :].cast("f")).reshape((-1, 2))
+    return ix.from_buffer(mapped, dtype="float32", shape=(-1, 2), offset=len(HEADER))
 
 
 def scale(points, factor):

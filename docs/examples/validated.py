@@ -22,7 +22,7 @@ def swap_bytes(samples, out):
 
 def main():
     """Bring two samples, which came from a network, into the order of this machine."""
-    received = memoryview(b"\x01\x02\x00\x07").cast("h")
+    received = ix.from_buffer(b"\x01\x02\x00\x07", dtype="int16")
     out = np.zeros(2, "i2")
     swap_bytes(received, out)
     print(out)

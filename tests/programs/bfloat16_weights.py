@@ -3,6 +3,7 @@
 python bfloat16_weights.py [FILE]
 """
 
+import mmap
 import sys
 import tempfile
 
@@ -13,8 +14,8 @@ import interchange as ix
 
 def weights_of(path, dtype="bfloat16"):
     """Return the weights in a file of raw elements, which stays mapped."""
-    raw = np.memmap(path, mode="r")
-    return ix.from_pointer(raw.ctypes.data, (raw.nbytes // 2,), dtype, owner=raw, readonly=True)
+    with open(path, "rb") as file:
+        return ix.from_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), dtype=dtype)
 
 
 def main(path):

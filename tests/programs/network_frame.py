@@ -8,7 +8,6 @@ import numpy as np
 import interchange as ix
 
 HEADER = struct.Struct("<4sHH")  # a mark, rows and columns
-PIXELS, TIME = "float32", "float64"
 
 
 def send(connection, pixels, time):
@@ -30,9 +29,8 @@ def receive(connection, size):
 def parts(frame):
     """Return the time and the image in a frame, which they share."""
     _, rows, columns = HEADER.unpack_from(frame)
-    view = memoryview(frame)
-    time = ix.asarray(view[8:16].cast("d")).reshape(())
-    pixels = ix.asarray(view[16 : 16 + 4 * rows * columns].cast("f")).reshape((rows, columns))
+    time = ix.from_buffer(frame, dtype="<f8", shape=(), offset=HEADER.size)
+    pixels = ix.from_buffer(frame, dtype="<f4", shape=(rows, columns), offset=HEADER.size + 8)
     return time, pixels
 
 
