@@ -16,6 +16,9 @@ def checked(result):
     return values[0] if values else None
 
 
+VECTOR = {"dtype": "float64", "shape": ("n",), "device": "cuda"}
+
+
 class Axpy:
     """``y += a * x``, by the kernel ``axpy`` of a module."""
 
@@ -23,19 +26,18 @@ class Axpy:
         self.module = checked(driver.cuModuleLoadData(image))
         self.function = checked(driver.cuModuleGetFunction(self.module, b"axpy"))
 
-    @ix.viewable("x", "y", stream="stream", borrow=True, writable=["y"])
+    @ix.viewable(
+        x=ix.Contract(**VECTOR),
+        y=ix.Contract(**VECTOR, writable=True),
+        stream="stream",
+        borrow=True,
+    )
     def __call__(self, a, x, y, *, stream):
         """Launch: `stream` waits for whoever writes x and y, and they wait for the kernel."""
-        x.require(dtype="float64", ndim=1, device="cuda")
-        y.require(dtype="float64", shape=x.shape, device="cuda", writable=True)
         values = (a, *described(x), *described(y))
         types = (ctypes.c_double, *[ctypes.c_int64] * 6)
-        blocks = -(-x.size // 256)
-        checked(
-            driver.cuLaunchKernel(
-                self.function, blocks, 1, 1, 256, 1, 1, 0, stream, (values, types), 0
-            )
-        )
+        grid, block = (-(-x.size // 256), 1, 1), (256, 1, 1)
+        checked(driver.cuLaunchKernel(self.function, *grid, *block, 0, stream, (values, types), 0))
 
 
 def described(x):

@@ -1,0 +1,129 @@
+"""What users of the programs meet first when they get one wrong, and the way out, followed.
+
+Each test makes the mistake, reads the error, and makes the call that its way out names.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+
+import numpy as np
+import pytest
+
+import interchange as ix
+
+FRAME = struct.pack("<4sHHd6f", b"IMG1", 2, 3, 12.5, *range(6))
+
+
+def followed(error, **given):
+    """Return what is passed in the place of `given` by somebody who does what a way out says.
+
+    It names calls, as in "pass `asarray(x.buf)`", or statements, as in "first x = x.copy()".
+    """
+    names = {**vars(ix), "ix": ix, "xp": ix.xp, **given}
+    statements = re.search(r"\bfirst ([^()]*=.*?)(?: \(what is written .*)?$", error.way_out)
+    if statements is not None:
+        exec(statements[1], names)  # noqa: S102 - ours
+        (name,) = given
+        return names[name]
+    (call,) = re.findall(r"`([^`]+)`", error.way_out)
+    return eval(call, names)  # noqa: S307 - ours
+
+
+def test_an_array_of_another_type_is_filled(program, met):
+    """The way out casts, and says that what is written is in the copy."""
+    fill, x = program("fill_any").fill, np.zeros(3)
+    error = met(ix.ContractError, "IX-REQUIRE-1", fill, x, 7)
+    assert "argument 'out' from numpy.ndarray has dtype float64, wanted int32" in str(error)
+
+    out = followed(error, out=x)
+    fill(out, 7)
+
+    assert (out.tolist(), x.tolist()) == ([7, 7, 7], [0, 0, 0])
+
+
+def test_a_file_that_is_mapped_for_reading_is_changed(program, met, tmp_path):
+    """The way out changes a copy; the file stays as it is."""
+    scale, samples_of = (vars(program("mapped_file"))[name] for name in ("scale", "samples_of"))
+    path = tmp_path / "points"
+    path.write_bytes(b"samples " + struct.pack("4f", *range(4)))
+    points = samples_of(path)
+    error = met(ix.ContractError, "IX-REQUIRE-1", scale, points, 10)
+    assert "argument 'points' from " in str(error)
+    assert "has read-only memory, wanted writable" in str(error)
+
+    copy = followed(error, points=points)
+    scale(copy, 10)
+
+    assert copy.tolist() == [[0, 10], [20, 30]]
+    assert samples_of(path).tolist() == [[0, 1], [2, 3]]
+
+
+@pytest.mark.interop
+def test_a_column_goes_to_a_library_that_forgets_that_it_is_read_only(met, need, program):
+    """The way out is a copy, and the column stays as it is."""
+    need("pyarrow")
+    need("torch")
+    import pyarrow as pa
+
+    table = pa.table({"speed": [3.0, 4.0]})
+    x = program("arrow_column").column(table, "speed")
+    error = met(ix.ReadOnlyError, "DLP-RO-3", ix.convert, x, "torch")
+    assert "convert(): read-only memory, of which torch would not know" in str(error)
+    assert "copy=True" in error.way_out
+
+    ix.convert(x, "torch", copy=True)[0] = 0
+
+    assert table["speed"].to_pylist() == [3.0, 4.0]
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize("name", ["x", "y"])
+def test_an_array_of_the_host_is_passed_to_a_launcher(axpy, met, name):
+    """The way out brings it to the device."""
+    from cuda.bindings import driver
+
+    stream = driver.cuStreamCreate(1)[1]
+    arrays = {one: ix.asarray(np.ones(3)).to_device("cuda:0", stream=stream) for one in "xy"}
+    arrays[name] = np.ones(3)
+    error = met(ix.ContractError, "IX-REQUIRE-1", axpy, 2.0, **arrays, stream=stream)
+    assert f"argument {name!r} from numpy.ndarray has device cpu, wanted cuda" in str(error)
+
+    arrays[name] = followed(error, **{name: arrays[name]})
+    axpy(2.0, **arrays, stream=stream)
+
+    assert arrays["y"].to_device("cpu").tolist() == [3.0, 3.0, 3.0]
+    driver.cuStreamDestroy(stream)
+
+
+def test_samples_of_another_type_are_swapped(met, program):
+    """The way out casts, which the function does not."""
+    swap_bytes, out = program("validated").swap_bytes, np.zeros(2, "i2")
+    samples = np.ones(2, "float32")
+    error = met(ix.ContractError, "IX-REQUIRE-1", swap_bytes, samples, out)
+    assert "argument 'samples' from numpy.ndarray has dtype float32, wanted int16" in str(error)
+
+    swap_bytes(followed(error, samples=samples), out)
+
+    assert out.tolist() == [256, 256]
+
+
+def test_a_frame_ends_too_early(met, program):
+    """The error says how much came; the way out takes what is there."""
+    error = met(ix.ViewError, "IX-BUFFER-1", program("network_frame").parts, FRAME[:-4])
+    assert "from_buffer(): shape=(2, 3) of float32 at offset=16 in 36 bytes" in str(error)
+    assert "leave the shape out" in error.way_out
+
+    assert ix.from_buffer(FRAME[:-4], dtype="<f4", offset=16).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_frame_of_another_type_is_pushed(met, program):
+    """The way out casts it."""
+    ring, frame = program("frame_ring").FrameRing(1, (1, 3)), np.ones((1, 3))
+    error = met(ix.ContractError, "IX-REQUIRE-1", ring.push, frame)
+    assert "argument 'frame' from numpy.ndarray has dtype float64, wanted uint8" in str(error)
+
+    ring.push(followed(error, frame=ix.asarray(frame)))
+
+    assert bytes(ring.block.raw) == b"\1\1\1"
