@@ -45,6 +45,7 @@ extensions = [
     "kit_pages",
     "matrix_pages",
     "verdict_pages",
+    "figures",
     "generated",
     "links",
     "programs",

@@ -1,0 +1,78 @@
+"""Pieces of figures: words, boxes that stand in rows, arrows, and the drawing around them.
+
+Source: SVG 2; WAI-ARIA 1.2, ``img``.  Colours are those of the page: of the text around the figure
+(``currentColor``) and of the theme, so that a figure follows light, dark and the theme's switch.
+A figure is 560 units wide and its words 15 high, so that they have 9 pixels on a telephone.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+WIDTH: Final = 560
+SIZE: Final = 15  # of words
+LETTER: Final = 8.9  # as wide as one is on average, or less
+CHIP: Final = 28  # height of a box with a word, and the space below it
+_GAP: Final = 8
+
+
+def words(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
+    """Return words at a place."""
+    named = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{named}>{escape(text)}</text>'
+
+
+def box(x: float, y: float, width: float, height: float, kind: str) -> str:
+    """Return a box."""
+    place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+    return f'<rect {place} rx="5" class="{kind}"/>'
+
+
+def arrow(x: float, y: float, length: float) -> str:
+    """Return an arrow that leads down."""
+    return f'<path class="arrow" d="M{x} {y}v{length}m-6 -7l6 7l6 -7"/>'
+
+
+def chips(texts: Iterable[str], y: float, kind: str) -> tuple[list[str], float]:
+    """Return words in boxes, in as many rows as they need, and where the rows end."""
+    parts = []
+    for row in _in_rows(list(texts)):
+        widths = [_wide(text) for text in row]
+        x = (WIDTH - sum(widths) - _GAP * (len(row) - 1)) / 2
+        for text, width in zip(row, widths, strict=True):
+            parts += [
+                box(x, y, width, CHIP - 4, kind),
+                words(x + width / 2, y + 17, text, anchor="middle"),
+            ]
+            x += width + _GAP
+        y += CHIP
+    return parts, y
+
+
+def _wide(text: str) -> float:
+    """Return how wide a box is."""
+    return LETTER * len(text) + 14
+
+
+def _in_rows(texts: Sequence[str]) -> list[list[str]]:
+    """Return texts in rows that fit."""
+    rows: list[list[str]] = [[]]
+    for text in texts:
+        if rows[-1] and sum(_wide(one) + _GAP for one in [*rows[-1], text]) > WIDTH:
+            rows.append([])
+        rows[-1].append(text)
+    return rows
+
+
+def drawing(title: str, described: str, height: float, parts: Iterable[str]) -> str:
+    """Return a whole figure."""
+    head = (
+        f'<svg class="figure" xmlns="http://www.w3.org/2000/svg" role="img"'
+        f' viewBox="0 0 {WIDTH} {height:g}">\n'
+        f"<title>{escape(title)}</title>\n<desc>{escape(described)}</desc>\n"
+    )
+    return head + "\n".join(parts) + "\n</svg>\n"

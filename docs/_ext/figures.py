@@ -1,0 +1,190 @@
+"""The figures of the docs: what goes in and what comes out, and the questions and the floors.
+
+Source: `interchange` itself, the matrices of ``_generated``, and the table of how-it-works.md, so
+that no figure can go stale.  In a MyST page::
+
+    ```{exchange-figure}
+    ```
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import matrix_pages
+from drawing import WIDTH, arrow, box, chips, drawing, words
+from tables import DOCS
+
+import interchange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from docutils import nodes
+    from sphinx.application import Sphinx
+
+_PROTOCOLS: Final = {
+    "__dlpack__": "DLPack",
+    "__cuda_array_interface__": "CUDA Array Interface",
+    "__array_interface__": "array interface",
+    "__buffer__": "buffer protocol",
+    "__array__": "__array__",
+}
+"""What an object has -> the protocol that it speaks by that."""
+_PARTS: Final = {
+    "__interchange__", "__dlpack_device__", "__dlpack_c_exchange_api__",
+    "__c_dlpack_exchange_api__", "__array_namespace__", "__array_priority__",
+}  # fmt: skip
+"""Attributes that are part of a protocol, or no protocol of exchange."""
+_OF_MEMORY: Final = re.compile(r"__\w*(?:dlpack|array|buffer|arrow)\w*__")
+
+
+class UnknownProtocolError(ValueError):
+    """The library speaks something that the figure does not know."""
+
+
+# ---------------------------------------------------------------- in and out
+
+
+def protocols_out() -> list[str]:
+    """Return the protocols that an Array speaks."""
+    return _named(name for name in dir(interchange.Array) if _OF_MEMORY.fullmatch(name))
+
+
+def protocols_in() -> list[str]:
+    """Return the protocols that ``asarray`` asks for, in its own order."""
+    listed = re.findall(r"^ *\d\. (.+?)[;.]$", interchange.asarray.__doc__ or "", re.MULTILINE)
+    said = " ".join(listed).replace("the buffer protocol", "__buffer__")
+    return _named(re.findall(r"__\w+__", said.replace("DLPack, or", "__dlpack__, or")))
+
+
+def _named(attributes: Iterable[str]) -> list[str]:
+    """Return the names of protocols, in the order of the table of them."""
+    found = set(attributes) - _PARTS
+    if unknown := found - set(_PROTOCOLS):
+        raise UnknownProtocolError(f"the figure has no name for {sorted(unknown)}")
+    return [name for attribute, name in _PROTOCOLS.items() if attribute in found]
+
+
+def kinds_in() -> list[str]:
+    """Return the kinds of arrays that were seen to go in: the rows of the matrices."""
+    rows = [row for name in ("matrix", "matrix-gpu") for row in matrix_pages.read(name).rows]
+    kinds = [match[0] for row in rows if (match := re.match(r"pyarrow|[\w.-]+", row))]
+    return [kind for kind in dict.fromkeys(kinds) if kind != "interchange"]
+
+
+def kinds_out() -> list[str]:
+    """Return what `convert` makes of an Array."""
+    return [name for name in interchange.TARGETS if name != "interchange"]
+
+
+def exchange_figure() -> str:
+    """Return the figure of what goes in and what comes out."""
+    middle = WIDTH / 2
+    parts, y = chips(kinds_in(), 26, "chip")
+    parts.insert(0, words(middle, 16, "any array in", "head", "middle"))
+    parts.append(arrow(middle, y + 2, 22))
+    more, y = chips(protocols_in(), y + 30, "protocol")
+    parts += [*more, arrow(middle, y + 2, 22)]
+    y += 30
+    parts += [
+        box(60, y, WIDTH - 120, 74, "core"),
+        words(middle, y + 26, "ix.Array", "head", "middle"),
+        words(middle, y + 47, "the same memory: address, device, shape,", "", "middle"),
+        words(middle, y + 65, "strides, element type, owner, stream", "", "middle"),
+        arrow(middle, y + 78, 22),
+    ]
+    more, y = chips(protocols_out(), y + 106, "protocol")
+    parts += [*more, arrow(middle, y + 2, 22)]
+    parts.append(words(middle, y + 44, "any library out", "head", "middle"))
+    more, y = chips(kinds_out(), y + 54, "chip")
+    described = (
+        f"In come {', '.join(kinds_in())}, by {', '.join(protocols_in())}. An Array describes the "
+        f"same memory. It goes out by {', '.join(protocols_out())}, to {', '.join(kinds_out())}."
+    )
+    return drawing("What goes in, and what comes out", described, y + 4, [*parts, *more])
+
+
+# ---------------------------------------------------------------- questions and floors
+
+QUESTIONS: Final = ("where", "who keeps it", "who waits")
+"""The three questions, as the figure's columns name them."""
+
+
+class Floor(NamedTuple):
+    """One floor: its number, its packages, and which questions it answers."""
+
+    number: str
+    packages: tuple[str, ...]
+    answers: frozenset[str]
+
+
+def floors() -> list[Floor]:
+    """Return the floors of the table in how-it-works.md, the highest first.
+
+    Raises
+    ------
+    ValueError
+        The table names a question that there is not.
+    """
+    text = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d) \| (.*?) \| (.*?) \|", text, re.MULTILINE)
+    found = []
+    for number, packages, answers in rows:
+        asked = frozenset(filter(None, answers.split(", ")))
+        if not asked <= set(QUESTIONS):
+            raise ValueError(f"floor {number} answers {answers!r}, which is no question")
+        found.append(Floor(number, tuple(re.findall(r"`(\w+)`", packages)), asked))
+    return found
+
+
+def floors_figure() -> str:
+    """Return the figure of the floors, and of the questions that each answers."""
+    left, step, top = 250, 103, 42
+    middles = [left + step * place + step / 2 for place in range(len(QUESTIONS))]
+    parts = [
+        words(x, 18, name, "small head", "middle")
+        for x, name in zip(middles, QUESTIONS, strict=True)
+    ]
+    parts.append(words(4, 18, "imports only go down", "small"))
+    for place, floor in enumerate(floors()):
+        y = top + 34 * place - 12
+        parts += [
+            box(1, y, WIDTH - 2, 30, "core" if floor.answers else "chip"),
+            words(10, y + 20, floor.number, "head"),
+            words(32, y + 20, ", ".join(floor.packages)),
+        ]
+        parts += [
+            f'<circle class="answer" cx="{x:g}" cy="{y + 15:g}" r="7"/>'
+            for x, name in zip(middles, QUESTIONS, strict=True)
+            if name in floor.answers
+        ]
+    described = "; ".join(
+        f"floor {one.number}, {', '.join(one.packages)}, answers "
+        + (", ".join(name for name in QUESTIONS if name in one.answers) or "none by itself")
+        for one in floors()
+    )
+    height = top + 34 * len(floors()) - 12
+    return drawing("The floors, and the questions that they answer", described, height, parts)
+
+
+# ---------------------------------------------------------------- directives
+
+FIGURES: Final = {"exchange-figure": exchange_figure, "floors-figure": floors_figure}
+"""Name of a directive -> the function that draws it."""
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives."""
+    from docutils import nodes
+    from sphinx.util.docutils import SphinxDirective
+
+    class Figure(SphinxDirective):
+        def run(self) -> list[nodes.Node]:
+            self.env.note_dependency(__file__)
+            return [nodes.raw("", FIGURES[self.name](), format="html")]
+
+    for name in FIGURES:
+        app.add_directive(name, Figure)
+    return {"parallel_read_safe": True}

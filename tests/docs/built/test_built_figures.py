@@ -1,0 +1,80 @@
+"""The figures in Chromium: words that can be read on a telephone, and stand beside each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chromium import Browser
+
+pytestmark = pytest.mark.browser
+
+WITH_FIGURES = ("index", "how-it-works", "overhead")
+LEAST = 9.0  # height of words on a telephone [pixels]
+SIZES = {"desktop": (1280, 800), "telephone": (400, 800)}  # [pixels]
+HEIGHTS = """
+return [...document.querySelectorAll("article svg[role=img] text")].map((text) => {
+  const scale = text.getScreenCTM().a;
+  return [text.textContent, parseFloat(getComputedStyle(text).fontSize) * scale];
+});
+"""
+OVERLAPS = """
+const found = [];
+for (const figure of document.querySelectorAll("article svg[role=img]")) {
+  const area = figure.getBoundingClientRect();
+  const texts = [...figure.querySelectorAll("text")].map((text) =>
+    [text.textContent, text.getBoundingClientRect()]);
+  texts.forEach(([one, a], place) => {
+    if (a.left < area.left - 1 || a.right > area.right + 1) found.push([one, "outside"]);
+    for (const [other, b] of texts.slice(place + 1)) {
+      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (wide > 1 && high > a.height / 3) found.push([one, other]);
+    }
+  });
+}
+return found;
+"""
+COLOURS = """
+return ["text", ".chip, path"].map((kind) => {
+  const style = getComputedStyle(document.querySelector("article svg[role=img]")
+    .querySelector(kind));
+  return style.fill + style.stroke;
+});
+"""
+
+
+@pytest.mark.parametrize("name", WITH_FIGURES)
+def test_words_can_be_read_on_a_telephone(browser: Browser, built: Path, name: str) -> None:
+    """They are 9 pixels high at least."""
+    browser.show(built / f"{name}.html", size=SIZES["telephone"])
+    found = browser.run(HEIGHTS)
+
+    assert found
+    assert [one for one in found if one[1] < LEAST] == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", WITH_FIGURES)
+def test_no_word_is_over_another(browser: Browser, built: Path, name: str, size: str) -> None:
+    """And none leaves its figure."""
+    browser.show(built / f"{name}.html", size=SIZES[size])
+
+    assert browser.run(OVERLAPS) == []
+
+
+@pytest.mark.parametrize("name", ["index", "how-it-works"])
+def test_a_figure_follows_the_theme(browser: Browser, built: Path, name: str) -> None:
+    """The same by the system's dark and by the theme's own switch, and another by light."""
+    browser.show(built / f"{name}.html", media={"prefers-color-scheme": "light"})
+    light = browser.run(COLOURS)
+    browser.run("document.body.dataset.theme = 'dark'")
+    switched = browser.run(COLOURS)
+    browser.show(built / f"{name}.html", media={"prefers-color-scheme": "dark"})
+
+    assert browser.run(COLOURS) == switched
+    assert set(light).isdisjoint(switched)

@@ -1,0 +1,131 @@
+"""The figures of the docs show what the library does today: protocols, kinds of arrays, floors."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+import interchange as ix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import ModuleType
+
+SAMPLE = np.arange(3, dtype="f4")
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Dlpack:
+    """Speaks DLPack alone."""
+
+    __dlpack__ = SAMPLE.__dlpack__
+    __dlpack_device__ = SAMPLE.__dlpack_device__
+
+
+class ArrayInterface:
+    """Speaks NumPy's array interface alone."""
+
+    __array_interface__ = SAMPLE.__array_interface__
+
+
+class ArrayMethod:
+    """Has ``__array__`` alone."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        """Return the sample."""
+        return SAMPLE
+
+
+SPEAKERS = {
+    "DLPack": Dlpack(),
+    "array interface": ArrayInterface(),
+    "buffer protocol": memoryview(SAMPLE),
+    "__array__": ArrayMethod(),
+}
+
+
+@pytest.fixture(scope="module")
+def figures(root: Path) -> Iterator[ModuleType]:
+    """Return the module that draws them; Sphinx is not needed for that."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(root / "docs" / "_ext"))
+        yield importlib.import_module("figures")
+
+
+def _shown(svg: str) -> list[str]:
+    """Return the words of a figure."""
+    return [text.text or "" for text in ET.fromstring(svg).iter(f"{SVG}text")]  # noqa: S314 - ours
+
+
+@pytest.mark.parametrize("name", SPEAKERS)
+def test_what_speaks_a_protocol_of_the_figure_goes_in(figures: ModuleType, name: str) -> None:
+    """Each of the host's, alone; that of devices is named."""
+    assert {*SPEAKERS, "CUDA Array Interface"} == set(figures.protocols_in())
+    assert ix.asarray(SPEAKERS[name]).shape == (3,)
+
+
+def test_what_comes_out_is_what_an_array_has(figures: ModuleType) -> None:
+    """An attribute of each protocol's name."""
+    names = {name: attribute for attribute, name in figures._PROTOCOLS.items()}
+
+    assert figures.protocols_out()
+    assert all(hasattr(ix.Array, names[name]) for name in figures.protocols_out())
+
+
+def test_a_protocol_that_the_figure_does_not_know_is_an_error(figures: ModuleType) -> None:
+    """Else the figure would leave out what the library has learnt."""
+    with pytest.raises(figures.UnknownProtocolError, match="__arrow_c_array__"):
+        figures._named(["__dlpack__", "__arrow_c_array__"])
+
+
+def test_the_figure_shows_every_target(figures: ModuleType) -> None:
+    """All that `convert` knows, but for Arrays themselves."""
+    assert set(ix.TARGETS) - {"interchange"} <= set(_shown(figures.exchange_figure()))
+
+
+def test_the_figure_shows_every_kind_of_array_of_the_matrix(
+    root: Path, figures: ModuleType
+) -> None:
+    """By the name of its library."""
+    text = (root / "docs" / "_generated" / "matrix.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \|", text, re.MULTILINE)
+    shown = [word for word in _shown(figures.exchange_figure()) if word]
+
+    assert rows
+    assert [row for row in rows if not any(row.startswith(word) for word in shown)] == [
+        "interchange"
+    ]
+
+
+def test_the_floors_are_those_of_the_linter(figures: ModuleType, project: str) -> None:
+    """All packages, in its order."""
+    layers = re.search(r'containers = \["interchange"\]\nlayers = \[(.*?)\]', project, re.DOTALL)
+    assert layers is not None
+    drawn = [name for floor in figures.floors() for name in floor.packages]
+
+    assert drawn == re.findall(r'"(\w+)"', layers[1])
+    assert [floor.number for floor in figures.floors()] == list("876543210")
+
+
+def test_every_question_is_answered(figures: ModuleType) -> None:
+    """By a floor of its own, and by those that ask them in order."""
+    answers = [floor.answers for floor in figures.floors() if floor.answers]
+
+    assert [{question} for question in figures.QUESTIONS if {question} not in answers] == []
+    assert set(figures.QUESTIONS) in answers
+
+
+@pytest.mark.parametrize("name", ["exchange_figure", "floors_figure"])
+def test_a_figure_is_told_in_words(figures: ModuleType, name: str) -> None:
+    """Readers of screens are told what it shows."""
+    drawn = ET.fromstring(getattr(figures, name)())  # noqa: S314 - ours
+
+    assert drawn.get("role") == "img"
+    assert drawn.findtext(f"{SVG}title")
+    assert len(drawn.findtext(f"{SVG}desc") or "") > 100
