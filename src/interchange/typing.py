@@ -1,11 +1,12 @@
 """Types for the annotations of programs that take arrays of any library.
 
-Source: interchange.  At run time a protocol knows its objects by their attributes, and `AnyArray`
-is `typing.Any`.
+Source: interchange.  At run time a protocol knows its objects by their attributes, `AnyArray` and
+`AnyDevice` are `typing.Any`.
 """
 
 from ._types.typing import (
     AnyArray,
+    AnyDevice,
     SupportsArray,
     SupportsArrayInterface,
     SupportsCUDAArrayInterface,
@@ -16,6 +17,7 @@ from ._types.typing import (
 
 __all__ = [
     "AnyArray",
+    "AnyDevice",
     "SupportsArray",
     "SupportsArrayInterface",
     "SupportsCUDAArrayInterface",

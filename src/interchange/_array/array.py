@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import EllipsisType
 
-    from interchange._types.devices import Device
     from interchange._types.spec import Spec
+    from interchange._types.typing import AnyDevice
 
 
 _TWO_AXES = 2
@@ -218,12 +218,12 @@ class Array(Elements, Operators, Protocols):
         """
         return self if self.is_contiguous(order) else self.copy(order=order)
 
-    def to_device(self, device: Device | str | tuple[int, int], /, *, stream: Any = None) -> Array:
+    def to_device(self, device: AnyDevice, /, *, stream: Any = None) -> Array:
         """Return the array on `device`: itself where it is there already, else mostly a copy.
 
         Parameters
         ----------
-        device : Device, str or tuple[int, int]
+        device : Device, str, tuple[int, int] or a library's device
             Where to.  Page-locked and managed memory is on the CPU, too, and is shared.
         stream : None, int or stream object, optional
             Where the copy is made, after the work that is pending; the stream of that work when

@@ -40,7 +40,7 @@ from .producer import Producer, check_described
 if TYPE_CHECKING:
     from typing_extensions import CapsuleType
 
-    from interchange._types.typing import AnyArray, SupportsDLPack
+    from interchange._types.typing import AnyArray, AnyDevice, SupportsDLPack
 
 _DLPACK = "from_dlpack()"
 _ASARRAY = "asarray()"
@@ -52,7 +52,7 @@ def from_dlpack(
     x: SupportsDLPack | CapsuleType,
     /,
     *,
-    device: Device | str | tuple[int, int] | None = None,
+    device: AnyDevice | None = None,
     copy: bool | None = None,
     stream: Any = None,
     assume_writable: bool = False,
@@ -63,7 +63,7 @@ def from_dlpack(
     ----------
     x : object
         The producer, or a ``"dltensor"`` or ``"dltensor_versioned"`` capsule, which is consumed.
-    device : Device, str or tuple[int, int], optional
+    device : Device, str, tuple[int, int] or a library's device, optional
         Where the memory is wanted, such as ``"cpu"``; where it is when left out.
     copy : bool, optional
         True: always copy.  False: never, or an error.  None: only if needed.
@@ -195,7 +195,7 @@ def asarray(
     /,
     *,
     dtype: Any = None,
-    device: Device | str | tuple[int, int] | None = None,
+    device: AnyDevice | None = None,
     copy: bool | None = None,
     stream: Any = None,
     assume_writable: bool = False,
@@ -215,7 +215,7 @@ def asarray(
         An array of any library, a buffer or a capsule.
     dtype : dtype-like, optional
         What the elements must be; nothing is cast.
-    device : Device, str or tuple[int, int], optional
+    device : Device, str, tuple[int, int] or a library's device, optional
         Where the memory is wanted.
     copy : bool, optional
         True: always copy.  False: never, or an error.  None: only if needed.
@@ -387,7 +387,7 @@ def from_pointer(
     /,
     *,
     strides: tuple[int, ...] | None = None,
-    device: Device | str | tuple[int, int] = "cpu",
+    device: AnyDevice = "cpu",
     owner: Any = None,
     readonly: bool | None = None,
     stream: Any = None,
@@ -404,7 +404,7 @@ def from_pointer(
         Element type: a name, a DType, a NumPy dtype...
     strides : tuple[int, ...], optional
         Step along each axis [elements]; C order when left out.
-    device : Device, str or tuple[int, int], default "cpu"
+    device : Device, str, tuple[int, int] or a library's device, default "cpu"
         Where the memory is.
     owner : object, optional
         Kept alive as long as anybody uses the memory.  Without it you must see to that.

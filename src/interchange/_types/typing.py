@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
     import numpy as np
     from typing_extensions import Buffer, CapsuleType
+
+    from .devices import Device
 else:
     Buffer = CapsuleType = Any  # newer Pythons than the oldest supported have them
 
 __all__ = [
     "AnyArray",
+    "AnyDevice",
     "PyCapsule",
     "SupportsArray",
     "SupportsArrayInterface",
@@ -88,7 +91,50 @@ class SupportsInterchange(Protocol):
         """The method that returns the memory as an Array."""
 
 
+class TorchDevice(Protocol):
+    """A ``torch.device``."""
+
+    @property
+    def type(self) -> str:
+        """Its kind."""
+
+    @property
+    def index(self) -> Any:
+        """Its ordinal, or None."""
+
+
+class JaxDevice(Protocol):
+    """A ``jax.Device``."""
+
+    @property
+    def platform(self) -> str:
+        """Its kind."""
+
+    @property
+    def local_hardware_id(self) -> Any:
+        """Its ordinal, or None."""
+
+
+class CoreDevice(Protocol):
+    """A ``cuda.core.Device``."""
+
+    @property
+    def device_id(self) -> int:
+        """Its ordinal."""
+
+
+class SupportsDLPackDevice(Protocol):
+    """An object that says where its memory is."""
+
+    @property
+    def __dlpack_device__(self) -> Callable[..., Any]:
+        """The method that returns type and ordinal."""
+
+
 if TYPE_CHECKING:
+    AnyDevice: TypeAlias = (
+        Device | str | tuple[int, int] | TorchDevice | JaxDevice | CoreDevice | SupportsDLPackDevice
+    )
     AnyArray: TypeAlias = (
         SupportsDLPack
         | SupportsInterchange
@@ -100,7 +146,7 @@ if TYPE_CHECKING:
     )
     Scalar: TypeAlias = complex | np.number[Any] | np.bool
 else:
-    AnyArray = Scalar = Any
+    AnyArray = AnyDevice = Scalar = Any
 """What `interchange.asarray` takes: memory in any of these forms; a list is none."""
 
 

@@ -62,6 +62,12 @@ assert_type(ix.from_dlpack(np.ones(3)), ix.Array)
 assert_type(ix.from_dlpack(ix.to_capsule(bytearray(3)), device="cpu"), ix.Array)
 assert_type(ix.from_dlpack(Older(), copy=True), ix.Array)
 assert_type(ix.from_buffer(bytearray(3)), ix.Array)
+assert_type(ix.from_buffer(bytearray(8), dtype="f4", shape=(-1, 1)), ix.Array)
+assert_type(ix.from_buffer(bytearray(8)).view("f4"), ix.Array)
+assert_type(ix.from_buffer(bytearray(8)).tobytes(), bytes)
+assert_type(ix.asarray(Older(), stream=None, device=ix.Device("cpu")), ix.Array)
+assert_type(ix.asarray(b"abc").device == "cpu", bool)
+assert_type(ix.asarray(b"abc").dtype == np.uint8, bool)
 assert_type(ix.from_array_interface(np.ones(3)), ix.Array)
 
 record: Mapping[str, Any] = OnDevice().__cuda_array_interface__

@@ -9,6 +9,8 @@ import interchange as ix
 assert_type(ix.asarray(torch.ones(3)), ix.Array)
 assert_type(ix.from_dlpack(torch.ones(3)), ix.Array)
 assert_type(ix.from_dlpack(jax.numpy.ones(3)), ix.Array)
+assert_type(ix.asarray(torch.ones(3), device=torch.device("cpu")), ix.Array)
+assert_type(ix.asarray(b"abc").to_device(jax.devices("cpu")[0]), ix.Array)
 assert_type(ix.convert(jax.numpy.ones(3), "torch", copy=True), torch.Tensor)
 assert_type(ix.convert(torch.ones(3), "jax", copy=True), jax.Array)
 jax.numpy.from_dlpack(ix.asarray(bytearray(3)))

@@ -9,6 +9,10 @@ ix.asarray([1.0, 2.0])  # error: arg-type | reportArgumentType
 ix.asarray("abc")  # error: arg-type | reportArgumentType
 ix.asarray(3)  # error: arg-type | reportArgumentType
 ix.from_buffer([1])  # error: arg-type | reportArgumentType
+ix.from_buffer(b"abc", offset="1")  # error: arg-type | reportArgumentType
+ix.from_buffer(b"abc", shape="3")  # error: arg-type | reportArgumentType
+ix.asarray(b"abc", device=3)  # error: arg-type | reportArgumentType
+ix.asarray(b"abc", device=b"cpu")  # error: arg-type | reportArgumentType
 ix.from_array_interface(b"abc")  # error: arg-type | reportArgumentType
 ix.from_cai([1])  # error: call-overload | reportArgumentType
 ix.from_cai({}, mask="seperate")  # error: call-overload | reportArgumentType reportCallIssue
