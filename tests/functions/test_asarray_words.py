@@ -126,7 +126,7 @@ def test_text_of_any_width_is_refused_in_the_name_of_the_call(take):
 # ---------------------------------------------------------------- what it is not
 
 
-NUMBERS = [[1, 2], [[1.5], [2.5]], (1, 2), [], [[]], 5, 2.5, True, 1j, [True]]
+NUMBERS = [[1, 2], [[1.5], [2.5]], (1, 2), [], [[]], 5, 2.5, True, 1j, [True], range(3)]
 
 
 @pytest.mark.parametrize("x", NUMBERS, ids=repr)
@@ -137,7 +137,7 @@ def test_numbers_and_lists_are_refused_with_the_call_that_takes_them(take, x):
         take(x)
 
     written = caught.value.way_out.removeprefix("write ").partition("), which")[0] + ")"
-    made = eval(written, {"interchange": ix})  # noqa: S307 - it is our own word
+    made = eval(written, {"interchange": ix, "x": x})  # noqa: S307 - it is our own word
     assert made.tolist() == np.asarray(x).tolist()
 
 

@@ -21,6 +21,8 @@ def way_to_array(x: Any) -> str | None:
     >>> way_to_array("text") is None
     True
     """
+    if isinstance(x, range):
+        return "write interchange.xp.asarray(list(x)), which makes a new array"
     leaf = x
     for _ in range(MOST_AXES):  # a list may hold itself
         if not (isinstance(leaf, (list, tuple)) and leaf):
