@@ -115,6 +115,15 @@ def test_one_that_is_not_set_is_null(
     assert values["INTERCHANGE_CACHE_DIR"] == ""
 
 
+def test_what_a_value_hides_is_written_out(
+    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No value colours the terminal."""
+    monkeypatch.setenv("INTERCHANGE_CACHE_DIR", "\x1b[31mred")
+
+    assert "INTERCHANGE_CACHE_DIR=\\x1b[31mred " in run_cli("--no-import").out
+
+
 @pytest.mark.isolated
 def test_the_module_lists_them() -> None:
     """``python -m interchange`` does, without a word more."""

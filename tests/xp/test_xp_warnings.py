@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import operator
 import sys
 import threading
@@ -13,6 +15,7 @@ import pytest
 
 import interchange as ix
 from interchange import xp
+from interchange.xp import elementwise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +73,12 @@ COMPUTED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "xp.linalg.vector_norm": (lambda: xp.linalg.vector_norm(array(HUGE, HUGE)), "overflow"),
 }
+
+
+def elementwise_functions() -> list[str]:
+    """Return the names of the functions of elements, but for `clip`, which has other operands."""
+    found = {id(value) for value in vars(elementwise).values() if callable(value)}
+    return [name for name in xp.__all__ if id(getattr(xp, name)) in found and name != "clip"]
 
 
 def warnings_of(compute: Callable[[], Any]) -> list[Any]:
@@ -218,3 +227,26 @@ def test_numpy_that_keeps_its_modes_otherwise_is_left_alone() -> None:
         seterrcall = print
 
     assert [guard(operator.add) for guard in guards_of(Other)] == [operator.add] * 2
+
+
+ODD = [
+    np.array([0, -1, HUGE, np.inf, np.nan], "f4"),
+    np.array([0j, 1e300 + 1e300j], "c16"),
+    np.array([0, -1, 127], "i1"),
+]
+
+
+@pytest.mark.parametrize("name", elementwise_functions())
+def test_no_function_of_elements_warns_elsewhere(name: str) -> None:
+    """Whatever it finds in odd numbers: no file of ours, or of NumPy's, is named."""
+    function = getattr(xp, name)
+    found = []
+    for one, other in itertools.product(ODD, ODD):
+        for operands in ((ix.asarray(one),), (ix.asarray(one), ix.asarray(other[:2]))):
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                with contextlib.suppress(TypeError, ValueError, NotImplementedError):
+                    function(*operands)
+            found += [one.filename for one in warned]
+
+    assert set(found) <= {__file__}

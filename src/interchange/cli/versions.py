@@ -15,6 +15,7 @@ import interchange
 from interchange import _core
 from interchange._backends.selection import LIBRARIES, who_computes
 from interchange._reports import exits, files, writing
+from interchange._reports.texts import printable
 from interchange._types.devices import NAMES
 from interchange.abi import DLPACK_VERSION, exchange_table
 
@@ -304,8 +305,5 @@ def _print_variables() -> None:
     out.text("Environment variables, and what they are set to:")
     for one in VARIABLES:
         value = variables.value(one)
-        out.text(
-            one.does,
-            label=(f"  {one.name}{'' if value is None else f'={value}'}", "bold"),
-            width=_VARIABLES,
-        )
+        said = "" if value is None else f"={printable(value)}"
+        out.text(one.does, label=(f"  {one.name}{said}", "bold"), width=_VARIABLES)
