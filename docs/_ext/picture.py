@@ -33,7 +33,9 @@ class PictureError(Exception):
     """There is no picture; the text says why."""
 
 
-def take_picture(page: Path, picture: Path, *, width: int = WIDTH, height: int = HEIGHT) -> None:
+def take_picture(
+    page: Path, picture: Path, *, width: int = WIDTH, height: int = HEIGHT, is_dark: bool = False
+) -> None:
     """Write the upper part of a page to a PNG file."""
     chromium = shutil.which("chromium")
     if chromium is None:
@@ -43,6 +45,7 @@ def take_picture(page: Path, picture: Path, *, width: int = WIDTH, height: int =
         command = [
             chromium, *OPTIONS, *(["--no-sandbox"] if os.geteuid() == 0 else []),
             f"--user-data-dir={folder}/profile", f"--window-size={width},{height}",
+            f"--blink-settings=preferredColorScheme={int(not is_dark)}",  # 0 is dark, and 1 light
             f"--screenshot={taken}", page.resolve().as_uri(),
         ]  # fmt: skip
         done = subprocess.run(  # noqa: S603 - our own page
@@ -62,6 +65,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("picture", type=Path, help="the PNG file to write")
     parser.add_argument("--width", type=int, default=WIDTH, help="of the picture [pixels]")
     parser.add_argument("--height", type=int, default=HEIGHT, help="of the picture [pixels]")
+    parser.add_argument("--dark", action="store_true", help="as who prefers dark sees it")
     asked = parser.parse_args(arguments)
     try:
         text = asked.report.read_text(encoding="utf-8")
@@ -69,7 +73,8 @@ def main(arguments: list[str]) -> int:
             page = Path(folder) / "report.html"
             is_page = asked.report.suffix == ".html"
             page.write_text(text if is_page else as_html(*from_json(text)), encoding="utf-8")
-            take_picture(page, asked.picture, width=asked.width, height=asked.height)
+            size = {"width": asked.width, "height": asked.height}
+            take_picture(page, asked.picture, **size, is_dark=asked.dark)
     except (OSError, UnreadableReportError, PictureError, subprocess.TimeoutExpired) as error:
         print(f"picture: {error}", file=sys.stderr)  # noqa: T201 - a command says what is wrong
         return 2

@@ -37,7 +37,7 @@ _ROLES: Final[Mapping[str, str]] = {
 _PASS: Final = Cell("pass", "✓", "pass")
 _NONE: Final = Cell("not-applicable", "—", "not applicable")
 _KNOWN: Final[Mapping[str, Cell]] = {
-    severity: Cell(severity.lower(), severity[0], f"a {severity} known to be broken")
+    severity: Cell(severity.lower(), severity[0], f"a known failure of a {severity}")
     for severity in SEVERITIES
 }
 

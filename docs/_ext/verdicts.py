@@ -1,4 +1,4 @@
-"""Writes the verdicts and the picture of the page on conformance, both of a real run.
+"""Writes the verdicts and the pictures of the page on conformance, all of a real run.
 
 Source: interchange.  ``python docs/_ext/verdicts.py`` takes some minutes; with the JSON of a report
 it runs nothing, and keeps what that says.  The verdicts have a fingerprint of what they were made
@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 DOCS: Final = Path(__file__).parents[1]
 VERDICTS: Final = DOCS / "_generated" / "conformance.json"
-PICTURE: Final = DOCS / "_static" / "conformance.png"
+PICTURES: Final = {
+    DOCS / "_static" / "conformance.png": (),
+    DOCS / "_static" / "conformance-dark.png": ("--dark",),
+}
+"""Where each picture of the report is, and how it is taken."""
 JUDGED: Final = (
     "numpy", "array-api-strict", "torch", "jax", "pyarrow", "tvm-ffi", "cuda-core",
     "cuda-core-buffer", "numba-cuda", "warp", "interchange",
@@ -124,14 +128,15 @@ def _run(*command: str) -> None:
 
 
 def _write(report: Path) -> None:
-    """Write both from the JSON of a report."""
+    """Write all from the JSON of a report."""
     told = kept(*from_json(report.read_text(encoding="utf-8")))
     VERDICTS.write_text(as_text(told), encoding="utf-8")
-    _run(str(Path(__file__).with_name("picture.py")), str(report), str(PICTURE))
+    for picture, options in PICTURES.items():
+        _run(str(Path(__file__).with_name("picture.py")), str(report), str(picture), *options)
 
 
 def main() -> None:
-    """Write both."""
+    """Write all."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("report", type=Path, nargs="?", help="what interchange check --json wrote")
     asked = parser.parse_args().report

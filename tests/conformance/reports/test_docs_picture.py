@@ -48,6 +48,26 @@ def test_a_report_becomes_a_picture(
     assert len(data) < 200_000
 
 
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.usefixtures("browser")
+def test_a_picture_is_taken_by_dark_where_that_is_asked_for(
+    tmp_path: Path, report: Report, catalogue: Catalogue
+) -> None:
+    """It is another one."""
+    source = tmp_path / "r.html"
+    source.write_text(as_html(report, catalogue), encoding="utf-8")
+    size = ("--width", 1000, "--height", 600)
+
+    ends = [
+        run(source, tmp_path / "light.png", *size).returncode,
+        run(source, tmp_path / "dark.png", *size, "--dark").returncode,
+    ]
+
+    assert ends == [0, 0]
+    assert (tmp_path / "light.png").read_bytes() != (tmp_path / "dark.png").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("text", "words"), [(None, "No such file"), ("{}", "the text is no report")]
 )
