@@ -10,12 +10,13 @@ const look = (area) => {
   area.tabIndex = 0;
   if (!area.hasAttribute("role")) {
     area.setAttribute("role", "group");
-    area.setAttribute("aria-label", "Wide table");
+    const isTable = area.querySelector("table");
+    area.setAttribute("aria-label", isTable ? "Wide table" : "Wide figure");
   }
 };
 document.addEventListener("DOMContentLoaded", () => {
   const watch = new ResizeObserver((found) => found.forEach((one) => look(one.target)));
-  document.querySelectorAll(".table-wrapper, .heat-map").forEach((area) => {
+  document.querySelectorAll(".table-wrapper, .heat-map, .wide-figure").forEach((area) => {
     look(area);
     watch.observe(area);
   });

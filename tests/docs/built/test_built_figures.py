@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-WITH_FIGURES = ("index", "how-it-works", "overhead")
+WITH_FIGURES = ("index", "how-it-works", "overhead", "guides/gpu-arrays")
 LEAST = 9.0  # height of words on a telephone [pixels]
 SIZES = {"desktop": (1280, 800), "telephone": (400, 800)}  # [pixels]
 HEIGHTS = """
@@ -67,7 +67,7 @@ def test_no_word_is_over_another(browser: Browser, built: Path, name: str, size:
     assert browser.run(OVERLAPS) == []
 
 
-@pytest.mark.parametrize("name", ["index", "how-it-works"])
+@pytest.mark.parametrize("name", ["index", "how-it-works", "guides/gpu-arrays"])
 def test_a_figure_follows_the_theme(browser: Browser, built: Path, name: str) -> None:
     """The same by the system's dark and by the theme's own switch, and another by light."""
     browser.show(built / f"{name}.html", media={"prefers-color-scheme": "light"})
