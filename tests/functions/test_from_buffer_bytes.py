@@ -6,6 +6,7 @@ import array
 import ctypes
 import gc
 import mmap
+import re
 import struct
 from multiprocessing import shared_memory
 
@@ -255,6 +256,29 @@ def test_each_argument_is_refused_by_its_rule(keywords, expected):
     block.append(0)  # nobody has kept the buffer
 
     assert len(block) == 17
+
+
+@pytest.mark.parametrize("offset", [0, 8])
+@pytest.mark.parametrize("dtype", [">i4", np.dtype(">f4"), ">c8"], ids=str)
+def test_the_way_out_of_foreign_byte_order_swaps_the_bytes(dtype, offset):
+    """It is a call of NumPy for these bytes, and what it returns is taken."""
+    x = np.arange(4).astype(dtype).tobytes()
+    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+        ix.from_buffer(x, dtype=dtype, offset=offset)
+    (call,) = re.findall("`(.+)`", caught.value.way_out)
+
+    swapped = ix.asarray(eval(call))  # noqa: S307 - ours
+
+    assert swapped.tolist() == np.frombuffer(x, dtype, offset=offset).tolist()
+
+
+@pytest.mark.parametrize("dtype", [">f16", ">f3", ">M8[s]", ">x4"])
+def test_bytes_are_not_swapped_for_types_that_are_not_known(dtype):
+    """The way out would end in another error."""
+    with pytest.raises(ix.UnsupportedDTypeError) as caught:
+        ix.from_buffer(bytes(32), dtype=dtype)
+
+    assert "frombuffer" not in str(caught.value)
 
 
 @pytest.mark.parametrize("keywords", [{"dtype": "u1"}, {"shape": 2}, {"offset": 1}], ids=str)

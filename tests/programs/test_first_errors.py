@@ -19,16 +19,29 @@ FRAME = struct.pack("<4sHHd6f", b"IMG1", 2, 3, 12.5, *range(6))
 def followed(error, **given):
     """Return what is passed in the place of `given` by somebody who does what a way out says.
 
-    It names calls, as in "pass `asarray(x.buf)`", or statements, as in "first x = x.copy()".
+    It names calls, as in "pass `asarray(x.buf)`" and in "write xp.asarray([1, 2]), which makes a
+    new array", or statements, as in "first x = x.copy()".
     """
-    names = {**vars(ix), "ix": ix, "xp": ix.xp, **given}
+    names = {**vars(ix), "interchange": ix, "ix": ix, "np": np, "xp": ix.xp, **given}
     statements = re.search(r"\bfirst ([^()]*=.*?)(?: \(what is written .*)?$", error.way_out)
     if statements is not None:
         exec(statements[1], names)  # noqa: S102 - ours
         (name,) = given
         return names[name]
-    (call,) = re.findall(r"`([^`]+)`", error.way_out)
-    return eval(call, names)  # noqa: S307 - ours
+    call = re.search(r"`([^`]+)`|\bwrite (.+), which", error.way_out)
+    return eval(call[1] or call[2], names)  # noqa: S307 - ours
+
+
+def test_a_list_is_filled(program, met):
+    """A list is no memory: the way out makes an array of it."""
+    fill = program("fill_any").fill
+    error = met(ix.NoProtocolError, "IX-PROTOCOL-1", fill, [1, 2], 7)
+    assert "fill(), argument 'out': [1, 2]" in str(error)
+
+    out = followed(error, x=[1, 2]).astype("int32")
+    fill(out, 7)
+
+    assert out.tolist() == [7, 7]
 
 
 def test_an_array_of_another_type_is_filled(program, met):
@@ -116,6 +129,26 @@ def test_a_frame_ends_too_early(met, program):
     assert "leave the shape out" in error.way_out
 
     assert ix.from_buffer(FRAME[:-4], dtype="<f4", offset=16).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_frame_has_numbers_in_the_order_of_networks(met):
+    """The way out swaps their bytes, which is a copy."""
+    x = struct.pack(">3f", 1, 2, 3)
+    error = met(ix.UnsupportedDTypeError, "DLP-DTYPE-3", ix.from_buffer, x, dtype=">f4")
+    assert "from_buffer(): typestr '>f4' is not in native byte order" in str(error)
+
+    assert ix.asarray(followed(error, x=x)).tolist() == [1, 2, 3]
+
+
+def test_a_list_is_standardized(met, program):
+    """The way out makes an array of it, in the library that computes on the host."""
+    standardize = program("standardize").standardize
+    error = met(ix.NoProtocolError, "IX-PROTOCOL-1", standardize, [1.0, 3.0])
+    assert "asarray(): [1.0, 3.0] of type list" in str(error)
+
+    x = followed(error, x=[1.0, 3.0])
+
+    assert standardize(x).tolist() == [-1.0, 1.0]
 
 
 def test_a_frame_of_another_type_is_pushed(met, program):

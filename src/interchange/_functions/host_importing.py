@@ -5,6 +5,7 @@ Source: PEP 3118; NumPy array interface, version 3.
 
 from __future__ import annotations
 
+import sys
 from math import prod
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +20,7 @@ from interchange._types.errors import (
     ArgumentError,
     ExchangeError,
     ReadOnlyError,
+    UnsupportedDTypeError,
     ViewError,
     show,
 )
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from interchange._types.typing import SupportsArrayInterface
 
 _FROM_BUFFER: Final = "from_buffer()"
+_FOREIGN: Final = ">" if sys.byteorder == "little" else "<"
 
 
 def from_buffer(
@@ -101,7 +104,7 @@ def from_buffer(
         if _decide_readonly(readonly, is_readonly=bool(array.readonly)):
             array._flags = (array._flags or 0) | READ_ONLY
         return array
-    wanted = None if dtype is None else DType.of(dtype, call)
+    wanted = None if dtype is None else _element(dtype, start)
     extents = None if shape is None else check_ints(_as_tuple(shape), "shape", call)
     view = host.open_buffer(x, call)
     if not view.c_contiguous:
@@ -122,6 +125,29 @@ def from_buffer(
         cls=Array,
         call=call,
     )
+
+
+def _element(dtype: Any, offset: int) -> DType:
+    """Return a type that bytes at an offset [bytes] are read as; who swaps bytes is NumPy."""
+    try:
+        return DType.of(dtype, _FROM_BUFFER)
+    except UnsupportedDTypeError as error:
+        text = dtype if isinstance(dtype, str) else getattr(dtype, "str", "")
+        if text[:1] != _FOREIGN or not _is_known(f"={text[1:]}"):
+            raise
+        start = f", offset={offset}" if offset else ""
+        swapped = f"np.frombuffer(x, {text!r}{start}).astype({'=' + text[1:]!r})"
+        way_out = f"let NumPy swap the bytes, `{swapped}`, which copies them"
+        raise UnsupportedDTypeError(_FROM_BUFFER, error.what, error.rule, way_out) from None
+
+
+def _is_known(typestr: str) -> bool:
+    """Return whether a typestr is one of a known type."""
+    try:
+        DType.of(typestr)
+    except UnsupportedDTypeError:
+        return False
+    return True
 
 
 def _check_offset(offset: Any) -> int:
