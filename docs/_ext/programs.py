@@ -2,16 +2,16 @@
 
 Source: Sphinx, "Developing extensions".  In a MyST page::
 
-    ```{program} mapped_file numpy
+    ```{example-program} mapped_file numpy
     ```
 
-    ```{mistake} mapped_file
+    ```{example-mistake} mapped_file
     from mapped_file import scale
 
     scale([1, 2], 10)
     ```
 
-    ```{remedy} mapped_file
+    ```{example-remedy} mapped_file
     ...
     ```
 
@@ -97,7 +97,7 @@ def _packages() -> list[Any]:
     return [interchange, interchange_conformance]
 
 
-DIRECTIVES: Final = {"mistake": mistake, "remedy": remedy}
+DIRECTIVES: Final = {"example-mistake": mistake, "example-remedy": remedy}
 """Name of a directive with lines in it -> the function that runs them."""
 
 
@@ -120,7 +120,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
             shown = DIRECTIVES[self.name](self.arguments[0], "\n".join(self.content) + "\n")
             return list(self.parse_text_to_nodes(shown))
 
-    app.add_directive("program", Program)
+    app.add_directive("example-program", Program)
     for name in DIRECTIVES:
         app.add_directive(name, Lines)
     return {"parallel_read_safe": True}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PAGE = ROOT / "docs" / "guides" / "programs.md"
 BLOCKS = re.findall(
-    r"^```\{(program|mistake|remedy)\} (\w+) *([^\n]*)\n(.*?)^```$",
+    r"^```\{example-(program|mistake|remedy)\} (\w+) *([^\n]*)\n(.*?)^```$",
     PAGE.read_text(encoding="utf-8"),
     re.DOTALL | re.MULTILINE,
 )
@@ -81,7 +81,7 @@ def test_a_mistake_is_refused_and_a_remedy_is_not(
     programs: ModuleType, ready: str, kind: str, words: str, body: str
 ) -> None:
     """What is shown of a mistake is an error with the id of its rule."""
-    shown = programs.DIRECTIVES[kind](ready, body)
+    shown = programs.DIRECTIVES[f"example-{kind}"](ready, body)
 
     assert words == ""
     assert shown.startswith(f"```python\n{body}```\n")
@@ -106,3 +106,14 @@ def test_a_program_or_a_remedy_that_fails_ends_the_build(programs: ModuleType) -
     for code in ("raise ValueError\n", "import sys; sys.stderr.write('careful')\n"):
         with pytest.raises(RuntimeError, match="no remedy"):
             programs.remedy("validated", code)
+
+
+@pytest.mark.interop
+def test_no_directive_has_the_name_of_one_of_sphinx(
+    programs: ModuleType, need: Callable[[str], None]
+) -> None:
+    """Sphinx would take its own, run nothing, and say nothing."""
+    need("sphinx")
+    from sphinx.domains.std import StandardDomain
+
+    assert set(StandardDomain.directives).isdisjoint({"example-program", *programs.DIRECTIVES})
