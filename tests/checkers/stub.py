@@ -12,7 +12,7 @@ import inspect
 from pathlib import Path
 from textwrap import indent
 
-from interchange import DType, xp
+from interchange import xp
 
 STUB = Path(xp.__file__).with_suffix(".pyi")
 HEAD = '''"""The array-API namespace over any memory: the names of the standard, and nothing else.
@@ -81,9 +81,7 @@ def written(name):
         return FROM_ELSEWHERE[name] + "\n"
     if inspect.isroutine(value):
         return definition(name, value)
-    kind = (
-        "DType" if isinstance(value, DType) else "None" if value is None else type(value).__name__
-    )
+    kind = "None" if value is None else type(value).__name__
     return f"{name}: {kind}\n"
 
 

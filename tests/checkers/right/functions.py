@@ -22,6 +22,17 @@ assert_type(scale(np.ones(3), 2.0), ix.Array)
 assert_type(scale(x=memoryview(b"abc"), factor=2.0, out=np.ones(3)), ix.Array)
 
 
+@ix.viewable(points=ix.Contract(dtype="real floating", shape=("n", 3)), weights=ix.Contract(ndim=1))
+def centre(points: ix.Array, weights: ix.Array | None = None) -> tuple[int, ...]:
+    """Return the shape of points that meet a contract."""
+    assert_type(points, ix.Array)
+    return points.shape if weights is None else (*points.shape, *weights.shape)
+
+
+assert_type(centre(np.ones((4, 3))), tuple[int, ...])
+assert_type(centre(np.ones((4, 3)), weights=b"abcd"), tuple[int, ...])
+
+
 class Filter:
     """Methods are decorated, too."""
 

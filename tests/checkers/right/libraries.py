@@ -23,6 +23,8 @@ def both(x: ix.Array, y: ix.Array) -> int:
 
 
 assert_type(both(torch.ones(3), y=jax.numpy.ones(3)), int)
+assert_type(ix.asarray(torch.ones(3), device=torch.device("cpu")), ix.Array)
+assert_type(ix.asarray(torch.ones(3), device=jax.devices("cpu")[0]), ix.Array)
 with ix.borrow(torch.ones(3), jax.numpy.ones(3), stream=None) as (one, other):
     assert_type(one, ix.Array)
     assert_type(other, ix.Array)

@@ -13,6 +13,16 @@ def with_a_stream(x: ix.Array) -> int:
     return x.size
 
 
+@ix.viewable(x="float32")  # error: arg-type | reportArgumentType
+def with_a_word(x: ix.Array) -> int:
+    return x.size
+
+
+@ix.viewable(x=ix.Contract(dtipe="float32"))  # error: call-arg | reportCallIssue
+def with_a_wrong_word(x: ix.Array) -> int:
+    return x.size
+
+
 @ix.viewable("x")
 def size(x: ix.Array) -> int:
     return x.shapes  # error: attr-defined no-any-return | reportAttributeAccessIssue

@@ -17,5 +17,7 @@ ix.from_array_interface(b"abc")  # error: arg-type | reportArgumentType
 ix.from_cai([1])  # error: call-overload | reportArgumentType
 ix.from_cai({}, mask="seperate")  # error: call-overload | reportArgumentType reportCallIssue
 ix.from_cai({}, mask="separate").shape  # error: attr-defined | reportAttributeAccessIssue
+ix.asarray(b"abc", device=1)  # error: arg-type | reportArgumentType
+ix.from_buffer(b"abc", ofset=1)  # error: call-arg | reportCallIssue
 ix.asarray(b"abc", copy="yes")  # error: arg-type | reportArgumentType
 ix.to_capsule([1])  # error: arg-type | reportArgumentType
