@@ -71,8 +71,7 @@ def _in_rows(texts: Sequence[str]) -> list[list[str]]:
 def drawing(title: str, described: str, height: float, parts: Iterable[str]) -> str:
     """Return a whole figure."""
     head = (
-        f'<svg class="figure" xmlns="http://www.w3.org/2000/svg" role="img"'
-        f' viewBox="0 0 {WIDTH} {height:g}">\n'
+        f'<svg class="figure" role="img" viewBox="0 0 {WIDTH} {height:g}">\n'
         f"<title>{escape(title)}</title>\n<desc>{escape(described)}</desc>\n"
     )
     return head + "\n".join(parts) + "\n</svg>\n"

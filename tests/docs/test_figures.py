@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 SAMPLE = np.arange(3, dtype="f4")
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 class Dlpack:
@@ -60,7 +59,7 @@ def figures(root: Path) -> Iterator[ModuleType]:
 
 def _shown(svg: str) -> list[str]:
     """Return the words of a figure."""
-    return [text.text or "" for text in ET.fromstring(svg).iter(f"{SVG}text")]  # noqa: S314 - ours
+    return [text.text or "" for text in ET.fromstring(svg).iter("text")]  # noqa: S314 - ours
 
 
 @pytest.mark.parametrize("name", SPEAKERS)
@@ -127,5 +126,5 @@ def test_a_figure_is_told_in_words(figures: ModuleType, name: str) -> None:
     drawn = ET.fromstring(getattr(figures, name)())  # noqa: S314 - ours
 
     assert drawn.get("role") == "img"
-    assert drawn.findtext(f"{SVG}title")
-    assert len(drawn.findtext(f"{SVG}desc") or "") > 100
+    assert drawn.findtext("title")
+    assert len(drawn.findtext("desc") or "") > 100
