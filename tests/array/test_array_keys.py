@@ -268,3 +268,23 @@ def test_a_key_of_one_element_without_axes_gives_a_view():
     ix.from_dlpack(memory)[np.array(1)][...] = 9.0
 
     assert memory.tolist() == [0.0, 9.0, 2.0]
+
+
+NO_STEP = slice(None, None, 0)
+
+
+@pytest.mark.parametrize(("shape", "key"), [((), (NO_STEP, ...)), ((1,), (0, NO_STEP))])
+def test_too_many_slices_are_told_before_a_step_of_0(shape, key):
+    """A key with more parts than axes is an IndexError, whatever the steps of its slices."""
+    x = ix.asarray(np.zeros(shape))
+    for use in (lambda: x[key], lambda: x.__setitem__(key, 1.0)):
+        with pytest.raises(IndexError):
+            use()
+
+
+def test_a_step_of_0_has_its_rule():
+    """On an axis that is there, a step of 0 is refused as such."""
+    x = ix.asarray(np.zeros(3))
+    for use in (lambda: x[::0], lambda: x.__setitem__(NO_STEP, 1.0)):
+        with pytest.raises(ix.ViewError, match="step of 0"):
+            use()

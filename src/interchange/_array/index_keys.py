@@ -171,9 +171,11 @@ def _native_key(
 ) -> tuple[Any, ...]:
     """Return a key of parts that were read as the library takes it."""
     cls = type(array)
-    for part in parts:
-        if type(part) is slice:
-            slice_indices(part, 0, call)  # refuses a step of 0
+    axes = sum(type(part) is slice or type(part) is int for part in parts)
+    if axes <= len(array.shape):  # else that is what is told
+        for part in parts:
+            if type(part) is slice:
+                slice_indices(part, 0, call)  # refuses a step of 0
     if backend.checks_indices:
         key = tuple(
             operand(part, backend, cls, call) if type(part) is cls else part for part in parts
