@@ -1,6 +1,7 @@
 """Build the native core where it can be built; what is static stands in pyproject.toml.
 
-Source: setuptools, "Building Extension Modules"; CPython's stable ABI.
+Source: setuptools, "Building Extension Modules"; CPython's stable ABI, which free-threaded builds
+before 3.15 have not: there the extension is for one release of CPython.
 
 ``INTERCHANGE_BUILD=require`` makes it an error where it cannot be built, ``skip`` builds none.
 ``INTERCHANGE_DEBUG_BUILD=1`` builds it for a debugger, with assertions.
@@ -40,14 +41,13 @@ def chosen(name: str, *choices: str) -> str:
 
 BUILD = chosen("INTERCHANGE_BUILD", "require", "skip")
 DEBUG = chosen("INTERCHANGE_DEBUG_BUILD", "0", "1") == "1"
+LIMITED = not sysconfig.get_config_var("Py_GIL_DISABLED")  # whether one build is for every CPython
 
 
 def hindrance() -> str:
     """Return why this Python can have no native core, or no words."""
     if sys.implementation.name != "cpython":
         return f"{sys.implementation.name} has no limited API"
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return "it is not built for free-threaded Pythons"
     return "" if SOURCES else f"there are no sources in {FOLDER}"
 
 
@@ -69,6 +69,8 @@ class BuildNative(build_ext):
 
     def get_ext_filename(self, fullname: str) -> str:
         """Return the name that every CPython finds; newer ones would name the system in it."""
+        if not LIMITED:
+            return super().get_ext_filename(fullname)
         suffix = ".pyd" if os.name == "nt" else ".abi3.so"
         return f"{Path(*fullname.split('.'))}{suffix}"
 
@@ -137,12 +139,12 @@ extension = Extension(
     sources=SOURCES,
     depends=HEADERS,
     include_dirs=[INCLUDED.as_posix()],
-    py_limited_api=True,
+    py_limited_api=LIMITED,
     optional=True,  # BuildNative says what is an error
     undef_macros=["NDEBUG", "_FORTIFY_SOURCE"] if DEBUG else [],  # -O0 cannot fortify
 )
 setup(
     ext_modules=[extension] if native else [],
     cmdclass={"build_ext": BuildNative, "bdist_wheel": Wheel},
-    options={"bdist_wheel": {"py_limited_api": "cp310"}} if native else {},
+    options={"bdist_wheel": {"py_limited_api": "cp310"}} if native and LIMITED else {},
 )

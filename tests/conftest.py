@@ -139,6 +139,12 @@ def run_child(
 
 
 @pytest.fixture(scope="session")
+def has_gil() -> bool:
+    """Return whether one thread at a time runs Python code here."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
+
+
+@pytest.fixture(scope="session")
 def run_isolated() -> RunIsolated:
     """Return the runner: it fails the test unless the child ends with code 0 and says nothing."""
     return _run_isolated

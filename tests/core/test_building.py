@@ -22,6 +22,8 @@ pytestmark = pytest.mark.isolated
 ROOT = Path(__file__).parents[2]
 NATIVE = "interchange/_core/_native"
 BUILT = f"{NATIVE}/_extension.abi3.so"
+SOURCES = sorted((ROOT / "src" / NATIVE).glob("*.c"))
+TOGETHER = ROOT / "tests/isolated/scripts/together.py"
 PROJECT = ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "src")
 VERSIONS = re.findall(
     r'^    "Programming Language :: Python :: (3\.\d+)",$',
@@ -34,6 +36,11 @@ NO_COMPILER = {"CC": "/bin/false"}
 WHICH = """
 import interchange
 print(interchange.core_name, *interchange._core.refused.values(), sep="; ")
+"""
+WITHOUT_GIL = """
+import sys
+import interchange
+print(interchange.core_name, sys._is_gil_enabled())
 """
 EXCHANGE = """
 import numpy as np
@@ -251,6 +258,61 @@ def test_one_build_runs_on_every_python_that_is_here(wheel, editable, version, t
         assert told == f"native {folder / BUILT}\n"
 
 
+# ---------------------------------------------------------------- no GIL
+
+
+@pytest.mark.slow
+def test_a_free_threaded_python_gets_a_wheel_of_its_own(checkout):
+    """One that calls itself so has no limited API: wheel and extension are for its release."""
+    need_compiler()
+    before = "import sysconfig; sysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1"
+    done, made = build(checkout, before=before, INTERCHANGE_BUILD="require")
+    wheel = wheel_in(made, done)
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+
+    assert re.search(r"-(cp3\d+)-\1t?-\w+\.whl$", wheel.name)
+    assert {name for name in names_in(wheel) if name.endswith(".so")} == {
+        f"{NATIVE}/_extension{suffix}"
+    }
+
+
+@pytest.mark.slow
+def test_a_free_threaded_python_runs_its_own_build(checkout, tmp_path):
+    """Without the GIL: its import does not switch that on, and threads come not between."""
+    path = find_python("3.14t")
+    if path is None:
+        pytest.skip("Python 3.14t is not here")
+    need_compiler()
+    python = tmp_path / "env/bin/python"
+    output_of(path, "-m", "venv", tmp_path / "env")
+    output_of(python, "-m", "pip", "install", "-q", "numpy>=2.1", "setuptools>=77")
+    command = ("setup.py", "-q", "build_ext", "--inplace")
+    output_of(python, *command, cwd=checkout, INTERCHANGE_BUILD="require", CFLAGS="-Werror")
+
+    path = os.pathsep.join(map(str, (checkout / "src", ROOT / "conformance/src")))
+    choice = {"PYTHONPATH": path, "INTERCHANGE_CORE": "native"}
+    assert output_of(python, "-W", "error", "-c", WITHOUT_GIL, **choice) == "native False\n"
+    lines = output_of(python, TOGETHER, 0.5, **choice).splitlines()
+    assert {line.partition(" ")[2] for line in lines} == {"True [] 0"}
+
+
+@pytest.mark.parametrize(
+    "version", ["3.13t", "3.14t", *(each for each in VERSIONS if int(each[2:]) >= 13)]
+)
+def test_the_sources_compile_without_the_gil(version):
+    """With the headers of every CPython that is here and could be built so, without a warning."""
+    path = find_python(version)
+    if path is None:
+        pytest.skip(f"Python {version} is not here")
+    need_compiler()
+    where = "import sysconfig; print(sysconfig.get_path('include'), sysconfig.get_config_var('CC'))"
+    headers, compiler = output_of(path, "-c", where).split()[:2]
+    flags = ("-std=c11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-DPy_GIL_DISABLED=1")
+    folders = (f"-I{headers}", f"-I{ROOT / 'src/interchange/include'}")
+
+    assert output_of(compiler, *flags, *folders, *SOURCES) == ""
+
+
 # ---------------------------------------------------------------- no compiler
 
 
@@ -270,19 +332,9 @@ def test_without_a_compiler_the_readable_core_is_installed(checkout, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("before", "why"),
-    [
-        ("import sys; sys.implementation.name = 'pypy'", "pypy has no limited API"),
-        (
-            "import sysconfig; sysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1",
-            "it is not built for free-threaded Pythons",
-        ),
-    ],
-    ids=["PyPy", "free-threaded"],
-)
-def test_a_python_without_the_limited_api_gets_the_readable_core(checkout, before, why):
+def test_a_python_without_the_limited_api_gets_the_readable_core(checkout):
     """As where there is no compiler; it is an error, too, where the native one is required."""
+    before, why = "import sys; sys.implementation.name = 'pypy'", "pypy has no limited API"
     done, made = build(checkout, before=before)
     wheel = wheel_in(made, done)
 
@@ -382,14 +434,12 @@ def test_the_file_in_place_is_no_part_of_the_repository():
 
 def test_no_source_returns_an_object_uncounted():
     """Headers of newer Pythons do not count None and its like, and older ones run the extension."""
-    sources = sorted((ROOT / "src/interchange/_core/_native").glob("*.c"))
 
-    assert [path.name for path in sources if "Py_RETURN_" in path.read_text(encoding="utf-8")] == []
+    assert [path.name for path in SOURCES if "Py_RETURN_" in path.read_text(encoding="utf-8")] == []
 
 
 def test_no_source_counts_the_bytes_of_a_format():
     """``#`` in a format means another thing to a Python older than the compiler's."""
-    sources = sorted((ROOT / "src/interchange/_core/_native").glob("*.c"))
-    calls = re.compile(r'(?:PyArg_\w+|PyObject_Call\w+|Py_BuildValue)\([^;]*"[^"]*#[^"]*"')
+    calls = re.compile(r'(?:PyArg_\w+|PyObject_Call\w+|Py_BuildValue)\([^;]*"[^"\n]*#[^"\n]*"')
 
-    assert [path.name for path in sources if calls.search(path.read_text(encoding="utf-8"))] == []
+    assert [path.name for path in SOURCES if calls.search(path.read_text(encoding="utf-8"))] == []

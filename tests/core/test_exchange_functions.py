@@ -253,10 +253,11 @@ def test_a_struct_becomes_an_array():
     """It owns the struct: one reference, and the deleter once, when it is gone."""
     source = producers.host().but(generation="versioned")
     x = taken(producers.Claim(source.__dlpack__()).address)
+    alone = object()  # since CPython 3.14 a local variable counts for less
     said = type(x), x.shape, x.ptr, sys.getrefcount(x), source.deleter_calls
     del x
 
-    assert said == (ix.Array, (2, 3), source.said.data, 2, 0)
+    assert said == (ix.Array, (2, 3), source.said.data, sys.getrefcount(alone), 0)
     assert source.deleter_calls == 1
 
 

@@ -3,7 +3,10 @@
  *   includes="$(python3-config --includes) -I<interchange.get_include()>"
  *   gcc -shared -fPIC -O2 $includes total_plain.c -o total_plain.so
  */
+#include <pyconfig.h>
+#ifndef Py_GIL_DISABLED /* free-threaded Pythons have no limited API before 3.15 */
 #define Py_LIMITED_API 0x030A0000
+#endif
 #include <Python.h>
 
 #include <interchange/interchange.h>

@@ -66,10 +66,12 @@ def take_what_is_wrong():
     raise AssertionError("nothing was refused")
 
 
+shape = (ctypes.c_int64 * 2)(3, 5)
+wanted = DLTensor(ndim=2, shape=ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64)))
+wanted.device.device_type, wanted.dtype.bits, wanted.dtype.lanes = 1, 64, 1
+
+
 def make_memory():
-    shape = (ctypes.c_int64 * 2)(3, 5)
-    wanted = DLTensor(ndim=2, shape=ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64)))
-    wanted.device.device_type, wanted.dtype.bits, wanted.dtype.lanes = 1, 64, 1
     allocate(ctypes.byref(wanted), ctypes.byref(out), None, None)
     free(out.value)
 

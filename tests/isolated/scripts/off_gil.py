@@ -1,6 +1,8 @@
 """Deleters of ours are called where there is no GIL, in a way that the argument names.
 
-Prints how many owners died, and whether they died in another thread.
+Prints how many owners died, and whether they died in another thread.  On a free-threaded Python
+an object that another thread drops last dies when its own thread gets to it: that is waited for,
+and is in this one.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import contextlib
 import ctypes
 import sys
 import threading
+import time
 import warnings
 from typing import ClassVar
 
@@ -19,6 +22,7 @@ from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
 from interchange.testing import producers
 
 COUNT = 64
+PATIENCE = 10.0  # [seconds]
 MAIN = threading.get_ident()
 
 
@@ -53,6 +57,9 @@ def consumed(n, max_version):
 
 def report():
     """Print what died where."""
+    end = time.monotonic() + PATIENCE
+    while len(Owner.died_in) < COUNT and time.monotonic() < end:
+        time.sleep(0.001)
     elsewhere = sum(ident != MAIN for ident in Owner.died_in)
     print(len(Owner.died_in), "died,", elsewhere, "elsewhere")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import ref
 
@@ -108,17 +109,21 @@ def _refuse_for_c(array: object, why: str) -> None:
 _MOST_TYPES: Final = 200
 _types: Final[dict[int, ref[type]]] = {}
 """The types that C knows by their addresses; when one dies, all are forgotten."""
+_changing: Final = threading.RLock()  # a type may die, and a signal come, while it is held
 _fast_paths: Final[list[FastPath]] = []
 
 _plain_records: Final[list[Callable[[type], bool]]] = []
 """Whether the records of a type's objects need no mending, once somebody can tell."""
 
 
-def _forget(_: object = None, _forget_types: Any = _extension.forget_types) -> None:
+def _forget(
+    _: object = None, _forget_types: Any = _extension.forget_types, _lock: Any = _changing
+) -> None:
     """Forget all types: something else may get the address of one that has died."""
-    _forget_types()
-    _types.clear()
-    _forget_types()  # what was learnt in between has lost its reference
+    with _lock:
+        _forget_types()
+        _types.clear()
+        _forget_types()  # what was learnt in between, by a finaliser, has lost its reference
 
 
 def _ways_of(cls: type) -> tuple[int, int, bool, int]:
@@ -142,11 +147,12 @@ def _learn(cls: type) -> None:
         from ._torch_bits import functions_are_right
 
         _extension.trust_torch(cls if functions_are_right(_extension) else None)
-    if len(_types) >= _MOST_TYPES:
-        _forget()
-    held = ref(cls, _forget)
-    _extension.remember_type(cls, *ways)
-    _types[id(cls)] = held  # who forgets in between has forgotten the type as well
+    with _changing:
+        if len(_types) >= _MOST_TYPES:
+            _forget()
+        held = ref(cls, _forget)
+        _extension.remember_type(cls, *ways)
+        _types[id(cls)] = held  # who forgets in between has forgotten the type as well
 
 
 def _reads_directly(cls: type) -> bool:

@@ -5,8 +5,8 @@
  * an instance of a Python subclass costs three times as much to make and to drop. */
 #include "core.h"
 
-#ifdef __SANITIZE_ADDRESS__
-#define MOST_FREE 0 /* what is used after it was freed shall be found */
+#if defined(__SANITIZE_ADDRESS__) || defined(Py_GIL_DISABLED)
+#define MOST_FREE 0 /* what is used after it was freed shall be found; threads share no blocks */
 #else
 #define MOST_FREE 16 /* blocks kept for the next Arrays */
 #endif
@@ -52,17 +52,23 @@ Array *new_array(PyTypeObject *type)
     return (Array *)allocate(type, 0); /* all zero, and tracked */
 }
 
+int64_t *room_for_dims(Array *self, int32_t ndim)
+{
+    int64_t *room = self->inline_dims;
+
+    if (ndim > INLINE_AXES) {
+        room = PyMem_Malloc(3 * sizeof(int64_t) * (size_t)ndim);
+        if (room == NULL)
+            PyErr_NoMemory();
+    }
+    return room;
+}
+
 int reserve_dims(Array *self, int32_t ndim)
 {
-    if (ndim <= INLINE_AXES) {
-        self->dims = self->inline_dims;
-    } else {
-        self->dims = PyMem_Malloc(3 * sizeof(int64_t) * (size_t)ndim);
-        if (self->dims == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-    }
+    self->dims = room_for_dims(self, ndim);
+    if (UNLIKELY(self->dims == NULL))
+        return -1;
     self->ndim = ndim;
     return 0;
 }
@@ -131,27 +137,47 @@ PyObject *array_spec(Array *self)
 {
     PyObject *found;
 
-    if (self->spec != NULL)
+    if (LOAD(self->spec) != NULL)
         return self->spec;
-    if (self->dims != NULL)
+    if (LOAD(self->dims) != NULL)
         return spec_from_dims(self);
     found = PyObject_CallMethod((PyObject *)self, "_describe", NULL); /* redescribes it */
     Py_XDECREF(found);
-    if (found != NULL && self->spec == NULL)
+    if (found != NULL && LOAD(self->spec) == NULL)
         PyErr_SetString(PyExc_SystemError, "an Array was not described");
-    return self->spec;
+    return found == NULL ? NULL : self->spec;
+}
+
+/* Let an object own what the Array owns itself, so that others can own it, too. */
+static int share_managed(Array *self)
+{
+    PyObject *keep = new_managed(), *before = NULL;
+
+    if (keep == NULL)
+        return -1;
+    BEGIN_LOCKED(self);
+    if (self->managed != NULL) { /* no other thread was first */
+        ((Managed *)keep)->managed = self->managed;
+        ((Managed *)keep)->owns = self->owns;
+        before = self->keep;
+        self->keep = keep;
+        STORE(self->managed, NULL);
+        keep = NULL;
+    }
+    END_LOCKED();
+    Py_XDECREF(before);
+    Py_XDECREF(keep);
+    return 0;
 }
 
 PyObject *array_keep(Array *self)
 {
-    if (self->managed != NULL) {
-        PyObject *keep = new_managed(self->managed, self->owns);
-        if (keep == NULL)
-            return NULL;
-        self->managed = NULL;
-        set_reference(&self->keep, keep);
-    }
-    return self->keep == NULL ? Py_None : self->keep;
+    PyObject *keep;
+
+    if (LOAD(self->managed) != NULL && share_managed(self) < 0)
+        return NULL;
+    keep = get_field((PyObject *)self, &self->keep);
+    return keep == NULL ? Py_NewRef(Py_None) : keep;
 }
 
 static PyObject *tuple_of(const int64_t *numbers, int32_t count)
@@ -182,7 +208,7 @@ static PyObject *get_shape(PyObject *object, void *unused)
     Array *self = (Array *)object;
 
     (void)unused;
-    if (self->spec == NULL && self->dims != NULL)
+    if (LOAD(self->spec) == NULL && LOAD(self->dims) != NULL)
         return tuple_of(self->dims, self->ndim);
     return of_spec(self, core.n_shape);
 }
@@ -192,7 +218,7 @@ static PyObject *get_strides(PyObject *object, void *unused)
     Array *self = (Array *)object;
 
     (void)unused;
-    if (self->spec == NULL && self->dims != NULL)
+    if (LOAD(self->spec) == NULL && LOAD(self->dims) != NULL)
         return tuple_of(self->dims + self->ndim, self->ndim);
     return of_spec(self, core.n_strides);
 }
@@ -202,7 +228,7 @@ static PyObject *get_dtype(PyObject *object, void *unused)
     Array *self = (Array *)object;
 
     (void)unused;
-    return self->dtype != NULL ? Py_NewRef(self->dtype) : of_spec(self, core.n_dtype);
+    return LOAD(self->dtype) != NULL ? Py_NewRef(self->dtype) : of_spec(self, core.n_dtype);
 }
 
 static PyObject *get_device(PyObject *object, void *unused)
@@ -210,7 +236,8 @@ static PyObject *get_device(PyObject *object, void *unused)
     Array *self = (Array *)object;
 
     (void)unused;
-    if (self->spec == NULL && self->dims != NULL && self->device.device_type == DL_CPU)
+    if (LOAD(self->spec) == NULL && LOAD(self->dims) != NULL &&
+        self->device.device_type == DL_CPU)
         return Py_NewRef(core.cpu);
     return of_spec(self, core.n_device);
 }
@@ -220,7 +247,7 @@ static PyObject *get_ptr(PyObject *object, void *unused)
     Array *self = (Array *)object;
 
     (void)unused;
-    if (self->spec == NULL && self->dims == NULL && array_spec(self) == NULL)
+    if (LOAD(self->spec) == NULL && LOAD(self->dims) == NULL && array_spec(self) == NULL)
         return NULL;
     return PyLong_FromVoidPtr(self->ptr);
 }
@@ -234,17 +261,17 @@ static PyObject *get_spec(PyObject *object, void *unused)
 static PyObject *get_known(PyObject *object, void *unused)
 {
     Array *self = (Array *)object;
-    PyObject *spec = self->spec;
+    PyObject *spec = LOAD(self->spec);
 
     (void)unused;
-    if (spec == NULL && self->dims != NULL && self->device.device_type != DL_CPU)
+    if (spec == NULL && LOAD(self->dims) != NULL && self->device.device_type != DL_CPU)
         return Py_XNewRef(array_spec(self)); /* what is not known is on the host */
     return Py_NewRef(spec == NULL ? Py_None : spec);
 }
 
 static PyObject *get_flags(PyObject *object, void *unused)
 {
-    int64_t flags = ((Array *)object)->flags;
+    int64_t flags = LOAD(((Array *)object)->flags);
 
     (void)unused;
     return flags == FLAGS_UNKNOWN ? Py_NewRef(Py_None) : PyLong_FromLongLong(flags);
@@ -264,29 +291,34 @@ static int read_flags(PyObject *value, int64_t *out)
 
 static int set_flags(PyObject *object, PyObject *value, void *unused)
 {
+    int64_t flags;
+
     (void)unused;
-    return read_flags(value, &((Array *)object)->flags);
+    if (read_flags(value, &flags) < 0)
+        return -1;
+    STORE(((Array *)object)->flags, flags);
+    return 0;
 }
 
 static PyObject *get_owner(PyObject *object, void *unused)
 {
-    PyObject *owner = ((Array *)object)->owner;
+    PyObject *owner = get_field(object, &((Array *)object)->owner);
 
     (void)unused;
-    return Py_NewRef(owner == NULL ? Py_None : owner);
+    return owner == NULL ? Py_NewRef(Py_None) : owner;
 }
 
 static int set_owner(PyObject *object, PyObject *value, void *unused)
 {
     (void)unused;
-    set_reference(&((Array *)object)->owner, Py_XNewRef(value));
+    set_field(object, &((Array *)object)->owner, Py_XNewRef(value));
     return 0;
 }
 
 static PyObject *get_keepalive(PyObject *object, void *unused)
 {
     (void)unused;
-    return Py_XNewRef(array_keep((Array *)object));
+    return array_keep((Array *)object);
 }
 
 static int set_keepalive(PyObject *object, PyObject *value, void *unused)
@@ -298,9 +330,9 @@ static int set_keepalive(PyObject *object, PyObject *value, void *unused)
         PyErr_SetString(PyExc_AttributeError, "_keepalive cannot be deleted");
         return -1;
     }
-    if (array_keep(self) == NULL) /* what is owned here is given back with what refers to it */
-        return -1;
-    set_reference(&self->keep, Py_NewRef(value));
+    if (LOAD(self->managed) != NULL && share_managed(self) < 0)
+        return -1; /* what is owned here is given back with what refers to it */
+    set_field(object, &self->keep, Py_NewRef(value));
     return 0;
 }
 
@@ -311,14 +343,21 @@ static PyObject *get_work(PyObject *object, void *unused)
     (void)unused;
     if (work == NULL && !PyErr_Occurred())
         PyErr_SetString(PyExc_AttributeError, "_pending_work");
-    return Py_XNewRef(work);
+    return work;
 }
 
 static int set_work(PyObject *object, PyObject *value, void *unused)
 {
+    Array *self = (Array *)object;
+    PyObject *before;
+
     (void)unused;
-    ((Array *)object)->work_is_record = 0;
-    set_reference(&((Array *)object)->work, Py_XNewRef(value));
+    BEGIN_LOCKED(self);
+    self->work_is_record = 0;
+    before = self->work;
+    STORE(self->work, Py_XNewRef(value));
+    END_LOCKED();
+    Py_XDECREF(before);
     return 0;
 }
 

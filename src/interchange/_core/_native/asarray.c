@@ -25,7 +25,7 @@ static Array *share_straight(PyObject *x)
     PyTypeObject *type = Py_TYPE(x);
     Array *self;
 
-    if (LIKELY(type == core.ndarray_type))
+    if (LIKELY(type == LOAD(core.ndarray_type)))
         return read_ndarray(x);
     if (type == core.capsule_type)
         return import_straight(x, core.asarray_text);
@@ -102,7 +102,7 @@ static PyObject *share_function(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "OsU", &careful, &doc, &name))
         return NULL;
-    set_reference(&core.asarray, Py_NewRef(careful));
+    set_for_good(&core.asarray, Py_NewRef(careful));
     return public_function(&asarray_def, doc, name);
 }
 

@@ -12,7 +12,9 @@ typedef struct {
     int32_t itemsize; /* [bytes] */
 } Format;
 
+/* Each is filled once, its `dtype` last. */
 static Format formats[FORMATS];
+STATIC_LOCK(learning);
 
 /* The character that is all of the format; 0: it is longer. */
 static unsigned char only_character(const Buffer *buffer)
@@ -28,7 +30,7 @@ static const Format *format_of(const Buffer *buffer)
 {
     const Format *format = &formats[only_character(buffer)];
 
-    return format->dtype != NULL && format->itemsize == buffer->itemsize ? format : NULL;
+    return LOAD(format->dtype) != NULL && format->itemsize == buffer->itemsize ? format : NULL;
 }
 
 /* Shape, strides and address; 0: this is not ordinary. */
@@ -110,10 +112,13 @@ int learn_format(PyObject *x, Array *found)
     release_buffer(&buffer);
     dtype = PyObject_GetAttr(spec, core.n_dtype);
     learnt = dtype == NULL ? -1 : learn_element_type(dtype, &format.element, &format.itemsize);
+    LOCK(learning);
     if (learnt > 0 && character && formats[character].dtype == NULL) {
-        format.dtype = Py_NewRef(dtype);
-        formats[character] = format;
+        formats[character].element = format.element;
+        formats[character].itemsize = format.itemsize;
+        STORE(formats[character].dtype, Py_NewRef(dtype));
     }
+    UNLOCK(learning);
     Py_XDECREF(dtype);
     return learnt < 0 ? -1 : 0;
 }

@@ -19,13 +19,19 @@ typedef struct {
 
 enum { SHAPE, TYPESTR, DATA, STRIDES, VERSION, STREAM, ENTRIES }; /* as they are mostly written */
 
-static Element elements[MOST_TYPESTRS];
-static PyObject *typestrs; /* type string -> index into `elements` */
-static PyObject *drivers;  /* those of _streams/driver.py */
-static PyObject *driver;   /* CUDA's, if `calls` are its */
-static PyObject *calls_capsule;
-static CudaCalls *calls;
-static long device_count;
+/* A driver whose functions are called; never changed. */
+typedef struct {
+    PyObject *driver, *capsule;
+    CudaCalls *calls; /* of the capsule */
+    long device_count;
+} InUse;
+
+static Element elements[MOST_TYPESTRS]; /* each is filled once, before its type string is known */
+static PyObject *typestrs;              /* type string -> index into `elements` */
+static Py_ssize_t element_count;
+STATIC_LOCK(learning);
+static PyObject *drivers; /* those of _streams/driver.py */
+static InUse *in_use;     /* CUDA's; NULL while there is none */
 
 static PyObject *n_order, *n_cuda, *n_descr;
 static PyObject *keys[ENTRIES];
@@ -39,26 +45,52 @@ static PyObject *call_text;
 /* Whether a record has a descr, which says what its type string does: [("", typestr)]. */
 static int has_plain_descr(PyObject *record)
 {
-    PyObject *descr = PyDict_GetItemWithError(record, n_descr), *field, *name, *type, *typestr;
+    PyObject *descr = dict_item(record, n_descr), *field = NULL, *typestr = NULL, *name, *type;
+    int is_plain = 0;
 
-    if (descr == NULL || !PyList_CheckExact(descr) || PyList_Size(descr) != 1)
-        return 0;
-    field = PyList_GetItem(descr, 0);
-    if (!PyTuple_CheckExact(field) || PyTuple_Size(field) != 2)
-        return 0;
-    name = PyTuple_GetItem(field, 0);
-    type = PyTuple_GetItem(field, 1);
-    typestr = PyDict_GetItemWithError(record, keys[TYPESTR]);
-    return PyUnicode_CheckExact(name) && PyUnicode_GetLength(name) == 0 && typestr != NULL &&
-           PyUnicode_CheckExact(type) && PyUnicode_CheckExact(typestr) &&
-           PyUnicode_Compare(type, typestr) == 0;
+    if (descr != NULL && PyList_CheckExact(descr) && PyList_Size(descr) == 1)
+        field = list_item(descr, 0);
+    if (field != NULL && PyTuple_CheckExact(field) && PyTuple_Size(field) == 2) {
+        name = PyTuple_GetItem(field, 0);
+        type = PyTuple_GetItem(field, 1);
+        typestr = dict_item(record, keys[TYPESTR]);
+        is_plain = PyUnicode_CheckExact(name) && PyUnicode_GetLength(name) == 0 &&
+                   typestr != NULL && PyUnicode_CheckExact(type) &&
+                   PyUnicode_CheckExact(typestr) && PyUnicode_Compare(type, typestr) == 0;
+    }
+    drop_item(descr);
+    drop_item(field);
+    drop_item(typestr);
+    return is_plain;
 }
 
-/* The six entries, borrowed from the record; 0: it has others, or is of another kind. */
-static int find_entries(PyObject *record, PyObject **out)
+static void drop_entries(PyObject *const *entries, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++)
+        drop_item(entries[i]);
+}
+
+/* The first entries, as far as they are in the usual order; how many. */
+static Py_ssize_t read_in_order(PyObject *record, PyObject **out)
 {
     PyObject *key, *value;
-    Py_ssize_t position = 0, i, count;
+    Py_ssize_t position = 0, i;
+
+    BEGIN_LOCKED(record);
+    for (i = 0; i < ENTRIES && PyDict_Next(record, &position, &key, &value); i++) {
+        if (key != keys[i])
+            break;
+        own_item(value);
+        out[i] = value;
+    }
+    END_LOCKED();
+    return i;
+}
+
+/* The six entries, as dict_item() gives them; 0: it has others, or is of another kind. */
+static int find_entries(PyObject *record, PyObject **out)
+{
+    Py_ssize_t i, count;
 
     if (!PyDict_CheckExact(record))
         return 0;
@@ -67,17 +99,15 @@ static int find_entries(PyObject *record, PyObject **out)
         PyErr_Clear();
         return 0;
     }
-    for (i = 0; i < ENTRIES && PyDict_Next(record, &position, &key, &value); i++) {
-        if (key != keys[i])
-            break;
-        out[i] = value;
-    }
+    i = read_in_order(record, out);
     if (i == ENTRIES && count == ENTRIES)
         return 1;
+    drop_entries(out, i);
     for (i = 0; i < ENTRIES; i++) { /* written in another order */
-        out[i] = PyDict_GetItemWithError(record, keys[i]);
+        out[i] = dict_item(record, keys[i]);
         if (out[i] == NULL) {
             PyErr_Clear();
+            drop_entries(out, i);
             return 0;
         }
     }
@@ -113,16 +143,19 @@ static int read_handle(PyObject *number, int64_t *out)
 
 static const Element *find_element(PyObject *typestr)
 {
+    const Element *element;
     PyObject *found;
 
     if (!PyUnicode_CheckExact(typestr))
         return NULL;
-    found = PyDict_GetItemWithError(typestrs, typestr);
+    found = dict_item(typestrs, typestr);
     if (found == NULL) {
         PyErr_Clear();
         return NULL;
     }
-    return &elements[PyLong_AsLong(found)];
+    element = &elements[PyLong_AsLong(found)];
+    drop_item(found);
+    return element;
 }
 
 /* Fill in shape, strides [elements] and type; `low` and `high` are the bytes that they touch. */
@@ -163,13 +196,17 @@ static int read_layout(PyObject *const *entries, Array *into, int64_t *low, int6
 }
 
 /* Ask the driver about an address; -1 where there is none to ask. */
-static int ask_driver(int64_t ptr, Place *out)
+static int ask_driver(const InUse *used, int64_t ptr, Place *out)
 {
-    if (calls == NULL || PyDict_GetItemWithError(drivers, n_cuda) != driver) {
+    PyObject *found = used == NULL ? NULL : dict_item(drivers, n_cuda);
+    int is_used = found != NULL && found == used->driver;
+
+    drop_item(found);
+    if (!is_used) {
         PyErr_Clear();
         return -1;
     }
-    find_place(calls, (uint64_t)ptr, out);
+    find_place(used->calls, (uint64_t)ptr, out);
     return 0;
 }
 
@@ -182,11 +219,12 @@ static int holds(const Place *place, int64_t ptr, int64_t low, int64_t high)
 }
 
 /* Whether a producer's stream would be another if it were asked with the device current. */
-static int is_elsewhere(int32_t ordinal)
+static int is_elsewhere(const InUse *used, int32_t ordinal)
 {
     int current = -1;
 
-    return device_count != 1 && (calls->current_device(&current) || current != ordinal);
+    return used->device_count != 1 &&
+           (used->calls->current_device(&current) || current != ordinal);
 }
 
 /* Whether the entries are as most are; `ptr`, `readonly` and `stream`, 0 for none, are theirs. */
@@ -213,6 +251,7 @@ static int read_entries(PyObject *const *entries, int64_t *ptr, int64_t *readonl
  * whether the driver was asked, and its answers. */
 static Array *read_record(PyObject *x, PyObject *const *entries, int64_t *stream, Place *place)
 {
+    const InUse *used = LOAD(in_use);
     int64_t ptr, readonly, low, high;
     Array *self;
 
@@ -222,8 +261,9 @@ static Array *read_record(PyObject *x, PyObject *const *entries, int64_t *stream
     if (self == NULL)
         return NULL;
     if (!read_layout(entries, self, &low, &high) || ptr + low <= 0 || ptr > INT64_MAX - high ||
-        (place->was_asked = ask_driver(ptr, place) == 0) == 0 || !holds(place, ptr, low, high) ||
-        (x != NULL && *stream && is_elsewhere(place->ordinal))) {
+        (place->was_asked = ask_driver(used, ptr, place) == 0) == 0 ||
+        !holds(place, ptr, low, high) ||
+        (x != NULL && *stream && is_elsewhere(used, place->ordinal))) {
         Py_DECREF(self);
         return NULL;
     }
@@ -247,31 +287,48 @@ static int keep_entries(Array *self, PyObject *const *entries, PyObject *stream)
     return self->work == NULL ? -1 : 0;
 }
 
+/* Put pending work in the place of what the record said; what is there then, a new reference. */
+static PyObject *take_work(Array *self, PyObject *record, PyObject *work)
+{
+    PyObject *before = work, *found;
+
+    BEGIN_LOCKED(self);
+    if (self->work == record) { /* no other thread was first */
+        before = record;
+        self->work_is_record = 0;
+        STORE(self->work, work);
+    }
+    found = Py_XNewRef(self->work);
+    END_LOCKED();
+    Py_DECREF(record);
+    Py_DECREF(before);
+    return found;
+}
+
 PyObject *array_work(Array *self)
 {
-    PyObject *kept = self->work, *work;
+    PyObject *kept, *owner, *work;
+    int is_record;
 
-    if (!self->work_is_record || kept == NULL)
-        return kept;
-    Py_INCREF(kept);
-    work = PyObject_CallFunctionObjArgs(publish, (PyObject *)self, self->owner, kept, NULL);
-    Py_DECREF(kept);
-    if (work == NULL)
+    if (LIKELY(LOAD(self->work) == NULL))
         return NULL;
-    if (self->work_is_record) {
-        self->work_is_record = 0;
-        set_reference(&self->work, work);
-    } else {
-        Py_DECREF(work); /* another thread was first */
-    }
-    return self->work;
+    BEGIN_LOCKED(self);
+    kept = Py_XNewRef(self->work);
+    is_record = self->work_is_record;
+    END_LOCKED();
+    if (!is_record || kept == NULL)
+        return kept;
+    owner = get_field((PyObject *)self, &self->owner);
+    work = PyObject_CallFunctionObjArgs(publish, (PyObject *)self, owner, kept, NULL);
+    Py_XDECREF(owner);
+    return work == NULL ? (Py_DECREF(kept), NULL) : take_work(self, kept, work);
 }
 
 /* Make the consumer's stream wait for the producer's. */
 static int order(int32_t ordinal, PyObject *producer, PyObject *consumer)
 {
     PyObject *number = PyLong_FromLong(ordinal), *done;
-    PyObject *args[6] = {NULL, driver, producer, consumer, number, call_text};
+    PyObject *args[6] = {NULL, LOAD(in_use)->driver, producer, consumer, number, call_text};
 
     if (number == NULL)
         return -1;
@@ -301,20 +358,19 @@ static PyObject *import_record(PyObject *x, PyObject *record, PyObject *stream, 
     PyObject *entries[ENTRIES];
     int64_t producer;
     Place place = {.was_asked = 0};
-    Array *self = NULL;
+    Array *self;
 
-    if (find_entries(record, entries))
-        self = read_record(x, entries, &producer, &place);
-    if (self == NULL)
+    if (!find_entries(record, entries))
         return PyErr_Occurred() ? NULL : read_carefully(x, record, stream, &place);
-    if (stream != NULL && producer && producer != consumer &&
-        order(self->device.device_id, entries[STREAM], stream) < 0) {
-        Py_DECREF(self);
-        return NULL;
-    }
-    if (keep_entries(self, entries, stream) < 0)
+    self = read_record(x, entries, &producer, &place);
+    if (self != NULL &&
+        ((stream != NULL && producer && producer != consumer &&
+          order(self->device.device_id, entries[STREAM], stream) < 0) ||
+         keep_entries(self, entries, stream) < 0))
         Py_CLEAR(self);
-    return (PyObject *)self;
+    drop_entries(entries, ENTRIES);
+    return self != NULL || PyErr_Occurred() ? (PyObject *)self
+                                            : read_carefully(x, record, stream, &place);
 }
 
 /* Whether a call names nothing but the array, and perhaps a stream that is no default one. */
@@ -396,38 +452,65 @@ static PyObject *record_function(PyObject *module, PyObject *args)
         return NULL;
     if (n_order == NULL && intern_keys() < 0)
         return NULL;
-    set_reference(&careful, Py_NewRef(found[0]));
-    set_reference(&from_record, Py_NewRef(found[1]));
-    set_reference(&publish, Py_NewRef(found[2]));
-    set_reference(&drivers, Py_NewRef(found[3]));
+    set_for_good(&careful, Py_NewRef(found[0]));
+    set_for_good(&from_record, Py_NewRef(found[1]));
+    set_for_good(&publish, Py_NewRef(found[2]));
+    set_for_good(&drivers, Py_NewRef(found[3]));
     return public_function(&from_cai_def, doc, name);
+}
+
+/* Keep an element type for ever; its index, or -1 where there is no room. */
+static Py_ssize_t keep_element(const Element *element)
+{
+    Py_ssize_t place = -1;
+
+    LOCK(learning);
+    if (element_count < MOST_TYPESTRS) {
+        place = element_count++;
+        elements[place] = *element;
+        Py_INCREF(element->dtype);
+    }
+    UNLOCK(learning);
+    return place;
 }
 
 /* learn_typestr(typestr, dtype): elements of that type string are of that type, whoever says it. */
 static PyObject *learn_typestr(PyObject *module, PyObject *args)
 {
     PyObject *typestr, *dtype, *number;
-    Py_ssize_t place = PyDict_Size(typestrs);
-    Element *element = &elements[place];
+    Element element;
+    Py_ssize_t place;
+    int failed;
 
     (void)module;
     if (!PyArg_ParseTuple(args, "UO", &typestr, &dtype))
         return NULL;
-    if (place >= MOST_TYPESTRS || PyDict_Contains(typestrs, typestr))
+    if (PyDict_Contains(typestrs, typestr))
         return Py_NewRef(Py_None);
-    if (learn_element_type(dtype, &element->element, &element->itemsize) <= 0) {
-        if (PyErr_Occurred())
-            return NULL;
+    if (learn_element_type(dtype, &element.element, &element.itemsize) <= 0)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    element.dtype = dtype;
+    place = keep_element(&element);
+    if (place < 0)
         return Py_NewRef(Py_None);
+    number = PyLong_FromSsize_t(place); /* of two threads each may say its own: they are the same */
+    failed = number == NULL || PyDict_SetItem(typestrs, typestr, number) < 0;
+    Py_XDECREF(number);
+    return failed ? NULL : Py_NewRef(Py_None);
+}
+
+/* Let go of a driver that was in use.  Without the GIL it stays: somebody may be using it. */
+static void let_go_of(InUse *used)
+{
+#ifdef Py_GIL_DISABLED
+    (void)used;
+#else
+    if (used != NULL) {
+        Py_DECREF(used->driver);
+        Py_DECREF(used->capsule);
+        PyMem_Free(used);
     }
-    element->dtype = Py_NewRef(dtype);
-    number = PyLong_FromSsize_t(place);
-    if (number == NULL || PyDict_SetItem(typestrs, typestr, number) < 0) {
-        Py_XDECREF(number);
-        return NULL;
-    }
-    Py_DECREF(number);
-    return Py_NewRef(Py_None);
+#endif
 }
 
 /* use_driver(driver, calls, count): whose functions are called, and how many devices there are. */
@@ -436,6 +519,7 @@ static PyObject *use_driver(PyObject *module, PyObject *args)
     PyObject *object, *capsule;
     long count;
     CudaCalls *found;
+    InUse *fresh;
 
     (void)module;
     if (!PyArg_ParseTuple(args, "OOl", &object, &capsule, &count))
@@ -443,10 +527,14 @@ static PyObject *use_driver(PyObject *module, PyObject *args)
     found = cuda_calls_of(capsule);
     if (found == NULL)
         return NULL;
-    set_reference(&calls_capsule, Py_NewRef(capsule));
-    set_reference(&driver, Py_NewRef(object));
-    calls = found;
-    device_count = count;
+    fresh = PyMem_Malloc(sizeof *fresh);
+    if (fresh == NULL)
+        return PyErr_NoMemory();
+    fresh->driver = Py_NewRef(object);
+    fresh->capsule = Py_NewRef(capsule);
+    fresh->calls = found;
+    fresh->device_count = count;
+    let_go_of(EXCHANGE(in_use, fresh));
     return Py_NewRef(Py_None);
 }
 

@@ -59,7 +59,7 @@ static inline Array *opened(InterchangeArrayHandle handle, const void *out, cons
 {
     Array *self = (Array *)handle;
 
-    if (LIKELY(self != NULL && out != NULL && self->dims != NULL))
+    if (LIKELY(self != NULL && out != NULL && LOAD(self->dims) != NULL))
         return self;
     if (self == NULL || out == NULL)
         refuse_null(call, self == NULL ? "the handle" : "the place of the result");
@@ -77,7 +77,7 @@ int interchange_array_get_handle(void *object, InterchangeArrayHandle *out)
                            object == NULL ? "the object" : "the place of the result");
     if (UNLIKELY(!is_array(object)))
         return refuse_type("interchange_array_get_handle()", object);
-    if (UNLIKELY(self->dims == NULL) && fill_dims(self) < 0)
+    if (UNLIKELY(LOAD(self->dims) == NULL) && fill_dims(self) < 0)
         return -1;
     *out = (InterchangeArrayHandle)self;
     return 0;
@@ -195,10 +195,12 @@ int interchange_array_get_itemsize(InterchangeArrayHandle array, int *out)
 int interchange_array_get_readonly(InterchangeArrayHandle array, int *out)
 {
     Array *self = opened(array, out, "interchange_array_get_readonly()");
+    int64_t flags;
 
     if (UNLIKELY(self == NULL))
         return -1;
-    *out = self->flags == FLAGS_UNKNOWN ? -1 : (self->flags & DLPACK_READ_ONLY) != 0;
+    flags = LOAD(self->flags);
+    *out = flags == FLAGS_UNKNOWN ? -1 : (flags & DLPACK_READ_ONLY) != 0;
     return 0;
 }
 

@@ -1,42 +1,55 @@
 /* Capsules and managed tensors that other libraries made, consumed by the letter.
  *
  * Source: the Python specification of DLPack; DLP-CAP-1 to DLP-CAP-5.  A capsule is renamed before
- * anything that can fail; what is claimed is owned at once, and given back where it is refused. */
+ * anything that can fail; what is claimed is owned at once, and given back where it is refused.
+ * Without the GIL that is one step under the capsule's own lock, which is CPython's for objects: of
+ * two threads that claim here one wins, and so of others who take it. */
 #include "core.h"
 
 #include <string.h>
 
-/* Claim the struct of a capsule; NULL with an exception where there is none to be had. */
-static void *claim(PyObject *capsule, uint8_t *owns, PyObject *call)
+/* Take the struct of a capsule, and mark it used; NULL where there is none to be had, with an
+ * exception where it should be there. */
+static void *take(PyObject *capsule, uint8_t *owns)
 {
-    const char *name = NULL, *used = NULL;
+    const char *name = PyCapsule_GetName(capsule), *used;
     void *managed;
-    PyObject *error;
 
-    if (Py_TYPE(capsule) == core.capsule_type) {
-        name = PyCapsule_GetName(capsule);
-        if (name != NULL && strcmp(name, DLPACK_VERSIONED) == 0) {
-            used = DLPACK_USED_VERSIONED;
-            *owns = OWNS_VERSIONED;
-        } else if (name != NULL && strcmp(name, DLPACK_LEGACY) == 0) {
-            used = DLPACK_USED_LEGACY;
-            *owns = OWNS_LEGACY;
-        }
-    }
-    if (used == NULL) {
-        PyErr_Clear();
-        error = PyObject_CallFunctionObjArgs(core.refuse_capsule, capsule, call, NULL);
-        if (error != NULL)
-            PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-        Py_XDECREF(error);
+    if (name != NULL && strcmp(name, DLPACK_VERSIONED) == 0) {
+        used = DLPACK_USED_VERSIONED;
+        *owns = OWNS_VERSIONED;
+    } else if (name != NULL && strcmp(name, DLPACK_LEGACY) == 0) {
+        used = DLPACK_USED_LEGACY;
+        *owns = OWNS_LEGACY;
+    } else {
         return NULL;
     }
     managed = PyCapsule_GetPointer(capsule, name);
-    if (managed == NULL || PyCapsule_SetName(capsule, used) < 0)
-        return NULL;
-    if (PyCapsule_SetDestructor(capsule, NULL) < 0)
+    if (managed == NULL || PyCapsule_SetName(capsule, used) < 0 ||
+        PyCapsule_SetDestructor(capsule, NULL) < 0)
         return NULL;
     return managed;
+}
+
+/* Claim the struct of a capsule; NULL with an exception where there is none to be had. */
+static void *claim(PyObject *capsule, uint8_t *owns, PyObject *call)
+{
+    void *managed = NULL;
+    PyObject *error;
+
+    if (Py_TYPE(capsule) == core.capsule_type) {
+        BEGIN_LOCKED(capsule);
+        managed = take(capsule, owns);
+        END_LOCKED();
+    }
+    if (LIKELY(managed != NULL) || *owns != OWNS_NOTHING)
+        return managed;
+    PyErr_Clear();
+    error = PyObject_CallFunctionObjArgs(core.refuse_capsule, capsule, call, NULL);
+    if (error != NULL)
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(error);
+    return NULL;
 }
 
 static Array *own(void *managed, uint8_t owns, PyObject *source, PyTypeObject *cls, PyObject *call)
@@ -72,6 +85,17 @@ Array *own_managed(DLManagedTensorVersioned *managed, PyObject *source, PyTypeOb
     return own(managed, OWNS_VERSIONED, source, cls, call);
 }
 
+/* Whether nobody else refers to an object.  Without the GIL nobody can tell. */
+static int is_alone(PyObject *object)
+{
+#ifdef Py_GIL_DISABLED
+    (void)object;
+    return 0;
+#else
+    return Py_REFCNT(object) == 1;
+#endif
+}
+
 /* A capsule that nobody else refers to, of a library whose destructors are native, owns what is in
  * it: it need not be renamed.  Another one is consumed by the letter. */
 Array *consume_fresh(PyObject *capsule, PyObject *source, PyObject *call)
@@ -79,7 +103,7 @@ Array *consume_fresh(PyObject *capsule, PyObject *source, PyObject *call)
     void *managed = NULL;
     Array *self;
 
-    if (Py_REFCNT(capsule) == 1 && Py_TYPE(capsule) == core.capsule_type)
+    if (is_alone(capsule) && Py_TYPE(capsule) == core.capsule_type)
         managed = PyCapsule_GetPointer(capsule, DLPACK_VERSIONED);
     if (managed == NULL) {
         PyErr_Clear();
@@ -99,15 +123,20 @@ Array *consume_fresh(PyObject *capsule, PyObject *source, PyObject *call)
 
 void release_now(Array *self)
 {
-    void *managed = self->managed;
     uint8_t owns = self->owns;
+    void *managed;
+    PyObject *keep;
 
-    if (managed == NULL && self->keep != NULL && Py_TYPE(self->keep) == core.managed_type) {
-        managed = ((Managed *)self->keep)->managed;
-        owns = ((Managed *)self->keep)->owns;
-        ((Managed *)self->keep)->managed = NULL;
+    BEGIN_LOCKED(self);
+    managed = self->managed;
+    STORE(self->managed, NULL);
+    keep = Py_XNewRef(self->keep);
+    END_LOCKED();
+    if (managed == NULL && keep != NULL && Py_TYPE(keep) == core.managed_type) {
+        owns = ((Managed *)keep)->owns;
+        managed = EXCHANGE(((Managed *)keep)->managed, NULL);
     }
-    self->managed = NULL;
+    Py_XDECREF(keep);
     delete_managed(managed, owns);
 }
 
@@ -116,7 +145,7 @@ int finish_arrival(Array **array, PyObject *call)
 {
     PyObject *done;
 
-    if ((*array)->spec == NULL)
+    if (LOAD((*array)->spec) == NULL)
         return 0; /* ordinary memory of the host */
     done = PyObject_CallFunctionObjArgs(core.arrived, (PyObject *)*array, call, NULL);
     if (done == NULL)

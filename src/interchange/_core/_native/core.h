@@ -2,13 +2,12 @@
  *
  * Source: CPython's stable ABI (limited API 3.10); dlpack.h 1.3.  Every function that can fail
  * returns NULL or -1 with a Python exception set, and is called with the GIL held, unless it says
- * otherwise. */
+ * otherwise.  Without a GIL that means: with a thread state attached. */
 #ifndef INTERCHANGE_CORE_H
 #define INTERCHANGE_CORE_H
 
-#define Py_LIMITED_API 0x030A0000
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "locking.h"
+
 #include <structmember.h>
 
 #include "dlpack_abi.h"
@@ -27,6 +26,9 @@
 /* What owns the memory of an Array that came in a struct. */
 typedef enum { OWNS_NOTHING, OWNS_VERSIONED, OWNS_LEGACY } Ownership;
 
+/* Threads share it.  What it holds is found out once: `spec` is set last, and so is `dims`, which
+ * says that all below it is set.  `owner`, `keep` with `managed`, and `work` may change, under the
+ * lock of the object. */
 typedef struct {
     PyObject_HEAD
     char *ptr;          /* the first element, or a handle; NULL without elements */
@@ -86,13 +88,59 @@ typedef struct {
 
 extern HIDDEN Core core;
 
-/* Set a field; what was there is dropped when the field has the new value. */
-static inline void set_reference(PyObject **field, PyObject *value)
+/* Set a field of an object; what was there is dropped when the field has the new value. */
+static inline void set_field(PyObject *object, PyObject **field, PyObject *value)
 {
-    PyObject *before = *field;
+    PyObject *before;
 
-    *field = value;
+    BEGIN_LOCKED(object);
+    before = *field;
+    STORE(*field, value);
+    END_LOCKED();
+    (void)object;
     Py_XDECREF(before);
+}
+
+/* What is in a field of an object, or NULL; a new reference. */
+static inline PyObject *get_field(PyObject *object, PyObject **field)
+{
+    PyObject *found;
+
+    BEGIN_LOCKED(object);
+    found = Py_XNewRef(*field);
+    END_LOCKED();
+    (void)object;
+    return found;
+}
+
+/* Set what all threads use.  Without the GIL what was there stays: somebody may be using it. */
+static inline void set_for_good(PyObject **place, PyObject *value)
+{
+    PyObject *before = EXCHANGE(*place, value);
+
+#ifdef Py_GIL_DISABLED
+    (void)before;
+#else
+    Py_XDECREF(before);
+#endif
+}
+
+/* Set a field that is set once; 0 where another thread was first, and `value` is dropped. */
+static inline int set_once(PyObject **field, PyObject *value)
+{
+#ifdef Py_GIL_DISABLED
+    PyObject *nothing = NULL;
+
+    if (__atomic_compare_exchange_n(field, &nothing, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return 1;
+#else
+    if (*field == NULL) {
+        *field = value;
+        return 1;
+    }
+#endif
+    Py_DECREF(value);
+    return 0;
 }
 
 /* ---- compat.c: what the limited API of 3.10 lacks */
@@ -125,9 +173,10 @@ HIDDEN int take_gil(PyGILState_STATE *state);
 /* ---- array.c */
 HIDDEN int make_array_type(PyObject *module);
 HIDDEN Array *new_array(PyTypeObject *type); /* all fields NULL, 0; flags 0 */
-HIDDEN int reserve_dims(Array *self, int32_t ndim);
+HIDDEN int64_t *room_for_dims(Array *self, int32_t ndim); /* NULL with an exception */
+HIDDEN int reserve_dims(Array *self, int32_t ndim);       /* of a fresh Array */
 HIDDEN PyObject *array_spec(Array *self);   /* borrowed */
-HIDDEN PyObject *array_keep(Array *self);   /* borrowed; None where nothing is needed */
+HIDDEN PyObject *array_keep(Array *self);   /* a new reference; None where nothing is needed */
 static inline int is_array(PyObject *x)
 {
     return Py_TYPE(x) == core.array_type || PyType_IsSubtype(Py_TYPE(x), core.array_type);
@@ -142,12 +191,12 @@ HIDDEN Array *computed_array(PyObject *native, PyObject *library, int64_t flags,
 /* ---- owners.c */
 HIDDEN int make_managed_type(PyObject *module);
 HIDDEN void delete_managed(void *managed, uint8_t owns); /* keeps an exception in flight */
-HIDDEN PyObject *new_managed(void *managed, uint8_t owns);
+HIDDEN PyObject *new_managed(void); /* owns nothing yet */
 /* Drop a reference that may be one end of a long chain, without recursion. */
 HIDDEN void release_later_if_deep(PyObject *object);
 static inline void let_go(PyObject *object)
 {
-    if (object != NULL && LIKELY(Py_REFCNT(object) > 1))
+    if (object != NULL && LIKELY(is_shared(object)))
         Py_DECREF(object);
     else
         release_later_if_deep(object);
@@ -157,7 +206,7 @@ static inline void let_go(PyObject *object)
 /* 1: the struct is an ordinary one, and `into` says what it holds; 0: ask `check_struct`. */
 HIDDEN int read_tensor(const DLTensor *tensor, uint64_t flags, Array *into);
 HIDDEN int fill_from_struct(Array *self, void *managed, int versioned, PyObject *call);
-HIDDEN int fill_dims(Array *self); /* from `spec`; -1 on error */
+HIDDEN int fill_dims(Array *self); /* from `spec`, once; -1 on error */
 /* 1: all is described, and nobody is at work on the memory; what a library computed tells of work
  * only then.  0: somebody is; -1 on error. */
 HIDDEN int is_at_rest(Array *self);
@@ -202,8 +251,8 @@ typedef struct {
     int32_t itemsize;
 } Descr;
 
-/* Of an ndarray that may be read where it is; NULL: the ordinary way. */
-HIDDEN const Descr *descr_of(PyObject *x);
+/* Of an ndarray that may be read where it is, perhaps in `room`; NULL: the ordinary way. */
+HIDDEN const Descr *descr_of(PyObject *x, Descr *room);
 /* Shape and strides [elements], into room for both; 0: the ordinary way. */
 HIDDEN int read_fields(const NDArray *array, const Descr *descr, int64_t *dims);
 HIDDEN Array *read_ndarray(PyObject *x); /* NULL without an exception: the ordinary way */
@@ -236,6 +285,11 @@ HIDDEN Array *read_buffer(PyObject *x); /* NULL without an exception: the ordina
 HIDDEN int learn_format(PyObject *x, Array *found);
 
 /* ---- exporting.c */
+/* Flags of an export: who cannot say whether memory may be written, says that it may not. */
+static inline uint64_t exported_flags(int64_t flags)
+{
+    return flags == FLAGS_UNKNOWN ? DLPACK_READ_ONLY : (uint64_t)flags & DLPACK_READ_ONLY;
+}
 HIDDEN DLManagedTensorVersioned *export_versioned(Array *self, uint64_t flags);
 HIDDEN int describe_tensor(Array *self, DLTensor *out); /* dims are those of `self` */
 HIDDEN PyObject *array_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
@@ -289,7 +343,8 @@ HIDDEN void find_place(CudaCalls *calls, uint64_t address, Place *out); /* witho
 extern HIDDEN PyMethodDef cuda_functions[];
 
 /* ---- cai.c */
-HIDDEN PyObject *array_work(Array *self); /* borrowed; NULL where nothing is pending, or fails */
+/* A new reference; NULL where nothing is pending, or fails. */
+HIDDEN PyObject *array_work(Array *self);
 extern HIDDEN PyMethodDef cai_functions[];
 
 /* ---- parameters.c */

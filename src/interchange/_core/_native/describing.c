@@ -46,7 +46,8 @@ static PyObject *describe(PyObject *module, PyObject *const *args, Py_ssize_t co
 static PyObject *redescribe(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     Array *target, *source;
-    PyObject *spec;
+    PyObject *spec, *work, *before = NULL;
+    int64_t flags;
 
     (void)module;
     if (expect(count, 3, "redescribe") < 0)
@@ -58,15 +59,24 @@ static PyObject *redescribe(PyObject *module, PyObject *const *args, Py_ssize_t 
     target = (Array *)args[0];
     source = (Array *)args[1];
     spec = array_spec(source);
-    if (spec == NULL || flags_of(args[2], &target->flags) < 0)
+    if (spec == NULL || flags_of(args[2], &flags) < 0)
         return NULL;
-    target->ptr = source->ptr;
-    if (array_work(source) != NULL)
-        set_reference(&target->work, Py_NewRef(source->work));
-    else if (PyErr_Occurred())
+    work = array_work(source);
+    if (work == NULL && PyErr_Occurred())
         return NULL;
-    if (target->spec == NULL) /* another thread may have been first, with the same */
-        target->spec = Py_NewRef(spec);
+    BEGIN_LOCKED(target);
+    if (target->spec == NULL) { /* no other thread was first, with the same */
+        STORE(target->flags, flags);
+        target->ptr = source->ptr;
+        if (work != NULL) {
+            before = target->work;
+            STORE(target->work, Py_NewRef(work));
+        }
+        STORE(target->spec, Py_NewRef(spec));
+    }
+    END_LOCKED();
+    Py_XDECREF(before);
+    Py_XDECREF(work);
     return Py_NewRef(Py_None);
 }
 
@@ -97,6 +107,7 @@ static PyObject *computed(PyObject *module, PyObject *const *args, Py_ssize_t co
 Array *alias_on_host(Array *self)
 {
     PyObject *keep;
+    int64_t flags;
     Array *alias;
 
     if (is_at_rest(self) <= 0 || self->device.device_type != DL_CPU ||
@@ -105,19 +116,21 @@ Array *alias_on_host(Array *self)
     keep = array_keep(self);
     alias = keep == NULL ? NULL : new_array(core.array_type);
     if (alias == NULL || reserve_dims(alias, self->ndim) < 0) {
+        Py_XDECREF(keep);
         Py_XDECREF(alias);
         return NULL;
     }
+    flags = LOAD(self->flags);
     memcpy(alias->dims, self->dims, 2 * sizeof(int64_t) * (size_t)self->ndim);
     alias->ptr = self->ptr;
-    alias->flags = self->flags == FLAGS_UNKNOWN ? FLAGS_UNKNOWN : self->flags & DLPACK_READ_ONLY;
-    alias->spec = Py_XNewRef(self->spec);
+    alias->flags = flags == FLAGS_UNKNOWN ? FLAGS_UNKNOWN : flags & DLPACK_READ_ONLY;
+    alias->spec = Py_XNewRef(LOAD(self->spec));
     alias->dtype = Py_NewRef(self->dtype);
     alias->element = self->element;
     alias->itemsize = self->itemsize;
     alias->device = self->device;
-    alias->owner = Py_XNewRef(self->owner);
-    alias->keep = Py_NewRef(keep);
+    alias->owner = get_field((PyObject *)self, &self->owner);
+    alias->keep = keep;
     return alias;
 }
 

@@ -121,22 +121,24 @@ static int from_array(void *object, DLManagedTensorVersioned **out)
 
     if (self == NULL)
         return -1;
-    *out = export_versioned(self, self->flags == FLAGS_UNKNOWN ? DLPACK_READ_ONLY
-                                                               : self->flags & DLPACK_READ_ONLY);
+    *out = export_versioned(self, exported_flags(LOAD(self->flags)));
     return *out == NULL ? -1 : 0;
 }
 
 /* Whether it is an Array of memory that may be written, all of whose fields are filled. */
 static int is_ready(const Array *self)
 {
-    return Py_TYPE(self) == core.array_type && self->dims != NULL && self->ndim > 0 &&
-           self->work == NULL && (self->flags == 0 || self->flags == DLPACK_IS_COPIED) &&
+    int64_t flags = LOAD(self->flags);
+
+    return Py_TYPE(self) == core.array_type && LOAD(self->dims) != NULL && self->ndim > 0 &&
+           LOAD(self->work) == NULL && (flags == 0 || flags == DLPACK_IS_COPIED) &&
            self->device.device_type == DL_CPU && self->element.bits % 8 == 0;
 }
 
 static int borrow_array(void *object, DLTensor *out)
 {
     Array *self = object;
+    int64_t flags;
 
     if (LIKELY(object != NULL && out != NULL && is_ready(self))) {
         out->data = self->ptr; /* NULL where there are no elements */
@@ -152,7 +154,8 @@ static int borrow_array(void *object, DLTensor *out)
 
     if (self == NULL)
         return -1;
-    if (self->flags == FLAGS_UNKNOWN || (self->flags & DLPACK_READ_ONLY))
+    flags = LOAD(self->flags);
+    if (flags == FLAGS_UNKNOWN || (flags & DLPACK_READ_ONLY))
         return refuse_for_c(object, "readonly");
     if (self->element.bits % 8 && attribute(self->dtype, core.n_padded) > 0)
         return refuse_for_c(object, "padded");

@@ -16,7 +16,7 @@ static void drop_here(void *block, PyObject *keep)
 {
     PyObject *type, *value, *traceback;
 
-    if (LIKELY(Py_REFCNT(keep) > 1)) {
+    if (LIKELY(is_shared(keep))) {
         Py_DECREF(keep);
     } else {
         PyErr_Fetch(&type, &value, &traceback);
@@ -88,7 +88,7 @@ static void destroy_legacy(PyObject *capsule)
 
 static int has_elements(const Array *self)
 {
-    if (LIKELY(self->spec == NULL))
+    if (LIKELY(LOAD(self->spec) == NULL))
         return 1; /* only such are read in C */
     for (int32_t i = 0; i < self->ndim; i++)
         if (self->dims[i] == 0)
@@ -98,14 +98,15 @@ static int has_elements(const Array *self)
 
 static int read_byte_offset(Array *self, uint64_t *out)
 {
-    PyObject *offset;
+    PyObject *offset, *spec;
 
     *out = 0;
     if (self->device.device_type == DL_CPU)
         return 0;
-    if (array_spec(self) == NULL)
+    spec = array_spec(self);
+    if (spec == NULL)
         return -1;
-    offset = PyObject_GetAttr(self->spec, core.n_byte_offset);
+    offset = PyObject_GetAttr(spec, core.n_byte_offset);
     *out = offset == NULL ? 0 : PyLong_AsUnsignedLongLong(offset);
     Py_XDECREF(offset);
     return PyErr_Occurred() ? -1 : 0;
@@ -154,19 +155,22 @@ static int is_padded(Array *self)
 
 DLManagedTensorVersioned *export_versioned(Array *self, uint64_t flags)
 {
-    PyObject *keep = array_keep(self);
     DLManagedTensorVersioned *managed;
     DLTensor tensor;
+    PyObject *keep;
 
-    if (keep == NULL || describe_tensor(self, &tensor) < 0)
+    if (describe_tensor(self, &tensor) < 0)
         return NULL;
-    managed = allocate(sizeof *managed, tensor.ndim);
-    if (managed == NULL)
+    keep = array_keep(self);
+    managed = keep == NULL ? NULL : allocate(sizeof *managed, tensor.ndim);
+    if (managed == NULL) {
+        Py_XDECREF(keep);
         return NULL;
+    }
     place_dims(&tensor, (int64_t *)(managed + 1));
     managed->version.major = DLPACK_MAJOR;
     managed->version.minor = DLPACK_MINOR;
-    managed->manager_ctx = Py_NewRef(keep);
+    managed->manager_ctx = keep;
     managed->deleter = delete_versioned;
     managed->flags = flags | (is_padded(self) ? DLPACK_PADDED : 0);
     managed->dl_tensor = tensor;
@@ -175,17 +179,20 @@ DLManagedTensorVersioned *export_versioned(Array *self, uint64_t flags)
 
 static DLManagedTensor *export_legacy(Array *self)
 {
-    PyObject *keep = array_keep(self);
     DLManagedTensor *managed;
     DLTensor tensor;
+    PyObject *keep;
 
-    if (keep == NULL || describe_tensor(self, &tensor) < 0)
+    if (describe_tensor(self, &tensor) < 0)
         return NULL;
-    managed = allocate(sizeof *managed, tensor.ndim);
-    if (managed == NULL)
+    keep = array_keep(self);
+    managed = keep == NULL ? NULL : allocate(sizeof *managed, tensor.ndim);
+    if (managed == NULL) {
+        Py_XDECREF(keep);
         return NULL;
+    }
     place_dims(&tensor, (int64_t *)(managed + 1));
-    managed->manager_ctx = Py_NewRef(keep);
+    managed->manager_ctx = keep;
     managed->deleter = delete_legacy;
     managed->dl_tensor = tensor;
     return managed;
@@ -317,11 +324,12 @@ PyObject *array_dlpack(PyObject *object, PyObject *const *args, Py_ssize_t count
     int generation = read_request(args, count, names);
 
     if (generation == VERSIONED && is_ordinary(self))
-        return versioned_capsule(
-            self, self->flags == FLAGS_UNKNOWN ? DLPACK_READ_ONLY : self->flags & DLPACK_READ_ONLY);
-    if (generation == LEGACY && is_ordinary(self) &&
-        (self->flags == FLAGS_UNKNOWN || !(self->flags & DLPACK_READ_ONLY)))
-        return legacy_capsule(self);
+        return versioned_capsule(self, exported_flags(LOAD(self->flags)));
+    if (generation == LEGACY && is_ordinary(self)) {
+        int64_t flags = LOAD(self->flags); /* set by now, of what was computed */
+        if (flags == FLAGS_UNKNOWN || !(flags & DLPACK_READ_ONLY))
+            return legacy_capsule(self);
+    }
     if (PyErr_Occurred())
         return NULL;
     return ask_python(object, args, count, names);
@@ -333,7 +341,8 @@ PyObject *array_dlpack_device(PyObject *object, PyObject *unused)
     PyObject *device, *pair;
 
     (void)unused;
-    if (self->spec == NULL && self->dims != NULL && self->device.device_type == DL_CPU)
+    if (LOAD(self->spec) == NULL && LOAD(self->dims) != NULL &&
+        self->device.device_type == DL_CPU)
         return Py_NewRef(core.cpu_pair);
     device = PyObject_GetAttr(object, core.n_device);
     if (device == NULL)

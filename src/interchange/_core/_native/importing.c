@@ -23,14 +23,56 @@ typedef struct {
 
 static Known known[TYPE_SLOTS];
 static int known_count;
+static Guard guard;
 
-static Known *slot_of(PyTypeObject *type)
+static inline Known *slot_of(PyTypeObject *type)
 {
     uint32_t i = (uint32_t)((uintptr_t)type >> 4) * 2654435761u >> 23;
+    PyTypeObject *found;
 
-    while (known[i].type != NULL && known[i].type != type)
+    while ((found = LOAD(known[i].type)) != NULL && found != type)
         i = (i + 1) & (TYPE_SLOTS - 1);
     return &known[i];
+}
+
+/* What is known of a type, which somebody has an object of; all 0 where it is not known.  A copy:
+ * what is asked for next may change the slot. */
+static inline Known look_up(PyTypeObject *type)
+{
+#ifdef Py_GIL_DISABLED
+    Known found;
+    uint32_t before;
+
+    do {
+        before = guard_look(&guard);
+        const Known *slot = slot_of(type);
+        found.type = LOAD(slot->type);
+        found.table = LOAD(slot->table);
+        found.route = LOAD(slot->route);
+        found.is_plain = LOAD(slot->is_plain);
+        found.sharing = LOAD(slot->sharing);
+    } while (guard_missed(&guard, before));
+    return found;
+#else
+    return *slot_of(type);
+#endif
+}
+
+/* Under the guard. */
+static void clear_known(void)
+{
+#ifdef Py_GIL_DISABLED
+    for (int i = 0; i < TYPE_SLOTS; i++) {
+        STORE(known[i].type, NULL);
+        STORE(known[i].table, NULL);
+        STORE(known[i].route, NEGOTIATE);
+        STORE(known[i].is_plain, 0);
+        STORE(known[i].sharing, SHARE_CAREFULLY);
+    }
+#else
+    memset(known, 0, sizeof known);
+#endif
+    known_count = 0;
 }
 
 int is_to_be_raised(void)
@@ -44,7 +86,7 @@ static int is_on_host(Array *self)
 {
     PyObject *device;
 
-    if (self->spec == NULL)
+    if (LOAD(self->spec) == NULL)
         return 1;
     device = PyObject_GetAttr(self->spec, core.n_device);
     Py_XDECREF(device);
@@ -115,7 +157,7 @@ static int keeps_meaning(PyObject *x)
 
 const DLPackExchangeAPI *table_for(PyObject *x)
 {
-    Known found = *slot_of(Py_TYPE(x)); /* a copy: what is asked below may change the slot */
+    Known found = look_up(Py_TYPE(x));
 
     if (found.type == NULL || found.table == NULL)
         return NULL;
@@ -126,7 +168,7 @@ const DLPackExchangeAPI *table_for(PyObject *x)
 
 const DLPackExchangeAPI *table_of_writable(PyObject *x)
 {
-    return slot_of(Py_TYPE(x))->route == BY_TABLE_OF_TORCH ? table_for(x) : NULL;
+    return look_up(Py_TYPE(x)).route == BY_TABLE_OF_TORCH ? table_for(x) : NULL;
 }
 
 int learn_type(PyObject *x)
@@ -134,7 +176,7 @@ int learn_type(PyObject *x)
     PyTypeObject *type = Py_TYPE(x);
     PyObject *done;
 
-    if (slot_of(type)->type != NULL || type == core.ndarray_type)
+    if (look_up(type).type != NULL || type == LOAD(core.ndarray_type))
         return 0;
     done = PyObject_CallFunctionObjArgs(core.learn, (PyObject *)type, NULL);
     Py_XDECREF(done);
@@ -149,7 +191,7 @@ static Array *by_table(PyObject *x, int is_torch, PyObject *call)
     if (LIKELY(self != NULL) || table == NULL || PyErr_Occurred())
         return self;
     self = import_by_table(x, table, core.array_type, call);
-    if (self != NULL && UNLIKELY(self->spec != NULL)) {
+    if (self != NULL && UNLIKELY(LOAD(self->spec) != NULL)) {
         if (!is_on_host(self)) {
             release_now(self);
             Py_CLEAR(self);
@@ -172,25 +214,25 @@ static Array *import_capsule(PyObject *capsule, PyObject *call)
 Array *import_straight(PyObject *x, PyObject *call)
 {
     PyTypeObject *type = Py_TYPE(x);
-    Known *found;
+    Known found;
 
-    if (LIKELY(type == core.ndarray_type))
+    if (LIKELY(type == LOAD(core.ndarray_type)))
         return read_ndarray(x);
     if (type == core.capsule_type)
         return import_capsule(x, call);
     if (type == core.array_type)
         return alias_on_host((Array *)x);
-    found = slot_of(type);
-    if (found->type == NULL)
+    found = look_up(type);
+    if (found.type == NULL)
         return NULL;
-    switch ((Route)found->route) {
+    switch ((Route)found.route) {
     case ASK:
         return ask(x, 0, call);
     case ASK_IMMUTABLE:
         return ask(x, 1, call);
     case BY_TABLE:
     case BY_TABLE_OF_TORCH:
-        return by_table(x, found->route == BY_TABLE_OF_TORCH, call);
+        return by_table(x, found.route == BY_TABLE_OF_TORCH, call);
     case READ_NDARRAY: /* of another type than was proven */
     case NEGOTIATE:
         break;
@@ -206,7 +248,7 @@ static PyObject *negotiate(PyObject *x)
 
     if (result == NULL || Py_TYPE(result) != core.array_type)
         return result;
-    failed = Py_TYPE(x) == core.ndarray_type ? learn_descr(x, (Array *)result) : learn_type(x);
+    failed = Py_TYPE(x) == LOAD(core.ndarray_type) ? learn_descr(x, (Array *)result) : learn_type(x);
     if (failed < 0)
         Py_CLEAR(result);
     return result;
@@ -245,18 +287,18 @@ static PyObject *import_function(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "OsU", &function, &doc, &name))
         return NULL;
-    set_reference(&core.negotiate, Py_NewRef(function));
+    set_for_good(&core.negotiate, Py_NewRef(function));
     return public_function(&from_dlpack_def, doc, name);
 }
 
 int gives_plain_records(PyTypeObject *type)
 {
-    return slot_of(type)->type != NULL && slot_of(type)->is_plain;
+    return look_up(type).is_plain;
 }
 
 Sharing sharing_of(PyTypeObject *type)
 {
-    return (Sharing)slot_of(type)->sharing;
+    return (Sharing)look_up(type).sharing;
 }
 
 /* remember_type(type, route, table address, gives plain records, how it is shared) */
@@ -270,17 +312,17 @@ static PyObject *remember_type(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "O!iKpi", &PyType_Type, &type, &route, &table, &is_plain, &sharing))
         return NULL;
-    if (known_count >= MOST_TYPES) {
-        memset(known, 0, sizeof known);
-        known_count = 0;
-    }
+    guard_begin(&guard);
+    if (known_count >= MOST_TYPES)
+        clear_known();
     slot = slot_of((PyTypeObject *)type);
     known_count += slot->type == NULL;
-    slot->type = (PyTypeObject *)type;
-    slot->route = (uint8_t)route;
-    slot->is_plain = (uint8_t)is_plain;
-    slot->sharing = (uint8_t)sharing;
-    slot->table = (DLPackExchangeAPI *)(uintptr_t)table;
+    STORE(slot->type, (PyTypeObject *)type);
+    STORE(slot->route, (uint8_t)route);
+    STORE(slot->is_plain, (uint8_t)is_plain);
+    STORE(slot->sharing, (uint8_t)sharing);
+    STORE(slot->table, (DLPackExchangeAPI *)(uintptr_t)table);
+    guard_end(&guard);
     return Py_NewRef(Py_None);
 }
 
@@ -289,8 +331,9 @@ static PyObject *forget_types(PyObject *module, PyObject *args)
 {
     (void)module;
     (void)args;
-    memset(known, 0, sizeof known);
-    known_count = 0;
+    guard_begin(&guard);
+    clear_known();
+    guard_end(&guard);
     return Py_NewRef(Py_None);
 }
 

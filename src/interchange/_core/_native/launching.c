@@ -70,15 +70,17 @@ static int is_in_c_order(const Array *array)
 
 static int readonly_of(const Array *array)
 {
-    return array->flags == FLAGS_UNKNOWN ? -1 : (array->flags & DLPACK_READ_ONLY) != 0;
+    int64_t flags = LOAD(array->flags);
+
+    return flags == FLAGS_UNKNOWN ? -1 : (flags & DLPACK_READ_ONLY) != 0;
 }
 
 /* Whether fields say what an array is; 0 without an exception: ask it in Python. */
 static int has_fields(Array *array)
 {
-    if (LIKELY(array->dims != NULL))
+    if (LIKELY(LOAD(array->dims) != NULL))
         return 1;
-    if (array->spec == NULL)
+    if (LOAD(array->spec) == NULL)
         return 0;
     if (fill_dims(array) == 0)
         return 1;
@@ -86,14 +88,12 @@ static int has_fields(Array *array)
     return 0;
 }
 
-/* As interchange.cuda.consumer.is_settled, which is asked where this says 0. */
-static int is_settled(const Launcher *self, const Array *array, const Sizes *sizes)
+/* Whether work is on the stream of a launch. */
+static int is_ordered(const Launcher *self, PyObject *work, const Sizes *sizes)
 {
-    PyObject *work = array->work, *found;
+    PyObject *found;
     int is_same;
 
-    if (work == NULL || array->work_is_record)
-        return 0;
     if (Py_TYPE(work) == self->ordered)
         return 1;
     if (Py_TYPE(work) == self->on_consumer) {
@@ -109,6 +109,21 @@ static int is_settled(const Launcher *self, const Array *array, const Sizes *siz
                                                            PyLong_AsVoidPtr(found) == sizes->handle));
     Py_XDECREF(found);
     return is_same;
+}
+
+/* As interchange.cuda.consumer.is_settled, which is asked where this says 0. */
+static int is_settled(const Launcher *self, Array *array, const Sizes *sizes)
+{
+    PyObject *work = NULL;
+    int answer;
+
+    BEGIN_LOCKED(array);
+    if (array->work != NULL && !array->work_is_record)
+        work = Py_NewRef(array->work);
+    END_LOCKED();
+    answer = work != NULL && is_ordered(self, work, sizes);
+    Py_XDECREF(work);
+    return answer;
 }
 
 static int is_like(const Argument *wanted, Array *array)
@@ -173,10 +188,12 @@ static int pass_all(const Launcher *self, const Plan *plan, PyObject *arguments,
 /* The function that is loaded for a plan, or NULL. */
 static void *function_of(const Plan *plan)
 {
-    PyObject *found = PyDict_GetItemWithError(plan->loaded, plan->ordinal);
-    PyObject *function = found == NULL ? NULL : PyTuple_GetItem(found, 0);
+    PyObject *found = dict_item(plan->loaded, plan->ordinal);
+    PyObject *number = found == NULL ? NULL : PyTuple_GetItem(found, 0);
+    void *function = number == NULL ? NULL : PyLong_AsVoidPtr(number);
 
-    return function == NULL ? NULL : PyLong_AsVoidPtr(function);
+    drop_item(found);
+    return function;
 }
 
 /* launch(configuration, arguments) -> whether it was done; if not, nothing happened. */
@@ -185,7 +202,7 @@ static PyObject *launch(PyObject *object, PyObject *const *args, Py_ssize_t coun
     Launcher *self = (Launcher *)object;
     LaunchKernel call = self->call;
     void *function = NULL;
-    int is_done = 0;
+    int is_done = 0, plans = LOAD(self->count);
     Parameters parameters;
     Sizes sizes;
 
@@ -194,7 +211,7 @@ static PyObject *launch(PyObject *object, PyObject *const *args, Py_ssize_t coun
         return NULL;
     }
     if (LIKELY(read_sizes(args[0], &sizes)))
-        for (int i = 0; i < self->count && function == NULL; i++)
+        for (int i = 0; i < plans && function == NULL; i++)
             if (pass_all(self, self->plans[i], args[1], &sizes, &parameters))
                 function = function_of(self->plans[i]);
     if (LIKELY(function != NULL)) {
@@ -247,13 +264,28 @@ static int read_argument(PyObject *given, Argument *out)
     return 1 + 2 * array->ndim;
 }
 
+/* Let launches find a plan, which is whole; 0 where there is no room. */
+static int keep_plan(Launcher *self, Plan *plan)
+{
+    int has_room;
+
+    BEGIN_LOCKED(self);
+    has_room = self->count < MOST_PLANS;
+    if (has_room) {
+        self->plans[self->count] = plan;
+        STORE(self->count, self->count + 1);
+    }
+    END_LOCKED();
+    return has_room;
+}
+
 /* learn(loaded, ordinal, arguments) -> whether launches like one with these are done from now on. */
 static PyObject *learn(PyObject *object, PyObject *args)
 {
     Launcher *self = (Launcher *)object;
     PyObject *loaded, *ordinal, *arguments;
     Py_ssize_t i, count;
-    int slots = 0, more = 0;
+    int slots = 0, more = 0, is_kept;
     Plan *plan;
 
     if (!PyArg_ParseTuple(args, "O!OO!", &PyDict_Type, &loaded, &ordinal, &PyTuple_Type, &arguments))
@@ -269,12 +301,10 @@ static PyObject *learn(PyObject *object, PyObject *args)
         more = read_argument(PyTuple_GetItem(arguments, i), &plan->arguments[i]);
         slots += more;
     }
-    if (more < 0 || slots > MOST_SLOTS || self->count >= MOST_PLANS) {
+    is_kept = more >= 0 && slots <= MOST_SLOTS && keep_plan(self, plan);
+    if (!is_kept)
         free_plan(plan);
-        return more < 0 ? NULL : PyBool_FromLong(0);
-    }
-    self->plans[self->count++] = plan;
-    return PyBool_FromLong(1);
+    return more < 0 ? NULL : PyBool_FromLong(is_kept);
 }
 
 static void launcher_dealloc(PyObject *object)
@@ -313,6 +343,25 @@ static PyType_Spec launcher_spec = {
     .slots = launcher_slots,
 };
 
+/* The type of launchers, made for the first of them. */
+static int make_type(void)
+{
+    PyObject *name, *type;
+
+    if (LOAD(launcher_type) != NULL)
+        return 0;
+    name = PyUnicode_InternFromString("origin");
+    type = PyType_FromSpec(&launcher_spec);
+    if (name == NULL || type == NULL) {
+        Py_XDECREF(name);
+        Py_XDECREF(type);
+        return -1;
+    }
+    (void)set_once(&n_origin, name);
+    (void)set_once((PyObject **)&launcher_type, type);
+    return 0;
+}
+
 /* make_launcher(address, pending, on_consumer, ordered): of cuLaunchKernel; classes of work. */
 static PyObject *make_launcher(PyObject *module, PyObject *args)
 {
@@ -324,13 +373,8 @@ static PyObject *make_launcher(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "KO!O!O!", &address, &PyType_Type, &pending, &PyType_Type,
                           &on_consumer, &PyType_Type, &ordered))
         return NULL;
-    if (n_origin == NULL && (n_origin = PyUnicode_InternFromString("origin")) == NULL)
+    if (make_type() < 0)
         return NULL;
-    if (launcher_type == NULL) {
-        launcher_type = (PyTypeObject *)PyType_FromSpec(&launcher_spec);
-        if (launcher_type == NULL)
-            return NULL;
-    }
     self = PyObject_New(Launcher, launcher_type);
     if (self == NULL)
         return NULL;

@@ -133,6 +133,9 @@ static int execute(PyObject *module)
 
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, execute},
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* see locking.h */
+#endif
     {0, NULL},
 };
 

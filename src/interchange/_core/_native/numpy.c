@@ -13,7 +13,10 @@
 #define NDARRAY_ALIGNED 0x0100
 #define NDARRAY_WARN_ON_WRITE INT32_MIN /* bit 31 */
 
+/* Of a slot only the dtype object may go: who reads it has an ndarray of that, or of another.  The
+ * element types are kept for ever by others. */
 static Descr descrs[DESCR_SLOTS];
+static Guard guard;
 static int fills_strides = 1; /* of arrays in C order, in structs: NumPy before 2.4 does not */
 
 static Descr *descr_slot(PyObject *descr)
@@ -77,7 +80,7 @@ int read_fields(const NDArray *array, const Descr *descr, int64_t *dims)
     if (LIKELY((array->flags & NDARRAY_CONTIGUOUS) && array->data != NULL &&
                (descr->itemsize & (descr->itemsize - 1)) == 0 &&
                read_contiguous(array, descr->itemsize, dims))) {
-        if (UNLIKELY(!fills_strides && (array->flags & NDARRAY_C_CONTIGUOUS)))
+        if (UNLIKELY(!LOAD(fills_strides) && (array->flags & NDARRAY_C_CONTIGUOUS)))
             fill_in_c_order(array->nd, dims);
         return 1;
     }
@@ -89,12 +92,34 @@ int read_fields(const NDArray *array, const Descr *descr, int64_t *dims)
     return read_place(&tensor, descr->itemsize, dims, &first);
 }
 
-const Descr *descr_of(PyObject *x)
+/* What is known of a dtype object, or of another one. */
+static const Descr *look(PyObject *descr, Descr *room)
+{
+    Descr *slot = descr_slot(descr);
+#ifdef Py_GIL_DISABLED
+    uint32_t before;
+
+    do {
+        before = guard_look(&guard);
+        room->descr = LOAD(slot->descr);
+        room->dtype = LOAD(slot->dtype);
+        LOAD_WHOLE(slot->element, &room->element);
+        room->itemsize = LOAD(slot->itemsize);
+    } while (guard_missed(&guard, before));
+    return room;
+#else
+    (void)room;
+    return slot;
+#endif
+}
+
+const Descr *descr_of(PyObject *x, Descr *room)
 {
     const NDArray *array = (const NDArray *)x;
-    const Descr *descr = descr_slot(array->descr);
+    PyObject *own = array->descr; /* looked at once: somebody may set another */
+    const Descr *descr = look(own, room);
 
-    if (UNLIKELY(descr->descr != array->descr || !(array->flags & NDARRAY_ALIGNED) ||
+    if (UNLIKELY(descr->descr != own || !(array->flags & NDARRAY_ALIGNED) ||
                  (array->flags & NDARRAY_WARN_ON_WRITE) || array->nd < 0 || array->nd > MOST_AXES))
         return NULL;
     return descr;
@@ -103,7 +128,8 @@ const Descr *descr_of(PyObject *x)
 Array *read_ndarray(PyObject *x)
 {
     const NDArray *array = (const NDArray *)x;
-    const Descr *descr = descr_of(x);
+    Descr room;
+    const Descr *descr = descr_of(x, &room);
     int flags = array->flags;
     Array *self;
 
@@ -147,7 +173,7 @@ static int is_of(PyObject *descr, DLDataType element, int32_t itemsize)
 
 static int learn(PyObject *descr, PyObject *dtype)
 {
-    Descr *slot = descr_slot(descr);
+    PyObject *dropped = NULL;
     DLDataType element;
     int32_t itemsize;
     int learnt = learn_element_type(dtype, &element, &itemsize);
@@ -155,11 +181,15 @@ static int learn(PyObject *descr, PyObject *dtype)
     if (learnt > 0)
         learnt = is_of(descr, element, itemsize);
     if (learnt > 0) {
-        set_reference(&slot->dtype, Py_NewRef(dtype));
-        slot->element = element;
-        slot->itemsize = itemsize;
-        set_reference(&slot->descr, Py_NewRef(descr));
+        Descr *slot = descr_slot(descr);
+        guard_begin(&guard);
+        dropped = EXCHANGE(slot->descr, Py_NewRef(descr));
+        set_for_good(&slot->dtype, Py_NewRef(dtype));
+        STORE_WHOLE(slot->element, element);
+        STORE(slot->itemsize, itemsize);
+        guard_end(&guard);
     }
+    Py_XDECREF(dropped);
     return learnt < 0 ? -1 : 0;
 }
 
@@ -169,7 +199,7 @@ int learn_descr(PyObject *x, Array *found)
     PyObject *descr = Py_NewRef(((const NDArray *)x)->descr), *spec, *dtype = NULL;
     int failed = 0;
 
-    if (descr_slot(descr)->descr != descr) {
+    if (LOAD(descr_slot(descr)->descr) != descr) {
         spec = array_spec(found);
         dtype = spec == NULL ? NULL : PyObject_GetAttr(spec, core.n_dtype);
         failed = dtype == NULL ? -1 : learn(descr, dtype);
@@ -219,8 +249,8 @@ static PyObject *read_directly(PyObject *module, PyObject *args)
         PyErr_SetString(PyExc_TypeError, "read_directly() takes a type or None");
         return NULL;
     }
-    fills_strides = fills;
-    set_reference((PyObject **)&core.ndarray_type, type == Py_None ? NULL : Py_NewRef(type));
+    STORE(fills_strides, fills);
+    set_for_good((PyObject **)&core.ndarray_type, type == Py_None ? NULL : Py_NewRef(type));
     return Py_NewRef(Py_None);
 }
 

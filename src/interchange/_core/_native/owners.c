@@ -91,7 +91,7 @@ void release_later_if_deep(PyObject *object)
 
     if (object == NULL)
         return;
-    if (LIKELY(Py_REFCNT(object) > 1)) { /* others hold it: nothing is released */
+    if (LIKELY(is_shared(object))) { /* others hold it: nothing is released */
         Py_DECREF(object);
         return;
     }
@@ -107,14 +107,14 @@ void release_later_if_deep(PyObject *object)
 
 /* ---------------------------------------------------------------- what several Arrays share */
 
-PyObject *new_managed(void *managed, uint8_t owns)
+PyObject *new_managed(void)
 {
     Managed *self = PyObject_New(Managed, core.managed_type);
 
     if (self == NULL)
         return NULL;
-    self->managed = managed;
-    self->owns = owns;
+    self->managed = NULL;
+    self->owns = OWNS_NOTHING;
     return (PyObject *)self;
 }
 

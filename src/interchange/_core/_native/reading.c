@@ -18,29 +18,34 @@ typedef struct {
     int32_t itemsize;
 } Element;
 
+/* A slot is filled once, its `dtype` last. */
 static Element elements[ELEMENT_SLOTS];
 static int element_count;
+STATIC_LOCK(learning);
 
 static uint32_t key_of(DLDataType type)
 {
     return ((uint32_t)type.code << 24) | ((uint32_t)type.bits << 16) | type.lanes;
 }
 
-static Element *element_slot(DLDataType type)
+/* The slot of a type, filled where `dtype` is set. */
+static inline Element *element_slot(DLDataType type, PyObject **dtype)
 {
     uint32_t key = key_of(type), i = (key * 2654435761u) >> 25;
 
-    while (elements[i].dtype != NULL && key_of(elements[i].type) != key)
+    while ((*dtype = LOAD(elements[i].dtype)) != NULL && key_of(elements[i].type) != key)
         i = (i + 1) & (ELEMENT_SLOTS - 1);
     return &elements[i];
 }
 
 PyObject *element_type(DLDataType type, int32_t *itemsize)
 {
-    Element *found = element_slot(type);
+    PyObject *dtype;
+    const Element *found = element_slot(type, &dtype);
 
-    *itemsize = found->itemsize;
-    return found->dtype;
+    if (LIKELY(dtype != NULL))
+        *itemsize = found->itemsize;
+    return dtype;
 }
 
 long attribute(PyObject *object, PyObject *name)
@@ -58,6 +63,7 @@ int learn_element_type(PyObject *dtype, DLDataType *out, int32_t *itemsize)
     long code = attribute(dtype, core.n_code), bits = attribute(dtype, core.n_bits);
     long lanes = attribute(dtype, core.n_lanes), size = attribute(dtype, core.n_itemsize);
     long padded = attribute(dtype, core.n_padded);
+    PyObject *known;
     Element *slot;
 
     if (PyErr_Occurred())
@@ -68,13 +74,15 @@ int learn_element_type(PyObject *dtype, DLDataType *out, int32_t *itemsize)
     *itemsize = (int32_t)size;
     if (padded || bits * lanes != 8 * size || code == 3) /* 3: handles, which nobody keeps alive */
         return 0;
-    slot = element_slot(*out);
-    if (slot->dtype == NULL && element_count < MOST_ELEMENTS) {
+    LOCK(learning);
+    slot = element_slot(*out, &known);
+    if (known == NULL && element_count < MOST_ELEMENTS) {
         element_count++;
         slot->type = *out;
         slot->itemsize = *itemsize;
-        slot->dtype = Py_NewRef(dtype);
+        STORE(slot->dtype, Py_NewRef(dtype));
     }
+    UNLOCK(learning);
     return 1;
 }
 
@@ -123,7 +131,7 @@ int read_place(const DLTensor *tensor, int64_t itemsize, int64_t *dims, char **f
 
 int read_tensor(const DLTensor *tensor, uint64_t flags, Array *into)
 {
-    int32_t ndim = tensor->ndim, itemsize;
+    int32_t ndim = tensor->ndim, itemsize = 0;
     PyObject *dtype = element_type(tensor->dtype, &itemsize);
 
     if (dtype == NULL || tensor->device.device_type != DL_CPU || tensor->device.device_id < 0)
@@ -223,10 +231,7 @@ PyObject *spec_from_dims(Array *self)
     Py_XDECREF(dims);
     if (spec == NULL)
         return NULL;
-    if (self->spec == NULL)
-        self->spec = spec;
-    else
-        Py_DECREF(spec); /* another thread was first, with the same */
+    (void)set_once(&self->spec, spec); /* or another thread was first, with the same */
     return self->spec;
 }
 
@@ -278,41 +283,71 @@ static Py_ssize_t axes_of(PyObject *spec)
 
 int is_at_rest(Array *self)
 {
-    return fill_dims(self) < 0 ? -1 : self->work == NULL;
+    return fill_dims(self) < 0 ? -1 : LOAD(self->work) == NULL;
+}
+
+/* What a Spec says, on its way into an Array. */
+typedef struct {
+    int64_t numbers[2 * MOST_AXES];
+    PyObject *dtype;
+    DLDataType element;
+    DLDevice device;
+    int32_t ndim, itemsize;
+} Fields;
+
+static int read_spec(PyObject *spec, Fields *out)
+{
+    Py_ssize_t ndim = axes_of(spec);
+
+    if (ndim > MOST_AXES)
+        PyErr_SetString(PyExc_SystemError, "a Spec has more axes than there can be");
+    if (ndim < 0 || ndim > MOST_AXES || read_tuple(spec, core.n_shape, out->numbers, ndim) < 0 ||
+        read_tuple(spec, core.n_strides, out->numbers + ndim, ndim) < 0 ||
+        read_device(spec, &out->device) < 0)
+        return -1;
+    out->ndim = (int32_t)ndim;
+    out->dtype = PyObject_GetAttr(spec, core.n_dtype);
+    if (out->dtype != NULL && learn_element_type(out->dtype, &out->element, &out->itemsize) < 0)
+        Py_CLEAR(out->dtype);
+    return out->dtype == NULL ? -1 : 0;
+}
+
+/* Set what `dims` says is set, and that last; 0 where another thread was first, with the same. */
+static int take_fields(Array *self, const Fields *found, int64_t *room)
+{
+    int is_first;
+
+    BEGIN_LOCKED(self);
+    is_first = self->dims == NULL;
+    if (is_first) {
+        memcpy(room, found->numbers, 2 * sizeof(int64_t) * (size_t)found->ndim);
+        self->ndim = found->ndim;
+        self->element = found->element;
+        self->itemsize = found->itemsize;
+        self->device = found->device;
+        STORE(self->dtype, found->dtype);
+        STORE(self->dims, room);
+    }
+    END_LOCKED();
+    return is_first;
 }
 
 int fill_dims(Array *self)
 {
-    int64_t numbers[2 * MOST_AXES];
-    PyObject *spec, *dtype;
-    Py_ssize_t ndim;
+    PyObject *spec;
+    int64_t *room;
+    Fields found;
 
-    if (self->dims != NULL)
+    if (LOAD(self->dims) != NULL)
         return 0;
     spec = array_spec(self);
-    if (spec == NULL)
+    if (spec == NULL || read_spec(spec, &found) < 0)
         return -1;
-    ndim = axes_of(spec);
-    if (ndim > MOST_AXES)
-        PyErr_SetString(PyExc_SystemError, "a Spec has more axes than there can be");
-    if (ndim < 0 || ndim > MOST_AXES || read_tuple(spec, core.n_shape, numbers, ndim) < 0 ||
-        read_tuple(spec, core.n_strides, numbers + ndim, ndim) < 0 ||
-        read_device(spec, &self->device) < 0)
-        return -1;
-    dtype = PyObject_GetAttr(spec, core.n_dtype);
-    if (dtype == NULL || learn_element_type(dtype, &self->element, &self->itemsize) < 0) {
-        Py_XDECREF(dtype);
-        return -1;
-    }
-    if (self->dims != NULL) { /* another thread was first, with the same */
-        Py_DECREF(dtype);
+    room = room_for_dims(self, found.ndim);
+    if (room != NULL && take_fields(self, &found, room))
         return 0;
-    }
-    if (reserve_dims(self, (int32_t)ndim) < 0) {
-        Py_DECREF(dtype);
-        return -1;
-    }
-    memcpy(self->dims, numbers, 2 * sizeof(int64_t) * (size_t)ndim);
-    set_reference(&self->dtype, dtype);
-    return 0;
+    Py_DECREF(found.dtype);
+    if (room != NULL && room != self->inline_dims)
+        PyMem_Free(room);
+    return room == NULL ? -1 : 0;
 }

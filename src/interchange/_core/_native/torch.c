@@ -11,31 +11,35 @@
 
 #define FURTHEST 64 /* [bytes], where a tensor's object may hold its implementation */
 
+typedef unsigned char (*Bits)(const void *);
+
 static struct {
     size_t offset; /* of the implementation's address in the object, [bytes] */
-    unsigned char (*requires_grad)(const void *implementation);
-    unsigned char (*is_neg)(const void *tensor); /* a tensor is the address of such an address */
-    unsigned char (*is_conj)(const void *tensor);
-    PyTypeObject *type; /* of which it was proven; NULL: of none */
+    Bits requires_grad; /* of an implementation */
+    Bits is_neg;        /* of a tensor, which is the address of such an address */
+    Bits is_conj;       /* likewise */
+    PyTypeObject *type; /* of which it was proven; NULL: of none; set last */
 } torch;
 
-static void *find(const char *library, const char *name)
+static Bits find(const char *library, const char *name)
 {
-    void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD), *found;
+    void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    Bits found;
 
     if (handle == NULL)
         return NULL;
-    found = dlsym(handle, name);
+    *(void **)&found = dlsym(handle, name);
     dlclose(handle); /* it stays loaded: torch has it */
     return found;
 }
 
 static int has_bits(const PyObject *tensor)
 {
-    const char *place = (const char *)tensor + torch.offset;
+    const char *place = (const char *)tensor + LOAD(torch.offset);
     const void *implementation = *(const void *const *)place;
 
-    return torch.requires_grad(implementation) || torch.is_neg(place) || torch.is_conj(place);
+    return LOAD(torch.requires_grad)(implementation) || LOAD(torch.is_neg)(place) ||
+           LOAD(torch.is_conj)(place);
 }
 
 int torch_keeps_meaning(const PyObject *tensor)
@@ -45,7 +49,7 @@ int torch_keeps_meaning(const PyObject *tensor)
 
 int is_torch_tensor(const PyObject *object)
 {
-    return Py_TYPE(object) == torch.type;
+    return Py_TYPE(object) == LOAD(torch.type);
 }
 
 /* find_torch(tensor, its _cdata) -> whether all that is needed was found; nothing is called. */
@@ -53,21 +57,26 @@ static PyObject *find_torch(PyObject *module, PyObject *args)
 {
     PyObject *tensor;
     unsigned long long address;
+    Bits requires_grad, is_neg, is_conj;
 
     (void)module;
     if (!PyArg_ParseTuple(args, "OK", &tensor, &address))
         return NULL;
-    *(void **)&torch.requires_grad =
-        find("libc10.so", "_ZNK3c1010TensorImpl13requires_gradEv");
-    *(void **)&torch.is_neg = find("libtorch_cpu.so", "_ZN2at6native6is_negERKNS_6TensorE");
-    *(void **)&torch.is_conj = find("libtorch_cpu.so", "_ZN2at6native7is_conjERKNS_6TensorE");
-    if (torch.requires_grad == NULL || torch.is_neg == NULL || torch.is_conj == NULL)
+    requires_grad = find("libc10.so", "_ZNK3c1010TensorImpl13requires_gradEv");
+    is_neg = find("libtorch_cpu.so", "_ZN2at6native6is_negERKNS_6TensorE");
+    is_conj = find("libtorch_cpu.so", "_ZN2at6native7is_conjERKNS_6TensorE");
+    if (requires_grad == NULL || is_neg == NULL || is_conj == NULL)
         return Py_NewRef(Py_False);
-    for (torch.offset = sizeof(PyObject); torch.offset < FURTHEST; torch.offset += sizeof(void *)) {
+    for (size_t offset = sizeof(PyObject); offset < FURTHEST; offset += sizeof(void *)) {
         uint64_t there;
-        memcpy(&there, (const char *)tensor + torch.offset, sizeof there);
-        if (there == address)
+        memcpy(&there, (const char *)tensor + offset, sizeof there);
+        if (there == address) { /* others may be using them: they are the same each time */
+            STORE(torch.offset, offset);
+            STORE(torch.requires_grad, requires_grad);
+            STORE(torch.is_neg, is_neg);
+            STORE(torch.is_conj, is_conj);
             return Py_NewRef(Py_True);
+        }
     }
     return Py_NewRef(Py_False);
 }
@@ -87,7 +96,7 @@ static PyObject *trust_torch(PyObject *module, PyObject *type)
         PyErr_SetString(PyExc_TypeError, "trust_torch() takes a type or None");
         return NULL;
     }
-    set_reference((PyObject **)&torch.type, type == Py_None ? NULL : Py_NewRef(type));
+    set_for_good((PyObject **)&torch.type, type == Py_None ? NULL : Py_NewRef(type));
     return Py_NewRef(Py_None);
 }
 

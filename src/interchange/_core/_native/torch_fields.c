@@ -27,7 +27,8 @@ static struct {
 } torch;
 
 static DLDataType types[MOST_CODES]; /* by torch's number; `lanes` of 0: none */
-static enum { NOT_TRIED, IN_USE, NOT_IN_USE } state;
+static enum { NOT_TRIED, IN_USE, NOT_IN_USE } state; /* what is above is set before IN_USE */
+STATIC_LOCK(proving);
 
 static const struct {
     const char *name;
@@ -130,28 +131,45 @@ static PyObject *ask_for_proof(void)
     return proven;
 }
 
+/* Whether no thread has tried; from then on they are not in use, also for tensors that the proof
+ * itself makes. */
+static int is_first_to_prove(void)
+{
+    int is_first;
+
+    LOCK(proving);
+    is_first = state == NOT_TRIED;
+    if (is_first)
+        STORE(state, NOT_IN_USE);
+    UNLOCK(proving);
+    return is_first;
+}
+
 /* Have it proven that the functions say what tensors say of themselves; once per process. */
 static int prove(void)
 {
     PyObject *proven;
+    int is_proven;
 
-    state = NOT_IN_USE; /* also for tensors that the proof itself makes */
+    if (!is_first_to_prove())
+        return 0; /* nobody else writes to what is found */
     proven = ask_for_proof();
-    if (proven == Py_True)
-        state = IN_USE;
+    is_proven = proven == Py_True;
+    if (is_proven)
+        STORE(state, IN_USE);
     else if (proven == NULL && is_to_be_raised())
-        state = NOT_TRIED; /* interrupted: the exception stays */
+        STORE(state, NOT_TRIED); /* interrupted: the exception stays */
     else
         PyErr_Clear(); /* the table is asked, then */
     Py_XDECREF(proven);
-    return state == IN_USE;
+    return is_proven;
 }
 
 int read_tensor_of_torch(PyObject *x, DLTensor *out)
 {
     if (UNLIKELY(!is_torch_tensor(x)))
         return 0;
-    if (UNLIKELY(state != IN_USE) && (state == NOT_IN_USE || !prove()))
+    if (UNLIKELY(LOAD(state) != IN_USE) && !prove())
         return 0;
     return read_fields_of(x, out);
 }
@@ -169,9 +187,11 @@ static PyObject *find_fields(PyObject *module, PyObject *args)
         return NULL;
     if (!find_all())
         return Py_NewRef(Py_False);
-    for (torch.place = sizeof(PyObject) / sizeof(void *); torch.place < MOST_PLACES; torch.place++)
-        if ((uintptr_t)((void **)x)[torch.place] == (uintptr_t)address)
+    for (size_t place = sizeof(PyObject) / sizeof(void *); place < MOST_PLACES; place++)
+        if ((uintptr_t)((void **)x)[place] == (uintptr_t)address) {
+            torch.place = place;
             return Py_NewRef(Py_True);
+        }
     torch.place = 0;
     return Py_NewRef(Py_False);
 }

@@ -73,13 +73,14 @@ static void fill(InterchangeView *out, PyObject *owner, const DLTensor *tensor, 
 
 static uint32_t flags_of(Array *self)
 {
+    int64_t known = LOAD(self->flags);
     uint32_t flags = 0;
 
-    if (self->flags == FLAGS_UNKNOWN)
+    if (known == FLAGS_UNKNOWN)
         flags = INTERCHANGE_VIEW_WRITABILITY_UNKNOWN;
-    else if (UNLIKELY(self->flags != 0))
-        flags = (self->flags & DLPACK_READ_ONLY ? INTERCHANGE_VIEW_READ_ONLY : 0) |
-                (self->flags & DLPACK_IS_COPIED ? INTERCHANGE_VIEW_IS_COPIED : 0);
+    else if (UNLIKELY(known != 0))
+        flags = (known & DLPACK_READ_ONLY ? INTERCHANGE_VIEW_READ_ONLY : 0) |
+                (known & DLPACK_IS_COPIED ? INTERCHANGE_VIEW_IS_COPIED : 0);
     if (UNLIKELY(self->element.bits % 8 != 0) && attribute(self->dtype, core.n_padded) > 0)
         flags |= INTERCHANGE_VIEW_PADDED;
     return flags;
@@ -111,7 +112,7 @@ static int view_array(Array *self, InterchangeView *out)
     void *stream = NULL;
     int has_stream;
 
-    if (UNLIKELY(self->dims == NULL) && fill_dims(self) < 0)
+    if (UNLIKELY(LOAD(self->dims) == NULL) && fill_dims(self) < 0)
         return -1;
     tensor.data = self->ptr;
     tensor.byte_offset = 0;
@@ -126,7 +127,7 @@ static int view_array(Array *self, InterchangeView *out)
             return -1;
         tensor.byte_offset = placed.byte_offset;
     }
-    has_stream = LIKELY(self->work == NULL) ? 0 : pending_stream(self, &stream);
+    has_stream = LIKELY(LOAD(self->work) == NULL) ? 0 : pending_stream(self, &stream);
     if (UNLIKELY(has_stream < 0))
         return -1;
     fill(out, Py_NewRef((PyObject *)self), &tensor, self->itemsize, flags_of(self));
@@ -142,7 +143,8 @@ static int view_array(Array *self, InterchangeView *out)
 static int view_ndarray(PyObject *x, InterchangeView *out)
 {
     const NDArray *array = (const NDArray *)x;
-    const Descr *descr = descr_of(x);
+    Descr room;
+    const Descr *descr = descr_of(x, &room);
     DLTensor tensor = {.device = {DL_CPU, 0}};
     int64_t *dims;
 
@@ -258,7 +260,7 @@ int interchange_view(void *object, InterchangeView *out)
         return refuse_null(VIEW, "the object");
     if (UNLIKELY(out->self == out))
         return refuse_caller(VIEW, "the view is filled, and was not released");
-    if (Py_TYPE(x) == core.ndarray_type) {
+    if (Py_TYPE(x) == LOAD(core.ndarray_type)) {
         found = view_ndarray(x, out);
     } else if (is_array(x)) {
         return view_array((Array *)x, out);

@@ -10,6 +10,7 @@
 
 #include <Python.h>
 
+#include <atomic>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -29,9 +30,10 @@ public:
 // The functions, looked up at the first call.
 inline const InterchangeAPI &api()
 {
-    static const InterchangeAPI *found = nullptr; // guarded by the GIL
+    static std::atomic<const InterchangeAPI *> known{nullptr}; // two threads find the same
+    const InterchangeAPI *found = known.load(std::memory_order_acquire);
     if (found == nullptr)
-        found = interchange_import();
+        known.store(found = interchange_import(), std::memory_order_release);
     if (found == nullptr)
         throw Error();
     return *found;

@@ -1,0 +1,119 @@
+/* What threads share, and how: a build for CPython without the GIL needs it, one with it does not.
+ *
+ * Source: CPython, "C API Extension Support for Free Threading"; C11, memory order.  With the GIL
+ * each of these is a plain access, or nothing.  Without it
+ *
+ * - what is set once is published with STORE() when it is whole, and found with LOAD();
+ * - what changes in an object is looked at and changed under the object's own lock;
+ * - a table that is read often has a `Guard`: readers look again where it changed meanwhile;
+ * - no Python code runs, and nothing is let go, under a lock. */
+#ifndef INTERCHANGE_LOCKING_H
+#define INTERCHANGE_LOCKING_H
+
+#include <pyconfig.h>
+
+#ifndef Py_GIL_DISABLED /* builds without the GIL have no limited API before CPython 3.15 */
+#define Py_LIMITED_API 0x030A0000
+#endif
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#ifdef Py_GIL_DISABLED
+
+#if PY_VERSION_HEX < 0x030D0000
+#error "free-threaded Pythons before 3.13 are not known"
+#endif
+
+#define LOAD(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
+#define STORE(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
+#define LOAD_WHOLE(place, out) __atomic_load(&(place), (out), __ATOMIC_ACQUIRE) /* of a struct */
+#define STORE_WHOLE(place, value) __atomic_store(&(place), &(value), __ATOMIC_RELEASE)
+#define EXCHANGE(place, value) __atomic_exchange_n(&(place), (value), __ATOMIC_ACQ_REL)
+
+#define BEGIN_LOCKED(object) Py_BEGIN_CRITICAL_SECTION(object)
+#define END_LOCKED() Py_END_CRITICAL_SECTION()
+
+#define STATIC_LOCK(name) static PyMutex name
+#define LOCK(name) PyMutex_Lock(&(name))
+#define UNLOCK(name) PyMutex_Unlock(&(name))
+
+/* Of a table; `changes` is odd while somebody writes to it. */
+typedef struct {
+    PyMutex lock;
+    uint32_t changes;
+} Guard;
+
+static inline uint32_t guard_look(const Guard *guard)
+{
+    return LOAD(guard->changes);
+}
+
+/* Whether what was read with LOAD() since is to be read again. */
+static inline int guard_missed(const Guard *guard, uint32_t before)
+{
+    return (before & 1) || __atomic_load_n(&guard->changes, __ATOMIC_RELAXED) != before;
+}
+
+/* Each change between these is a STORE(), so that whoever sees it sees that somebody writes. */
+static inline void guard_begin(Guard *guard)
+{
+    PyMutex_Lock(&guard->lock);
+    STORE(guard->changes, guard->changes + 1);
+}
+
+static inline void guard_end(Guard *guard)
+{
+    STORE(guard->changes, guard->changes + 1);
+    PyMutex_Unlock(&guard->lock);
+}
+
+/* Items of lists and dicts that others may change: owned. */
+#define list_item(list, place) PyList_GetItemRef((list), (place))
+static inline PyObject *dict_item(PyObject *dict, PyObject *key)
+{
+    PyObject *found;
+
+    (void)PyDict_GetItemRef(dict, key, &found); /* NULL where it is missing, and on error */
+    return found;
+}
+#define drop_item(item) Py_XDECREF(item)
+#define own_item(item) Py_INCREF(item)
+
+/* Whether others refer to an object for sure: counts are split between threads, and say nothing. */
+#define is_shared(object) ((void)(object), 0)
+
+#else
+
+#define LOAD(place) (place)
+#define STORE(place, value) ((void)((place) = (value)))
+#define LOAD_WHOLE(place, out) ((void)(*(out) = (place)))
+#define STORE_WHOLE(place, value) STORE(place, value)
+#define EXCHANGE(place, value)            \
+    ({                                    \
+        __typeof__(place) before_ = place; \
+        (place) = (value);                \
+        before_;                          \
+    })
+
+#define BEGIN_LOCKED(object) {
+#define END_LOCKED() }
+
+#define STATIC_LOCK(name) _Static_assert(1, #name)
+#define LOCK(name) ((void)0)
+#define UNLOCK(name) ((void)0)
+
+typedef char Guard;
+#define guard_look(guard) ((void)(guard), 0u)
+#define guard_missed(guard, before) ((void)(guard), (void)(before), 0)
+#define guard_begin(guard) ((void)(guard))
+#define guard_end(guard) ((void)(guard))
+
+#define list_item(list, place) PyList_GetItem((list), (place)) /* borrowed: nobody comes between */
+#define dict_item(dict, key) PyDict_GetItemWithError((dict), (key))
+#define drop_item(item) ((void)(item))
+#define own_item(item) ((void)(item))
+
+#define is_shared(object) (Py_REFCNT(object) > 1)
+
+#endif
+#endif

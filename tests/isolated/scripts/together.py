@@ -1,0 +1,231 @@
+"""Many threads do the same with the same objects at the same time, for as many seconds as are said.
+
+Prints what was wrong, per act: nothing, where threads do not come between.  What is met for the
+first time is made anew in each round; all threads begin a round together.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import pickle
+import sys
+import threading
+import time
+
+import numpy as np
+
+import interchange as ix
+from interchange.testing import producers
+
+THREADS = 8
+SETS = 16
+"""How often what is met first is made anew for a round: threads wait for each other long enough."""
+LEAST = 3  # rounds, however slow the machine is
+PATIENCE = 20.0  # [seconds]
+VERSION = (1, 3)
+ndarray = np.arange(24, dtype="f4").reshape(2, 3, 4)
+
+
+def nothing():
+    """Find nothing wrong once all is dropped."""
+    return True
+
+
+def import_and_drop():
+    """One ndarray, one Array, one buffer: imported and dropped, and nothing is kept."""
+    ours, block = ix.from_dlpack(ndarray), bytearray(8)
+
+    def act(_):
+        taken = ix.from_dlpack(ndarray), ix.from_dlpack(ours), ix.asarray(block)
+        return tuple(x.shape for x in taken) == ((2, 3, 4), (2, 3, 4), (8,))
+
+    return act, all, nothing
+
+
+def array_of(capsule):
+    """Return the Array of a capsule, None where another thread won it."""
+    try:
+        return ix.from_dlpack(capsule)
+    except ix.ConsumedCapsuleError:
+        return None
+
+
+def consume_one_capsule():
+    """One wins, the others are told so, and the deleter runs once."""
+    sources = [producers.host().but(generation=name) for name in ("legacy", "versioned")]
+    capsules = [source.__dlpack__() for source in sources]
+
+    def act(_):
+        return [array_of(capsule) for capsule in capsules]
+
+    def judge(results):
+        wins = [sum(array is not None for array in each) for each in zip(*results, strict=True)]
+        return (wins, [source.deleter_calls for source in sources]) == ([1, 1], [0, 0])
+
+    return act, judge, lambda: [source.deleter_calls for source in sources] == [1, 1]
+
+
+def meet_a_type():
+    """A type that nobody has seen, while others die."""
+    kind = type("Sub", (np.ndarray,), {})
+    x = ndarray.view(kind)
+    others = [type("Other", (np.ndarray,), {}) for _ in range(THREADS)]
+
+    def act(which):
+        other = ndarray[0].view(others[which])
+        others[which] = None
+        found = [ix.from_dlpack(x), ix.asarray(x), ix.from_dlpack(other), ix.from_dlpack(x)]
+        return [y.shape for y in found] == [(2, 3, 4), (2, 3, 4), (3, 4), (2, 3, 4)]
+
+    return act, all, nothing
+
+
+def meet_a_dtype():
+    """Dtype objects of their own, as unpickled arrays have, of several types in turn."""
+    blocks = [pickle.loads(pickle.dumps(np.ones(3, kind))) for kind in ("f8", "i2", "c16", "?")]
+
+    def act(which):
+        found = [ix.from_dlpack(blocks[(which + i) % 4]) for i in range(8)]
+        expected = [blocks[(which + i) % 4].dtype.name for i in range(8)]
+        return [str(y.dtype) for y in found] == expected
+
+    return act, all, nothing
+
+
+def export_first():
+    """What an Array owns itself is shared by exports, and released once, after all of them."""
+    source = producers.host().but(generation="versioned")
+    x = ix.from_dlpack(source.__dlpack__())
+
+    def act(_):
+        return ix.from_dlpack(x.__dlpack__(max_version=VERSION)), x._keepalive, np.from_dlpack(x)
+
+    def judge(results):
+        nonlocal x
+        kept = {id(keep) for _, keep, _ in results}
+        same = {each[0].ptr for each in results} == {x.ptr}
+        x = None
+        return (len(kept), same, source.deleter_calls) == (1, True, 0)
+
+    return act, judge, lambda: source.deleter_calls == 1
+
+
+def describe_first():
+    """What a library computed, and what was described in Python, is looked at by all."""
+    computed = ix.from_dlpack(ndarray) + 1
+    block = (ctypes.c_double * 7)(*range(7))
+    shape = (1,) * 8 + (7,)
+    described = ix.from_pointer(ctypes.addressof(block), shape, "float64", owner=block)
+    imported = ix.from_dlpack(ndarray)
+
+    def act(_):
+        kinds = computed.dtype, described.dtype, imported.dtype
+        exported = [x.__dlpack__(max_version=VERSION) for x in (computed, described, imported)]
+        shapes = [ix.from_dlpack(capsule).shape for capsule in exported]
+        same = [x.ptr == ix.from_dlpack(x).ptr for x in (computed, described, imported)]
+        specs = tuple(id(x._spec) for x in (computed, described, imported))
+        return tuple(map(str, kinds)), computed.readonly, tuple(shapes), all(same), specs
+
+    def judge(results):
+        kinds, readonly, shapes, same, _ = results[0]
+        expected = ("float32", "float64", "float32"), False, ((2, 3, 4), shape, (2, 3, 4)), True
+        return len(set(results)) == 1 and (kinds, readonly, shapes, same) == expected
+
+    return act, judge, nothing
+
+
+def change_fields():
+    """Fields that may change are set and read; what was there lives as long as somebody has it."""
+    x = ix.from_dlpack(ndarray)
+
+    def act(which):
+        keep = x._keepalive
+        x._owner = [which]
+        x._keepalive = (keep, which) if keep is ndarray else ndarray
+        x._flags = which % 2
+        x._pending_work = None
+        return type(x._owner) is list and x._flags in {0, 1} and x._pending_work is None
+
+    return act, all, nothing
+
+
+ACTS = [
+    import_and_drop,
+    consume_one_capsule,
+    meet_a_type,
+    meet_a_dtype,
+    export_first,
+    describe_first,
+    change_fields,
+]
+
+
+class Rounds:
+    """Rounds of one act, until the time is over or something is wrong.
+
+    Each thread drops what it was given, and runs on: without the GIL an object that another one
+    drops last dies when its own thread gets to it.
+    """
+
+    def __init__(self, prepare, seconds):
+        self.prepare, self.end = prepare, time.monotonic() + seconds
+        self.beginning = threading.Barrier(THREADS, self.begin)
+        self.looking = threading.Barrier(THREADS, self.look)
+        self.count, self.wrong = 0, []
+
+    def run(self):
+        """Return how many rounds there were, and what was wrong in the last."""
+        threads = [threading.Thread(target=self.work, args=(which,)) for which in range(THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return self.count, self.wrong[:1]
+
+    def begin(self):
+        late = self.count >= LEAST and time.monotonic() > self.end
+        self.is_over = late or bool(self.wrong)
+        if not self.is_over:
+            self.count += 1
+            self.results = [None] * THREADS
+            prepared = [self.prepare() for _ in range(SETS)]
+            self.acts, self.judges, self.ends = zip(*prepared, strict=True)
+
+    def look(self):
+        for judge, *results in zip(self.judges, *self.results, strict=True):
+            if not self.wrong and not judge(results):
+                self.wrong.append(f"round {self.count}: {results!r:.300}")
+
+    def see_the_end(self):
+        """Wait until what was dropped is gone."""
+        limit = time.monotonic() + PATIENCE
+        while not self.wrong and not all(end() for end in self.ends):
+            if time.monotonic() > limit:
+                self.wrong.append(f"round {self.count}: something is left")
+            time.sleep(0)
+
+    def work(self, which):
+        while True:
+            self.beginning.wait()
+            if self.is_over:
+                return
+            try:
+                self.results[which] = [act(which) for act in self.acts]
+            except BaseException as error:  # noqa: BLE001 - told at the end
+                self.results[which] = [None] * SETS
+                self.wrong.append(repr(error))
+            self.looking.wait()
+            self.results[which] = None
+            self.see_the_end()
+
+
+if __name__ == "__main__":
+    sys.setswitchinterval(1e-6)
+    for prepare in ACTS:
+        if prepare.__name__ in (sys.argv[2:] or [each.__name__ for each in ACTS]):
+            held = sys.getrefcount(ndarray)
+            count, wrong = Rounds(prepare, float(sys.argv[1])).run()
+            gc.collect()
+            kept = sys.getrefcount(ndarray) - held
+            print(prepare.__name__, count >= LEAST, wrong, kept, flush=True)

@@ -1,0 +1,48 @@
+"""Threads that do the same at once: with the GIL, and on a free-threaded Python without it.
+
+`tox -e freethreaded` runs this where there is such a Python, and the tests of the floors, too.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.isolated
+
+ACTS = (
+    "import_and_drop",
+    "consume_one_capsule",
+    "meet_a_type",
+    "meet_a_dtype",
+    "export_first",
+    "describe_first",
+    "change_fields",
+)
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_eight_threads_come_not_between_each_other(run_isolated, twin, act):
+    """Each gets what it gets alone, what one may have one gets, and nothing is kept."""
+    assert run_isolated("together.py", 0.3, act, env=twin) == f"{act} True [] 0\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("act", ACTS)
+def test_eight_threads_for_ten_seconds(run_isolated, twin, act):
+    """The same, as long as chance needs."""
+    assert run_isolated("together.py", 10, act, env=twin) == f"{act} True [] 0\n"
+
+
+def test_the_core_needs_no_gil(run_isolated, twin, has_gil):
+    """Its import on a free-threaded Python does not switch the GIL on, as others' does.
+
+    CPython would warn then, too, which fails here.
+    """
+    script = """
+import sys
+import interchange
+print(interchange.core_name, getattr(sys, "_is_gil_enabled", lambda: True)())
+"""
+    said = run_isolated(script, env={**twin, "PYTHON_GIL": ""})
+
+    assert said.split() == [twin["INTERCHANGE_CORE"], str(has_gil)]
