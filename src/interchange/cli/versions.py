@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import operator
 import platform
+import sys
+import sysconfig
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -78,11 +80,20 @@ def environment() -> dict[str, Any]:
         "interchange": interchange.__version__,
         "core": interchange.core_name,
         "python": platform.python_version(),
+        "gil": _threading_of_python(),
         "numpy": version("numpy"),
         "platform": f"{platform.system()} {platform.machine()}",
         "dlpack": "{}.{}".format(*DLPACK_VERSION),
         "computing": {NAMES[kind]: who_computes(kind) for kind in LIBRARIES},
     }
+
+
+def _threading_of_python() -> str:
+    """Return how Python runs threads: with the GIL, without it, or with it where it need not be."""
+    if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "with the GIL"
+    is_on: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+    return "free-threaded, with the GIL switched on" if is_on else "free-threaded"
 
 
 def cuda_driver() -> dict[str, Any]:
@@ -232,7 +243,7 @@ def _print_environment(cuda: dict[str, Any] | None) -> None:
         ("interchange", facts["interchange"]),
         ("core", f"{facts['core']}{_why_this_core()}"),
         ("DLPack", f"{facts['dlpack']}; takes 1.x and what came before 1.0, gives both"),
-        ("Python", f"{facts['python']} on {facts['platform']}"),
+        ("Python", f"{facts['python']} on {facts['platform']}, {facts['gil']}"),
         ("NumPy", facts["numpy"]),
         ("computing", _who_computes(facts["computing"])),
     ]
