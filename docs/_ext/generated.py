@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import command_tables
+import error_tables
 import kernel_tables
 import modules
 import runs
@@ -34,6 +35,7 @@ def _directive(render: Callable[..., str]) -> type[SphinxDirective]:
 
         def run(self) -> list[nodes.Node]:
             self.env.note_dependency(tables.__file__)
+            self.env.note_dependency(str(error_tables.CASES))
             for log in runs.GENERATED.glob("*.json"):
                 self.env.note_dependency(str(log))
             return list(self.parse_text_to_nodes(render(*self.arguments)))
@@ -59,6 +61,7 @@ DIRECTIVES = {
     "deviation-table": tables.deviations,
     "dtype-table": tables.dtypes,
     "duty-tables": tables.duties,
+    "error-causes": error_tables.causes,
     "error-table": tables.errors,
     "exit-code-table": command_tables.exit_codes,
     "json-table": command_tables.forms_of_json,

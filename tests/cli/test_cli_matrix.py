@@ -98,7 +98,8 @@ def test_a_copy_has_a_rule(
     cell = _hand_over(subject_named("bytes"), forgetful)
 
     assert (cell.verdict, cell.rule) == ("copied", "DLP-RO-3")
-    assert cell.reason == "read-only memory, of which liar would not know; pass copy=True"
+    assert cell.reason.startswith("read-only memory, of which liar would not know")
+    assert cell.reason.endswith("; pass `copy=True`")
     assert cell.received != cell.sent
 
 

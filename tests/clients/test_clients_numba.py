@@ -343,7 +343,7 @@ def test_host_memory_reaches_numba_as_a_copy():
     """`convert` says what to pass, and then moves it."""
     host = np.arange(6, dtype="f4").reshape(2, 3)
 
-    with pytest.raises(ix.UnsupportedDeviceError, match="pass copy=True") as caught:
+    with pytest.raises(ix.UnsupportedDeviceError, match="pass `copy=True`") as caught:
         ix.convert(host, "numba")
 
     assert caught.value.rule == "IX-CONVERT-2"

@@ -212,7 +212,7 @@ def test_a_library_that_would_forget_it_gets_a_copy(function, make):
 @pytest.mark.parametrize("function", [FORGETFUL.from_dlpack, FORGETFUL.asarray])
 def test_where_nothing_may_be_copied_it_is_refused(function):
     """A rule and a way out are named."""
-    with pytest.raises(ix.ReadOnlyError, match="pass copy=True") as caught:
+    with pytest.raises(ix.ReadOnlyError, match="pass `copy=True`") as caught:
         function(ix.asarray(b"abc"), copy=False)
 
     assert caught.value.rule == "DLP-RO-3"
@@ -383,7 +383,7 @@ def test_a_library_without_such_arrays_says_so():
 @pytest.mark.parametrize("function", [NUMPY.from_dlpack, NUMPY.asarray])
 def test_device_memory_is_not_copied_to_the_host_unasked(function):
     """The error says how to ask."""
-    with pytest.raises(ix.UnsupportedDeviceError, match="pass device='cpu'") as caught:
+    with pytest.raises(ix.UnsupportedDeviceError, match="pass `device='cpu'`") as caught:
         function(producers.claiming((2, 0)))
 
     assert caught.value.rule == "DLP-DEV-6"
@@ -440,7 +440,7 @@ def test_a_record_without_elements_says_where_it_is():
     """An object with the CUDA Array Interface alone is taken, and refused for its place."""
     x = CAIOnly({"shape": (0,), "typestr": "<f4", "data": (0, False), "version": 3})
 
-    with pytest.raises(ix.UnsupportedDeviceError, match="pass device='cpu'"):
+    with pytest.raises(ix.UnsupportedDeviceError, match="pass `device='cpu'`"):
         NUMPY.from_dlpack(x)
 
 

@@ -81,7 +81,7 @@ def test_a_library_that_is_not_known_is_refused(name):
 
     assert error.rule == "IX-CONVERT-1"
     assert all(target in error.way_out for target in ix.TARGETS)
-    assert "from_dlpack()" in error.way_out
+    assert "from_dlpack" in error.way_out
 
 
 @pytest.mark.parametrize(
@@ -147,11 +147,11 @@ def test_writable_memory_is_handed_over(library):
 @pytest.mark.parametrize(
     ("make", "kind", "way_out"),
     [
-        (lambda: b"abc", "read-only memory", "pass copy=True"),
+        (lambda: b"abc", "read-only memory", "pass `copy=True`"),
         (
             lambda: producers.host().but(generation="legacy"),
             "memory not known to be writable",
-            "pass copy=True or assume_writable=True",
+            "pass `copy=True` or `assume_writable=True`",
         ),
     ],
     ids=["read-only", "unknown"],
@@ -161,7 +161,7 @@ def test_memory_that_the_library_would_write_is_refused(library, make, kind, way
     error = refusal(ix.ReadOnlyError, make(), MINE)
 
     assert (error.rule, error.way_out) == ("DLP-RO-3", way_out)
-    assert error.what == f"{kind}, of which {MINE} would not know"
+    assert error.what.startswith(f"{kind}, of which {MINE} would not know (a write through it ")
     assert library.given == []
 
 

@@ -174,8 +174,8 @@ def test_arrays_of_two_libraries_are_refused():
 
     assert "ndarray of numpy (argument 1)" in str(error)
     assert "Array of array_api_strict (argument 2)" in str(error)
-    assert "backend='numpy' or backend='array_api_strict'" in str(error)
-    assert "convert()" in str(error)
+    assert "`backend='numpy'` or `backend='array_api_strict'`" in str(error)
+    assert "`convert`" in str(error)
     assert isinstance(error, TypeError)
 
 

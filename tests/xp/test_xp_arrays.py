@@ -133,7 +133,7 @@ def test_arrays_of_others_are_no_values_of_an_assignment(other):
 @pytest.mark.parametrize("compute", [lambda x, y: x + y, lambda x, y: y + x, lambda x, y: x == y])
 def test_the_refusal_names_the_way_in(compute):
     """NumPy leaves its operators to the Array, so that it says the same from both sides."""
-    with pytest.raises(ix.ArgumentError, match=r"from_dlpack\(\).*IX-XP-1"):
+    with pytest.raises(ix.ArgumentError, match=r"`asarray\(x\)` \[IX-XP-1"):
         compute(three(), np.ones(3))
 
 
@@ -270,7 +270,7 @@ def test_numbers_alone_have_no_result_type():
 
 def test_take_needs_an_axis_where_there_are_several():
     """The standard leaves it out for one axis alone."""
-    with pytest.raises(ix.ViewError, match="pass axis="):
+    with pytest.raises(ix.ViewError, match="pass `axis=0`"):
         xp.take(xp.ones((2, 2)), xp.asarray([0]))
 
 
@@ -335,7 +335,7 @@ def test_an_index_that_is_none_is_refused_alike(key, computed):
 
 def test_an_array_of_others_is_no_index():
     """It is imported first; NumPy's alone are taken as they are."""
-    with pytest.raises(ix.ArgumentError, match="from_dlpack"):
+    with pytest.raises(ix.ArgumentError, match=r"`asarray\(x\)`"):
         three()[FOREIGN["strict"]]
 
 

@@ -78,7 +78,7 @@ class Array(Elements, Operators, Protocols):
             "Array()",
             "arrays describe memory that exists",
             "IX-ARGUMENT-1",
-            "use asarray(), from_dlpack(), from_buffer() or from_pointer()",
+            "use `asarray`, `from_dlpack`, `from_buffer` or `from_pointer`",
         )
 
     def _describe(self) -> Spec:

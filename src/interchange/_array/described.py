@@ -26,6 +26,15 @@ else:
     Self = Any  # so that type hints can be asked for
 
 _TWO_AXES = 2
+_OF_ONE_AXIS = "leave it out: what has one axis or none is its own transpose"
+
+
+def _transposed(array: Described) -> str:
+    """Return what transposes an array that has not two axes."""
+    if array.ndim < _TWO_AXES:
+        return _OF_ONE_AXIS
+    reverse = tuple(reversed(range(array.ndim)))
+    return f"use `x.mT` for the last two axes, or `x.permute_dims({reverse})` for all"
 
 
 class Described(_core.Tensor):
@@ -174,7 +183,7 @@ class Described(_core.Tensor):
         """
         if self.ndim != _TWO_AXES:
             what = f"an array of {self.ndim} axes"
-            raise ViewError("Array.T", what, "IX-AXES-1", "use .mT, or permute_dims() to say which")
+            raise ViewError("Array.T", what, "IX-AXES-1", _transposed(self))
         return self.permute_dims((1, 0))
 
     @property
@@ -187,7 +196,8 @@ class Described(_core.Tensor):
             The array has fewer than two axes (IX-AXES-1).
         """
         if self.ndim < _TWO_AXES:
-            raise ViewError("Array.mT", f"an array of {self.ndim} axes", "IX-AXES-1")
+            what = f"an array of {self.ndim} axes"
+            raise ViewError("Array.mT", what, "IX-AXES-1", _OF_ONE_AXIS)
         axes = range(self.ndim)
         return self.permute_dims((*axes[:-2], axes[-1], axes[-2]))
 

@@ -64,7 +64,7 @@ class Elements:
         found = on_host(self, "Array.item()")
         if found.size != 1:
             what = f"an array of {found.size} elements"
-            raise ViewError("Array.item()", what, "IX-ELEMENT-2")
+            raise ViewError("Array.item()", what, "IX-ELEMENT-2", _one_element(self))
         return found.item()
 
     def __contains__(self, value: Any) -> bool:
@@ -85,7 +85,7 @@ class Elements:
         array: Any = self
         if array.shape:
             what = f"an array of shape {array.shape} has no one truth"
-            raise ViewError("bool()", what, "IX-ELEMENT-1", "use xp.any() or xp.all()")
+            raise ViewError("bool()", what, "IX-ELEMENT-1", _one_truth(array))
         return bool(self.item())
 
     def __int__(self) -> int:
@@ -125,6 +125,25 @@ class Elements:
         return format(_alone(self, f"format(..., {spec!r})"), spec) if spec else str(self)
 
 
+def _one_element(array: Any) -> str:
+    """Return how one number is had from an array that is not one."""
+    if array.size == 1:
+        return "take the one element, `x.item()`"
+    if not array.size:
+        return "ask for `x.size` first, since there are none"
+    first = ", ".join("0" * array.ndim)
+    return f"index one element, as in `x[{first}]`, or take all with `x.tolist()`"
+
+
+def _one_truth(array: Any) -> str:
+    """Return how one truth is had from an array that has axes."""
+    if array.size == 1:
+        return "ask its one element, `x.item()`"
+    if not array.size:
+        return "ask for `x.size`, since there are no elements"
+    return "use `xp.any(x)` or `xp.all(x)`"
+
+
 def _is_readable(array: Any) -> bool:
     """Whether elements can be shown: on the host, or by who computes, in a type of NumPy's."""
     if array.dtype.is_packed or numpy_dtype(array.dtype) is None:
@@ -149,5 +168,5 @@ def _alone(array: Any, call: str) -> Any:
     """Return an ndarray of the element of a 0-d array."""
     if array.shape:
         what = f"an array of shape {array.shape}"
-        raise ArgumentError(call, what, "IX-ELEMENT-1")
+        raise ArgumentError(call, what, "IX-ELEMENT-1", _one_element(array))
     return on_host(array, call)

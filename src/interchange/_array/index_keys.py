@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._protocols.cuda_array_interface import ATTRIBUTE as CUDA_RECORD
 from interchange._protocols.losses import holds_masked
 from interchange._types.errors import ExchangeError, MixedDevicesError, OutOfBoundsError, show
-from interchange._types.indices import slice_indices
+from interchange._types.indices import slice_indices, way_to_index, way_within
 
 from .backing import library_of
 from .elements import INTEGERS
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _SEQUENCES: Final = (list, tuple, range)
 _INDEXING: Final = frozenset("biu")
 """Kinds of NumPy's dtypes that index: bool, signed and unsigned integer."""
+_WITHIN: Final = "stay within the shape: ints below the extent of their axis, masks of its shape"
 
 
 def is_basic(part: object) -> bool:
@@ -55,7 +56,8 @@ def read_part(part: Any, array: Described, call: str) -> Any:
     if isinstance(part, _SEQUENCES) or is_ndarray(part):
         return _read_elements(part, array, call)
     if isinstance(as_scalar(part), bool) or _holds_bools(part):
-        raise OutOfBoundsError(call, f"index {show(part)} is no mask", "IX-INDEX-2")
+        what, way_out = f"index {show(part)} is no mask", "index by one, `x[xp.asarray(True)]`"
+        raise OutOfBoundsError(call, what, "IX-INDEX-2", None if array.shape else way_out)
     if is_foreign(part) and getattr(part, "ndim", None):
         raise foreign(call, part)
     try:
@@ -101,7 +103,7 @@ def _read_elements(part: Any, array: Described, call: str) -> Any:
 
     if not array.device.is_host_accessible:
         what = f"the array is on {array.device}, the index {show(part)} on the host"
-        way_out = f"pass an Array, xp.asarray(index, device={str(array.device)!r})"
+        way_out = f"pass an Array, `xp.asarray(index, device={str(array.device)!r})`"
         raise MixedDevicesError(call, what, "IX-XP-2", way_out)
     try:
         found = np.asarray(part)
@@ -118,7 +120,8 @@ def _read_elements(part: Any, array: Described, call: str) -> Any:
 
 def _selects_nothing(call: str, part: object) -> OutOfBoundsError:
     """Return the error for what is no index."""
-    return OutOfBoundsError(call, f"index {show(part)} selects nothing", "IX-INDEX-1")
+    what = f"index {show(part)} selects nothing"
+    return OutOfBoundsError(call, what, "IX-INDEX-1", way_to_index(part))
 
 
 def pick(array: Described, backing: tuple[Backend, Any], parts: tuple[Any, ...], call: str) -> Any:
@@ -145,7 +148,7 @@ def pick(array: Described, backing: tuple[Backend, Any], parts: tuple[Any, ...],
     try:
         return native[key]
     except IndexError as error:
-        raise OutOfBoundsError(call, str(error), "IX-INDEX-1") from None
+        raise OutOfBoundsError(call, str(error), "IX-INDEX-1", _WITHIN) from None
 
 
 def put(
@@ -163,7 +166,7 @@ def put(
     try:
         backend._put(native, key, elements)
     except IndexError as error:
-        raise OutOfBoundsError(call, str(error), "IX-INDEX-1") from None
+        raise OutOfBoundsError(call, str(error), "IX-INDEX-1", _WITHIN) from None
 
 
 def _native_key(
@@ -224,7 +227,7 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...], call: str) -> No
                 np.broadcast_to(np.False_, shape[axis])[part]
             except IndexError as error:
                 what = str(error).replace("axis 0", f"axis {axis}")
-                raise OutOfBoundsError(call, what, "IX-INDEX-1") from None
+                raise OutOfBoundsError(call, what, "IX-INDEX-1", way_within(shape[axis])) from None
 
 
 def _axes_of(part: Any) -> int:
@@ -262,4 +265,4 @@ def _check_as_numpy(array: Described, parts: tuple[Any, ...], call: str) -> None
     try:
         np.broadcast_to(np.False_, array.shape)[told]
     except IndexError as error:
-        raise OutOfBoundsError(call, str(error), "IX-INDEX-1") from None
+        raise OutOfBoundsError(call, str(error), "IX-INDEX-1", _WITHIN) from None

@@ -53,6 +53,8 @@ _RANKS: Final = {
 }
 """Kind of elements -> how much they can hold; a kind that is not here is not looked at."""
 _RANKS_OF_NUMBERS: Final = ((bool, 0), (int, 1), (float, 2), (complex, 3))
+_WIDE: Final = {1: "int64", 2: "float64", 3: "complex128"}
+"""How much elements can hold -> the widest type that holds as much."""
 
 
 def _check_kind(array: Described, value: Any) -> None:
@@ -72,7 +74,8 @@ def _check_kind(array: Described, value: Any) -> None:
         rank = next(ranks, 0)
     if rank > _RANKS.get(array.dtype.kind, 3):
         what = f"{said} among elements of {array.dtype}"
-        raise ArgumentError(_SET, what, "IX-XP-4", "cast with xp.astype() first")
+        way_out = f"write to a cast copy, `x.astype({_WIDE[rank]!r})`"
+        raise ArgumentError(_SET, what, "IX-XP-4", way_out)
 
 
 def _may_overlap(array: Described, other: Described) -> bool:

@@ -100,10 +100,10 @@ def foreign(call: str, x: object) -> ArgumentError:
         else f"{kind.__module__}.{kind.__qualname__}"
     )
     if is_foreign(x):
-        return ArgumentError(call, f"an operand is a {name}", "IX-XP-1")
-    from interchange._protocols.numbers import way_to_array  # for an error
+        return ArgumentError(call, f"an operand is a {name}", "IX-XP-1", "pass `asarray(x)`")
+    from interchange._protocols.strangers import way_in  # for an error alone
 
-    way_out = way_to_array(x) or "pass an Array or a number"
+    way_out = way_in(x) or "pass an Array or a number"
     return ArgumentError(call, f"an operand is {show(x)}", "IX-XP-1", way_out)
 
 

@@ -129,7 +129,7 @@ def check_shared(array: Any, native: Any, backend: Any, call: str) -> None:
     """
     if native is None:
         what = f"{backend.name} cannot write to strides {array.strides}"
-        raise CopyNeededError(call, what, "DLP-COPY-1", "write to a contiguous() copy")
+        raise CopyNeededError(call, what, "DLP-COPY-1", "write to a copy, `x.contiguous()`")
 
 
 def _check_dtype(own: Any, other: Any, backend: Any, call: str) -> None:
@@ -151,7 +151,7 @@ def check_writable(array: Any, call: str) -> None:
     if readonly is False:
         return
     kind = "read-only" if readonly else "not known to be writable"
-    raise ReadOnlyError(call, f"the memory is {kind}", "DLP-RO-3", "write to a copy()")
+    raise ReadOnlyError(call, f"the memory is {kind}", "DLP-RO-3", "write to a copy, `x.copy()`")
 
 
 def _unary(name: str, dunder: str) -> Callable[[Any], Any]:

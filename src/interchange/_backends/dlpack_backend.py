@@ -48,7 +48,7 @@ class DLPackBackend(Backend):
         """
         if not self.takes_negative_strides and any(step < 0 for step in tensor._spec.strides):
             what = f"{self.name} has no negative strides"
-            raise CopyNeededError(_CALL, what, "DLP-COPY-1", "take a contiguous() copy")
+            raise CopyNeededError(_CALL, what, "DLP-COPY-1", "take a copy, `x.contiguous()`")
         return self.import_tensor(_writable(tensor))
 
     def describe(self, native: Any, cls: type[Any]) -> Any:

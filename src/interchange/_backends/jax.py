@@ -57,18 +57,18 @@ class JAXBackend(DLPackBackend):
         self._check_width(tensor._spec.dtype)
         if not tensor._spec.layout.is_c_contiguous:
             what = f"jax takes no strides {tensor._spec.strides}"
-            raise CopyNeededError(_CALL, what, "DLP-COPY-1", "take a contiguous() copy")
+            raise CopyNeededError(_CALL, what, "DLP-COPY-1", "take a contiguous copy")
         found = self._jax.numpy.from_dlpack(tensor)
         if tensor._spec.layout.size and found.unsafe_buffer_pointer() != tensor.ptr:
             what = f"jax copied memory at {tensor.ptr:#x}, which is not aligned to 64 bytes"
-            raise CopyNeededError(_CALL, what, "DLP-COPY-1", "take a copy()")
+            raise CopyNeededError(_CALL, what, "DLP-COPY-1", "take a copy")
         return found
 
     def _check_width(self, dtype: DType) -> None:
         """Refuse 64-bit types where JAX has none."""
         if dtype.name in _WIDE and not self._jax.config.jax_enable_x64:
             what = f"jax has no {dtype} on {self.device}"
-            way_out = 'set jax.config.update("jax_enable_x64", True), or cast to a narrower type'
+            way_out = "switch jax_enable_x64 of jax.config on, or cast to a narrower type"
             raise UnsupportedDTypeError(_CALL, what, "DLP-DTYPE-4", way_out)
 
     def find_dtype(self, dtype: DType) -> Any:

@@ -187,7 +187,8 @@ def find(
 def refuse_handles(spec: Spec, call: str) -> None:
     """Refuse opaque handles that nobody asked for: what they refer to is kept alive by nobody."""
     if spec.dtype.code is DLDataTypeCode.kDLOpaqueHandle:
-        raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "DLP-DTYPE-7")
+        way_out = f"pass `asarray(x, dtype='{spec.dtype}')` if the handles are yours"
+        raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "DLP-DTYPE-7", way_out)
 
 
 def foreign_major(address: int, call: str) -> VersionError:

@@ -139,7 +139,8 @@ class borrow(Generic[T]):  # noqa: N801 - used like a function
         array = import_published(x, self._stream, _CALL)
         if self._writable and array.readonly is not False:
             kind = "read-only memory" if array.readonly else "memory not known to be writable"
-            raise ReadOnlyError(_CALL, f"writable=True of {kind}", "DLP-RO-3")
+            way_out = "pass a copy, `asarray(x, copy=True)`, or `writable=False`"
+            raise ReadOnlyError(_CALL, f"writable=True of {kind}", "DLP-RO-3", way_out)
         view = array.__copy__()
         if not self._writable:
             view._flags = (view._flags or 0) | READ_ONLY

@@ -200,7 +200,9 @@ def _find_record(x: Any) -> tuple[Any, Any]:
     if isinstance(x, Mapping):
         return None, x
     what = f"{type(x).__name__} has no {cai.ATTRIBUTE}"
-    raise NoProtocolError(_FROM, what, "CAI-ATTR-1", "pass device memory, or use asarray()")
+    raise NoProtocolError(
+        _FROM, what, "CAI-ATTR-1", "pass device memory, or use `asarray(x)` for what the host reads"
+    )
 
 
 def _own_array(

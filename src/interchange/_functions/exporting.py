@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 
 
 _CALL: Final = "convert()"
+_RISK: Final = "a write through it changes what others take for constant, or ends the process"
 
 
 def to_capsule(
@@ -213,8 +214,8 @@ def convert(
     array = _import(x, copy=copy, assume_writable=assume_writable, stream=stream, uploads=uploads)
     if shares and not copy and array.readonly is not False and not target.keeps_readonly:
         kind = "read-only memory" if array.readonly else "memory not known to be writable"
-        way_out = "pass copy=True" + ("" if array.readonly else " or assume_writable=True")
-        what = f"{kind}, of which {library} would not know"
+        way_out = "pass `copy=True`" + ("" if array.readonly else " or `assume_writable=True`")
+        what = f"{kind}, of which {library} would not know ({_RISK})"
         raise ReadOnlyError(_CALL, what, "DLP-RO-3", way_out)
     array = _place(array, x, target, library, copy=copy, stream=stream)
     module = _import_target(library, target)
@@ -231,7 +232,7 @@ def convert(
         if not target.is_foreign:
             raise
         what = f"{library} refused {array.dtype} of shape {array.shape} ({first_line(error)})"
-        raise ExchangeError(_CALL, what, "IX-CONVERT-2") from error
+        raise ExchangeError(_CALL, what, "IX-CONVERT-2", _way_to_fit(array, library)) from error
     if target.may_alter:
         _check_unaltered(array, asarray(result), library, shares=shares)
     return result
@@ -271,13 +272,14 @@ def _place(
     if target.memory == "host" and not there.is_host_accessible:
         if not copy:
             what = f"{library} has arrays on the host alone, and the memory is on {there}"
-            way_out = "pass copy=True, and it is copied to the host"
-            raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", way_out)
+            brings = "pass `copy=True`, and it is copied to the host"
+            known = brings if there.type in copies.COPIED_BY_DRIVERS else None
+            raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", known)
         return copies.move_array(array, CPU, None, _CALL)
     if target.memory == "device" and (there is CPU or (copy and there.is_host_accessible)):
         if not copy:
             what = f"{library} has arrays on devices alone, and the memory is on {there}"
-            way_out = "pass copy=True, and it is copied to the current device"
+            way_out = "pass `copy=True`, and it is copied to the current device"
             raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", way_out)
         return copies.move_array(array, _current_device(), stream, _CALL)
     if target.memory == "host" and there is not CPU:
@@ -297,6 +299,13 @@ def _current_device() -> Device:
     return Device(cuda.type, driver_of(cuda, _CALL).current_device(_CALL))
 
 
+def _way_to_fit(array: Array, library: str) -> str | None:
+    """Return how an array becomes one that a library describes, if it is the layout that is odd."""
+    if library == "pyarrow.Array" and array.ndim != 1:
+        return "pass one axis, `asarray(x).reshape(-1)`"
+    return None if array.is_contiguous() else "pass `copy=True`"
+
+
 def _check_unaltered(sent: Array, found: Array, library: str, *, shares: bool) -> None:
     """Refuse what a library made, if it is cast, or copied where it should share."""
     if found.dtype is not sent.dtype:
@@ -305,7 +314,7 @@ def _check_unaltered(sent: Array, found: Array, library: str, *, shares: bool) -
         raise UnsupportedDTypeError(_CALL, what, "IX-CONVERT-2", way_out)
     if shares and found.ptr != sent.ptr:
         what = f"{library} copied {sent.dtype} of shape {sent.shape}"
-        raise CopyNeededError(_CALL, what, "IX-CONVERT-3", "pass copy=True")
+        raise CopyNeededError(_CALL, what, "IX-CONVERT-3")
 
 
 def _find_target(library: object) -> Target:
@@ -314,7 +323,11 @@ def _find_target(library: object) -> Target:
         raise ArgumentError(_CALL, f"library={show(library)}", "IX-ARGUMENT-1", "pass its name")
     if library not in TARGETS:
         what = f"library={library!r} is not known"
-        way_out = f"choose one of {', '.join(TARGETS)}, or call its own from_dlpack()"
+        way_out = f"choose one of {', '.join(TARGETS)}, or the library's own from_dlpack"
+        from interchange._types.nearest import nearest  # for an error alone
+
+        found = nearest(library, TARGETS)
+        way_out = way_out if found is None else f"the nearest is `{found!r}`; {way_out}"
         raise BackendUnavailableError(_CALL, what, "IX-CONVERT-1", way_out)
     return TARGETS[library]
 

@@ -5,7 +5,7 @@ Source: array API standard 2025.12 (``from_dlpack``, ``asarray``); PEP 3118; Num
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._array import Array, transfers
@@ -23,7 +23,7 @@ from interchange._streams.rules import (
     check_stream,
     streams_of,
 )
-from interchange._types.devices import Device, is_index
+from interchange._types.devices import CPU, Device, is_index
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
     ArgumentError,
@@ -301,10 +301,9 @@ def _other_elements(x: Any, found: DType, wanted: DType, call: str) -> Unsupport
     what = f"{type(x).__name__} has elements of {found}, wanted {wanted}"
     is_cast = found.typestr is not None and wanted.typestr is not None
     loses_half = found.kind.startswith("complex") and not wanted.kind.startswith("complex")
-    way_out = f"write asarray(x).astype('{wanted}'), which copies"
-    return UnsupportedDTypeError(
-        call, what, "IX-CAST-1", way_out if is_cast and not loses_half else None
-    )
+    way_out = f"pass `asarray(x).astype('{wanted}')`, which copies"
+    can_cast = is_cast and not loses_half and type(x) is not PyCapsule  # which is consumed by now
+    return UnsupportedDTypeError(call, what, "IX-CAST-1", way_out if can_cast else None)
 
 
 def _first_that_works(

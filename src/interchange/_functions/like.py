@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
+from interchange._array.copies import COPIED_BY_DRIVERS
 from interchange._protocols import cuda_array_interface, dlpack
 from interchange._types.devices import CPU
 from interchange._types.errors import (
@@ -83,11 +84,12 @@ def _check_place(array: Array, target: str) -> None:
     there, memory = array.device, TARGETS[target].memory
     if memory == "host" and not there.is_host_accessible:
         what = f"{target} has arrays on the host alone, and the result is on {there}"
-        way_out = "move it with asarray(result, device='cpu')"
-        raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", way_out)
+        brings = "move it with `asarray(x, device='cpu')`"
+        known = brings if there.type in COPIED_BY_DRIVERS else None
+        raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", known)
     if memory == "device" and there is CPU:
         what = f"{target} has arrays on devices alone, and the result is on the host"
-        way_out = "move it with asarray(result, device='cuda')"
+        way_out = "move it with `asarray(x, device='cuda')`"
         raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", way_out)
 
 
@@ -202,7 +204,9 @@ def like(result: AnyArray, x: Any, /, *, copy: bool | None = None) -> Any:
     kind = next((kind for kind in KINDS if kind.knows(x)), None)
     if kind is None:
         what = f"a result like {show(x)} of type {type(x).__name__}"
-        raise NoProtocolError(_CALL, what, "IX-PROTOCOL-1", "name a library with convert()")
+        raise NoProtocolError(
+            _CALL, what, "IX-PROTOCOL-1", "name a library, as in `convert(result, 'numpy')`"
+        )
     if copy is not True and type(result) is type(x) and type(x) not in _REMADE:
         return result
     try:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface
+from interchange._protocols.strangers import way_in
 from interchange._types.devices import Device
 from interchange._types.errors import (
     ArgumentError,
@@ -109,7 +110,7 @@ def array_namespace(*arrays: Any, backend: str | None = None) -> Any:
     xp = named if named is not None else next((xp for _, xp in found.values()), None)
     if xp is None and not strangers:
         what = f"no array among {len(arrays)} arguments"
-        raise ArgumentError(_CALL, what, "IX-NAMESPACE-1", "pass an array, or backend='numpy'")
+        raise ArgumentError(_CALL, what, "IX-NAMESPACE-1", "pass an array, or `backend='numpy'`")
     _check_strangers(strangers, xp)
     return importlib.import_module(OURS) if xp is None else upgrade(xp)
 
@@ -161,8 +162,8 @@ def _refuse_mixture(found: dict[str, tuple[int, Any]], arrays: tuple[Any, ...]) 
     """
     met = [(name, place, type(arrays[place]).__name__) for name, (place, _) in found.items()]
     said = " and ".join(f"{kind} of {name} (argument {place})" for name, place, kind in met)
-    names = " or ".join(f"backend={library_of_namespace(xp).name!r}" for _, xp in found.values())
-    way_out = f"pass {names}, or bring one over with convert()"
+    names = " or ".join(f"`backend={library_of_namespace(xp).name!r}`" for _, xp in found.values())
+    way_out = f"pass {names}, or bring one over with `convert`"
     raise ArgumentError(_CALL, f"arrays of several libraries: {said}", "IX-NAMESPACE-1", way_out)
 
 
@@ -172,12 +173,12 @@ def _check_strangers(strangers: list[tuple[int, Any]], xp: Any) -> None:
     for place, x in strangers:
         if isinstance(x, (type, str)) or not _holds_memory(x):
             what = f"argument {place} is {show(x)} of type {type(x).__name__}"
-            raise NoProtocolError(_CALL, what, "IX-PROTOCOL-1")
+            raise NoProtocolError(_CALL, what, "IX-PROTOCOL-1", way_in(x))
         if on_host and not is_host_accessible(x):
             what = (
                 f"{xp.__name__} has arrays on the host alone, and argument {place} is on a device"
             )
-            way_out = "move it with asarray(x, device='cpu'), or pass backend='interchange'"
+            way_out = "move it with `asarray(x, device='cpu')`, or pass `backend='interchange'`"
             raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", way_out)
 
 

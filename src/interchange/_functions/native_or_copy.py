@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from interchange._array.copies import COPIED_BY_DRIVERS
 from interchange._streams.ordering import device_guard
 from interchange._types.errors import (
     CopyNeededError,
@@ -63,7 +64,7 @@ def give(array: Array, library: Library, xp: Any, *, may_copy: bool, call: str) 
     if array.readonly is not False:  # nobody knows whether the library would remember
         if not may_copy:
             what = f"memory that is not known to be writable, of which {library.name} may not know"
-            raise ReadOnlyError(call, what, "DLP-RO-3", "pass copy=True")
+            raise ReadOnlyError(call, what, "DLP-RO-3", "pass `copy=True`")
         array = array.copy()
     with device_guard(array.device, call) or contextlib.nullcontext():
         return xp.from_dlpack(array)
@@ -81,5 +82,6 @@ def check_place(array: Array, library: Library, call: str) -> None:
     """Refuse device memory where the library's arrays are on the host."""
     if library.memory == "host" and not array.device.is_host_accessible:
         what = f"{library.name} has arrays on the host alone, and the memory is on {array.device}"
-        way_out = "pass device='cpu', and it is copied to the host"
-        raise UnsupportedDeviceError(call, what, "DLP-DEV-6", way_out)
+        way_out = "pass `device='cpu'`, and it is copied to the host"
+        known = way_out if array.device.type in COPIED_BY_DRIVERS else None
+        raise UnsupportedDeviceError(call, what, "DLP-DEV-6", known)

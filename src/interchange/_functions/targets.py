@@ -72,7 +72,7 @@ def _refuse_copy(library: str, error: Exception) -> CopyNeededError:
     """Return the error for a library that said that it would have to copy."""
     reason = first_line(error).partition(". ")[0].rstrip(".")
     what = f"{library} would copy ({reason})"
-    return CopyNeededError(_CALL, what, "IX-CONVERT-3", "pass copy=True")
+    return CopyNeededError(_CALL, what, "IX-CONVERT-3")
 
 
 def first_line(error: Exception) -> str:

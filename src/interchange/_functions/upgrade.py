@@ -14,7 +14,8 @@ from typing import Any, Final
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface, dlpack
 from interchange._protocols.array_method import is_last_resort, without_copies
-from interchange._protocols.losses import is_masked, lost_by, nulls_in
+from interchange._protocols.losses import FILLED, is_masked, lost_by, nulls_in
+from interchange._protocols.strangers import way_to_share
 from interchange._types.devices import CPU, Device
 from interchange._types.errors import (
     ArgumentError,
@@ -133,7 +134,7 @@ class UpgradedNamespace(ModuleType):
         speaks = type(x) is PyCapsule or dlpack.speaks(x) or has_record(x)
         if not speaks:
             what = f"{show(x)} of type {type(x).__name__}"
-            raise NoProtocolError("from_dlpack()", what, "DLP-NEG-1", "use asarray()")
+            raise NoProtocolError("from_dlpack()", what, "DLP-NEG-1", way_to_share(x))
         return self._bring(x, device, copy, "from_dlpack()")
 
     def asarray(
@@ -228,7 +229,7 @@ class UpgradedNamespace(ModuleType):
     def _check_mask(self, x: Any, call: str) -> None:
         """Refuse a masked array, of which the library would keep the data alone."""
         if not self._keeps_masks and is_masked(x):
-            way_out = "fill it first, with x.filled()"
+            way_out = FILLED
             raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", way_out)
 
     def _check_nulls(self, x: Any, copy: bool | None) -> None:
@@ -280,7 +281,7 @@ class UpgradedNamespace(ModuleType):
         if library.memory == "device" and array.device is CPU:
             if copy is False or where is CPU or not (freely or device is not None):
                 what = f"{library.name} has arrays on devices alone, and the memory is on the host"
-                way_out = "name a device with device=, and it is copied there"
+                way_out = "name a device of the library, and it is copied there"
                 raise UnsupportedDeviceError(call, what, "IX-CONVERT-2", way_out)
             return self._own_asarray(array.__array__(), dtype, own, None)
         if freely and library.takes_host and copy is not False and array.device is CPU:
@@ -463,7 +464,7 @@ def upgrade(xp: Any, /) -> UpgradedNamespace:
     missing = [name for name in _REQUIRED if not callable(getattr(xp, name, None))]
     if missing or not isinstance(getattr(xp, "__name__", None), str):
         what = f"xp={show(xp)} has no {missing[0] if missing else '__name__'}"
-        way_out = "pass a namespace such as numpy, or array_namespace(x) for an array"
+        way_out = "pass a namespace such as numpy, or that of an array"
         raise ArgumentError(_CALL, what, "IX-NAMESPACE-2", way_out)
     with _making:
         known = _made.get(id(xp))

@@ -44,12 +44,12 @@ def import_array_method(x: Any, cls: type[T], copy: bool | None, call: str) -> T
         It has none, or is a class (IX-PROTOCOL-1).
     """
     if isinstance(x, type) or getattr(x, "__array__", None) is None:
-        from .numbers import way_to_array  # for an error
+        from .strangers import way_in  # for an error alone
 
         what = f"{show(x)} of type {type(x).__name__}"
         if not isinstance(x, type) and getattr(x, "__dlpack__", None) is not None:
             what += ", which has __dlpack__ and no __dlpack_device__"
-        raise NoProtocolError(call, what, "IX-PROTOCOL-1", way_to_array(x))
+        raise NoProtocolError(call, what, "IX-PROTOCOL-1", way_in(x))
     tensor = import_array_interface(ask_for_array(x, copy, call), cls, call)
     tensor._owner = x
     return tensor
@@ -138,4 +138,20 @@ def _refusal(x: Any, copy: bool | None, call: str) -> InterchangeError:
     if lost is not None:
         return error_for(call, *lost)
     what = f"{type(x).__name__} speaks __array__ alone, which may copy and cast"
-    return CopyNeededError(call, what, "DLP-COPY-1" if copy is False else "AI-ARRAY-1")
+    rule = "DLP-COPY-1" if copy is False else "AI-ARRAY-1"
+    return CopyNeededError(call, what, rule, _way_to_copy(x))
+
+
+def _way_to_copy(x: Any) -> str:
+    """Return how the elements of what speaks ``__array__`` alone can be had."""
+    from .strangers import is_plain, names_of, one_column, way_in, way_out_of_tracer
+
+    found = way_out_of_tracer(x) or way_in(x)
+    if found is not None:
+        return found
+    names = names_of(x)
+    if names:
+        return one_column(x, names)
+    if is_column(x) and not is_plain(x):
+        return "turn the elements into plain numbers first"
+    return "pass `copy=True` for what its __array__ makes of the elements"

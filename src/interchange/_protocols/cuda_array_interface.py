@@ -390,7 +390,12 @@ def _form_of(record: InterfaceRecord, dtype: DType | None, hint: Any, call: str)
     """Return what a record says that memory holds, checked."""
     if not is_plain(record):
         raise UnsupportedDTypeError(call, f"descr is {show(record.descr)}", "CAI-DESCR-1")
-    element = dtype_of(record, hint, call)
+    try:
+        element = dtype_of(record, hint, call)
+    except UnsupportedDTypeError as error:
+        from .odd_elements import told_by_hand  # for an error alone
+
+        raise told_by_hand(error, record.typestr.itemsize) from error.__cause__
     if dtype is not None and element is not dtype:
         what = f"typestr {str(record.typestr)!r} says {element}, wanted {dtype}"
         raise UnsupportedDTypeError(call, what, "IX-CAST-1")

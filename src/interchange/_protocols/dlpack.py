@@ -86,8 +86,10 @@ def device_of(x: Any, call: str) -> Device:
     """Return the device that ``__dlpack_device__`` of `x` says."""
     method = getattr(x, "__dlpack_device__", None)
     if method is None:
+        from .strangers import way_out_of_tracer  # for an error alone
+
         what = f"{type(x).__name__} has __dlpack__ and no __dlpack_device__"
-        raise NoProtocolError(call, what, "DLP-NEG-1")
+        raise NoProtocolError(call, what, "DLP-NEG-1", way_out_of_tracer(x))
     answer = method()
     if not is_pair(answer):
         what = f"__dlpack_device__() of {type(x).__name__} returned {show(answer)}"
@@ -132,10 +134,10 @@ def import_(
     """
     known = capabilities_of(x)
     if known is None:
-        from .numbers import way_to_array  # for an error
+        from .strangers import way_to_share  # for an error alone
 
         what = f"{type(x).__name__} has no __dlpack__"
-        raise NoProtocolError(call, what, "DLP-NEG-1", way_to_array(x))
+        raise NoProtocolError(call, what, "DLP-NEG-1", way_to_share(x))
     lost = None if known.guard is None else known.guard(x)
     if lost is not None:
         what, rule, way_out = lost
@@ -175,7 +177,7 @@ def explain_refusal(x: Any, error: Exception, call: str) -> None:
     if why is not None:
         what, rule, way_out = why
         if call == "from_dlpack()":  # which asks for no __array__
-            way_out = way_out.replace("pass copy=True", "use asarray(x, copy=True)")
+            way_out = way_out.replace("`copy=True`", "`asarray(x, copy=True)`")
         raise error_for(call, what, rule, way_out) from error
 
 
@@ -373,7 +375,7 @@ def check_result(tensor: Tensor, *, copy: bool | None, assume_writable: bool, ca
     if assume_writable:
         if tensor._flags is not None and tensor._flags & READ_ONLY:
             what = "assume_writable=True on memory that its producer says is read-only"
-            raise ReadOnlyError(call, what, "DLP-RO-3", "pass a copy")
+            raise ReadOnlyError(call, what, "DLP-RO-3", "pass a copy, `asarray(x, copy=True)`")
         tensor._flags = tensor._flags or 0
     return copy is True and not copied
 
@@ -412,8 +414,11 @@ def export_flags(tensor: Tensor, *, versioned: bool, call: str) -> int:
     if versioned:
         return READ_ONLY if flags is None else flags & READ_ONLY
     if flags is not None and flags & READ_ONLY:
-        raise ReadOnlyError(call, "a legacy capsule of read-only memory", "DLP-RO-1")
+        way_out = (
+            "pass `max_version=(1, 0)` if the consumer knows it, else export a copy, `x.copy()`"
+        )
+        raise ReadOnlyError(call, "a legacy capsule of read-only memory", "DLP-RO-1", way_out)
     if tensor._spec.dtype.padded:
         what = f"a legacy capsule of {tensor._spec.dtype}"
-        raise ExchangeError(call, what, "DLP-DTYPE-4", "ask with max_version=(1, 1) or newer")
+        raise ExchangeError(call, what, "DLP-DTYPE-4", "pass `max_version=(1, 1)`")
     return 0

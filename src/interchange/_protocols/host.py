@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from ctypes import addressof
 from operator import index as as_index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from interchange import _core
 from interchange._core._numpy import ndarray_over, require_numpy_dtype
 from interchange._core._parsing import place
 from interchange._streams.ordering import wait_on_host
+from interchange._streams.rules import STREAM_RULES
 from interchange._types.devices import CPU
 from interchange._types.dtypes import DType, from_format
 from interchange._types.errors import (
@@ -39,7 +40,7 @@ from interchange.abi import (
 from interchange.abi.capsules import anchor
 
 from .dlpack import READ_ONLY
-from .losses import is_masked
+from .losses import FILLED, is_masked
 from .records import dtype_of, is_plain, layout_of, parse_with_hint
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from interchange._core import Tensor
     from interchange._types.devices import Device
+    from interchange._types.errors import InterchangeError
 
     T = TypeVar("T", bound="Tensor")
 
@@ -73,18 +75,22 @@ def describe_memory(
         Shape, strides or address describe no memory (DLP-SHAPE-*, DLP-STRIDES-2, DLP-DATA-1).
     """
     found = problem(layout.shape, layout.strides, dtype.itemsize)
+    is_ours = call == "from_pointer()"  # whose arguments no producer made
+    way_out = "pass the shape and the strides of memory that exists" if is_ours else None
     if found is not None:
-        raise error_for(call, *found)
+        raise error_for(call, *found, way_out)
     first, last, spec = place(Spec(dtype, device, layout))
     low, _ = layout.byte_bounds(dtype.itemsize)  # a handle has nothing before it
     if not layout.size:
         ptr = 0
     elif not ptr:
-        raise ExchangeError(call, f"the address is 0 for shape {layout.shape}", "DLP-DATA-1")
+        what = f"the address is 0 for shape {layout.shape}"
+        known = "pass the address of the first element" if is_ours else None
+        raise ExchangeError(call, what, "DLP-DATA-1", known)
     elif ptr >> 64 or (low < 0 if device.has_handles else not first <= ptr <= last):
         address = show(ptr) if ptr >> 64 else f"{ptr:#x}"
         what = f"address {address} with shape {layout.shape} and strides {layout.strides}"
-        raise ExchangeError(call, what, "DLP-STRIDES-2")
+        raise ExchangeError(call, what, "DLP-STRIDES-2", way_out)
     return _core.describe(ptr, spec, READ_ONLY if readonly else 0, owner, keep, cls)
 
 
@@ -104,15 +110,15 @@ def open_buffer(x: Any, call: str) -> memoryview:
     try:
         view = memoryview(x)
     except TypeError as error:
-        from .numbers import way_to_array  # for an error
-
         what = f"{type(x).__name__} gives no buffer"
-        raise NoProtocolError(call, what, "BUF-1", way_to_array(x)) from error
+        way_out = _way_to_share(x)  # not for the same call: Arrays have buffers from 3.12 on
+        known = way_out and way_out.replace("pass", "use", 1)
+        raise NoProtocolError(call, what, "BUF-1", known) from error
     except (BufferError, ValueError) as error:
         what = f"{type(x).__name__} refuses its buffer ({reason_of(error)})"
         raise ExchangeError(call, what, "BUF-1") from error
     if is_masked(x):
-        raise ExchangeError(call, "the array has masked elements", "AI-MASK-1")
+        raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", FILLED)
     return view
 
 
@@ -157,7 +163,7 @@ def import_array_interface(x: Any, cls: type[T], call: str) -> T:
     raw = getattr(x, "__array_interface__", None)
     if raw is None:
         what = f"{type(x).__name__} has no __array_interface__"
-        raise NoProtocolError(call, what, "AI-1")
+        raise NoProtocolError(call, what, "AI-1", _way_to_share(x))
     keep: object = (x, raw)  # a record may hold what its address points to: NumPy scalars' do
     try:
         if isinstance(raw, dict) and not isinstance(raw.get("data"), tuple):
@@ -165,12 +171,20 @@ def import_array_interface(x: Any, cls: type[T], call: str) -> T:
         record = parse_with_hint(raw, getattr(x, "dtype", None), call)
     except BrokenRule as broken:
         refuse_record(call, broken)
+    except UnsupportedDTypeError as error:
+        _refuse_elements(error, x)
     if record.mask is not None or is_masked(x):
-        raise ExchangeError(call, "the array has masked elements", "AI-MASK-1")
+        way_out = FILLED if hasattr(x, "filled") else None
+        raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", way_out)
     if not is_plain(record):
+        from .odd_elements import way_out_of  # for an error alone
+
         what = f"descr is {show(record.descr)}"
-        raise UnsupportedDTypeError(call, what, "AI-DESCR-1")
-    dtype = dtype_of(record, getattr(x, "dtype", None), call)
+        raise UnsupportedDTypeError(call, what, "AI-DESCR-1", way_out_of(x))
+    try:
+        dtype = dtype_of(record, getattr(x, "dtype", None), call)
+    except UnsupportedDTypeError as error:
+        _refuse_elements(error, x)
     layout = layout_of(record.shape, record.strides, dtype.itemsize, call)
     return describe_memory(
         record.ptr,
@@ -182,6 +196,20 @@ def import_array_interface(x: Any, cls: type[T], call: str) -> T:
         cls=cls,
         call=call,
     )
+
+
+def _refuse_elements(error: InterchangeError, x: Any) -> NoReturn:
+    """Raise an error of element types with the way out that `x` has."""
+    from .odd_elements import explained  # for an error alone
+
+    raise explained(error, x) from error.__cause__
+
+
+def _way_to_share(x: Any) -> str | None:
+    """Return what can be passed in the place of `x`, which speaks not what was asked."""
+    from .strangers import way_to_share  # for an error alone
+
+    return way_to_share(x)
 
 
 def _resolve_buffer(raw: dict[str, Any], x: Any, call: str) -> tuple[dict[str, Any], object]:
@@ -210,7 +238,10 @@ def check_host(tensor: Tensor, call: str) -> None:
     """Refuse memory that the host cannot read."""
     device = tensor._spec.device
     if not device.is_host_accessible:
-        raise UnsupportedDeviceError(call, f"the memory is on {device}", "DLP-DEV-6")
+        way_out = "copy it to the host, with `x.to_device('cpu')`"
+        what = f"the memory is on {device}"
+        known = way_out if device.type in STREAM_RULES else None
+        raise UnsupportedDeviceError(call, what, "DLP-DEV-6", known)
 
 
 def as_ndarray(tensor: Tensor, call: str, *, carrier: bool = False, tracked: bool = False) -> Any:
@@ -244,7 +275,8 @@ def as_memoryview(tensor: Tensor, call: str, flags: int = 0) -> memoryview:
     """
     spec = tensor._spec
     if flags & _PYBUF_WRITABLE and not _is_writable(tensor):
-        raise ReadOnlyError(call, "a writable buffer was asked of read-only memory", "DLP-RO-3")
+        what = "a writable buffer was asked of read-only memory"
+        raise ReadOnlyError(call, what, "DLP-RO-3", "ask for a buffer of a copy, `x.copy()`")
     if spec.dtype.format is None:
         raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "BUF-FORMAT-2")
     return memoryview(as_ndarray(tensor, call, tracked=True))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Loss = tuple[str, str, str]
 """What would be lost, the id of the rule that forbids it, and a way out."""
 
+FILLED: Final = "pass `x.filled(0)`, or exchange data and mask as two arrays"
 _APART: Final = "fill them first, or exchange data and mask as two arrays"
 
 
@@ -63,7 +64,7 @@ def _numpy(x: Any) -> Loss | None:
     """Return what an array of NumPy would lose: its mask."""
     if not is_masked(x):
         return None
-    return "the array has masked elements", "AI-MASK-1", "fill it first, with x.filled()"
+    return "the array has masked elements", "AI-MASK-1", FILLED
 
 
 def _marray(x: Any) -> Loss | None:
@@ -79,7 +80,7 @@ def _dask(x: Any) -> Loss | None:
     """Return what an array of Dask would lose: masks of its chunks, which are not computed yet."""
     if not _is_masked_array(getattr(x, "_meta", None)):
         return None
-    return "its chunks are masked arrays", "AI-MASK-1", "fill them first, with da.ma.filled(x, ...)"
+    return "its chunks are masked arrays", "AI-MASK-1", "fill them first, with `da.ma.filled(x, 0)`"
 
 
 def _torch(x: Any) -> Loss | None:
@@ -87,7 +88,7 @@ def _torch(x: Any) -> Loss | None:
     is_neg = getattr(x, "is_neg", None)
     if is_neg is None or not is_neg():
         return None
-    return "the tensor has its negative bit set", "DLP-DTYPE-6", "call x.resolve_neg() first"
+    return "the tensor has its negative bit set", "DLP-DTYPE-6", "pass `x.resolve_neg()`"
 
 
 EXPORT_GUARDS: Final[dict[str, Callable[[Any], Loss | None]]] = {
@@ -103,7 +104,7 @@ def _torch_bits(x: Any) -> Loss | None:
     """Return what a record of a torch tensor does not tell: a sign that is still to be changed."""
     is_conj = getattr(x, "is_conj", None)
     if is_conj is not None and is_conj():
-        return "the tensor has its conjugate bit set", "DLP-DTYPE-6", "call x.resolve_conj() first"
+        return "the tensor has its conjugate bit set", "DLP-DTYPE-6", "pass `x.resolve_conj()`"
     return _torch(x)
 
 
@@ -117,30 +118,63 @@ RECORD_LOSSES: Final[dict[str, Callable[[Any], Loss | None]]] = {"torch": _torch
 def _torch_refusal(x: Any) -> Loss | None:
     """Return why a tensor is no plain memory: it is of a layout without strides, or has none."""
     if getattr(x, "is_meta", False):
-        way_out = "make one that has, with torch.empty_like(x, device='cpu')"
+        way_out = "make one that has, with `torch.empty_like(x, device='cpu')`"
         return "the tensor is on torch's device meta, and has no memory", "DLP-DEV-1", way_out
     if getattr(x, "is_quantized", False):
         what = f"the elements are {x.dtype}, numbers in a scale of the tensor's own"
-        return what, "DLP-DTYPE-3", "call x.dequantize() first, or x.int_repr()"
+        return what, "DLP-DTYPE-3", "pass `x.dequantize()`, or `x.int_repr()`"
     layout = getattr(x, "layout", None)
-    if layout is None or (str(layout) == "torch.strided" and not getattr(x, "is_nested", False)):
+    if getattr(x, "is_nested", False):
+        return "the tensor is nested", "DLP-STRIDES-5", "pass `x.to_padded_tensor(0)`, or its parts"
+    if layout is not None and str(layout) != "torch.strided":
+        return f"the tensor is {layout}", "DLP-STRIDES-5", "pass `x.to_dense()`, or its parts"
+    if getattr(x, "requires_grad", False):
+        return "the tensor requires a gradient", "IX-GRAD-1", "pass `x.detach()`"
+    if layout is None or not x.is_conj():
         return None
-    kind = "nested" if getattr(x, "is_nested", False) else str(layout)
-    return f"the tensor is {kind}", "DLP-STRIDES-5", "call x.to_dense() first, or export its parts"
+    return "the tensor has its conjugate bit set", "DLP-DTYPE-6", "pass `x.resolve_conj()`"
 
 
 def _arrow_refusal(x: Any) -> Loss | None:
     """Return why an array of Arrow is no plain memory: it has nulls, or bits for elements."""
     nulls = _count_nulls(x)
     if nulls:
-        return _told_nulls(nulls)
-    if str(getattr(x, "type", "")) == "bool":
-        way_out = "cast to uint8, or pass copy=True"
+        return _told_nulls(nulls, x)
+    kind = str(getattr(x, "type", ""))
+    if kind == "bool":
+        way_out = "pass `x.cast('uint8')`, or `copy=True`"
         return "the elements are bits", "DLP-DTYPE-5", way_out
-    return None
+    known = next((way for start, way in _OF_ARROW.items() if kind.startswith(start)), None)
+    return None if known is None else (f"the elements are {kind}", "DLP-DTYPE-3", known)
+
+
+_FLAT: Final = "pass `x.flatten()`, and exchange the offsets as a second array"
+_OF_ARROW: Final = {
+    **dict.fromkeys(("timestamp", "duration", "date64", "time64"), "pass `x.cast('int64')`"),
+    **dict.fromkeys(("date32", "time32"), "pass `x.cast('int32')`"),
+    "fixed_size_list": "pass `x.flatten()`, and reshape it",
+    **dict.fromkeys(("list", "large_list"), _FLAT),
+    "dictionary": "pass `x.indices`, and keep the dictionary",
+    **dict.fromkeys(("string", "large_string", "binary", "large_binary"), "encode it as numbers"),
+}
+"""Beginning of the name of a type of Arrow -> what of such an array can be passed."""
+
+
+def _numpy_refusal(x: Any) -> Loss | None:
+    """Return why an ndarray cannot be exported: by its elements, which are no plain numbers."""
+    from .odd_elements import way_out_of  # for an error alone
+
+    dtype, way_out = getattr(x, "dtype", None), way_out_of(x)
+    if dtype is None or way_out is None:
+        return None
+    if dtype.kind == "V" and dtype.names is None and dtype.type.__module__ != "numpy":
+        return f"NumPy exports no {dtype}", "DLP-DTYPE-4", "pass `asarray(x)`"
+    rule = "DLP-DTYPE-1" if dtype.kind in "fc" and dtype.isnative else "DLP-DTYPE-3"
+    return f"the elements are {dtype}", "AI-DESCR-1" if dtype.fields else rule, way_out
 
 
 REFUSALS: Final[dict[str, Callable[[Any], Loss | None]]] = {
+    "numpy": _numpy_refusal,
     "pyarrow": _arrow_refusal,
     "torch": _torch_refusal,
 }
@@ -184,9 +218,11 @@ def is_column(x: object) -> bool:
     return any(name in _NULLS for name in libraries_of(type(x)))
 
 
-def _told_nulls(count: int) -> Loss:
+def _told_nulls(count: int, x: Any) -> Loss:
     """Return what is told of nulls."""
-    way_out = "fill them first, or pass copy=True for what its __array__ makes of them"
+    fill = next((word for word in ("fill_null", "fillna") if hasattr(x, word)), None)
+    filled = "fill them first" if fill is None else f"fill them first, with `x.{fill}(0)`"
+    way_out = f"{filled}, or pass `copy=True` for what its __array__ makes of them"
     return f"{count} of the elements are null", "AI-MASK-1", way_out
 
 
@@ -194,7 +230,7 @@ def nulls_in(x: Any) -> Loss | None:
     """Return what a column would lose on its way through ``__array__``: that elements are null."""
     count = next((_NULLS[name] for name in libraries_of(type(x)) if name in _NULLS), None)
     found = 0 if count is None else count(x)
-    return _told_nulls(found) if found else None
+    return _told_nulls(found, x) if found else None
 
 
 # ---------------------------------------------------------------- whose rules apply

@@ -144,7 +144,11 @@ class Device:
             match = compiled(_WORDS).fullmatch(value)
             if match is None or match[1] not in _TYPE_OF_NAME:
                 what = f"device={show(value)} is unknown"
-                way_out = "say 'cuda:0' or 'rocm:0'" if value == "gpu" else None
+                from .unknown_names import name_nearest  # for an error alone
+
+                way_out = name_nearest(value, _TYPE_OF_NAME)
+                if value == "gpu":
+                    way_out = "pass `'cuda:0'` or `'rocm:0'`"
                 raise UnsupportedDeviceError(call, what, "DLP-DEV-1", way_out)
             return cls._make(_TYPE_OF_NAME[match[1]], int(match[2] or 0), call)
         if is_pair(value):

@@ -308,7 +308,10 @@ def _from_text(text: str, call: str = "DType.of()") -> DType:
         what = f"dtype={show(text)} may be {one}, or {other}"
         way_out = " or ".join(f"'{reading.partition(',')[0]}'" for reading in (one, other))
         raise UnsupportedDTypeError(call, what, "DLP-DTYPE-1", f"say {way_out}")
-    raise UnsupportedDTypeError(call, f"dtype={show(text)} is unknown", "DLP-DTYPE-1")
+    from .unknown_names import dtype_instead  # for an error alone
+
+    way_out = dtype_instead(text, BY_NAME)
+    raise UnsupportedDTypeError(call, f"dtype={show(text)} is unknown", "DLP-DTYPE-1", way_out)
 
 
 def _from_foreign(value: object, call: str) -> DType | None:

@@ -150,6 +150,7 @@ for _error in [one for one in vars().copy().values() if isinstance(one, type)]:
 
 
 _CLASS_OF_AREA: dict[str, type[InterchangeError]] = {
+    "AI-DESCR": UnsupportedDTypeError,
     "BUF-FORMAT": UnsupportedDTypeError,
     "CAI-DESCR": UnsupportedDTypeError,
     "CAI-STREAM": StreamError,

@@ -20,7 +20,8 @@ def expand_key(key: object, ndim: int, call: str) -> list[object]:
     dots = sum(part is Ellipsis for part in parts)
     if dots > 1 or used > ndim:
         what = f"{show(key)} has {'two Ellipses' if dots > 1 else f'{used} indices'} on {ndim} axes"
-        raise OutOfBoundsError(call, what, "IX-INDEX-1")
+        way_out = "leave one Ellipsis" if dots > 1 else f"pass {ndim} indices at most"
+        raise OutOfBoundsError(call, what, "IX-INDEX-1", way_out)
     fill: list[object] = [slice(None)] * (ndim - used)
     if not dots:
         return parts + fill
@@ -37,7 +38,9 @@ def slice_indices(part: slice, extent: int, call: str) -> tuple[int, int, int]:
             call, f"{show(part)} has a step of 0", "IX-INDEX-1", "pass another step"
         ) from error
     except TypeError as error:
-        raise OutOfBoundsError(call, f"{show(part)} is no slice of ints", "IX-INDEX-1") from error
+        what = f"{show(part)} is no slice of ints"
+        way_out = "pass whole numbers, or none, as its bounds"
+        raise OutOfBoundsError(call, what, "IX-INDEX-1", way_out) from error
     if not -INT64_MAX <= step <= INT64_MAX:
         step = extent + 1 if step > 0 else -extent - 1
     return start, stop, step
@@ -49,6 +52,20 @@ def _is_bool(part: object) -> bool:
     return isinstance(part, bool) or kind == "b"
 
 
+def way_to_index(part: object) -> str:
+    """Return what can be passed in the place of what is no index."""
+    if isinstance(part, str):
+        return "pass the place of the axis or the element, since nothing here has a name"
+    return "pass a whole number" if isinstance(part, float) else "pass ints, slices or a mask"
+
+
+def way_within(extent: int) -> str:
+    """Return which indices an axis has."""
+    if not extent:
+        return "ask for the shape first: the axis has no elements"
+    return f"the indices of this axis go from {-extent} to {extent - 1}"
+
+
 def position_of(part: object, extent: int, call: str) -> int:
     """Return the place of an integer index on its axis, counted from its start [elements]."""
     try:
@@ -57,8 +74,8 @@ def position_of(part: object, extent: int, call: str) -> int:
         place = as_index(part)  # type: ignore[arg-type]
     except TypeError:
         what = f"index {show(part)} makes no view"
-        raise OutOfBoundsError(call, what, "IX-INDEX-1") from None
+        raise OutOfBoundsError(call, what, "IX-INDEX-1", way_to_index(part)) from None
     if not -extent <= place < extent:
         what = f"index {show(place)} on an axis of {extent}"
-        raise OutOfBoundsError(call, what, "IX-INDEX-1")
+        raise OutOfBoundsError(call, what, "IX-INDEX-1", way_within(extent))
     return place + extent if place < 0 else place

@@ -130,7 +130,7 @@ def creator(name: str, device: Any, like: Any = None) -> Backend:
         there = Device.of(device, call)
         if there.is_host_accessible and there is not CPU:
             what = f"no library creates arrays on {there}"
-            way_out = "pass one of xp.__array_namespace_info__().devices()"
+            way_out = "name one of `xp.__array_namespace_info__().devices()`"
             raise UnsupportedDeviceError(call, what, "IX-XP-3", way_out)
         return backend_of(there, call)
     if like is None:

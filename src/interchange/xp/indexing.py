@@ -18,7 +18,7 @@ from ._documentation import document
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     if axis is None and array_of(x, Array, "xp.take()").ndim > 1:
         what = f"an array of {x.ndim} axes and none is named"
-        raise ViewError("xp.take()", what, "IX-XP-7", "pass axis=")
+        raise ViewError("xp.take()", what, "IX-XP-7", "pass `axis=0` or another")
     return _pick("take", x, indices, axis)
 
 

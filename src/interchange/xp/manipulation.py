@@ -33,7 +33,7 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
         return x.copy() if copy else x
     if x.dtype.kind == _COMPLEX and wanted.kind not in {_COMPLEX, "bool"}:
         what = f"elements are {x.dtype}, wanted {wanted}"
-        raise ArgumentError(call, what, "IX-XP-7", "take xp.real() or xp.abs() first")
+        raise ArgumentError(call, what, "IX-XP-7", "take `xp.real(x)` or `xp.abs(x)` first")
     backend, native = computing_with(x)
     cast = backend.function("astype")(native, element(wanted, backend, "astype"))
     return wrap(cast, backend, Array)

@@ -96,7 +96,9 @@ def _refuse_for_c(array: object, why: str) -> None:
         raise ReadOnlyError(_C_CALL, what, "DLP-RO-1", way_out)
     if why == "work":
         what = "work on the memory may be pending, and this call orders no streams"
-        raise ExchangeError(_C_CALL, what, "DLP-API-1", "ask its __dlpack__(stream=...)")
+        raise ExchangeError(
+            _C_CALL, what, "DLP-API-1", "ask its `__dlpack__` method for the stream"
+        )
     if why == "padded":
         what = "a DLTensor of elements that are padded"
         way_out = "ask for a managed tensor, which has a flag for it"

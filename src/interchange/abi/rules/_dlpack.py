@@ -14,7 +14,7 @@ _CAPSULES: Final = (
     Rule(
         "DLP-CAP-1",
         "a capsule to consume is named 'dltensor' or 'dltensor_versioned'",
-        "pass what __dlpack__() returned, or the object itself",
+        "pass a capsule as its producer made it, or the producer itself",
         "spec, PyCapsule names",
     ),
     Rule(
@@ -26,7 +26,7 @@ _CAPSULES: Final = (
     Rule(
         "DLP-CAP-3",
         "__dlpack__() returns a PyCapsule",
-        "mend the producer, or pass its memory through from_pointer()",
+        "mend the producer, or describe its memory with `from_pointer`",
         "standard, array.__dlpack__",
     ),
     Rule(
@@ -54,7 +54,7 @@ _VERSIONS: Final = (
     Rule(
         "DLP-VER-1",
         "with a foreign major version only the deleter is called, and nothing else is read",
-        "ask the producer for max_version=(1, 3) or lower, or update interchange",
+        "ask the producer for version 1.3 or lower, or update interchange",
         "header, DLManagedTensorVersioned",
     ),
     Rule(
@@ -164,7 +164,7 @@ _DEVICES: Final = (
     Rule(
         "DLP-DEV-6",
         "the host reads what it can reach, and drivers of CUDA and ROCm copy to and from theirs",
-        "use to_device('cpu') for memory of such a device, else the library that owns the device",
+        "copy it to the host first, or use the library that owns the device",
         "interchange",
     ),
     Rule(
@@ -177,7 +177,7 @@ _DEVICES: Final = (
     Rule(
         "DLP-DEV-8",
         "a producer is asked with its device current: some order the current device's stream alone",
-        "make the producer's device current around __dlpack__() and the reading of a record",
+        "make the producer's device current around its __dlpack__ and the reading of a record",
         "practice of CuPy and PyTorch; the standard is silent",
         "SHOULD",
     ),
@@ -199,7 +199,7 @@ _DTYPES: Final = (
     Rule(
         "DLP-DTYPE-3",
         "elements are in native byte order, and plain: no structs, objects, times or text",
-        "convert on the producer's side, for NumPy x.astype(x.dtype.newbyteorder('='))",
+        "turn them into plain numbers on the producer's side",
         "header, DLDataType",
     ),
     Rule(
@@ -223,7 +223,7 @@ _DTYPES: Final = (
     Rule(
         "DLP-DTYPE-7",
         "what an opaque handle refers to is known to its producer alone, and kept alive by nobody",
-        "name the element type, as in asarray(x, dtype='opaque64'), if the handles are yours",
+        "name the element type where they are imported, if the handles are yours",
         "header, DLDataTypeCode, kDLOpaqueHandle",
         "SHOULD",
     ),
@@ -310,7 +310,7 @@ _READ_ONLY_AND_COPIES: Final = (
     Rule(
         "DLP-RO-1",
         "only the versioned struct can say that memory is read-only",
-        "ask with max_version=(1, 0) or newer, or export a copy",
+        "ask for version 1.0 or newer, or export a copy",
         "header, DLPACK_FLAG_BITMASK_READ_ONLY",
     ),
     Rule(
@@ -322,13 +322,13 @@ _READ_ONLY_AND_COPIES: Final = (
     Rule(
         "DLP-RO-3",
         "read-only memory is not written, nor handed to a library that would forget the flag",
-        "pass a copy, or say assume_writable=True if you own the memory",
+        "write to a copy",
         "interchange",
     ),
     Rule(
         "DLP-COPY-1",
         "copy=False never copies",
-        "allow the copy with copy=None",
+        "allow the copy with `copy=None`",
         "standard, from_dlpack",
     ),
     Rule(
@@ -367,7 +367,7 @@ _STREAMS: Final = (
     Rule(
         "DLP-STREAM-4",
         "a stream is None or an int",
-        "pass the handle of the stream as an int",
+        "pass the handle of the stream as an int, or the stream itself",
         "standard, array.__dlpack__",
     ),
     Rule(
@@ -379,7 +379,7 @@ _STREAMS: Final = (
     Rule(
         "DLP-STREAM-6",
         "work pending on one stream is ordered before another by an event of the driver",
-        "install the device's driver, or synchronize on the producer's side and pass stream=-1",
+        "install the device's driver, or synchronize on the producer's side first",
         "standard, array.__dlpack__",
     ),
     Rule(
@@ -392,13 +392,13 @@ _STREAMS: Final = (
         "DLP-STREAM-8",
         "while a stream captures, it waits only for work of the same capture, and nothing touches "
         "the legacy default stream",
-        "order before the capture begins and pass stream=-1, or use the capturing stream itself",
+        "order before the capture begins, or use the capturing stream itself",
         "CUDA driver API, Stream capture",
     ),
     Rule(
         "DLP-STREAM-9",
         "memory for the host is handed out when the work on it is done, so no stream is named",
-        "pass stream=None with dl_device=(1, 0)",
+        "pass `stream=None`",
         "standard, array.__dlpack__",
     ),
 )
@@ -407,7 +407,7 @@ _NEGOTIATION: Final = (
     Rule(
         "DLP-NEG-1",
         "an object to import has __dlpack__ and __dlpack_device__",
-        "use asarray(), from_buffer() or from_pointer() for objects that speak another protocol",
+        "pass an array, or describe memory with `from_pointer`",
         "standard, from_dlpack",
     ),
     Rule(
@@ -427,7 +427,7 @@ _NEGOTIATION: Final = (
     Rule(
         "DLP-API-1",
         "the C exchange table is looked up on the exact type, and its functions do not synchronise",
-        "use __dlpack__(stream=...) where streams differ",
+        "ask its `__dlpack__` method where streams differ",
         "header, DLPackExchangeAPI",
     ),
     Rule(

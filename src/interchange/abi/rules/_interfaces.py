@@ -74,7 +74,7 @@ _CAI: Final = (
     Rule(
         "CAI-TYPESTR-2",
         "typestr does not tell this element type from others of its size",
-        "pass dtype=, or give the object a dtype attribute that says what the elements are",
+        "say the element type, or give the object a dtype attribute that does",
         "CAI, typestr",
     ),
     Rule(
@@ -116,7 +116,7 @@ _CAI: Final = (
     Rule(
         "CAI-DEV-1",
         "the interface describes memory that a device reaches: on it, managed, or page-locked",
-        "move the array to a device first, with to_device('cuda')",
+        "move the array to a device first",
         "CAI, data",
     ),
     Rule(
@@ -161,13 +161,13 @@ _HOST: Final = (
     Rule(
         "BUF-FORMAT-2",
         "the buffer protocol has no format for this element type",
-        "use __dlpack__, or view the array as unsigned integers of the same size",
+        "use DLPack, or view the array as unsigned integers of the same size",
         "PEP 3118",
     ),
     Rule(
         "AI-1",
         "an object to import has __array_interface__ with shape, typestr and a host address",
-        "use asarray() for objects that speak another protocol",
+        "pass an object that has one",
         "NumPy array interface",
     ),
     Rule(
@@ -179,7 +179,7 @@ _HOST: Final = (
     Rule(
         "AI-ARRAY-1",
         "__array__ may copy, cast and make NaN of nulls, so it is asked only to share",
-        "pass copy=True for what its __array__ makes of the elements",
+        "pass `copy=True` for what its __array__ makes of the elements",
         "NumPy, Interoperability with NumPy, The __array__() method",
         "SHOULD",
     ),

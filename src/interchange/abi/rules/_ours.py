@@ -13,7 +13,7 @@ OURS: Final = (
     Rule(
         "IX-PROTOCOL-1",
         "an array speaks DLPack, the array interface, the buffer protocol or __array__",
-        "wrap the memory with from_pointer(), or give its class the Producer mixin",
+        "describe the memory with `from_pointer`, or give its class the mixin `Producer`",
         "interchange",
     ),
     Rule(
@@ -37,27 +37,27 @@ OURS: Final = (
     Rule(
         "IX-PRODUCER-1",
         "__interchange__() returns an interchange.Array",
-        "return from_pointer(...) or asarray(...)",
+        "return what `from_pointer` or `asarray` gives",
         "interchange",
     ),
     Rule(
         "IX-INDEX-1",
         "an index is made of ints, slices, None, one Ellipsis and arrays of ints or bools, within"
         " the shape",
-        "import an array of another library with from_dlpack() first",
+        "pass an index of that kind, within the shape",
         "standard, Indexing",
     ),
     Rule(
         "IX-INDEX-2",
         "a truth value among indices is an array of bools, whose axes it picks from",
-        "pass a mask, such as xp.asarray(True) for an array without axes",
+        "pass a mask of the shape of these axes",
         "array API standard 2025.12, Boolean Array Indexing",
         "SHOULD",
     ),
     Rule(
         "IX-VIEW-1",
         "a view shares memory, so its layout must be one that strides can describe",
-        "copy first with .contiguous()",
+        "copy first",
         "interchange",
     ),
     Rule(
@@ -70,13 +70,13 @@ OURS: Final = (
     Rule(
         "IX-AXES-1",
         "axes name each dimension once, and a transpose exchanges two",
-        "pass a permutation of range(ndim)",
+        "name each axis once, from 0 on",
         "standard, permute_dims",
     ),
     Rule(
         "IX-AXES-2",
         "an array is counted, and gone through, along its first axis",
-        "use .size, or .item() for the one element",
+        "use `x.size`, or `x.item()` for the one element",
         "Python data model, object.__len__ and object.__iter__",
         "SHOULD",
     ),
@@ -115,7 +115,7 @@ OURS: Final = (
     Rule(
         "IX-CONVERT-3",
         "convert() shares the memory, element for element, unless copy=True allows a copy",
-        "pass copy=True",
+        "pass `copy=True`",
         "interchange",
     ),
     Rule(
@@ -151,7 +151,7 @@ OURS: Final = (
     Rule(
         "IX-BORROW-1",
         "borrow() names the stream on which the memory is used",
-        "pass stream=, a handle or a stream object",
+        "name the stream, by its handle or as an object",
         "CAI, Synchronization",
     ),
     Rule(
@@ -159,6 +159,13 @@ OURS: Final = (
         "an argument has the type that its parameter names",
         "see the signature",
         "interchange",
+    ),
+    Rule(
+        "IX-GRAD-1",
+        "what is written through another library has no place in the record of a gradient",
+        "detach the array from its record first",
+        "PyTorch, Tensor.__dlpack__; the standard is silent",
+        "SHOULD",
     ),
     Rule(
         "IX-CAPI-1",
@@ -171,35 +178,35 @@ OURS: Final = (
     Rule(
         "IX-XP-1",
         "functions and operators take Arrays of interchange and Python numbers",
-        "import arrays of other libraries with from_dlpack() or asarray() first",
+        "import arrays of other libraries first, with `asarray`",
         "array API standard 2025.12, Interchange Mechanism",
         "SHOULD",
     ),
     Rule(
         "IX-XP-2",
         "arrays that meet in a computation are on one device",
-        "move one of them with to_device()",
+        "move one of them to the device of the other",
         "array API standard 2025.12, Device Support",
         "SHOULD",
     ),
     Rule(
         "IX-XP-3",
         "a library computes where the memory is",
-        "install one that does, and name it with set_backend()",
+        "install one that does, and name it with `set_backend`",
         "interchange",
         "SHOULD",
     ),
     Rule(
         "IX-XP-4",
         "in place, an array keeps its element type and its shape",
-        "write x = x + y, or cast one operand with astype()",
+        "compute a new array, or cast one operand first",
         "array API standard 2025.12, Operators, In-place Operators",
         "SHOULD",
     ),
     Rule(
         "IX-XP-5",
         "an array is written only where its library can write",
-        "compute a new array, for instance with xp.where()",
+        "compute a new array, as `xp.where` does",
         "array API standard 2025.12, Copy-view behavior and mutability",
         "SHOULD",
     ),
@@ -220,7 +227,7 @@ OURS: Final = (
     Rule(
         "IX-NAMESPACE-1",
         "the arrays of one call are of one library; memory of no library goes with any",
-        "pass backend=, or bring one over with convert()",
+        "name the library that computes, or bring one over with `convert`",
         "interchange",
         "SHOULD",
     ),

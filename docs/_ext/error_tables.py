@@ -1,0 +1,153 @@
+"""The table of errors by cause, executed: each cause is tried, and so is its way out.
+
+Source: `interchange`; the causes are in docs/examples/errors.  Needs neither Sphinx nor docutils.
+
+Code in a way out stands between backticks.  What it says is done by one of two rules: a keyword,
+such as ``copy=True``, is for the call that failed; an expression after the word "pass" takes the
+place of `x` in that call, and any other expression takes the place of the call.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import sys
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import tables
+
+import interchange
+from interchange import compat, xp
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+CASES: Final = tables.DOCS / "examples" / "errors" / "cases.py"
+CODE: Final = re.compile(r"`([^`]+)`")
+_KEYWORD: Final = re.compile(r"([a-z_]+)=([^=].*)")
+NAME: Final = re.compile(r"(?!x\.)[a-zA-Z_]\w*(?:\.[a-zA-Z_]\w*)*")
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
+_SHOWN: Final = 3  # lines of a program that makes `x`, at most
+_COMMAND: Final = "python -m "
+_VERBS: Final = re.compile(r"\b(pass|use|take|ask|index|write|have|move|copy|make|set|read|name)\b")
+_MISSING: Final = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
+
+
+class Advice(NamedTuple):
+    """One piece of code in a way out."""
+
+    code: str
+    is_passed: bool
+
+
+def load() -> ModuleType:
+    """Return the module of the causes."""
+    name = "interchange_error_cases"
+    spec = importlib.util.spec_from_file_location(name, CASES)
+    if spec is None or spec.loader is None:
+        raise ImportError(str(CASES))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def missing(case: Any) -> list[str]:
+    """Return the libraries that a case needs and that are not installed."""
+    return [name for name in _MISSING.findall(case.make) if importlib.util.find_spec(name) is None]
+
+
+def prepared(case: Any) -> dict[str, Any]:
+    """Return the names of a case, made afresh."""
+    names = {name: getattr(interchange, name) for name in interchange.__all__}
+    names["interchange"] = interchange
+    space: dict[str, Any] = {**names, "ix": interchange, "xp": xp, "np": np, "compat": compat}
+    _run(case.make, space)
+    return space
+
+
+def _run(code: str, space: dict[str, Any]) -> None:
+    """Execute code of a case, or of a way out."""
+    exec(code, space)  # noqa: S102 - both are ours
+
+
+def meet(case: Any) -> interchange.InterchangeError:
+    """Return the error of a case.
+
+    Raises
+    ------
+    ValueError
+        It has none.
+    """
+    try:
+        _run(case.call, prepared(case))
+    except interchange.InterchangeError as error:
+        return error
+    finally:
+        interchange.set_backend("cpu", None)  # which a case may have chosen
+    raise ValueError(f"{case.cause}: {case.call} raises nothing")
+
+
+def advice_of(way_out: str) -> list[Advice]:
+    """Return the code in a way out, and of each whether it is to be passed."""
+    found = []
+    for match in CODE.finditer(way_out):
+        if match[1].startswith(_COMMAND):
+            continue
+        verbs = _VERBS.findall(CODE.sub("", way_out[: match.start()]))
+        found.append(Advice(match[1], verbs[-1:] == ["pass"] and not NAME.fullmatch(match[1])))
+    return found
+
+
+def follow(case: Any, advice: Advice) -> None:
+    """Do what a way out says, in the place of what failed; whatever it raises comes through."""
+    try:
+        space = prepared(case)
+        keyword = _KEYWORD.fullmatch(advice.code)
+        if keyword is not None:
+            _run(_with_keyword(case.call, keyword[1], keyword[2]), space)
+            return
+        found = eval(advice.code, space)  # noqa: S307 - a way out of ours
+        if advice.is_passed:
+            _run(case.call, {**space, "x": found})
+    finally:
+        interchange.set_backend("cpu", None)
+
+
+def _with_keyword(call: str, name: str, value: str) -> str:
+    """Return a statement with a keyword of its call set."""
+    tree = ast.parse(call)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    named = [node for node in calls if any(one.arg == name for one in node.keywords)]
+    target = (named or calls)[0]
+    target.keywords = [one for one in target.keywords if one.arg != name]
+    target.keywords.append(ast.keyword(name, ast.parse(value, mode="eval").body))
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def causes(*words: str) -> str:
+    """Return the table of one group: cause, program, error and way out, as they are here and now.
+
+    Raises
+    ------
+    ImportError
+        A library that a program needs is not installed.
+    """
+    cases = load().GROUPS[" ".join(words)]
+    absent = sorted({name for case in cases for name in missing(case)})
+    if absent:
+        raise ImportError(f"the programs of the page need {', '.join(absent)}")
+    return tables.table(("Cause", "Program", "Error", "Way out"), map(_row, cases))
+
+
+def _row(case: Any) -> tuple[str, str, str, str]:
+    """Return one row: what was done, and what it says."""
+    error = meet(case)
+    lines = [line for line in case.make.splitlines() if not line.startswith(("import", "from"))]
+    shown = lines if len(lines) <= _SHOWN else lines[-1:]
+    program = "<br>".join(tables.code(line) for line in [*shown, case.call])
+    what = _ADDRESS.sub("", error.what)
+    said = f"{tables.code(type(error).__name__)}: {tables.sentence(what)} ({error.rule})"
+    return tables.sentence(case.cause), program, said, tables.sentence(error.way_out)

@@ -1,0 +1,86 @@
+"""What to do with an ndarray whose elements are no plain numbers, by what they are.
+
+Source: NumPy, data types and structured arrays; NumPy array interface, typestr.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange._types.errors import error_for
+
+if TYPE_CHECKING:
+    from interchange._types.errors import InterchangeError
+
+_NATIVE: Final = "x.astype(x.dtype.newbyteorder('='))"
+_UNSIGNED: Final = (1, 2, 4, 8)
+"""Sizes of unsigned integers [bytes]."""
+_WIDE: Final = {"f": ("float64", 8), "c": ("complex128", 16)}
+"""Kind of a number -> the widest type that is exchanged, and its size [bytes]."""
+
+
+def way_out_of(x: Any) -> str | None:
+    """Return what of an ndarray can be passed; None where `x` is none, or nothing is known."""
+    dtype: Any = getattr(x, "dtype", None)
+    kind = getattr(dtype, "kind", None)
+    if not isinstance(kind, str) or not hasattr(type(x), "astype") or not hasattr(type(x), "view"):
+        return None
+    if getattr(dtype, "fields", None):
+        return _of_fields(x)
+    foreign = getattr(dtype, "byteorder", "=") not in {"=", "|"} and not dtype.isnative
+    native = _NATIVE if foreign else "x"
+    if kind in "mM":
+        return f"pass the counts of the unit, `{native}.view('int64')`"
+    if kind == "O":
+        return "if they are numbers, pass `x.astype('float64')`"
+    if kind in "SUT":
+        return _of_text(x, kind)
+    if kind == "V":
+        return _of_bits(x)
+    if foreign:
+        return f"pass `{_NATIVE}`"
+    name, size = _WIDE.get(kind, ("", x.dtype.itemsize))
+    return f"pass `x.astype({name!r})`, which rounds" if x.dtype.itemsize > size else None
+
+
+def _of_fields(x: Any) -> str:
+    """Return which field of structured elements can be passed: the first of plain numbers."""
+    for name, (dtype, *_) in x.dtype.fields.items():
+        if dtype.kind in "biufc" and dtype.isnative:
+            is_strided = x.dtype.itemsize % max(dtype.itemsize, 1) == 0
+            part = f"x[{name!r}]" if is_strided else f"x[{name!r}].copy()"
+            return f"pass one field, `{part}`"
+    return "pass one field, as plain numbers"
+
+
+def _of_text(x: Any, kind: str) -> str:
+    """Return how text is passed: as its characters."""
+    size = x.dtype.itemsize
+    if kind == "T" or not x.ndim or not size or x.strides[-1] != size or not x.dtype.isnative:
+        return "encode it as numbers first"
+    if kind == "S":
+        return "pass its bytes, `x.view('uint8')`"
+    return "pass its code points, `x.view('uint32')`"
+
+
+def _of_bits(x: Any) -> str | None:
+    """Return how elements that nobody named are passed: as their bits."""
+    if x.dtype.names is None and x.dtype.itemsize in _UNSIGNED:
+        return f"pass its bits, `x.view('uint{8 * x.dtype.itemsize}')`"
+    return None
+
+
+def explained(error: InterchangeError, x: Any) -> InterchangeError:
+    """Return an error of element types with the way out that `x` has, if one is known."""
+    way_out = way_out_of(x)
+    return error if way_out is None else error_for(error.call, error.what, error.rule, way_out)
+
+
+def told_by_hand(error: InterchangeError, size: int) -> InterchangeError:
+    """Return an error of a record with the way to say what its type string does not."""
+    if error.rule != "CAI-TYPESTR-2" or size not in _UNSIGNED:
+        return error
+    said = f"dtype='uint{8 * size}'"
+    code = said if error.call == "from_cai()" else f"from_cai(x, {said})"
+    way_out = f"pass `{code}`, or the type that the elements are of"
+    return error_for(error.call, error.what, error.rule, way_out)

@@ -1,0 +1,147 @@
+"""What to do with an object that is no array, by what it is: a list, a number, an Arrow table.
+
+Source: Arrow PyCapsule interface (``__arrow_c_stream__``, ``__arrow_c_array__``); array API
+standard 2025.12 (``asarray``).  Nothing is imported to find out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from interchange._types.errors import show
+
+_NUMBERS: Final = (bool, int, float, complex)
+_DEEPEST: Final = 64  # axes of an array
+_ARRAY_WORDS: Final = ("__dlpack__", "__array_interface__", "__array__")
+_ARROW_WORDS: Final = ("__arrow_c_stream__", "__arrow_c_array__")
+_PLAIN: Final = frozenset(
+    {
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float", "double", "halffloat", "float16", "float32", "float64"),
+    }
+)
+"""What Arrow, pandas and Polars call numbers that lie in memory as they are, in lower case."""
+
+
+def way_in(x: Any) -> str | None:
+    """Return what can be passed in the place of `x`, which is no array; None if nobody knows.
+
+    Each call in it gives an `Array`, which every function here takes.
+    """
+    if isinstance(x, type):
+        return "pass an object of this type, not the type"
+    if x is None:
+        return "look at what gave None instead of an array"
+    if isinstance(x, str):
+        return "pass its bytes, `asarray(x.encode())`"
+    if isinstance(x, _NUMBERS) or (isinstance(x, (list, tuple)) and _leads_to_numbers(x)):
+        return _of_numbers(x)
+    if isinstance(x, range) or (hasattr(x, "__next__") and not is_arrow(x)):
+        return "pass `interchange.xp.asarray(list(x))`, which makes a new array"
+    if is_arrow(x):
+        return _of_arrow(x)
+    if callable(getattr(x, "as_py", None)):
+        return "pass `interchange.xp.asarray(x.as_py())`, which makes a new array"
+    return None
+
+
+def _of_numbers(x: Any) -> str:
+    """Return the call that makes an array of numbers, written out where they are few."""
+    text = show(x)
+    shown = "x" if text.endswith("...") or "<" in text else text
+    return f"pass `interchange.xp.asarray({shown})`, which makes a new array"
+
+
+def way_to_share(x: Any) -> str | None:
+    """Return `way_in`, or `asarray` of `x` where it speaks another protocol than was asked."""
+    found = way_in(x)
+    if found is not None or isinstance(x, type):
+        return found
+    speaks = any(getattr(x, word, None) is not None for word in _OTHER_WORDS) or _has_buffer(x)
+    if not speaks:
+        return None
+    is_text = is_arrow(x) and not is_plain(x)
+    return "turn the elements into plain numbers first" if is_text else "pass `asarray(x)`"
+
+
+_OTHER_WORDS: Final = ("__cuda_array_interface__", "__array_interface__", "__array__")
+
+
+def _has_buffer(x: Any) -> bool:
+    """Whether `x` gives a buffer."""
+    try:
+        memoryview(x).release()
+    except (TypeError, BufferError, ValueError):
+        return False
+    return True
+
+
+def _leads_to_numbers(x: Any) -> bool:
+    """Whether the first element of nested lists is a number or an array."""
+    for _ in range(_DEEPEST):  # a list may hold itself
+        if not isinstance(x, (list, tuple)) or not x:
+            break
+        x = x[0]
+    if isinstance(x, (list, tuple)):
+        return not x
+    return isinstance(x, _NUMBERS) or any(hasattr(x, word) for word in _ARRAY_WORDS)
+
+
+def way_out_of_tracer(x: Any) -> str | None:
+    """Return what to do about a value that JAX traces, which has no elements yet."""
+    for base in type(x).__mro__:
+        if base.__name__ == "Tracer" and base.__module__.partition(".")[0] == "jax":
+            return "compute with jax where it traces, and import what comes out of it"
+    return None
+
+
+# ---------------------------------------------------------------- tables and columns
+
+
+def is_arrow(x: Any) -> bool:
+    """Whether `x` exports itself as Arrow's arrays: a table, a column, a stream of tables."""
+    return not isinstance(x, type) and any(hasattr(x, word) for word in _ARROW_WORDS)
+
+
+def is_plain(column: Any) -> bool:
+    """Whether the elements of a column are numbers that lie in memory as they are."""
+    kind = getattr(column, "type", None)
+    return str(getattr(column, "dtype", kind)).lower() in _PLAIN
+
+
+def _of_arrow(x: Any) -> str | None:
+    """Return what of a table, a column or a stream can be passed."""
+    names = names_of(x)
+    if names:
+        return one_column(x, names)
+    if hasattr(x, "read_all"):
+        return "read it with `x.read_all()`, and pass one column"
+    return _of_chunks(x, "x") if is_plain(x) else None
+
+
+def names_of(x: Any) -> list[Any]:
+    """Return what the columns of a table are called; nothing for what is no table."""
+    if getattr(x, "ndim", 2) != 2:
+        return []
+    named = getattr(x, "column_names", None)
+    return list(getattr(x, "columns", ()) if named is None else named)
+
+
+def one_column(x: Any, names: list[Any]) -> str:
+    """Return which column of a table can be passed: the first of plain numbers."""
+    for name in names:
+        column = x[name]
+        if isinstance(name, str) and is_plain(column):
+            way_out = _of_chunks(column, f"x[{name!r}]") or f"pass `asarray(x[{name!r}])`"
+            return way_out.replace("pass ", "pass one column, ", 1)
+    return "turn a column into plain numbers, and pass it"
+
+
+def _of_chunks(column: Any, said: str) -> str | None:
+    """Return how the chunks of a column become one array; None where it is in one piece."""
+    chunks: Any = getattr(column, "num_chunks", None)
+    if not hasattr(column, "combine_chunks") or column.null_count:
+        return None
+    if chunks == 1:
+        return f"pass `asarray({said}.chunk(0))`"
+    return f"pass `asarray({said}.combine_chunks())`, which copies the chunks into one"

@@ -1,0 +1,29 @@
+"""The known word that is nearest to an unknown one, for the way out of an error.
+
+Source: Python, difflib.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LONGEST = 40  # of a word that may be misspelt [characters]
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that is most like `word`, or None where none is like it.
+
+    Examples
+    --------
+    >>> nearest("flaot32", ["float32", "float64", "int32"])
+    'float32'
+    """
+    from difflib import get_close_matches  # takes long
+
+    if len(word) > _LONGEST:
+        return None
+    found = get_close_matches(word.lower(), known, n=1, cutoff=0.7)
+    return found[0] if found else None

@@ -1,0 +1,222 @@
+"""Errors by cause: each is met, its way out is followed, no place that makes one is left out."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import interchange as ix
+from interchange.abi import RULES
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors"),
+    pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor"),
+]
+
+EXT = Path(__file__).resolve().parents[2] / "docs" / "_ext"
+
+
+def extension(name):
+    """Return a module of the docs."""
+    if str(EXT) not in sys.path:
+        sys.path.insert(0, str(EXT))
+    return importlib.import_module(name)
+
+
+error_tables, raise_sites = extension("error_tables"), extension("raise_sites")
+CASES = [case for group in error_tables.load().GROUPS.values() for case in group]
+SITES = raise_sites.sites()
+OTHER_LIBRARIES = {"array_api_strict", "dask", "jax", "marray", "pandas", "polars", "pyarrow"} | {
+    "ml_dtypes",
+    "torch",
+}
+LOOKS_LIKE_CODE = re.compile(r"\w\(|\b[a-z_]+=")
+WORDED_BY_CONTRACTS = {"_array/contract.py", "_functions/viewable.py"}
+OUT_OF_REACH = {
+    ("_functions/exporting.py", "IX-CONVERT-3"): "a library that copies unasked: test_convert.py",
+    ("_functions/like.py", "IX-CONVERT-2"): "an array of Numba, whose driver must be there",
+}
+"""Place and rule -> why no case here makes this error."""
+
+
+def cases(of=CASES):
+    """Return a parametrisation over cases; those with other libraries are marked so."""
+    return pytest.mark.parametrize(
+        "case",
+        [
+            pytest.param(
+                case,
+                id=case.cause.replace(" ", "-"),
+                marks=[pytest.mark.interop] if libraries(case) & OTHER_LIBRARIES else [],
+            )
+            for case in of
+        ],
+    )
+
+
+def libraries(case):
+    """Return what a case imports."""
+    return set(re.findall(r"(?:^import|^from|,) (\w+)", case.make, re.MULTILINE))
+
+
+def commands(way_out):
+    """Return the code of a way out that does something: a bare name does not."""
+    return [
+        advice
+        for advice in error_tables.advice_of(way_out)
+        if not error_tables.NAME.fullmatch(advice.code)
+    ]
+
+
+def refusal_of(case, advice):
+    """Return the rule by which a way out fails, or None: no other error is expected."""
+    try:
+        error_tables.follow(case, advice)
+    except ix.InterchangeError as again:
+        return again.rule
+    return None
+
+
+@cases()
+def test_a_cause_is_met_under_its_rule(case):
+    """As the table says."""
+    assert error_tables.meet(case).rule == case.rule
+
+
+@cases()
+def test_a_way_out_leads_out(case):
+    """Whatever it says to do is done, and fails at nothing but what a driver is needed for."""
+    way_out = error_tables.meet(case).way_out
+
+    failed = {refusal_of(case, advice) for advice in error_tables.advice_of(way_out)}
+
+    assert failed <= {None, case.rest}
+    assert case.rule != case.rest
+
+
+def test_causes_have_names_of_their_own():
+    """No row of the tables is there twice."""
+    names = [case.cause for case in CASES]
+
+    assert sorted(set(names)) == sorted(names)
+
+
+def test_every_group_is_on_the_page(pages):
+    """Under its title."""
+    asked = re.findall(r"^```\{error-causes\} (.*)$", pages["docs/errors.md"], re.MULTILINE)
+
+    assert asked == list(error_tables.load().GROUPS)
+    assert all(f"## {title}\n" in pages["docs/errors.md"] for title in asked)
+
+
+def test_a_row_says_what_the_error_says():
+    """Word for word, but for the marks of Markdown."""
+    case = next(case for case in CASES if case.call == "bool(x)")
+    error = error_tables.meet(case)
+
+    row = next(row for row in error_tables.causes("Elements", "as", "numbers").splitlines()[2:])
+
+    assert error.what in row.replace("\\", "")
+    assert row.endswith(f"| {error.way_out} |")
+
+
+# ---------------------------------------------------------------- every place in src
+
+
+def test_the_places_are_found():
+    """Those of all floors, with one text each at least."""
+    assert len(SITES) > 250
+    assert {site.path.partition("/")[0] for site in SITES} >= {
+        *("_array", "_backends", "_core", "_functions", "_protocols", "_streams", "_types", "xp")
+    }
+    assert all(site.texts or site.chosen for site in SITES)
+
+
+def named(site):
+    """Return the id of a test about a place."""
+    return f"{site.path}:{site.first}:{site.rule}"
+
+
+@pytest.mark.parametrize(
+    "site", [site for site in SITES if site.path not in WORDED_BY_CONTRACTS], ids=named
+)
+def test_code_in_a_way_out_stands_between_backticks(site):
+    """Else nobody could tell what is to be done."""
+    texts = [error_tables.CODE.sub("", text) for text in (*site.texts, *site.chosen)]
+
+    assert [text for text in texts if LOOKS_LIKE_CODE.search(text)] == []
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES.values() if not rule.id.startswith("CPY")])
+def test_code_in_the_way_out_of_a_rule_stands_between_backticks(rule):
+    """Since it is the way out of whoever says none."""
+    assert LOOKS_LIKE_CODE.search(error_tables.CODE.sub("", rule.way_out)) is None
+
+
+@pytest.fixture(scope="module")
+def made():
+    """Where the errors of all cases were made: places, rule and way out."""
+    found = []
+    plain = ix.InterchangeError.__init__
+
+    def init(self, call, what, rule, way_out=None):
+        plain(self, call, what, rule, way_out)
+        frame, places = sys._getframe(1), set()
+        while frame is not None:
+            path = Path(frame.f_code.co_filename)
+            if path.is_relative_to(raise_sites.SOURCES):
+                name = path.relative_to(raise_sites.SOURCES).as_posix()
+                places.add((name, frame.f_lineno))
+            frame = frame.f_back
+        found.append((places, rule, self.way_out))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ix.InterchangeError, "__init__", init)
+        for case in CASES:
+            error_tables.meet(case)
+    return found
+
+
+def needing_a_case():
+    """Return the places whose ways out have code."""
+    return [
+        site
+        for site in SITES
+        if (site.path, site.rule) not in OUT_OF_REACH
+        and site.path not in WORDED_BY_CONTRACTS
+        and any(map(commands, (*site.texts, *site.chosen)))
+    ]
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("site", needing_a_case(), ids=named)
+def test_a_place_whose_way_out_has_code_is_met_by_a_case(site, made):
+    """Each text of its own; of those that it chooses from by what it got, one at least."""
+    missed = [
+        text
+        for text in site.texts
+        if commands(text) and not any(site.makes(*one, text) for one in made)
+    ]
+    chosen = [text for text in site.chosen if commands(text)]
+
+    assert missed == []
+    assert not chosen or any(site.makes(*one, text) for one in made for text in chosen)
+
+
+@pytest.mark.interop
+def test_every_text_that_is_chosen_is_followed(made):
+    """By a case of some place."""
+    texts = {text for site in needing_a_case() for text in site.chosen if commands(text)}
+
+    missed = {
+        text
+        for text in texts
+        if not any(raise_sites.pattern(text).fullmatch(way_out) for _, _, way_out in made)
+    }
+
+    assert missed == set()
