@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import interchange
+from interchange._protocols import losses
 from interchange.abi import RULES
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ SOURCES: Final = Path(interchange.__file__).parent
 HOLE: Final = "\0"
 _RULE: Final = re.compile(r"[A-Z]{2,}(?:-[A-Z0-9]+)*-\d+")
 _OF_KERNELS: Final = "CPY-"
-_PASSED_ON: Final = {"explain", "_said_by", "__init__"}
+_FITS: Final = losses.fitted.__name__
 _LISTS: Final = ("_protocols/deviations.py", "_streams/duties.py", "_streams/rules.py", "cli/")
 """Modules whose rows cite rules, and raise nothing."""
 _DEEPEST = 9  # names that stand for names
@@ -114,12 +115,18 @@ class _Sources:
     def _of_call(self, node: ast.Call, scope: ast.AST, rule: str, depth: int) -> set[str]:
         """Return what a function of ours may return, or a method of a text."""
         function = node.func
-        if isinstance(function, ast.Attribute) and function.attr == "replace":
+        constant = all(isinstance(one, ast.Constant) for one in node.args)
+        if isinstance(function, ast.Attribute) and function.attr == "replace" and constant:
             old, new = (ast.literal_eval(one) for one in node.args[:2])
             known = self.texts(function.value, scope, rule, depth)
             self.chosen |= {text.replace(old, new, 1) for text in known & self.chosen}
             return {text.replace(old, new, 1) for text in known}
         name = function.id if isinstance(function, ast.Name) else ""
+        if name == _FITS:
+            known = self.texts(node.args[0], scope, rule, depth)
+            fitted = known | {losses.fitted(text, "") for text in known}
+            self.chosen |= fitted
+            return fitted
         if name not in self.functions:
             words = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
             return set().union(*(self._of_name(one, scope, rule, depth) for one in words), set())

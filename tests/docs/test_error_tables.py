@@ -220,3 +220,54 @@ def test_every_text_that_is_chosen_is_followed(made):
     }
 
     assert missed == set()
+
+
+# ---------------------------------------------------------------- every object at every door
+
+DOORS = {
+    "asarray": "ix.asarray(x)",
+    "from_dlpack": "ix.from_dlpack(x)",
+    "from_buffer": "ix.from_buffer(x)",
+    "from_array_interface": "ix.from_array_interface(x)",
+    "from_cai": "ix.from_cai(x)",
+    "convert": 'ix.convert(x, "numpy")',
+    "borrow": "with ix.borrow(x, stream=None): pass",
+    "upgraded": "compat.upgrade(np).from_dlpack(x)",
+    "computing": "xp.negative(x)",
+    "operand": "xp.add(ix.asarray(np.ones(1)), x)",
+    "index": "ix.asarray(np.ones(9))[x]",
+}
+GROUPS = error_tables.load().GROUPS
+OBJECTS = [
+    case
+    for title, group in GROUPS.items()
+    for case in group
+    if title.startswith(("Elements that", "Objects", "Tables", "Tensors"))
+    and "capsule" not in case.cause
+    and "jax" not in case.make
+]
+
+
+@cases(OBJECTS)
+@pytest.mark.parametrize("door", DOORS)
+def test_no_way_out_of_any_door_leads_to_the_same_rule(case, door):
+    """Whatever the object is: what a door that refuses it says is done, and is not in vain."""
+    refused = case._replace(call=DOORS[door], rest="IX-DRIVER-1")
+    error = refusal(refused)
+
+    again = {refusal_of(refused, advice) for advice in advice_in(error)}
+
+    assert error is None or error.rule not in again
+
+
+def refusal(case):
+    """Return the error of interchange that a case raises, or None."""
+    try:
+        return error_tables.meet(case)
+    except (TypeError, ValueError, IndexError, BufferError):  # another one, or none
+        return None
+
+
+def advice_in(error):
+    """Return what an error says to do."""
+    return [] if error is None else error_tables.advice_of(error.way_out)

@@ -24,7 +24,7 @@ def test_a_word_with_two_readings_is_refused_with_both(word):
     names = [reading.partition(",")[0] for reading in READINGS[word]]
     assert caught.value.rule == "DLP-DTYPE-1"
     assert all(reading in caught.value.what for reading in READINGS[word])
-    assert caught.value.way_out == f"say '{names[0]}' or '{names[1]}'"
+    assert caught.value.way_out == f"pass `'{names[0]}'` or `'{names[1]}'`"
     assert len({DType.of(name) for name in names}) == 2
 
 

@@ -19,7 +19,7 @@ from interchange._types.errors import (
 
 from .dlpack import speaks as dlpack_speaks
 from .host import import_array_interface
-from .losses import is_column, libraries_of, lost_by, nulls_in
+from .losses import fitted, is_column, libraries_of, lost_by, nulls_in
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -136,10 +136,11 @@ def _refusal(x: Any, copy: bool | None, call: str) -> InterchangeError:
     """Return the error for elements that would be copied, and perhaps changed."""
     lost = nulls_in(x)
     if lost is not None:
-        return error_for(call, *lost)
+        told, broken, way_out = lost
+        return error_for(call, told, broken, fitted(way_out, call))
     what = f"{type(x).__name__} speaks __array__ alone, which may copy and cast"
     rule = "DLP-COPY-1" if copy is False else "AI-ARRAY-1"
-    return CopyNeededError(call, what, rule, _way_to_copy(x))
+    return CopyNeededError(call, what, rule, fitted(_way_to_copy(x), call))
 
 
 def _way_to_copy(x: Any) -> str:

@@ -53,7 +53,7 @@ from interchange.abi.dlpack import (
 
 from .capabilities import capabilities_of
 from .guards import EXCHANGE_GUARDS, WRITABLE
-from .losses import why_refused
+from .losses import fitted, why_refused
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -176,9 +176,7 @@ def explain_refusal(x: Any, error: Exception, call: str) -> None:
     why = why_refused(x)
     if why is not None:
         what, rule, way_out = why
-        if call == "from_dlpack()":  # which asks for no __array__
-            way_out = way_out.replace("`copy=True`", "`asarray(x, copy=True)`")
-        raise error_for(call, what, rule, way_out) from error
+        raise error_for(call, what, rule, fitted(way_out, call)) from error
 
 
 def speaks(x: Any) -> bool:

@@ -181,6 +181,17 @@ REFUSALS: Final[dict[str, Callable[[Any], Loss | None]]] = {
 """Library -> why an object of it could not be exported, where its own error is of another kind."""
 
 
+_TAKE_COPY: Final = frozenset({"asarray()", "convert()", "like()", "xp.asarray()"})
+"""Calls with a keyword ``copy`` by which ``__array__`` is asked for a copy."""
+
+
+def fitted(way_out: str, call: str) -> str:
+    """Return a way out for a call that may have no keyword ``copy``, or none that helps."""
+    if call in _TAKE_COPY:
+        return way_out
+    return way_out.replace("`copy=True`", "`asarray(x, copy=True)`")
+
+
 # ---------------------------------------------------------------- nulls
 
 

@@ -45,8 +45,9 @@ def _read_torch(device: Any, call: str) -> Pair | None:
         return number, ordinal or 0  # there is one
     if ordinal is None:
         what = f"{show(device)} may be {device.type}:0, or the current device of torch"
-        way_out = f"say 'cuda:0', or torch.device('cuda', torch.{device.type}.current_device())"
-        raise UnsupportedDeviceError(call, what, "DLP-DEV-1", way_out.replace("cuda", device.type))
+        kind = device.type
+        way_out = f"pass `'{kind}:0'`, or the number that `torch.{kind}.current_device` gives"
+        raise UnsupportedDeviceError(call, what, "DLP-DEV-1", way_out)
     if number is DLDeviceType.kDLCUDA:
         return gpu(ordinal, is_rocm=sys.modules["torch"].version.hip is not None)
     return number, ordinal

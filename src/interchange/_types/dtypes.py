@@ -306,8 +306,8 @@ def _from_text(text: str, call: str = "DType.of()") -> DType:
     if text in READINGS:
         one, other = READINGS[text]
         what = f"dtype={show(text)} may be {one}, or {other}"
-        way_out = " or ".join(f"'{reading.partition(',')[0]}'" for reading in (one, other))
-        raise UnsupportedDTypeError(call, what, "DLP-DTYPE-1", f"say {way_out}")
+        way_out = " or ".join(f"`'{reading.partition(',')[0]}'`" for reading in (one, other))
+        raise UnsupportedDTypeError(call, what, "DLP-DTYPE-1", f"pass {way_out}")
     from .unknown_names import dtype_instead  # for an error alone
 
     way_out = dtype_instead(text, BY_NAME)

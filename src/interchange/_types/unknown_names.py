@@ -18,17 +18,12 @@ _TEXTS: Final = frozenset({"str", "str_", "string", "bytes", "bytes_", "S", "U",
 _SYNONYMS: Final = {
     "bf16": "bfloat16",
     "boolean": "bool",
-    "complex": "complex128",
     "double": "float64",
-    "float": "float64",
     "fp16": "float16",
     "fp32": "float32",
     "fp64": "float64",
     "half": "float16",
-    "int": "int64",
-    "long": "int64",
     "single": "float32",
-    "uint": "uint64",
 }
 """What other languages and libraries call an element type -> its name."""
 
