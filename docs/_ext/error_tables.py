@@ -13,6 +13,7 @@ import ast
 import importlib.util
 import re
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -144,7 +145,9 @@ def causes(*words: str) -> str:
 
 def _row(case: Any) -> tuple[str, str, str, str]:
     """Return one row: what was done, and what it says."""
-    error = meet(case)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of prototypes among the tensors
+        error = meet(case)
     lines = [line for line in case.make.splitlines() if not line.startswith(("import", "from"))]
     shown = lines if len(lines) <= _SHOWN else lines[-1:]
     program = "<br>".join(tables.code(line) for line in [*shown, case.call])

@@ -271,3 +271,24 @@ def refusal(case):
 def advice_in(error):
     """Return what an error says to do."""
     return [] if error is None else error_tables.advice_of(error.way_out)
+
+
+# ---------------------------------------------------------------- what needs a driver
+
+ON_DEVICE = 'x = ix.asarray(np.arange(3, dtype="f4")).to_device("cuda")'
+HELD = 'held = ix.asarray(np.arange(3, dtype="f4")).to_device("cuda")'
+
+
+@pytest.mark.emulated
+@cases([case for case in CASES if case.rest in {"IX-DRIVER-1", "DLP-DEV-5"}])
+def test_a_way_out_that_needs_a_driver_leads_out_where_there_is_one(case):
+    """Of memory that is on the device."""
+    pytest.importorskip("cuda.bindings.driver", reason="no cuda-bindings")
+    make = case.make.replace(error_tables.load().CUDA, ON_DEVICE)
+    there = case._replace(make=f"{HELD}\n{make}".replace("(4096, False)", "(held.ptr, False)"))
+    error = error_tables.meet(there)
+
+    for advice in error_tables.advice_of(error.way_out):
+        error_tables.follow(there, advice)
+
+    assert error.rule == case.rule
