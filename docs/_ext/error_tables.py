@@ -3,8 +3,8 @@
 Source: `interchange`; the causes are in docs/examples/errors.  Needs neither Sphinx nor docutils.
 
 Code in a way out stands between backticks.  What it says is done by one of two rules: a keyword,
-such as ``copy=True``, is for the call that failed; an expression after the word "pass" takes the
-place of `x` in that call, and any other expression takes the place of the call.
+such as ``copy=True``, is for the call that failed; an expression after "pass", "copy", "move",
+"fill" or "give" takes the place of `x` in that call, and any other that of the call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ NAME: Final = re.compile(r"(?!x\.)[a-zA-Z_]\w*(?:\.[a-zA-Z_]\w*)*")
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 _SHOWN: Final = 3  # lines of a program that makes `x`, at most
 _COMMAND: Final = "python -m "
-_VERBS: Final = re.compile(r"\b(pass|use|take|ask|index|write|have|move|copy|make|set|read|name)\b")
+_PASSING: Final = frozenset({"pass", "copy", "move", "fill", "give"})
+_OTHERS: Final = ("use", "take", "ask", "index", "write", "have", "make", "read", "name", "look")
+_VERBS: Final = re.compile(rf"\b({'|'.join([*sorted(_PASSING), *_OTHERS])})\b")
 _MISSING: Final = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
 
 
@@ -98,7 +100,8 @@ def advice_of(way_out: str) -> list[Advice]:
         if match[1].startswith(_COMMAND):
             continue
         verbs = _VERBS.findall(CODE.sub("", way_out[: match.start()]))
-        found.append(Advice(match[1], verbs[-1:] == ["pass"] and not NAME.fullmatch(match[1])))
+        passes = not _PASSING.isdisjoint(verbs[-1:])
+        found.append(Advice(match[1], passes and not NAME.fullmatch(match[1])))
     return found
 
 

@@ -36,7 +36,10 @@ OTHER_LIBRARIES = {"array_api_strict", "dask", "jax", "marray", "pandas", "polar
     "torch",
 }
 LOOKS_LIKE_CODE = re.compile(r"\w\(|\b[a-z_]+=")
-WORDED_BY_CONTRACTS = {"_array/contract.py", "_functions/viewable.py"}
+WORDED_BY_CONTRACTS = {  # whose ways out are run by test_contract_mending.py
+    *(f"_array/contract{part}.py" for part in ("", "_errors", "_mending", "_words")),
+    "_functions/viewable.py",
+}
 OUT_OF_REACH = {
     ("_functions/exporting.py", "IX-CONVERT-3"): "a library that copies unasked: test_convert.py",
     ("_functions/like.py", "IX-CONVERT-2"): "an array of Numba, whose driver must be there",
@@ -134,7 +137,7 @@ def test_the_places_are_found():
     assert {site.path.partition("/")[0] for site in SITES} >= {
         *("_array", "_backends", "_core", "_functions", "_protocols", "_streams", "_types", "xp")
     }
-    assert all(site.texts or site.chosen for site in SITES)
+    assert all(site.texts or site.chosen for site in SITES if site.path not in WORDED_BY_CONTRACTS)
 
 
 def named(site):

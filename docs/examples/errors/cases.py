@@ -96,6 +96,19 @@ LAYOUTS = (
     Case("a shape of another size", GRID, "x.reshape((4,))", "IX-VIEW-1"),
     Case("a shape to spread to that is shorter", GRID, "x.broadcast_to((2, 2))", "IX-VIEW-1"),
     Case("a shape that needs a copy", GRID, "x.T.reshape((6,), copy=False)", "DLP-COPY-1"),
+    Case(
+        "another element type of strided elements",
+        f"{GRID}[:, ::2]",
+        'x.view("float32")',
+        "IX-VIEW-1",
+    ),
+    Case(
+        "another element type of rows that are no multiple",
+        'x = ix.asarray(np.zeros((4, 3), "i2"))[:, :2]',
+        'x.view("int32")',
+        "DLP-STRIDES-3",
+    ),
+    Case("another element type without an axis", SCALAR, 'x.view("float32")', "IX-VIEW-1"),
     Case("an order that is none", GRID, 'x.is_contiguous("K")', "IX-ARGUMENT-1"),
     Case("an array made by hand", "x = [1, 2]", "ix.Array(x)", "IX-ARGUMENT-1"),
 )
@@ -190,6 +203,12 @@ NO_ARRAYS = (
          "DLP-NEG-1"),
     Case("what speaks another protocol than the array interface", 'x = b"abc"',
          "ix.from_array_interface(x)", "AI-1"),
+    Case("a buffer with gaps, under another type", "x = np.ones((4, 4))[:, ::2]",
+         'ix.from_buffer(x, dtype="uint8")', "IX-BUFFER-2"),
+    Case("a read-only buffer that is to be written", 'x = b"abc"',
+         "ix.from_buffer(x, readonly=False)", "DLP-RO-3"),
+    Case("more elements than a buffer has", 'x = b"abc"', "ix.from_buffer(x, shape=(9,))",
+         "IX-BUFFER-1"),
     Case("what has no buffer, and DLPack", "import torch\nx = torch.ones(2)", "ix.from_buffer(x)",
          "BUF-1"),
     Case("half of DLPack",
@@ -299,6 +318,18 @@ TENSORS = (
     Case("a value that JAX traces, by DLPack",
          "import jax\ndef traced(x):\n    ix.from_dlpack(x)\n    return x\nx = np.ones(3, 'f4')",
          "jax.jit(traced)(x)", "DLP-NEG-1"),
+)  # fmt: skip
+
+CONTRACTS = (
+    Case("another element type than is wanted", GRID, 'x.require(dtype="float32")',
+         "IX-REQUIRE-1"),
+    Case("another number of axes than is wanted", GRID, "x.require(ndim=1)", "IX-REQUIRE-1"),
+    Case("another shape than is wanted", GRID, 'x.require(shape=("n", "n"))', "IX-REQUIRE-1"),
+    Case("another order than is wanted", GRID, 'x.require(order="F")', "IX-REQUIRE-1"),
+    Case("read-only memory where it will be written", BYTES, "x.require(writable=True)",
+         "IX-REQUIRE-1"),
+    Case("memory on another device than is wanted", CUDA, 'x.require(device="cpu")',
+         "IX-REQUIRE-1"),
 )  # fmt: skip
 
 WRITING = (
@@ -427,6 +458,7 @@ GROUPS = {
     "Objects that are no arrays": NO_ARRAYS,
     "Tables and columns": COLUMNS,
     "Tensors of PyTorch, and values that JAX traces": TENSORS,
+    "Contracts": CONTRACTS,
     "Writing": WRITING,
     "Copies and libraries": COPIES,
     "Devices, streams and addresses": DEVICES,

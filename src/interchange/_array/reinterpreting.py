@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from interchange._types.dtypes import DType
 
 _RULE = "IX-VIEW-1"
+_COPY = "copy it first, with `x.contiguous()`"
 
 
 def width_of(dtype: DType) -> int:
@@ -76,14 +77,13 @@ def reinterpret(layout: Layout, old: DType, new: DType, call: str) -> Layout:
         return layout
     what = f"shape {layout.shape} of {old} as {new}"
     if not layout.shape:
-        raise ViewError(call, what, _RULE, "give it an axis first, with x.reshape(1)")
+        raise ViewError(call, what, _RULE, "give it an axis first, with `x.reshape(1)`")
     is_packed = old.is_packed or new.is_packed
     if is_packed and not layout.is_c_contiguous:
-        way_out = "copy first with .contiguous()"
-        raise UnsupportedDTypeError(call, f"{what}, with gaps", "DLP-DTYPE-5", way_out)
+        raise UnsupportedDTypeError(call, f"{what}, with gaps", "DLP-DTYPE-5")
     *lead, last = layout.shape
     if last != 1 and layout.size and layout.strides[-1] != 1:
-        raise ViewError(call, f"{what}, with strides {layout.strides}", _RULE)
+        raise ViewError(call, f"{what}, with strides {layout.strides}", _RULE, _COPY)
     # NumPy splits elements one by one, and joins those of the whole axis; bits are told by both.
     whole = have if want < have and not is_packed else last * have
     if whole % want:
@@ -95,6 +95,5 @@ def reinterpret(layout: Layout, old: DType, new: DType, call: str) -> Layout:
     steps = (*layout.strides_in_bytes(old.itemsize)[:-1], new.itemsize)
     strides = strides_in_elements(shape, steps, new.itemsize)
     if strides is None:
-        way_out = "copy first with .contiguous()"
-        raise error_for(call, f"{what}, with strides {layout.strides}", "DLP-STRIDES-3", way_out)
+        raise error_for(call, f"{what}, with strides {layout.strides}", "DLP-STRIDES-3", _COPY)
     return Layout(shape, strides)

@@ -166,7 +166,7 @@ def _as_tuple(shape: Any) -> Any:
 def _decide_readonly(said: bool | None, *, is_readonly: bool) -> bool:
     """Return whether memory must not be written, or refuse to say that it may."""
     if said is False and is_readonly:
-        way_out = "leave readonly out, or copy it: from_buffer(bytearray(x))"
+        way_out = "leave readonly out, or pass a copy, `bytearray(x)`"
         raise ReadOnlyError(_FROM_BUFFER, "readonly=False of read-only memory", "DLP-RO-3", way_out)
     return is_readonly if said is None else said
 

@@ -5,7 +5,7 @@ Source: array API standard 2025.12 (``from_dlpack``, ``asarray``); PEP 3118; Num
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from interchange import _core
 from interchange._array import Array, transfers
@@ -23,7 +23,7 @@ from interchange._streams.rules import (
     check_stream,
     streams_of,
 )
-from interchange._types.devices import CPU, Device, is_index
+from interchange._types.devices import Device, is_index
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
     ArgumentError,

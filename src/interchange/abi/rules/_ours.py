@@ -31,7 +31,7 @@ OURS: Final = (
     Rule(
         "IX-BUFFER-2",
         "a buffer is read under another dtype, shape or offset where its bytes lie side by side",
-        "copy it first, with bytes(x)",
+        "copy it first, with `bytes(x)`",
         "PEP 3118, PyBUF_C_CONTIGUOUS",
     ),
     Rule(
