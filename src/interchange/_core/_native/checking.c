@@ -98,7 +98,9 @@ static int has_extents(const Plan *plan, const Array *self, int64_t *bound)
 /* 0: it does not, or this is unusual.  Extents that have names are in `bound`; -1 for none yet. */
 static int meets(const Plan *plan, Array *self, int64_t *bound)
 {
-    if (UNLIKELY(self->dims == NULL) && fill_dims(self) < 0) {
+    int64_t flags = LOAD(self->flags);
+
+    if (UNLIKELY(LOAD(self->dims) == NULL) && fill_dims(self) < 0) {
         PyErr_Clear();
         return 0;
     }
@@ -108,7 +110,7 @@ static int meets(const Plan *plan, Array *self, int64_t *bound)
         return 0;
     if (plan->device_id >= 0 && plan->device_id != self->device.device_id)
         return 0;
-    if (plan->is_writable && (self->flags == FLAGS_UNKNOWN || (self->flags & DLPACK_READ_ONLY)))
+    if (plan->is_writable && (flags == FLAGS_UNKNOWN || (flags & DLPACK_READ_ONLY)))
         return 0;
     if (plan->align > 1 && (self->device.device_type != DL_CPU ||
                             ((uintptr_t)self->ptr & (plan->align - 1)) != 0))
@@ -136,6 +138,16 @@ static PyObject *take(const Plan *plan, PyObject *x, int64_t *bound)
     return found;
 }
 
+/* Python does all of it again, and has the words for what is refused. */
+static PyObject *ask_python(const Checks *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (self->careful == NULL) { /* the collector has been here */
+        PyErr_SetString(PyExc_RuntimeError, "what checks these arguments is gone");
+        return NULL;
+    }
+    return call_with_keywords(self->careful, args, count, NULL);
+}
+
 static PyObject *check(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     const Checks *self = (const Checks *)object;
@@ -143,19 +155,19 @@ static PyObject *check(PyObject *object, PyObject *const *args, Py_ssize_t count
     PyObject *found, *all = NULL;
 
     if (UNLIKELY(count != self->count))
-        return call_with_keywords(self->careful, args, count, NULL);
+        return ask_python(self, args, count);
     for (Py_ssize_t i = 0; i < self->names; i++)
         bound[i] = -1;
     if (count == 1) {
         found = take(self->plans, args[0], bound);
-        return LIKELY(found != NULL) ? found : call_with_keywords(self->careful, args, 1, NULL);
+        return LIKELY(found != NULL) ? found : ask_python(self, args, 1);
     }
     all = PyTuple_New(count);
     for (Py_ssize_t i = 0; all != NULL && i < count; i++) {
         found = take(&self->plans[i], args[i], bound);
         if (UNLIKELY(found == NULL)) {
             Py_DECREF(all);
-            return call_with_keywords(self->careful, args, count, NULL);
+            return ask_python(self, args, count);
         }
         PyTuple_SetItem(all, i, found);
     }
@@ -279,6 +291,12 @@ static PyType_Spec checks_spec = {
     .slots = checks_slots,
 };
 
+int make_checks_type(void)
+{
+    checks_type = (PyTypeObject *)PyType_FromSpec(&checks_spec);
+    return checks_type == NULL ? -1 : 0;
+}
+
 /* check_function(careful, plans, names) -> careful, but for what needs no care */
 static PyObject *check_function(PyObject *module, PyObject *args)
 {
@@ -292,8 +310,6 @@ static PyObject *check_function(PyObject *module, PyObject *args)
         return NULL;
     if (names > MOST_NAMES)
         return Py_NewRef(careful);
-    if (checks_type == NULL && (checks_type = (PyTypeObject *)PyType_FromSpec(&checks_spec)) == NULL)
-        return NULL;
     self = PyObject_GC_New(Checks, checks_type);
     if (self == NULL)
         return NULL;

@@ -278,6 +278,7 @@ HIDDEN PyObject *share(PyObject *x); /* as asarray(x) */
 extern HIDDEN PyMethodDef asarray_functions[];
 
 /* ---- checking.c */
+HIDDEN int make_checks_type(void);
 extern HIDDEN PyMethodDef checking_functions[];
 
 /* ---- buffers.c */

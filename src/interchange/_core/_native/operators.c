@@ -34,7 +34,7 @@ typedef struct {
 } Operator;
 
 static PyTypeObject *operator_type;
-static PyObject *n_operators, *n_plain_type, *n_is_mutable, *n_as_native;
+static PyObject *n_operators, *n_plain_type, *n_is_mutable, *n_as_native, *n_get;
 
 /* ---------------------------------------------------------------- functions */
 
@@ -129,17 +129,46 @@ static int is_number(PyObject *x)
            type == &PyBool_Type;
 }
 
+static const Library *find_library(Operator *self, PyObject *backend)
+{
+    int count = LOAD(self->count);
+
+    for (int i = 0; i < count; i++)
+        if (self->libraries[i].backend == backend)
+            return &self->libraries[i];
+    return NULL;
+}
+
+/* Keep what was learnt, which is never changed; NULL where there is no room. */
+static const Library *keep_library(Operator *self, PyObject *backend, PyObject *plain_type,
+                                   int is_mutable)
+{
+    const Library *kept;
+
+    BEGIN_LOCKED(self);
+    kept = find_library(self, backend); /* another thread may have been first */
+    if (kept == NULL && self->count < MOST_BACKENDS) {
+        Library *library = &self->libraries[self->count];
+        library->backend = Py_NewRef(backend);
+        library->plain_type = Py_NewRef(plain_type);
+        library->flags = is_mutable ? 0 : DLPACK_READ_ONLY;
+        STORE(self->count, self->count + 1);
+        kept = library;
+    }
+    END_LOCKED();
+    return kept;
+}
+
 /* What is known of a backend; it is learnt where it computes by this operator.  NULL: Python. */
 static const Library *library_of(Operator *self, PyObject *backend)
 {
     PyObject *found, *direct = NULL, *plain_type = NULL;
-    Library *library;
+    const Library *library = find_library(self, backend);
     int is_mutable = -1;
 
-    for (int i = 0; i < self->count; i++)
-        if (self->libraries[i].backend == backend)
-            return &self->libraries[i];
-    if (self->count == MOST_BACKENDS)
+    if (LIKELY(library != NULL))
+        return library;
+    if (LOAD(self->count) == MOST_BACKENDS)
         return NULL;
     found = PyObject_GetAttr(backend, n_operators);
     if (found != NULL) {
@@ -153,15 +182,9 @@ static const Library *library_of(Operator *self, PyObject *backend)
     }
     Py_XDECREF(direct);
     PyErr_Clear(); /* Python finds it again */
-    if (plain_type == NULL || is_mutable < 0 || plain_type == Py_None) {
-        Py_XDECREF(plain_type);
-        return NULL;
-    }
-    library = &self->libraries[self->count];
-    library->backend = Py_NewRef(backend);
-    library->plain_type = plain_type;
-    library->flags = is_mutable ? 0 : DLPACK_READ_ONLY;
-    self->count++;
+    if (plain_type != NULL && is_mutable >= 0 && plain_type != Py_None)
+        library = keep_library(self, backend, plain_type, is_mutable);
+    Py_XDECREF(plain_type);
     return library;
 }
 
@@ -200,7 +223,7 @@ static PyObject *compute(Operator *self, PyObject *other, PyObject *held)
     if (is_number(other)) {
         native = other;
     } else if (Py_TYPE(other) == core.array_type) {
-        others = Py_XNewRef(((Array *)other)->library);
+        others = get_field(other, &((Array *)other)->library);
         native = kept_native(others, &others_backend);
         if (others_backend != backend)
             native = NULL;
@@ -222,7 +245,7 @@ static PyObject *operate(PyObject *callable, PyObject *const *args, size_t nargs
     PyObject *held, *result;
 
     if (LIKELY(count == 2 && names == NULL && Py_TYPE(args[0]) == core.array_type)) {
-        held = Py_XNewRef(((Array *)args[0])->library);
+        held = get_field(args[0], &((Array *)args[0])->library);
         result = compute(self, args[1], held);
         Py_XDECREF(held);
         if (result != NULL || PyErr_Occurred())
@@ -241,12 +264,8 @@ static PyObject *operator_call(PyObject *self, PyObject *args, PyObject *keyword
 /* Bound to an Array, it is the method in Python. */
 static PyObject *operator_get(PyObject *self, PyObject *instance, PyObject *owner)
 {
-    static PyObject *n_get;
-
     if (instance == NULL || instance == Py_None)
         return Py_NewRef(self);
-    if (n_get == NULL && (n_get = PyUnicode_InternFromString("__get__")) == NULL)
-        return NULL;
     return PyObject_CallMethodObjArgs(((Operator *)self)->careful, n_get, instance, owner, NULL);
 }
 
@@ -348,6 +367,7 @@ int make_operator_type(void)
         {&n_plain_type, "plain_type"},
         {&n_is_mutable, "is_mutable"},
         {&n_as_native, "as_native"},
+        {&n_get, "__get__"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((*names[i].name = PyUnicode_InternFromString(names[i].text)) == NULL)
