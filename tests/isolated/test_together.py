@@ -17,6 +17,8 @@ ACTS = (
     "export_first",
     "describe_first",
     "change_fields",
+    "compute",
+    "check_contracts",
 )
 
 

@@ -150,6 +150,42 @@ def change_fields():
     return act, all, nothing
 
 
+def compute():
+    """Operators of the same Arrays, whose library is met by all at once."""
+    x, y = ix.asarray(ndarray), ix.asarray(np.ones((2, 3, 4)))
+
+    def act(_):
+        found = x + y, 24 - x, x < y, y / 2
+        return [z.tolist() for z in found] == [
+            (ndarray + 1).tolist(),
+            (24 - ndarray).tolist(),
+            (ndarray < 1).tolist(),
+            np.full((2, 3, 4), 0.5).tolist(),
+        ]
+
+    return act, all, nothing
+
+
+def check_contracts():
+    """One function, whose contract is met by some arguments and not by others."""
+
+    @ix.viewable(x=ix.Contract(dtype="float32", shape=("n", 3, "m"), writable=True))
+    def shape_of(x):
+        return x.shape
+
+    wrong = np.ones((2, 3), np.int8)
+
+    def act(which):
+        if which % 2:
+            return shape_of(ndarray) == (2, 3, 4)
+        try:
+            shape_of(wrong)
+        except ix.ContractError as error:
+            return "int8" in str(error)
+
+    return act, all, nothing
+
+
 ACTS = [
     import_and_drop,
     consume_one_capsule,
@@ -158,6 +194,8 @@ ACTS = [
     export_first,
     describe_first,
     change_fields,
+    compute,
+    check_contracts,
 ]
 
 
