@@ -225,9 +225,9 @@ def test_every_text_that_is_chosen_is_followed(made):
     assert missed == set()
 
 
-# ---------------------------------------------------------------- every object at every door
+# ---------------------------------------------------------------- every object to every function
 
-DOORS = {
+FUNCTIONS = {
     "asarray": "ix.asarray(x)",
     "from_dlpack": "ix.from_dlpack(x)",
     "from_buffer": "ix.from_buffer(x)",
@@ -252,10 +252,10 @@ OBJECTS = [
 
 
 @cases(OBJECTS)
-@pytest.mark.parametrize("door", DOORS)
-def test_no_way_out_of_any_door_leads_to_the_same_rule(case, door):
-    """Whatever the object is: what a door that refuses it says is done, and is not in vain."""
-    refused = case._replace(call=DOORS[door], rest="IX-DRIVER-1")
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_no_way_out_of_a_function_leads_to_the_same_rule(case, function):
+    """Whatever the object is: what a function that refuses it says is done, and is not in vain."""
+    refused = case._replace(call=FUNCTIONS[function], rest="IX-DRIVER-1")
     error = refusal(refused)
 
     again = {refusal_of(refused, advice) for advice in advice_in(error)}
