@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
+from multiprocessing.shared_memory import SharedMemory
 
 import numpy as np
 import pytest
@@ -19,8 +20,7 @@ FRAME = struct.pack("<4sHHd6f", b"IMG1", 2, 3, 12.5, *range(6))
 def followed(error, **given):
     """Return what is passed in the place of `given` by somebody who does what a way out says.
 
-    It names calls, as in "pass `asarray(x.buf)`" and in "write xp.asarray([1, 2]), which makes a
-    new array", or statements, as in "first x = x.copy()".
+    It names a call, as in "pass `asarray(x.buf)`", or statements, as in "first x = x.copy()".
     """
     names = {**vars(ix), "interchange": ix, "ix": ix, "np": np, "xp": ix.xp, **given}
     statements = re.search(r"\bfirst ([^()]*=.*?)(?: \(what is written .*)?$", error.way_out)
@@ -28,8 +28,8 @@ def followed(error, **given):
         exec(statements[1], names)  # noqa: S102 - ours
         (name,) = given
         return names[name]
-    call = re.search(r"`([^`]+)`|\bwrite (.+), which", error.way_out)
-    return eval(call[1] or call[2], names)  # noqa: S307 - ours
+    (call,) = re.findall(r"`([^`]+)`", error.way_out)
+    return eval(call, names)  # noqa: S307 - ours
 
 
 def test_a_list_is_filled(program, met):
@@ -73,6 +73,35 @@ def test_a_file_that_is_mapped_for_reading_is_changed(program, met, tmp_path):
     assert samples_of(path).tolist() == [[0, 1], [2, 3]]
 
 
+def test_a_block_of_shared_memory_is_taken_for_its_memory(met):
+    """The way out names the attribute that is."""
+    block = SharedMemory(create=True, size=8)
+    try:
+        error = met(ix.NoProtocolError, "IX-PROTOCOL-1", ix.asarray, block)
+        assert f"asarray(): {block!r} of type SharedMemory" in str(error)
+
+        followed(error, x=block)[0] = 97
+
+        assert bytes(block.buf[:2]) == b"a\0"
+    finally:
+        block.close()
+        block.unlink()
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("chunks", [1, 2])
+def test_a_column_of_a_table_in_chunks_is_taken_for_an_array(met, need, chunks):
+    """The way out takes the one chunk, or joins them."""
+    need("pyarrow")
+    import pyarrow as pa
+
+    x = pa.chunked_array([[3.0, 4.0]] * chunks)
+    error = met(ix.CopyNeededError, "AI-ARRAY-1", ix.asarray, x)
+    assert "asarray(): ChunkedArray speaks __array__ alone" in str(error)
+
+    assert followed(error, x=x).tolist() == [3.0, 4.0] * chunks
+
+
 @pytest.mark.interop
 def test_a_column_goes_to_a_library_that_forgets_that_it_is_read_only(met, need, program):
     """The way out is a copy, and the column stays as it is."""
@@ -89,6 +118,17 @@ def test_a_column_goes_to_a_library_that_forgets_that_it_is_read_only(met, need,
     ix.convert(x, "torch", copy=True)[0] = 0
 
     assert table["speed"].to_pylist() == [3.0, 4.0]
+
+
+def test_a_type_has_another_name_here(met, program, tmp_path):
+    """The way out is the nearest name."""
+    path = tmp_path / "weights"
+    path.write_bytes(bytes.fromhex("803f 0040"))
+    weights_of = program("bfloat16_weights").weights_of
+    error = met(ix.UnsupportedDTypeError, "DLP-DTYPE-1", weights_of, path, "bf16")
+    assert "dtype='bf16' is unknown" in str(error)
+
+    assert weights_of(path, followed(error)).astype("float32").tolist() == [1.0, 2.0]
 
 
 @pytest.mark.emulated
@@ -149,6 +189,29 @@ def test_a_list_is_standardized(met, program):
     x = followed(error, x=[1.0, 3.0])
 
     assert standardize(x).tolist() == [-1.0, 1.0]
+
+
+@pytest.mark.interop
+def test_a_tensor_with_a_gradient_is_standardized(met, need, program):
+    """The way out leaves the gradient behind."""
+    need("torch")
+    import torch
+
+    standardize = program("standardize").standardize
+    x = torch.tensor([1.0, 3.0], requires_grad=True)
+    error = met(ix.ExchangeError, "IX-GRAD-1", standardize, x)
+    assert "the tensor requires a gradient" in str(error)
+
+    assert standardize(followed(error, x=x)).tolist() == [-1.0, 1.0]
+
+
+def test_a_ring_is_made_of_a_type_that_is_misspelt(met, program):
+    """The way out is the nearest name."""
+    make = program("frame_ring").FrameRing
+    error = met(ix.UnsupportedDTypeError, "DLP-DTYPE-1", make, 1, (1, 3), "unit8")
+    assert "dtype='unit8' is unknown" in str(error)
+
+    assert str(ix.asarray(make(1, (1, 3), followed(error))).dtype) == "uint8"
 
 
 def test_a_frame_of_another_type_is_pushed(met, program):

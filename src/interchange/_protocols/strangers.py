@@ -40,6 +40,13 @@ def way_in(x: Any) -> str | None:
         return "pass `interchange.xp.asarray(list(x))`, which makes a new array"
     if is_arrow(x):
         return _of_arrow(x)
+    return _of_holder(x)
+
+
+def _of_holder(x: Any) -> str | None:
+    """Return what can be passed of an object that holds memory, or one number."""
+    if isinstance(getattr(x, "buf", None), memoryview):
+        return "pass its memory, `asarray(x.buf)`"
     if callable(getattr(x, "as_py", None)):
         return "pass `interchange.xp.asarray(x.as_py())`, which makes a new array"
     return None
