@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 CASES: Final = tables.DOCS / "examples" / "errors" / "cases.py"
 CODE: Final = re.compile(r"`([^`]+)`")
 _KEYWORD: Final = re.compile(r"([a-z_]+)=([^=].*)")
+_STATEMENT: Final = re.compile(r"(\w+) = ")
 NAME: Final = re.compile(r"(?!x\.)[a-zA-Z_]\w*(?:\.[a-zA-Z_]\w*)*")
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 _SHOWN: Final = 3  # lines of a program that makes `x`, at most
@@ -112,6 +113,13 @@ def follow(case: Any, advice: Advice) -> None:
         keyword = _KEYWORD.fullmatch(advice.code)
         if keyword is not None:
             _run(_with_keyword(case.call, keyword[1], keyword[2]), space)
+            return
+        statement = _STATEMENT.match(advice.code)
+        if statement is not None:
+            name = statement[1]  # what the error calls the array
+            again = {**space, name: space["x"]}
+            _run(advice.code, again)
+            _run(case.call, {**again, "x": again[name]})
             return
         found = eval(advice.code, space)  # noqa: S307 - a way out of ours
         if advice.is_passed:

@@ -176,7 +176,7 @@ def test_what_the_body_requires_is_told_apart():
 
     assert caught.value.call == "Array.require()"
     assert caught.value.what == "argument 'x' from builtins.bytes has dtype uint8, wanted int8"
-    assert caught.value.way_out == "first x = ix.asarray(x).astype('int8')"
+    assert caught.value.way_out == "first `x = ix.asarray(x).astype('int8')`"
 
 
 # ---------------------------------------------------------------- definition

@@ -20,10 +20,10 @@ FRAME = struct.pack("<4sHHd6f", b"IMG1", 2, 3, 12.5, *range(6))
 def followed(error, **given):
     """Return what is passed in the place of `given` by somebody who does what a way out says.
 
-    It names a call, as in "pass `asarray(x.buf)`", or statements, as in "first x = x.copy()".
+    It names a call, as in "pass `asarray(x.buf)`", or statements, as in "first `x = x.copy()`".
     """
     names = {**vars(ix), "interchange": ix, "ix": ix, "np": np, "xp": ix.xp, **given}
-    statements = re.search(r"\bfirst ([^()]*=.*?)(?: \(what is written .*)?$", error.way_out)
+    statements = re.search(r"\bfirst `([^`]+)`", error.way_out)
     if statements is not None:
         exec(statements[1], names)  # noqa: S102 - ours
         (name,) = given

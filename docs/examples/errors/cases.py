@@ -329,7 +329,7 @@ CONTRACTS = (
     Case("read-only memory where it will be written", BYTES, "x.require(writable=True)",
          "IX-REQUIRE-1"),
     Case("memory on another device than is wanted", CUDA, 'x.require(device="cpu")',
-         "IX-REQUIRE-1"),
+         "IX-REQUIRE-1", "IX-DRIVER-1"),
 )  # fmt: skip
 
 WRITING = (

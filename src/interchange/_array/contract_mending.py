@@ -64,7 +64,7 @@ def way_out_of(found: Sequence[tuple[Held, dict[str, str]]], extents: dict[str, 
             written.append(name)
     text = ", ".join(others)
     if calls:
-        text += f"{', and ' if others else ''}first {'; '.join(calls)}"
+        text += f"{', and ' if others else ''}first `{'; '.join(calls)}`"
     if written:
         text += f" (what is written is then in this copy, {' and '.join(written)})"
     return text
