@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import pytest
 
+import interchange as ix
+
 pytestmark = pytest.mark.isolated
 
 ACTS = (
@@ -48,3 +50,14 @@ print(interchange.core_name, getattr(sys, "_is_gil_enabled", lambda: True)())
     said = run_isolated(script, env={**twin, "PYTHON_GIL": ""})
 
     assert said.split() == [twin["INTERCHANGE_CORE"], str(has_gil)]
+
+
+def test_a_capsule_is_claimed_under_its_own_lock(run_isolated, has_gil):
+    """Who takes a capsule under CPython's lock for objects and we do not come between each other.
+
+    With the GIL that is the lock; the readable core has one of its own, which nobody else takes.
+    """
+    if has_gil or ix.core_name != "native":
+        pytest.skip("for the native core on a free-threaded Python")
+
+    assert run_isolated("claiming.py").split() == ["lock", "import"]
