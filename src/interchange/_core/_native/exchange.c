@@ -128,10 +128,13 @@ static int from_array(void *object, DLManagedTensorVersioned **out)
 /* Whether it is an Array of memory that may be written, all of whose fields are filled. */
 static int is_ready(const Array *self)
 {
-    int64_t flags = LOAD(self->flags);
+    int64_t flags;
 
-    return Py_TYPE(self) == core.array_type && LOAD(self->dims) != NULL && self->ndim > 0 &&
-           LOAD(self->work) == NULL && (flags == 0 || flags == DLPACK_IS_COPIED) &&
+    if (UNLIKELY(Py_TYPE(self) != core.array_type))
+        return 0; /* it has no fields to look at */
+    flags = LOAD(self->flags);
+    return LOAD(self->dims) != NULL && self->ndim > 0 && LOAD(self->work) == NULL &&
+           (flags == 0 || flags == DLPACK_IS_COPIED) &&
            self->device.device_type == DL_CPU && self->element.bits % 8 == 0;
 }
 
