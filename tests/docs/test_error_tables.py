@@ -31,7 +31,16 @@ def extension(name):
 error_tables, raise_sites = extension("error_tables"), extension("raise_sites")
 CASES = [case for group in error_tables.load().GROUPS.values() for case in group]
 SITES = raise_sites.sites()
-OTHER_LIBRARIES = {"array_api_strict", "dask", "jax", "marray", "pandas", "polars", "pyarrow"} | {
+OTHER_LIBRARIES = {
+    "array_api_strict",
+    "dask",
+    "jax",
+    "marray",
+    "numba",
+    "pandas",
+    "polars",
+    "pyarrow",
+} | {
     "ml_dtypes",
     "torch",
 }
@@ -63,8 +72,9 @@ def cases(of=CASES):
 
 
 def libraries(case):
-    """Return what a case imports."""
-    return set(re.findall(r"(?:^import|^from|,) (\w+)", case.make, re.MULTILINE))
+    """Return what a case imports, and whom it hands an array to."""
+    imported = re.findall(r"(?:^import|^from|,) (\w+)", case.make, re.MULTILINE)
+    return {*imported, *re.findall(r'convert\(x, "(\w+)"', case.call)}
 
 
 def commands(way_out):
