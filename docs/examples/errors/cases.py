@@ -183,6 +183,7 @@ ODD_ELEMENTS = (
          "ix.asarray(x)", "DLP-DTYPE-7"),
 )  # fmt: skip
 
+_HOLDER = "from types import SimpleNamespace\nx = SimpleNamespace(buf=memoryview(b'abc'))"
 NO_ARRAYS = (
     Case("a list", "x = [[1, 2], [3, 4]]", "ix.asarray(x)", "IX-PROTOCOL-1"),
     Case("a list, by DLPack", "x = [1, 2]", "ix.from_dlpack(x)", "DLP-NEG-1"),
@@ -197,6 +198,10 @@ NO_ARRAYS = (
     Case("a generator", "x = (i * i for i in range(3))", "ix.asarray(x)", "IX-PROTOCOL-1"),
     Case("a text", 'x = "abc"', "ix.asarray(x)", "IX-PROTOCOL-1"),
     Case("None", "x = None", "ix.asarray(x)", "IX-PROTOCOL-1"),
+    Case("an object that holds memory, as SharedMemory does", _HOLDER, "ix.asarray(x)",
+         "IX-PROTOCOL-1"),
+    Case("an object that holds memory, as SharedMemory does, by the array interface", _HOLDER,
+         "ix.from_array_interface(x)", "AI-1"),
     Case("a type", "x = np.ndarray", "ix.asarray(x)", "IX-PROTOCOL-1"),
     Case("a dictionary", "x = {}", "ix.asarray(x)", "IX-PROTOCOL-1"),
     Case("what speaks another protocol than DLPack", 'x = b"abc"', "ix.from_dlpack(x)",
