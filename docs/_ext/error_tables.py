@@ -142,16 +142,15 @@ def _with_keyword(call: str, name: str, value: str) -> str:
 def causes(*words: str) -> str:
     """Return the table of one group: cause, program, error and way out, as they are here and now.
 
-    Raises
-    ------
-    ImportError
-        A library that a program needs is not installed.
+    A program that needs a library which is not installed is left out, and the page says so.
     """
     cases = load().GROUPS[" ".join(words)]
     absent = sorted({name for case in cases for name in missing(case)})
+    rows = [_row(case) for case in cases if not missing(case)]
+    parts = [tables.table(("Cause", "Program", "Error", "Way out"), rows)] if rows else []
     if absent:
-        raise ImportError(f"the programs of the page need {', '.join(absent)}")
-    return tables.table(("Cause", "Program", "Error", "Way out"), map(_row, cases))
+        parts.append(f"Left out here, where this page was built without: {', '.join(absent)}.")
+    return "\n\n".join(parts)
 
 
 def _row(case: Any) -> tuple[str, str, str, str]:

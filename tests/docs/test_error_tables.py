@@ -138,6 +138,17 @@ def test_a_row_says_what_the_error_says():
     assert row.endswith(f"| {error.way_out} |")
 
 
+def test_a_row_whose_library_is_absent_is_left_out(monkeypatch):
+    """And the page says which library that is; the other rows stay."""
+    whole = error_tables.causes("Elements", "as", "numbers")
+    monkeypatch.setattr(error_tables, "missing", lambda case: ["fridge"] * ("bool" in case.call))
+
+    found = error_tables.causes("Elements", "as", "numbers")
+
+    assert found.endswith("Left out here, where this page was built without: fridge.")
+    assert 2 < found.count("\n|") < whole.count("\n|")
+
+
 # ---------------------------------------------------------------- every place in src
 
 
