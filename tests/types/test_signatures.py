@@ -79,3 +79,32 @@ def test_what_has_no_signature_raises_as_inspect_does(read):
     """TypeError for what is not called, ValueError for what does not tell."""
     with pytest.raises((TypeError, ValueError)):
         read(3)
+
+
+@pytest.mark.parametrize("times", [0, 1, 7])
+def test_threads_that_parse_at_once_disturb_nobody(monkeypatch, times):
+    """What CPython 3.11 says where another thread parses, too, is no answer: it is asked again."""
+    read, calls = inspect.signature, []
+
+    def disturbed(function, **keywords):
+        calls.append(function)
+        if len(calls) <= times:
+            raise SystemError("AST constructor recursion depth mismatch")
+        return read(function, **keywords)
+
+    monkeypatch.setattr(inspect, "signature", disturbed)
+
+    assert [*signature_of(len).parameters] == ["obj"]
+    assert len(calls) == times + 1
+
+
+def test_an_error_that_stays_is_raised(monkeypatch):
+    """It is not asked for ever."""
+
+    def broken(*_, **__):
+        raise SystemError("broken")
+
+    monkeypatch.setattr(inspect, "signature", broken)
+
+    with pytest.raises(SystemError, match="broken"):
+        signature_of(len)

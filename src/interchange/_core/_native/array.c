@@ -22,7 +22,9 @@ static void set_nothing(Array *self)
     self->managed = NULL;
     self->dims = NULL;
     self->flags = 0;
-    self->ndim = 0;
+    self->ndim = self->itemsize = 0;
+    self->element = (DLDataType){0};
+    self->device = (DLDevice){0};
     self->owns = OWNS_NOTHING;
     self->work_is_record = 0;
 }

@@ -24,6 +24,9 @@ typedef struct {
     PyObject *driver, *capsule;
     CudaCalls *calls; /* of the capsule */
     long device_count;
+#ifndef Py_GIL_DISABLED
+    long holders; /* `in_use`, and calls that ask the driver */
+#endif
 } InUse;
 
 static Element elements[MOST_TYPESTRS]; /* each is filled once, before its type string is known */
@@ -42,32 +45,43 @@ static PyObject *call_text;
 
 /* ---------------------------------------------------------------- the record */
 
+/* An owned item, or NULL: others may change the record while the driver is asked. */
+static PyObject *entry_of(PyObject *record, PyObject *key)
+{
+    PyObject *found = dict_item(record, key);
+
+    own_found(found);
+    return found;
+}
+
 /* Whether a record has a descr, which says what its type string does: [("", typestr)]. */
 static int has_plain_descr(PyObject *record)
 {
-    PyObject *descr = dict_item(record, n_descr), *field = NULL, *typestr = NULL, *name, *type;
+    PyObject *descr = entry_of(record, n_descr), *field = NULL, *typestr = NULL, *name, *type;
     int is_plain = 0;
 
-    if (descr != NULL && PyList_CheckExact(descr) && PyList_Size(descr) == 1)
+    if (descr != NULL && PyList_CheckExact(descr) && PyList_Size(descr) == 1) {
         field = list_item(descr, 0);
+        own_found(field);
+    }
     if (field != NULL && PyTuple_CheckExact(field) && PyTuple_Size(field) == 2) {
         name = PyTuple_GetItem(field, 0);
         type = PyTuple_GetItem(field, 1);
-        typestr = dict_item(record, keys[TYPESTR]);
+        typestr = entry_of(record, keys[TYPESTR]);
         is_plain = PyUnicode_CheckExact(name) && PyUnicode_GetLength(name) == 0 &&
                    typestr != NULL && PyUnicode_CheckExact(type) &&
                    PyUnicode_CheckExact(typestr) && PyUnicode_Compare(type, typestr) == 0;
     }
-    drop_item(descr);
-    drop_item(field);
-    drop_item(typestr);
+    Py_XDECREF(descr);
+    Py_XDECREF(field);
+    Py_XDECREF(typestr);
     return is_plain;
 }
 
 static void drop_entries(PyObject *const *entries, Py_ssize_t count)
 {
     for (Py_ssize_t i = 0; i < count; i++)
-        drop_item(entries[i]);
+        Py_DECREF(entries[i]);
 }
 
 /* The first entries, as far as they are in the usual order; how many. */
@@ -80,14 +94,13 @@ static Py_ssize_t read_in_order(PyObject *record, PyObject **out)
     for (i = 0; i < ENTRIES && PyDict_Next(record, &position, &key, &value); i++) {
         if (key != keys[i])
             break;
-        own_item(value);
-        out[i] = value;
+        out[i] = Py_NewRef(value);
     }
     END_LOCKED();
     return i;
 }
 
-/* The six entries, as dict_item() gives them; 0: it has others, or is of another kind. */
+/* The six entries, owned; 0: it has others, or is of another kind. */
 static int find_entries(PyObject *record, PyObject **out)
 {
     Py_ssize_t i, count;
@@ -104,7 +117,7 @@ static int find_entries(PyObject *record, PyObject **out)
         return 1;
     drop_entries(out, i);
     for (i = 0; i < ENTRIES; i++) { /* written in another order */
-        out[i] = dict_item(record, keys[i]);
+        out[i] = entry_of(record, keys[i]);
         if (out[i] == NULL) {
             PyErr_Clear();
             drop_entries(out, i);
@@ -195,6 +208,32 @@ static int read_layout(PyObject *const *entries, Array *into, int64_t *low, int6
     return 1;
 }
 
+/* The driver in use, or NULL, held while it is asked: meanwhile another one may be used instead.
+ * Without the GIL it stays for ever: somebody may be about to hold it. */
+static InUse *hold_driver(void)
+{
+    InUse *used = LOAD(in_use);
+
+#ifndef Py_GIL_DISABLED
+    if (used != NULL)
+        used->holders++;
+#endif
+    return used;
+}
+
+static void let_go_of(InUse *used)
+{
+#ifdef Py_GIL_DISABLED
+    (void)used;
+#else
+    if (used != NULL && --used->holders == 0) {
+        Py_DECREF(used->driver);
+        Py_DECREF(used->capsule);
+        PyMem_Free(used);
+    }
+#endif
+}
+
 /* Ask the driver about an address; -1 where there is none to ask. */
 static int ask_driver(const InUse *used, int64_t ptr, Place *out)
 {
@@ -249,9 +288,9 @@ static int read_entries(PyObject *const *entries, int64_t *ptr, int64_t *readonl
 
 /* The array of a record; NULL without an exception where it is to be read with care.  `place` says
  * whether the driver was asked, and its answers. */
-static Array *read_record(PyObject *x, PyObject *const *entries, int64_t *stream, Place *place)
+static Array *read_record(PyObject *x, PyObject *const *entries, const InUse *used, int64_t *stream,
+                          Place *place)
 {
-    const InUse *used = LOAD(in_use);
     int64_t ptr, readonly, low, high;
     Array *self;
 
@@ -325,10 +364,10 @@ PyObject *array_work(Array *self)
 }
 
 /* Make the consumer's stream wait for the producer's. */
-static int order(int32_t ordinal, PyObject *producer, PyObject *consumer)
+static int order(const InUse *used, int32_t ordinal, PyObject *producer, PyObject *consumer)
 {
     PyObject *number = PyLong_FromLong(ordinal), *done;
-    PyObject *args[6] = {NULL, LOAD(in_use)->driver, producer, consumer, number, call_text};
+    PyObject *args[6] = {NULL, used->driver, producer, consumer, number, call_text};
 
     if (number == NULL)
         return -1;
@@ -358,16 +397,19 @@ static PyObject *import_record(PyObject *x, PyObject *record, PyObject *stream, 
     PyObject *entries[ENTRIES];
     int64_t producer;
     Place place = {.was_asked = 0};
+    InUse *used;
     Array *self;
 
     if (!find_entries(record, entries))
         return PyErr_Occurred() ? NULL : read_carefully(x, record, stream, &place);
-    self = read_record(x, entries, &producer, &place);
+    used = hold_driver();
+    self = read_record(x, entries, used, &producer, &place);
     if (self != NULL &&
         ((stream != NULL && producer && producer != consumer &&
-          order(self->device.device_id, entries[STREAM], stream) < 0) ||
+          order(used, self->device.device_id, entries[STREAM], stream) < 0) ||
          keep_entries(self, entries, stream) < 0))
         Py_CLEAR(self);
+    let_go_of(used);
     drop_entries(entries, ENTRIES);
     return self != NULL || PyErr_Occurred() ? (PyObject *)self
                                             : read_carefully(x, record, stream, &place);
@@ -485,8 +527,11 @@ static PyObject *learn_typestr(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "UO", &typestr, &dtype))
         return NULL;
-    if (PyDict_Contains(typestrs, typestr))
-        return Py_NewRef(Py_None);
+    if (typestrs == NULL && intern_keys() < 0)
+        return NULL;
+    failed = PyDict_Contains(typestrs, typestr);
+    if (failed != 0)
+        return failed < 0 ? NULL : Py_NewRef(Py_None);
     if (learn_element_type(dtype, &element.element, &element.itemsize) <= 0)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     element.dtype = dtype;
@@ -497,20 +542,6 @@ static PyObject *learn_typestr(PyObject *module, PyObject *args)
     failed = number == NULL || PyDict_SetItem(typestrs, typestr, number) < 0;
     Py_XDECREF(number);
     return failed ? NULL : Py_NewRef(Py_None);
-}
-
-/* Let go of a driver that was in use.  Without the GIL it stays: somebody may be using it. */
-static void let_go_of(InUse *used)
-{
-#ifdef Py_GIL_DISABLED
-    (void)used;
-#else
-    if (used != NULL) {
-        Py_DECREF(used->driver);
-        Py_DECREF(used->capsule);
-        PyMem_Free(used);
-    }
-#endif
 }
 
 /* use_driver(driver, calls, count): whose functions are called, and how many devices there are. */
@@ -534,6 +565,9 @@ static PyObject *use_driver(PyObject *module, PyObject *args)
     fresh->capsule = Py_NewRef(capsule);
     fresh->calls = found;
     fresh->device_count = count;
+#ifndef Py_GIL_DISABLED
+    fresh->holders = 1;
+#endif
     let_go_of(EXCHANGE(in_use, fresh));
     return Py_NewRef(Py_None);
 }

@@ -98,12 +98,14 @@ static int has_extents(const Plan *plan, const Array *self, int64_t *bound)
 /* 0: it does not, or this is unusual.  Extents that have names are in `bound`; -1 for none yet. */
 static int meets(const Plan *plan, Array *self, int64_t *bound)
 {
-    int64_t flags = LOAD(self->flags);
+    int64_t flags;
 
     if (UNLIKELY(LOAD(self->dims) == NULL) && fill_dims(self) < 0) {
-        PyErr_Clear();
+        if (!is_to_be_raised())
+            PyErr_Clear();
         return 0;
     }
+    flags = LOAD(self->flags); /* which are known for sure when it is described */
     if (!plan->ndims[self->ndim] || !has_type(plan, self) || !has_extents(plan, self, bound))
         return 0;
     if (plan->device_type >= 0 && plan->device_type != self->device.device_type)
@@ -120,7 +122,7 @@ static int meets(const Plan *plan, Array *self, int64_t *bound)
 
 /* ---------------------------------------------------------------- arguments */
 
-/* NULL without an exception: ask Python. */
+/* NULL without an exception: ask Python; an exception is one to be raised. */
 static PyObject *take(const Plan *plan, PyObject *x, int64_t *bound)
 {
     PyObject *found;
@@ -129,7 +131,7 @@ static PyObject *take(const Plan *plan, PyObject *x, int64_t *bound)
         return Py_NewRef(x);
     if (Py_TYPE(x) == core.array_type)
         found = Py_NewRef(x);
-    else if (LIKELY(Py_TYPE(x) == core.ndarray_type))
+    else if (LIKELY(Py_TYPE(x) == LOAD(core.ndarray_type)))
         found = (PyObject *)read_ndarray(x);
     else
         return NULL;
@@ -141,6 +143,8 @@ static PyObject *take(const Plan *plan, PyObject *x, int64_t *bound)
 /* Python does all of it again, and has the words for what is refused. */
 static PyObject *ask_python(const Checks *self, PyObject *const *args, Py_ssize_t count)
 {
+    if (PyErr_Occurred())
+        return NULL;
     if (self->careful == NULL) { /* the collector has been here */
         PyErr_SetString(PyExc_RuntimeError, "what checks these arguments is gone");
         return NULL;
@@ -248,8 +252,12 @@ static int read_plan(PyObject *given, Plan *out)
 
 static int checks_traverse(PyObject *object, visitproc visit, void *arg)
 {
+    const Checks *self = (const Checks *)object;
+
     Py_VISIT(Py_TYPE(object));
-    Py_VISIT(((Checks *)object)->careful);
+    Py_VISIT(self->careful);
+    for (Py_ssize_t i = 0; self->plans != NULL && i < self->count; i++)
+        Py_VISIT(self->plans[i].dtypes);
     return 0;
 }
 

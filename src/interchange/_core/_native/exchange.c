@@ -50,12 +50,11 @@ Array *borrow_from_torch(PyObject *x, const DLPackExchangeAPI *table)
     DLTensor tensor;
     Array *self;
 
-    if (UNLIKELY(describe_tensor_of_torch(x, table, &tensor) <= 0))
-        return NULL;
-    self = new_array(core.array_type);
+    self = new_array(core.array_type); /* finalisers may run now, and change the tensor */
     if (self == NULL)
         return NULL;
-    if (UNLIKELY(!read_tensor(&tensor, 0, self))) {
+    if (UNLIKELY(describe_tensor_of_torch(x, table, &tensor) <= 0 ||
+                 !read_tensor(&tensor, 0, self))) {
         Py_DECREF(self);
         return NULL;
     }
@@ -132,8 +131,10 @@ static int is_ready(const Array *self)
 
     if (UNLIKELY(Py_TYPE(self) != core.array_type))
         return 0; /* it has no fields to look at */
-    flags = LOAD(self->flags);
-    return LOAD(self->dims) != NULL && self->ndim > 0 && LOAD(self->work) == NULL &&
+    if (LOAD(self->dims) == NULL)
+        return 0;
+    flags = LOAD(self->flags); /* whoever describes it sets them before */
+    return self->ndim > 0 && LOAD(self->work) == NULL &&
            (flags == 0 || flags == DLPACK_IS_COPIED) &&
            self->device.device_type == DL_CPU && self->element.bits % 8 == 0;
 }

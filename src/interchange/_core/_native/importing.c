@@ -77,8 +77,10 @@ static void clear_known(void)
 
 int is_to_be_raised(void)
 {
-    return !PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError) ||
-           PyErr_ExceptionMatches(PyExc_RecursionError);
+    return PyErr_Occurred() != NULL &&
+           (!PyErr_ExceptionMatches(PyExc_Exception) ||
+            PyErr_ExceptionMatches(PyExc_MemoryError) ||
+            PyErr_ExceptionMatches(PyExc_RecursionError));
 }
 
 /* Whether an ordinary arrival may stay as it is: memory of the host. */

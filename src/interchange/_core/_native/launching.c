@@ -211,7 +211,7 @@ static PyObject *launch(PyObject *object, PyObject *const *args, Py_ssize_t coun
         return NULL;
     }
     if (LIKELY(read_sizes(args[0], &sizes)))
-        for (int i = 0; i < plans && function == NULL; i++)
+        for (int i = 0; i < plans && function == NULL && !PyErr_Occurred(); i++)
             if (pass_all(self, self->plans[i], args[1], &sizes, &parameters))
                 function = function_of(self->plans[i]);
     if (LIKELY(function != NULL)) {
@@ -221,6 +221,8 @@ static PyObject *launch(PyObject *object, PyObject *const *args, Py_ssize_t coun
                         parameters.places, NULL);
         Py_END_ALLOW_THREADS
     }
+    if (is_to_be_raised()) /* Python was asked for an attribute */
+        return NULL;
     PyErr_Clear(); /* Python finds it again, and says it in its words */
     return PyBool_FromLong(is_done);
 }

@@ -77,7 +77,7 @@ static inline PyObject *dict_item(PyObject *dict, PyObject *key)
     return found;
 }
 #define drop_item(item) Py_XDECREF(item)
-#define own_item(item) Py_INCREF(item)
+#define own_found(item) ((void)(item)) /* it is owned */
 
 /* Whether others refer to an object for sure: counts are split between threads, and say nothing. */
 #define is_shared(object) ((void)(object), 0)
@@ -111,7 +111,7 @@ typedef char Guard;
 #define list_item(list, place) PyList_GetItem((list), (place)) /* borrowed: nobody comes between */
 #define dict_item(dict, key) PyDict_GetItemWithError((dict), (key))
 #define drop_item(item) ((void)(item))
-#define own_item(item) ((void)(item))
+#define own_found(item) Py_XINCREF(item)
 
 #define is_shared(object) (Py_REFCNT(object) > 1)
 

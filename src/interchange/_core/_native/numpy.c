@@ -129,16 +129,19 @@ Array *read_ndarray(PyObject *x)
 {
     const NDArray *array = (const NDArray *)x;
     Descr room;
-    const Descr *descr = descr_of(x, &room);
-    int flags = array->flags;
+    const Descr *descr;
     Array *self;
+    int flags;
 
-    if (UNLIKELY(descr == NULL))
+    if (UNLIKELY(descr_of(x, &room) == NULL))
         return NULL;
-    self = new_array(core.array_type);
+    self = new_array(core.array_type); /* finalisers may run now, and import or change arrays */
     if (self == NULL)
         return NULL;
-    if (UNLIKELY(reserve_dims(self, array->nd) < 0 || !read_fields(array, descr, self->dims))) {
+    descr = descr_of(x, &room);
+    flags = array->flags;
+    if (UNLIKELY(descr == NULL || reserve_dims(self, array->nd) < 0 ||
+                 !read_fields(array, descr, self->dims))) {
         PyErr_Clear();
         Py_DECREF(self);
         return NULL;

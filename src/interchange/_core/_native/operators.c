@@ -114,7 +114,7 @@ static PyObject *kept_native(PyObject *held, PyObject **backend)
 {
     PyObject *native;
 
-    if (held == NULL || PyTuple_Size(held) < 2)
+    if (held == NULL || !PyTuple_CheckExact(held) || PyTuple_Size(held) < 2)
         return NULL;
     *backend = PyTuple_GetItem(held, 0);
     native = PyTuple_GetItem(held, 1);
@@ -178,10 +178,11 @@ static const Library *library_of(Operator *self, PyObject *backend)
     if (direct == self->direct && (found = PyObject_GetAttr(backend, n_is_mutable)) != NULL) {
         is_mutable = PyObject_IsTrue(found);
         Py_DECREF(found);
-        plain_type = PyObject_GetAttr(backend, n_plain_type);
+        plain_type = is_mutable < 0 ? NULL : PyObject_GetAttr(backend, n_plain_type);
     }
     Py_XDECREF(direct);
-    PyErr_Clear(); /* Python finds it again */
+    if (!is_to_be_raised())
+        PyErr_Clear(); /* Python finds it again */
     if (plain_type != NULL && is_mutable >= 0 && plain_type != Py_None)
         library = keep_library(self, backend, plain_type, is_mutable);
     Py_XDECREF(plain_type);
@@ -286,6 +287,7 @@ static int operator_traverse(PyObject *object, visitproc visit, void *arg)
 
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->careful);
+    Py_VISIT(self->direct);
     for (int i = 0; i < self->count; i++) {
         Py_VISIT(self->libraries[i].backend);
         Py_VISIT(self->libraries[i].plain_type);

@@ -268,6 +268,8 @@ int interchange_view(void *object, InterchangeView *out)
         table = table_of_writable(x);
         if (table != NULL)
             found = view_tensor(x, table, out);
+        else if (PyErr_Occurred())
+            return -1;
     }
     if (LIKELY(found != 0))
         return found < 0 ? -1 : 0;
