@@ -109,6 +109,17 @@ def test_a_module_has_at_most_500_lines():
     assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
 
 
+def test_a_source_of_c_has_at_most_500_lines():
+    """As a module of Python."""
+    sources = sorted(
+        path for top in (ROOT / "src", ROOT / "conformance/src") for path in top.rglob("*.[ch]")
+    )
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in sources}
+
+    assert lengths
+    assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
+
+
 def test_functions_are_short():
     """Nineteen of twenty have at most 40 lines."""
     lengths = {

@@ -211,3 +211,40 @@ def test_what_is_computed_with_dies():
 def test_results_pickle():
     """A result is an Array like any other."""
     assert pickle.loads(pickle.dumps(warm([1.0]) + 1)).tolist() == [2.0]
+
+
+@NATIVE
+def test_an_interruption_while_a_backend_is_asked_is_raised():
+    """Neither Ctrl-C nor a lack of memory is taken for an operator that the backend has not."""
+
+    class Interrupted(NumPyBackend):
+        interruptions = 1
+
+        def __getattribute__(self, name):
+            if name == "operators" and type(self).interruptions:
+                type(self).interruptions -= 1
+                raise KeyboardInterrupt
+            return super().__getattribute__(name)
+
+    x = warm([1.0])
+    backend = Interrupted.__new__(Interrupted)
+    backend.__dict__.update(x._library[0].__dict__)
+    x._library = (backend, x._library[1], None)
+
+    with pytest.raises(KeyboardInterrupt):
+        x % 2  # of which few backends are known
+    assert (x % 2).tolist() == [1.0]
+
+
+def test_memory_that_is_found_to_be_read_only_does_not_meet_a_contract():
+    """What a library computed is described before its flags are looked at."""
+    found = warm([1.0]) + 1
+    found._library[1].flags.writeable = False
+
+    @ix.viewable(x=ix.Contract(writable=True))
+    def write(x):
+        return x.readonly
+
+    for _ in range(2):
+        with pytest.raises(ix.ContractError):
+            write(found)

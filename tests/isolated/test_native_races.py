@@ -142,3 +142,10 @@ for links in range(100):
 print(len(seen))
 """
     assert run_isolated(script, env=twin).split() == ["100"]
+
+
+def test_a_record_may_change_while_the_driver_is_asked(run_isolated):
+    """What the record said before is what the Array keeps, not what took its place in memory."""
+    said = run_isolated("changing_records.py", env={"INTERCHANGE_CORE": "native"})
+
+    assert said.splitlines() == ["(1, 2, 1, 1, 2) (1, 2, 1, 1, 2) 100", "Array"]

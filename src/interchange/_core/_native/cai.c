@@ -1,23 +1,12 @@
 /* from_cai: records of the CUDA Array Interface whose like was imported before.
  *
- * Source: CUDA Array Interface, version 3; CUDA driver API, Unified Addressing.  Read here are
- * records of version 3 with the six usual keys, and perhaps a descr that says what the type string
- * does, of device memory, whose stream is not that of a thread.
+ * Source: CUDA Array Interface, version 3; CUDA driver API, Unified Addressing.  Taken here are
+ * records that records.c reads, of device memory.
  * All else goes to _protocols/cuda_array_interface.py with the record that was read: attributes are
  * read once.  What is known of pending work becomes an object when somebody asks for it. */
-#include "core.h"
+#include "records.h"
 
-#define MOST_TYPESTRS 64
 #define LAST_DEFAULT_STREAM 2
-#define PER_THREAD_DEFAULT_STREAM 2
-
-typedef struct {
-    PyObject *dtype;
-    DLDataType element;
-    int32_t itemsize;
-} Element;
-
-enum { SHAPE, TYPESTR, DATA, STRIDES, VERSION, STREAM, ENTRIES }; /* as they are mostly written */
 
 /* A driver whose functions are called; never changed. */
 typedef struct {
@@ -29,184 +18,14 @@ typedef struct {
 #endif
 } InUse;
 
-static Element elements[MOST_TYPESTRS]; /* each is filled once, before its type string is known */
-static PyObject *typestrs;              /* type string -> index into `elements` */
-static Py_ssize_t element_count;
-STATIC_LOCK(learning);
 static PyObject *drivers; /* those of _streams/driver.py */
 static InUse *in_use;     /* CUDA's; NULL while there is none */
 
-static PyObject *n_order, *n_cuda, *n_descr;
-static PyObject *keys[ENTRIES];
+static PyObject *n_order, *n_cuda;
 static PyObject *from_record; /* f(x, record, stream, answers): the careful way, which learns */
 static PyObject *careful;     /* from_cai in Python */
 static PyObject *publish;     /* f(array, owner, entries and a stream or None) -> PendingWork */
 static PyObject *call_text;
-
-/* ---------------------------------------------------------------- the record */
-
-/* An owned item, or NULL: others may change the record while the driver is asked. */
-static PyObject *entry_of(PyObject *record, PyObject *key)
-{
-    PyObject *found = dict_item(record, key);
-
-    own_found(found);
-    return found;
-}
-
-/* Whether a record has a descr, which says what its type string does: [("", typestr)]. */
-static int has_plain_descr(PyObject *record)
-{
-    PyObject *descr = entry_of(record, n_descr), *field = NULL, *typestr = NULL, *name, *type;
-    int is_plain = 0;
-
-    if (descr != NULL && PyList_CheckExact(descr) && PyList_Size(descr) == 1) {
-        field = list_item(descr, 0);
-        own_found(field);
-    }
-    if (field != NULL && PyTuple_CheckExact(field) && PyTuple_Size(field) == 2) {
-        name = PyTuple_GetItem(field, 0);
-        type = PyTuple_GetItem(field, 1);
-        typestr = entry_of(record, keys[TYPESTR]);
-        is_plain = PyUnicode_CheckExact(name) && PyUnicode_GetLength(name) == 0 &&
-                   typestr != NULL && PyUnicode_CheckExact(type) &&
-                   PyUnicode_CheckExact(typestr) && PyUnicode_Compare(type, typestr) == 0;
-    }
-    Py_XDECREF(descr);
-    Py_XDECREF(field);
-    Py_XDECREF(typestr);
-    return is_plain;
-}
-
-static void drop_entries(PyObject *const *entries, Py_ssize_t count)
-{
-    for (Py_ssize_t i = 0; i < count; i++)
-        Py_DECREF(entries[i]);
-}
-
-/* The first entries, as far as they are in the usual order; how many. */
-static Py_ssize_t read_in_order(PyObject *record, PyObject **out)
-{
-    PyObject *key, *value;
-    Py_ssize_t position = 0, i;
-
-    BEGIN_LOCKED(record);
-    for (i = 0; i < ENTRIES && PyDict_Next(record, &position, &key, &value); i++) {
-        if (key != keys[i])
-            break;
-        out[i] = Py_NewRef(value);
-    }
-    END_LOCKED();
-    return i;
-}
-
-/* The six entries, owned; 0: it has others, or is of another kind. */
-static int find_entries(PyObject *record, PyObject **out)
-{
-    Py_ssize_t i, count;
-
-    if (!PyDict_CheckExact(record))
-        return 0;
-    count = PyDict_Size(record);
-    if (count != ENTRIES && (count != ENTRIES + 1 || !has_plain_descr(record))) {
-        PyErr_Clear();
-        return 0;
-    }
-    i = read_in_order(record, out);
-    if (i == ENTRIES && count == ENTRIES)
-        return 1;
-    drop_entries(out, i);
-    for (i = 0; i < ENTRIES; i++) { /* written in another order */
-        out[i] = entry_of(record, keys[i]);
-        if (out[i] == NULL) {
-            PyErr_Clear();
-            drop_entries(out, i);
-            return 0;
-        }
-    }
-    return 1;
-}
-
-/* Whether a number is exactly an int that fits. */
-static int read_number(PyObject *number, int64_t *out)
-{
-    int overflow = 0;
-
-    if (!PyLong_CheckExact(number))
-        return 0;
-    *out = PyLong_AsLongLongAndOverflow(number, &overflow);
-    return !overflow;
-}
-
-static int read_numbers(PyObject *numbers, int64_t *out, Py_ssize_t count)
-{
-    if (!PyTuple_CheckExact(numbers) || PyTuple_Size(numbers) != count)
-        return 0;
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (!read_number(PyTuple_GetItem(numbers, i), &out[i]))
-            return 0;
-    return 1;
-}
-
-/* An address, or the handle of a stream: below 2**63, as they are. */
-static int read_handle(PyObject *number, int64_t *out)
-{
-    return read_number(number, out) && *out > 0;
-}
-
-static const Element *find_element(PyObject *typestr)
-{
-    const Element *element;
-    PyObject *found;
-
-    if (!PyUnicode_CheckExact(typestr))
-        return NULL;
-    found = dict_item(typestrs, typestr);
-    if (found == NULL) {
-        PyErr_Clear();
-        return NULL;
-    }
-    element = &elements[PyLong_AsLong(found)];
-    drop_item(found);
-    return element;
-}
-
-/* Fill in shape, strides [elements] and type; `low` and `high` are the bytes that they touch. */
-static int read_layout(PyObject *const *entries, Array *into, int64_t *low, int64_t *high)
-{
-    int64_t shape[INLINE_AXES], steps[INLINE_AXES];
-    const Element *element = find_element(entries[TYPESTR]);
-    DLTensor tensor;
-    Py_ssize_t ndim;
-
-    if (element == NULL || !PyTuple_CheckExact(entries[SHAPE]))
-        return 0;
-    ndim = PyTuple_Size(entries[SHAPE]);
-    if (ndim > INLINE_AXES || !read_numbers(entries[SHAPE], shape, ndim))
-        return 0;
-    tensor.ndim = (int32_t)ndim;
-    tensor.shape = shape;
-    tensor.strides = NULL;
-    if (entries[STRIDES] != Py_None) {
-        if (!read_numbers(entries[STRIDES], steps, ndim))
-            return 0;
-        for (Py_ssize_t i = 0; i < ndim; i++) {
-            if (steps[i] % element->itemsize)
-                return 0;
-            steps[i] /= element->itemsize;
-        }
-        tensor.strides = steps;
-    }
-    reserve_dims(into, tensor.ndim);
-    if (!read_extents(&tensor, element->itemsize, into->dims, low, high)) {
-        into->dims = NULL;
-        return 0;
-    }
-    into->dtype = Py_NewRef(element->dtype);
-    into->element = element->element;
-    into->itemsize = element->itemsize;
-    return 1;
-}
 
 /* The driver in use, or NULL, held while it is asked: meanwhile another one may be used instead.
  * Without the GIL it stays for ever: somebody may be about to hold it. */
@@ -264,26 +83,6 @@ static int is_elsewhere(const InUse *used, int32_t ordinal)
 
     return used->device_count != 1 &&
            (used->calls->current_device(&current) || current != ordinal);
-}
-
-/* Whether the entries are as most are; `ptr`, `readonly` and `stream`, 0 for none, are theirs. */
-static int read_entries(PyObject *const *entries, int64_t *ptr, int64_t *readonly, int64_t *stream)
-{
-    PyObject *data = entries[DATA], *flag;
-    int64_t version;
-
-    if (!read_number(entries[VERSION], &version) || version != 3)
-        return 0;
-    *stream = 0;
-    if (entries[STREAM] != Py_None &&
-        (!read_handle(entries[STREAM], stream) || *stream == PER_THREAD_DEFAULT_STREAM))
-        return 0;
-    if (!PyTuple_CheckExact(data) || PyTuple_Size(data) != 2 ||
-        !read_handle(PyTuple_GetItem(data, 0), ptr))
-        return 0;
-    flag = PyTuple_GetItem(data, 1);
-    *readonly = flag == Py_True ? DLPACK_READ_ONLY : 0;
-    return flag == Py_True || flag == Py_False;
 }
 
 /* The array of a record; NULL without an exception where it is to be read with care.  `place` says
@@ -424,9 +223,9 @@ static int read_call(PyObject *const *args, Py_ssize_t count, PyObject *names, P
     if (count != 1 || named > 1)
         return 0;
     if (named == 0 || args[1] == Py_None)
-        return named == 0 || PyUnicode_Compare(PyTuple_GetItem(names, 0), keys[STREAM]) == 0;
+        return named == 0 || PyUnicode_Compare(PyTuple_GetItem(names, 0), record_keys[STREAM]) == 0;
     *stream = args[1];
-    return PyUnicode_Compare(PyTuple_GetItem(names, 0), keys[STREAM]) == 0 &&
+    return PyUnicode_Compare(PyTuple_GetItem(names, 0), record_keys[STREAM]) == 0 &&
            read_handle(args[1], consumer) && *consumer > LAST_DEFAULT_STREAM;
 }
 
@@ -462,24 +261,12 @@ static PyMethodDef from_cai_def = {"from_cai", (PyCFunction)(void (*)(void))from
 
 /* ---------------------------------------------------------------- what Python teaches */
 
-static int intern_keys(void)
+static int intern_names(void)
 {
-    struct {
-        PyObject **name;
-        const char *text;
-    } names[] = {
-        {&n_order, "order"}, {&n_cuda, "cuda"}, {&n_descr, "descr"},
-        {&keys[SHAPE], "shape"}, {&keys[STRIDES], "strides"}, {&keys[TYPESTR], "typestr"},
-        {&keys[DATA], "data"}, {&keys[VERSION], "version"}, {&keys[STREAM], "stream"},
-        {&call_text, "from_cai()"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        *names[i].name = PyUnicode_InternFromString(names[i].text);
-        if (*names[i].name == NULL)
-            return -1;
-    }
-    typestrs = PyDict_New();
-    return typestrs == NULL ? -1 : 0;
+    n_order = PyUnicode_InternFromString("order");
+    n_cuda = PyUnicode_InternFromString("cuda");
+    call_text = PyUnicode_InternFromString("from_cai()");
+    return n_order == NULL || n_cuda == NULL || call_text == NULL ? -1 : 0;
 }
 
 /* record_function(careful, from_record, publish, drivers, doc, module) -> from_cai */
@@ -492,56 +279,13 @@ static PyObject *record_function(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "OOOO!sU", &found[0], &found[1], &found[2], &PyDict_Type,
                           &found[3], &doc, &name))
         return NULL;
-    if (n_order == NULL && intern_keys() < 0)
+    if (n_order == NULL && intern_names() < 0)
         return NULL;
     set_for_good(&careful, Py_NewRef(found[0]));
     set_for_good(&from_record, Py_NewRef(found[1]));
     set_for_good(&publish, Py_NewRef(found[2]));
     set_for_good(&drivers, Py_NewRef(found[3]));
     return public_function(&from_cai_def, doc, name);
-}
-
-/* Keep an element type for ever; its index, or -1 where there is no room. */
-static Py_ssize_t keep_element(const Element *element)
-{
-    Py_ssize_t place = -1;
-
-    LOCK(learning);
-    if (element_count < MOST_TYPESTRS) {
-        place = element_count++;
-        elements[place] = *element;
-        Py_INCREF(element->dtype);
-    }
-    UNLOCK(learning);
-    return place;
-}
-
-/* learn_typestr(typestr, dtype): elements of that type string are of that type, whoever says it. */
-static PyObject *learn_typestr(PyObject *module, PyObject *args)
-{
-    PyObject *typestr, *dtype, *number;
-    Element element;
-    Py_ssize_t place;
-    int failed;
-
-    (void)module;
-    if (!PyArg_ParseTuple(args, "UO", &typestr, &dtype))
-        return NULL;
-    if (typestrs == NULL && intern_keys() < 0)
-        return NULL;
-    failed = PyDict_Contains(typestrs, typestr);
-    if (failed != 0)
-        return failed < 0 ? NULL : Py_NewRef(Py_None);
-    if (learn_element_type(dtype, &element.element, &element.itemsize) <= 0)
-        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    element.dtype = dtype;
-    place = keep_element(&element);
-    if (place < 0)
-        return Py_NewRef(Py_None);
-    number = PyLong_FromSsize_t(place); /* of two threads each may say its own: they are the same */
-    failed = number == NULL || PyDict_SetItem(typestrs, typestr, number) < 0;
-    Py_XDECREF(number);
-    return failed ? NULL : Py_NewRef(Py_None);
 }
 
 /* use_driver(driver, calls, count): whose functions are called, and how many devices there are. */
@@ -575,7 +319,6 @@ static PyObject *use_driver(PyObject *module, PyObject *args)
 PyMethodDef cai_functions[] = {
     {"record_function", record_function, METH_VARARGS,
      "record_function(careful, from_record, publish, drivers, doc, module): what users call."},
-    {"learn_typestr", learn_typestr, METH_VARARGS, "learn_typestr(typestr, dtype): who says it."},
     {"use_driver", use_driver, METH_VARARGS, "use_driver(driver, calls, count): whose functions."},
     {NULL, NULL, 0, NULL},
 };

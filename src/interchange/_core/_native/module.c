@@ -4,6 +4,7 @@
  * compare by identity cannot be several.  It is the main interpreter's: a thread that no Python
  * knows gets that one's GIL, and no other's.  Further interpreters use the readable core. */
 #include "capi.h"
+#include "records.h"
 
 #include <stdatomic.h>
 
@@ -111,7 +112,7 @@ static int execute(PyObject *module)
     }
     if (find_functions() < 0 || intern_names() < 0 || find_capsule_type() < 0 ||
         make_constants() < 0 || make_managed_type(module) < 0 || make_array_type(module) < 0 ||
-        make_operator_type() < 0 || make_checks_type() < 0)
+        make_operator_type() < 0 || make_checks_type() < 0 || intern_record_keys() < 0)
         return -1;
     if (PyModule_AddFunctions(module, describing_functions) < 0 ||
         PyModule_AddFunctions(module, consuming_functions) < 0 ||
@@ -123,6 +124,7 @@ static int execute(PyObject *module)
         PyModule_AddFunctions(module, exchange_functions) < 0 ||
         PyModule_AddFunctions(module, cuda_functions) < 0 ||
         PyModule_AddFunctions(module, cai_functions) < 0 ||
+        PyModule_AddFunctions(module, record_functions) < 0 ||
         PyModule_AddFunctions(module, launching_functions) < 0 ||
         PyModule_AddFunctions(module, operator_functions) < 0 ||
         PyModule_AddFunctions(module, torch_functions) < 0 ||
