@@ -64,6 +64,19 @@ def test_devices_are_not_mixed(ext, compute):
         assert isinstance(caught.value, ValueError)
 
 
+@pytest.mark.parametrize("device", [(2, 0), (4, 0), (7, 1)])
+@pytest.mark.parametrize(
+    "compute",
+    [lambda x, y: x + y, xp.add, lambda x, y: x.__iadd__(y), lambda x, y: x.__setitem__(0, y)],
+)
+def test_a_device_where_nobody_computes_is_another_one(device, compute):
+    """An array of the host does not meet it: no library would help."""
+    there = ix.from_pointer(4096, (), "float64", device=device)
+
+    with pytest.raises(ix.MixedDevicesError, match="IX-XP-2"):
+        compute(on("cpu"), there)
+
+
 def test_elements_move_there_and_back(ext):
     """By way of the host, where no driver knows the device."""
     x = on("cpu").to_device(ext)

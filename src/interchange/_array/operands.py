@@ -70,14 +70,16 @@ def operand(x: Any, backend: Backend, cls: type[Any], call: str) -> Any:
         `x` is no Array and no scalar (IX-XP-1).
     """
     if type(x) is cls:
+        known = getattr(x, "_library", None)
+        if known is None or known[0] is not backend:  # where it is is asked first: who computes
+            there = CPU if x.device.is_host_accessible else x.device  # there may be nobody
+            if there is not backend.device:
+                raise mixed(call, backend.device, x.device)
         if library_of(x) is backend:
             found, native = computing_with(x)
             if found is backend:  # and not another that a thread named meanwhile
                 return native
-        there = CPU if x.device.is_host_accessible else x.device
-        if there is backend.device:
-            return view_by(x, backend)
-        raise mixed(call, backend.device, x.device)
+        return view_by(x, backend)
     for kind in SCALARS:
         if isinstance(x, kind):
             return x if type(x) is kind or type(x) is bool else kind(x)  # type: ignore[arg-type]
