@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -173,3 +175,25 @@ def test_memory_that_nobody_owns_is_told_as_such():
     for array in (of_address, of_capsule):
         what = complaint(array, ndim=3, name="x")
         assert what == "argument 'x' of memory without an owner has ndim 1, wanted 3"
+
+
+@pytest.mark.parametrize("name", ["array", "x"])
+def test_a_refused_array_is_let_go_with_its_error(name):
+    """The memory waits for no run of the collector of cycles."""
+
+    class Memory(bytearray):
+        """Bytes that can be watched."""
+
+    memory = Memory(8)
+    alive = weakref.ref(memory)
+    array = ix.asarray(memory)
+    del memory
+    gc.disable()
+    try:
+        with pytest.raises(ix.ContractError):
+            array.require(ndim=2, name=name)
+        del array
+
+        assert alive() is None
+    finally:
+        gc.enable()

@@ -11,6 +11,8 @@ from .contract import WORDS, Contract, Held
 from .contract_errors import contract_error
 
 if TYPE_CHECKING:
+    from interchange._types.errors import ContractError
+
     from .described import Described
 
 UNNAMED: Final = "array"
@@ -53,8 +55,13 @@ def check_contract(array: Described, values: tuple[Any, ...], name: str) -> None
     contract = _contract_of(values)
     if contract._is_met(array, {}):
         return
+    raise _refusal(array, contract, name)
+
+
+def _refusal(array: Described, contract: Contract, name: str) -> ContractError:
+    """Return the error; in a variable of the frame that raises it, it would hold itself."""
     held = Held(name, array, contract, is_ours=True)
     error = contract_error([held], _CALL)
     if name == UNNAMED:
         error._held = held
-    raise error
+    return error
