@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import mmap
 import pickle
 
 import numpy as np
@@ -240,3 +241,29 @@ def test_the_order_of_contracts_is_that_of_the_function():
 
     with pytest.raises(ix.ContractError, match=r"argument 'y' .* n is 2 by axis 0 of 'x'"):
         function(np.ones(2), np.ones(3))
+
+
+# ---------------------------------------------------------------- what a refusal keeps
+
+
+COMPLEX = ix.Contract(dtype="complex128")
+
+
+@pytest.mark.parametrize("stream", [None, "stream"])
+@pytest.mark.parametrize("starred", [False, True])
+@pytest.mark.parametrize("other", [np.zeros(3), "no array"], ids=["contract", "import"])
+def test_a_refused_call_leaves_no_buffer_exported(other, starred, stream):
+    """While the error lives, what came can be closed: no BufferError hides it."""
+    mapped = mmap.mmap(-1, 64)
+
+    def function(x, y, *rest, stream=None):
+        return x, y, rest, stream
+
+    names = ("x", "y", "rest") if starred else ("x", "y")
+    decorated = ix.viewable(*names[:-1], stream=stream, **{names[-1]: COMPLEX})(function)
+    args = (b"abc", b"abc", mapped, other) if starred else (mapped, other)
+    with pytest.raises((ix.ContractError, ix.NoProtocolError)) as caught:
+        decorated(*args, **({"stream": 7} if stream else {}))
+    mapped.close()
+
+    assert (mapped.closed, caught.value.__traceback__ is None) == (True, False)

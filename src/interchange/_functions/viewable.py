@@ -247,43 +247,60 @@ class _Arguments:
                 for value in values:
                     found.append(None if value is None else asarray(value))  # noqa: PERF401
             except Exception as error:
-                self._blame(error, self.names[len(found)])
+                name = self.names[len(found)]
+                found.clear()  # the traceback keeps this frame
+                self._blame(error, name)
                 raise
             extents: dict[str, int] = {}
             for array, contract in zip(found, contracts, strict=True):
                 if contract is None or array is None or contract._is_met(array, extents):
                     continue
-                raise self._refuse(values, found)
+                del array  # the traceback keeps this frame
+                raise self._refuse(self._held(values, found), found)
             return found[0] if len(found) == 1 else found
 
         return _core.fast_checks(take_any if starred else take, plans_of(contracts))
 
-    def _refuse(self, values: Iterable[Any], arrays: Iterable[Any]) -> ContractError:
-        """Return the error of Arrays that do not meet their contracts."""
+    def _held(self, values: Iterable[Any], arrays: Iterable[Any]) -> list[Held]:
+        """Return the Arrays of a call that have to meet contracts."""
         given = zip(self._each, values, arrays, strict=True)
-        held = [
+        return [
             Held(name, array, contract, array is value)
             for (name, _, contract), value, array in given
             if contract is not None and array is not None
         ]
-        return contract_error(held, self._call)
+
+    def _refuse(self, held: list[Held], arrays: list[Any]) -> ContractError:
+        """Return the error of Arrays that do not meet their contracts, and let them go."""
+        error = contract_error(held, self._call)
+        held.clear()
+        arrays.clear()
+        return error
 
     def take(self, debts: contextlib.ExitStack | None, handle: Any, *values: Any) -> Any:
         """Return an Array of each value, which meets its contract; of one value no tuple."""
         held: list[Held] = []
-        found = []
-        for (name, kind, contract), value in zip(self._each, values, strict=True):
-            if kind in _STARRED:
-                taken = self._take_several(name, value, contract, debts, handle, held)
-            elif value is None:
-                taken = None
-            else:
-                taken = self._take_one(name, value, debts, handle, name)
-                if contract is not None:
-                    held.append(Held(name, taken, contract, taken is value))
-            found.append(taken)
+        found: list[Any] = []
+        taken: Any = None
+        try:
+            for (name, kind, contract), value in zip(self._each, values, strict=True):
+                if kind in _STARRED:
+                    taken = self._take_several(name, value, contract, debts, handle, held)
+                elif value is None:
+                    taken = None
+                else:
+                    taken = self._take_one(name, value, debts, handle, name)
+                    if contract is not None:
+                        held.append(Held(name, taken, contract, taken is value))
+                found.append(taken)
+        except BaseException:
+            held.clear()  # the traceback keeps this frame
+            found.clear()
+            taken = None
+            raise
         if held and not are_met(held):
-            raise contract_error(held, self._call)
+            del taken
+            raise self._refuse(held, found)
         return found[0] if len(found) == 1 else found
 
     def _take_several(
@@ -296,12 +313,18 @@ class _Arguments:
         held: list[Held],
     ) -> Any:
         """Return an Array of each value of a starred parameter; note what is held to a contract."""
-        taken = {}
-        for key, said, value in _several(name, values):
-            array = None if value is None else self._take_one(said, value, debts, handle, name)
-            taken[key] = array
-            if contract is not None and array is not None:
-                held.append(Held(said, array, contract, array is value))
+        taken: dict[Any, Array | None] = {}
+        try:
+            for key, said, value in _several(name, values):
+                taken[key] = None
+                if value is not None:
+                    taken[key] = array = self._take_one(said, value, debts, handle, name)
+                    if contract is not None:
+                        held.append(Held(said, array, contract, array is value))
+        except BaseException:
+            taken.clear()  # the traceback keeps this frame
+            array = None
+            raise
         return taken if isinstance(values, dict) else tuple(taken.values())
 
     def _take_one(
