@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import mmap
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -189,7 +190,9 @@ def test_what_the_body_requires_is_told_apart():
         ((), {"x": {"dtype": "float32"}}, "x={'dtype': 'float32'} is no contract"),
         ((), {"x": "float32"}, "x='float32' is no contract"),
         (("x",), {"x": None}, "x=None is no contract"),
-        (("x",), {"stream": WEIGHTS}, "names no parameter, or that of an array"),
+        (("x",), {"stream": WEIGHTS}, "stream= is an option of viewable(), and no parameter"),
+        (("x",), {"borrow": WEIGHTS}, "borrow= is an option of viewable(), and no parameter"),
+        ((), {"writable": WEIGHTS}, "writable= is an option of viewable(), and no parameter"),
         (("x",), {"stream": 7}, "stream=7 names no parameter, or that of an array"),
         (("x",), {"stream": "x"}, "stream='x' names no parameter, or that of an array"),
         (("x",), {"writable": "x", "stream": "y", "borrow": True}, "writable='x' with names"),
@@ -214,6 +217,20 @@ def test_misuse_is_refused_before_there_is_a_function(names, words, said):
 
     assert caught.value.rule == "IX-ARGUMENT-1"
     assert said in caught.value.what
+
+
+@pytest.mark.parametrize("name", ["stream", "borrow", "writable"])
+def test_a_parameter_called_as_an_option_is_named_and_held_as_told(name):
+    """The way out is taken word for word."""
+    with pytest.raises(ix.ArgumentError) as caught:
+        ix.viewable(**{name: WEIGHTS})
+
+    decorator, require = re.findall(r"@(.+?), and `(.+?)` in the body", caught.value.way_out)[0]
+    names = {"viewable": ix.viewable}
+    exec(f"def function({name}): {require}\nfunction = {decorator}(function)", names)  # noqa: S102
+    names["function"](np.ones(3))
+    with pytest.raises(ix.ContractError, match=f"argument '{name}' from numpy.ndarray has dtype"):
+        names["function"](np.ones(3, "f4"))
 
 
 @pytest.mark.parametrize("how", ["name", "contract", "stream"])

@@ -61,7 +61,8 @@ def viewable(
         With `borrow`, the names of parameters that the function writes to.
     **contracts : Contract
         Parameters to import, and what each has to be.  Names in shapes stand for one extent in all
-        of a call.
+        of a call.  A parameter called ``stream``, ``borrow`` or ``writable`` is named by position,
+        and held to its contract in the body, by `Array.require`.
 
     Returns
     -------
@@ -101,6 +102,7 @@ def viewable(
     >>> copy(b"abc", bytearray(3), stream=7)
     (True, False)
     """
+    _check_options(stream=stream, borrow=borrow, writable=writable)
     _check_words(names, stream, contracts)
     if borrow and stream is None:
         raise ArgumentError(_CALL, "borrow=True without stream=", "IX-BORROW-1", "name a parameter")
@@ -123,6 +125,16 @@ def viewable(
         return _decorated(function, signature, arguments, stream, borrow=borrow)
 
     return decorate
+
+
+def _check_options(**options: Any) -> None:
+    """Refuse the contract of a parameter that is called as an option is."""
+    for name, value in options.items():
+        if isinstance(value, Contract):
+            what = f"{name}= is an option of viewable(), and no parameter to give a contract"
+            contract = show(value, 400).removeprefix("Contract")
+            way_out = f'write @viewable("{name}"), and `{name}.require{contract}` in the body'
+            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
 
 
 def _check_words(names: tuple[Any, ...], stream: Any, contracts: dict[str, Any]) -> None:
