@@ -197,3 +197,13 @@ def test_a_refused_array_is_let_go_with_its_error(name):
         assert alive() is None
     finally:
         gc.enable()
+
+
+def test_extents_that_are_made_anew_are_read_anew():
+    """Whole numbers of NumPy are kept as ints, and no other tuple is taken for one of before."""
+    for extent in range(600):
+        shape = (np.int64(extent % 3), 3)
+        if extent % 3 == 2:
+            HOST.require(shape=shape)
+        else:
+            assert complaint(HOST, shape=shape).endswith(f"axis 0 is 2, not {extent % 3}")

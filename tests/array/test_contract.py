@@ -132,6 +132,52 @@ def test_a_dtype_of_several_readings_is_told_them(word):
     assert "pass `" in refused(ix.UnsupportedDTypeError, "DLP-DTYPE-1", dtype=word).way_out
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ({"shape": (np.int64(2), np.uint8(3))}, {"shape": (2, 3)}),
+        ({"shape": (np.int64(-1), 3)}, {"shape": (-1, 3)}),
+        ({"shape": np.shape(np.zeros((2, 3)))}, {"shape": (2, 3)}),
+        ({"ndim": np.int32(2)}, {"ndim": 2}),
+        ({"ndim": [np.int64(1), 2]}, {"ndim": (1, 2)}),
+        ({"align": np.uint64(4)}, {"align": 4}),
+        ({"shape": (np.array(2), 3)}, {"shape": (2, 3)}),
+    ],
+    ids=repr,
+)
+def test_whole_numbers_of_numpy_are_ints(words, meant):
+    """As everywhere else where extents are passed: in the contract, in its repr, in `require`."""
+    assert repr(ix.Contract(**words)) == repr(ix.Contract(**meant))
+    assert HOST.require(**words) is HOST
+
+
+@pytest.mark.parametrize(
+    "words", [{"shape": (np.True_, 3)}, {"ndim": np.True_}, {"align": np.True_}]
+)
+def test_bools_of_numpy_are_no_whole_numbers(words):
+    """As those of Python are none."""
+    refused(ix.ArgumentError, "IX-ARGUMENT-1", **words)
+
+
+@pytest.mark.parametrize(
+    ("word", "before", "after"),
+    [
+        ("shape", [2, 3], 7),
+        ("ndim", [2, 3], 7),
+        ("dtype", ["float32", "int8"], "float64"),
+    ],
+)
+def test_a_contract_keeps_what_was_said(word, before, after):
+    """A list that is changed later changes nothing: in force, in the repr, and in a pickle."""
+    words = {word: before}
+    contract, said = ix.Contract(**words), repr(tuple(before))
+    before[0] = after
+
+    assert repr(contract) == f"Contract({word}={said})"
+    assert repr(pickle.loads(pickle.dumps(contract))) == repr(contract)
+    assert contract._is_met(HOST, {})
+
+
 def test_a_word_that_there_is_not_is_refused_by_python():
     """As any keyword is."""
     with pytest.raises(TypeError, match="dtpye"):

@@ -108,8 +108,8 @@ class Contract:
 
     def _read(self, given: dict[str, Any], call: str) -> None:
         """Read the words, none of which is None."""
+        self._given = given = {word: words.kept(value) for word, value in given.items()}
         read = given.get
-        self._given = given
         self._passed: Spec | None = None  # the last that met the contract, flags and names aside
         self._dtypes: tuple[DType, ...] = ()
         self._said: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ Source: interchange (IX-REQUIRE-1); array API standard 2025.12, ``isdtype`` (kin
 
 from __future__ import annotations
 
+from operator import index as as_index, is_
 from typing import Any, Final
 
 from interchange._types.devices import Device, is_index
@@ -30,6 +31,20 @@ KINDS: Final = {
 ORDERS: Final = ("C", "F", "A")
 """The last axis runs fastest, the first one does, or either."""
 _MOST_AXES: Final = 64
+
+
+def kept(value: Any) -> Any:
+    """Return a word that nobody changes later: tuples for lists, ints for whole numbers."""
+    if isinstance(value, (list, set, frozenset, tuple)):
+        found = tuple(map(kept, value))
+        is_same = type(value) is tuple and all(map(is_, found, value))
+        return value if is_same else found
+    if isinstance(value, int) or not hasattr(type(value), "__index__"):
+        return value
+    try:
+        return as_index(value)
+    except TypeError:  # such as NumPy's bools
+        return value
 
 
 def choices(value: Any) -> tuple[Any, ...]:

@@ -33,7 +33,8 @@ def _contract_of(values: tuple[Any, ...]) -> Contract:
         found = Contract._of(
             {word: value for word, value in given.items() if value is not None}, _CALL
         )
-        if all(type(value) in _LASTING for value in values):
+        words = given.items()
+        if all(type(one) in _LASTING and found._given.get(word) is one for word, one in words):
             if len(_kept) >= _MOST_KEPT:
                 _kept.clear()
             _kept[key] = found
