@@ -199,6 +199,12 @@ def test_a_refused_array_is_let_go_with_its_error(name):
         gc.enable()
 
 
+def test_a_name_that_is_none_is_refused():
+    """Instead of an error of what the error is made of."""
+    with pytest.raises(ix.ArgumentError, match="name=3 is no name"):
+        HOST.require(ndim=7, name=3)
+
+
 def test_extents_that_are_made_anew_are_read_anew():
     """Whole numbers of NumPy are kept as ints, and no other tuple is taken for one of before."""
     for extent in range(600):

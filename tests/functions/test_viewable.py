@@ -327,6 +327,21 @@ def test_a_name_that_was_given_stays():
         look(b"abc")
 
 
+def test_an_array_that_is_two_arguments_is_called_by_both():
+    """The body required it of one of them, and nobody knows of which."""
+
+    @ix.viewable("a", "b")
+    def look(a, b):
+        b.require(ndim=4)
+        return a
+
+    array = ix.from_buffer(b"abc")
+    with pytest.raises(ix.ContractError, match="argument 'a or b' from "):
+        look(array, array)
+    with pytest.raises(ix.ContractError, match="argument 'b' from "):
+        look(array, array.copy())
+
+
 def test_an_array_that_is_no_argument_gets_no_name():
     """Nobody knows what it is."""
 

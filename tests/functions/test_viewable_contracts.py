@@ -187,6 +187,13 @@ def test_what_the_body_requires_is_told_apart():
 @pytest.mark.parametrize(
     ("names", "words", "said"),
     [
+        ((["x", "y"],), {}, "['x', 'y'] is no name of a parameter"),
+        (
+            ("x",),
+            {"writable": [["x"]], "stream": "y", "borrow": True},
+            "writable=[['x']] with names",
+        ),
+        (("x",), {"writable": 7, "stream": "y", "borrow": True}, "writable=7 with names"),
         ((), {"x": {"dtype": "float32"}}, "x={'dtype': 'float32'} is no contract"),
         ((), {"x": "float32"}, "x='float32' is no contract"),
         (("x",), {"x": None}, "x=None is no contract"),
@@ -217,6 +224,51 @@ def test_misuse_is_refused_before_there_is_a_function(names, words, said):
 
     assert caught.value.rule == "IX-ARGUMENT-1"
     assert said in caught.value.what
+
+
+class Hidden:
+    """Is called, and tells nobody how, like functions in C."""
+
+    __signature__ = 7
+
+    def __call__(self, x):
+        """Return it."""
+        return x
+
+
+@pytest.mark.parametrize(
+    ("words", "function", "said", "way_out"),
+    [
+        ({}, staticmethod(len), "it was put above @staticmethod", "put @staticmethod above"),
+        ({}, classmethod(len), "it was put above @classmethod", "put @classmethod above"),
+        ({}, property(len), "it was put above @property", "put @property above"),
+        ({}, 7, "7 is no function", "decorate a function"),
+        ({}, Hidden(), "Hidden() does not tell its parameters", "decorate a function with"),
+        (
+            {"stream": "s"},
+            lambda x, *s: (x, s),
+            "stream='s' names a parameter with a",
+            "one stream",
+        ),
+        (
+            {"stream": "s"},
+            lambda x, **s: (x, s),
+            "stream='s' names a parameter with a",
+            "one stream",
+        ),
+    ],
+    ids=["staticmethod", "classmethod", "property", "no function", "hidden", "*s", "**s"],
+)
+def test_what_cannot_be_decorated_is_refused_at_decoration(words, function, said, way_out):
+    """In the terms of the library, with a way out."""
+    decorate = ix.viewable("x", **words)
+
+    with pytest.raises(ix.ArgumentError) as caught:
+        decorate(function)
+
+    assert caught.value.rule == "IX-ARGUMENT-1"
+    assert said in caught.value.what
+    assert way_out in caught.value.way_out
 
 
 @pytest.mark.parametrize("name", ["stream", "borrow", "writable"])

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange._types.errors import ArgumentError, show
+
 from .contract import WORDS, Contract, Held
 from .contract_errors import contract_error
 
@@ -61,6 +63,9 @@ def check_contract(array: Described, values: tuple[Any, ...], name: str) -> None
 
 def _refusal(array: Described, contract: Contract, name: str) -> ContractError:
     """Return the error; in a variable of the frame that raises it, it would hold itself."""
+    if not isinstance(name, str):
+        what = f"name={show(name)} is no name"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "pass a str")
     held = Held(name, array, contract, is_ours=True)
     error = contract_error([held], _CALL)
     if name == UNNAMED:

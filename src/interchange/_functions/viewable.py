@@ -9,6 +9,7 @@ import contextlib
 import difflib
 import inspect
 import sys
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
@@ -22,7 +23,7 @@ from .importing import asarray, import_ordered
 from .replacing import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from interchange._array import Array
 
@@ -107,19 +108,23 @@ def viewable(
     if borrow and stream is None:
         raise ArgumentError(_CALL, "borrow=True without stream=", "IX-BORROW-1", "name a parameter")
     named = (*names, *contracts)
-    if isinstance(writable, str) or not (borrow or not writable) or not set(writable) <= {*named}:
+    if not _are_names(writable, named) or (writable and not borrow):
         what = f"writable={show(writable)} with names {named} and borrow={borrow}"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "pass names, and borrow=True")
     written = _written(writable, contracts)
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:
+        signature = _checked_signature(function)
         if borrow and any(is_late(function) for is_late in _LATE):
-            what = f"{function.__name__}() runs its body after it returned"
+            what = f"{_name_of(function)}() runs its body after it returned"
             way_out = "borrow within the body"
             raise ArgumentError(_CALL, f"borrow=True, and {what}", "IX-ARGUMENT-1", way_out)
-        signature = signature_of(function)
         for name in (*named, *((stream,) if stream else ())):
             _check_name(name, signature, function)
+        if stream and signature.parameters[stream].kind in _STARRED:
+            what = f"stream={show(stream)} names a parameter with a star"
+            way_out = "name a parameter that is one stream"
+            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
         chosen = [one for name, one in signature.parameters.items() if name in named]
         arguments = _Arguments(function, chosen, contracts, written)
         return _decorated(function, signature, arguments, stream, borrow=borrow)
@@ -144,6 +149,10 @@ def _check_words(names: tuple[Any, ...], stream: Any, contracts: dict[str, Any])
         if callable(name) or isinstance(name, (staticmethod, classmethod)):
             what = f"it was given {show(name)} and no names of parameters"
             raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", f"write {way_out}")
+        if isinstance(name, Collection) and not isinstance(name, str):
+            several = '@viewable("x", "y"): names are passed one by one'
+            what = f"{show(name)} is no name of a parameter"
+            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", f"write {several}")
     if not names and not contracts:
         raise ArgumentError(_CALL, "no parameter is named", "IX-ARGUMENT-1", f"write {way_out}")
     for name, contract in contracts.items():
@@ -156,6 +165,12 @@ def _check_words(names: tuple[Any, ...], stream: Any, contracts: dict[str, Any])
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", 'write stream="stream"')
 
 
+def _are_names(writable: Any, named: tuple[str, ...]) -> bool:
+    """Whether these are names of parameters that are imported."""
+    is_several = isinstance(writable, Collection) and not isinstance(writable, str)
+    return is_several and all(isinstance(name, str) and name in named for name in writable)
+
+
 def _written(writable: Collection[str], contracts: dict[str, Contract]) -> frozenset[str]:
     """Return the names of the parameters that are written."""
     for name in writable:
@@ -163,6 +178,22 @@ def _written(writable: Collection[str], contracts: dict[str, Contract]) -> froze
             what = f"writable={show(writable)} and writable=False in the contract of {name!r}"
             raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "leave one of them out")
     return frozenset(writable) | {name for name, one in contracts.items() if one._writable}
+
+
+def _checked_signature(function: Any) -> inspect.Signature:
+    """Return the parameters of what is decorated; refuse what is no function, or hides them."""
+    kind = type(function).__name__
+    if isinstance(function, (staticmethod, classmethod, property)):
+        what, way_out = f"it was put above @{kind}", f"put @{kind} above @viewable(...)"
+    elif not callable(function):
+        what, way_out = f"{show(function)} is no function", "decorate a function"
+    else:
+        try:
+            return signature_of(function)
+        except (TypeError, ValueError) as error:
+            what = f"{_name_of(function)}() does not tell its parameters: {error}"
+            way_out = "decorate a function with parameters of its own, which calls it"
+    raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
 
 
 def _check_name(name: Any, signature: inspect.Signature, function: Callable[..., Any]) -> None:
@@ -368,11 +399,12 @@ class _Arguments:
         array = getattr(getattr(error, "_held", None), "array", None)
         if not isinstance(error, ContractError) or array is None:
             return
+        found = []
         for (name, kind, _), value in zip(self._each, values, strict=True):
             several = _several(name, value) if kind in _STARRED else [(name, name, value)]
-            for _, said, one in several:
-                if one is array:
-                    name_argument(error, said)
+            found += [said for _, said, one in several if one is array]
+        if found:
+            name_argument(error, " or ".join(found))
 
 
 def _several(name: str, values: Any) -> Iterator[tuple[Any, str, Any]]:
