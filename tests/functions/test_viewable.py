@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import re
 import sys
+import types
 
 import ml_dtypes
 import numpy as np
@@ -138,14 +139,78 @@ def test_methods_of_every_kind():
     assert model.static_method(x=b"a") == (True, True)
 
 
-def test_coroutines_stay_coroutines():
+@ix.viewable("x")
+async def coroutine(x):
+    """Require, and return what arrived."""
+    x.require(ndim=1)
+    return kinds(x)
+
+
+@ix.viewable("x")
+def generator(x):
+    """Require, and yield what arrived; return what is sent."""
+    x.require(ndim=1)
+    return (yield kinds(x))
+
+
+def test_coroutine_functions_stay_coroutine_functions():
+    """For Python, and for whoever awaits them."""
+    assert inspect.iscoroutinefunction(coroutine)
+    assert asyncio.run(coroutine(b"a")) == [True]
+
+
+def test_generator_functions_stay_generator_functions():
+    """What is sent, thrown and returned goes through."""
+    assert inspect.isgeneratorfunction(generator)
+    running = generator(b"a")
+    assert next(running) == [True]
+    with pytest.raises(StopIteration) as caught:
+        running.send(5)
+    assert caught.value.value == 5
+
+    running = generator(b"a")
+    next(running)
+    with pytest.raises(KeyError):
+        running.throw(KeyError)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [lambda x: asyncio.run(coroutine(x)), lambda x: next(generator(x))],
+    ids=["async", "yield"],
+)
+def test_what_a_late_body_requires_names_the_argument(run):
+    """As that of a plain function does."""
+    with pytest.raises(ix.ContractError, match=r"argument 'x' from numpy\.ndarray has ndim 2"):
+        run(np.ones((2, 2)))
+
+
+def test_coroutines_of_generators_can_be_awaited():
+    """Those of `types.coroutine` are no coroutine functions, and stay what they are."""
+
+    @ix.viewable("x")
+    @types.coroutine
+    def function(x):
+        yield
+        return kinds(x)
+
+    async def main():
+        return await function(b"a")
+
+    assert asyncio.run(main()) == [True]
+
+
+def test_asynchronous_generators_are_passed_on():
     """The arguments are imported at the call."""
 
     @ix.viewable("x")
     async def function(x):
-        return kinds(x)
+        yield kinds(x)
 
-    assert asyncio.run(function(b"a")) == [True]
+    async def main():
+        return [one async for one in function(b"a")]
+
+    assert asyncio.run(main()) == [[True]]
 
 
 def test_the_function_looks_as_before():

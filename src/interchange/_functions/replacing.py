@@ -25,6 +25,7 @@ def replacing(
     function: Callable[..., Any],
     signature: inspect.Signature,
     body: Iterable[str],
+    define: str = "def",
     **names: Any,
 ) -> Callable[..., Any]:
     """Return a function that looks like another, and calls it after it did something.
@@ -38,6 +39,8 @@ def replacing(
     body : iterable of str
         Lines of Python, indented as in a function.  ``{call}`` is the call, with the parameters as
         they are then; ``{name}`` is one of `names`, ``{local}`` a variable that is free.
+    define : {"def", "async def"}
+        How a function with such a body begins.
     **names : object
         What the lines use.
 
@@ -56,7 +59,8 @@ def replacing(
     words["local"] = _keep(space, taken, "local", None)
     words["call"] = f"{call}({', '.join(map(_passed, signature.parameters.values()))})"
     parameters = _declared(signature, space, taken)
-    lines = [f"def wrapper({parameters}):", *(_INDENT + line.format(**words) for line in body)]
+    lines = [f"{define} wrapper({parameters}):"]
+    lines += [_INDENT + line.format(**words) for line in body]
     what = getattr(function, "__qualname__", type(function).__qualname__)
     exec(compile("\n".join(lines), f"<viewable {what}>", "exec"), space)  # noqa: S102 - see above
     return functools.wraps(function)(space["wrapper"])

@@ -85,6 +85,11 @@ def viewable(
     Errors name the argument: those of its import, those of its contract, and those of
     `Array.require` in the function.
 
+    A coroutine function stays one, and a generator function too: arguments are imported when the
+    body begins to run.  Of an asynchronous generator function they are imported at the call; what
+    is returned is its generator, but ``inspect.isasyncgenfunction`` is false of the function, and
+    errors of `Array.require` in its body do not know the name.
+
     Examples
     --------
     >>> @viewable("x", "out")
@@ -222,9 +227,14 @@ def _decorated(
 ) -> Callable[..., R]:
     """Return the function that users call."""
     targets = ", ".join(arguments.names)
+    result = "{call}"
+    if inspect.iscoroutinefunction(function):
+        result = "await {call}"
+    elif _is_generator(function):
+        result = "(yield from {call})"
     told = [
         "try:",
-        "    return {call}",
+        f"    return {result}",
         "except {refused}:",
         f"    {{tell}}({targets})",
         "    raise",
@@ -243,11 +253,18 @@ def _decorated(
         function,
         signature,
         lines,
+        define="async def" if result.startswith("await") else "def",
         take=taken,
         tell=arguments.tell,
         refused=ContractError,
         stack=contextlib.ExitStack,
     )
+
+
+def _is_generator(function: Any) -> bool:
+    """Whether a generator function can pass on what this one yields."""
+    flags: int = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    return bool(flags & inspect.CO_GENERATOR and not flags & inspect.CO_ITERABLE_COROUTINE)
 
 
 class _Arguments:
