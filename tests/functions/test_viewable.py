@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import re
 import sys
 import types
+from unittest import mock
 
 import ml_dtypes
 import numpy as np
@@ -183,6 +185,42 @@ def test_what_a_late_body_requires_names_the_argument(run):
     """As that of a plain function does."""
     with pytest.raises(ix.ContractError, match=r"argument 'x' from numpy\.ndarray has ndim 2"):
         run(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("names", [("x",), ("y",), ("x", "y")])
+def test_arguments_that_a_decorator_adds_are_not_demanded(names):
+    """Nor are they imported; parameters before the last that is named are passed as ever."""
+
+    @ix.viewable(*names)
+    @mock.patch.object(sys, "byteorder")
+    def function(x, byteorder, scale=1, *, y=b"b"):
+        return kinds(x, y), isinstance(byteorder, mock.Mock), scale
+
+    expected = [name in names for name in ("x", "y")]
+    assert function(b"a") == (expected, True, 1)
+    assert function(b"a", scale=2, y=b"c") == (expected, True, 2)
+    assert [*inspect.signature(function).parameters] == ["x", "byteorder", "scale", "y"]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        function(b"a", z=1)
+
+
+def test_a_decorator_that_adds_nothing_may_stand_below():
+    """Starred parameters, too, arrive as they would without it."""
+
+    def passing(inner):
+        @functools.wraps(inner)
+        def outer(*args, **keywords):
+            return inner(*args, **keywords)
+
+        return outer
+
+    @ix.viewable("x", "rest")
+    @passing
+    def function(x, y=None, *rest, **others):
+        return kinds(x, y, *rest, *others.values())
+
+    assert function(b"a", b"b", b"c", z=b"d") == [True, False, True, False]
+    assert function(y=b"b", x=b"a") == [True, False]
 
 
 def test_coroutines_of_generators_can_be_awaited():

@@ -16,7 +16,7 @@ from interchange import _core
 from interchange._array.contract import Contract, Held, are_met, plans_of
 from interchange._array.contract_errors import contract_error, name_argument
 from interchange._types.errors import ArgumentError, ContractError, InterchangeError, show
-from interchange._types.signatures import signature_of
+from interchange._types.signatures import demanded_of, signature_of
 
 from .borrow import borrow as _borrow
 from .importing import asarray, import_ordered
@@ -132,7 +132,8 @@ def viewable(
             raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
         chosen = [one for name, one in signature.parameters.items() if name in named]
         arguments = _Arguments(function, chosen, contracts, written)
-        return _decorated(function, signature, arguments, stream, borrow=borrow)
+        demanded = demanded_of(function, {*named, stream or ""})
+        return _decorated(function, demanded, arguments, stream, borrow=borrow)
 
     return decorate
 

@@ -14,13 +14,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import inspect
+    from collections.abc import Collection
 
 
 _TRIES: Final = 20  # as many as threads may come between, and some
 
 
-def signature_of(function: Any) -> inspect.Signature:
+def signature_of(function: Any, *, follow_wrapped: bool = True) -> inspect.Signature:
     """Return the signature of a function, its annotations as text where they were not evaluated.
+
+    Parameters
+    ----------
+    function : callable
+        Whose parameters are read.
+    follow_wrapped : bool, default True
+        Of what a decorator says that it wraps, rather than those of its own.
 
     Raises
     ------
@@ -29,16 +37,65 @@ def signature_of(function: Any) -> inspect.Signature:
     """
     for _ in range(_TRIES):
         with contextlib.suppress(SystemError):
-            return _read_signature(function)
-    return _read_signature(function)
+            return _read_signature(function, follow_wrapped=follow_wrapped)
+    return _read_signature(function, follow_wrapped=follow_wrapped)
 
 
-def _read_signature(function: Any) -> inspect.Signature:
+def _read_signature(function: Any, *, follow_wrapped: bool) -> inspect.Signature:
     """Return the signature of a function, unless another thread disturbs it."""
     import inspect  # takes long
 
     if sys.version_info >= (3, 14):
         from annotationlib import Format
 
-        return inspect.signature(function, annotation_format=Format.STRING)
-    return inspect.signature(function)
+        return inspect.signature(
+            function, follow_wrapped=follow_wrapped, annotation_format=Format.STRING
+        )
+    return inspect.signature(function, follow_wrapped=follow_wrapped)
+
+
+def demanded_of(function: Any, names: Collection[str]) -> inspect.Signature:
+    """Return a signature with some parameters, that demands no more than the function itself does.
+
+    A decorator that passes on whatever comes may add arguments, as ``unittest.mock.patch`` does:
+    nobody but the function knows which of those behind the named ones a caller leaves out.
+
+    Parameters
+    ----------
+    function : callable
+        Whose parameters are read, as `signature_of` does.
+    names : collection of str
+        Those that have to be there.
+    """
+    signature = signature_of(function)
+    parameters = [*signature.parameters.values()]
+    star, stars = _stars_of(signature)
+    is_open = hasattr(function, "__wrapped__") and _takes_anything(function)
+    if not is_open or {star.name, stars.name} & {*names}:
+        return signature
+    alone = [one for one in parameters if one.kind is one.KEYWORD_ONLY and one.name in names]
+    ordered = [one for one in parameters if one.kind < one.VAR_POSITIONAL]
+    while ordered and ordered[-1].name not in names:
+        ordered.pop()
+    return signature.replace(parameters=[*ordered, star, *alone, stars])
+
+
+def _takes_anything(function: Any) -> bool:
+    """Whether the parameters of its own are ``*args, **keywords`` alone."""
+    try:
+        own = signature_of(function, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return False
+    kinds = [one.kind for one in own.parameters.values()]
+    return kinds == [one.kind for one in _stars_of(own)]
+
+
+def _stars_of(signature: inspect.Signature) -> tuple[inspect.Parameter, inspect.Parameter]:
+    """Return the parameters with stars; where there is none, one under a free name."""
+    from inspect import Parameter
+
+    found = {one.kind: one for one in signature.parameters.values()}
+    free = "_" * (1 + max(map(len, signature.parameters), default=0))
+    star = found.get(Parameter.VAR_POSITIONAL, Parameter(free, Parameter.VAR_POSITIONAL))
+    stars = found.get(Parameter.VAR_KEYWORD, Parameter(free + "_", Parameter.VAR_KEYWORD))
+    return star, stars
