@@ -14,7 +14,6 @@ from interchange._array import Array
 from interchange._array.arguments import check_ints
 from interchange._array.reinterpreting import check_aligned, width_of
 from interchange._protocols import host
-from interchange._protocols.dlpack import READ_ONLY
 from interchange._types.dtypes import DType, from_format
 from interchange._types.errors import (
     ArgumentError,
@@ -99,31 +98,40 @@ def from_buffer(
     if readonly is not None and not isinstance(readonly, bool):
         raise ArgumentError(call, f"readonly={show(readonly)}", "IX-ARGUMENT-1", "pass a bool")
     start = _check_offset(offset)
-    if dtype is None and shape is None and not start:
-        array = host.import_buffer(x, Array, call)
-        if _decide_readonly(readonly, is_readonly=bool(array.readonly)):
-            array._flags = (array._flags or 0) | READ_ONLY
-        return array
     wanted = None if dtype is None else _element(dtype, start)
     extents = None if shape is None else check_ints(_as_tuple(shape), "shape", call)
     view = host.open_buffer(x, call)
+    try:
+        is_readonly = _decide_readonly(readonly, is_readonly=view.readonly)
+        if wanted is None and extents is None and not start:
+            return host.describe_buffer(view, x, Array, call, readonly=is_readonly)
+        return _read_anew(view, x, wanted, extents, start, readonly=is_readonly)
+    except BaseException:
+        view.release()  # which the traceback would keep open, and its holder with it
+        raise
+
+
+def _read_anew(
+    view: memoryview,
+    x: Any,
+    wanted: DType | None,
+    extents: tuple[int, ...] | None,
+    offset: int,
+    *,
+    readonly: bool,
+) -> Array:
+    """Return an Array of the bytes of a buffer of `x`, from an offset on [bytes]."""
+    call = _FROM_BUFFER
     if not view.c_contiguous:
         what = f"the buffer has shape {view.shape} with strides {view.strides} [bytes]"
         raise ExchangeError(call, what, "IX-BUFFER-2")
     element = from_format(view.format, view.itemsize, call) if wanted is None else wanted
-    layout = Layout(_extents_within(view.nbytes, start, element, extents))
-    ptr = buffer_address(view) + start
+    layout = Layout(_extents_within(view.nbytes, offset, element, extents))
+    ptr = buffer_address(view) + offset
     if layout.size:
         check_aligned(ptr, element, call)
     return host.describe_memory(
-        ptr,
-        element,
-        layout,
-        readonly=_decide_readonly(readonly, is_readonly=view.readonly),
-        owner=x,
-        keep=view,
-        cls=Array,
-        call=call,
+        ptr, element, layout, readonly=readonly, owner=x, keep=view, cls=Array, call=call
     )
 
 

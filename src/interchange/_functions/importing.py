@@ -281,7 +281,9 @@ def import_any(
         array = array.__copy__()
         dlpack.check_result(array, copy=None, assume_writable=True, call=call)
     if wanted is not None and array.dtype is not wanted:
-        raise _other_elements(x, array.dtype, wanted, call)
+        found = array.dtype
+        del array  # which the traceback would keep, and an open buffer with it
+        raise _other_elements(x, found, wanted, call)
     if wanted is None and type(x) is not Array and type(x) is not fast_path.kind:
         dlpack.refuse_handles(array, call)
     needs_copy = copy is True and not copied

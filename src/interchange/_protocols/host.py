@@ -118,6 +118,7 @@ def open_buffer(x: Any, call: str) -> memoryview:
         what = f"{type(x).__name__} refuses its buffer ({reason_of(error)})"
         raise ExchangeError(call, what, "BUF-1") from error
     if is_masked(x):
+        view.release()
         raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", FILLED)
     return view
 
@@ -132,6 +133,22 @@ def import_buffer(x: Any, cls: type[T], call: str) -> T:
         BUF-FORMAT-1, DLP-STRIDES-3).
     """
     view = open_buffer(x, call)
+    try:
+        return describe_buffer(view, x, cls, call, readonly=view.readonly)
+    except BaseException:
+        view.release()  # which the traceback would keep open, and its holder with it
+        raise
+
+
+def describe_buffer(view: memoryview, x: Any, cls: type[T], call: str, *, readonly: bool) -> T:
+    """Return a tensor of the elements of a buffer as they are; who opened it lets it go.
+
+    Raises
+    ------
+    ExchangeError
+        Strides and plain elements cannot describe it (BUF-SUBOFFSETS-1, BUF-FORMAT-1,
+        DLP-STRIDES-3).
+    """
     if any(offset >= 0 for offset in view.suboffsets or ()):
         what = f"the buffer has suboffsets {view.suboffsets}"
         raise ExchangeError(call, what, "BUF-SUBOFFSETS-1")
@@ -142,7 +159,7 @@ def import_buffer(x: Any, cls: type[T], call: str) -> T:
         buffer_address(view),
         dtype,
         layout,
-        readonly=view.readonly,
+        readonly=readonly,
         owner=x,
         keep=view,
         cls=cls,
