@@ -289,6 +289,15 @@ def test_bytes_that_do_not_lie_side_by_side_are_not_read_anew(keywords):
         assert ix.from_buffer(bytes(block), **keywords).readonly is True
 
 
+def test_elements_are_aligned_where_bytes_are_read_anew():
+    """A buffer that is taken as it is has its elements where they are."""
+    odd = memoryview(bytearray(struct.pack("<x2f", 1, 2)))[1:].cast("f")
+
+    assert ix.from_buffer(odd).tolist() == ix.asarray(odd).tolist() == [1, 2]
+    for keywords in ({"shape": 2}, {"dtype": "f4"}, {"offset": 4}):
+        assert refusal(odd, **keywords) == (ix.ViewError, "IX-VIEW-2")
+
+
 def test_memory_of_a_device_has_no_buffer():
     """The host cannot read it."""
     device = ix.from_pointer(0xDEAD000, (4,), "u1", device="cuda:0")

@@ -78,7 +78,8 @@ def from_buffer(
         elements (BUF-SUBOFFSETS-1, BUF-FORMAT-1, DLP-STRIDES-3); its bytes do not lie side by side
         and are to be read anew (IX-BUFFER-2).
     ViewError
-        The elements are not whole ones within the buffer (IX-BUFFER-1), or not aligned (IX-VIEW-2).
+        The elements are not whole ones within the buffer (IX-BUFFER-1), or are read anew and not
+        aligned (IX-VIEW-2).
     ReadOnlyError
         `readonly` is False, and the buffer is read-only (DLP-RO-3).
 
