@@ -14,6 +14,7 @@ import interchange as ix
 from interchange.abi import RULES
 
 pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),  # of a case about files
     pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors"),
     pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor"),
 ]

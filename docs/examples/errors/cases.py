@@ -41,6 +41,7 @@ INTS = "x = ix.asarray(np.arange(3))"
 BYTES = 'x = ix.asarray(b"abc")'
 CUDA = 'x = ix.from_pointer(4096, (3,), "float32", device="cuda")'
 METAL = 'x = ix.from_pointer(4096, (3,), "float32", device="metal")'
+VECTORS = 'x = ix.from_buffer(bytearray(32), dtype="float32x4")'
 HANDLES = 'x = ix.asarray(np.arange(3, dtype="u8"))'
 
 INDICES = (
@@ -84,6 +85,8 @@ ELEMENTS = (
     Case("a fraction as a place", SCALAR, "range(x)", "IX-ARGUMENT-1"),
     Case("the length of an array without axes", SCALAR, "len(x)", "IX-AXES-2"),
     Case("a loop over an array without axes", SCALAR, "list(x)", "IX-AXES-2"),
+    Case("elements that are vectors", VECTORS, "x.tolist()", "DLP-DTYPE-4"),
+    Case("computing with vectors", VECTORS, "x + 1", "DLP-DTYPE-4"),
     Case("elements in memory of a device", CUDA, "x.tolist()", "DLP-DEV-6", "IX-DRIVER-1"),
     Case("elements in memory that no driver copies", METAL, "x.tolist()", "DLP-DEV-6"),
 )
@@ -109,6 +112,12 @@ LAYOUTS = (
         "DLP-STRIDES-3",
     ),
     Case("another element type without an axis", SCALAR, 'x.view("float32")', "IX-VIEW-1"),
+    Case(
+        "another element type at an odd address",
+        "x = ix.from_buffer(bytearray(9))[1:]",
+        'x.view("float32")',
+        "IX-VIEW-2",
+    ),
     Case("an order that is none", GRID, 'x.is_contiguous("K")', "IX-ARGUMENT-1"),
     Case("an array made by hand", "x = [1, 2]", "ix.Array(x)", "IX-ARGUMENT-1"),
 )
@@ -117,6 +126,7 @@ WORDS = (
     Case("a name of an element type, misspelt", 'x = "flaot32"', "DType.of(x)", "DLP-DTYPE-1"),
     Case("a name of another language", 'x = "Boolean"', "DType.of(x)", "DLP-DTYPE-1"),
     Case("a name that is like none", 'x = "brfq"', "DType.of(x)", "DLP-DTYPE-1"),
+    Case("a vector without lanes", 'x = "uint8x0"', "DType.of(x)", "DLP-DTYPE-2"),
     Case("objects as elements", 'x = "object"', "DType.of(x)", "DLP-DTYPE-1"),
     Case("text as elements", 'x = "string"', "DType.of(x)", "DLP-DTYPE-1"),
     Case("times as elements", 'x = "datetime64[ns]"', "DType.of(x)", "DLP-DTYPE-1"),
@@ -144,6 +154,12 @@ ODD_ELEMENTS = (
     Case("times of foreign byte order", 'x = np.array([1], ">m8[s]")', "ix.asarray(x)",
          "DLP-DTYPE-3"),
     Case("foreign byte order", 'x = np.arange(3, dtype=">f4")', "ix.asarray(x)", "DLP-DTYPE-3"),
+    Case("times, by the buffer protocol", 'x = np.zeros(3, "M8[s]")',
+         'ix.from_buffer(x, dtype="i8")', "BUF-1"),
+    Case("foreign byte order, by the buffer protocol", 'x = np.arange(3, dtype=">f4")',
+         "ix.from_buffer(x)", "BUF-FORMAT-1"),
+    Case("foreign byte order, under another shape", 'x = np.arange(3, dtype=">f4")',
+         "ix.from_buffer(x, shape=(3, 1))", "BUF-FORMAT-1"),
     Case("structured elements", 'x = np.zeros(3, [("a", "f4"), ("b", "i4")])', "ix.asarray(x)",
          "AI-DESCR-1"),
     Case("structured elements without padding",
@@ -183,6 +199,7 @@ ODD_ELEMENTS = (
          "ix.asarray(x)", "DLP-DTYPE-7"),
 )  # fmt: skip
 
+_FILE = "import mmap, tempfile\nx = tempfile.TemporaryFile()\n_ = x.write(bytes(16)), x.flush()"
 _HOLDER = "from types import SimpleNamespace\nx = SimpleNamespace(buf=memoryview(b'abc'))"
 NO_ARRAYS = (
     Case("a list", "x = [[1, 2], [3, 4]]", "ix.asarray(x)", "IX-PROTOCOL-1"),
@@ -212,9 +229,22 @@ NO_ARRAYS = (
          'ix.from_buffer(x, dtype="uint8")', "IX-BUFFER-2"),
     Case("a read-only buffer that is to be written", 'x = b"abc"',
          "ix.from_buffer(x, readonly=False)", "DLP-RO-3"),
-    Case("more elements than a buffer has", 'x = b"abc"', "ix.from_buffer(x, shape=(9,))",
-         "IX-BUFFER-1"),
     Case("what has no buffer, and DLPack", "import torch\nx = torch.ones(2)", "ix.from_buffer(x)",
+         "BUF-1"),
+    Case("what has no buffer, and DLPack, under another type", "import torch\nx = torch.ones(2)",
+         'ix.from_buffer(x, dtype="uint8")', "BUF-1"),
+    Case("a text as a buffer", 'x = "abc"', "ix.from_buffer(x)", "BUF-1"),
+    Case("a file", _FILE, "ix.asarray(x)", "IX-PROTOCOL-1"),
+    Case("a file as a buffer", _FILE, 'ix.from_buffer(x, dtype="float32")', "BUF-1"),
+    Case("a file of text", "import io\nx = io.StringIO('abc')", "ix.asarray(x)", "IX-PROTOCOL-1"),
+    Case("a file that is unpacked as it is read",
+         "import gzip, io\nx = gzip.open(io.BytesIO(gzip.compress(bytes(16))))",
+         'ix.from_buffer(x, dtype="float32")', "BUF-1"),
+    Case("a file in memory", "import io\nx = io.BytesIO(bytes(16))", "ix.asarray(x)",
+         "IX-PROTOCOL-1"),
+    Case("a file in memory as a buffer", "import io\nx = io.BytesIO(bytes(16))",
+         'ix.from_buffer(x, dtype="float32")', "BUF-1"),
+    Case("an object that holds memory, as a buffer", _HOLDER, 'ix.from_buffer(x, dtype="uint8")',
          "BUF-1"),
     Case("half of DLPack",
          "class Half:\n    def __dlpack__(self): return np.ones(2).__dlpack__()\nx = Half()",
@@ -235,6 +265,34 @@ NO_ARRAYS = (
          "ix.array_namespace(x, y)", "IX-NAMESPACE-1"),
     Case("what is no namespace", "x = [1]", "compat.upgrade(x)", "IX-NAMESPACE-2"),
     Case("host memory as device memory", "x = np.ones(2)", "ix.from_cai(x)", "CAI-ATTR-1"),
+)  # fmt: skip
+
+READING = (
+    Case("more elements than a buffer has", 'x = b"abc"', "ix.from_buffer(x, shape=(9,))",
+         "IX-BUFFER-1"),
+    Case("bytes at the end that are no whole element", "x = bytes(6)",
+         'ix.from_buffer(x, dtype="f4")', "IX-BUFFER-1"),
+    Case("bits at the end that are no whole element", "x = bytes(16)",
+         'ix.from_buffer(x, dtype="float6_e2m3fn")', "IX-BUFFER-1"),
+    Case("bytes at the end that are no whole row", "x = bytes(16)",
+         "ix.from_buffer(x, shape=(3, -1))", "IX-BUFFER-1"),
+    Case("rows without elements, as many as there are", "x = bytes(16)",
+         "ix.from_buffer(x, shape=(0, -1))", "IX-BUFFER-1"),
+    Case("two extents that are to be found", "x = bytes(16)",
+         "ix.from_buffer(x, shape=(-1, -1))", "IX-BUFFER-1"),
+    Case("an offset behind the end", "x = bytes(16)", "ix.from_buffer(x, offset=17)",
+         "IX-BUFFER-1"),
+    Case("a negative offset", "x = bytes(16)", "ix.from_buffer(x, offset=-4)", "IX-BUFFER-1"),
+    Case("no room for one element", "x = bytes(3)", 'ix.from_buffer(x, dtype="f4")',
+         "IX-BUFFER-1"),
+    Case("elements at an odd offset", "x = bytes(16)",
+         'ix.from_buffer(x, dtype="f8", offset=1, shape=1)', "IX-VIEW-2"),
+    Case("a buffer at an odd address", "x = memoryview(bytes(17))[1:]",
+         'ix.from_buffer(x, dtype="f8")', "IX-VIEW-2"),
+    Case("more axes than there can be", 'x = b"a"', "ix.from_buffer(x, shape=(1,) * 70)",
+         "DLP-SHAPE-1"),
+    Case("a buffer of elements that it has no format for", VECTORS, "x.as_memoryview()",
+         "BUF-FORMAT-2"),
 )  # fmt: skip
 
 _PA = "import pyarrow as pa\n"
@@ -461,6 +519,7 @@ GROUPS = {
     "Names of element types and devices": WORDS,
     "Elements that are no plain numbers": ODD_ELEMENTS,
     "Objects that are no arrays": NO_ARRAYS,
+    "Bytes that are read anew": READING,
     "Tables and columns": COLUMNS,
     "Tensors of PyTorch, and values that JAX traces": TENSORS,
     "Contracts": CONTRACTS,

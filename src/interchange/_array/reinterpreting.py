@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _RULE = "IX-VIEW-1"
 _COPY = "copy it first, with `x.contiguous()`"
+_COPY_ANYWAY = "copy it first, with `x.copy()`"
 
 
 def width_of(dtype: DType) -> int:
@@ -36,12 +37,12 @@ def alignment_of(dtype: DType) -> int:
     return max(1, dtype.bits // (8 * parts))
 
 
-def check_aligned(address: int, dtype: DType, call: str) -> None:
+def check_aligned(address: int, dtype: DType, call: str, way_out: str | None = None) -> None:
     """Refuse elements at an address where C programs must not read them [bytes]."""
     alignment = alignment_of(dtype)
     if address % alignment:
         what = f"{dtype} at address {address:#x}, which is no multiple of {alignment} bytes"
-        raise ViewError(call, what, "IX-VIEW-2")
+        raise ViewError(call, what, "IX-VIEW-2", way_out or _COPY_ANYWAY)
 
 
 def reinterpret(layout: Layout, old: DType, new: DType, call: str) -> Layout:

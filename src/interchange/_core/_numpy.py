@@ -43,9 +43,17 @@ def require_numpy_dtype(dtype: DType, call: str) -> Any:
     if found is not None:
         return found
     name = dtype.ml_dtypes_name
-    way_out = f"install ml_dtypes, which has {name}" if name else None
+    way_out = f"install ml_dtypes, which has {name}" if name else lanes_of(dtype)
     what = f"NumPy has no dtype for {dtype}"
     raise UnsupportedDTypeError(call, what, "DLP-DTYPE-4", way_out)
+
+
+def lanes_of(dtype: DType) -> str | None:
+    """Return how elements that are vectors are passed: as their lanes, where these have bytes."""
+    if dtype.lanes == 1 or dtype.bits % 8:
+        return None
+    lane = dtype.name.rpartition("x")[0]
+    return f"pass their lanes, `x.view('{lane}')`"
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,7 @@ from interchange._array import Array
 from interchange._array.arguments import check_ints
 from interchange._array.reinterpreting import check_aligned, width_of
 from interchange._protocols import host
-from interchange._types.dtypes import DType, from_format
+from interchange._types.dtypes import DType
 from interchange._types.errors import (
     ArgumentError,
     ExchangeError,
@@ -101,7 +101,7 @@ def from_buffer(
     start = _check_offset(offset)
     wanted = None if dtype is None else _element(dtype, start)
     extents = None if shape is None else check_ints(_as_tuple(shape), "shape", call)
-    view = host.open_buffer(x, call)
+    view = host.open_buffer(x, call, wanted)
     try:
         is_readonly = _decide_readonly(readonly, is_readonly=view.readonly)
         if wanted is None and extents is None and not start:
@@ -126,11 +126,13 @@ def _read_anew(
     if not view.c_contiguous:
         what = f"the buffer has shape {view.shape} with strides {view.strides} [bytes]"
         raise ExchangeError(call, what, "IX-BUFFER-2")
-    element = from_format(view.format, view.itemsize, call) if wanted is None else wanted
+    element = host.element_of(view, x, call) if wanted is None else wanted
     layout = Layout(_extents_within(view.nbytes, offset, element, extents))
     ptr = buffer_address(view) + offset
     if layout.size:
-        check_aligned(ptr, element, call)
+        part = f"bytearray(x)[{offset}:]" if offset else "bytearray(x)"
+        code = f"from_buffer({part}, dtype={element.name!r}, shape={layout.shape})"
+        check_aligned(ptr, element, call, f"use `{code}`, which copies")
     return host.describe_memory(
         ptr, element, layout, readonly=readonly, owner=x, keep=view, cls=Array, call=call
     )
@@ -201,16 +203,44 @@ def _extents_within(
     size, room = width_of(element), 8 * (nbytes - offset)  # [bits]
     shown = "" if shape is None else f"shape={show(shape)} of "
     what = f"{shown}{element} at offset={show(offset)} in {nbytes} bytes"
-    if min(wanted, default=0) < -1 or wanted.count(-1) > 1 or not 0 <= offset <= nbytes:
-        raise ViewError(_FROM_BUFFER, what, "IX-BUFFER-1")
-    if -1 in wanted:
-        if not known or room % (known * size):
-            what += f", which are {nbytes - offset} from there on"
-            raise ViewError(_FROM_BUFFER, what, "IX-BUFFER-1")
-        return tuple(room // (known * size) if extent == -1 else extent for extent in wanted)
-    if known * size > room:
-        raise ViewError(_FROM_BUFFER, what, "IX-BUFFER-1")
-    return wanted
+    is_shape = min(wanted, default=0) >= -1 and wanted.count(-1) <= 1
+    if is_shape and 0 <= offset <= nbytes:
+        if -1 not in wanted and known * size <= room:
+            return wanted
+        if -1 in wanted and known and not room % (known * size):
+            return tuple(room // (known * size) if extent == -1 else extent for extent in wanted)
+        what += f", which are {nbytes - offset} from there on" if offset else ""
+    raise ViewError(_FROM_BUFFER, what, "IX-BUFFER-1", _way_to_fit(nbytes, offset, size, wanted))
+
+
+def _way_to_fit(nbytes: int, offset: int, size: int, shape: tuple[int, ...]) -> str:
+    """Return what to say in the place of an offset and a shape that do not fit a buffer.
+
+    Parameters
+    ----------
+    nbytes : int
+        Size of the buffer [bytes].
+    offset : int
+        Where elements were to begin [bytes].
+    size : int
+        Distance from one element to the next [bits].
+    shape : tuple[int, ...]
+        What was asked for [elements].
+    """
+    if not 0 <= offset <= nbytes:
+        return f"pass an offset from 0 to {nbytes}, counted in bytes"
+    if min(shape, default=0) < -1 or shape.count(-1) > 1:
+        return "pass extents of 0 or more, and -1 for one of them at most"
+    whole = 8 * (nbytes - offset) // size
+    if not whole:
+        return "begin earlier, or take elements of fewer bytes"
+    known = prod(extent for extent in shape if extent != -1)
+    if not known:
+        return "say how many there are in the place of -1"
+    if -1 not in shape or known > whole:
+        return f"pass `shape={whole}`, or another shape of as many elements at most"
+    fitting = tuple(whole // known if extent == -1 else extent for extent in shape)
+    return f"pass `shape={fitting}`, which leaves the bytes at the end alone"
 
 
 def from_array_interface(x: SupportsArrayInterface, /) -> Array:

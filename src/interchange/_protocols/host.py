@@ -11,7 +11,7 @@ from operator import index as as_index
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from interchange import _core
-from interchange._core._numpy import ndarray_over, require_numpy_dtype
+from interchange._core._numpy import lanes_of, ndarray_over, require_numpy_dtype
 from interchange._core._parsing import place
 from interchange._streams.ordering import wait_on_host
 from interchange._streams.rules import STREAM_RULES
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound="Tensor")
 
 _PYBUF_WRITABLE = 1
+_OF_A_SHAPE = "pass a shape of 64 axes at most, whose bytes a signed 64-bit integer counts"
 
 
 def describe_memory(
@@ -78,7 +79,8 @@ def describe_memory(
     is_ours = call == "from_pointer()"  # whose arguments no producer made
     way_out = "pass the shape and the strides of memory that exists" if is_ours else None
     if found is not None:
-        raise error_for(call, *found, way_out)
+        known = _OF_A_SHAPE if call == "from_buffer()" else way_out
+        raise error_for(call, *found, known)
     first, last, spec = place(Spec(dtype, device, layout))
     low, _ = layout.byte_bounds(dtype.itemsize)  # a handle has nothing before it
     if not layout.size:
@@ -97,8 +99,8 @@ def describe_memory(
 # ---------------------------------------------------------------- in
 
 
-def open_buffer(x: Any, call: str) -> memoryview:
-    """Return the buffer of an object.
+def open_buffer(x: Any, call: str, wanted: DType | None = None) -> memoryview:
+    """Return the buffer of an object, whose bytes are wanted as elements of some type, or none.
 
     Raises
     ------
@@ -110,13 +112,16 @@ def open_buffer(x: Any, call: str) -> memoryview:
     try:
         view = memoryview(x)
     except TypeError as error:
+        from .strangers import way_to_bytes  # for an error alone
+
         what = f"{type(x).__name__} gives no buffer"
-        way_out = _way_to_share(x)  # not for the same call: Arrays have buffers from 3.12 on
-        known = way_out and way_out.replace("pass", "use", 1)
-        raise NoProtocolError(call, what, "BUF-1", known) from error
+        way_out = way_to_bytes(x, wanted)
+        raise NoProtocolError(call, what, "BUF-1", way_out) from error
     except (BufferError, ValueError) as error:
+        from .odd_elements import way_out_of  # for an error alone
+
         what = f"{type(x).__name__} refuses its buffer ({reason_of(error)})"
-        raise ExchangeError(call, what, "BUF-1") from error
+        raise ExchangeError(call, what, "BUF-1", way_out_of(x)) from error
     if is_masked(x):
         view.release()
         raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", FILLED)
@@ -152,7 +157,7 @@ def describe_buffer(view: memoryview, x: Any, cls: type[T], call: str, *, readon
     if any(offset >= 0 for offset in view.suboffsets or ()):
         what = f"the buffer has suboffsets {view.suboffsets}"
         raise ExchangeError(call, what, "BUF-SUBOFFSETS-1")
-    dtype = from_format(view.format, view.itemsize, call)
+    dtype = element_of(view, x, call)
     shape = tuple(view.shape or ())
     layout = layout_of(shape, tuple(view.strides or ()), dtype.itemsize, call)
     return describe_memory(
@@ -165,6 +170,20 @@ def describe_buffer(view: memoryview, x: Any, cls: type[T], call: str, *, readon
         cls=cls,
         call=call,
     )
+
+
+def element_of(view: memoryview, x: Any, call: str) -> DType:
+    """Return the element type of a buffer of `x`.
+
+    Raises
+    ------
+    UnsupportedDTypeError
+        It is none that is known, or of foreign byte order (BUF-FORMAT-1).
+    """
+    try:
+        return from_format(view.format, view.itemsize, call)
+    except UnsupportedDTypeError as error:
+        _refuse_elements(error, x)
 
 
 def import_array_interface(x: Any, cls: type[T], call: str) -> T:
@@ -295,7 +314,10 @@ def as_memoryview(tensor: Tensor, call: str, flags: int = 0) -> memoryview:
         what = "a writable buffer was asked of read-only memory"
         raise ReadOnlyError(call, what, "DLP-RO-3", "ask for a buffer of a copy, `x.copy()`")
     if spec.dtype.format is None:
-        raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "BUF-FORMAT-2")
+        what = f"elements are {spec.dtype}"
+        has_lanes = DType(spec.dtype.code, spec.dtype.bits).format is not None
+        way_out = lanes_of(spec.dtype) if has_lanes else None
+        raise UnsupportedDTypeError(call, what, "BUF-FORMAT-2", way_out)
     return memoryview(as_ndarray(tensor, call, tracked=True))
 
 

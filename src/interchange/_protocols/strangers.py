@@ -6,10 +6,17 @@ standard 2025.12 (``asarray``).  Nothing is imported to find out.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from io import FileIO, StringIO
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import show
 
+if TYPE_CHECKING:
+    from interchange._types.dtypes import DType
+
+_FILE: Final = FileIO.__mro__[-2]  # of all files; the abstract class over it asks for hashes
+_TEXT: Final = StringIO.__mro__[1]
+_SHARED: Final = "pass `asarray(x)`"
 _NUMBERS: Final = (bool, int, float, complex)
 _DEEPEST: Final = 64  # axes of an array
 _ARRAY_WORDS: Final = ("__dlpack__", "__array_interface__", "__array__")
@@ -36,6 +43,8 @@ def way_in(x: Any) -> str | None:
         return "pass its bytes, `asarray(x.encode())`"
     if isinstance(x, _NUMBERS) or (isinstance(x, (list, tuple)) and _leads_to_numbers(x)):
         return _of_numbers(x)
+    if memory_of(x) is not None:
+        return _of_holder(x)
     if isinstance(x, range) or (hasattr(x, "__next__") and not is_arrow(x)):
         return "pass `interchange.xp.asarray(list(x))`, which makes a new array"
     if is_arrow(x):
@@ -45,11 +54,38 @@ def way_in(x: Any) -> str | None:
 
 def _of_holder(x: Any) -> str | None:
     """Return what can be passed of an object that holds memory, or one number."""
-    if isinstance(getattr(x, "buf", None), memoryview):
-        return "pass its memory, `asarray(x.buf)`"
+    code = memory_of(x)
+    if code is not None:
+        return f"pass its memory, `asarray({code})`" if code else "open it for bytes, not for text"
     if callable(getattr(x, "as_py", None)):
         return "pass `interchange.xp.asarray(x.as_py())`, which makes a new array"
     return None
+
+
+def memory_of(x: Any) -> str | None:
+    """Return the code for the buffer of what holds one; an empty one for a file of text."""
+    if isinstance(getattr(x, "buf", None), memoryview):
+        return "x.buf"
+    if not isinstance(x, _FILE):
+        return None
+    if isinstance(x, _TEXT):
+        return ""
+    if callable(getattr(x, "getbuffer", None)):
+        return "x.getbuffer()"
+    if isinstance(x, FileIO) or isinstance(getattr(x, "raw", None), FileIO):
+        return "mmap.mmap(x.fileno(), 0, access=mmap.ACCESS_READ)"
+    return "x.read()"
+
+
+def way_to_bytes(x: Any, wanted: DType | None) -> str | None:
+    """Return what to do about an object without a buffer, whose bytes are wanted as some type."""
+    code = memory_of(x)
+    if code:
+        return f"pass its memory, `{code}`"
+    way_out = way_to_share(x)  # not for the same call: Arrays have buffers from 3.12 on
+    if wanted is not None and way_out == _SHARED:
+        return f"use `asarray(x).view('{wanted}')`"
+    return way_out and way_out.replace("pass", "use", 1)
 
 
 def _of_numbers(x: Any) -> str:
@@ -68,7 +104,7 @@ def way_to_share(x: Any) -> str | None:
     if not speaks:
         return None
     is_text = is_arrow(x) and not is_plain(x)
-    return "turn the elements into plain numbers first" if is_text else "pass `asarray(x)`"
+    return "turn the elements into plain numbers first" if is_text else _SHARED
 
 
 _OTHER_WORDS: Final = ("__cuda_array_interface__", "__array_interface__", "__array__")

@@ -106,7 +106,7 @@ class DType:
         """Refuse what no row of the table allows."""
         call = "DType()"
         what = f"dtype code {show(code)} with {show(bits)} bits and {show(lanes)} lanes"
-        if bits < 1 or not 1 <= lanes < 2**16:
+        if bits < 1 or not 1 <= lanes < _MOST_LANES:
             raise UnsupportedDTypeError(call, f"{what} has no size", "DLP-DTYPE-2")
         if code not in FAMILIES or bits not in FAMILIES[Code(code)].bits:
             raise UnsupportedDTypeError(call, f"{what} is unknown", "DLP-DTYPE-1")
@@ -249,6 +249,7 @@ _BUILTINS: Final = {
 
 _BUILTIN_TYPES: Final = TypeSet(_BUILTINS)
 
+_MOST_LANES: Final = 2**16  # and all are fewer
 _SUFFIXES: Final = r"(.*?)(?:x([0-9]{1,5}))?(_padded)?"
 
 
@@ -290,6 +291,10 @@ def _from_text(text: str, call: str = "DType.of()") -> DType:
     match = compiled(_SUFFIXES).fullmatch(text)
     if match is not None and match[1] in BY_NAME:
         numbers = (*BY_NAME[match[1]], int(match[2] or 1))
+        if not 1 <= numbers[2] < _MOST_LANES:
+            what = f"dtype={show(text)} has {numbers[2]} lanes"
+            scalar = f"pass `'{match[1]}'`, or a vector of 1 to {_MOST_LANES - 1} lanes"
+            raise UnsupportedDTypeError(call, what, "DLP-DTYPE-2", scalar)
         return _make(numbers, call, padded=match[3] is not None)
     if text[:1] in {"<", ">", "|"}:
         try:
