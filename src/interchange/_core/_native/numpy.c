@@ -133,8 +133,6 @@ Array *read_ndarray(PyObject *x)
     Array *self;
     int flags;
 
-    if (UNLIKELY(descr_of(x, &room) == NULL))
-        return NULL;
     self = new_array(core.array_type); /* finalisers may run now, and import or change arrays */
     if (self == NULL)
         return NULL;
