@@ -22,7 +22,7 @@ from interchange._types.errors import ArgumentError, InterchangeError, ReadOnlyE
 from interchange.abi._records import NamedTuple
 
 from .cai import CudaArrayView
-from .importing import asarray, import_cai, import_ordered
+from .importing import asarray, import_any, import_cai
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -230,7 +230,7 @@ def import_published(x: Any, stream: Any, call: str) -> Array:
         except BufferError:
             if not hasattr(x, "__dlpack__"):
                 raise
-    return import_ordered(x, stream, call)
+    return import_any(x, stream=stream, call=call)
 
 
 def _hand_back(

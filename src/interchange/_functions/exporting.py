@@ -34,7 +34,7 @@ from interchange._types.errors import (
 from interchange.abi import PyCapsule
 from interchange.abi.dlpack import DLDeviceType
 
-from .importing import asarray, import_any, import_ordered
+from .importing import asarray, import_any
 from .targets import TARGETS, first_line
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def _import(
         if stream is None:
             array = import_any(x, copy=only_shared, call=_CALL)
         else:
-            array = import_ordered(x, stream, _CALL)
+            array = import_any(x, stream=stream, call=_CALL)
             if not (uploads and streams_of(array.device) is None):
                 check_stream(stream_handle(stream, _CALL), array.device, _CALL)
     except InterchangeError:

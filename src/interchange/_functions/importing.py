@@ -293,11 +293,6 @@ def import_any(
     return _place(array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call)
 
 
-def import_ordered(x: Any, stream: Any, call: str) -> Array:
-    """Import whatever `x` speaks, ready on `stream` where its device has streams."""
-    return import_any(x, stream=stream, call=call)
-
-
 def _other_elements(x: Any, found: DType, wanted: DType, call: str) -> UnsupportedDTypeError:
     """Return the error for elements of another type; the way out casts where a cast is."""
     what = f"{type(x).__name__} has elements of {found}, wanted {wanted}"

@@ -19,7 +19,7 @@ from interchange._types.errors import ArgumentError, ContractError, InterchangeE
 from interchange._types.signatures import demanded_of, signature_of
 
 from .borrow import borrow as _borrow
-from .importing import asarray, import_ordered
+from .importing import asarray, import_any
 from .replacing import replacing
 
 if TYPE_CHECKING:
@@ -398,7 +398,7 @@ class _Arguments:
                 return debts.enter_context(lent)
             if handle is None:
                 return asarray(value)
-            return import_ordered(value, handle, self._call)
+            return import_any(value, stream=handle, call=self._call)
         except Exception as error:
             self._blame(error, said)
             raise

@@ -38,34 +38,9 @@ static PyTypeObject *checks_type;
 
 /* ---------------------------------------------------------------- whether an Array meets one */
 
-/* Whether elements lie side by side, one axis faster than the next: from the last, or the first. */
-static int is_dense(const Array *self, int from_last)
-{
-    int64_t step = 1;
-
-    for (int32_t i = 0; i < self->ndim; i++) {
-        int32_t axis = from_last ? self->ndim - 1 - i : i;
-        int64_t extent = self->dims[axis];
-        if (extent == 0)
-            return 1;
-        if (extent != 1 && self->dims[self->ndim + axis] != step)
-            return 0;
-        step *= extent;
-    }
-    return 1;
-}
-
-static int has_no_elements(const Array *self)
-{
-    for (int32_t i = 0; i < self->ndim; i++)
-        if (self->dims[i] == 0)
-            return 1;
-    return 0;
-}
-
 static int is_ordered(const Plan *plan, const Array *self)
 {
-    if (plan->order == 0 || has_no_elements(self))
+    if (plan->order == 0)
         return 1;
     return (plan->order != 'F' && is_dense(self, 1)) || (plan->order != 'C' && is_dense(self, 0));
 }

@@ -185,6 +185,8 @@ static inline int is_array(PyObject *x)
 /* ---- describing.c */
 /* Another Array of the same memory; NULL without an exception: not in C. */
 HIDDEN Array *alias_on_host(Array *self);
+/* Whether elements lie side by side, one axis faster than the next: from the last, or the first. */
+HIDDEN int is_dense(const Array *self, int from_last); /* `dims` are set */
 
 HIDDEN Array *computed_array(PyObject *native, PyObject *library, int64_t flags, PyTypeObject *cls);
 

@@ -104,6 +104,23 @@ static PyObject *computed(PyObject *module, PyObject *const *args, Py_ssize_t co
     return (PyObject *)computed_array(args[0], args[1], flags, (PyTypeObject *)args[3]);
 }
 
+int is_dense(const Array *self, int from_last)
+{
+    const int64_t *shape = self->dims, *strides = self->dims + self->ndim;
+    uint64_t step = 1;
+
+    for (int32_t i = 0; i < self->ndim; i++)
+        if (shape[i] == 0) /* strides say nothing */
+            return 1;
+    for (int32_t i = 0; i < self->ndim; i++) {
+        int32_t axis = from_last ? self->ndim - 1 - i : i;
+        if (shape[axis] != 1 && (uint64_t)strides[axis] != step)
+            return 0;
+        step *= (uint64_t)shape[axis];
+    }
+    return 1;
+}
+
 Array *alias_on_host(Array *self)
 {
     PyObject *keep;

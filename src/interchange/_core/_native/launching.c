@@ -52,22 +52,6 @@ static PyObject *n_origin;
 
 /* ---------------------------------------------------------------- arrays */
 
-static int is_in_c_order(const Array *array)
-{
-    const int64_t *shape = array->dims, *strides = array->dims + array->ndim;
-    uint64_t dense = 1;
-
-    for (int32_t i = 0; i < array->ndim; i++)
-        if (shape[i] == 0) /* strides say nothing */
-            return 1;
-    for (int32_t i = array->ndim - 1; i >= 0; i--) {
-        if (shape[i] != 1 && (uint64_t)strides[i] != dense)
-            return 0;
-        dense *= (uint64_t)shape[i];
-    }
-    return 1;
-}
-
 static int readonly_of(const Array *array)
 {
     int64_t flags = LOAD(array->flags);
@@ -133,7 +117,7 @@ static int is_like(const Argument *wanted, Array *array)
            array->device.device_id == wanted->device.device_id &&
            readonly_of(array) == wanted->is_readonly &&
            (int)((uintptr_t)array->ptr & ALIGNMENT) == wanted->misaligned &&
-           is_in_c_order(array) == wanted->in_c_order;
+           is_dense(array, 1) == wanted->in_c_order;
 }
 
 /* ---------------------------------------------------------------- launching */
@@ -260,7 +244,7 @@ static int read_argument(PyObject *given, Argument *out)
     out->dtype = Py_NewRef(array->dtype);
     out->device = array->device;
     out->ndim = array->ndim;
-    out->in_c_order = is_in_c_order(array);
+    out->in_c_order = is_dense(array, 1);
     out->is_readonly = readonly_of(array);
     out->misaligned = (int)((uintptr_t)array->ptr & ALIGNMENT);
     return 1 + 2 * array->ndim;

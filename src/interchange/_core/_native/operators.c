@@ -43,35 +43,18 @@ static PyObject *power(PyObject *left, PyObject *right)
     return PyNumber_Power(left, right, Py_None);
 }
 
-static PyObject *equal(PyObject *left, PyObject *right)
-{
-    return PyObject_RichCompare(left, right, Py_EQ);
-}
+#define COMPARISON(name, sign)                                \
+    static PyObject *name(PyObject *left, PyObject *right)    \
+    {                                                         \
+        return PyObject_RichCompare(left, right, sign);       \
+    }
 
-static PyObject *not_equal(PyObject *left, PyObject *right)
-{
-    return PyObject_RichCompare(left, right, Py_NE);
-}
-
-static PyObject *less(PyObject *left, PyObject *right)
-{
-    return PyObject_RichCompare(left, right, Py_LT);
-}
-
-static PyObject *less_equal(PyObject *left, PyObject *right)
-{
-    return PyObject_RichCompare(left, right, Py_LE);
-}
-
-static PyObject *greater(PyObject *left, PyObject *right)
-{
-    return PyObject_RichCompare(left, right, Py_GT);
-}
-
-static PyObject *greater_equal(PyObject *left, PyObject *right)
-{
-    return PyObject_RichCompare(left, right, Py_GE);
-}
+COMPARISON(equal, Py_EQ)
+COMPARISON(not_equal, Py_NE)
+COMPARISON(less, Py_LT)
+COMPARISON(less_equal, Py_LE)
+COMPARISON(greater, Py_GT)
+COMPARISON(greater_equal, Py_GE)
 
 static const struct {
     const char *name; /* in the module `operator` */
