@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,16 +52,27 @@ def project() -> str:
 
 
 @pytest.fixture(scope="session")
-def tables() -> ModuleType:
+def docs_module() -> Callable[[str], ModuleType]:
+    """Return a function that loads a module of the docs' extensions, by its name."""
+
+    def load(name: str) -> ModuleType:
+        path = ROOT / "docs" / "_ext" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(f"interchange_docs_{name}", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def tables(docs_module: Callable[[str], ModuleType]) -> ModuleType:
     """The module that prints the tables of the docs."""
-    path = ROOT / "docs" / "_ext" / "tables.py"
-    sys.path.insert(0, str(path.parent))  # it imports its siblings
-    spec = importlib.util.spec_from_file_location("interchange_docs_tables", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(ROOT / "docs" / "_ext"))  # it imports its siblings
+    return docs_module("tables")
 
 
 @pytest.fixture(scope="session")

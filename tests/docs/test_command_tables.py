@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from interchange.cli import forms
 from interchange.cli.variables import VARIABLES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from types import ModuleType
 
@@ -23,16 +23,10 @@ SCHEMAS = ("src/interchange/cli/schemas", "conformance/src/interchange_conforman
 
 
 @pytest.fixture(scope="module")
-def command_tables(root: Path, tables: ModuleType) -> ModuleType:
+def command_tables(docs_module: Callable[[str], ModuleType], tables: ModuleType) -> ModuleType:
     """The module that prints the tables."""
     sys.modules.setdefault("tables", tables)
-    path = root / "docs" / "_ext" / "command_tables.py"
-    spec = importlib.util.spec_from_file_location("interchange_docs_command_tables", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return docs_module("command_tables")
 
 
 def first_cells(table: str) -> list[str]:

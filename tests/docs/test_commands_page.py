@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import re
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,7 @@ from interchange import cli
 from interchange_conformance.emucuda import __main__ as launching
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
     from types import ModuleType
 
 PAGE = "docs/api/commands.md"
@@ -23,15 +21,9 @@ DIRECTIVE = re.compile(r"^```\{argparse\}\n(.*?)^```$", re.DOTALL | re.MULTILINE
 
 
 @pytest.fixture(scope="module")
-def commands(root: Path) -> ModuleType:
+def commands(docs_module: Callable[[str], ModuleType]) -> ModuleType:
     """The module that the directives name."""
-    path = root / "docs" / "_ext" / "commands.py"
-    spec = importlib.util.spec_from_file_location("interchange_docs_commands", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return docs_module("commands")
 
 
 def below(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

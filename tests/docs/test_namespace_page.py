@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 
 import pytest
 
@@ -13,14 +11,9 @@ from interchange.xp._table import TABLE
 
 
 @pytest.fixture(scope="module")
-def computed(root):
+def computed(docs_module):
     """The module that finds out who computes what."""
-    path = root / "docs" / "_ext" / "computed.py"
-    spec = importlib.util.spec_from_file_location("interchange_docs_computed", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return docs_module("computed")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import platform
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from types import ModuleType
 
@@ -84,14 +84,9 @@ def logged(root: Path, tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="module")
-def runs(root: Path) -> ModuleType:
+def runs(docs_module: Callable[[str], ModuleType]) -> ModuleType:
     """The module that prints logs."""
-    spec = importlib.util.spec_from_file_location("runs", root / "docs" / "_ext" / "runs.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return docs_module("runs")
 
 
 @pytest.mark.exhaustive(but=["one process"])
