@@ -213,6 +213,7 @@ def test_the_buffer_says_who_may_write_unless_the_caller_takes_it_away(keywords)
         ({"offset": "1"}, WRONG),
         ({"offset": None}, WRONG),
         ({"offset": True}, WRONG),
+        ({"offset": np.True_}, WRONG),
         ({"shape": (17,)}, OUTSIDE),
         ({"shape": (-2,)}, OUTSIDE),
         ({"shape": (-1, -1)}, OUTSIDE),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
@@ -114,7 +115,7 @@ def test_a_class_is_refused(kind):
     assert caught.value.rule == "DLP-STREAM-4"
 
 
-@pytest.mark.parametrize("value", [True, 1.0, "7", b"7", (0, 7), frozenset()], ids=repr)
+@pytest.mark.parametrize("value", [True, np.True_, 1.0, "7", b"7", (0, 7), frozenset()], ids=repr)
 def test_what_is_no_stream_is_refused(value):
     """Other objects have no handle, bools and floats included."""
     with pytest.raises(StreamError, match=r"^f\(\): stream="):

@@ -11,6 +11,7 @@ from typing import Any, Final
 from interchange._types.devices import Device, is_index
 from interchange._types.dtypes import DType, all_dtypes
 from interchange._types.errors import ArgumentError, UnsupportedDTypeError, show
+from interchange._types.indices import is_bool
 
 KINDS: Final = {
     "bool": ("bool",),
@@ -39,11 +40,11 @@ def kept(value: Any) -> Any:
         found = tuple(map(kept, value))
         is_same = type(value) is tuple and all(map(is_, found, value))
         return value if is_same else found
-    if isinstance(value, int) or not hasattr(type(value), "__index__"):
+    if isinstance(value, int) or is_bool(value) or not hasattr(type(value), "__index__"):
         return value
     try:
         return as_index(value)
-    except TypeError:  # such as NumPy's bools
+    except TypeError:  # such as arrays of several elements
         return value
 
 

@@ -23,6 +23,7 @@ from interchange._types.errors import (
     ViewError,
     show,
 )
+from interchange._types.indices import is_bool
 from interchange._types.layout import Layout
 from interchange.abi import buffer_address
 
@@ -163,7 +164,7 @@ def _is_known(typestr: str) -> bool:
 
 def _check_offset(offset: Any) -> int:
     """Return an offset that is an int [bytes]."""
-    if isinstance(offset, bool) or not hasattr(type(offset), "__index__"):
+    if is_bool(offset) or not hasattr(type(offset), "__index__"):
         what = f"offset={show(offset)} is no int"
         raise ArgumentError(_FROM_BUFFER, what, "IX-ARGUMENT-1", "pass a number of bytes")
     return as_index(offset)

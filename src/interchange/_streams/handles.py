@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from interchange._types.devices import is_index, is_pair
 from interchange._types.errors import NO_ROOM, StreamError, show
+from interchange._types.indices import is_bool
 
 from .rules import HANDLES_END
 
@@ -104,7 +105,7 @@ def _number(handle: Any) -> int | None:
         return None
     try:
         if hasattr(type(handle), "__index__"):
-            return int.__index__(as_index(handle))
+            return None if is_bool(handle) else int.__index__(as_index(handle))
         if type(handle).__name__ in _HANDLE_TYPES:
             return int(handle)
         if isinstance(handle, ctypes.c_void_p):

@@ -46,10 +46,14 @@ def slice_indices(part: slice, extent: int, call: str) -> tuple[int, int, int]:
     return start, stop, step
 
 
-def _is_bool(part: object) -> bool:
-    """Whether an index is a truth value, of Python's or of an array library's."""
-    kind = getattr(getattr(part, "dtype", None), "kind", None)
-    return isinstance(part, bool) or kind == "b"
+def is_bool(part: object) -> bool:
+    """Whether a value is a truth value, of Python's or of an array library's.
+
+    NumPy before 2.3 takes its own for an index, with a warning.
+    """
+    if isinstance(part, int):
+        return isinstance(part, bool)
+    return getattr(getattr(part, "dtype", None), "kind", None) == "b"
 
 
 def way_to_index(part: object) -> str:
@@ -69,7 +73,7 @@ def way_within(extent: int) -> str:
 def position_of(part: object, extent: int, call: str) -> int:
     """Return the place of an integer index on its axis, counted from its start [elements]."""
     try:
-        if _is_bool(part) or getattr(part, "ndim", None):
+        if is_bool(part) or getattr(part, "ndim", None):
             raise TypeError(part)  # noqa: TRY301 - both kinds are worded alike
         place = as_index(part)  # type: ignore[arg-type]
     except TypeError:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM
 from interchange._types.errors import ArgumentError, show
+from interchange._types.indices import is_bool
 
 from .streams import DeviceStream, check_stream
 
@@ -96,10 +97,12 @@ def read_configuration(given: Any, call: str) -> Configuration:
 def _is_index(given: Any) -> bool:
     """Whether something is an int, and no bool; an array of one may have the method, too."""
     try:
+        if is_bool(given):
+            return False
         as_index(given)
     except Exception:  # noqa: BLE001 - whatever a stranger raises, it is no number
         return False
-    return not isinstance(given, bool)
+    return True
 
 
 def _read_axes(given: Any, name: str, most: Sequence[int], call: str) -> tuple[int, int, int]:
