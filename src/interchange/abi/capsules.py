@@ -29,17 +29,17 @@ increase_reference: Final = python_function("Py_IncRef", None, ctypes.py_object)
 decrease_reference: Final = python_function("Py_DecRef", None, ctypes.py_object)
 
 
-def _static_name(name: bytes) -> bytes:
+def static_name(name: bytes) -> bytes:
     """Return `name` kept for ever: a capsule stores the pointer, not the string (DLP-CAP-4)."""
     increase_reference(name)
     return name
 
 
-LEGACY: Final = _static_name(b"dltensor")
-VERSIONED: Final = _static_name(b"dltensor_versioned")
-USED_LEGACY: Final = _static_name(b"used_dltensor")
-USED_VERSIONED: Final = _static_name(b"used_dltensor_versioned")
-EXCHANGE_API: Final = _static_name(b"dlpack_exchange_api")
+LEGACY: Final = static_name(b"dltensor")
+VERSIONED: Final = static_name(b"dltensor_versioned")
+USED_LEGACY: Final = static_name(b"used_dltensor")
+USED_VERSIONED: Final = static_name(b"used_dltensor_versioned")
+EXCHANGE_API: Final = static_name(b"dlpack_exchange_api")
 
 USED_NAME: Final = {LEGACY: USED_LEGACY, VERSIONED: USED_VERSIONED}
 """Name of an unused capsule -> its name once consumed."""

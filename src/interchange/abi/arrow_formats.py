@@ -1,0 +1,206 @@
+"""The format strings of Arrow's types, and the encoded pairs of their metadata.
+
+Source: The Arrow C data interface, Data type description (format strings) and
+``ArrowSchema.metadata``.  A type is refused here where its string is none of the grammar
+(ARROW-FORMAT-1), not for what it holds.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from struct import pack, unpack_from
+from typing import TYPE_CHECKING, Final
+
+from ._records import NamedTuple
+from ._show import show
+from .memory import memory
+from .rules import BrokenRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+EXTENSION_NAME: Final = b"ARROW:extension:name"
+"""The key of metadata under which an extension type has its name."""
+EXTENSION_METADATA: Final = b"ARROW:extension:metadata"
+"""The key of its parameters."""
+
+ANY: Final = -1
+"""As many buffers or children as there are."""
+
+
+class ArrowFormat(NamedTuple):
+    """What a format string says.
+
+    Attributes
+    ----------
+    name : str
+        What the type is called.
+    kind : str
+        "number", "bool", "time" (an integer that counts units of time), "bytes" (of one width),
+        "list" (of one size), "struct", "null", or "other", which has no width.
+    stored : str or None
+        The type of its elements in the second buffer, as the dtype is called; None for none.
+    buffers, children : int
+        How many there are; `ANY` where that differs.
+    size : int
+        Of bytes, their width [bytes]; of a list, how many elements one has.
+    """
+
+    name: str
+    kind: str
+    stored: str | None = None
+    buffers: int = 2
+    children: int = 0
+    size: int = 0
+
+
+NUMBERS: Final = {
+    "c": "int8",
+    "C": "uint8",
+    "s": "int16",
+    "S": "uint16",
+    "i": "int32",
+    "I": "uint32",
+    "l": "int64",
+    "L": "uint64",
+    "e": "float16",
+    "f": "float32",
+    "g": "float64",
+}
+"""Format string of a number -> its dtype."""
+
+_TIMES: Final = {
+    "tdD": ("date32", "int32"),
+    "tdm": ("date64", "int64"),
+    "tts": ("time32[s]", "int32"),
+    "ttm": ("time32[ms]", "int32"),
+    "ttu": ("time64[us]", "int64"),
+    "ttn": ("time64[ns]", "int64"),
+    "tDs": ("duration[s]", "int64"),
+    "tDm": ("duration[ms]", "int64"),
+    "tDu": ("duration[us]", "int64"),
+    "tDn": ("duration[ns]", "int64"),
+    "tiM": ("interval[months]", "int32"),
+}
+_UNITS: Final = {"s": "s", "m": "ms", "u": "us", "n": "ns"}
+
+_FIXED: Final = {
+    "n": ArrowFormat("null", "null", buffers=0),
+    "b": ArrowFormat("bool", "bool", "bool"),
+    **{text: ArrowFormat(name, "number", name) for text, name in NUMBERS.items()},
+    **{text: ArrowFormat(name, "time", stored) for text, (name, stored) in _TIMES.items()},
+    "z": ArrowFormat("binary", "other", buffers=3),
+    "Z": ArrowFormat("large_binary", "other", buffers=3),
+    "vz": ArrowFormat("binary_view", "other", buffers=ANY),
+    "u": ArrowFormat("string", "other", buffers=3),
+    "U": ArrowFormat("large_string", "other", buffers=3),
+    "vu": ArrowFormat("string_view", "other", buffers=ANY),
+    "tiD": ArrowFormat("interval[days, ms]", "other"),
+    "tin": ArrowFormat("interval[months, days, ns]", "other"),
+    "+l": ArrowFormat("list", "other", buffers=2, children=1),
+    "+L": ArrowFormat("large_list", "other", buffers=2, children=1),
+    "+vl": ArrowFormat("list_view", "other", buffers=3, children=1),
+    "+vL": ArrowFormat("large_list_view", "other", buffers=3, children=1),
+    "+s": ArrowFormat("struct", "struct", buffers=1, children=ANY),
+    "+m": ArrowFormat("map", "other", buffers=2, children=1),
+    "+r": ArrowFormat("run_end_encoded", "other", buffers=0, children=2),
+}
+
+_MOST: Final = 2**31 - 1  # the size of a list and the width of bytes are 32-bit integers
+_SIZED: Final = re.compile(r"(w|\+w):([0-9]{1,10})", re.ASCII)
+_TIMESTAMP: Final = re.compile(r"ts([smun]):(.*)", re.DOTALL)
+_DECIMAL: Final = re.compile(r"d:([0-9]{1,3}),(-?[0-9]{1,3})(?:,(32|64|128|256))?", re.ASCII)
+_UNION: Final = re.compile(r"\+u([ds]):((?:[0-9]{1,3}(?:,[0-9]{1,3})*)?)", re.ASCII)
+
+
+def parse_format(text: str) -> ArrowFormat:
+    """Return what a format string says.
+
+    Raises
+    ------
+    BrokenRule
+        It is none of the grammar (ARROW-FORMAT-1).
+
+    Examples
+    --------
+    >>> parse_format("+w:768")[:2]
+    ('fixed_size_list[768]', 'list')
+    >>> parse_format("tsu:UTC").name
+    'timestamp[us, UTC]'
+    """
+    found = _FIXED.get(text) or _with_parameters(text)
+    if found is None:
+        raise BrokenRule("ARROW-FORMAT-1", f"the format string is {show(text)}")
+    return found
+
+
+def _with_parameters(text: str) -> ArrowFormat | None:
+    """Return what a format string with parameters says, or None for none of the grammar."""
+    if sized := _SIZED.fullmatch(text):
+        size = int(sized[2])
+        if size > _MOST:
+            return None
+        if sized[1] == "w":
+            return ArrowFormat(f"fixed_size_binary[{size}]", "bytes", "uint8", size=size)
+        name = f"fixed_size_list[{size}]"
+        return ArrowFormat(name, "list", buffers=1, children=1, size=size)
+    if stamp := _TIMESTAMP.fullmatch(text):
+        zone = f", {stamp[2]}" if stamp[2] else ""
+        return ArrowFormat(f"timestamp[{_UNITS[stamp[1]]}{zone}]", "time", "int64")
+    if decimal := _DECIMAL.fullmatch(text):
+        return ArrowFormat(f"decimal{decimal[3] or 128}({decimal[1]}, {decimal[2]})", "other")
+    if union := _UNION.fullmatch(text):
+        name, buffers = ("dense_union", 2) if union[1] == "d" else ("sparse_union", 1)
+        count = len(union[2].split(",")) if union[2] else 0
+        return ArrowFormat(name, "other", buffers=buffers, children=count)
+    return None
+
+
+# ---------------------------------------------------------------- metadata
+
+
+def encode_metadata(pairs: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Return the encoded pairs of a schema's metadata.
+
+    Examples
+    --------
+    >>> len(encode_metadata([(b"key", b"value")]))
+    20
+    """
+    words = [word for pair in pairs for word in pair]
+    parts = [part for word in words for part in (pack("i", len(word)), word)]
+    return b"".join((pack("i", len(words) // 2), *parts))
+
+
+def decode_metadata(address: int) -> dict[bytes, bytes]:
+    """Return the pairs that are encoded at an address; none for 0.
+
+    Raises
+    ------
+    BrokenRule
+        A number or a length is negative (ARROW-FORMAT-3).
+
+    Examples
+    --------
+    >>> block = ctypes.create_string_buffer(encode_metadata([(b"key", b"value")]))
+    >>> decode_metadata(ctypes.addressof(block))
+    {b'key': b'value'}
+    """
+    if not address:
+        return {}
+    count, at = _read_length(address)
+    words = []
+    for _ in range(2 * count):
+        length, at = _read_length(at)
+        words.append(ctypes.string_at(at, length))
+        at += length
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+def _read_length(address: int) -> tuple[int, int]:
+    """Return the 32-bit number at an address, and the address after it."""
+    (number,) = unpack_from("i", memory, address)
+    if number < 0:
+        raise BrokenRule("ARROW-FORMAT-3", f"the metadata has the length {number}")
+    return number, address + 4
