@@ -109,7 +109,7 @@ _DESCRIBED: Final = (
     ),
     Rule(
         "ARROW-BUFFER-1",
-        "buffers are there: NULL is that of the validity where nothing is null, and one of no bytes",
+        "buffers are there: NULL is that of the validity where none is null, and one of no bytes",
         _MEND,
         "data, ArrowArray.buffers",
     ),
