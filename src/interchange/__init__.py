@@ -49,6 +49,8 @@ from ._types.errors import (
 if _typing.TYPE_CHECKING:  # what checkers see; `_LATER` says the same
     from . import compat as compat, typing as typing, xp as xp
     from ._array.contract import Contract
+    from ._functions.arrow_in import from_arrow
+    from ._functions.arrow_out import ArrowExport, to_arrow
     from ._functions.borrow import borrow
     from ._functions.cai import CudaArrayView, from_cai, to_cai
     from ._functions.exporting import convert, to_capsule
@@ -69,6 +71,7 @@ __all__ = [
     "TARGETS",
     "ArgumentError",
     "Array",
+    "ArrowExport",
     "Backend",
     "BackendUnavailableError",
     "ConsumedCapsuleError",
@@ -102,6 +105,7 @@ __all__ = [
     "convert",
     "core_name",
     "from_array_interface",
+    "from_arrow",
     "from_buffer",
     "from_cai",
     "from_dlpack",
@@ -110,6 +114,7 @@ __all__ = [
     "inspect",
     "like",
     "set_backend",
+    "to_arrow",
     "to_cai",
     "to_capsule",
     "viewable",
@@ -117,6 +122,8 @@ __all__ = [
 
 _LATER = {
     "_array.contract": ("Contract",),
+    "_functions.arrow_in": ("from_arrow",),
+    "_functions.arrow_out": ("ArrowExport", "to_arrow"),
     "_functions.borrow": ("borrow",),
     "_functions.cai": ("CudaArrayView", "from_cai", "to_cai"),
     "_functions.exporting": ("convert", "to_capsule"),

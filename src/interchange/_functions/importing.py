@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange import _core
-from interchange._array import Array, transfers
+from interchange._array import Array
 from interchange._array.arguments import check_ints
 from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._protocols.array_method import import_array_method
@@ -19,7 +19,6 @@ from interchange._streams.ordering import make_ready, note_ready, ordinal_for
 from interchange._streams.pending import PendingWork
 from interchange._streams.rules import (
     NO_SYNC,
-    STREAM_RULES,
     check_stream,
     streams_of,
 )
@@ -35,6 +34,7 @@ from interchange._types.layout import Layout
 from interchange.abi import PyCapsule
 from interchange.abi.dlpack import DLDataTypeCode, DLDeviceType
 
+from .placing import place
 from .producer import Producer, check_described
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _negotiate(
     moves = needs_copy or target not in {None, array.device}
     if type(x) is Array and stream is not None and not moves:  # who moves memory orders it
         make_ready(array, handle, stream, call)
-    return _place(array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call)
+    return place(array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call)
 
 
 def _described(x: Any, call: str) -> Array | None:
@@ -159,26 +159,6 @@ def _described(x: Any, call: str) -> Array | None:
     if isinstance(x, Producer) and type(x).__dlpack__ is Producer.__dlpack__:
         return check_described(x.__interchange__(), x, call)
     return None
-
-
-def _place(
-    array: Array,
-    target: Device | None,
-    *,
-    copy: bool | None,
-    needs_copy: bool,
-    stream: Any = None,
-    call: str,
-) -> Array:
-    """Return the array where it is wanted, copied if that is still to be done."""
-    if target is not None and target is not array.device:
-        moved = transfers.move(array, target, stream, call, copy=copy)
-        needs_copy = needs_copy and moved._keepalive is array._keepalive
-        array = moved
-    if not needs_copy:
-        return array
-    named = stream if array.device.type in STREAM_RULES else None
-    return transfers.copy(array, "C", call, named)
 
 
 def on_stream(array: Array, handle: int | None, keep: Any, call: str) -> Array:
@@ -290,7 +270,7 @@ def import_any(
     moves = needs_copy or (target is not None and target is not array.device)
     if stream is not None and not moves:  # who moves memory orders it
         array = on_stream(array, handle, stream, call)
-    return _place(array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call)
+    return place(array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call)
 
 
 def _other_elements(x: Any, found: DType, wanted: DType, call: str) -> UnsupportedDTypeError:

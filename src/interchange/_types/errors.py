@@ -151,6 +151,8 @@ for _error in [one for one in vars().copy().values() if isinstance(one, type)]:
 
 _CLASS_OF_AREA: dict[str, type[InterchangeError]] = {
     "AI-DESCR": UnsupportedDTypeError,
+    "ARROW-DEVICE": UnsupportedDeviceError,
+    "ARROW-TYPE": UnsupportedDTypeError,
     "BUF-FORMAT": UnsupportedDTypeError,
     "CAI-DESCR": UnsupportedDTypeError,
     "CAI-STREAM": StreamError,

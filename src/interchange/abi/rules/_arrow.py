@@ -219,8 +219,20 @@ _OURS: Final = (
     Rule(
         "ARROW-OUT-1",
         "arrays go out as Arrow columns of numbers and bools, whose first axis counts the elements",
-        "pass `x.view(...)` as integers of that size",
+        "pass a view of them as integers of that size",
         "interchange",
+    ),
+    Rule(
+        "ARROW-OUT-2",
+        "the elements of a column lie one after the other, in the order of their axes",
+        "pass `x.copy()`",
+        "Arrow columnar format, Fixed-size Primitive Layout; Fixed-Size List Layout",
+    ),
+    Rule(
+        "ARROW-OUT-3",
+        "the columns of a table have as many elements each, on one device",
+        "pass columns of one length, from one device",
+        "data, Record batches; device, Record batches",
     ),
 )
 

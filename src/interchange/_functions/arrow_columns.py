@@ -1,0 +1,259 @@
+"""Chunks of a column checked, and put together as one Array, and its mask as another.
+
+Source: The Arrow C data, stream and device interfaces; Arrow columnar format.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from interchange._array import Array, transfers
+from interchange._array.host_copies import fill_host, fresh_memory
+from interchange._protocols import dlpack, host
+from interchange._protocols.arrow import nulls, tensors
+from interchange._protocols.arrow.bits import bits_at
+from interchange._protocols.arrow.elements import BOOL8, read_elements
+from interchange._protocols.arrow.producers import take
+from interchange._streams.events import wait_for_foreign_event
+from interchange._streams.handles import stream_handle
+from interchange._types.devices import CPU, Device
+from interchange._types.dtypes import DType
+from interchange._types.errors import CopyNeededError, ExchangeError, refuse_record
+from interchange._types.layout import Layout
+from interchange.abi import BrokenRule
+
+from .placing import place
+
+if TYPE_CHECKING:
+    from interchange._protocols.arrow.elements import Elements
+    from interchange._protocols.arrow.nodes import Validity
+    from interchange._protocols.arrow.producers import Taken
+    from interchange._protocols.arrow.tensors import Chunk
+
+
+class _Import:
+    """One import on its way: what was taken, and how it was asked for.
+
+    Parameters
+    ----------
+    x : object
+        The producer.
+    elements : Elements
+        What the elements of the column are.
+    stream : None, int or stream object
+        On which memory of a GPU will be used.
+    call : str
+        Named in errors.
+    """
+
+    def __init__(self, x: Any, elements: Elements, stream: Any, call: str) -> None:
+        self.x = x
+        self.elements = elements
+        self.stream = stream
+        self.handle = stream_handle(stream, call)
+        self.call = call
+
+    # ------------------------------------------------------------ bytes of the host
+
+    def on_host(self, chunk: Chunk, address: int, start: int, stop: int) -> tuple[int, Any]:
+        """Return an address by which some bytes of a buffer can be read, and who keeps them."""
+        if chunk.device is CPU or start == stop:
+            return address, None
+        block = host.describe_memory(
+            address + start,
+            DType.of("uint8"),
+            Layout((stop - start,), (1,)),
+            readonly=True,
+            owner=self.x,
+            keep=chunk.owner,
+            cls=Array,
+            call=self.call,
+            device=chunk.device,
+        )
+        wait_for_foreign_event(block, chunk.event, None, None, self.call)
+        moved = transfers.move(block, CPU, None, self.call)
+        return moved.ptr - start, moved
+
+    def bits(self, chunk: Chunk, validity: Validity) -> int:
+        """Return the bits of a bitmap."""
+        first, end = validity.first, validity.first + validity.length
+        address, _keep = self.on_host(chunk, validity.address, first >> 3, (end + 7) >> 3)
+        return bits_at(address, first, validity.length)
+
+    # ------------------------------------------------------------ checks
+
+    def check(self, chunks: list[Chunk], copy: bool | None) -> None:
+        """Refuse what would need a copy that was not asked for."""
+        call = self.call
+        if len(chunks) > 1 and copy is not True:
+            what = f"the column has {len(chunks)} chunks or more"
+            raise CopyNeededError(call, what, "ARROW-CHUNK-1")
+        if self.elements.is_bits and copy is False:
+            raise CopyNeededError(call, "the elements are bits", "ARROW-BOOL-1")
+        if len({chunk.device for chunk in chunks}) > 1:
+            raise BrokenRule("ARROW-DEVICE-1", "the chunks are on several devices")
+        for chunk in chunks:
+            if not tensors.is_aligned(chunk, self.elements) and copy is not True:
+                size = self.elements.dtype.itemsize
+                what = f"elements of {size} bytes are at {chunk.leaf.ptr:#x}"
+                raise ExchangeError(call, what, "ARROW-BUFFER-2")
+            self.check_bools(chunk)
+
+    def check_bools(self, chunk: Chunk) -> None:
+        """Refuse bytes of ``arrow.bool8`` other than 0 and 1, which no library takes for bools."""
+        elements, leaf = self.elements, chunk.leaf
+        if elements.is_bits or elements.dtype is not _BOOL or not leaf.length:
+            return
+        stop = leaf.first + leaf.length
+        address, _keep = self.on_host(chunk, leaf.ptr, leaf.first, stop)
+        others = ctypes.string_at(address + leaf.first, leaf.length).translate(None, b"\0\1")
+        if others:
+            raise BrokenRule("ARROW-BOOL-1", f"a byte of {BOOL8} is {others[0]}")
+
+    def read_nulls(self, chunks: list[Chunk], *, separate: bool) -> list[nulls.Bits]:
+        """Return the bitmaps that have nulls, by chunk; refuse them unless they are wanted."""
+        found = [nulls.count_nulls(chunk, partial(self.bits, chunk)) for chunk in chunks]
+        total = sum(number for number, _ in found)
+        if total and not separate:
+            rows = sum(chunk.leaf.rows for chunk in chunks)
+            what = f"{total} elements of a column of {rows} are null"
+            raise ExchangeError(self.call, what, "ARROW-NULL-2")
+        return [bits for _, bits in found]
+
+    # ------------------------------------------------------------ arrays
+
+    def data(self, chunk: Chunk) -> tuple[Array, bool]:
+        """Return an Array of a chunk, and whether it is a copy."""
+        elements, leaf, call = self.elements, chunk.leaf, self.call
+        if elements.is_bits:
+            stop = (leaf.first + leaf.length + 7) >> 3
+            address, _keep = self.on_host(chunk, leaf.ptr, leaf.first >> 3, stop)
+            array = tensors.spread_bits(address, chunk, elements, Array, call)
+            return transfers.move(array, chunk.device, self.stream, call), True
+        if not tensors.is_aligned(chunk, elements):
+            size = elements.dtype.itemsize
+            start, stop = leaf.first * size, (leaf.first + leaf.length) * size
+            address, _keep = self.on_host(chunk, leaf.ptr, start, stop)
+            block = bytearray(ctypes.string_at(address + start, stop - start))
+            layout = tensors.layout_of(leaf.rows, elements)
+            array = tensors.own_bytes(block, layout, elements.dtype, Array, call)
+            return transfers.move(array, chunk.device, self.stream, call), True
+        array = tensors.share(chunk, elements, self.x, Array, call)
+        if chunk.device is not CPU:
+            wait_for_foreign_event(array, chunk.event, self.handle, self.stream, call)
+        return array, False
+
+    def mask(self, chunk: Chunk, bits: nulls.Bits) -> Array:
+        """Return the mask of a chunk, on the host."""
+        return nulls.spread_mask(chunk, self.elements, bits, Array, self.call)
+
+    def joined(self, parts: list[Array], device: Device) -> Array:
+        """Return several arrays one after the other along their first axis, as a copy of them."""
+        first = parts[0]
+        rows = sum(part.shape[0] for part in parts)
+        layout = tensors.layout_of(rows, self.elements)
+        ptr, block = fresh_memory(first.dtype.itemsize * layout.size)
+        fresh = host.describe_memory(
+            ptr,
+            first.dtype,
+            layout,
+            readonly=False,
+            owner=block,
+            keep=block,
+            cls=Array,
+            call=self.call,
+        )
+        start = 0
+        for part in parts:
+            stop = start + part.shape[0]
+            fill_host(transfers.move(part, CPU, None, self.call), fresh[start:stop], self.call)
+            start = stop
+        return transfers.move(fresh, device, self.stream, self.call)
+
+
+_BOOL = DType.of("bool")
+
+
+def import_arrow(
+    x: Any,
+    *,
+    separate: bool = False,
+    storage: bool = False,
+    device: Any = None,
+    copy: bool | None = None,
+    stream: Any = None,
+    call: str,
+) -> Any:
+    """Return an Array of what speaks Arrow; with `separate` a tuple of data and mask.
+
+    Parameters
+    ----------
+    x, storage, device, copy, stream
+        As in `interchange.from_arrow`.
+    separate : bool
+        Whether nulls are handed out as a mask.
+    call : str
+        Named in errors.
+    """
+    dlpack.check_copy(copy, call)
+    target = None if device is None else Device.of(device, call)
+    stream_handle(stream, call)
+    try:
+        elements, taken = take(
+            x,
+            lambda column: read_elements(column, storage=storage, call=call),
+            None if copy is True else 1,
+            call,
+        )
+    except BrokenRule as broken:
+        refuse_record(call, broken)
+    job = _Import(x, elements, stream, call)
+    chunks, bits = _checked(job, taken, copy, separate=separate)
+    arrays, copied = _arrays(job, chunks)
+    array = place(
+        arrays,
+        target,
+        copy=copy,
+        needs_copy=copy is True and not copied,
+        stream=stream,
+        call=call,
+    )
+    if not separate:
+        return array
+    masks = [job.mask(*pair) for pair in zip(chunks, bits, strict=True)]
+    mask = masks[0] if len(masks) == 1 else job.joined(masks, CPU) if masks else _none(job, _BOOL)
+    return array, transfers.move(mask, array.device, stream, call)
+
+
+def _checked(
+    job: _Import, taken: Taken, copy: bool | None, *, separate: bool
+) -> tuple[list[Chunk], list[nulls.Bits]]:
+    """Return the chunks and their bitmaps once all is found to be right; else release them."""
+    try:
+        chunks = [tensors.read_chunk(one, taken.name, job.elements) for one in taken.chunks]
+        job.check(chunks, copy)
+        return chunks, job.read_nulls(chunks, separate=separate)
+    except BaseException as error:
+        for owner in taken.chunks:
+            owner.release()
+        if isinstance(error, BrokenRule):
+            refuse_record(job.call, error)
+        raise
+
+
+def _arrays(job: _Import, chunks: list[Chunk]) -> tuple[Array, bool]:
+    """Return one Array of all chunks, and whether it is a copy."""
+    if not chunks:
+        return _none(job, job.elements.dtype), True
+    parts = [job.data(chunk) for chunk in chunks]
+    if len(parts) == 1:
+        return parts[0]
+    return job.joined([array for array, _ in parts], chunks[0].device), True
+
+
+def _none(job: _Import, dtype: DType) -> Array:
+    """Return an array of no elements, of the shape that elements would have."""
+    layout = tensors.layout_of(0, job.elements)
+    return tensors.own_bytes(bytearray(), layout, dtype, Array, job.call)

@@ -1,0 +1,126 @@
+"""From columns of Arrow to `Array`: data frames, their columns, and tensors in them.
+
+Source: The Arrow PyCapsule interface; The Arrow C data, stream and device interfaces.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
+
+from interchange._types.errors import ArgumentError, show
+
+from .arrow_columns import import_arrow
+
+if TYPE_CHECKING:
+    from interchange._array import Array
+    from interchange._types.typing import AnyDevice
+
+_CALL: Final = "from_arrow()"
+_NULLS: Final = ("refuse", "separate")
+
+
+@overload
+def from_arrow(
+    x: Any,
+    /,
+    *,
+    nulls: Literal["refuse"] = ...,
+    storage: bool = ...,
+    device: AnyDevice | None = ...,
+    copy: bool | None = ...,
+    stream: Any = ...,
+) -> Array: ...
+@overload
+def from_arrow(
+    x: Any,
+    /,
+    *,
+    nulls: Literal["separate"],
+    storage: bool = ...,
+    device: AnyDevice | None = ...,
+    copy: bool | None = ...,
+    stream: Any = ...,
+) -> tuple[Array, Array]: ...
+def from_arrow(
+    x: Any,
+    /,
+    *,
+    nulls: str = "refuse",
+    storage: bool = False,
+    device: AnyDevice | None = None,
+    copy: bool | None = None,
+    stream: Any = None,
+) -> Array | tuple[Array, Array]:
+    """Import a column of Arrow: of polars, pyarrow, pandas, DuckDB, nanoarrow, cuDF...
+
+    Numbers are shared.  Fixed-size lists, nested ones too, are further axes: a column of n lists of
+    768 floats is an array of shape (n, 768).  So are tensors of ``arrow.fixed_shape_tensor``.
+
+    Parameters
+    ----------
+    x : object
+        Has ``__arrow_c_device_array__``, ``__arrow_c_array__``, ``__arrow_c_device_stream__`` or
+        ``__arrow_c_stream__``; or capsules: that of a stream, or a tuple of those of a schema and
+        an array, which are consumed.  A table of one column is that column.
+    nulls : {"refuse", "separate"}
+        Whether a column with nulls is refused, or handed out as two Arrays: data and mask.
+    storage : bool, default False
+        Take what is stored where that stands for something else: integers of dates, times and
+        durations, the indices of a dictionary, the storage of an extension type.
+    device : Device, str, tuple[int, int] or a library's device, optional
+        Where the memory is wanted; where it is when left out.
+    copy : bool, optional
+        True: always copy; several chunks become one array.  False: never, or an error.  None: only
+        if needed, which is for bools, whose bits become bytes.
+    stream : None, int or object with ``__cuda_stream__``, optional
+        The stream on which memory of a GPU will be used; it waits for the producer's event.
+
+    Returns
+    -------
+    Array or tuple[Array, Array]
+        Read-only, for Arrow's memory is immutable, unless it was copied.  With
+        ``nulls="separate"`` the data and the mask: bools of the same shape, True where there is a
+        value; where there is none, the data are whatever lies there.
+
+    Raises
+    ------
+    NoProtocolError
+        `x` exports no Arrow (IX-PROTOCOL-1).
+    UnsupportedDTypeError
+        The elements have no one width, or stand for something else (ARROW-TYPE-1, ARROW-TYPE-2).
+    CopyNeededError
+        A copy would be needed: of several chunks (ARROW-CHUNK-1), or of bools with `copy` False
+        (ARROW-BOOL-1).
+    ExchangeError
+        Elements are null (ARROW-NULL-2), or what came breaks another rule (``ARROW-*``); the memory
+        was given back.
+    StreamError
+        `stream` names no stream on the producer's device.
+
+    Notes
+    -----
+    Source: The Arrow PyCapsule interface.  What the producer raises comes through unchanged.
+    Lengths of buffers are not part of the interface: the producer is believed about them.
+
+    Examples
+    --------
+    >>> from interchange import asarray, to_arrow
+    >>> column = to_arrow(asarray(memoryview(bytes(12)).cast("B", (4, 3))))  # doctest: +SKIP
+    >>> from_arrow(column).shape  # doctest: +SKIP
+    (4, 3)
+    """
+    if nulls not in _NULLS:
+        what, way_out = f"nulls={show(nulls)}", "pass 'refuse' or 'separate'"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
+    if not isinstance(storage, bool):
+        raise ArgumentError(_CALL, f"storage={show(storage)}", "IX-ARGUMENT-1", "pass a bool")
+    found: Array | tuple[Array, Array] = import_arrow(
+        x,
+        separate=nulls == "separate",
+        storage=storage,
+        device=device,
+        copy=copy,
+        stream=stream,
+        call=_CALL,
+    )
+    return found

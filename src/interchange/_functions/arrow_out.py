@@ -1,0 +1,253 @@
+"""From arrays to columns of Arrow, which pyarrow, polars, DuckDB, nanoarrow and others take.
+
+Source: The Arrow PyCapsule interface; The Arrow C data, stream and device interfaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange import _core
+from interchange._protocols.arrow.exporting import column_of, field_of
+from interchange._protocols.arrow.types import read_type
+from interchange._protocols.host import check_host
+from interchange._streams.events import recorded_event_of
+from interchange._streams.ordering import make_ready, order_before, wait_on_host
+from interchange._streams.rules import check_stream, streams_of
+from interchange._types.devices import CPU
+from interchange._types.errors import ArgumentError, ExchangeError, ViewError, refuse_record, show
+from interchange.abi import BrokenRule, PyCapsule, capsule_name, capsule_pointer
+from interchange.abi.arrow import ARROW_SCHEMA, ArrowColumn, ArrowField
+
+from .importing import import_any
+
+if TYPE_CHECKING:
+    from typing_extensions import CapsuleType
+
+    from interchange._array import Array
+    from interchange._types.typing import AnyArray
+
+_CALL: Final = "to_arrow()"
+_KINDS: Final = ("column", "tensor")
+_HOST: Final = (int(CPU.type), -1, 0)
+"""Device type and id of plain host memory, as Arrow's libraries write them, and no event."""
+
+
+class ArrowExport:
+    """An array, or a table of arrays, that speaks Arrow; made by `to_arrow`.
+
+    Whoever takes a capsule shares the memory, which lives until they release it.
+    """
+
+    __slots__ = ("_arrays", "_field", "_kind")
+
+    def __init__(self, arrays: tuple[Array, ...], field: ArrowField, kind: str) -> None:
+        self._arrays = arrays
+        self._field = field
+        self._kind = kind
+
+    def __repr__(self) -> str:
+        """Say what is in it."""
+        if self._field.format == "+s":
+            names = ", ".join(repr(child.name) for child in self._field.children)
+            return f"ArrowExport(a table of {names or 'no columns'})"
+        array = self._arrays[0]
+        return f"ArrowExport({array.dtype} {array.shape}, kind={self._kind!r})"
+
+    # ------------------------------------------------------------ the protocol
+
+    def __arrow_c_schema__(self) -> CapsuleType:
+        """Return a capsule of the type."""
+        found: CapsuleType = _core.make_arrow_schema(self._field)
+        return found
+
+    def __arrow_c_array__(
+        self, requested_schema: Any = None
+    ) -> tuple[CapsuleType, CapsuleType]:
+        """Return capsules of the type and of the memory, which the host can read.
+
+        Raises
+        ------
+        UnsupportedDeviceError
+            The memory is on a device (DLP-DEV-6).
+        BackendUnavailableError
+            The core in use is the readable one (ARROW-CORE-1).
+        """
+        self._check_request(requested_schema)
+        keep = self._ready_on_host("__arrow_c_array__()")
+        found: tuple[CapsuleType, CapsuleType] = _core.make_arrow(
+            self._field, self._column(), keep, None
+        )
+        return found
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> CapsuleType:
+        """Return a capsule of a stream of one chunk, as `__arrow_c_array__`."""
+        self._check_request(requested_schema)
+        keep = self._ready_on_host("__arrow_c_stream__()")
+        found: CapsuleType = _core.make_arrow_stream(self._field, self._column(), keep, None)
+        return found
+
+    def __arrow_c_device_array__(
+        self, requested_schema: Any = None, **unknown: Any
+    ) -> tuple[CapsuleType, CapsuleType]:
+        """Return capsules of the type and of the memory, where it is, with the event it is ready at.
+
+        Raises
+        ------
+        NotImplementedError
+            A keyword is unknown, and not None (ARROW-METHOD-3).
+        BackendUnavailableError
+            The core in use is the readable one (ARROW-CORE-1).
+        """
+        _check_keywords(unknown)
+        self._check_request(requested_schema)
+        keep, device = self._ready_on_device("__arrow_c_device_array__()")
+        found: tuple[CapsuleType, CapsuleType] = _core.make_arrow(
+            self._field, self._column(), keep, device
+        )
+        return found
+
+    def __arrow_c_device_stream__(self, requested_schema: Any = None, **unknown: Any) -> CapsuleType:
+        """Return a capsule of a stream of one chunk, as `__arrow_c_device_array__`."""
+        _check_keywords(unknown)
+        self._check_request(requested_schema)
+        keep, device = self._ready_on_device("__arrow_c_device_stream__()")
+        found: CapsuleType = _core.make_arrow_stream(self._field, self._column(), keep, device)
+        return found
+
+    # ------------------------------------------------------------ parts
+
+    def _column(self) -> ArrowColumn:
+        """Return the memory."""
+        if self._field.format != "+s":
+            return column_of(self._arrays[0], self._field)
+        columns = tuple(map(column_of, self._arrays, self._field.children))
+        return ArrowColumn(columns[0].length if columns else 0, buffers=(0,), children=columns)
+
+    def _ready_on_host(self, call: str) -> Any:
+        """Return what keeps the memory alive, once the host may read it."""
+        for array in self._arrays:
+            check_host(array, call)
+            wait_on_host(array, call)
+        return tuple(array._keepalive for array in self._arrays)
+
+    def _ready_on_device(self, call: str) -> tuple[Any, tuple[int, int, int]]:
+        """Return what keeps memory and event alive, and where the memory is."""
+        if not self._arrays:
+            return None, _HOST
+        first = _all_ready(self._arrays, call)
+        event = recorded_event_of(first, call)
+        keep = (*(array._keepalive for array in self._arrays), event)
+        device = first.device
+        place = _HOST[:2] if device is CPU else (int(device.type), device.id)
+        return keep, (*place, 0 if event is None else event.address)
+
+    def _check_request(self, requested: Any) -> None:
+        """Refuse a requested schema that is incompatible (ARROW-METHOD-2)."""
+        if requested is None:
+            return
+        if type(requested) is not PyCapsule or capsule_name(requested) != ARROW_SCHEMA:
+            what = f"requested_schema={show(requested)}"
+            raise ArgumentError(_CALL, what, "ARROW-CAP-1", "pass a capsule of a schema")
+        try:
+            wanted = read_type(capsule_pointer(requested, ARROW_SCHEMA))
+        except BrokenRule as broken:
+            refuse_record(_CALL, broken)
+        if self._field.format == "+s" and len(wanted.children) != len(self._field.children):
+            what = f"a schema of {len(wanted.children)} fields was requested"
+            way_out = f"request {len(self._field.children)}"
+            raise ExchangeError(_CALL, what, "ARROW-METHOD-2", way_out)
+
+
+def _all_ready(arrays: tuple[Array, ...], call: str) -> Array:
+    """Return the first array, such that work on it is pending where that on all of them is."""
+    first = arrays[0]
+    if len(arrays) == 1 or first.device is CPU:
+        return first
+    first = first.__copy__()
+    make_ready(first, None, None, call)
+    for array in arrays[1:]:
+        order_before(array, check_stream(None, streams_of(first.device) or first.device, call), call)
+    return first
+
+
+def _check_keywords(unknown: dict[str, Any]) -> None:
+    """Refuse keywords of a later version of the interface."""
+    named = [name for name, value in unknown.items() if value is not None]
+    if named:
+        raise NotImplementedError(f"unknown keywords {named} [ARROW-METHOD-3]")
+
+
+def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -> ArrowExport:
+    """Export an array as a column of Arrow, or several by name as a table; nothing is copied.
+
+    The first axis counts the elements of the column.  Bools go out as ``arrow.bool8``.
+
+    Parameters
+    ----------
+    x : object or mapping of str to object
+        An array of any library, on the host or a device; for a table one per column, of as many
+        elements each, on one device.
+    kind : {"column", "tensor"}
+        What further axes become: fixed-size lists, nested for several; or tensors of
+        ``arrow.fixed_shape_tensor``, whose axes may lie in any order in memory.
+
+    Returns
+    -------
+    ArrowExport
+        Has the five methods of Arrow's PyCapsule interface: pass it to ``pyarrow.array``,
+        ``polars.Series``, ``nanoarrow.Array``...; tables to ``pyarrow.table``,
+        ``polars.DataFrame``, DuckDB...
+
+    Raises
+    ------
+    UnsupportedDTypeError
+        Arrow has no type for the elements (ARROW-OUT-1).
+    ViewError
+        There is no axis to count elements (ARROW-OUT-1), or columns differ in length
+        (ARROW-OUT-3).
+    CopyNeededError
+        The elements do not lie one after the other (ARROW-OUT-2).
+
+    Notes
+    -----
+    Source: The Arrow PyCapsule interface.  Consumers take memory of Arrow to be immutable: write to
+    an array no more once it is exported (ARROW-RO-1).  Capsules are made by the native core.
+
+    Examples
+    --------
+    >>> from interchange import asarray
+    >>> rows = asarray(memoryview(bytes(12)).cast("B", (4, 3)))
+    >>> to_arrow(rows)
+    ArrowExport(uint8 (4, 3), kind='column')
+    >>> to_arrow({"label": rows[:, 0].copy(), "embedding": rows})
+    ArrowExport(a table of 'label', 'embedding')
+    """
+    if kind not in _KINDS:
+        what, way_out = f"kind={show(kind)}", "pass 'column' or 'tensor'"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
+    if isinstance(x, Mapping):
+        return _table(x, kind)
+    array = import_any(x, call=_CALL)
+    return ArrowExport((array,), field_of(array, kind, "", _CALL), kind)
+
+
+def _table(columns: Mapping[Any, Any], kind: str) -> ArrowExport:
+    """Return the export of several arrays, of which each is a column."""
+    for name in columns:
+        if not isinstance(name, str):
+            what = f"a column is called {show(name)}"
+            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "name columns by strings")
+    arrays = {name: import_any(x, call=_CALL) for name, x in columns.items()}
+    fields = tuple(
+        field_of(array, kind if array.ndim > 1 else "column", name, _CALL)
+        for name, array in arrays.items()
+    )
+    for what in ("length", "device"):
+        said = [str(array.shape[0] if what == "length" else array.device) for array in arrays.values()]
+        if len(set(said)) > 1:
+            differ = f"the columns have the {what}s {', '.join(said)}"
+            raise ViewError(_CALL, differ, "ARROW-OUT-3")
+    field = ArrowField("+s", children=fields)
+    return ArrowExport(tuple(arrays.values()), field, kind)

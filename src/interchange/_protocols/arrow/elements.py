@@ -1,0 +1,167 @@
+"""What the elements of a column are as those of an array: dtype, axes of each element, how stored.
+
+Source: Arrow columnar format, Fixed-Size List Layout; canonical extension types.
+"""
+
+from __future__ import annotations
+
+import json
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange._types.dtypes import DType
+from interchange._types.errors import UnsupportedDTypeError, show
+from interchange._types.layout import MOST_AXES
+from interchange.abi import BrokenRule
+from interchange.abi._records import NamedTuple
+
+from .types import read_type
+
+if TYPE_CHECKING:
+    from .types import ColumnType
+
+TENSOR: Final = "arrow.fixed_shape_tensor"
+BOOL8: Final = "arrow.bool8"
+
+_NO_TYPE: Final = "turn the elements into numbers first"
+_NO_SIZE: Final = "if all lists have one size, cast them to fixed-size lists first"
+
+
+class Elements(NamedTuple):
+    """What one element of a column is.
+
+    Attributes
+    ----------
+    dtype : DType
+        The type of the numbers in it.
+    levels : tuple[ColumnType, ...]
+        The lists around the numbers, and last what holds them; a table of one column before.
+    shape : tuple[int, ...]
+        Extents of the axes of one element, as they lie in memory [elements].
+    order : tuple[int, ...]
+        Which of these axes is the first of the array, which the second...
+    is_bits : bool
+        Whether the numbers are bools, eight in a byte.
+    """
+
+    dtype: DType
+    levels: tuple[ColumnType, ...]
+    shape: tuple[int, ...]
+    order: tuple[int, ...]
+    is_bits: bool
+
+
+def read_elements(column: ColumnType, *, storage: bool, call: str) -> Elements:
+    """Return what the elements of a column are.
+
+    Parameters
+    ----------
+    column : ColumnType
+        Of the column.
+    storage : bool
+        Whether integers that stand for something else are wanted, and the storage of extensions.
+    call : str
+        Named in errors.
+
+    Raises
+    ------
+    UnsupportedDTypeError
+        They are not of one width (ARROW-TYPE-1), or stand for something else (ARROW-TYPE-2).
+    BrokenRule
+        As `read_type`; or a tensor's metadata are none (ARROW-TENSOR-1), or there are too many axes
+        (DLP-SHAPE-1).
+    """
+    levels: list[ColumnType] = []
+    shape: list[int] = []
+    order: list[int] = []
+    level = column
+    while True:
+        levels.append(level)
+        axes, places = _axes_of(level, storage=storage, call=call)
+        order += [len(shape) + place for place in places]
+        shape += axes
+        if len(shape) >= MOST_AXES:
+            raise BrokenRule("DLP-SHAPE-1", f"fixed-size lists have {len(shape)} levels and more")
+        is_table = level is column and level.format.kind == "struct" and len(level.children) == 1
+        if level.format.kind != "list" and not is_table:
+            break
+        level = read_type(level.children[0])
+    dtype = _dtype_of(level, storage=storage, call=call)
+    is_bits = level.format.kind == "bool"
+    return Elements(dtype, tuple(levels), tuple(shape), tuple(order), is_bits)
+
+
+def _axes_of(level: ColumnType, *, storage: bool, call: str) -> tuple[list[int], list[int]]:
+    """Return the axes that a level adds: their extents in memory, and their order in the array."""
+    form = level.format
+    if level.extension == TENSOR:
+        return _tensor_axes(level)
+    _check_extension(level, storage=storage, call=call)
+    if form.kind in {"list", "bytes"}:
+        return [form.size], [0]
+    return [], []
+
+
+def _check_extension(level: ColumnType, *, storage: bool, call: str) -> None:
+    """Refuse what stands for something else, unless what is stored was asked for."""
+    stands = level.has_dictionary or level.format.kind == "time"
+    if level.extension == BOOL8:
+        if level.format.stored != "int8":
+            raise BrokenRule("ARROW-BOOL-1", f"{BOOL8} is stored as {level.format.name}")
+    elif level.extension is not None:
+        stands = True
+    if stands and not storage and level.format.kind not in {"other", "null", "struct"}:
+        raise UnsupportedDTypeError(call, f"the elements are {level.title}", "ARROW-TYPE-2")
+
+
+def _dtype_of(level: ColumnType, *, storage: bool, call: str) -> DType:
+    """Return the dtype of what holds numbers."""
+    form = level.format
+    if form.stored is None:
+        way_out = _way_out_of(level)
+        raise UnsupportedDTypeError(
+            call, f"the elements are {level.title}", "ARROW-TYPE-1", way_out
+        )
+    return DType.of("bool" if level.extension == BOOL8 and not storage else form.stored)
+
+
+def _way_out_of(level: ColumnType) -> str:
+    """Return what to do about elements of no one width."""
+    if level.format.kind == "struct":
+        names = [read_type(child).name for child in level.children[:1]]
+        return f"pass one field of it, such as {show(names[0])}" if names else _NO_TYPE
+    if level.format.kind == "null":
+        return "pass a column with elements: all of these are null"
+    return _NO_SIZE if "list" in level.format.name else _NO_TYPE
+
+
+# ---------------------------------------------------------------- arrow.fixed_shape_tensor
+
+
+def _tensor_axes(level: ColumnType) -> tuple[list[int], list[int]]:
+    """Return the extents of a tensor in memory, and the order of its axes in the array."""
+    try:
+        said = json.loads(level.parameters)
+        shape = said["shape"]
+        order = said.get("permutation")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _no_tensor(level) from error
+    order = list(range(len(shape))) if order is None and isinstance(shape, list) else order
+    if not (_are_ints(shape) and _are_ints(order) and sorted(order) == list(range(len(shape)))):
+        raise _no_tensor(level)
+    if level.format.kind != "list" or prod(shape) != level.format.size:
+        raise _no_tensor(level)
+    return shape, order
+
+
+def _are_ints(found: Any) -> bool:
+    """Whether something is a list of ints that are not negative."""
+    if not isinstance(found, list):
+        return False
+    return all(type(one) is int and one >= 0 for one in found)
+
+
+def _no_tensor(level: ColumnType) -> BrokenRule:
+    """Return what is wrong with a tensor."""
+    what = f"the metadata are {show(level.parameters)} for {level.format.name}"
+    return BrokenRule("ARROW-TENSOR-1", what)

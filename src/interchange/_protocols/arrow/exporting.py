@@ -1,0 +1,164 @@
+"""Arrays as columns of Arrow: their types and their buffers, put together for the core.
+
+Source: Arrow columnar format; canonical extension types, Fixed shape tensor and 8-bit Boolean.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from interchange._types.errors import (
+    CopyNeededError,
+    UnsupportedDeviceError,
+    UnsupportedDTypeError,
+    ViewError,
+)
+from interchange._types.layout import Layout, c_strides
+from interchange.abi.arrow import ArrowColumn, ArrowField
+from interchange.abi.arrow_formats import (
+    EXTENSION_METADATA,
+    EXTENSION_NAME,
+    NUMBERS,
+    encode_metadata,
+)
+
+from .elements import BOOL8, TENSOR
+
+if TYPE_CHECKING:
+    from interchange._core import Tensor
+    from interchange._types.dtypes import DType
+
+_FORMATS: Final = {dtype: text for text, dtype in NUMBERS.items()}
+_MOST: Final = 2**31 - 1  # elements of a fixed-size list
+
+
+def field_of(tensor: Tensor, kind: str, name: str, call: str) -> ArrowField:
+    """Return the type of the column that an array is.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Its first axis counts the elements of the column.
+    kind : {"column", "tensor"}
+        Whether further axes are lists within lists, or one tensor.
+    name : str
+        Of the column.
+    call : str
+        Named in errors.
+
+    Raises
+    ------
+    UnsupportedDTypeError
+        Arrow has no type for the elements (ARROW-OUT-1).
+    ViewError
+        There is no axis that counts them, or one too long for a list (ARROW-OUT-1).
+    CopyNeededError
+        The elements do not lie one after the other (ARROW-OUT-2).
+    UnsupportedDeviceError
+        The memory has no addresses (ARROW-DEVICE-1).
+    """
+    spec = tensor._spec
+    if spec.device.has_handles:
+        what = f"the memory is on {spec.device}, which has handles and no addresses"
+        raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-1")
+    element = _element_of(spec.dtype, call)
+    shape = spec.shape
+    if not shape:
+        way_out = "pass `x.reshape(1)`"
+        raise ViewError(call, "the array has no axes", "ARROW-OUT-1", way_out)
+    if max(shape[1:], default=0) > _MOST:
+        what, way_out = f"shape {shape}", "reshape the array to shorter axes"
+        raise ViewError(call, what, "ARROW-OUT-1", way_out)
+    if kind == "tensor":
+        return _tensor_field(element, spec.layout, name, call)
+    if not spec.layout.is_c_contiguous:
+        raise _not_side_by_side(spec.layout, call)
+    field = element
+    for extent in shape[:0:-1]:
+        field = ArrowField(f"+w:{extent}", children=(field._replace(name="item"),))
+    return field._replace(name=name)
+
+
+def _element_of(dtype: DType, call: str) -> ArrowField:
+    """Return the type of one number."""
+    if str(dtype) == "bool":
+        pairs = [(EXTENSION_NAME, BOOL8.encode()), (EXTENSION_METADATA, b"")]
+        return ArrowField("c", metadata=encode_metadata(pairs))
+    text = _FORMATS.get(str(dtype))
+    if text is not None:
+        return ArrowField(text)
+    raise UnsupportedDTypeError(call, f"elements are {dtype}", "ARROW-OUT-1", _way_out_of(dtype))
+
+
+def _way_out_of(dtype: DType) -> str | None:
+    """Return as what the elements can go out."""
+    if dtype.kind.startswith("complex") and dtype.bits in {64, 128}:
+        return f"pass `x.view('float{dtype.bits // 2}')`, which has both parts along the last axis"
+    if dtype.bits in {8, 16} and dtype.lanes == 1 and not dtype.is_packed:
+        return f"pass `x.view('uint{dtype.bits}')`"
+    return None
+
+
+def _not_side_by_side(layout: Layout, call: str) -> CopyNeededError:
+    """Return the error for elements that are not in the order of their axes, without gaps."""
+    what = f"shape {layout.shape} has strides {layout.strides}"
+    return CopyNeededError(call, what, "ARROW-OUT-2")
+
+
+# ---------------------------------------------------------------- arrow.fixed_shape_tensor
+
+
+def _tensor_field(element: ArrowField, layout: Layout, name: str, call: str) -> ArrowField:
+    """Return the type of a column of tensors, whose axes may be in another order in memory."""
+    if len(layout.shape) < 2:
+        what, way_out = f"shape {layout.shape}", "pass kind='column'"
+        raise ViewError(call, what, "ARROW-OUT-1", way_out)
+    inner = layout.shape[1:]
+    order = _order_in_memory(layout)
+    shape = [inner[axis] for axis in order]
+    if not _is_dense(layout, order):
+        raise _not_side_by_side(layout, call)
+    said: dict[str, list[int]] = {"shape": shape}
+    if order != sorted(order):
+        said["permutation"] = [order.index(axis) for axis in range(len(order))]
+    size = 1
+    for extent in shape:
+        size *= extent
+    if size > _MOST:
+        what, way_out = f"shape {layout.shape}", "reshape the array to smaller tensors"
+        raise ViewError(call, what, "ARROW-OUT-1", way_out)
+    pairs = [(EXTENSION_NAME, TENSOR.encode()), (EXTENSION_METADATA, json.dumps(said).encode())]
+    child = element._replace(name="item")
+    return ArrowField(f"+w:{size}", name, encode_metadata(pairs), children=(child,))
+
+
+def _order_in_memory(layout: Layout) -> list[int]:
+    """Return the axes after the first, from the one with the longest strides to the shortest."""
+    if layout.is_c_contiguous:
+        return list(range(len(layout.shape) - 1))
+    steps = layout.strides[1:]
+    return sorted(range(len(steps)), key=lambda axis: (-abs(steps[axis]), axis))
+
+
+def _is_dense(layout: Layout, order: list[int]) -> bool:
+    """Whether elements lie one after the other if the axes after the first are in this order."""
+    axes = [0, *(axis + 1 for axis in order)]
+    shape = tuple(layout.shape[axis] for axis in axes)
+    return Layout(shape, tuple(layout.strides[axis] for axis in axes)).is_c_contiguous
+
+
+# ---------------------------------------------------------------- memory
+
+
+def column_of(tensor: Tensor, field: ArrowField) -> ArrowColumn:
+    """Return the buffers of an array, whose type is `field`."""
+    return _below(tensor.ptr, field, tensor._spec.shape[0])
+
+
+def _below(ptr: int, field: ArrowField, length: int) -> ArrowColumn:
+    """Return the memory of one level and of those below."""
+    if not field.children:
+        return ArrowColumn(length, buffers=(0, ptr))
+    size = int(field.format.partition(":")[2])
+    return ArrowColumn(length, buffers=(0,), children=(_below(ptr, field.children[0], length * size),))

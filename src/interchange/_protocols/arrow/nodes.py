@@ -1,0 +1,152 @@
+"""Where the numbers of a chunk are, and which of them are null: `ArrowArray` read level by level.
+
+Source: The Arrow C data interface, ``ArrowArray``; Arrow columnar format, Physical memory layout.
+Nothing but the structs is read here, which are on the host wherever the memory is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interchange._types.layout import INT64_MAX
+from interchange.abi import BrokenRule
+from interchange.abi._records import NamedTuple
+from interchange.abi.arrow import ArrowArray
+
+from .types import addresses_of
+
+if TYPE_CHECKING:
+    from .types import ColumnType
+
+
+class Validity(NamedTuple):
+    """The bitmap of one level: which of its elements are there.
+
+    Attributes
+    ----------
+    address : int
+        Of the bitmap.
+    first, length : int
+        Which of its bits are for the chunk [bits].
+    each : int
+        How many numbers one bit is for [elements].
+    nulls : int or None
+        How many of these bits are 0, if the producer said so; None where it did not count.
+    """
+
+    address: int
+    first: int
+    length: int
+    each: int
+    nulls: int | None
+
+
+class Leaf(NamedTuple):
+    """The numbers of a chunk, and the bitmaps of all levels above them.
+
+    Attributes
+    ----------
+    rows : int
+        Number of elements of the column.
+    ptr : int
+        Address of the buffer of numbers; 0 where there are none.
+    first, length : int
+        Which of its numbers are those of the chunk [elements].
+    validities : tuple[Validity, ...]
+        From the outermost level on; of those without a bitmap there is none.
+    """
+
+    rows: int
+    ptr: int
+    first: int
+    length: int
+    validities: tuple[Validity, ...]
+
+
+def read_leaf(address: int, levels: tuple[ColumnType, ...], within: range | None = None) -> Leaf:
+    """Return where the numbers of a chunk are.
+
+    Parameters
+    ----------
+    address : int
+        Of its `ArrowArray`.
+    levels : tuple[ColumnType, ...]
+        Its type, from the outermost level on.
+    within : range, optional
+        Which of its elements are meant: those that a parent refers to [elements]; all when left
+        out.
+
+    Raises
+    ------
+    BrokenRule
+        The struct is released (ARROW-RELEASE-3), is of another type (ARROW-FORMAT-2), has lengths
+        that make no sense (ARROW-LENGTH-1, ARROW-LENGTH-2, ARROW-NULL-1), or lacks a buffer
+        (ARROW-BUFFER-1).
+    """
+    validities: list[Validity] = []
+    rows = None
+    for level in levels:
+        node = ArrowArray.from_address(address)
+        children = check_node(node, level)
+        within = range(node.length) if within is None else within
+        if within.stop > node.length:
+            what = f"a child has {node.length} elements, and its parent refers to {within.stop}"
+            raise BrokenRule("ARROW-LENGTH-2", what)
+        rows = len(within) if rows is None else rows
+        validities += _validity(node, within)
+        size = level.format.size if level.format.kind in {"list", "bytes"} else 1
+        validities = [bitmap._replace(each=bitmap.each * size) for bitmap in validities]
+        start, stop = ((node.offset + place) * size for place in (within.start, within.stop))
+        if stop > INT64_MAX:
+            raise BrokenRule("ARROW-LENGTH-1", f"{level.title} of {stop} elements")
+        within = range(start, stop)
+        if children:
+            address = children[0]
+        else:
+            ptr = _numbers(node, level, len(within))
+            return Leaf(rows, ptr, start, len(within), tuple(validities))
+    raise BrokenRule("ARROW-FORMAT-2", "a list has no child")  # not: `read_type` looked
+
+
+def check_node(node: ArrowArray, level: ColumnType) -> tuple[int, ...]:
+    """Refuse a struct that cannot be of its type, and return the addresses of its children."""
+    form = level.format
+    if not node.release:
+        raise BrokenRule("ARROW-RELEASE-3", f"an array of {form.name} has release NULL")
+    if node.length < 0 or node.offset < 0 or node.length + node.offset > INT64_MAX:
+        what = f"an array of {form.name} has length {node.length} and offset {node.offset}"
+        raise BrokenRule("ARROW-LENGTH-1", what)
+    if not -1 <= node.null_count <= node.length:
+        what = f"null_count is {node.null_count} for {node.length} elements"
+        raise BrokenRule("ARROW-NULL-1", what)
+    if form.buffers not in {node.n_buffers, -1}:
+        what = f"an array of {form.name} has {node.n_buffers} buffers"
+        raise BrokenRule("ARROW-FORMAT-2", what)
+    if form.buffers and not node.buffers:
+        raise BrokenRule("ARROW-BUFFER-1", f"an array of {form.name} has NULL for its buffers")
+    if bool(node.dictionary) is not level.has_dictionary:
+        has = "has a dictionary" if node.dictionary else "has no dictionary"
+        raise BrokenRule("ARROW-FORMAT-2", f"an array of {level.title} {has}")
+    return addresses_of(node.n_children, node.children, form, "an array")
+
+
+def _validity(node: ArrowArray, within: range) -> tuple[Validity, ...]:
+    """Return the bitmap of a level, or nothing where it has none."""
+    address = node.buffers[0] or 0
+    if not address:
+        if node.null_count > 0:
+            what = f"null_count is {node.null_count}, and the buffer of the validity is NULL"
+            raise BrokenRule("ARROW-BUFFER-1", what)
+        return ()
+    is_all = within == range(node.length)
+    nulls = node.null_count if node.null_count == 0 or is_all else -1
+    said = None if nulls < 0 else nulls
+    return (Validity(address, node.offset + within.start, len(within), 1, said),)
+
+
+def _numbers(node: ArrowArray, level: ColumnType, count: int) -> int:
+    """Return the address of the buffer of numbers, which is there unless there are none."""
+    ptr: int = node.buffers[1] or 0
+    if count and not ptr:
+        raise BrokenRule("ARROW-BUFFER-1", f"{count} elements of {level.format.name} are at NULL")
+    return ptr

@@ -1,0 +1,153 @@
+"""A chunk of a column as a described block of memory: which device, which address, which strides.
+
+Source: Arrow columnar format; The Arrow C device data interface, ``ArrowDeviceArray``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interchange._protocols import host
+from interchange._types.devices import CPU, Device
+from interchange._types.errors import ExchangeError
+from interchange._types.layout import Layout, c_strides
+from interchange.abi import BrokenRule, DLDeviceType, buffer_address
+from interchange.abi._records import NamedTuple
+from interchange.abi.arrow import ARROW_DEVICE_ARRAY, ArrowDeviceArray
+
+from .bits import bits_at, bytes_of_bits
+from .nodes import read_leaf
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    from interchange._core import Tensor
+    from interchange._core.abc import ArrowOwner
+    from interchange._types.dtypes import DType
+
+    from .elements import Elements
+    from .nodes import Leaf
+
+    T = TypeVar("T", bound="Tensor")
+
+_MOST_ID = 2**31 - 1  # DLPack's device ids are 32-bit integers
+
+
+class Chunk(NamedTuple):
+    """One chunk, read and found to be right.
+
+    Attributes
+    ----------
+    owner : ArrowOwner
+        Of its struct.
+    leaf : Leaf
+        Where its numbers are, and its bitmaps.
+    device : Device
+        Where the memory is.
+    event : int
+        Address of the handle of the event that the memory is ready after; 0 for none.
+    """
+
+    owner: ArrowOwner
+    leaf: Leaf
+    device: Device
+    event: int
+
+
+def read_chunk(owner: ArrowOwner, name: bytes, elements: Elements) -> Chunk:
+    """Return what the struct of a chunk says.
+
+    Raises
+    ------
+    BrokenRule
+        As `read_leaf`; or of a device that does not exist (ARROW-DEVICE-1).
+    """
+    leaf = read_leaf(owner.address, elements.levels)
+    if name != ARROW_DEVICE_ARRAY:
+        return Chunk(owner, leaf, CPU, 0)
+    struct = ArrowDeviceArray.from_address(owner.address)
+    device = _device_of(struct.device_type, struct.device_id)
+    return Chunk(owner, leaf, device, struct.sync_event or 0)
+
+
+def _device_of(kind: int, ordinal: int) -> Device:
+    """Return the device of two numbers; on the host the second one says nothing."""
+    try:
+        known = DLDeviceType(kind)
+    except ValueError as error:
+        raise BrokenRule("ARROW-DEVICE-1", f"device_type is {kind}") from error
+    if known is DLDeviceType.kDLCPU:
+        return CPU
+    if not -1 <= ordinal <= _MOST_ID:
+        raise BrokenRule("ARROW-DEVICE-1", f"device_id is {ordinal}")
+    return Device(known, max(ordinal, 0))
+
+
+# ---------------------------------------------------------------- shapes
+
+
+def layout_of(rows: int, elements: Elements) -> Layout:
+    """Return shape and strides of so many elements of a column [elements]."""
+    extents = (rows, *elements.shape)
+    return ordered(extents, c_strides(extents), elements)
+
+
+def ordered(extents: tuple[int, ...], strides: tuple[int, ...], elements: Elements) -> Layout:
+    """Return a layout whose axes are those of memory, in the order that the array has them."""
+    axes = (0, *(place + 1 for place in elements.order))
+    return Layout(tuple(extents[axis] for axis in axes), tuple(strides[axis] for axis in axes))
+
+
+# ---------------------------------------------------------------- memory
+
+
+def share(chunk: Chunk, elements: Elements, x: Any, cls: type[T], call: str) -> T:
+    """Return a tensor over the memory of a chunk, which it keeps alive; nobody may write to it.
+
+    Raises
+    ------
+    ExchangeError
+        The numbers are not aligned (ARROW-BUFFER-2), or as `host.describe_memory`.
+    """
+    leaf, size = chunk.leaf, elements.dtype.itemsize
+    ptr = leaf.ptr + leaf.first * size if leaf.length else 0
+    if not is_aligned(chunk, elements):
+        raise ExchangeError(call, f"elements of {size} bytes are at {ptr:#x}", "ARROW-BUFFER-2")
+    return host.describe_memory(
+        ptr,
+        elements.dtype,
+        layout_of(leaf.rows, elements),
+        readonly=True,
+        owner=x,
+        keep=chunk.owner,
+        cls=cls,
+        call=call,
+        device=chunk.device,
+    )
+
+
+def is_aligned(chunk: Chunk, elements: Elements) -> bool:
+    """Whether the numbers of a chunk lie at multiples of their size."""
+    return not chunk.leaf.length or chunk.leaf.ptr % elements.dtype.itemsize == 0
+
+
+def own_bytes(block: Any, layout: Layout, dtype: DType, cls: type[T], call: str) -> T:
+    """Return a tensor over a block of bytes on the host, which it keeps alive."""
+    view = memoryview(block)
+    return host.describe_memory(
+        buffer_address(view),
+        dtype,
+        layout,
+        readonly=view.readonly,
+        owner=block,
+        keep=view,
+        cls=cls,
+        call=call,
+    )
+
+
+def spread_bits(address: int, chunk: Chunk, elements: Elements, cls: type[T], call: str) -> T:
+    """Return bools, a byte each, of the bits of a chunk, which are at an address of the host."""
+    leaf = chunk.leaf
+    block = bytearray(bytes_of_bits(bits_at(address, leaf.first, leaf.length), leaf.length))
+    return own_bytes(block, layout_of(leaf.rows, elements), elements.dtype, cls, call)

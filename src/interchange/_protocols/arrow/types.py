@@ -1,0 +1,119 @@
+"""Types of Arrow as an `ArrowSchema` tells them, read level by level.
+
+Source: The Arrow C data interface, ``ArrowSchema``; canonical extension types.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Final
+
+from interchange._types.errors import show
+from interchange.abi import BrokenRule
+from interchange.abi._records import NamedTuple
+from interchange.abi.arrow import ArrowSchema
+from interchange.abi.arrow_formats import (
+    ANY,
+    EXTENSION_METADATA,
+    EXTENSION_NAME,
+    decode_metadata,
+    parse_format,
+)
+
+if TYPE_CHECKING:
+    from interchange.abi.arrow_formats import (
+        ArrowFormat,
+    )
+
+_LONGEST: Final = 2**16
+"""What a format string is shorter than: a union of all ids has some hundred bytes [bytes]."""
+MOST_FIELDS: Final = 64
+"""Fields of a struct that are looked at: one is taken, and of several some are named."""
+
+
+class ColumnType(NamedTuple):
+    """One level of a type.
+
+    Attributes
+    ----------
+    format : ArrowFormat
+        What its format string says.
+    name : str
+        Of the column; "" for none.
+    extension : str or None
+        The name of its extension type.
+    parameters : bytes
+        Those of the extension type.
+    children : tuple[int, ...]
+        The addresses of the structs below; of the fields of a struct the first `MOST_FIELDS`.
+    has_dictionary : bool
+        Whether its elements are indices into a dictionary.
+    """
+
+    format: ArrowFormat
+    name: str
+    extension: str | None
+    parameters: bytes
+    children: tuple[int, ...]
+    has_dictionary: bool
+
+    @property
+    def title(self) -> str:
+        """What the type is called in messages."""
+        if self.extension is not None:
+            return f"{self.extension} of {self.format.name}"
+        return (
+            f"dictionary of {self.format.name} indices" if self.has_dictionary else self.format.name
+        )
+
+
+def read_type(address: int) -> ColumnType:
+    """Return what the `ArrowSchema` at an address says of its own level.
+
+    Raises
+    ------
+    BrokenRule
+        It is released (ARROW-RELEASE-3), says no type (ARROW-FORMAT-1), has not the children of its
+        type (ARROW-FORMAT-2), or no metadata (ARROW-FORMAT-3).
+    """
+    schema = ArrowSchema.from_address(address)
+    if not schema.release:
+        raise BrokenRule("ARROW-RELEASE-3", "a schema has release NULL")
+    form = parse_format(_text_at(schema.format, "ARROW-FORMAT-1", "the format string"))
+    metadata = decode_metadata(schema.metadata or 0)
+    extension = metadata.get(EXTENSION_NAME)
+    return ColumnType(
+        form,
+        "" if not schema.name else ctypes.string_at(schema.name).decode("utf-8", "replace"),
+        None if extension is None else extension.decode("utf-8", "replace"),
+        metadata.get(EXTENSION_METADATA, b""),
+        addresses_of(schema.n_children, schema.children, form, "the schema"),
+        bool(schema.dictionary),
+    )
+
+
+def _text_at(address: int | None, rule: str, what: str) -> str:
+    """Return the string at an address."""
+    if not address:
+        raise BrokenRule(rule, f"{what} is NULL")
+    raw = ctypes.string_at(address)[:_LONGEST]
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise BrokenRule(rule, f"{what} is {show(raw)}") from error
+
+
+def addresses_of(count: int, pointers: object, form: ArrowFormat, what: str) -> tuple[int, ...]:
+    """Return the addresses of the children of a struct, as many as its type has."""
+    if count < 0 or form.children not in {ANY, count}:
+        said = f"{what} of {form.name} has {count} children"
+        raise BrokenRule("ARROW-FORMAT-2", said)
+    if not count:
+        return ()
+    address = ctypes.cast(pointers, ctypes.c_void_p).value  # type: ignore[arg-type]
+    if not address:
+        raise BrokenRule("ARROW-FORMAT-2", f"{what} of {form.name} has NULL for its children")
+    found = (ctypes.c_void_p * min(count, MOST_FIELDS)).from_address(address)
+    if None in found[:]:
+        raise BrokenRule("ARROW-FORMAT-2", f"a child in {what} of {form.name} is NULL")
+    return tuple(child or 0 for child in found)
