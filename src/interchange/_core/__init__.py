@@ -59,9 +59,11 @@ core_name: Final = chosen.name
 if TYPE_CHECKING:  # what checkers see is the readable twin
     from ._ctypes import (
         ALONE,
+        ArrowOwner,
         Tensor,
         answer_again,
         array_type,
+        call_stream,
         computed,
         consume_capsule,
         consume_fresh_capsule,
@@ -74,17 +76,25 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
         fast_operator,
         fast_records,
         import_unordered,
+        make_arrow,
+        make_arrow_schema,
+        make_arrow_stream,
         make_capsule,
         make_launcher,
+        new_arrow,
         redescribe,
         release,
         serve_c_callers,
+        stream_error,
+        take_arrow,
     )
 else:
     ALONE = chosen.ALONE
+    ArrowOwner = chosen.ArrowOwner
     Tensor = chosen.Tensor
     answer_again = chosen.answer_again
     array_type = chosen.array_type
+    call_stream = chosen.call_stream
     computed = chosen.computed
     consume_capsule = chosen.consume_capsule
     consume_fresh_capsule = chosen.consume_fresh_capsule
@@ -97,18 +107,26 @@ else:
     fast_operator = chosen.fast_operator
     fast_records = chosen.fast_records
     import_unordered = chosen.import_unordered
+    make_arrow = chosen.make_arrow
+    make_arrow_schema = chosen.make_arrow_schema
+    make_arrow_stream = chosen.make_arrow_stream
     make_capsule = chosen.make_capsule
     make_launcher = chosen.make_launcher
+    new_arrow = chosen.new_arrow
     redescribe = chosen.redescribe
     release = chosen.release
     serve_c_callers = chosen.serve_c_callers
+    stream_error = chosen.stream_error
+    take_arrow = chosen.take_arrow
 
 __all__ = [
     "ALONE",
     "TWINS",
+    "ArrowOwner",
     "Tensor",
     "answer_again",
     "array_type",
+    "call_stream",
     "chosen",
     "computed",
     "consume_capsule",
@@ -123,10 +141,16 @@ __all__ = [
     "fast_operator",
     "fast_records",
     "import_unordered",
+    "make_arrow",
+    "make_arrow_schema",
+    "make_arrow_stream",
     "make_capsule",
     "make_launcher",
+    "new_arrow",
     "redescribe",
     "refused",
     "release",
     "serve_c_callers",
+    "stream_error",
+    "take_arrow",
 ]

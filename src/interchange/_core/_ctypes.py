@@ -32,6 +32,16 @@ from interchange.abi.dlpack import (
 )
 from interchange.abi.memory import memory, pointers, words
 
+from ._arrow import (
+    ArrowOwner,
+    call_stream,
+    make_arrow,
+    make_arrow_schema,
+    make_arrow_stream,
+    new_arrow,
+    stream_error,
+    take_arrow,
+)
 from ._export import answer_again, make_capsule
 from ._owners import (
     LEGACY_CLAIM,
@@ -73,9 +83,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALONE",
+    "ArrowOwner",
     "Tensor",
     "answer_again",
     "array_type",
+    "call_stream",
     "computed",
     "consume_capsule",
     "consume_fresh_capsule",
@@ -88,11 +100,17 @@ __all__ = [
     "fast_operator",
     "fast_records",
     "import_unordered",
+    "make_arrow",
+    "make_arrow_schema",
+    "make_arrow_stream",
     "make_capsule",
     "make_launcher",
+    "new_arrow",
     "redescribe",
     "release",
     "serve_c_callers",
+    "stream_error",
+    "take_arrow",
 ]
 
 name: Final = "ctypes"
@@ -154,21 +172,22 @@ def _consume_legacy_capsule(
     return describe(ptr, spec, None, source, owner, cls)
 
 
-def _one_at_a_time(function: Callable[..., T]) -> Callable[..., T]:
+def _one_at_a_time(function: F) -> F:
     """Return `function` under a lock that a finaliser or a handler may take again."""
     lock = threading.RLock()
 
     @functools.wraps(function)
-    def locked(*args: Any) -> T:
+    def locked(*args: Any) -> Any:
         with lock:
             return function(*args)
 
-    return locked
+    return locked  # type: ignore[return-value]
 
 
 _HAS_GIL: Final = getattr(sys, "_is_gil_enabled", lambda: True)()
 if not _HAS_GIL:  # C code is interrupted by other threads, too
     consume_capsule = _one_at_a_time(consume_capsule)
+    take_arrow = _one_at_a_time(take_arrow)
 
 
 def device_in_capsule(capsule: Any) -> int | None:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TypeVar
+    from typing import Literal, TypeVar
 
     from interchange._types.devices import Device
     from interchange._types.dtypes import DType
     from interchange._types.spec import Spec
+    from interchange.abi.arrow import ArrowColumn, ArrowField
     from interchange.abi.exchange import ExchangeTable
 
     from .plans import Plan
@@ -133,6 +134,25 @@ class Launcher(Protocol):
         device, number of axes, order, permission to write and alignment to 8 bytes, and all work on
         them is on the stream of the launch.  If not, or if the driver refuses, nothing happened.
         """
+
+
+class ArrowOwner(Protocol):
+    """Owns one struct of Arrow, and releases it once: when it is asked to, or when it dies.
+
+    The collector of cyclic garbage does not see it.  Nobody moves the struct out of it.
+
+    Attributes
+    ----------
+    address : int
+        Of the struct, which is there as long as the owner is.
+    """
+
+    @property
+    def address(self) -> int:
+        """Address of the struct."""
+
+    def release(self) -> None:
+        """Release now, whoever else refers to the owner; what the struct says is gone."""
 
 
 class Core(Protocol):
@@ -274,6 +294,81 @@ class Core(Protocol):
 
     def serve_c_callers(self) -> None:
         """Publish on the public class what C callers use, if there is something."""
+
+    # ------------------------------------------------------------ structs of Arrow
+
+    def take_arrow(self, capsule: Any, name: bytes) -> ArrowOwner:
+        """Move the struct out of a capsule of that name; the capsule is left with a released one.
+
+        Of two threads that take from one capsule, one wins.
+
+        Raises
+        ------
+        BrokenRule
+            It is no such capsule (ARROW-CAP-1), or the struct was released or taken
+            (ARROW-RELEASE-3).
+        """
+
+    def new_arrow(self, name: bytes) -> ArrowOwner:
+        """Return the owner of a struct that is all zero, of the kind in capsules of that name."""
+
+    def call_stream(self, stream: Any, what: Literal["schema", "next"], out: Any) -> int:
+        """Call ``get_schema`` or ``get_next`` of a stream without the GIL, and return its errno.
+
+        Where it is 0, `out` owns what came: a schema, or a chunk of the stream's kind, which is all
+        zero, or released, at the end.  What it owned before is released.  One thread at a time uses
+        a stream.
+
+        Raises
+        ------
+        BrokenRule
+            The stream was released (ARROW-RELEASE-3), or lacks the function (ARROW-STREAM-1).
+        TypeError
+            `stream` owns no stream, or `out` owns what such a stream does not give.
+        """
+
+    def stream_error(self, stream: Any) -> str | None:
+        """Return what a stream says of its last error, None where it says nothing."""
+
+    def make_arrow(
+        self,
+        field: ArrowField,
+        column: ArrowColumn,
+        keep: object,
+        device: tuple[int, int, int] | None,
+    ) -> tuple[Any, Any]:
+        """Return a capsule of the schema and one of the array, or of the device array.
+
+        Parameters
+        ----------
+        field : ArrowField
+            The type.
+        column : ArrowColumn
+            The memory.
+        keep : object
+            What keeps it alive: let go when all nodes were released, each of which may have been
+            moved out.
+        device : tuple[int, int, int], optional
+            Device type, device id, and the address of the handle of the event that consumers wait
+            for, or 0.
+
+        Raises
+        ------
+        BackendUnavailableError
+            This core has no native code for release callbacks (ARROW-CORE-1).
+        """
+
+    def make_arrow_schema(self, field: ArrowField) -> Any:
+        """Return a capsule of the schema alone."""
+
+    def make_arrow_stream(
+        self,
+        field: ArrowField,
+        column: ArrowColumn,
+        keep: object,
+        device: tuple[int, int, int] | None = None,
+    ) -> Any:
+        """Return a capsule of a stream that gives one chunk, as `make_arrow` has it."""
 
     # ------------------------------------------------------------ kernels
 

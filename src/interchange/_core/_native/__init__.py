@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import ref
 
 from interchange import _core
-from interchange._core import _parsing
+from interchange._core import _arrow, _parsing
 from interchange._core._numpy import fills_strides
 from interchange._streams._cuda_calls import use_compiled
 from interchange._streams.driver import drivers
@@ -49,6 +49,14 @@ else:
 name: Final = "native"
 ALONE: Final = -1  # a capsule is always consumed by the letter, which costs little here
 
+ArrowOwner = _arrow.ArrowOwner
+call_stream = _arrow.call_stream
+make_arrow = _arrow.make_arrow
+make_arrow_schema = _arrow.make_arrow_schema
+make_arrow_stream = _arrow.make_arrow_stream
+new_arrow = _arrow.new_arrow
+stream_error = _arrow.stream_error
+take_arrow = _arrow.take_arrow
 Tensor = _extension.Array
 answer_again = _extension.answer_again
 array_type = _extension.array_type

@@ -1,0 +1,222 @@
+"""Structs of Arrow, owned by the readable core: moved out of capsules, and taken from streams.
+
+Source: The Arrow C data interface, Release callback semantics and Moving an array; C stream
+interface; PyCapsule interface, Lifetime Semantics; CPython, where signal handlers run.  What owns a
+struct, and how it comes to own it, is as `_owners` has it for managed tensors.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from _ctypes import FUNCFLAG_CDECL, CFuncPtr
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange._types.errors import BackendUnavailableError, show
+from interchange.abi import capsules
+from interchange.abi.arrow import ARROW_CHUNK, ARROW_RELEASE, ARROW_SCHEMA, ARROW_STRUCTS
+from interchange.abi.memory import memory
+from interchange.abi.rules import BrokenRule
+
+from ._owners import NOTHING, deleters, keep_deleter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal
+
+    from interchange.abi.arrow import ArrowColumn, ArrowField
+
+_new_object: Final = object.__new__
+
+
+class ArrowOwner:
+    """Owns one struct of Arrow: calls its release callback once, when asked or when it dies.
+
+    The finaliser is a slot, and what is in it is C code, ``partial(release, struct)``.
+
+    Attributes
+    ----------
+    address : int
+        Of the struct, which is there as long as the owner is.
+    """
+
+    __slots__ = ("__del__", "_name", "_struct", "address")
+
+    __del__: Callable[[], object]  # `NOTHING` while nothing is owned
+    _name: bytes  # of the capsule that such a struct comes in
+    _struct: ctypes.Structure
+    address: int
+
+    def release(self, _nothing: Any = NOTHING) -> None:
+        """Call the release callback now, whoever else refers to the owner."""
+        self.__del__, release = _nothing, self.__del__
+        release()
+
+
+def new_arrow(name: bytes) -> ArrowOwner:
+    """Return the owner of a struct that is all zero, which `call_stream` fills."""
+    return _owner_of(ARROW_STRUCTS[name](), name)
+
+
+def _owner_of(struct: ctypes.Structure, name: bytes) -> ArrowOwner:
+    """Return what owns nothing yet, and the collector does not see."""
+    owner = _new_object(ArrowOwner)
+    owner.__del__ = NOTHING
+    owner._name = name
+    owner._struct = struct
+    owner.address = ctypes.addressof(struct)
+    capsules.fast_hide_from_collector(ctypes.py_object(owner))
+    return owner
+
+
+def _release_of(address: int, name: bytes) -> ctypes.c_void_p:
+    """Return where a struct has its release callback."""
+    return ctypes.c_void_p.from_address(address + ARROW_RELEASE[name])
+
+
+def _finaliser(release: int, struct: ctypes.Structure) -> Callable[[], object]:
+    """Return what calls a release callback with its struct, which it keeps alive; all of it C."""
+    return partial(deleters.get(release) or keep_deleter(release), ctypes.byref(struct))
+
+
+def take_arrow(capsule: Any, name: bytes) -> ArrowOwner:
+    """Move the struct out of a capsule of that name (ARROW-CAP-2).
+
+    Everything that can fail is done before it is claimed.  The claim, one line without a call in
+    it, is not interrupted by a signal handler or another thread; whoever was first has set the
+    callback to NULL.
+    """
+    cell = ctypes.py_object(capsule)
+    try:
+        address = capsules.fast_pointer(cell, name)
+    except ValueError:
+        raise refuse_arrow(capsule, name) from None
+    place = _release_of(address, name)
+    release = place.value
+    if not release:
+        raise refuse_arrow(capsule, name)
+    struct = ARROW_STRUCTS[name].from_buffer_copy(memory, address)
+    owner, own = _owner_of(struct, name), _finaliser(release, struct)
+    owner.__del__, place.value = (own, None) if place.value == release else (NOTHING, place.value)
+    if owner.__del__ is NOTHING:
+        raise refuse_arrow(capsule, name)
+    return owner
+
+
+def refuse_arrow(capsule: object, name: bytes) -> BrokenRule:
+    """Say why nothing could be taken."""
+    wanted = name.decode()
+    if type(capsule) is not capsules.PyCapsule:
+        return BrokenRule("ARROW-CAP-1", f"{show(capsule)} is no capsule {wanted!r}")
+    found = capsules.capsule_name(capsule)
+    if found != name:
+        said = None if found is None else found.decode("latin-1")
+        return BrokenRule("ARROW-CAP-1", f"the capsule is named {said!r}, not {wanted!r}")
+    return BrokenRule("ARROW-RELEASE-3", f"release is NULL in a capsule {wanted!r}")
+
+
+# ---------------------------------------------------------------- streams
+
+
+class _WithoutGIL(CFuncPtr):
+    """A C function that is called while other threads run Python code: it may take long."""
+
+    _flags_ = FUNCFLAG_CDECL
+    _restype_ = ctypes.c_int
+
+
+_GET: Final = {"schema": "get_schema", "next": "get_next", "error": "get_last_error"}
+
+
+def _function_of(stream: ArrowOwner, what: str) -> _WithoutGIL | None:
+    """Return a function of a stream that was not released, None where it is NULL."""
+    if stream._name not in ARROW_CHUNK:
+        raise TypeError(f"{stream._name.decode()!r} is no stream")
+    if not _release_of(stream.address, stream._name).value:
+        raise refuse_released(stream._name)
+    address = getattr(stream._struct, _GET[what])
+    return _WithoutGIL(address) if address else None
+
+
+def refuse_released(name: bytes) -> BrokenRule:
+    """Say that a stream was released."""
+    return BrokenRule("ARROW-RELEASE-3", f"release is NULL in a struct {name.decode()!r}")
+
+
+def refuse_missing(what: str) -> BrokenRule:
+    """Say that a stream lacks a function."""
+    return BrokenRule("ARROW-STREAM-1", f"{_GET[what]} is NULL")
+
+
+def call_stream(stream: ArrowOwner, what: Literal["schema", "next"], out: ArrowOwner) -> int:
+    """Let a stream fill what `out` owns; return its errno.
+
+    What comes is stored before anything else can happen, as in `_owners.claim`.
+    """
+    function = _function_of(stream, what)
+    if out._name != (ARROW_SCHEMA if what == "schema" else ARROW_CHUNK[stream._name]):
+        raise TypeError(f"{out._name.decode()!r} is not what {stream._name.decode()!r} gives")
+    if function is None:
+        raise refuse_missing(what)
+    out.release()
+    struct, place = out._struct, _release_of(out.address, out._name)
+    code: int | None = None
+    ctypes.memset(out.address, 0, ctypes.sizeof(struct))
+    called = map(function, (ctypes.byref(stream._struct),), (ctypes.byref(struct),))
+    try:
+        (code,) = called
+        release = place.value
+        if code == 0 and release:
+            out.__del__ = _finaliser(release, struct)
+    except BaseException:
+        release = place.value
+        if not code and release and out.__del__ is NOTHING:
+            capsules.fast_deleter(release)(ctypes.byref(struct))
+        raise
+    if code:
+        ctypes.memset(out.address, 0, ctypes.sizeof(struct))  # whatever is there is not ours
+    return code
+
+
+def stream_error(stream: ArrowOwner) -> str | None:
+    """Return what a stream says of its last error, None where it says nothing."""
+    function = _function_of(stream, "error")
+    if function is None:
+        return None
+    function.restype = ctypes.c_char_p
+    said: bytes | None = function(ctypes.byref(stream._struct))
+    return None if said is None else said.decode("utf-8", errors="replace")
+
+
+# ---------------------------------------------------------------- exports
+
+
+def make_arrow(
+    field: ArrowField, column: ArrowColumn, keep: object, device: tuple[int, int, int] | None
+) -> tuple[Any, Any]:
+    """Refuse: a release callback is native code, and there is none here."""
+    del field, column, keep, device
+    raise _refuse_exports()
+
+
+def make_arrow_schema(field: ArrowField) -> Any:
+    """Refuse likewise."""
+    del field
+    raise _refuse_exports()
+
+
+def make_arrow_stream(
+    field: ArrowField,
+    column: ArrowColumn,
+    keep: object,
+    device: tuple[int, int, int] | None = None,
+) -> Any:
+    """Refuse likewise."""
+    del field, column, keep, device
+    raise _refuse_exports()
+
+
+def _refuse_exports() -> BackendUnavailableError:
+    """Say what is missing."""
+    what = "the readable core is in use, which has no release callbacks"
+    return BackendUnavailableError("to_arrow()", what, "ARROW-CORE-1")
