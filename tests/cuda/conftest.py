@@ -202,3 +202,34 @@ def record(cuda: Cuda) -> Any:
         return {key: entry for key, entry in entries.items() if entry is not ...}
 
     return make
+
+
+class Event:
+    """A producer's event, recorded on a stream, and the word that holds its handle."""
+
+    def __init__(self, cuda: Cuda, stream: int) -> None:
+        self.cuda = cuda
+        self.handle = int(cuda("cuEventCreate", 2))  # without timing
+        cuda("cuEventRecord", self.handle, stream)
+        self.word = ctypes.c_void_p(self.handle)
+        self.address = ctypes.addressof(self.word)
+
+    def destroy(self) -> None:
+        """Destroy it, whoever may be waiting."""
+        self.cuda("cuEventDestroy", self.handle)
+        self.word.value = None
+
+
+@pytest.fixture
+def record_event(cuda: Cuda) -> Any:
+    """Return what records an event on a stream; all are destroyed afterwards."""
+    made: list[Event] = []
+
+    def record(stream: int) -> Event:
+        made.append(Event(cuda, stream))
+        return made[-1]
+
+    yield record
+    for event in made:
+        if event.word.value:
+            event.destroy()

@@ -27,6 +27,7 @@ INVALID_VALUE: Final = 1
 INVALID_HANDLE: Final = 400
 CONTEXT_IS_DESTROYED: Final = 709
 STREAM_CAPTURE_IMPLICIT: Final = 906
+OF_CAPTURES: Final = range(900, 909)  # hipErrorStreamCapture* and hipErrorCapturedEvent
 # hipStreamCaptureStatus
 NOT_CAPTURING: Final = 0
 CAPTURE_INVALIDATED: Final = 2
@@ -101,6 +102,7 @@ _ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
     "hipEventDestroy": (_EVENT,),
     "hipEventQuery": (_EVENT,),
     "hipEventRecord": (_EVENT, _STREAM),
+    "hipEventSynchronize": (_EVENT,),
     "hipFree": (_ADDRESS,),
     "hipGetDevice": (_INT_OUT,),
     "hipGetDeviceCount": (_INT_OUT,),

@@ -15,7 +15,7 @@ from interchange._types.errors import DriverUnavailableError, ExchangeError, Str
 from interchange.abi._records import NamedTuple
 
 from ._cuda_calls import LIBRARY, find_quick_calls
-from ._cuda_memory import CudaMemory
+from ._cuda_events import CudaEvents
 from .driver import is_loaded
 from .rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
 
@@ -45,7 +45,7 @@ class _Event(NamedTuple):
         return cls(ctypes.c_void_p(int(handle)), answer, place, int(handle))
 
 
-class CudaDriver(CudaMemory):
+class CudaDriver(CudaEvents):
     """What interchange asks of CUDA.  See `interchange._streams.driver.Driver`.
 
     Parameters

@@ -138,6 +138,15 @@ class Driver(Protocol):
         Then the mark is used up: its event is recorded for others.
         """
 
+    def wait_for_event(self, event: int, stream: int | None, ordinal: int, call: str) -> None:
+        """Make a stream wait for an event of somebody else's; the host where there is none."""
+
+    def record_event(self, stream: int, ordinal: int, call: str) -> tuple[int, int]:
+        """Return a fresh event behind the work that is on a stream now, and where it is at home."""
+
+    def destroy_event(self, event: int, home: int) -> None:
+        """Destroy what `record_event` returned.  Never raises: a finaliser calls it."""
+
     def free(self, ptr: int, ordinal: int, pinned: bool) -> None:
         """Give memory back when the work on it is done.  Never raises: a finaliser calls it."""
 

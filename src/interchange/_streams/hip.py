@@ -12,7 +12,7 @@ import sys
 from ctypes import byref, c_int, c_ulonglong, c_void_p
 from typing import Any
 
-from interchange._types.errors import DriverUnavailableError, StreamError
+from interchange._types.errors import DriverUnavailableError, ExchangeError, StreamError
 
 from . import _hip_library as hip
 from ._hip_devices import DEFAULT_STREAM, HipDevices
@@ -134,11 +134,15 @@ class HipDriver(HipMemory):
         try:
             return at_rest.pop()
         except IndexError:
-            event = c_void_p()
-            with self.on_device(device, call):
-                error = self.api.hipEventCreateWithFlags(byref(event), hip.EVENT_WITHOUT_TIMING)
-            self.check(error, "hipEventCreateWithFlags", call)
-            return event.value or 0
+            return self._make_event(device, call)
+
+    def _make_event(self, device: int, call: str) -> int:
+        """Return a fresh event of a device."""
+        event = c_void_p()
+        with self.on_device(device, call):
+            error = self.api.hipEventCreateWithFlags(byref(event), hip.EVENT_WITHOUT_TIMING)
+        self.check(error, "hipEventCreateWithFlags", call)
+        return event.value or 0
 
     def mark(self, stream: int, ordinal: int, call: str) -> tuple[int, int]:
         """Return an event behind the work that is on a stream now, and its device."""
@@ -157,6 +161,57 @@ class HipDriver(HipMemory):
                 return True
             self.name_of(error)
         return False
+
+    # ------------------------------------------------------------ events that change hands
+
+    def wait_for_event(self, event: int, stream: int | None, ordinal: int, call: str) -> None:
+        """Make a stream wait for an event of somebody else's; the host where there is none.
+
+        As on CUDA, nobody can ask whether an event was recorded in a capture.
+        """
+        if stream is None:
+            with self._unnoticed():
+                error = self.api.hipEventSynchronize(event)
+            self._check_event(error, event, "hipEventSynchronize", call)
+            return
+        self.device_of(stream, ordinal, call)
+        with self.on_stream(stream, ordinal, call):
+            if self._capture_of(stream, call) is not None:
+                what = f"stream={stream} captures, and is to wait for the event {event:#x}"
+                raise StreamError(call, what, "DLP-STREAM-8")
+            error = self.api.hipStreamWaitEvent(stream, event, 0)
+            self._check_event(error, event, "hipStreamWaitEvent", call)
+            if self._capture_of(stream, call) is not None:
+                what = f"stream={stream} was drawn into the capture of the event {event:#x}"
+                raise StreamError(call, what, "DLP-STREAM-8")
+
+    def _check_event(self, error: int, event: int, function: str, call: str) -> None:
+        """Raise what the runtime said of an event."""
+        if error in hip.OF_CAPTURES:
+            said = self.name_of(error)
+            what = f"the event {event:#x} is of a capture ({function} failed with {said})"
+            raise StreamError(call, what, "DLP-STREAM-8")
+        if error in {hip.INVALID_HANDLE, hip.CONTEXT_IS_DESTROYED}:
+            what = f"{event:#x} is no event ({function} failed with {self.name_of(error)})"
+            raise ExchangeError(call, what, "ARROW-DEVICE-3")
+        self.check(error, function, call)
+
+    def record_event(self, stream: int, ordinal: int, call: str) -> tuple[int, int]:
+        """Return a fresh event behind the work that is on a stream now, and its device."""
+        device = self.device_of(stream, ordinal, call)
+        with self.on_stream(stream, device, call):
+            if self._capture_of(stream, call) is not None:
+                what = f"stream={stream} captures, and no event of it is waited for by others"
+                raise StreamError(call, what, "DLP-STREAM-8")
+        event = self._make_event(device, call)
+        self._record(event, stream, ordinal, call)
+        return event, device
+
+    def destroy_event(self, event: int, home: int) -> None:
+        """Destroy an event of ours, on its device.  Never raises: a finaliser calls it."""
+        with contextlib.suppress(Exception), self.on_device(home, "destroy_event()"):
+            if error := self.api.hipEventDestroy(event):
+                self.name_of(error)
 
 
 def signs_of_driver() -> tuple[Any, ...]:

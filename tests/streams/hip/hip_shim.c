@@ -260,6 +260,11 @@ API hipError_t hipEventQuery(hipEvent_t event)
     ON(current, cuEventQuery(event));
 }
 
+API hipError_t hipEventSynchronize(hipEvent_t event)
+{
+    ON(current, cuEventSynchronize(event));
+}
+
 API hipError_t hipEventDestroy(hipEvent_t event)
 {
     ON(current, cuEventDestroy_v2(event));

@@ -1,0 +1,150 @@
+"""Events that change hands: a producer's is waited for, ours is recorded behind pending work.
+
+Source: The Arrow C device data interface, ``ArrowDeviceArray.sync_event`` and Memory management: a
+pointer to a ``cudaEvent_t`` or ``hipEvent_t``, which the producer keeps until release.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from typing import TYPE_CHECKING, Any
+
+from interchange._types.errors import DriverUnavailableError, ExchangeError
+
+from .driver import driver_of
+from .ordering import ordinal_for, stream_to_publish, wait_on_host
+from .pending import WorkOnConsumer, pending_work_of
+from .rules import NO_SYNC, STREAM_RULES, check_stream, streams_of
+
+if TYPE_CHECKING:
+    from interchange._types.devices import Device
+
+    from .driver import Driver
+
+
+class RecordedEvent:
+    """An event behind the work on some memory, destroyed when this object dies.
+
+    Attributes
+    ----------
+    address : int
+        Of the word that holds the event's handle, there as long as this object.
+    """
+
+    __slots__ = ("_driver", "_home", "_process", "_word", "address")
+
+    def __init__(self, driver: Driver, stream: int, ordinal: int, call: str) -> None:
+        self._word = ctypes.c_void_p()  # first, so that an error leaves nothing to destroy
+        self._driver = driver
+        self._process = os.getpid()  # a forked child must leave its parent's event alone
+        self.address = ctypes.addressof(self._word)
+        self._word.value, self._home = driver.record_event(stream, ordinal, call)
+
+    def __del__(
+        self, _process: Any = os.getpid, _suppress: Any = contextlib.suppress
+    ) -> None:  # defaults, since globals may be gone
+        event = self._word.value
+        if event and self._process == _process():
+            self._word.value = None
+            with _suppress(Exception):  # at exit the driver's own globals may be gone
+                self._driver.destroy_event(event, self._home)
+
+
+def wait_for_foreign_event(
+    tensor: Any, event_address: int, stream: int | None, keep: Any, call: str
+) -> None:
+    """Make a consumer's stream wait for a producer's event, and note that memory is ready there.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Fresh from its producer; changed in place.
+    event_address : int
+        Of the word that holds the event's handle; 0 where nothing is pending.
+    stream : int or None
+        The consumer's stream; None for the standard's default.  For page-locked memory, which the
+        host reads, None lets the host wait.  -1 waits for nothing, and notes nothing.
+    keep : object
+        What the handle was taken from, kept alive with the memory.
+    call : str
+        Named in errors.
+
+    Raises
+    ------
+    ExchangeError
+        There is nothing to wait by (ARROW-DEVICE-2), or no event (ARROW-DEVICE-3).
+    StreamError
+        `stream` is none on that device, or a capture forbids the wait (``DLP-STREAM-*``).
+    """
+    device = tensor._spec.device
+    streams = streams_of(device)
+    is_read_by_host = stream is None and device.type not in STREAM_RULES
+    whose = device if streams is None or is_read_by_host else streams
+    consumer = check_stream(stream, whose, call)
+    if consumer == NO_SYNC:
+        return
+    ordinal = ordinal_for(device, consumer, call)
+    if event_address:
+        event = _event_at(event_address, device, call)
+        _driver_for(event, device, call).wait_for_event(event, consumer, ordinal, call)
+    if consumer is not None:
+        tensor._pending_work = WorkOnConsumer(consumer, ordinal, keep)
+
+
+def _event_at(address: int, device: Device, call: str) -> int:
+    """Return the handle of a producer's event."""
+    event = ctypes.c_void_p.from_address(address).value
+    if not event:
+        what = f"the sync_event of memory on {device} points to NULL, which is no event"
+        raise ExchangeError(call, what, "ARROW-DEVICE-3")
+    return event
+
+
+def _driver_for(event: int, device: Device, call: str) -> Driver:
+    """Return the driver that can wait for an event."""
+    try:
+        return driver_of(device, call)
+    except DriverUnavailableError as error:
+        what = f"memory on {device} is ready after the event {event:#x}, and {error.what}"
+        way_out = f"{error.way_out}, or let the producer wait, and give no event"
+        raise ExchangeError(call, what, "ARROW-DEVICE-2", way_out) from error
+
+
+def recorded_event_of(tensor: Any, call: str) -> RecordedEvent | None:
+    """Return an event behind all work that is pending on the memory of a tensor.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        What goes out.
+    call : str
+        Named in errors.
+
+    Returns
+    -------
+    RecordedEvent or None
+        None where nothing is pending; and where the host reads the memory, which then has waited.
+
+    Raises
+    ------
+    ExchangeError
+        There is no driver to record by (ARROW-DEVICE-3).
+    StreamError
+        A stream does not exist (DLP-STREAM-7), or captures (DLP-STREAM-8).
+    """
+    device = tensor._spec.device
+    if device.type not in STREAM_RULES:
+        wait_on_host(tensor, call)
+        return None
+    work, stream = pending_work_of(tensor), stream_to_publish(tensor, call)
+    if work is None or stream is None:
+        return None
+    try:
+        driver = driver_of(device, call)
+    except DriverUnavailableError as error:
+        what = f"work on {device} is pending on stream={stream}, and {error.what}"
+        way_out = f"{error.way_out}, or synchronize, and name no stream where the memory comes in"
+        raise ExchangeError(call, what, "ARROW-DEVICE-3", way_out) from error
+    return RecordedEvent(driver, stream, work.ordinal, call)

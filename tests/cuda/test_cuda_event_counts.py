@@ -1,0 +1,189 @@
+"""Events that change hands, on the emulated driver: its detector, its calls, its counts."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import threading
+
+import pytest
+
+import interchange as ix
+from interchange._streams.events import recorded_event_of, wait_for_foreign_event
+
+pytestmark = pytest.mark.emulated
+
+CALL = "f()"
+SIZE = 4096  # [bytes]
+
+
+def array_of(ptr, device="cuda:0", stream=-1):
+    """Return an Array over memory."""
+    return ix.from_pointer(ptr, (SIZE,), "uint8", device=device, stream=stream)
+
+
+def write_and_wait(cuda, emulator, record_event, how):
+    """Write on one stream, wait for its event as `how` does, and read on another stream."""
+    producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
+    emulator.fill(producer, memory, SIZE, 7)
+    how(array_of(memory), record_event(producer).address, stream, None, CALL)
+    emulator.annotate(stream, memory, SIZE, write=False)
+
+
+def test_the_detector_sees_the_order(cuda, emulator, record_event):
+    """A consumer that waits for the event reads after the write."""
+    write_and_wait(cuda, emulator, record_event, wait_for_foreign_event)
+
+    assert emulator.reports() == []
+
+
+def test_nothing_but_the_wait_keeps_the_order(cuda, emulator, record_event):
+    """The same program is found wrong where waits order nothing."""
+    with emulator.without_waits():
+        write_and_wait(cuda, emulator, record_event, wait_for_foreign_event)
+
+    assert len(emulator.expect_reports(match="RAW")) == 1
+
+
+def test_an_import_that_forgets_the_event_is_caught(cuda, emulator, record_event):
+    """Noting the stream alone orders nothing."""
+
+    def forget(tensor, _, *rest):
+        wait_for_foreign_event(tensor, 0, *rest)
+
+    write_and_wait(cuda, emulator, record_event, forget)
+
+    assert len(emulator.expect_reports(match="RAW")) == 1
+
+
+@pytest.mark.parametrize("device", ["cuda_host", "cuda_managed"])
+def test_the_host_reads_after_the_event(cuda, emulator, record_event, device):
+    """The detector sees that the host waited, for whatever memory it reads."""
+    memory = cuda.pinned() if device == "cuda_host" else cuda.managed()
+    producer, array = cuda.stream(), array_of(memory, device, None)
+    emulator.fill(producer, memory, SIZE, 7)
+    wait_for_foreign_event(array, record_event(producer).address, None, None, CALL)
+    seen = set(array.tolist())
+    emulator.host_access(memory, SIZE, write=False)
+
+    assert seen == {7}
+
+
+def test_a_wait_is_one_call_beside_questions(cuda, emulator, record_event):
+    """The stream waits for the event itself: nothing is recorded, and the host goes on."""
+    producer, stream, array = cuda.stream(), cuda.stream(), array_of(cuda.memory())
+    event = record_event(producer)
+    with emulator.trace() as trace:
+        wait_for_foreign_event(array, event.address, stream, None, CALL)
+    waits = [call.args for call in trace.calls if call.name == "cuStreamWaitEvent"]
+
+    assert waits == [{"stream": stream, "event": event.handle}]
+    assert not {"cuEventRecord", "cuEventSynchronize", "cuStreamSynchronize"} & set(trace.names)
+
+
+def test_memory_that_is_ready_needs_no_call(cuda, emulator):
+    """Without an event nothing is asked of the driver."""
+    stream, array = cuda.stream(), array_of(cuda.memory())
+    with emulator.trace() as trace:
+        wait_for_foreign_event(array, 0, stream, None, CALL)
+
+    assert trace.names == []
+
+
+def test_no_sync_makes_no_call(cuda, emulator, record_event):
+    """-1 must not disturb a capture."""
+    array, event = array_of(cuda.memory()), record_event(cuda.stream())
+    with emulator.trace() as trace:
+        wait_for_foreign_event(array, event.address, -1, None, CALL)
+
+    assert trace.names == []
+
+
+def test_the_host_does_not_wait_for_our_event(cuda, emulator):
+    """It is recorded while the producer's stream is held."""
+    stream = cuda.stream()
+    array = array_of(cuda.memory(), stream=stream)
+    with emulator.held(stream):
+        emulator.fill(stream, array.ptr, SIZE, 7)
+        recorded_event_of(array, CALL)
+
+        assert emulator.pending(stream) > 0
+
+
+def test_an_event_lives_as_long_as_its_object(cuda, emulator):
+    """Then it is destroyed, whatever is current in the thread where that happens."""
+    array = array_of(cuda.memory(), stream=cuda.stream())
+    before = emulator.live().events
+    kept = [recorded_event_of(array, CALL)]
+    during = emulator.live().events
+    thread = threading.Thread(target=kept.clear)
+    thread.start()
+    thread.join()
+
+    assert (during - before, emulator.live().events - before) == (1, 0)
+
+
+def test_events_do_not_grow(cuda, emulator, record_event):
+    """A hundred waits and a hundred records leave nothing behind."""
+    array = array_of(cuda.memory(), stream=cuda.stream())
+    event = record_event(cuda.stream())
+    taken = cuda.stream()
+    before = emulator.live().events
+    for _ in range(100):
+        held = recorded_event_of(array, CALL)
+        wait_for_foreign_event(array_of(array.ptr), event.address, taken, None, CALL)
+        wait_for_foreign_event(array_of(array.ptr), held.address, taken, None, CALL)
+    del held
+
+    assert emulator.live().events == before
+
+
+def test_a_stream_that_is_gone_leaves_no_event(cuda, emulator):
+    """The error names it."""
+    stream = int(cuda("cuStreamCreate", 1))
+    array = array_of(cuda.memory(), stream=stream)
+    cuda("cuStreamDestroy", stream)
+    before = emulator.live().events
+    with pytest.raises(ix.StreamError) as caught:
+        recorded_event_of(array, CALL)
+
+    assert (caught.value.rule, emulator.live().events) == ("DLP-STREAM-7", before)
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "cuda_managed", "cuda_host"])
+@pytest.mark.parametrize("named", [False, True])
+def test_an_event_that_was_destroyed_is_refused(cuda, record_event, device, named):
+    """The producer has to keep it until release."""
+    event = record_event(cuda.stream())
+    address = ctypes.c_void_p(event.handle)
+    event.destroy()
+    array = array_of(cuda.pinned(), device, None)
+    stream = cuda.stream() if named else None
+    with pytest.raises(ix.ExchangeError) as caught:
+        wait_for_foreign_event(array, ctypes.addressof(address), stream, None, CALL)
+
+    assert caught.value.rule == "ARROW-DEVICE-3"
+    assert f"{event.handle:#x} is no event" in str(caught.value)
+
+
+def test_a_stream_that_is_gone_waits_for_nothing(cuda, record_event):
+    """It is told apart from an event that is gone."""
+    stream, event = int(cuda("cuStreamCreate", 1)), record_event(cuda.stream())
+    cuda("cuStreamDestroy", stream)
+    with pytest.raises(ix.StreamError) as caught:
+        wait_for_foreign_event(array_of(cuda.memory()), event.address, stream, None, CALL)
+
+    assert caught.value.rule == "DLP-STREAM-7"
+
+
+def test_a_forked_child_leaves_our_event_alone(cuda, emulator):
+    """It is its parent's, whose driver the child cannot call."""
+    event = recorded_event_of(array_of(cuda.memory(), stream=cuda.stream()), CALL)
+    before = emulator.live().events
+    event._process = os.getpid() + 1  # as in a child
+    del event
+    gc.collect()
+    left = emulator.live().events
+
+    assert left == before

@@ -1,0 +1,379 @@
+"""Events that change hands: a producer's is waited for, and ours is behind all pending work."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+
+import interchange as ix
+from interchange._streams.events import recorded_event_of, wait_for_foreign_event
+from interchange._streams.pending import pending_work_of
+
+pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
+
+CALL = "f()"
+SIZE = 4096  # [bytes]
+GLOBAL = 0
+CONSUMERS = ("own", "per-thread", "legacy", "default")
+
+
+def array_of(ptr, device="cuda:0", stream=-1):
+    """Return an Array over memory."""
+    return ix.from_pointer(ptr, (SIZE,), "uint8", device=device, stream=stream)
+
+
+def pick(cuda, consumer):
+    """Return what is passed for a consumer's stream, and the stream that it stands for."""
+    named = {"own": cuda.stream(), "per-thread": 2, "legacy": 1, "default": None}[consumer]
+    return named, 1 if named is None else named
+
+
+def refusal(kind, function, *args):
+    """Return the rule by which a call is refused."""
+    with pytest.raises(kind) as caught:
+        function(*args)
+    assert str(caught.value).startswith(f"{CALL}: ")
+    return caught.value.rule
+
+
+def wait(array, event, stream):
+    """Wait as an import does."""
+    wait_for_foreign_event(array, event.address if event else 0, stream, None, CALL)
+
+
+# ---------------------------------------------------------------- a producer's event
+
+
+@pytest.mark.parametrize("consumer", CONSUMERS)
+def test_a_consumer_sees_what_was_written_before_the_event(cuda, record_event, gate, consumer):
+    """Its copy runs after the write, though the producer's stream is held."""
+    producer, memory, target = cuda.stream(), cuda.memory(), cuda.pinned()
+    named, stream = pick(cuda, consumer)
+
+    shut = gate(producer)
+    cuda.fill(memory, 7, producer)
+    wait(array_of(memory), record_event(producer), named)
+    cuda.copy(target, memory, stream)
+    before = set(ctypes.string_at(target, SIZE))
+    shut.open()
+    cuda.synchronize()
+
+    assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {7})
+
+
+@pytest.mark.parametrize("consumer", CONSUMERS)
+def test_what_comes_after_the_event_is_not_waited_for(cuda, record_event, gate, consumer):
+    """The stream is told of one event, and not of all work on the producer's stream."""
+    producer, memory, target = cuda.stream(), cuda.memory(), cuda.pinned()
+    named, stream = pick(cuda, consumer)
+    cuda.fill(memory, 7, producer)
+    event = record_event(producer)
+
+    with gate(producer):
+        wait(array_of(memory), event, named)
+        cuda.copy(target, memory, stream)
+        cuda("cuStreamSynchronize", stream)
+
+        assert set(ctypes.string_at(target, SIZE)) == {7}
+
+
+def test_an_event_may_go_once_it_is_waited_for(cuda, record_event, gate):
+    """The wait is enqueued: the producer's release may destroy its event."""
+    producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
+    target = cuda.pinned()
+    shut = gate(producer)
+    cuda.fill(memory, 7, producer)
+    event = record_event(producer)
+    wait(array_of(memory), event, stream)
+    event.destroy()
+    cuda.copy(target, memory, stream)
+    shut.open()
+    cuda.synchronize()
+
+    assert set(ctypes.string_at(target, SIZE)) == {7}
+
+
+@pytest.mark.parametrize("consumer", CONSUMERS)
+def test_whoever_takes_the_memory_next_waits_for_the_consumers_stream(
+    cuda, record_event, gate, consumer
+):
+    """It was made ready there, and nowhere else."""
+    producer, then, memory = cuda.stream(), cuda.stream(), cuda.memory()
+    target = cuda.pinned()
+    named, _ = pick(cuda, consumer)
+    shut = gate(producer)
+    cuda.fill(memory, 7, producer)
+    array = array_of(memory)
+    wait(array, record_event(producer), named)
+    capsule = array.__dlpack__(stream=then, max_version=(1, 1))
+    cuda.copy(target, memory, then)
+    shut.open()
+    cuda.synchronize()
+
+    assert set(ctypes.string_at(target, SIZE)) == {7}
+    del capsule
+
+
+def test_memory_without_an_event_is_ready(cuda):
+    """No call is made of the consumer's stream, which is the one that later consumers wait for."""
+    stream, array = cuda.stream(), array_of(cuda.memory())
+    wait(array, None, stream)
+
+    assert array.__cuda_array_interface__["stream"] == stream
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "cuda_managed", "cuda_host"])
+def test_no_sync_waits_for_nothing_and_notes_nothing(cuda, record_event, gate, device):
+    """Whoever passes -1 vouches for the memory."""
+    producer, memory = cuda.stream(), cuda.pinned()
+    with gate(producer):
+        array = array_of(memory, device, None if device == "cuda_host" else -1)
+        wait(array, record_event(producer), -1)
+
+        assert getattr(pending_work_of(array), "stream", None) is None
+
+
+def test_the_event_of_another_device_is_waited_for(cuda, record_event, gate):
+    """An event is of its recorder's context, and is waited for on any."""
+    if len(cuda.contexts) < 2:
+        pytest.skip("there is one device")
+    memory, target, stream = cuda.memory(), cuda.pinned(), cuda.stream()
+    cuda("cuCtxPushCurrent", cuda.contexts[1])
+    producer = cuda.stream()
+    shut = gate(producer)
+    cuda.fill(memory, 7, producer)
+    event = record_event(producer)
+    cuda("cuCtxPopCurrent")
+    wait(array_of(memory), event, stream)
+    cuda.copy(target, memory, stream)
+    shut.open()
+    cuda.synchronize_all()
+
+    assert set(ctypes.string_at(target, SIZE)) == {7}
+
+
+# ---------------------------------------------------------------- memory that the host reads
+
+
+def test_the_host_waits_for_the_event_of_page_locked_memory(cuda, record_event):
+    """Where no stream is named the host reads it: it is filled when the import returns."""
+    producer, memory = cuda.stream(), cuda.pinned()
+    cuda.fill(memory, 7, producer)
+    wait(array_of(memory, "cuda_host", None), record_event(producer), None)
+
+    assert set(ctypes.string_at(memory, SIZE)) == {7}
+
+
+def test_the_host_waits_for_no_more_than_the_event(cuda, record_event, gate):
+    """What the producer enqueues later is its own affair."""
+    producer, memory = cuda.stream(), cuda.pinned()
+    event = record_event(producer)
+    with gate(producer) as shut:
+        wait(array_of(memory, "cuda_host", None), event, None)
+
+        assert not shut.is_open
+
+
+@pytest.mark.parametrize("device", ["cuda_host", "cuda_managed"])
+def test_a_stream_waits_for_memory_that_streams_reach(cuda, record_event, gate, device):
+    """Page-locked and managed memory are used on a stream where one is named."""
+    producer, stream = cuda.stream(), cuda.stream()
+    memory, target = (cuda.pinned if device == "cuda_host" else cuda.managed)(), cuda.memory()
+    shut = gate(producer)
+    cuda.fill(memory, 7, producer)
+    array = array_of(memory, device, None)
+    wait(array, record_event(producer), stream)
+    cuda.copy(target, memory, stream)
+    shut.open()
+    seen = {array[0].item()}  # by the host, which waits for that stream
+
+    assert (seen, cuda.read(target)) == ({7}, {7})
+
+
+def test_managed_memory_is_read_by_the_host_after_its_event(cuda, record_event):
+    """It is ready on the default stream, for which the host waits when it reads."""
+    producer, memory = cuda.stream(), cuda.managed()
+    cuda.fill(memory, 7, producer)
+    array = array_of(memory, "cuda_managed", None)
+    wait(array, record_event(producer), None)
+
+    assert set(array.tolist()) == {7}
+
+
+# ---------------------------------------------------------------- our event
+
+
+BUSY = (1, 3)
+
+
+@pytest.mark.parametrize("busy", BUSY)
+def test_our_event_is_behind_all_pending_work(cuda, produce, gate, busy):
+    """Who waits for it, and for nothing else, sees what every stream has written."""
+    producer = produce(*(cuda.stream() for _ in range(busy)))
+    array, target, stream = ix.from_cai(producer), cuda.pinned(), cuda.stream()
+    shut = gate(producer.streams[-1])
+    producer.write(7)
+    event = recorded_event_of(array, CALL)
+    cuda("cuStreamWaitEvent", stream, ctypes.c_void_p.from_address(event.address).value, 0)
+    cuda.copy(target, producer.ptr, stream)
+    before = set(ctypes.string_at(target, SIZE))
+    shut.open()
+    cuda.synchronize()
+
+    assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {7})
+
+
+def test_our_event_is_behind_streams_that_the_producer_named_in_turn(cuda, produce, gate):
+    """One that changes the stream it publishes has work on both."""
+    first, second = cuda.stream(), cuda.stream()
+    producer = produce(first)
+    array, target, stream = ix.from_cai(producer), cuda.pinned(), cuda.stream()
+    shut = gate(first)
+    cuda.fill(producer.ptr, 7, first)
+    producer.streams, producer.published = [second], second
+    event = recorded_event_of(array, CALL)
+    cuda("cuStreamWaitEvent", stream, ctypes.c_void_p.from_address(event.address).value, 0)
+    cuda.copy(target, producer.ptr, stream)
+    shut.open()
+    cuda.synchronize()
+
+    assert set(ctypes.string_at(target, SIZE)) == {7}
+
+
+def test_a_copy_on_its_way_is_behind_our_event(cuda, produce, gate):
+    """The stream of the copy is the producer's, which may be gone before the copy is."""
+    producer, target, stream = produce(cuda.stream()), cuda.pinned(), cuda.stream()
+    shut = gate(producer.published)
+    producer.write(7)
+    copied = ix.from_cai(producer).copy()
+    event = recorded_event_of(copied, CALL)
+    cuda("cuStreamWaitEvent", stream, ctypes.c_void_p.from_address(event.address).value, 0)
+    cuda.copy(target, copied.ptr, stream)
+    shut.open()
+    cuda.synchronize()
+
+    assert set(ctypes.string_at(target, SIZE)) == {7}
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_our_event_is_behind_default_streams(cuda, gate, stream):
+    """They are those of the memory's device."""
+    memory, target, consumer = cuda.memory(), cuda.pinned(), cuda.stream()
+    shut = gate(stream)
+    cuda.fill(memory, 7, stream)
+    event = recorded_event_of(array_of(memory, stream=stream), CALL)
+    cuda("cuStreamWaitEvent", consumer, ctypes.c_void_p.from_address(event.address).value, 0)
+    cuda.copy(target, memory, consumer)
+    shut.open()
+    cuda.synchronize()
+
+    assert set(ctypes.string_at(target, SIZE)) == {7}
+
+
+def test_where_nothing_is_pending_there_is_no_event(cuda):
+    """NULL says so."""
+    assert recorded_event_of(array_of(cuda.memory()), CALL) is None
+
+
+def test_memory_that_the_host_reads_has_been_waited_for(cuda):
+    """Page-locked memory goes out when it is ready, and without an event."""
+    memory, stream = cuda.pinned(), cuda.stream()
+    array = array_of(memory, "cuda_host", None)
+    wait(array, None, stream)
+    cuda.fill(memory, 7, stream)
+
+    assert recorded_event_of(array, CALL) is None
+    assert set(ctypes.string_at(memory, SIZE)) == {7}
+
+
+def test_managed_memory_has_an_event(cuda, gate):
+    """Whoever takes it may use it on a device."""
+    memory, stream = cuda.managed(), cuda.stream()
+    array = array_of(memory, "cuda_managed", stream)
+    with gate(stream) as shut:
+        cuda.fill(memory, 7, stream)
+        event = recorded_event_of(array, CALL)
+
+        assert (event is not None, shut.is_open) == (True, False)
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def test_null_is_no_event(cuda):
+    """A producer that has none gives no address."""
+    word = ctypes.c_void_p(0)
+    array = array_of(cuda.memory())
+
+    assert refusal(
+        ix.ExchangeError, wait_for_foreign_event, array, ctypes.addressof(word), 1, None, CALL
+    ) == ("ARROW-DEVICE-3")
+
+
+@pytest.mark.parametrize("stream", [0, -2, 2**64])
+@pytest.mark.parametrize("device", ["cuda:0", "cuda_managed", "cuda_host"])
+def test_what_is_no_stream_is_refused(cuda, record_event, device, stream):
+    """Whether there is an event or not."""
+    array = array_of(cuda.pinned(), device, None)
+    event = record_event(cuda.stream())
+
+    assert refusal(ix.StreamError, wait, array, event, stream) == "DLP-STREAM-2"
+    assert refusal(ix.StreamError, wait, array, None, stream) == "DLP-STREAM-2"
+
+
+def test_a_capturing_stream_waits_for_no_event(cuda, record_event):
+    """It is refused before the driver is asked, and the capture ends well."""
+    producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
+    event = record_event(producer)
+    cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(GLOBAL))
+    rule = refusal(ix.StreamError, wait, array_of(memory), event, stream)
+    cuda("cuGraphDestroy", cuda("cuStreamEndCapture", stream))
+
+    assert rule == "DLP-STREAM-8"
+
+
+def test_a_capturing_stream_needs_no_event_of_what_is_ready(cuda):
+    """Nothing is waited for, and no call is made."""
+    stream, memory = cuda.stream(), cuda.memory()
+    cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(GLOBAL))
+    wait(array_of(memory), None, stream)
+    graph = cuda("cuStreamEndCapture", stream)
+
+    assert int(graph)
+    cuda("cuGraphDestroy", graph)
+
+
+def test_the_host_waits_beside_a_capture(cuda, record_event):
+    """A wait for another's event spoils nobody's capture."""
+    producer, other, memory = cuda.stream(), cuda.stream(), cuda.pinned()
+    event = record_event(producer)
+    cuda("cuStreamBeginCapture", other, cuda.api.CUstreamCaptureMode(GLOBAL))
+    wait(array_of(memory, "cuda_host", None), event, None)
+    graph = cuda("cuStreamEndCapture", other)
+
+    assert int(graph)
+    cuda("cuGraphDestroy", graph)
+
+
+def test_no_event_is_recorded_in_a_capture(cuda):
+    """Nobody outside could wait for it; the capture ends well."""
+    stream = cuda.stream()
+    array = array_of(cuda.memory(), stream=stream)
+    cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(GLOBAL))
+    rule = refusal(ix.StreamError, recorded_event_of, array, CALL)
+    cuda("cuGraphDestroy", cuda("cuStreamEndCapture", stream))
+
+    assert rule == "DLP-STREAM-8"
+
+
+def test_an_event_of_a_capture_is_found_out(cuda, record_event):
+    """The stream takes part in the capture then, as the error says."""
+    origin, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
+    cuda("cuStreamBeginCapture", origin, cuda.api.CUstreamCaptureMode(GLOBAL))
+    rule = refusal(ix.StreamError, wait, array_of(memory), record_event(origin), stream)
+    join = record_event(stream)
+    cuda("cuStreamWaitEvent", origin, join.handle, 0)
+    cuda("cuGraphDestroy", cuda("cuStreamEndCapture", origin))
+
+    assert rule == "DLP-STREAM-8"

@@ -1,0 +1,89 @@
+"""Events that change hands where there is no driver, or no events."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+
+import interchange as ix
+from interchange._streams.events import recorded_event_of, wait_for_foreign_event
+
+CALL = "f()"
+WORD = ctypes.c_void_p(64)  # a handle that nobody follows
+
+
+def array_of(device, stream=None):
+    """Return an Array that says where its memory is."""
+    return ix.from_pointer(4096, (4,), "uint8", device=device, stream=stream, owner=WORD)
+
+
+def refusal(function, *args):
+    """Return the error by which a call is refused."""
+    with pytest.raises((ix.ExchangeError, ix.StreamError)) as caught:
+        function(*args, CALL)
+    return caught.value
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "cuda_managed", "cuda_host", "rocm:0", "rocm_host"])
+@pytest.mark.usefixtures("no_driver")
+def test_an_event_without_a_driver_is_refused(device):
+    """The error says what is missing, and what the producer could do."""
+    address = ctypes.addressof(WORD)
+    error = refusal(wait_for_foreign_event, array_of(device), address, None, None)
+
+    assert error.rule == "ARROW-DEVICE-2"
+    assert device in str(error)
+    assert "0x40" in str(error)
+    assert "let the producer wait" in str(error)
+
+
+@pytest.mark.parametrize("device", ["cpu", "opencl:0", "metal:0"])
+def test_an_event_of_a_device_without_events_is_refused(device):
+    """Nobody here could wait for it."""
+    address = ctypes.addressof(WORD)
+
+    assert refusal(wait_for_foreign_event, array_of(device), address, None, None).rule == (
+        "ARROW-DEVICE-2"
+    )
+
+
+@pytest.mark.parametrize("device", ["cpu", "opencl:0", "metal:0"])
+def test_a_device_without_streams_takes_none(device):
+    """As for DLPack."""
+    assert refusal(wait_for_foreign_event, array_of(device), 0, 1, None).rule == "DLP-STREAM-1"
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "cuda_managed", "rocm:0"])
+@pytest.mark.usefixtures("no_driver")
+def test_no_driver_is_needed_without_an_event(device):
+    """Memory is ready, on the default stream as on any."""
+    array = array_of(device)
+    wait_for_foreign_event(array, 0, None, None, CALL)
+
+    assert array.__cuda_array_interface__["stream"] == 1
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_no_driver_is_needed_for_no_sync():
+    """Nobody waits."""
+    array = array_of("cuda:0")
+    wait_for_foreign_event(array, ctypes.addressof(WORD), -1, None, CALL)
+
+    assert array.__cuda_array_interface__["stream"] is None
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_pending_work_without_a_driver_cannot_be_recorded():
+    """The error says what is missing, and what the user could do."""
+    error = refusal(recorded_event_of, array_of("cuda:0", stream=7))
+
+    assert error.rule == "ARROW-DEVICE-3"
+    assert "stream=7" in str(error)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:0", "cuda_host", "metal:0"])
+@pytest.mark.usefixtures("no_driver")
+def test_no_driver_is_needed_where_nothing_is_pending(device):
+    """There is no event to be recorded."""
+    assert recorded_event_of(array_of(device), CALL) is None
