@@ -118,7 +118,7 @@ class _Import:
         total = sum(number for number, _ in found)
         if total and not separate:
             rows = sum(chunk.leaf.rows for chunk in chunks)
-            what = f"{total} elements of a column of {rows} are null"
+            what = f"the column has nulls: {total} in {rows} elements"
             raise ExchangeError(self.call, what, "ARROW-NULL-2")
         return [bits for _, bits in found]
 

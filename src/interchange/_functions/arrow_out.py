@@ -62,9 +62,7 @@ class ArrowExport:
         found: CapsuleType = _core.make_arrow_schema(self._field)
         return found
 
-    def __arrow_c_array__(
-        self, requested_schema: Any = None
-    ) -> tuple[CapsuleType, CapsuleType]:
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[CapsuleType, CapsuleType]:
         """Return capsules of the type and of the memory, which the host can read.
 
         Raises
@@ -91,7 +89,7 @@ class ArrowExport:
     def __arrow_c_device_array__(
         self, requested_schema: Any = None, **unknown: Any
     ) -> tuple[CapsuleType, CapsuleType]:
-        """Return capsules of the type and of the memory, where it is, with the event it is ready at.
+        """Return capsules of the type and of the memory, where it is, with an event to wait for.
 
         Raises
         ------
@@ -108,7 +106,9 @@ class ArrowExport:
         )
         return found
 
-    def __arrow_c_device_stream__(self, requested_schema: Any = None, **unknown: Any) -> CapsuleType:
+    def __arrow_c_device_stream__(
+        self, requested_schema: Any = None, **unknown: Any
+    ) -> CapsuleType:
         """Return a capsule of a stream of one chunk, as `__arrow_c_device_array__`."""
         _check_keywords(unknown)
         self._check_request(requested_schema)
@@ -168,7 +168,9 @@ def _all_ready(arrays: tuple[Array, ...], call: str) -> Array:
     first = first.__copy__()
     make_ready(first, None, None, call)
     for array in arrays[1:]:
-        order_before(array, check_stream(None, streams_of(first.device) or first.device, call), call)
+        order_before(
+            array, check_stream(None, streams_of(first.device) or first.device, call), call
+        )
     return first
 
 
@@ -244,10 +246,12 @@ def _table(columns: Mapping[Any, Any], kind: str) -> ArrowExport:
         field_of(array, kind if array.ndim > 1 else "column", name, _CALL)
         for name, array in arrays.items()
     )
-    for what in ("length", "device"):
-        said = [str(array.shape[0] if what == "length" else array.device) for array in arrays.values()]
+    for what, said in (
+        ("lengths", [array.shape[0] for array in arrays.values()]),
+        ("devices", [array.device for array in arrays.values()]),
+    ):
         if len(set(said)) > 1:
-            differ = f"the columns have the {what}s {', '.join(said)}"
+            differ = f"the columns have the {what} {', '.join(map(str, said))}"
             raise ViewError(_CALL, differ, "ARROW-OUT-3")
     field = ArrowField("+s", children=fields)
     return ArrowExport(tuple(arrays.values()), field, kind)

@@ -14,7 +14,7 @@ from interchange._types.errors import (
     UnsupportedDTypeError,
     ViewError,
 )
-from interchange._types.layout import Layout, c_strides
+from interchange._types.layout import Layout
 from interchange.abi.arrow import ArrowColumn, ArrowField
 from interchange.abi.arrow_formats import (
     EXTENSION_METADATA,
@@ -161,4 +161,5 @@ def _below(ptr: int, field: ArrowField, length: int) -> ArrowColumn:
     if not field.children:
         return ArrowColumn(length, buffers=(0, ptr))
     size = int(field.format.partition(":")[2])
-    return ArrowColumn(length, buffers=(0,), children=(_below(ptr, field.children[0], length * size),))
+    items = _below(ptr, field.children[0], length * size)
+    return ArrowColumn(length, buffers=(0,), children=(items,))

@@ -7,7 +7,7 @@ producer raises comes through unchanged.  Whatever was taken and is refused is r
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from interchange import _core
 from interchange._types.errors import NoProtocolError, show
@@ -28,7 +28,7 @@ from .types import read_type
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange._core.abc import ArrowOwner
+    from interchange._core import ArrowOwner
 
     from .types import ColumnType
 
@@ -182,12 +182,11 @@ def _length_of(chunk: ArrowOwner) -> int:
     return length
 
 
-def _call(stream: ArrowOwner, what: str, out: ArrowOwner) -> None:
+def _call(stream: ArrowOwner, what: Literal["schema", "next"], out: ArrowOwner) -> None:
     """Ask a stream for its schema or for its next chunk."""
     code = _core.call_stream(stream, what, out)
     if code:
         said = _core.stream_error(stream)
         words = f": {show(said)}" if said else ""
-        asked = f"get_{what}" if what == "schema" else "get_next"
-        what = f"{asked} of the stream returned {code} ({os.strerror(code)}){words}"
-        raise BrokenRule("ARROW-STREAM-1", what)
+        found = f"get_{what} of the stream returned {code} ({os.strerror(code)}){words}"
+        raise BrokenRule("ARROW-STREAM-1", found)

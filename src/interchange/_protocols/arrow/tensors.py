@@ -21,8 +21,7 @@ from .nodes import read_leaf
 if TYPE_CHECKING:
     from typing import TypeVar
 
-    from interchange._core import Tensor
-    from interchange._core.abc import ArrowOwner
+    from interchange._core import ArrowOwner, Tensor
     from interchange._types.dtypes import DType
 
     from .elements import Elements
