@@ -5,7 +5,7 @@ Source: array API standard 2025.12 (``from_dlpack``, ``asarray``); PEP 3118; Num
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._array import Array
@@ -13,7 +13,7 @@ from interchange._array.arguments import check_ints
 from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._protocols.array_method import import_array_method
 from interchange._protocols.capabilities import fast_path
-from interchange._protocols.losses import is_column
+from interchange._protocols.losses import holds_ndarrays, is_column
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_ready, ordinal_for
 from interchange._streams.pending import PendingWork
@@ -187,7 +187,9 @@ def asarray(
     3. ``__cuda_array_interface__``, where DLPack refused or is not spoken;
     4. ``__array_interface__``, likewise;
     5. the buffer protocol, likewise;
-    6. ``__array__``, which may copy and make NaN of nulls: only to share, unless `copy` is True.
+    6. Arrow's PyCapsule interface, likewise, as `from_arrow`: a column of data frames, in one chunk
+       unless `copy` is True; of pandas not what is NumPy's memory;
+    7. ``__array__``, which may copy and make NaN of nulls: only to share, unless `copy` is True.
 
     Parameters
     ----------
@@ -306,12 +308,32 @@ def _first_that_works(
         try:
             return _negotiate(x, target, copy, stream, call=call), copy is True
         except BufferError:
-            found = _by_other_protocols(x, call)
+            found = _without_dlpack(x, copy, call, stream)
             if found is None and not (copy and is_column(x)):
                 raise
     else:
-        found = _by_other_protocols(x, call)
-    return import_array_method(x, Array, copy, call) if found is None else found, False
+        found = _without_dlpack(x, copy, call, stream)
+    return (import_array_method(x, Array, copy, call), False) if found is None else found
+
+
+def _without_dlpack(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Array, bool] | None:
+    """Return an Array of `x` by another protocol, and whether it is a copy, or None for none."""
+    found = _by_other_protocols(x, call)
+    if found is not None:
+        return found, False
+    if not any(getattr(x, word, None) is not None for word in _ARROW) or holds_ndarrays(x):
+        return None
+    from .arrow_columns import import_arrow  # few need it
+
+    try:
+        return import_arrow(x, copy=copy is True, stream=stream, call=call), copy is True
+    except BufferError:  # __array__ may share what is refused here, or words it its own way
+        if getattr(x, "__array__", None) is None and not dlpack.speaks(x):
+            raise
+        return None
+
+
+_ARROW: Final = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
 
 
 def _record_of_the_host(x: Any, call: str) -> Any:

@@ -229,10 +229,17 @@ def is_column(x: object) -> bool:
     return any(name in _NULLS for name in libraries_of(type(x)))
 
 
+def holds_ndarrays(x: Any) -> bool:
+    """Whether `x` is of pandas, over an ndarray, whose NaN it would export as nulls."""
+    return "pandas" in libraries_of(type(x)) and hasattr(getattr(x, "dtype", None), "newbyteorder")
+
+
 def _told_nulls(count: int, x: Any) -> Loss:
     """Return what is told of nulls."""
     fill = next((word for word in ("fill_null", "fillna") if hasattr(x, word)), None)
     filled = "fill them first" if fill is None else f"fill them first, with `x.{fill}(0)`"
+    if hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__"):
+        filled += ", or take data and mask with `interchange.from_arrow(x, nulls='separate')`"
     way_out = f"{filled}, or pass `copy=True` for what its __array__ makes of them"
     return f"{count} of the elements are null", "AI-MASK-1", way_out
 
