@@ -106,7 +106,7 @@ def test_the_host_does_not_wait_for_our_event(cuda, emulator):
     array = array_of(cuda.memory(), stream=stream)
     with emulator.held(stream):
         emulator.fill(stream, array.ptr, SIZE, 7)
-        recorded_event_of(array, CALL)
+        recorded_event_of([array], CALL)
 
         assert emulator.pending(stream) > 0
 
@@ -115,7 +115,7 @@ def test_an_event_lives_as_long_as_its_object(cuda, emulator):
     """Then it is destroyed, whatever is current in the thread where that happens."""
     array = array_of(cuda.memory(), stream=cuda.stream())
     before = emulator.live().events
-    kept = [recorded_event_of(array, CALL)]
+    kept = [recorded_event_of([array], CALL)]
     during = emulator.live().events
     thread = threading.Thread(target=kept.clear)
     thread.start()
@@ -131,7 +131,7 @@ def test_events_do_not_grow(cuda, emulator, record_event):
     taken = cuda.stream()
     before = emulator.live().events
     for _ in range(100):
-        held = recorded_event_of(array, CALL)
+        held = recorded_event_of([array], CALL)
         wait_for_foreign_event(array_of(array.ptr), event.address, taken, None, CALL)
         wait_for_foreign_event(array_of(array.ptr), held.address, taken, None, CALL)
     del held
@@ -146,7 +146,7 @@ def test_a_stream_that_is_gone_leaves_no_event(cuda, emulator):
     cuda("cuStreamDestroy", stream)
     before = emulator.live().events
     with pytest.raises(ix.StreamError) as caught:
-        recorded_event_of(array, CALL)
+        recorded_event_of([array], CALL)
 
     assert (caught.value.rule, emulator.live().events) == ("DLP-STREAM-7", before)
 
@@ -179,7 +179,7 @@ def test_a_stream_that_is_gone_waits_for_nothing(cuda, record_event):
 
 def test_a_forked_child_leaves_our_event_alone(cuda, emulator):
     """It is its parent's, whose driver the child cannot call."""
-    event = recorded_event_of(array_of(cuda.memory(), stream=cuda.stream()), CALL)
+    event = recorded_event_of([array_of(cuda.memory(), stream=cuda.stream())], CALL)
     before = emulator.live().events
     event._process = os.getpid() + 1  # as in a child
     del event

@@ -214,7 +214,7 @@ def test_our_event_is_behind_all_pending_work(cuda, produce, gate, busy):
     array, target, stream = ix.from_cai(producer), cuda.pinned(), cuda.stream()
     shut = gate(producer.streams[-1])
     producer.write(7)
-    event = recorded_event_of(array, CALL)
+    event = recorded_event_of([array], CALL)
     cuda("cuStreamWaitEvent", stream, ctypes.c_void_p.from_address(event.address).value, 0)
     cuda.copy(target, producer.ptr, stream)
     before = set(ctypes.string_at(target, SIZE))
@@ -232,7 +232,7 @@ def test_our_event_is_behind_streams_that_the_producer_named_in_turn(cuda, produ
     shut = gate(first)
     cuda.fill(producer.ptr, 7, first)
     producer.streams, producer.published = [second], second
-    event = recorded_event_of(array, CALL)
+    event = recorded_event_of([array], CALL)
     cuda("cuStreamWaitEvent", stream, ctypes.c_void_p.from_address(event.address).value, 0)
     cuda.copy(target, producer.ptr, stream)
     shut.open()
@@ -247,7 +247,7 @@ def test_a_copy_on_its_way_is_behind_our_event(cuda, produce, gate):
     shut = gate(producer.published)
     producer.write(7)
     copied = ix.from_cai(producer).copy()
-    event = recorded_event_of(copied, CALL)
+    event = recorded_event_of([copied], CALL)
     cuda("cuStreamWaitEvent", stream, ctypes.c_void_p.from_address(event.address).value, 0)
     cuda.copy(target, copied.ptr, stream)
     shut.open()
@@ -262,7 +262,7 @@ def test_our_event_is_behind_default_streams(cuda, gate, stream):
     memory, target, consumer = cuda.memory(), cuda.pinned(), cuda.stream()
     shut = gate(stream)
     cuda.fill(memory, 7, stream)
-    event = recorded_event_of(array_of(memory, stream=stream), CALL)
+    event = recorded_event_of([array_of(memory, stream=stream)], CALL)
     cuda("cuStreamWaitEvent", consumer, ctypes.c_void_p.from_address(event.address).value, 0)
     cuda.copy(target, memory, consumer)
     shut.open()
@@ -271,9 +271,28 @@ def test_our_event_is_behind_default_streams(cuda, gate, stream):
     assert set(ctypes.string_at(target, SIZE)) == {7}
 
 
+def test_one_event_is_behind_the_work_on_several_arrays(cuda, gate):
+    """They go out together, and each is written on a stream of its own."""
+    streams = [cuda.stream(), cuda.stream(), 1]
+    arrays = [array_of(cuda.memory(), stream=stream) for stream in streams]
+    arrays.append(array_of(cuda.memory()))
+    target, consumer = cuda.pinned(3 * SIZE), cuda.stream()
+    shut = gate(streams[0])
+    for array, stream in zip(arrays, streams, strict=False):
+        cuda.fill(array.ptr, 7, stream)
+    event = recorded_event_of(arrays, CALL)
+    cuda("cuStreamWaitEvent", consumer, ctypes.c_void_p.from_address(event.address).value, 0)
+    for i, array in enumerate(arrays[:3]):
+        cuda.copy(target + i * SIZE, array.ptr, consumer)
+    shut.open()
+    cuda.synchronize()
+
+    assert set(ctypes.string_at(target, 3 * SIZE)) == {7}
+
+
 def test_where_nothing_is_pending_there_is_no_event(cuda):
     """NULL says so."""
-    assert recorded_event_of(array_of(cuda.memory()), CALL) is None
+    assert recorded_event_of([array_of(cuda.memory())], CALL) is None
 
 
 def test_memory_that_the_host_reads_has_been_waited_for(cuda):
@@ -283,7 +302,7 @@ def test_memory_that_the_host_reads_has_been_waited_for(cuda):
     wait(array, None, stream)
     cuda.fill(memory, 7, stream)
 
-    assert recorded_event_of(array, CALL) is None
+    assert recorded_event_of([array], CALL) is None
     assert set(ctypes.string_at(memory, SIZE)) == {7}
 
 
@@ -293,7 +312,7 @@ def test_managed_memory_has_an_event(cuda, gate):
     array = array_of(memory, "cuda_managed", stream)
     with gate(stream) as shut:
         cuda.fill(memory, 7, stream)
-        event = recorded_event_of(array, CALL)
+        event = recorded_event_of([array], CALL)
 
         assert (event is not None, shut.is_open) == (True, False)
 
@@ -361,7 +380,7 @@ def test_no_event_is_recorded_in_a_capture(cuda):
     stream = cuda.stream()
     array = array_of(cuda.memory(), stream=stream)
     cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(GLOBAL))
-    rule = refusal(ix.StreamError, recorded_event_of, array, CALL)
+    rule = refusal(ix.StreamError, recorded_event_of, [array], CALL)
     cuda("cuGraphDestroy", cuda("cuStreamEndCapture", stream))
 
     assert rule == "DLP-STREAM-8"

@@ -8,6 +8,7 @@ import pytest
 
 import interchange as ix
 from interchange._streams.events import recorded_event_of, wait_for_foreign_event
+from interchange._streams.pending import pending_work_of
 
 CALL = "f()"
 WORD = ctypes.c_void_p(64)  # a handle that nobody follows
@@ -35,7 +36,7 @@ def test_an_event_without_a_driver_is_refused(device):
     assert error.rule == "ARROW-DEVICE-2"
     assert device in str(error)
     assert "0x40" in str(error)
-    assert "let the producer wait" in str(error)
+    assert "stream=-1" in str(error)
 
 
 @pytest.mark.parametrize("device", ["cpu", "opencl:0", "metal:0"])
@@ -49,9 +50,23 @@ def test_an_event_of_a_device_without_events_is_refused(device):
 
 
 @pytest.mark.parametrize("device", ["cpu", "opencl:0", "metal:0"])
-def test_a_device_without_streams_takes_none(device):
-    """As for DLPack."""
-    assert refusal(wait_for_foreign_event, array_of(device), 0, 1, None).rule == "DLP-STREAM-1"
+@pytest.mark.parametrize("stream", [None, 1, 7])
+def test_a_stream_says_nothing_where_there_are_none(device, stream):
+    """As for DLPack, whose producers are sent none then."""
+    array = array_of(device)
+    wait_for_foreign_event(array, 0, stream, None, CALL)
+
+    assert array.device == device
+    assert pending_work_of(array) is None
+
+
+@pytest.mark.parametrize("device", ["cpu", "opencl:0", "metal:0"])
+def test_who_has_waited_says_so(device):
+    """With -1 no event is looked at, on whatever device."""
+    array = array_of(device)
+    wait_for_foreign_event(array, ctypes.addressof(WORD), -1, None, CALL)
+
+    assert pending_work_of(array) is None
 
 
 @pytest.mark.parametrize("device", ["cuda:0", "cuda_managed", "rocm:0"])
@@ -76,7 +91,7 @@ def test_no_driver_is_needed_for_no_sync():
 @pytest.mark.usefixtures("no_driver")
 def test_pending_work_without_a_driver_cannot_be_recorded():
     """The error says what is missing, and what the user could do."""
-    error = refusal(recorded_event_of, array_of("cuda:0", stream=7))
+    error = refusal(recorded_event_of, [array_of("cuda:0", stream=7)])
 
     assert error.rule == "ARROW-DEVICE-3"
     assert "stream=7" in str(error)
@@ -86,4 +101,4 @@ def test_pending_work_without_a_driver_cannot_be_recorded():
 @pytest.mark.usefixtures("no_driver")
 def test_no_driver_is_needed_where_nothing_is_pending(device):
     """There is no event to be recorded."""
-    assert recorded_event_of(array_of(device), CALL) is None
+    assert recorded_event_of([array_of(device)], CALL) is None

@@ -19,6 +19,8 @@ from .pending import WorkOnConsumer, pending_work_of
 from .rules import NO_SYNC, STREAM_RULES, check_stream, streams_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from interchange._types.devices import Device
 
     from .driver import Driver
@@ -34,6 +36,8 @@ class RecordedEvent:
     """
 
     __slots__ = ("_driver", "_home", "_process", "_word", "address")
+
+    _home: int
 
     def __init__(self, driver: Driver, stream: int, ordinal: int, call: str) -> None:
         self._word = ctypes.c_void_p()  # first, so that an error leaves nothing to destroy
@@ -65,7 +69,8 @@ def wait_for_foreign_event(
         Of the word that holds the event's handle; 0 where nothing is pending.
     stream : int or None
         The consumer's stream; None for the standard's default.  For page-locked memory, which the
-        host reads, None lets the host wait.  -1 waits for nothing, and notes nothing.
+        host reads, None lets the host wait.  -1 waits for nothing, and notes nothing.  It says
+        nothing where there are no streams.
     keep : object
         What the handle was taken from, kept alive with the memory.
     call : str
@@ -79,10 +84,7 @@ def wait_for_foreign_event(
         `stream` is none on that device, or a capture forbids the wait (``DLP-STREAM-*``).
     """
     device = tensor._spec.device
-    streams = streams_of(device)
-    is_read_by_host = stream is None and device.type not in STREAM_RULES
-    whose = device if streams is None or is_read_by_host else streams
-    consumer = check_stream(stream, whose, call)
+    consumer = _consumer_of(device, stream, call)
     if consumer == NO_SYNC:
         return
     ordinal = ordinal_for(device, consumer, call)
@@ -91,6 +93,15 @@ def wait_for_foreign_event(
         _driver_for(event, device, call).wait_for_event(event, consumer, ordinal, call)
     if consumer is not None:
         tensor._pending_work = WorkOnConsumer(consumer, ordinal, keep)
+
+
+def _consumer_of(device: Device, stream: int | None, call: str) -> int | None:
+    """Return the stream that waits; None for the host, which reads what no stream is named for."""
+    streams = streams_of(device)
+    is_read_by_host = stream is None and device.type not in STREAM_RULES
+    if streams is None or is_read_by_host:
+        return NO_SYNC if stream == NO_SYNC else None
+    return check_stream(stream, streams, call)
 
 
 def _event_at(address: int, device: Device, call: str) -> int:
@@ -108,17 +119,17 @@ def _driver_for(event: int, device: Device, call: str) -> Driver:
         return driver_of(device, call)
     except DriverUnavailableError as error:
         what = f"memory on {device} is ready after the event {event:#x}, and {error.what}"
-        way_out = f"{error.way_out}, or let the producer wait, and give no event"
+        way_out = f"{error.way_out}, or wait for it, and pass `stream=-1`"
         raise ExchangeError(call, what, "ARROW-DEVICE-2", way_out) from error
 
 
-def recorded_event_of(tensor: Any, call: str) -> RecordedEvent | None:
-    """Return an event behind all work that is pending on the memory of a tensor.
+def recorded_event_of(tensors: Sequence[Any], call: str) -> RecordedEvent | None:
+    """Return an event behind all work that is pending on the memory of some tensors.
 
     Parameters
     ----------
-    tensor : Tensor
-        What goes out.
+    tensors : sequence of Tensor
+        What goes out together, on one device.
     call : str
         Named in errors.
 
@@ -134,17 +145,28 @@ def recorded_event_of(tensor: Any, call: str) -> RecordedEvent | None:
     StreamError
         A stream does not exist (DLP-STREAM-7), or captures (DLP-STREAM-8).
     """
-    device = tensor._spec.device
-    if device.type not in STREAM_RULES:
-        wait_on_host(tensor, call)
+    busy: dict[int, int] = {}  # stream -> its device
+    for tensor in tensors:
+        if tensor._spec.device.type not in STREAM_RULES:
+            wait_on_host(tensor, call)
+            continue
+        work, stream = pending_work_of(tensor), stream_to_publish(tensor, call)
+        if work is not None and stream is not None:
+            busy[stream] = work.ordinal
+    if not busy:
         return None
-    work, stream = pending_work_of(tensor), stream_to_publish(tensor, call)
-    if work is None or stream is None:
-        return None
+    device, (last, ordinal) = tensors[0]._spec.device, busy.popitem()
+    driver = _recorder_for(last, device, call)
+    for earlier, where in busy.items():
+        driver.order(earlier, last, where, call, ordinal)
+    return RecordedEvent(driver, last, ordinal, call)
+
+
+def _recorder_for(stream: int, device: Device, call: str) -> Driver:
+    """Return the driver that can record an event on a stream."""
     try:
-        driver = driver_of(device, call)
+        return driver_of(device, call)
     except DriverUnavailableError as error:
         what = f"work on {device} is pending on stream={stream}, and {error.what}"
         way_out = f"{error.way_out}, or synchronize, and name no stream where the memory comes in"
         raise ExchangeError(call, what, "ARROW-DEVICE-3", way_out) from error
-    return RecordedEvent(driver, stream, work.ordinal, call)

@@ -175,7 +175,7 @@ def test_our_event_is_behind_pending_work(hip, device, default):
     array = array_of(memory, f"rocm:{device}", producer)
     hip.driver.copy(memory, source, SIZE, producer, device, CALL)
     with hip.device(1 - device):
-        event = recorded_event_of(array, CALL)
+        event = recorded_event_of([array], CALL)
     handle = c_void_p.from_address(event.address)
     hip.do("hipStreamWaitEvent", c_void_p(consumer), handle, 0)
     hip.driver.copy(target, memory, SIZE, consumer, device, CALL)
@@ -188,7 +188,7 @@ def test_our_event_dies_with_its_object(hip):
     """A hundred of them leave nothing behind."""
     array = array_of(hip.memory(), stream=hip.stream())
     before = hip.events()
-    held = [recorded_event_of(array, CALL) for _ in range(100)]
+    held = [recorded_event_of([array], CALL) for _ in range(100)]
     during = hip.events()
     held.clear()
 
@@ -200,7 +200,7 @@ def test_no_event_is_recorded_in_a_capture(hip):
     stream, before = hip.stream(), hip.events()
     array = array_of(hip.memory(), stream=stream)
     with hip.capture(stream):
-        rule = refusal(ix.StreamError, recorded_event_of, array, CALL)
+        rule = refusal(ix.StreamError, recorded_event_of, [array], CALL)
 
     assert (rule, hip.events()) == ("DLP-STREAM-8", before)
 
@@ -211,5 +211,5 @@ def test_a_stream_that_is_gone_leaves_no_event(hip):
     array = array_of(hip.memory(), stream=stream)
     hip.destroy(stream)
 
-    assert refusal(ix.StreamError, recorded_event_of, array, CALL) == "DLP-STREAM-7"
+    assert refusal(ix.StreamError, recorded_event_of, [array], CALL) == "DLP-STREAM-7"
     assert (hip.events(), hip.last_error()) == (before, 0)
