@@ -72,7 +72,7 @@ class _Import:
             call=self.call,
             device=chunk.device,
         )
-        wait_for_foreign_event(block, chunk.event, None, None, self.call)
+        wait_for_foreign_event(block, chunk.event, self.handle, self.stream, self.call)
         moved = transfers.move(block, CPU, None, self.call)
         return moved.ptr - start, moved
 
@@ -141,7 +141,7 @@ class _Import:
             array = tensors.own_bytes(block, layout, elements.dtype, Array, call)
             return transfers.move(array, chunk.device, self.stream, call), True
         array = tensors.share(chunk, elements, self.x, Array, call)
-        if chunk.device is not CPU:
+        if chunk.device is not CPU or chunk.event:
             wait_for_foreign_event(array, chunk.event, self.handle, self.stream, call)
         return array, False
 

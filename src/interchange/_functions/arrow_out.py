@@ -13,8 +13,7 @@ from interchange._protocols.arrow.exporting import column_of, field_of
 from interchange._protocols.arrow.types import read_type
 from interchange._protocols.host import check_host
 from interchange._streams.events import recorded_event_of
-from interchange._streams.ordering import make_ready, order_before, wait_on_host
-from interchange._streams.rules import check_stream, streams_of
+from interchange._streams.ordering import wait_on_host
 from interchange._types.devices import CPU
 from interchange._types.errors import ArgumentError, ExchangeError, ViewError, refuse_record, show
 from interchange.abi import BrokenRule, PyCapsule, capsule_name, capsule_pointer
@@ -136,10 +135,9 @@ class ArrowExport:
         """Return what keeps memory and event alive, and where the memory is."""
         if not self._arrays:
             return None, _HOST
-        first = _all_ready(self._arrays, call)
-        event = recorded_event_of(first, call)
+        event = recorded_event_of(self._arrays, call)
         keep = (*(array._keepalive for array in self._arrays), event)
-        device = first.device
+        device = self._arrays[0].device
         place = _HOST[:2] if device is CPU else (int(device.type), device.id)
         return keep, (*place, 0 if event is None else event.address)
 
@@ -158,20 +156,6 @@ class ArrowExport:
             what = f"a schema of {len(wanted.children)} fields was requested"
             way_out = f"request {len(self._field.children)}"
             raise ExchangeError(_CALL, what, "ARROW-METHOD-2", way_out)
-
-
-def _all_ready(arrays: tuple[Array, ...], call: str) -> Array:
-    """Return the first array, such that work on it is pending where that on all of them is."""
-    first = arrays[0]
-    if len(arrays) == 1 or first.device is CPU:
-        return first
-    first = first.__copy__()
-    make_ready(first, None, None, call)
-    for array in arrays[1:]:
-        order_before(
-            array, check_stream(None, streams_of(first.device) or first.device, call), call
-        )
-    return first
 
 
 def _check_keywords(unknown: dict[str, Any]) -> None:
