@@ -1,0 +1,316 @@
+"""Producers of Arrow capsules: one class for each method of the protocol, and all count and log.
+
+Source: the Arrow PyCapsule interface, Export Protocol.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi.arrow import (
+    ARROW_ARRAY,
+    ARROW_ARRAY_STREAM,
+    ARROW_DEVICE_ARRAY,
+    ARROW_DEVICE_ARRAY_STREAM,
+    ARROW_SCHEMA,
+)
+from interchange_conformance.zoo.source import AS_IS, Call
+
+from .building import StreamLoan, make_array, make_schema
+from .description import Chunk, Field, Flow, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typing_extensions import Self
+
+    from .building import Loan
+    from .description import Path
+
+
+@dataclass(frozen=True)
+class Answers:
+    """How a producer answers.
+
+    Attributes
+    ----------
+    schema_name, array_name, stream_name : bytes or None
+        Names of its capsules; the right ones when left out, None for NULL.
+    destructor : bool
+        Whether its capsules have one.
+    answer : callable or None
+        ``answer(what)`` -> what is returned instead of `what`, the pair of capsules or the one.
+    raises : BaseException or None
+        What its methods raise.
+    repeat : bool
+        Whether every call is answered as the first was, with the same capsules.
+    """
+
+    schema_name: bytes | None = AS_IS
+    array_name: bytes | None = AS_IS
+    stream_name: bytes | None = AS_IS
+    destructor: bool = True
+    answer: Callable[[Any], Any] | None = None
+    raises: BaseException | None = None
+    repeat: bool = False
+
+
+def _names_of(kind: Any) -> frozenset[str]:
+    """Return the names of the attributes of a dataclass."""
+    return frozenset(field.name for field in fields(kind))
+
+
+_ANSWERS: Final = _names_of(Answers)
+_FLOW: Final = _names_of(Flow) - {"release", "sets_release"}
+_FIELD: Final = _names_of(Field) - _names_of(Chunk)
+_CHUNK: Final = _names_of(Chunk) - _names_of(Field)
+_BOTH: Final = _names_of(Field) & _names_of(Chunk)
+
+
+class Source:
+    """What all producers of Arrow are: a type, chunks, a log.  Itself it speaks nothing.
+
+    Parameters
+    ----------
+    field : Field
+        What its schemas say.
+    chunks : tuple[Chunk, ...]
+        What its arrays say; a producer of arrays has one.
+    values : tuple, optional
+        The elements by the honest description, those of a list as a tuple, None for nulls.
+    place : Place, optional
+        What structs of devices say.
+    flow : Flow, optional
+        How streams behave.
+    answers : Answers, optional
+        How it answers.
+
+    Attributes
+    ----------
+    field, chunks, values, place, flow, answers : object
+        As above.
+    log : list[Call]
+        Every request, in order.
+    loans : list[Loan]
+        Every struct that a capsule was made for, in order.
+    """
+
+    def __init__(
+        self,
+        field: Field,
+        chunks: tuple[Chunk, ...],
+        values: tuple[Any, ...] = (),
+        place: Place = Place(),  # noqa: B008 - it is frozen
+        flow: Flow = Flow(),  # noqa: B008
+        answers: Answers = Answers(),
+    ) -> None:
+        self.field, self.chunks, self.values = field, chunks, values
+        self.place, self.flow, self.answers = place, flow, answers
+        self.log: list[Call] = []
+        self.loans: list[Loan] = []
+        self._first: Any = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.field.format!r} of {len(self.values)}>"
+
+    # ------------------------------------------------------------ variants
+
+    def but(self, **changes: Any) -> Self:
+        """Return a producer of the same memory that differs in what is named.
+
+        Parameters
+        ----------
+        **changes
+            Attributes of `Answers` and `Flow`, and of `Field` and `Chunk` at the top.  What both of
+            these have, such as ``n_children``, changes in both; write ``field=dict(...)`` or
+            ``chunk=dict(...)`` for the one alone, and ``flow=dict(...)`` for what a stream has in
+            common with them.  ``place=Place(...)`` says where it is.
+        """
+        return self.at((), **changes)
+
+    def at(self, path: Path, **changes: Any) -> Self:
+        """Return a producer of the same memory that differs below, at the end of a path.
+
+        Parameters
+        ----------
+        path : tuple of int and "dictionary"
+            Such as ``(0,)`` for the first child.
+        **changes
+            As for `but`.
+        """
+        alone = changes.pop("field", {}), changes.pop("chunk", {})
+        place = changes.pop("place", self.place)
+        values = changes.pop("values", self.values)
+        answers = _taken(changes, _ANSWERS)
+        flow = {**changes.pop("flow", {}), **_taken(changes, _FLOW)}
+        for name in _taken(dict(changes), _BOTH):
+            value = changes.pop(name)
+            alone = {**alone[0], name: value}, {**alone[1], name: value}
+        in_field = {**_taken(changes, _FIELD), **alone[0]}
+        in_chunk = {**_taken(changes, _CHUNK), **alone[1]}
+        if changes:
+            raise TypeError(f"nothing here has {', '.join(changes)}")
+        return type(self)(
+            self.field.at(path, **in_field) if in_field else self.field,
+            tuple(one.at(path, **in_chunk) if in_chunk else one for one in self.chunks),
+            values, place, replace(self.flow, **flow), replace(self.answers, **answers),
+        )  # fmt: skip
+
+    def _as(self, kind: Any, place: Place | None = None) -> Any:
+        """Return the same with another method."""
+        where = self.place if place is None else place
+        return kind(self.field, self.chunks, self.values, where, self.flow, self.answers)
+
+    def as_array(self) -> ArraySource:
+        """Return the same with ``__arrow_c_array__``."""
+        return self._as(ArraySource)  # type: ignore[no-any-return]
+
+    def as_stream(self) -> StreamSource:
+        """Return the same with ``__arrow_c_stream__``."""
+        return self._as(StreamSource)  # type: ignore[no-any-return]
+
+    def as_schema(self) -> SchemaSource:
+        """Return the same with ``__arrow_c_schema__``."""
+        return self._as(SchemaSource)  # type: ignore[no-any-return]
+
+    def as_device_array(self, place: Place | None = None) -> DeviceArraySource:
+        """Return the same with ``__arrow_c_device_array__``; on the host unless told otherwise."""
+        return self._as(DeviceArraySource, place)  # type: ignore[no-any-return]
+
+    def as_device_stream(self, place: Place | None = None) -> DeviceStreamSource:
+        """Return the same with ``__arrow_c_device_stream__``."""
+        return self._as(DeviceStreamSource, place)  # type: ignore[no-any-return]
+
+    def as_everything(self) -> EverySource:
+        """Return the same with every method."""
+        return self._as(EverySource)  # type: ignore[no-any-return]
+
+    # ------------------------------------------------------------ what became of it
+
+    @property
+    def given(self) -> tuple[Loan, ...]:
+        """Every struct that somebody has to release: of each capsule, and what streams gave."""
+        streams = [one for one in self.loans if isinstance(one, StreamLoan)]
+        return (*self.loans, *(one for stream in streams for one in stream.given))
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How often each of these has been released."""
+        return tuple(one.releases for one in self.given)
+
+    @property
+    def due(self) -> tuple[int, ...]:
+        """How often each of these ought to be released: once, where it has a callback."""
+        return tuple(one.due for one in self.given)
+
+    @property
+    def alive(self) -> int:
+        """How many of these have not been released."""
+        return self.counts.count(0)
+
+    @property
+    def streams(self) -> tuple[StreamLoan, ...]:
+        """The streams among them, each of which says what was asked of it."""
+        return tuple(one for one in self.loans if isinstance(one, StreamLoan))
+
+    def forget(self) -> None:
+        """Let every struct be freed, for who counts in millions and knows that nobody looks."""
+        self._first = None  # whose capsules release as they die
+        for one in self.loans:
+            one.forget()
+        self.loans.clear()
+        self.log.clear()
+
+    # ------------------------------------------------------------ what the kinds share
+
+    def _give(self, method: str, keywords: dict[str, Any], make: Callable[[], Any]) -> Any:
+        """Log a request, and answer it."""
+        self.log.append(Call(method, keywords))
+        answers = self.answers
+        if answers.raises is not None:
+            raise answers.raises
+        if answers.repeat and self._first is not None:
+            return self._first
+        what = make()
+        if answers.repeat:
+            self._first = what
+        return what if answers.answer is None else answers.answer(what)
+
+    def _capsule(self, loan: Loan, said: bytes | None, name: bytes) -> Any:
+        """Return the capsule of a struct."""
+        self.loans.append(loan)
+        return loan.capsule(name if said is AS_IS else said, destructor=self.answers.destructor)
+
+    def _schema(self) -> Any:
+        """Return a capsule of the type."""
+        return self._capsule(make_schema(self.field), self.answers.schema_name, ARROW_SCHEMA)
+
+    def _pair(self, place: Place | None) -> tuple[Any, Any]:
+        """Return the capsules of type and chunk."""
+        (chunk,) = self.chunks
+        name = ARROW_ARRAY if place is None else ARROW_DEVICE_ARRAY
+        schema = self._schema()
+        return schema, self._capsule(make_array(chunk, place), self.answers.array_name, name)
+
+    def _stream(self, place: Place | None) -> Any:
+        """Return the capsule of a stream."""
+        name = ARROW_ARRAY_STREAM if place is None else ARROW_DEVICE_ARRAY_STREAM
+        loan = StreamLoan(self.field, self.chunks, self.flow, place)
+        return self._capsule(loan, self.answers.stream_name, name)
+
+
+def _taken(changes: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    """Return the changes of some names, which are then no more among the others."""
+    return {name: changes.pop(name) for name in list(changes) if name in names}
+
+
+def _refuse_unknown(keywords: dict[str, Any]) -> None:
+    """Refuse keywords that are not None (ARROW-METHOD-3)."""
+    if unknown := [name for name, value in keywords.items() if value is not None]:
+        raise NotImplementedError(f"nothing is known of {', '.join(unknown)}")
+
+
+class SchemaSource(Source):
+    """A type."""
+
+    def __arrow_c_schema__(self) -> Any:
+        return self._give("__arrow_c_schema__", {}, self._schema)
+
+
+class ArraySource(Source):
+    """One chunk of host memory."""
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        keywords = {"requested_schema": requested_schema}
+        return self._give("__arrow_c_array__", keywords, lambda: self._pair(None))
+
+
+class StreamSource(Source):
+    """Chunks of host memory, one after the other."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        keywords = {"requested_schema": requested_schema}
+        return self._give("__arrow_c_stream__", keywords, lambda: self._stream(None))
+
+
+class DeviceArraySource(Source):
+    """One chunk, on a device."""
+
+    def __arrow_c_device_array__(self, requested_schema: Any = None, **keywords: Any) -> Any:
+        _refuse_unknown(keywords)
+        asked = {"requested_schema": requested_schema, **keywords}
+        return self._give("__arrow_c_device_array__", asked, lambda: self._pair(self.place))
+
+
+class DeviceStreamSource(Source):
+    """Chunks on a device, one after the other."""
+
+    def __arrow_c_device_stream__(self, requested_schema: Any = None, **keywords: Any) -> Any:
+        _refuse_unknown(keywords)
+        asked = {"requested_schema": requested_schema, **keywords}
+        return self._give("__arrow_c_device_stream__", asked, lambda: self._stream(self.place))
+
+
+class EverySource(ArraySource, StreamSource, DeviceArraySource, DeviceStreamSource, SchemaSource):
+    """What has every method."""
