@@ -219,7 +219,7 @@ def test_no_path_of_one_machine_is_written_down():
 
 # ---------------------------------------------------------------- rules
 
-RULE_ID = re.compile(r"(?<![\w-])(?:DLP|CAI|BUF|AI|HOST|IX|CPY)(?:-[A-Z]+)*-[0-9]+(?![\w-])")
+RULE_ID = re.compile(r"(?<![\w-])(?:DLP|CAI|BUF|AI|ARROW|HOST|IX|CPY)(?:-[A-Z]+)*-[0-9]+(?![\w-])")
 
 
 def test_the_pattern_finds_every_rule():

@@ -1,14 +1,18 @@
 """Types for the annotations of programs that take arrays of any library.
 
-Source: interchange.  At run time a protocol knows its objects by their attributes, `AnyArray` and
-`AnyDevice` are `typing.Any`.
+Source: interchange.  At run time a protocol knows its objects by their attributes, `AnyArray`,
+`AnyColumn` and `AnyDevice` are `typing.Any`.
 """
 
 from ._types.typing import (
     AnyArray,
+    AnyColumn,
     AnyDevice,
     SupportsArray,
     SupportsArrayInterface,
+    SupportsArrow,
+    SupportsArrowDevice,
+    SupportsArrowStream,
     SupportsCUDAArrayInterface,
     SupportsCUDAStream,
     SupportsDLPack,
@@ -17,9 +21,13 @@ from ._types.typing import (
 
 __all__ = [
     "AnyArray",
+    "AnyColumn",
     "AnyDevice",
     "SupportsArray",
     "SupportsArrayInterface",
+    "SupportsArrow",
+    "SupportsArrowDevice",
+    "SupportsArrowStream",
     "SupportsCUDAArrayInterface",
     "SupportsCUDAStream",
     "SupportsDLPack",

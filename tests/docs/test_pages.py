@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _OURS = re.compile(r"(?<![\w./@-])(?:ix|interchange)((?:\.[A-Za-z_]\w*)+)")
-_RULE = re.compile(r"\b(?:DLP|CAI|BUF|AI|IX|HOST|CPY)(?:-[A-Z]+)*-\d+\b")
+_RULE = re.compile(r"\b(?:DLP|CAI|BUF|AI|ARROW|IX|HOST|CPY)(?:-[A-Z]+)*-\d+\b")
 
 
 def _names_nothing(dotted: str) -> bool:

@@ -13,7 +13,7 @@ from .arrow_columns import import_arrow
 
 if TYPE_CHECKING:
     from interchange._array import Array
-    from interchange._types.typing import AnyDevice
+    from interchange._types.typing import AnyColumn, AnyDevice
 
 _CALL: Final = "from_arrow()"
 _NULLS: Final = ("refuse", "separate")
@@ -21,7 +21,7 @@ _NULLS: Final = ("refuse", "separate")
 
 @overload
 def from_arrow(
-    x: Any,
+    x: AnyColumn,
     /,
     *,
     nulls: Literal["refuse"] = ...,
@@ -32,7 +32,7 @@ def from_arrow(
 ) -> Array: ...
 @overload
 def from_arrow(
-    x: Any,
+    x: AnyColumn,
     /,
     *,
     nulls: Literal["separate"],
@@ -42,7 +42,7 @@ def from_arrow(
     stream: Any = ...,
 ) -> tuple[Array, Array]: ...
 def from_arrow(
-    x: Any,
+    x: AnyColumn,
     /,
     *,
     nulls: str = "refuse",

@@ -158,6 +158,9 @@ class ArrowExport:
             raise ExchangeError(_CALL, what, "ARROW-METHOD-2", way_out)
 
 
+ArrowExport.__module__ = "interchange"
+
+
 def _check_keywords(unknown: dict[str, Any]) -> None:
     """Refuse keywords of a later version of the interface."""
     named = [name for name, value in unknown.items() if value is not None]

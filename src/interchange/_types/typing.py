@@ -21,10 +21,14 @@ else:
 
 __all__ = [
     "AnyArray",
+    "AnyColumn",
     "AnyDevice",
     "PyCapsule",
     "SupportsArray",
     "SupportsArrayInterface",
+    "SupportsArrow",
+    "SupportsArrowDevice",
+    "SupportsArrowStream",
     "SupportsCUDAArrayInterface",
     "SupportsCUDAStream",
     "SupportsDLPack",
@@ -72,6 +76,33 @@ class SupportsArray(Protocol):
     @property
     def __array__(self) -> Callable[..., Any]:
         """The method that returns the ndarray."""
+
+
+@runtime_checkable
+class SupportsArrow(Protocol):
+    """A column or a table in one chunk that exports itself to Arrow."""
+
+    @property
+    def __arrow_c_array__(self) -> Callable[..., Any]:
+        """The method that returns the capsules of the schema and of the array."""
+
+
+@runtime_checkable
+class SupportsArrowDevice(Protocol):
+    """Likewise, with memory on any device."""
+
+    @property
+    def __arrow_c_device_array__(self) -> Callable[..., Any]:
+        """The method that returns the capsules of the schema and of the device array."""
+
+
+@runtime_checkable
+class SupportsArrowStream(Protocol):
+    """A column or a table that exports itself to Arrow, chunk by chunk."""
+
+    @property
+    def __arrow_c_stream__(self) -> Callable[..., Any]:
+        """The method that returns the capsule of a stream."""
 
 
 @runtime_checkable
@@ -135,19 +166,29 @@ if TYPE_CHECKING:
     AnyDevice: TypeAlias = (
         Device | str | tuple[int, int] | TorchDevice | JaxDevice | CoreDevice | SupportsDLPackDevice
     )
+    AnyColumn: TypeAlias = (
+        SupportsArrow
+        | SupportsArrowDevice
+        | SupportsArrowStream
+        | CapsuleType
+        | tuple[CapsuleType, CapsuleType]
+    )
     AnyArray: TypeAlias = (
         SupportsDLPack
         | SupportsInterchange
         | SupportsCUDAArrayInterface
         | SupportsArrayInterface
         | SupportsArray
+        | SupportsArrow
+        | SupportsArrowDevice
+        | SupportsArrowStream
         | Buffer
         | CapsuleType
     )
     Scalar: TypeAlias = complex | np.number[Any] | np.bool
 else:
-    AnyArray = AnyDevice = Scalar = Any
-"""What `interchange.asarray` takes: memory in any of these forms; a list is none."""
+    AnyArray = AnyColumn = AnyDevice = Scalar = Any
+"""What `interchange.asarray` takes (`AnyArray`): memory in any of these forms; a list is none."""
 
 
 for _protocol in [one for one in vars().copy().values() if isinstance(one, type(Protocol))]:

@@ -20,7 +20,7 @@ LOOKS = {
 """How a page is looked at: the size of the screen [pixels], and the colours."""
 
 BROKEN_RULES = r"""
-const rule = /\b(?:DLP|CAI|BUF|AI|IX|HOST|CPY)(?:-[A-Z]+)*-\d+\b/g;
+const rule = /\b(?:DLP|CAI|BUF|AI|ARROW|IX|HOST|CPY)(?:-[A-Z]+)*-\d+\b/g;
 const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 const broken = [];
 while (texts.nextNode()) {
