@@ -186,9 +186,9 @@ def asarray(
     2. DLPack, or a bare capsule;
     3. ``__cuda_array_interface__``, where DLPack refused or is not spoken;
     4. ``__array_interface__``, likewise;
-    5. the buffer protocol, likewise;
-    6. Arrow's PyCapsule interface, likewise, as `from_arrow`: a column of data frames, in one chunk
+    5. Arrow's PyCapsule interface, likewise, as `from_arrow`: a column of data frames, in one chunk
        unless `copy` is True; of pandas not what is NumPy's memory;
+    6. the buffer protocol, likewise;
     7. ``__array__``, which may copy and make NaN of nulls: only to share, unless `copy` is True.
 
     Parameters
@@ -318,18 +318,20 @@ def _first_that_works(
 
 def _without_dlpack(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Array, bool] | None:
     """Return an Array of `x` by another protocol, and whether it is a copy, or None for none."""
-    found = _by_other_protocols(x, call)
+    found = _by_record(x, call)
     if found is not None:
         return found, False
-    if not any(getattr(x, word, None) is not None for word in _ARROW) or holds_ndarrays(x):
-        return None
-    from .arrow_columns import import_arrow  # few need it
+    if any(getattr(x, word, None) is not None for word in _ARROW) and not holds_ndarrays(x):
+        from .arrow_columns import import_arrow  # few need it
 
+        try:
+            return import_arrow(x, copy=copy is True, stream=stream, call=call), copy is True
+        except BufferError:  # __array__ may share what is refused here, or words it its own way
+            if getattr(x, "__array__", None) is None and not dlpack.speaks(x):
+                raise
     try:
-        return import_arrow(x, copy=copy is True, stream=stream, call=call), copy is True
-    except BufferError:  # __array__ may share what is refused here, or words it its own way
-        if getattr(x, "__array__", None) is None and not dlpack.speaks(x):
-            raise
+        return host.import_buffer(x, Array, call), False
+    except NoProtocolError:
         return None
 
 
@@ -351,17 +353,14 @@ def _record_of_the_host(x: Any, call: str) -> Any:
     return raw if x.__dlpack_device__() == (DLDeviceType.kDLCPU, 0) else None
 
 
-def _by_other_protocols(x: Any, call: str) -> Array | None:
-    """Return an Array of `x` by an array interface or the buffer protocol, or None for none."""
+def _by_record(x: Any, call: str) -> Array | None:
+    """Return an Array of `x` by the record of an interface, or None where it has none."""
     raw = getattr(x, cuda_array_interface.ATTRIBUTE, None)
     if raw is not None:
         return import_cai(raw, x, call)
     if getattr(x, "__array_interface__", None) is not None:
         return host.import_array_interface(x, Array, call)
-    try:
-        return host.import_buffer(x, Array, call)
-    except NoProtocolError:
-        return None
+    return None
 
 
 def import_cai(raw: Any, x: Any, call: str) -> Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from functools import lru_cache
 from struct import pack, unpack_from
 from typing import TYPE_CHECKING, Final
 
@@ -114,6 +115,7 @@ _DECIMAL: Final = re.compile(r"d:([0-9]{1,3}),(-?[0-9]{1,3})(?:,(32|64|128|256))
 _UNION: Final = re.compile(r"\+u([ds]):((?:[0-9]{1,3}(?:,[0-9]{1,3})*)?)", re.ASCII)
 
 
+@lru_cache(maxsize=256)  # of timestamps, decimals and unions there are many
 def parse_format(text: str) -> ArrowFormat:
     """Return what a format string says.
 

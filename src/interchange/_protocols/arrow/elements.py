@@ -6,6 +6,7 @@ Source: Arrow columnar format, Fixed-Size List Layout; canonical extension types
 from __future__ import annotations
 
 import json
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -122,7 +123,13 @@ def _dtype_of(level: ColumnType, *, storage: bool, call: str) -> DType:
         raise UnsupportedDTypeError(
             call, f"the elements are {level.title}", "ARROW-TYPE-1", way_out
         )
-    return DType.of("bool" if level.extension == BOOL8 and not storage else form.stored)
+    return _dtype_named("bool" if level.extension == BOOL8 and not storage else form.stored)
+
+
+@cache
+def _dtype_named(name: str) -> DType:
+    """Return the dtype that a table of this project names."""
+    return DType.of(name)
 
 
 def _way_out_of(level: ColumnType) -> str:
