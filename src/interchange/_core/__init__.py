@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
     from .abc import Core
@@ -90,11 +90,9 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
     )
 else:
     ALONE = chosen.ALONE
-    ArrowOwner = chosen.ArrowOwner
     Tensor = chosen.Tensor
     answer_again = chosen.answer_again
     array_type = chosen.array_type
-    call_stream = chosen.call_stream
     computed = chosen.computed
     consume_capsule = chosen.consume_capsule
     consume_fresh_capsule = chosen.consume_fresh_capsule
@@ -107,17 +105,19 @@ else:
     fast_operator = chosen.fast_operator
     fast_records = chosen.fast_records
     import_unordered = chosen.import_unordered
-    make_arrow = chosen.make_arrow
-    make_arrow_schema = chosen.make_arrow_schema
-    make_arrow_stream = chosen.make_arrow_stream
     make_capsule = chosen.make_capsule
     make_launcher = chosen.make_launcher
-    new_arrow = chosen.new_arrow
     redescribe = chosen.redescribe
     release = chosen.release
     serve_c_callers = chosen.serve_c_callers
-    stream_error = chosen.stream_error
-    take_arrow = chosen.take_arrow
+
+    def __getattr__(name: str) -> Any:
+        """Return what a core has for structs of Arrow, which it may import first."""
+        if name not in __all__:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        return getattr(chosen, name)
+
 
 __all__ = [
     "ALONE",

@@ -18,7 +18,14 @@ from interchange.abi.arrow import ARROW_CHUNK, ARROW_RELEASE, ARROW_SCHEMA, ARRO
 from interchange.abi.memory import memory
 from interchange.abi.rules import BrokenRule
 
-from ._owners import NOTHING, deleters, keep_deleter
+from ._owners import (
+    HAS_GIL,
+    NOTHING,
+    ManagedTensorOwner,
+    deleters,
+    keep_deleter,
+    one_at_a_time,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +36,10 @@ if TYPE_CHECKING:
 _new_object: Final = object.__new__
 
 
-class ArrowOwner:
+class ArrowOwner(ManagedTensorOwner):
     """Owns one struct of Arrow: calls its release callback once, when asked or when it dies.
 
-    The finaliser is a slot, and what is in it is C code, ``partial(release, struct)``.
+    The finaliser is ``partial(release, struct)``.
 
     Attributes
     ----------
@@ -40,9 +47,8 @@ class ArrowOwner:
         Of the struct, which is there as long as the owner is.
     """
 
-    __slots__ = ("__del__", "_name", "_struct", "address")
+    __slots__ = ("_name", "_struct", "address")
 
-    __del__: Callable[[], object]  # `NOTHING` while nothing is owned
     _name: bytes  # of the capsule that such a struct comes in
     _struct: ctypes.Structure
     address: int
@@ -51,6 +57,9 @@ class ArrowOwner:
         """Call the release callback now, whoever else refers to the owner."""
         self.__del__, release = _nothing, self.__del__
         release()
+
+    def __reduce__(self) -> str:
+        raise TypeError("what owns memory is not copied")
 
 
 def new_arrow(name: bytes) -> ArrowOwner:
@@ -103,6 +112,10 @@ def take_arrow(capsule: Any, name: bytes) -> ArrowOwner:
     return owner
 
 
+if not HAS_GIL:
+    take_arrow = one_at_a_time(take_arrow)
+
+
 def refuse_arrow(capsule: object, name: bytes) -> BrokenRule:
     """Say why nothing could be taken."""
     wanted = name.decode()
@@ -133,19 +146,16 @@ def _function_of(stream: ArrowOwner, what: str) -> _WithoutGIL | None:
     if stream._name not in ARROW_CHUNK:
         raise TypeError(f"{stream._name.decode()!r} is no stream")
     if not _release_of(stream.address, stream._name).value:
-        raise refuse_released(stream._name)
+        raise refuse_stream(stream._name, None)
     address = getattr(stream._struct, _GET[what])
     return _WithoutGIL(address) if address else None
 
 
-def refuse_released(name: bytes) -> BrokenRule:
-    """Say that a stream was released."""
-    return BrokenRule("ARROW-RELEASE-3", f"release is NULL in a struct {name.decode()!r}")
-
-
-def refuse_missing(what: str) -> BrokenRule:
-    """Say that a stream lacks a function."""
-    return BrokenRule("ARROW-STREAM-1", f"{_GET[what]} is NULL")
+def refuse_stream(name: bytes | None, what: str | None) -> BrokenRule:
+    """Say that a stream of a name was released, or that one lacks a function."""
+    if name is not None:
+        return BrokenRule("ARROW-RELEASE-3", f"release is NULL in a struct {name.decode()!r}")
+    return BrokenRule("ARROW-STREAM-1", f"{_GET[what or '']} is NULL")
 
 
 def call_stream(stream: ArrowOwner, what: Literal["schema", "next"], out: ArrowOwner) -> int:
@@ -157,7 +167,7 @@ def call_stream(stream: ArrowOwner, what: Literal["schema", "next"], out: ArrowO
     if out._name != (ARROW_SCHEMA if what == "schema" else ARROW_CHUNK[stream._name]):
         raise TypeError(f"{out._name.decode()!r} is not what {stream._name.decode()!r} gives")
     if function is None:
-        raise refuse_missing(what)
+        raise refuse_stream(None, what)
     out.release()
     struct, place = out._struct, _release_of(out.address, out._name)
     code: int | None = None

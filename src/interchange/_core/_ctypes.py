@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,18 +31,9 @@ from interchange.abi.dlpack import (
 )
 from interchange.abi.memory import memory, pointers, words
 
-from ._arrow import (
-    ArrowOwner,
-    call_stream,
-    make_arrow,
-    make_arrow_schema,
-    make_arrow_stream,
-    new_arrow,
-    stream_error,
-    take_arrow,
-)
 from ._export import answer_again, make_capsule
 from ._owners import (
+    HAS_GIL,
     LEGACY_CLAIM,
     NOTHING,
     VERSIONED_CLAIM,
@@ -54,6 +44,7 @@ from ._owners import (
     deleters,
     empty_owner,
     keep_deleter,
+    one_at_a_time,
     release_owner,
 )
 from ._parsing import (
@@ -75,6 +66,16 @@ if TYPE_CHECKING:
 
     from interchange.abi.exchange import ExchangeTable
 
+    from ._arrow import (
+        ArrowOwner,
+        call_stream,
+        make_arrow,
+        make_arrow_schema,
+        make_arrow_stream,
+        new_arrow,
+        stream_error,
+        take_arrow,
+    )
     from .abc import FastPath, Launcher
     from .plans import Plan
 
@@ -114,6 +115,18 @@ __all__ = [
 ]
 
 name: Final = "ctypes"
+
+if not TYPE_CHECKING:  # checkers see the imports above
+
+    def __getattr__(name: str) -> Any:
+        """Import what owns structs of Arrow when it is first asked for: most never do."""
+        if name not in __all__:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        from . import _arrow
+
+        return getattr(_arrow, name)
+
 
 _new_object: Final = object.__new__
 _VERSIONED: Final = capsules.VERSIONED
@@ -172,22 +185,8 @@ def _consume_legacy_capsule(
     return describe(ptr, spec, None, source, owner, cls)
 
 
-def _one_at_a_time(function: F) -> F:
-    """Return `function` under a lock that a finaliser or a handler may take again."""
-    lock = threading.RLock()
-
-    @functools.wraps(function)
-    def locked(*args: Any) -> Any:
-        with lock:
-            return function(*args)
-
-    return locked  # type: ignore[return-value]
-
-
-_HAS_GIL: Final = getattr(sys, "_is_gil_enabled", lambda: True)()
-if not _HAS_GIL:  # C code is interrupted by other threads, too
-    consume_capsule = _one_at_a_time(consume_capsule)
-    take_arrow = _one_at_a_time(take_arrow)
+if not HAS_GIL:  # C code is interrupted by other threads, too
+    consume_capsule = one_at_a_time(consume_capsule)
 
 
 def device_in_capsule(capsule: Any) -> int | None:
@@ -318,7 +317,7 @@ def _references() -> int:
 
     Without the GIL counts are split between threads and say nothing: no capsule counts as alone.
     """
-    if not _HAS_GIL:
+    if not HAS_GIL:
         return -1
     capsule = capsules.new_capsule(ctypes.addressof(capsules.anchor), None, None)
     return min(sys.getrefcount(capsule), _MOST_ALONE)  # a debugger's trace function holds one more

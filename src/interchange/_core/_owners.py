@@ -6,6 +6,9 @@ Source: dlpack.h 1.3; the Python specification of DLPack; CPython, where signal 
 from __future__ import annotations
 
 import ctypes
+import functools
+import sys
+import threading
 from functools import partial
 from operator import length_hint
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +19,9 @@ from interchange.abi.memory import pointers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 _new_object: Final = object.__new__
 
@@ -132,3 +138,19 @@ def claim(owner: ManagedTensorOwner, cell: Any, generation: _Generation) -> int:
             function(as_pointer(address))
         raise
     return address
+
+
+HAS_GIL: Final = getattr(sys, "_is_gil_enabled", lambda: True)()
+"""Whether one thread at a time runs Python code."""
+
+
+def one_at_a_time(function: F) -> F:
+    """Return `function` under a lock that a finaliser or a handler may take again."""
+    lock = threading.RLock()
+
+    @functools.wraps(function)
+    def locked(*args: Any) -> Any:
+        with lock:
+            return function(*args)
+
+    return locked  # type: ignore[return-value]

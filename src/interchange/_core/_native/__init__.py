@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import ref
 
 from interchange import _core
-from interchange._core import _arrow, _parsing
+from interchange._core import _parsing
 from interchange._core._numpy import fills_strides
 from interchange._streams._cuda_calls import use_compiled
 from interchange._streams.driver import drivers
@@ -49,14 +49,14 @@ else:
 name: Final = "native"
 ALONE: Final = -1  # a capsule is always consumed by the letter, which costs little here
 
-ArrowOwner = _arrow.ArrowOwner
-call_stream = _arrow.call_stream
-make_arrow = _arrow.make_arrow
-make_arrow_schema = _arrow.make_arrow_schema
-make_arrow_stream = _arrow.make_arrow_stream
-new_arrow = _arrow.new_arrow
-stream_error = _arrow.stream_error
-take_arrow = _arrow.take_arrow
+ArrowOwner = _extension.ArrowOwner
+call_stream = _extension.call_stream
+make_arrow = _extension.make_arrow
+make_arrow_schema = _extension.make_arrow_schema
+make_arrow_stream = _extension.make_arrow_stream
+new_arrow = _extension.new_arrow
+stream_error = _extension.stream_error
+take_arrow = _extension.take_arrow
 Tensor = _extension.Array
 answer_again = _extension.answer_again
 array_type = _extension.array_type
@@ -112,6 +112,20 @@ def _refuse_for_c(array: object, why: str) -> None:
         way_out = "ask for a managed tensor, which has a flag for it"
         raise ExchangeError(_C_CALL, what, "DLP-DTYPE-4", way_out)
     raise ExchangeError(_C_CALL, f"{show(array)} is no Array", "DLP-API-1")
+
+
+def _refuse_arrow(capsule: object, name: bytes) -> Exception:
+    """Say why no struct of Arrow could be taken; the words are imported when they are needed."""
+    from interchange._core._arrow import refuse_arrow
+
+    return refuse_arrow(capsule, name)
+
+
+def _refuse_stream(name: bytes | None, what: str | None) -> Exception:
+    """Say why a stream cannot be called, likewise."""
+    from interchange._core._arrow import refuse_stream
+
+    return refuse_stream(name, what)
 
 
 # ---------------------------------------------------------------- types that need little
@@ -260,6 +274,8 @@ _extension.connect(
     check_struct=_parsing.check_struct,
     arrived=_arrived,
     refuse_capsule=_parsing.refuse_capsule,
+    refuse_arrow=_refuse_arrow,
+    refuse_stream=_refuse_stream,
     spec_of=_parsing.spec_of,
     learn=_learn,
     refuse_for_c=_refuse_for_c,

@@ -1,8 +1,9 @@
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from interchange._core._tensor import Tensor
 from interchange._types.spec import Spec
+from interchange.abi.arrow import ArrowColumn, ArrowField
 
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -11,6 +12,26 @@ _A = TypeVar("_A", bound=Tensor)
 Array = Tensor
 
 class ManagedTensorOwner: ...
+
+class ArrowOwner:
+    @property
+    def address(self) -> int: ...
+    def release(self) -> None: ...
+
+def call_stream(stream: Any, what: Literal["schema", "next"], out: Any, /) -> int: ...
+def make_arrow(
+    field: ArrowField, column: ArrowColumn, keep: object, device: tuple[int, int, int] | None
+) -> tuple[Any, Any]: ...
+def make_arrow_schema(field: ArrowField) -> Any: ...
+def make_arrow_stream(
+    field: ArrowField,
+    column: ArrowColumn,
+    keep: object,
+    device: tuple[int, int, int] | None = None,
+) -> Any: ...
+def new_arrow(name: bytes, /) -> ArrowOwner: ...
+def stream_error(stream: Any, /) -> str | None: ...
+def take_arrow(capsule: Any, name: bytes, /) -> ArrowOwner: ...
 
 class Launcher:
     def launch(self, configuration: tuple[Any, ...], arguments: tuple[Any, ...], /) -> bool: ...

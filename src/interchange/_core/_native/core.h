@@ -24,7 +24,7 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /* What owns the memory of an Array that came in a struct. */
-typedef enum { OWNS_NOTHING, OWNS_VERSIONED, OWNS_LEGACY } Ownership;
+typedef enum { OWNS_NOTHING, OWNS_VERSIONED, OWNS_LEGACY, OWNS_ARROW } Ownership;
 
 /* Threads share it.  What it holds is found out once: `spec` is set last, and so is `dims`, which
  * says that all below it is set.  `owner`, `keep` with `managed`, and `work` may change, under the
@@ -75,6 +75,8 @@ typedef struct {
     PyObject *spec_of;          /* f(kind, dims) -> Spec */
     PyObject *learn;            /* f(type): calls remember_type() */
     PyObject *negotiate;        /* f(x, **keywords): the Python function behind from_dlpack */
+    PyObject *refuse_arrow;     /* f(object, name) -> error */
+    PyObject *refuse_stream;    /* f(name or None, what) -> error: released, or lacks a function */
     PyObject *refuse_for_c;     /* f(array, why): raises what C callers are told */
     PyObject *asarray;          /* f(x, **keywords): the Python function behind asarray */
     PyObject *from_dlpack_text; /* "from_dlpack()" */
@@ -196,6 +198,8 @@ HIDDEN void delete_managed(void *managed, uint8_t owns); /* keeps an exception i
 HIDDEN PyObject *new_managed(void); /* owns nothing yet */
 /* Drop a reference that may be one end of a long chain, without recursion. */
 HIDDEN void release_later_if_deep(PyObject *object);
+/* The same on any thread, with or without the GIL; nothing where Python is gone, or going. */
+HIDDEN void let_go_anywhere(PyObject *object);
 static inline void let_go(PyObject *object)
 {
     if (object != NULL && LIKELY(is_shared(object)))
@@ -203,6 +207,14 @@ static inline void let_go(PyObject *object)
     else
         release_later_if_deep(object);
 }
+
+/* ---- arrow.c */
+HIDDEN int make_arrow_owner_type(PyObject *module);
+HIDDEN void release_arrow_block(void *block); /* of an ArrowOwner */
+extern HIDDEN PyMethodDef arrow_functions[];
+
+/* ---- arrow_export.c */
+extern HIDDEN PyMethodDef arrow_export_functions[];
 
 /* ---- reading.c */
 /* 1: the struct is an ordinary one, and `into` says what it holds; 0: ask `check_struct`. */

@@ -75,21 +75,25 @@ static int make_constants(void)
 /* connect(name=callable, ...): what the core asks Python for. */
 static PyObject *connect(PyObject *module, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"cpu",     "check_struct", "arrived",      "refuse_capsule",
-                            "spec_of", "learn",        "refuse_for_c", NULL};
-    PyObject *found[7];
+    static char *names[] = {"cpu",           "check_struct", "arrived", "refuse_capsule",
+                            "refuse_arrow",  "spec_of",      "learn",   "refuse_for_c",
+                            "refuse_stream", NULL};
+    PyObject *found[9];
 
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OOOOOOO", names, &found[0], &found[1],
-                                     &found[2], &found[3], &found[4], &found[5], &found[6]))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OOOOOOOOO", names, &found[0], &found[1],
+                                     &found[2], &found[3], &found[4], &found[5], &found[6],
+                                     &found[7], &found[8]))
         return NULL;
     core.cpu = Py_NewRef(found[0]);
     core.check_struct = Py_NewRef(found[1]);
     core.arrived = Py_NewRef(found[2]);
     core.refuse_capsule = Py_NewRef(found[3]);
-    core.spec_of = Py_NewRef(found[4]);
-    core.learn = Py_NewRef(found[5]);
-    core.refuse_for_c = Py_NewRef(found[6]);
+    core.refuse_arrow = Py_NewRef(found[4]);
+    core.spec_of = Py_NewRef(found[5]);
+    core.learn = Py_NewRef(found[6]);
+    core.refuse_for_c = Py_NewRef(found[7]);
+    core.refuse_stream = Py_NewRef(found[8]);
     return Py_NewRef(Py_None);
 }
 
@@ -112,7 +116,7 @@ static int execute(PyObject *module)
     }
     if (find_functions() < 0 || intern_names() < 0 || find_capsule_type() < 0 ||
         make_constants() < 0 || make_managed_type(module) < 0 || make_array_type(module) < 0 ||
-        make_operator_type() < 0 || make_checks_type() < 0 || intern_record_keys() < 0)
+        make_arrow_owner_type(module) < 0 || make_operator_type() < 0 || make_checks_type() < 0 || intern_record_keys() < 0)
         return -1;
     if (PyModule_AddFunctions(module, describing_functions) < 0 ||
         PyModule_AddFunctions(module, consuming_functions) < 0 ||
@@ -128,7 +132,9 @@ static int execute(PyObject *module)
         PyModule_AddFunctions(module, launching_functions) < 0 ||
         PyModule_AddFunctions(module, operator_functions) < 0 ||
         PyModule_AddFunctions(module, torch_functions) < 0 ||
-        PyModule_AddFunctions(module, torch_fields_functions) < 0)
+        PyModule_AddFunctions(module, torch_fields_functions) < 0 ||
+        PyModule_AddFunctions(module, arrow_functions) < 0 ||
+        PyModule_AddFunctions(module, arrow_export_functions) < 0)
         return -1;
     return add_c_api(module);
 }

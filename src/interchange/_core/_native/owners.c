@@ -1,6 +1,7 @@
 /* Who owns a managed tensor, and how it is given back: once, whatever is going on.
  *
- * Source: dlpack.h 1.3 (deleter).  A deleter may run any code.  It is called with the exception in
+ * Source: dlpack.h 1.3 (deleter).  A deleter may run any code, and so may a release callback of
+ * Arrow's (arrow.c).  It is called with the exception in
  * flight put aside (DLP-LIFE-2), and not from within another one: a chain of arrays, each exported
  * and imported again, is released link by link and not by recursion. */
 #include "core.h"
@@ -34,6 +35,8 @@ static void call_deleter(void *managed, uint8_t owns)
         DLManagedTensor *tensor = managed;
         if (tensor->deleter != NULL)
             tensor->deleter(tensor);
+    } else if (owns == OWNS_ARROW) {
+        release_arrow_block(managed);
     }
 }
 
@@ -103,6 +106,21 @@ void release_later_if_deep(PyObject *object)
     if (mine->depth == 1)
         release_what_was_put_off(mine);
     mine->depth--;
+}
+
+void let_go_anywhere(PyObject *object)
+{
+    PyGILState_STATE state = PyGILState_UNLOCKED;
+    PyObject *type, *value, *traceback;
+    int held = gil_is_held();
+
+    if (!held && !take_gil(&state))
+        return; /* nobody can let go of an object any more */
+    PyErr_Fetch(&type, &value, &traceback);
+    release_later_if_deep(object);
+    PyErr_Restore(type, value, traceback);
+    if (!held)
+        PyGILState_Release(state);
 }
 
 /* ---------------------------------------------------------------- what several Arrays share */

@@ -1,0 +1,421 @@
+/* Structs of Arrow that others made: moved out of capsules, taken from streams, owned, released.
+ *
+ * Source: The Arrow C data interface, Release callback semantics and Moving an array; C stream
+ * interface; PyCapsule interface, Lifetime Semantics.  A struct is moved by a copy, and the callback
+ * of what is left is NULL: whoever sets it to NULL owns the struct.  Without the GIL that is one
+ * step under the capsule's own lock, and an atomic one for those who do not take the lock. */
+#include "arrow.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The field that says whether a struct is released, whatever function it is. */
+typedef void *__attribute__((may_alias)) AnyFunction;
+
+static const struct {
+    const char *name;
+    size_t size, release; /* [bytes], of the struct, and to where its callback is */
+} kinds[] = {
+    [ARROW_SCHEMA] = {"arrow_schema", sizeof(struct ArrowSchema),
+                      offsetof(struct ArrowSchema, release)},
+    [ARROW_ARRAY] = {"arrow_array", sizeof(struct ArrowArray),
+                     offsetof(struct ArrowArray, release)},
+    [ARROW_ARRAY_STREAM] = {"arrow_array_stream", sizeof(struct ArrowArrayStream),
+                            offsetof(struct ArrowArrayStream, release)},
+    [ARROW_DEVICE_ARRAY] = {"arrow_device_array", sizeof(struct ArrowDeviceArray),
+                            offsetof(struct ArrowDeviceArray, array.release)},
+    [ARROW_DEVICE_ARRAY_STREAM] = {"arrow_device_array_stream",
+                                   sizeof(struct ArrowDeviceArrayStream),
+                                   offsetof(struct ArrowDeviceArrayStream, release)},
+};
+
+/* What an owner has: the struct, which outlives it where its release is put off. */
+typedef struct {
+    ArrowKind kind;
+    AnyArrow arrow;
+} Block;
+
+typedef struct {
+    PyObject_HEAD
+    Block *block; /* always there, but in an owner that could not be made */
+} ArrowOwner;
+
+static PyTypeObject *owner_type;
+
+const char *arrow_name(ArrowKind kind)
+{
+    return kinds[kind].name;
+}
+
+size_t arrow_size(ArrowKind kind)
+{
+    return kinds[kind].size;
+}
+
+ArrowKind arrow_kind(const char *name)
+{
+    ArrowKind kind = ARROW_SCHEMA;
+
+    while (kind < ARROW_KINDS && strcmp(name, kinds[kind].name) != 0)
+        kind++;
+    return kind;
+}
+
+/* ---------------------------------------------------------------- moving and releasing */
+
+static AnyFunction *release_of(ArrowKind kind, void *arrow)
+{
+    return (AnyFunction *)((char *)arrow + kinds[kind].release);
+}
+
+/* Set a callback to NULL; 0 where it is no longer what it was. */
+static int claim_release(AnyFunction *place, void *expected)
+{
+#ifdef Py_GIL_DISABLED
+    return __atomic_compare_exchange_n(place, &expected, NULL, 0, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE);
+#else
+    (void)expected;
+    *place = NULL;
+    return 1;
+#endif
+}
+
+int move_arrow(ArrowKind kind, void *from, void *to)
+{
+    AnyFunction *place = release_of(kind, from);
+    void *release = LOAD(*place);
+
+    if (release == NULL)
+        return 0;
+    memcpy(to, from, kinds[kind].size);
+    *release_of(kind, to) = release;
+    return claim_release(place, release);
+}
+
+void release_arrow(ArrowKind kind, void *arrow)
+{
+    AnyArrow *any = arrow;
+
+    if (*release_of(kind, arrow) == NULL)
+        return;
+    switch (kind) {
+    case ARROW_SCHEMA:
+        any->schema.release(&any->schema);
+        break;
+    case ARROW_ARRAY:
+        any->array.release(&any->array);
+        break;
+    case ARROW_ARRAY_STREAM:
+        any->stream.release(&any->stream);
+        break;
+    case ARROW_DEVICE_ARRAY:
+        any->device_array.array.release(&any->device_array.array);
+        break;
+    case ARROW_DEVICE_ARRAY_STREAM:
+        any->device_stream.release(&any->device_stream);
+        break;
+    case ARROW_KINDS:
+        break;
+    }
+}
+
+void release_arrow_block(void *pointer)
+{
+    Block *block = pointer;
+
+    release_arrow(block->kind, &block->arrow);
+    free(block);
+}
+
+/* ---------------------------------------------------------------- owners */
+
+static ArrowOwner *new_owner(ArrowKind kind)
+{
+    ArrowOwner *self = PyObject_New(ArrowOwner, owner_type);
+
+    if (self == NULL)
+        return NULL;
+    self->block = calloc(1, sizeof(Block));
+    if (self->block == NULL) {
+        Py_DECREF(self);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    self->block->kind = kind;
+    return self;
+}
+
+static void owner_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    Block *block = ((ArrowOwner *)self)->block;
+
+    PyObject_Free(self);
+    Py_DECREF(type);
+    delete_managed(block, OWNS_ARROW);
+}
+
+/* Release what an owner has, which stays. */
+static void release_now_arrow(ArrowOwner *self)
+{
+    PyObject *type, *value, *traceback;
+    AnyArrow moved;
+    int is_owned;
+
+    BEGIN_LOCKED(self);
+    is_owned = move_arrow(self->block->kind, &self->block->arrow, &moved);
+    END_LOCKED();
+    if (!is_owned)
+        return;
+    PyErr_Fetch(&type, &value, &traceback);
+    release_arrow(self->block->kind, &moved);
+    PyErr_Restore(type, value, traceback);
+}
+
+static PyObject *owner_release(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    release_now_arrow((ArrowOwner *)self);
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *owner_address(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromVoidPtr(&((ArrowOwner *)self)->block->arrow);
+}
+
+static PyGetSetDef owner_getset[] = {
+    {"address", owner_address, NULL, "Address of the struct.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef owner_methods[] = {
+    {"release", owner_release, METH_NOARGS, "Release now, whoever else refers to the owner."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot owner_slots[] = {
+    {Py_tp_dealloc, owner_dealloc},
+    {Py_tp_getset, owner_getset},
+    {Py_tp_methods, owner_methods},
+    {Py_tp_doc, "Owns one struct of Arrow: releases it once, when asked or when it dies."},
+    {0, NULL},
+};
+
+static PyType_Spec owner_spec = {
+    .name = "interchange._core._native._extension.ArrowOwner",
+    .basicsize = sizeof(ArrowOwner),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = owner_slots,
+};
+
+int make_arrow_owner_type(PyObject *module)
+{
+    PyObject *type = PyType_FromSpec(&owner_spec);
+
+    if (type == NULL)
+        return -1;
+    owner_type = (PyTypeObject *)type;
+    return PyModule_AddObjectRef(module, "ArrowOwner", type);
+}
+
+/* ---------------------------------------------------------------- taking */
+
+/* Raise the error that a function of Python makes. */
+static void refuse(PyObject *function, PyObject *one, PyObject *other)
+{
+    PyObject *error = PyObject_CallFunctionObjArgs(function, one, other, NULL);
+
+    if (error != NULL)
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(error);
+}
+
+/* The kind whose capsules have a name; ARROW_KINDS with an exception. */
+static ArrowKind kind_named(PyObject *name)
+{
+    const char *text = PyBytes_AsString(name);
+    ArrowKind kind = text == NULL ? ARROW_KINDS : arrow_kind(text);
+
+    if (kind == ARROW_KINDS && text != NULL)
+        PyErr_SetObject(PyExc_KeyError, name);
+    return kind;
+}
+
+/* take_arrow(capsule, name) */
+static PyObject *take_arrow(PyObject *module, PyObject *args)
+{
+    PyObject *capsule, *name;
+    ArrowOwner *self;
+    ArrowKind kind;
+    void *found;
+    int is_taken = 0;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO:take_arrow", &capsule, &name))
+        return NULL;
+    kind = kind_named(name);
+    self = kind == ARROW_KINDS ? NULL : new_owner(kind);
+    if (self == NULL)
+        return NULL;
+    if (Py_TYPE(capsule) == core.capsule_type) {
+        BEGIN_LOCKED(capsule);
+        found = PyCapsule_GetPointer(capsule, kinds[kind].name);
+        if (found != NULL)
+            is_taken = move_arrow(kind, found, &self->block->arrow);
+        END_LOCKED();
+    }
+    if (is_taken)
+        return (PyObject *)self;
+    PyErr_Clear();
+    memset(&self->block->arrow, 0, sizeof(AnyArrow)); /* of another owner, who was first */
+    Py_DECREF(self);
+    refuse(core.refuse_arrow, capsule, name);
+    return NULL;
+}
+
+/* new_arrow(name) */
+static PyObject *new_arrow(PyObject *module, PyObject *name)
+{
+    ArrowKind kind = kind_named(name);
+
+    (void)module;
+    return kind == ARROW_KINDS ? NULL : (PyObject *)new_owner(kind);
+}
+
+/* ---------------------------------------------------------------- streams */
+
+/* The struct of a stream that was not released; NULL with an exception. */
+static Block *stream_of(PyObject *owner)
+{
+    Block *block;
+    PyObject *name;
+
+    if (Py_TYPE(owner) != owner_type) {
+        PyErr_SetString(PyExc_TypeError, "a stream is in an ArrowOwner");
+        return NULL;
+    }
+    block = ((ArrowOwner *)owner)->block;
+    if (block->kind != ARROW_ARRAY_STREAM && block->kind != ARROW_DEVICE_ARRAY_STREAM) {
+        PyErr_Format(PyExc_TypeError, "'%s' is no stream", kinds[block->kind].name);
+        return NULL;
+    }
+    if (*release_of(block->kind, &block->arrow) != NULL)
+        return block;
+    name = PyBytes_FromString(kinds[block->kind].name);
+    if (name != NULL)
+        refuse(core.refuse_stream, name, Py_None);
+    Py_XDECREF(name);
+    return NULL;
+}
+
+/* What a stream gives when it is asked for a schema, or for the next chunk. */
+static ArrowKind given_by(ArrowKind stream, int is_schema)
+{
+    if (is_schema)
+        return ARROW_SCHEMA;
+    return stream == ARROW_ARRAY_STREAM ? ARROW_ARRAY : ARROW_DEVICE_ARRAY;
+}
+
+static int lacks_function(const Block *stream, int is_schema)
+{
+    if (stream->kind == ARROW_ARRAY_STREAM)
+        return is_schema ? stream->arrow.stream.get_schema == NULL
+                         : stream->arrow.stream.get_next == NULL;
+    return is_schema ? stream->arrow.device_stream.get_schema == NULL
+                     : stream->arrow.device_stream.get_next == NULL;
+}
+
+/* Without the GIL. */
+static int ask_stream(Block *stream, int is_schema, AnyArrow *out)
+{
+    struct ArrowArrayStream *plain = &stream->arrow.stream;
+    struct ArrowDeviceArrayStream *device = &stream->arrow.device_stream;
+
+    if (stream->kind == ARROW_ARRAY_STREAM)
+        return is_schema ? plain->get_schema(plain, &out->schema)
+                         : plain->get_next(plain, &out->array);
+    return is_schema ? device->get_schema(device, &out->schema)
+                     : device->get_next(device, &out->device_array);
+}
+
+/* Let an owner, which owns nothing, have what came. */
+static void give(ArrowOwner *owner, const AnyArrow *came)
+{
+    BEGIN_LOCKED(owner);
+    owner->block->arrow = *came;
+    END_LOCKED();
+}
+
+/* call_stream(stream, what, out) */
+static PyObject *call_stream(PyObject *module, PyObject *args)
+{
+    PyObject *stream, *what, *out;
+    AnyArrow came = {0};
+    Block *block;
+    int is_schema, code;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OUO!:call_stream", &stream, &what, owner_type, &out))
+        return NULL;
+    block = stream_of(stream);
+    if (block == NULL)
+        return NULL;
+    is_schema = PyUnicode_CompareWithASCIIString(what, "schema") == 0;
+    if (!is_schema && PyUnicode_CompareWithASCIIString(what, "next") != 0) {
+        PyErr_SetObject(PyExc_KeyError, what);
+        return NULL;
+    }
+    if (((ArrowOwner *)out)->block->kind != given_by(block->kind, is_schema)) {
+        PyErr_Format(PyExc_TypeError, "'%s' is not what '%s' gives",
+                     kinds[((ArrowOwner *)out)->block->kind].name, kinds[block->kind].name);
+        return NULL;
+    }
+    if (lacks_function(block, is_schema)) {
+        refuse(core.refuse_stream, Py_None, what);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    code = ask_stream(block, is_schema, &came);
+    Py_END_ALLOW_THREADS
+    if (code != 0)
+        memset(&came, 0, sizeof came); /* whatever is there is not ours */
+    release_now_arrow((ArrowOwner *)out);
+    give((ArrowOwner *)out, &came);
+    return PyErr_Occurred() ? NULL : PyLong_FromLong(code);
+}
+
+/* stream_error(stream) */
+static PyObject *stream_error(PyObject *module, PyObject *stream)
+{
+    Block *block = stream_of(stream);
+    const char *said = NULL;
+
+    (void)module;
+    if (block == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    if (block->kind == ARROW_ARRAY_STREAM && block->arrow.stream.get_last_error != NULL)
+        said = block->arrow.stream.get_last_error(&block->arrow.stream);
+    if (block->kind == ARROW_DEVICE_ARRAY_STREAM &&
+        block->arrow.device_stream.get_last_error != NULL)
+        said = block->arrow.device_stream.get_last_error(&block->arrow.device_stream);
+    Py_END_ALLOW_THREADS
+    if (PyErr_Occurred())
+        return NULL;
+    return said == NULL ? Py_NewRef(Py_None)
+                        : PyUnicode_DecodeUTF8(said, (Py_ssize_t)strlen(said), "replace");
+}
+
+PyMethodDef arrow_functions[] = {
+    {"take_arrow", take_arrow, METH_VARARGS,
+     "take_arrow(capsule, name): see interchange._core.abc."},
+    {"new_arrow", new_arrow, METH_O, "new_arrow(name): see interchange._core.abc."},
+    {"call_stream", call_stream, METH_VARARGS,
+     "call_stream(stream, what, out): see interchange._core.abc."},
+    {"stream_error", stream_error, METH_O, "stream_error(stream): see interchange._core.abc."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,386 @@
+/* Memory of ours as structs of Arrow, and the capsules that they leave in.
+ *
+ * Source: The Arrow C data interface, Release callback semantics; C device data interface; PyCapsule
+ * interface, Lifetime Semantics.  A node is a struct and one block, which has all that the struct
+ * points at and the structs of its children.  A child may be moved out: it refers to nothing of its
+ * parent's.  Blocks are of malloc(), and nothing of Python's is in them but a reference in each node
+ * of an array: all else is given back without the GIL, and when Python is gone. */
+#include "arrow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- schemas */
+
+/* What a schema points at; the text follows the children. */
+typedef struct {
+    size_t metadata_size; /* [bytes] */
+    struct ArrowSchema **pointers;
+    struct ArrowSchema *children;
+    char *text;
+} SchemaBlock;
+
+/* What is said of a type; the metadata may be NULL. */
+typedef struct {
+    const char *format, *name, *metadata;
+    size_t metadata_size; /* [bytes] */
+    int64_t flags, n_children;
+} Type;
+
+static void release_schema(struct ArrowSchema *self)
+{
+    SchemaBlock *block;
+    int64_t i, count;
+
+    if (self == NULL || self->release == NULL)
+        return;
+    block = self->private_data;
+    count = self->n_children;
+    self->release = NULL;
+    for (i = 0; i < count; i++)
+        if (block->children[i].release != NULL) /* else it was moved out */
+            block->children[i].release(&block->children[i]);
+    free(block);
+}
+
+/* Copy text to a place, which is moved behind it. */
+static const char *put(char **place, const char *text, size_t size)
+{
+    char *at = *place;
+
+    memcpy(at, text, size);
+    *place = at + size;
+    return at;
+}
+
+/* Fill a schema, whose children are all released structs; 0 where there is no memory. */
+static int begin_schema(const Type *type, struct ArrowSchema *out)
+{
+    size_t children = (size_t)type->n_children, format = strlen(type->format) + 1,
+           name = strlen(type->name) + 1, of_child = sizeof(struct ArrowSchema) + sizeof(void *);
+    SchemaBlock *block =
+        calloc(1, sizeof *block + children * of_child + type->metadata_size + format + name);
+    char *text;
+
+    memset(out, 0, sizeof *out);
+    if (block == NULL)
+        return 0;
+    block->children = (struct ArrowSchema *)(block + 1);
+    block->pointers = (struct ArrowSchema **)(block->children + children);
+    block->metadata_size = type->metadata_size;
+    for (size_t i = 0; i < children; i++)
+        block->pointers[i] = &block->children[i];
+    text = (char *)(block->pointers + children);
+    if (type->metadata != NULL) /* first, where its numbers are aligned */
+        out->metadata = put(&text, type->metadata, type->metadata_size);
+    out->format = put(&text, type->format, format);
+    out->name = put(&text, type->name, name);
+    out->flags = type->flags;
+    out->n_children = type->n_children;
+    out->children = children ? block->pointers : NULL;
+    out->private_data = block;
+    out->release = release_schema;
+    return 1;
+}
+
+int copy_schema(const struct ArrowSchema *from, struct ArrowSchema *out)
+{
+    const SchemaBlock *block = from->private_data;
+    Type type = {from->format, from->name,   from->metadata, block->metadata_size,
+                 from->flags,  from->n_children};
+
+    if (!begin_schema(&type, out))
+        return 0;
+    for (int64_t i = 0; i < from->n_children; i++) {
+        if (!copy_schema(from->children[i], out->children[i])) {
+            release_schema(out);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Read a field but for its children, which are borrowed; -1 with an exception. */
+static int read_field(PyObject *field, Type *out, PyObject **children)
+{
+    PyObject *metadata;
+    Py_ssize_t size = 0;
+    long long flags;
+    char *bytes = NULL;
+
+    if (!PyTuple_Check(field)) {
+        PyErr_SetString(PyExc_TypeError, "a type to be exported is an ArrowField");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(field, "ssOLO!:ArrowField", &out->format, &out->name, &metadata, &flags,
+                          &PyTuple_Type, children))
+        return -1;
+    if (metadata != Py_None && PyBytes_AsStringAndSize(metadata, &bytes, &size) < 0)
+        return -1;
+    if (bytes != NULL && size < (Py_ssize_t)sizeof(int32_t)) {
+        PyErr_SetString(PyExc_ValueError, "metadata begin with the number of pairs");
+        return -1;
+    }
+    out->metadata = bytes;
+    out->metadata_size = (size_t)size;
+    out->flags = flags;
+    out->n_children = PyTuple_Size(*children);
+    return 0;
+}
+
+static int build_schema_children(PyObject *children, struct ArrowSchema *out)
+{
+    int failed = Py_EnterRecursiveCall(" while a type is exported");
+
+    if (failed)
+        return -1;
+    for (int64_t i = 0; i < out->n_children && !failed; i++)
+        failed = build_schema(PyTuple_GetItem(children, i), out->children[i]) < 0;
+    Py_LeaveRecursiveCall();
+    return failed ? -1 : 0;
+}
+
+int build_schema(PyObject *field, struct ArrowSchema *out)
+{
+    PyObject *children;
+    Type type;
+
+    if (read_field(field, &type, &children) < 0)
+        return -1;
+    if (!begin_schema(&type, out)) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (build_schema_children(children, out) < 0) {
+        release_schema(out);
+        return -1;
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- arrays */
+
+/* What an array points at, and what keeps its memory alive. */
+typedef struct {
+    PyObject *keep;
+    struct ArrowArray *children;
+} ArrayBlock;
+
+static void release_array(struct ArrowArray *self)
+{
+    ArrayBlock *block;
+    PyObject *keep;
+    int64_t i, count;
+
+    if (self == NULL || self->release == NULL)
+        return;
+    block = self->private_data;
+    count = self->n_children;
+    self->release = NULL;
+    for (i = 0; i < count; i++)
+        if (block->children[i].release != NULL)
+            block->children[i].release(&block->children[i]);
+    keep = block->keep;
+    free(block);
+    let_go_anywhere(keep);
+}
+
+/* Fill an array but for its lengths: buffers are NULL, children are released structs. */
+static int begin_array(size_t buffers, size_t children, PyObject *keep, struct ArrowArray *out)
+{
+    size_t of_child = sizeof(struct ArrowArray) + sizeof(void *);
+    ArrayBlock *block = calloc(1, sizeof *block + children * of_child + buffers * sizeof(void *));
+    struct ArrowArray **pointers;
+
+    memset(out, 0, sizeof *out);
+    if (block == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    block->keep = Py_NewRef(keep);
+    block->children = (struct ArrowArray *)(block + 1);
+    pointers = (struct ArrowArray **)(block->children + children);
+    for (size_t i = 0; i < children; i++)
+        pointers[i] = &block->children[i];
+    out->n_buffers = (int64_t)buffers;
+    out->n_children = (int64_t)children;
+    out->buffers = (const void **)(pointers + children);
+    out->children = children ? pointers : NULL;
+    out->private_data = block;
+    out->release = release_array;
+    return 0;
+}
+
+static int read_buffers(PyObject *buffers, struct ArrowArray *out)
+{
+    for (int64_t i = 0; i < out->n_buffers; i++) {
+        out->buffers[i] = PyLong_AsVoidPtr(PyTuple_GetItem(buffers, i));
+        if (out->buffers[i] == NULL && PyErr_Occurred())
+            return -1;
+    }
+    return 0;
+}
+
+/* The children of a field, borrowed, of which a column has as many; NULL with an exception. */
+static PyObject *fields_below(PyObject *field, PyObject *columns)
+{
+    PyObject *children;
+    Type type;
+
+    if (read_field(field, &type, &children) < 0)
+        return NULL;
+    if (type.n_children == PyTuple_Size(columns))
+        return children;
+    PyErr_SetString(PyExc_ValueError, "a field and its column have as many children");
+    return NULL;
+}
+
+static int build_children(PyObject *fields, PyObject *columns, PyObject *keep,
+                          struct ArrowArray *out)
+{
+    int failed = Py_EnterRecursiveCall(" while a column is exported");
+
+    if (failed)
+        return -1;
+    for (int64_t i = 0; i < out->n_children && !failed; i++)
+        failed = build_array(PyTuple_GetItem(fields, i), PyTuple_GetItem(columns, i), keep,
+                             out->children[i]) < 0;
+    Py_LeaveRecursiveCall();
+    return failed ? -1 : 0;
+}
+
+int build_array(PyObject *field, PyObject *column, PyObject *keep, struct ArrowArray *out)
+{
+    PyObject *buffers, *columns, *fields;
+    long long length, null_count, offset;
+
+    if (!PyTuple_Check(column)) {
+        PyErr_SetString(PyExc_TypeError, "memory to be exported is an ArrowColumn");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(column, "LLLO!O!:ArrowColumn", &length, &null_count, &offset,
+                          &PyTuple_Type, &buffers, &PyTuple_Type, &columns))
+        return -1;
+    fields = fields_below(field, columns);
+    if (fields == NULL || begin_array((size_t)PyTuple_Size(buffers), (size_t)PyTuple_Size(columns),
+                                      keep, out) < 0)
+        return -1;
+    out->length = length;
+    out->null_count = null_count;
+    out->offset = offset;
+    if (read_buffers(buffers, out) < 0 || build_children(fields, columns, keep, out) < 0) {
+        release_array(out); /* keeps the exception */
+        return -1;
+    }
+    return 0;
+}
+
+int build_chunk(PyObject *field, PyObject *column, PyObject *keep, PyObject *device,
+                struct ArrowDeviceArray *out)
+{
+    PyObject *event;
+    long long id;
+    int type;
+
+    memset(out, 0, sizeof *out);
+    if (device != Py_None) {
+        if (!PyTuple_Check(device)) {
+            PyErr_SetString(PyExc_TypeError, "a device is a tuple: type, id, address of an event");
+            return -1;
+        }
+        if (!PyArg_ParseTuple(device, "iLO", &type, &id, &event))
+            return -1;
+        out->sync_event = PyLong_AsVoidPtr(event);
+        if (out->sync_event == NULL && PyErr_Occurred())
+            return -1;
+        out->device_type = type;
+        out->device_id = id;
+    }
+    return build_array(field, column, keep, &out->array);
+}
+
+/* ---------------------------------------------------------------- capsules */
+
+/* Release what nobody took (ARROW-CAP-3).  Destructors are called with the GIL held. */
+static void destroy(PyObject *capsule)
+{
+    PyObject *type, *value, *traceback;
+    const char *name = PyCapsule_GetName(capsule);
+    ArrowKind kind = name == NULL ? ARROW_KINDS : arrow_kind(name);
+    void *arrow;
+
+    if (kind == ARROW_KINDS)
+        return; /* somebody gave it another name: it is theirs */
+    arrow = PyCapsule_GetPointer(capsule, name);
+    PyErr_Fetch(&type, &value, &traceback);
+    release_arrow(kind, arrow);
+    PyErr_Restore(type, value, traceback);
+    free(arrow);
+}
+
+PyObject *arrow_capsule(ArrowKind kind, void *arrow)
+{
+    void *moved = malloc(arrow_size(kind));
+    PyObject *capsule;
+
+    if (moved == NULL) {
+        release_arrow(kind, arrow);
+        return PyErr_NoMemory();
+    }
+    memcpy(moved, arrow, arrow_size(kind));
+    capsule = PyCapsule_New(moved, arrow_name(kind), destroy);
+    if (capsule == NULL) {
+        release_arrow(kind, moved);
+        free(moved);
+    }
+    return capsule;
+}
+
+/* make_arrow_schema(field) */
+static PyObject *make_arrow_schema(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"field", NULL};
+    struct ArrowSchema schema;
+    PyObject *field;
+
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O:make_arrow_schema", names, &field))
+        return NULL;
+    return build_schema(field, &schema) < 0 ? NULL : arrow_capsule(ARROW_SCHEMA, &schema);
+}
+
+/* make_arrow(field, column, keep, device) */
+static PyObject *make_arrow(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"field", "column", "keep", "device", NULL};
+    PyObject *field, *column, *keep, *device, *first = NULL, *second = NULL, *pair = NULL;
+    struct ArrowDeviceArray chunk;
+    struct ArrowSchema schema;
+
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOO:make_arrow", names, &field, &column,
+                                     &keep, &device))
+        return NULL;
+    if (build_schema(field, &schema) < 0)
+        return NULL;
+    first = arrow_capsule(ARROW_SCHEMA, &schema);
+    if (first != NULL && build_chunk(field, column, keep, device, &chunk) == 0)
+        second = device == Py_None ? arrow_capsule(ARROW_ARRAY, &chunk.array)
+                                   : arrow_capsule(ARROW_DEVICE_ARRAY, &chunk);
+    if (second != NULL)
+        pair = PyTuple_Pack(2, first, second);
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    return pair;
+}
+
+PyMethodDef arrow_export_functions[] = {
+    {"make_arrow", (PyCFunction)(void (*)(void))make_arrow, METH_VARARGS | METH_KEYWORDS,
+     "make_arrow(field, column, keep, device): see interchange._core.abc."},
+    {"make_arrow_schema", (PyCFunction)(void (*)(void))make_arrow_schema,
+     METH_VARARGS | METH_KEYWORDS, "make_arrow_schema(field): see interchange._core.abc."},
+    {"make_arrow_stream", (PyCFunction)(void (*)(void))make_arrow_stream,
+     METH_VARARGS | METH_KEYWORDS,
+     "make_arrow_stream(field, column, keep, device=None): see interchange._core.abc."},
+    {NULL, NULL, 0, NULL},
+};
