@@ -1,0 +1,442 @@
+"""Both cores own structs of Arrow: moved out of capsules, taken from streams, released once."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import errno
+import gc
+import weakref
+
+import pytest
+
+from interchange.abi import BrokenRule, capsules
+from interchange.abi.arrow import (
+    ARROW_ARRAY,
+    ARROW_ARRAY_STREAM,
+    ARROW_CHUNK,
+    ARROW_DEVICE_ARRAY,
+    ARROW_DEVICE_ARRAY_STREAM,
+    ARROW_RELEASE,
+    ARROW_SCHEMA,
+    ARROW_STRUCTS,
+    ArrowArray,
+)
+from interchange_conformance.zoo import arrow
+
+NAMES = list(ARROW_STRUCTS)
+STREAMS = list(ARROW_CHUNK)
+SOURCES = {
+    ARROW_SCHEMA: lambda: arrow.numbers().as_schema(),
+    ARROW_ARRAY: lambda: arrow.table(a=arrow.numbers(), b=arrow.numbers("int8")).as_array(),
+    ARROW_ARRAY_STREAM: lambda: arrow.chunked(arrow.numbers(), arrow.numbers()).as_stream(),
+    ARROW_DEVICE_ARRAY: lambda: arrow.numbers().as_device_array(),
+    ARROW_DEVICE_ARRAY_STREAM: lambda: arrow.chunked(arrow.numbers()).as_device_stream(),
+}
+METHODS = {
+    ARROW_SCHEMA: "__arrow_c_schema__",
+    ARROW_ARRAY: "__arrow_c_array__",
+    ARROW_ARRAY_STREAM: "__arrow_c_stream__",
+    ARROW_DEVICE_ARRAY: "__arrow_c_device_array__",
+    ARROW_DEVICE_ARRAY_STREAM: "__arrow_c_device_stream__",
+}
+
+
+def capsule_of(source, name):
+    """Return the capsule of that name which a source gives."""
+    given = getattr(source, METHODS[name])()
+    return given[1] if isinstance(given, tuple) else given
+
+
+def lent(name, **changes):
+    """Return a capsule, and what is known of its struct."""
+    source = SOURCES[name]().but(**changes)
+    capsule = capsule_of(source, name)
+    return capsule, source.loans[-1]
+
+
+def part_of(name):
+    """Return what describes such a struct in a source."""
+    return "flow" if name in STREAMS else "field" if name == ARROW_SCHEMA else "chunk"
+
+
+def bytes_at(address, name):
+    """Return what a struct says, but for its release callback."""
+    whole = ctypes.string_at(address, ctypes.sizeof(ARROW_STRUCTS[name]))
+    at = ARROW_RELEASE[name]
+    return whole[:at] + whole[at + 8 :]
+
+
+def refusal(core, capsule, name=ARROW_ARRAY):
+    """Return class, rule and words of a refusal."""
+    try:
+        core.take_arrow(capsule, name)
+    except BrokenRule as error:  # whose frames do not keep the capsule
+        return type(error), error.rule, str(error)
+    return None
+
+
+# ---------------------------------------------------------------- capsules
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_struct_is_moved(core, name):
+    """The owner has what the capsule had, and leaves a released struct behind (ARROW-CAP-2)."""
+    capsule, loan = lent(name)
+    said = bytes_at(loan.address, name)
+    owner = core.take_arrow(capsule, name)
+
+    assert (bytes_at(owner.address, name), loan.moved, owner.address != loan.address) == (
+        said,
+        True,
+        True,
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_taken_is_released_by_its_owner(core, name):
+    """Once, when the owner dies, whenever the capsule does."""
+    capsule, loan = lent(name)
+    owner = core.take_arrow(capsule, name)
+    del capsule
+    held = loan.releases, loan.destroyed
+    del owner
+
+    assert (held, loan.releases, loan.without_gil) == ((0, True), 1, 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_owner_releases_when_it_is_asked(core, name):
+    """Once, and not again when it is asked again, or dies; others may refer to it."""
+    capsule, loan = lent(name)
+    owner = core.take_arrow(capsule, name)
+    other = owner
+    owner.release()
+    first = loan.releases
+    other.release()
+    del owner, other, capsule
+
+    assert (first, loan.releases) == (1, 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_callback_that_forgets_to_say_so_is_called_once(core, name):
+    """Whether release is set to NULL by the callback makes no difference (ARROW-RELEASE-1)."""
+    capsule, loan = lent(name, **{part_of(name): {"sets_release": False}})
+    owner = core.take_arrow(capsule, name)
+    owner.release()
+    owner.release()
+    del owner, capsule
+
+    assert loan.releases == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_struct_is_taken_once(core, name):
+    """The second is told that it was taken (ARROW-RELEASE-3), and releases nothing."""
+    capsule, loan = lent(name)
+    owner = core.take_arrow(capsule, name)
+    said = refusal(core, capsule, name)[1]
+    held = loan.releases
+    del owner
+
+    assert (said, held, loan.releases) == ("ARROW-RELEASE-3", 0, 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_struct_that_was_never_there_is_refused(core, name):
+    """One whose release is NULL from the start."""
+    capsule, loan = lent(name, **{part_of(name): {"release": False}})
+
+    assert (refusal(core, capsule, name)[1], loan.releases) == ("ARROW-RELEASE-3", 0)
+
+
+@pytest.mark.parametrize("wanted", NAMES)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_capsule_of_another_name_is_refused(core, name, wanted):
+    """It keeps its struct, which its destructor releases (ARROW-CAP-1)."""
+    capsule, loan = lent(name)
+    if name == wanted:
+        core.take_arrow(capsule, name)
+        expected = 1
+    else:
+        assert refusal(core, capsule, wanted)[1] == "ARROW-CAP-1"
+        expected = 0
+    held = loan.releases
+    del capsule
+
+    assert (held, loan.releases) == (expected, 1)
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [
+        None,
+        3,
+        b"arrow_array",
+        object,
+        [],
+        capsules.new_capsule(ctypes.addressof(capsules.anchor), None, None),
+        capsules.new_capsule(ctypes.addressof(capsules.anchor), b"", None),
+        capsules.new_capsule(ctypes.addressof(capsules.anchor), capsules.VERSIONED, None),
+    ],
+)
+def test_what_is_no_such_capsule_is_refused_alike(twins, thing):
+    """Class, rule and words."""
+    readable, native = (refusal(core, thing) for core in twins.values())
+
+    assert (readable[:2], native) == ((BrokenRule, "ARROW-CAP-1"), readable)
+
+
+def test_what_was_taken_is_refused_alike(twins):
+    """Class, rule and words, whoever took it."""
+    said = []
+    for first in twins.values():
+        capsule, _ = lent(ARROW_ARRAY)
+        owner = first.take_arrow(capsule, ARROW_ARRAY)
+        said += [refusal(core, capsule) for core in twins.values()]
+        del owner
+
+    assert len(set(said)) == 1
+
+
+def test_a_child_that_was_moved_out_lives_on(core):
+    """Releasing the owner releases the children that are still there (ARROW-RELEASE-2)."""
+    capsule, loan = lent(ARROW_ARRAY)
+    owner = core.take_arrow(capsule, ARROW_ARRAY)
+    child = ArrowArray.from_address(owner.address).children[0].contents
+    moved = ArrowArray.from_buffer_copy(child)
+    child.release = None
+    first, second = loan.below
+    del owner
+    held = first.releases, second.releases
+    capsules.deleter_at(moved.release)(ctypes.addressof(moved))
+
+    assert (held, first.releases, second.releases) == ((0, 1), 1, 1)
+
+
+# ---------------------------------------------------------------- owners
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_exception_in_flight_is_put_aside(core, name):
+    """A callback does not see it, and it arrives."""
+    capsule, loan = lent(name)
+
+    def fail(*_):
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        fail(core.take_arrow(capsule, name), fail())
+
+    assert (loan.releases, loan.in_flight) == (1, 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_empty_owner_releases_nothing(core, name):
+    """Its struct is all zero, and it may be asked."""
+    owner = core.new_arrow(name)
+    owner.release()
+
+    assert not any(ctypes.string_at(owner.address, ctypes.sizeof(ARROW_STRUCTS[name])))
+
+
+def test_the_collector_does_not_see_an_owner(core):
+    """It would release it before what still reads the memory."""
+    owner = core.take_arrow(lent(ARROW_ARRAY)[0], ARROW_ARRAY)
+
+    assert not gc.is_tracked(owner)
+
+
+def test_what_reads_in_a_cycle_still_finds_the_memory(core):
+    """A finaliser in garbage that refers to an owner runs before the release."""
+    capsule, loan = lent(ARROW_ARRAY)
+    length, seen = loan.struct.length, []
+
+    class Reader:
+        def __del__(self):
+            seen.append((loan.releases, ArrowArray.from_address(self.owner.address).length))
+
+    reader = Reader()
+    reader.owner, reader.itself = core.take_arrow(capsule, ARROW_ARRAY), reader
+    alive = weakref.ref(reader)
+    del reader
+    gc.collect()
+
+    assert (alive(), seen, loan.releases) == (None, [(0, length)], 1)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_an_owner_is_not_copied(core, copied):
+    """Else two would release one struct."""
+    capsule, loan = lent(ARROW_ARRAY)
+    owner = core.take_arrow(capsule, ARROW_ARRAY)
+    with pytest.raises(TypeError):
+        copied(owner)
+    del owner
+
+    assert loan.releases == 1
+
+
+# ---------------------------------------------------------------- streams
+
+
+def open_stream(core, name=ARROW_ARRAY_STREAM, **flow):
+    """Return an owned stream, what is known of it, and its source."""
+    source = SOURCES[name]().but(**flow)
+    return core.take_arrow(capsule_of(source, name), name), source.loans[-1], source
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_gives_its_chunks_in_turn(core, name):
+    """Each fills an owner, which then releases it; the end is a released struct."""
+    stream, loan, source = open_stream(core, name)
+    schema, chunks = core.new_arrow(ARROW_SCHEMA), []
+    codes = [core.call_stream(stream, "schema", schema)]
+    for _ in range(len(source.chunks) + 1):
+        chunks.append(core.new_arrow(ARROW_CHUNK[name]))
+        codes.append(core.call_stream(stream, "next", chunks[-1]))
+    said = [ArrowArray.from_address(chunk.address).length for chunk in chunks]
+    held = source.counts
+    del schema, chunks, stream
+
+    assert said == [chunk.length for chunk in source.chunks] + [0]
+    assert (set(codes), set(held), source.counts) == ({0}, {0}, source.due)
+    assert loan.stray_calls == 0
+
+
+@pytest.mark.parametrize("what", ["schema", "next"])
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_that_fails_says_why(core, name, what):
+    """The errno is returned, and the owner is left with nothing (ARROW-STREAM-1)."""
+    flow = {f"{what}_error": errno.EIO, "message": "no r\xe4d".encode("latin-1")}
+    stream, loan, _ = open_stream(core, name, **flow)
+    given = ARROW_SCHEMA if what == "schema" else ARROW_CHUNK[name]
+    out = core.new_arrow(given)
+    code = core.call_stream(stream, what, out)
+
+    assert (code, core.stream_error(stream)) == (errno.EIO, "no r\N{REPLACEMENT CHARACTER}d")
+    assert (loan.error_calls, loan.stray_calls) == (1, 0)
+    assert not any(ctypes.string_at(out.address, ctypes.sizeof(ARROW_STRUCTS[given])))
+
+
+@pytest.mark.parametrize("flow", [{"message": None}, {"has_get_last_error": False}])
+def test_a_stream_may_say_nothing(core, flow):
+    """NULL for the words, or for the function."""
+    stream, _, _ = open_stream(core, next_error=errno.EIO, **flow)
+    core.call_stream(stream, "next", core.new_arrow(ARROW_ARRAY))
+
+    assert core.stream_error(stream) is None
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_what_an_owner_had_is_released_when_more_comes(core, name):
+    """One owner may be filled again, and also by a call that fails."""
+    stream, loan, _ = open_stream(core, name, next_error=errno.EIO, fails_at=1)
+    out = core.new_arrow(ARROW_CHUNK[name])
+    codes = [core.call_stream(stream, "next", out)]
+    held = [one.releases for one in loan.given]
+    codes.append(core.call_stream(stream, "next", out))
+
+    assert (codes, held) == ([0, errno.EIO], [0])
+    assert [one.releases for one in loan.given] == [1]
+
+
+def failure(core, act):
+    """Return class and words of an error."""
+    with pytest.raises((BrokenRule, TypeError)) as caught:
+        act(core)
+    return type(caught.value), str(caught.value)
+
+
+def released_stream(core):
+    """Return the owner of a stream that was released."""
+    stream, _, _ = open_stream(core)
+    stream.release()
+    return stream
+
+
+WRONG = {
+    "released": lambda core: core.call_stream(
+        released_stream(core), "next", core.new_arrow(ARROW_ARRAY)
+    ),
+    "empty": lambda core: core.call_stream(
+        core.new_arrow(ARROW_ARRAY_STREAM), "next", core.new_arrow(ARROW_ARRAY)
+    ),
+    "released, asked why": lambda core: core.stream_error(released_stream(core)),
+    "no get_schema": lambda core: core.call_stream(
+        open_stream(core, has_get_schema=False)[0], "schema", core.new_arrow(ARROW_SCHEMA)
+    ),
+    "no get_next": lambda core: core.call_stream(
+        open_stream(core, ARROW_DEVICE_ARRAY_STREAM, has_get_next=False)[0],
+        "next",
+        core.new_arrow(ARROW_DEVICE_ARRAY),
+    ),
+    "a chunk for a schema": lambda core: core.call_stream(
+        open_stream(core)[0], "schema", core.new_arrow(ARROW_ARRAY)
+    ),
+    "a schema for a chunk": lambda core: core.call_stream(
+        open_stream(core)[0], "next", core.new_arrow(ARROW_SCHEMA)
+    ),
+    "a chunk of a device": lambda core: core.call_stream(
+        open_stream(core)[0], "next", core.new_arrow(ARROW_DEVICE_ARRAY)
+    ),
+    "a chunk of the host": lambda core: core.call_stream(
+        open_stream(core, ARROW_DEVICE_ARRAY_STREAM)[0], "next", core.new_arrow(ARROW_ARRAY)
+    ),
+    "no stream": lambda core: core.call_stream(
+        core.new_arrow(ARROW_ARRAY), "next", core.new_arrow(ARROW_ARRAY)
+    ),
+    "no stream, asked why": lambda core: core.stream_error(core.new_arrow(ARROW_SCHEMA)),
+}
+
+
+@pytest.mark.parametrize("act", WRONG.values(), ids=WRONG)
+def test_a_call_that_cannot_be_made_is_refused_alike(twins, act):
+    """Class and words."""
+    readable, native = (failure(core, act) for core in twins.values())
+
+    assert native == readable
+
+
+@pytest.mark.parametrize(
+    ("case", "rule"),
+    [
+        ("released", "ARROW-RELEASE-3"),
+        ("empty", "ARROW-RELEASE-3"),
+        ("no get_schema", "ARROW-STREAM-1"),
+        ("no get_next", "ARROW-STREAM-1"),
+    ],
+)
+def test_a_stream_that_cannot_be_called_names_the_rule(core, case, rule):
+    """It is no crash."""
+    with pytest.raises(BrokenRule) as caught:
+        WRONG[case](core)
+
+    assert caught.value.rule == rule
+
+
+@pytest.mark.isolated
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_is_called_without_the_gil(run_isolated, twin, name):
+    """Its functions may take long, and may need other threads to run Python code."""
+    script = f"""
+import ctypes
+from interchange import _core
+from interchange.abi import capsules
+from interchange.abi.arrow import ARROW_CHUNK, ARROW_SCHEMA, ARROW_STRUCTS
+name = {name!r}
+library = ctypes.PyDLL(None)
+check = ctypes.cast(library.PyGILState_Check, ctypes.c_void_p).value
+release = ctypes.cast(library.Py_IsInitialized, ctypes.c_void_p).value  # does nothing
+struct = ARROW_STRUCTS[name](
+    get_schema=check, get_next=check, get_last_error=check, release=release
+)
+kept = capsules.static_name(name)
+stream = _core.take_arrow(capsules.new_capsule(ctypes.addressof(struct), kept, None), kept)
+print(library.PyGILState_Check())
+print(_core.call_stream(stream, "schema", _core.new_arrow(ARROW_SCHEMA)))
+print(_core.call_stream(stream, "next", _core.new_arrow(ARROW_CHUNK[name])))
+print(_core.stream_error(stream))
+"""
+    assert run_isolated(script, env=twin).split() == ["1", "0", "0", "None"]
