@@ -72,7 +72,7 @@ class _Import:
             call=self.call,
             device=chunk.device,
         )
-        wait_for_foreign_event(block, chunk.event, self.handle, self.stream, self.call)
+        self.wait(block, chunk)
         moved = transfers.move(block, CPU, None, self.call)
         return moved.ptr - start, moved
 
@@ -142,8 +142,16 @@ class _Import:
             return transfers.move(array, chunk.device, self.stream, call), True
         array = tensors.share(chunk, elements, self.x, Array, call)
         if chunk.device is not CPU or chunk.event:
-            wait_for_foreign_event(array, chunk.event, self.handle, self.stream, call)
+            self.wait(array, chunk)
         return array, False
+
+    def wait(self, array: Array, chunk: Chunk) -> None:
+        """Let the user's stream wait for the event of a chunk, or release the chunk."""
+        try:
+            wait_for_foreign_event(array, chunk.event, self.handle, self.stream, self.call)
+        except BaseException:
+            chunk.owner.release()  # nobody has begun to use it
+            raise
 
     def mask(self, chunk: Chunk, bits: nulls.Bits) -> Array:
         """Return the mask of a chunk, on the host."""

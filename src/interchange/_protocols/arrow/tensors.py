@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._protocols import host
-from interchange._types.devices import CPU, Device
+from interchange._types.devices import CPU, HOST_ACCESSIBLE, Device
 from interchange._types.errors import ExchangeError
 from interchange._types.layout import Layout, c_strides
 from interchange.abi import BrokenRule, DLDeviceType, buffer_address
@@ -77,8 +77,9 @@ def _device_of(kind: int, ordinal: int) -> Device:
         raise BrokenRule("ARROW-DEVICE-1", f"device_type is {kind}") from error
     if known is DLDeviceType.kDLCPU:
         return CPU
-    if not -1 <= ordinal <= _MOST_ID:
-        raise BrokenRule("ARROW-DEVICE-1", f"device_id is {ordinal}")
+    is_of_none = ordinal == -1 and known in HOST_ACCESSIBLE
+    if not (is_of_none or 0 <= ordinal <= _MOST_ID):
+        raise BrokenRule("ARROW-DEVICE-1", f"device_id is {ordinal} for device_type {kind}")
     return Device(known, max(ordinal, 0))
 
 

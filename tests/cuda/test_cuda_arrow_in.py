@@ -1,0 +1,450 @@
+"""Columns of Arrow on a device: who waits for the producer's event, and what is released when."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+
+import pytest
+
+import interchange as ix
+from interchange_conformance.zoo.arrow import (
+    Chunk,
+    DeviceArraySource,
+    EverySource,
+    Field,
+    Place,
+    extension,
+)
+
+pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
+
+SIZE = 4096  # [bytes], of memory
+CUDA, PINNED, MANAGED = 2, 3, 13
+CONSUMERS = ("own", "per-thread", "legacy", "default")
+KINDS = ("array", "stream")
+
+
+def column_at(ptr, event=None, *, kind="array", device_type=CUDA, device_id=0, text="C", **said):
+    """Return a producer of a column of `SIZE` bytes of a device."""
+    chunk = Chunk(length=SIZE, buffers=(None, ptr))
+    place = Place(device_type, device_id, None if event is None else event.address)
+    source = DeviceArraySource(Field(text), (chunk,), place=place)
+    if said:
+        source = source.but(**said)
+    return source if kind == "array" else source.as_device_stream()
+
+
+def pick(cuda, consumer):
+    """Return what is passed for a consumer's stream, and the stream that it stands for."""
+    named = {"own": cuda.stream(), "per-thread": 2, "legacy": 1, "default": None}[consumer]
+    return named, 1 if named is None else named
+
+
+def refusal(kind, function, *args, **keywords):
+    """Return the rule by which a call is refused."""
+    with pytest.raises(kind) as caught:
+        function(*args, **keywords)
+    assert str(caught.value).startswith("from_arrow(): ")
+    return caught.value.rule
+
+
+# ---------------------------------------------------------------- who waits
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("consumer", CONSUMERS)
+def test_a_consumer_sees_what_was_written_before_the_event(
+    cuda, record_event, gate, consumer, kind
+):
+    """Its stream waits, and the host does not: the producer's stream is held meanwhile."""
+    producer, memory, target = cuda.stream(), cuda.memory(), cuda.pinned()
+    named, stream = pick(cuda, consumer)
+    shut = gate(producer)
+    cuda.fill(memory, 7, producer)
+    array = ix.from_arrow(column_at(memory, record_event(producer), kind=kind), stream=named)
+    cuda.copy(target, array.ptr, stream)
+    before = set(ctypes.string_at(target, SIZE))
+    shut.open()
+    cuda.synchronize()
+
+    assert (before, set(ctypes.string_at(target, SIZE))) == ({0}, {7})
+
+
+@pytest.mark.parametrize("consumer", CONSUMERS)
+def test_memory_without_an_event_is_ready(cuda, gate, consumer):
+    """Nothing is waited for, whatever streams are busy."""
+    memory, target = cuda.memory(value=7), cuda.pinned()
+    named, stream = pick(cuda, consumer)
+    with gate(cuda.stream()):
+        ix.from_arrow(column_at(memory), stream=named)
+        cuda.copy(target, memory, stream)
+        cuda("cuStreamSynchronize", stream)
+
+        assert set(ctypes.string_at(target, SIZE)) == {7}
+
+
+def test_no_sync_waits_for_nothing(cuda, record_event, gate):
+    """Whoever passes -1 vouches for the memory: their stream goes on, and nothing is published."""
+    producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
+    with gate(producer) as shut:
+        cuda.fill(memory, 7, producer)
+        array = ix.from_arrow(column_at(memory, record_event(producer)), stream=-1)
+        published = array.__cuda_array_interface__["stream"]
+        array.__dlpack__(stream=stream, max_version=(1, 1))
+        cuda("cuStreamSynchronize", stream)
+
+        assert (published, shut.is_open) == (None, False)
+
+
+@pytest.mark.parametrize("consumer", CONSUMERS)
+def test_the_next_protocol_waits_for_the_consumers_stream(cuda, record_event, gate, consumer):
+    """A column goes on as a capsule of DLPack: the event is waited for by way of that stream."""
+    producer, then, memory = cuda.stream(), cuda.stream(), cuda.memory()
+    target = cuda.pinned()
+    named, stream = pick(cuda, consumer)
+    shut = gate(producer)
+    cuda.fill(memory, 7, producer)
+    array = ix.from_arrow(column_at(memory, record_event(producer)), stream=named)
+    again = ix.from_dlpack(array.__dlpack__(stream=then, max_version=(1, 1)), stream=then)
+    cuda.copy(target, again.ptr, then)
+    shut.open()
+    cuda.synchronize()
+
+    assert set(ctypes.string_at(target, SIZE)) == {7}
+    assert array.__cuda_array_interface__["stream"] == stream
+
+
+def test_stream_objects_are_kept(cuda, record_event):
+    """As by every import: an Array keeps the stream that it was given."""
+
+    class Stream:
+        """A stream of a library."""
+
+        def __init__(self, handle):
+            self.handle = handle
+
+        def __cuda_stream__(self):
+            return 0, self.handle
+
+    stream = Stream(cuda.stream())
+    array = ix.from_arrow(column_at(cuda.memory(), record_event(cuda.stream())), stream=stream)
+
+    assert array._pending_work.keep is stream
+
+
+def test_the_column_of_another_device_waits_there(cuda, record_event, gate):
+    """Default streams are those of the memory's device."""
+    if len(cuda.contexts) < 2:
+        pytest.skip("there is one device")
+    cuda("cuCtxPushCurrent", cuda.contexts[1])
+    producer, memory, target = cuda.stream(), cuda.memory(), cuda.pinned()
+    shut = gate(producer)
+    cuda.fill(memory, 7, producer)
+    event = record_event(producer)
+    cuda("cuCtxPopCurrent")
+    array = ix.from_arrow(column_at(memory, event, device_id=1))
+    cuda("cuCtxPushCurrent", cuda.contexts[1])
+    cuda.copy(target, array.ptr, 1)
+    shut.open()
+    cuda("cuCtxSynchronize")
+    cuda("cuCtxPopCurrent")
+
+    assert (array.device, set(ctypes.string_at(target, SIZE))) == ("cuda:1", {7})
+
+
+def test_the_host_waits_for_page_locked_memory(cuda, record_event):
+    """Where no stream is named it is filled when the import returns."""
+    producer, memory = cuda.stream(), cuda.pinned()
+    cuda.fill(memory, 7, producer)
+    array = ix.from_arrow(column_at(memory, record_event(producer), device_type=PINNED))
+
+    assert (array.device, set(ctypes.string_at(memory, SIZE))) == ("cuda_host", {7})
+
+
+def test_managed_memory_is_read_by_the_host_when_it_is_ready(cuda, record_event):
+    """By the default stream, for which the host waits when it reads."""
+    producer, memory = cuda.stream(), cuda.managed()
+    cuda.fill(memory, 7, producer)
+    array = ix.from_arrow(column_at(memory, record_event(producer), device_type=MANAGED))
+
+    assert (array.device, set(array.tolist())) == ("cuda_managed", {7})
+
+
+# ---------------------------------------------------------------- shapes, and places
+
+
+def test_a_column_of_lists_is_a_matrix_on_the_device(cuda):
+    """The addresses are the device's, and the shape is read from the structs on the host."""
+    memory = cuda.memory()
+    inner = Chunk(length=SIZE // 4, buffers=(None, memory))
+    outer = Chunk(length=SIZE // 16 - 1, offset=1, buffers=(None,), children=(inner,))
+    field = Field("+w:4", children=(Field("f", "item"),))
+    array = ix.from_arrow(DeviceArraySource(field, (outer,), place=Place(CUDA)))
+
+    assert (array.shape, array.ptr) == ((SIZE // 16 - 1, 4), memory + 16)
+    assert (str(array.dtype), array.device, array.readonly) == ("float32", "cuda:0", True)
+
+
+@pytest.mark.parametrize("consumer", CONSUMERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_column_is_moved_to_the_host(cuda, record_event, kind, consumer):
+    """By a copy on the stream, which waits for the event, and for which the host waits."""
+    producer, memory = cuda.stream(), cuda.memory()
+    cuda.fill(memory, 7, producer)
+    source, (named, _) = column_at(memory, record_event(producer), kind=kind), pick(cuda, consumer)
+    array = ix.from_arrow(source, device="cpu", stream=named)
+
+    assert (set(array.tolist()), source.counts) == ({7}, source.due)
+
+
+def test_a_move_runs_on_a_stream(cuda, record_event):
+    """-1 is none, as for every copy."""
+    source = column_at(cuda.memory(), record_event(cuda.stream()))
+
+    assert refusal(ix.StreamError, ix.from_arrow, source, device="cpu", stream=-1) == "DLP-STREAM-2"
+
+
+@pytest.mark.parametrize("device", [None, "cuda:0"])
+@pytest.mark.parametrize("consumer", ["own", "default"])
+def test_a_copy_is_made_after_the_event(cuda, record_event, gate, device, consumer):
+    """It is the user's, who may write it, and lives without the producer's memory."""
+    producer, memory, target = cuda.stream(), cuda.memory(), cuda.pinned()
+    named, _ = pick(cuda, consumer)
+    then = cuda.stream()
+    shut = gate(producer)
+    cuda.fill(memory, 7, producer)
+    source = column_at(memory, record_event(producer))
+    array = ix.from_arrow(source, device=device, copy=True, stream=named)
+    capsule = array.__dlpack__(stream=then, max_version=(1, 1))
+    cuda.copy(target, array.ptr, then)
+    shut.open()
+    cuda.synchronize()
+
+    assert set(ctypes.string_at(target, SIZE)) == {7}
+    assert (array.ptr != memory, array.readonly) == (True, False)
+    del capsule
+
+
+def test_a_copy_is_not_made_where_it_is_forbidden(cuda, record_event):
+    """To another device; where it is, nothing is to be copied."""
+    memory, event = cuda.memory(), record_event(cuda.stream())
+
+    assert ix.from_arrow(column_at(memory, event), copy=False).ptr == memory
+    assert refusal(
+        ix.CopyNeededError, ix.from_arrow, column_at(memory, event), device="cpu", copy=False
+    ) == ("DLP-COPY-1")
+
+
+def test_several_chunks_become_one_copy(cuda, record_event):
+    """Each is waited for."""
+    producer = cuda.stream()
+    memory = [cuda.memory(), cuda.memory()]
+    for i, ptr in enumerate(memory):
+        cuda.fill(ptr, 7 + i, producer)
+    chunks = tuple(Chunk(length=SIZE, buffers=(None, ptr)) for ptr in memory)
+    place = Place(CUDA, 0, record_event(producer).address)
+    source = DeviceArraySource(Field("C"), chunks, place=place).as_device_stream()
+    array = ix.from_arrow(source, copy=True)
+
+    assert refusal(ix.CopyNeededError, ix.from_arrow, source) == "ARROW-CHUNK-1"
+    assert (array.device, array.shape) == ("cuda:0", (2 * SIZE,))
+    assert array.to_device("cpu").tolist() == [7] * SIZE + [8] * SIZE
+
+
+# ---------------------------------------------------------------- nulls and bools
+
+
+def bits_on_device(cuda, bits, stream):
+    """Return the address of a bitmap on the device, enqueued on a stream."""
+    host, device = cuda.pinned(), cuda.memory()
+    ctypes.memmove(host, bytes(bits), len(bits))
+    cuda.copy(device, host, stream, len(bits))
+    return device
+
+
+@pytest.mark.parametrize("consumer", CONSUMERS)
+def test_nulls_and_their_mask_stay_on_the_device(cuda, record_event, consumer):
+    """The bitmap is read by the host, after the event; the mask goes back as bytes."""
+    producer, memory = cuda.stream(), cuda.memory(value=3)
+    bitmap = bits_on_device(cuda, [0b1011_0101], producer)
+    chunk = Chunk(length=6, offset=1, null_count=-1, buffers=(bitmap, memory))
+    place = Place(CUDA, 0, record_event(producer).address)
+    source = DeviceArraySource(Field("C"), (chunk,), place=place)
+    named, _ = pick(cuda, consumer)
+    data, mask = ix.from_arrow(source, nulls="separate", stream=named)
+
+    assert (data.ptr, data.device, mask.device) == (memory + 1, "cuda:0", "cuda:0")
+    assert mask.to_device("cpu").tolist() == [False, True, False, True, True, False]
+    assert refusal(ix.ExchangeError, ix.from_arrow, source, stream=named) == "ARROW-NULL-2"
+
+
+@pytest.mark.parametrize("consumer", CONSUMERS)
+def test_bits_become_bytes_on_the_device(cuda, record_event, consumer):
+    """By a copy, which may be forbidden."""
+    producer = cuda.stream()
+    memory = bits_on_device(cuda, [0b1011_0101], producer)
+    chunk = Chunk(length=5, offset=2, buffers=(None, memory))
+    place = Place(CUDA, 0, record_event(producer).address)
+    source = DeviceArraySource(Field("b"), (chunk,), place=place)
+    named, _ = pick(cuda, consumer)
+    array = ix.from_arrow(source, stream=named)
+
+    assert (array.device, str(array.dtype)) == ("cuda:0", "bool")
+    assert array.to_device("cpu").tolist() == [True, False, True, True, False]
+    assert refusal(ix.CopyNeededError, ix.from_arrow, source, copy=False) == "ARROW-BOOL-1"
+
+
+def test_bytes_of_bools_are_shared(cuda, record_event):
+    """They are looked at first: others than 0 and 1 are refused."""
+    memory, event = cuda.memory(value=1), record_event(cuda.stream())
+    field = {"metadata": extension("arrow.bool8")}
+    array = ix.from_arrow(column_at(memory, event, text="c", field=field))
+    cuda("cuMemsetD8", memory + 5, 2, 1)
+
+    assert (array.ptr, str(array.dtype)) == (memory, "bool")
+    assert refusal(
+        ix.ExchangeError, ix.from_arrow, column_at(memory, event, text="c", field=field)
+    ) == ("ARROW-BOOL-1")
+
+
+# ---------------------------------------------------------------- release
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_everything_is_released_once(cuda, record_event, kind):
+    """Schema and stream at once, the chunk with the last Array of it."""
+    source = column_at(cuda.memory(), record_event(cuda.stream()), kind=kind)
+    array = ix.from_arrow(source)
+    view = array[::2]
+    del array
+    meanwhile = source.alive
+    del view
+
+    assert (meanwhile, source.counts) == (1, source.due)
+
+
+def test_release_comes_after_the_wait(cuda, record_event, gate):
+    """A producer that destroys its event on release has been waited for by then."""
+    producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
+    target = cuda.pinned()
+    shut = gate(producer)
+    cuda.fill(memory, 7, producer)
+    event = record_event(producer)
+    spoilt = ctypes.c_void_p(event.handle)
+    address = ctypes.addressof(spoilt)
+    chunk = Chunk(length=SIZE, buffers=(None, memory), spoils=(address, 8))
+    source = DeviceArraySource(Field("C"), (chunk,), place=Place(CUDA, 0, address))
+    array = ix.from_arrow(source, stream=stream)
+    del array
+    event.destroy()
+    cuda.copy(target, memory, stream)
+    shut.open()
+    cuda.synchronize()
+
+    assert spoilt.value != event.handle  # the callback has run
+    assert set(ctypes.string_at(target, SIZE)) == {7}
+
+
+def test_a_copy_lets_the_producer_go_when_it_was_made(cuda, record_event, gate):
+    """Not before: the stream still reads there, which is asked with the garbage."""
+    producer, memory = cuda.stream(), cuda.memory()
+    shut = gate(producer)
+    cuda.fill(memory, 7, producer)
+    source = column_at(memory, record_event(producer))
+    copied = ix.from_arrow(source, copy=True)
+    meanwhile = source.alive
+    shut.open()
+    cuda.synchronize()
+    gc.collect()
+
+    assert (meanwhile, source.counts) == (1, source.due)
+    del copied
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("device_type", [0, -1, 5, 6, 99, 2**31 - 1])
+def test_an_unknown_device_type_is_refused(cuda, device_type):
+    """DLPack's numbers are Arrow's, and the rest mean nothing; the memory is given back."""
+    source = column_at(cuda.memory(), device_type=device_type)
+
+    assert refusal(ix.ExchangeError, ix.from_arrow, source) == "ARROW-DEVICE-1"
+    assert source.counts == source.due
+
+
+@pytest.mark.parametrize("device_id", [-1, -2, 2**31, 2**62])
+def test_an_impossible_device_id_is_refused(cuda, device_id):
+    """A device that counts devices has a number of its own."""
+    source = column_at(cuda.memory(), device_id=device_id)
+
+    assert refusal(ix.ExchangeError, ix.from_arrow, source) == "ARROW-DEVICE-1"
+    assert source.counts == source.due
+
+
+def test_a_device_that_is_not_there_is_found_out_by_its_event(cuda, record_event):
+    """The driver is asked to wait there."""
+    source = column_at(cuda.memory(), record_event(cuda.stream()), device_id=99)
+
+    assert refusal(ix.ExchangeError, ix.from_arrow, source) == "IX-DRIVER-2"
+    assert source.counts == source.due
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_null_for_an_event_is_refused(cuda, kind):
+    """A producer without an event has no address of one."""
+    word = ctypes.c_void_p(0)
+    source = column_at(cuda.memory(), kind=kind)
+    source = source.but(place=Place(CUDA, 0, ctypes.addressof(word)))
+
+    assert refusal(ix.ExchangeError, ix.from_arrow, source) == "ARROW-DEVICE-3"
+    assert source.counts == source.due
+
+
+@pytest.mark.parametrize("stream", [0, -2, 2**64])
+def test_what_is_no_stream_is_refused(cuda, record_event, stream):
+    """Before anything is waited for."""
+    source = column_at(cuda.memory(), record_event(cuda.stream()))
+
+    assert refusal(ix.StreamError, ix.from_arrow, source, stream=stream) == "DLP-STREAM-2"
+    assert source.counts == source.due
+
+
+def test_a_capturing_stream_is_refused_and_its_capture_stays_whole(cuda, record_event):
+    """An event of outside is no part of it."""
+    event, stream, memory = record_event(cuda.stream()), cuda.stream(), cuda.memory()
+    cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(0))
+    source = column_at(memory, event)
+    rule = refusal(ix.StreamError, ix.from_arrow, source, stream=stream)
+    cuda("cuGraphDestroy", cuda("cuStreamEndCapture", stream))
+
+    assert (rule, source.counts) == ("DLP-STREAM-8", source.due)
+
+
+# ---------------------------------------------------------------- which method is asked
+
+
+def test_the_method_of_devices_is_asked_first(cuda, record_event):
+    """A producer that has all of them says where its memory is by that one alone."""
+    chunk = Chunk(length=SIZE, buffers=(None, cuda.memory()))
+    place = Place(CUDA, 0, record_event(cuda.stream()).address)
+    source = EverySource(Field("C"), (chunk,), place=place)
+    array = ix.from_arrow(source)
+
+    assert array.device == "cuda:0"
+    assert [call.method for call in source.log] == ["__arrow_c_device_array__"]
+
+
+def test_a_library_is_asked_by_asarray(cuda, record_event, gate):
+    """An object that speaks Arrow alone is taken as by `from_arrow`."""
+    producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
+    target = cuda.pinned()
+    shut = gate(producer)
+    cuda.fill(memory, 7, producer)
+    array = ix.asarray(column_at(memory, record_event(producer)), stream=stream)
+    cuda.copy(target, array.ptr, stream)
+    shut.open()
+    cuda.synchronize()
+
+    assert (array.ptr, set(ctypes.string_at(target, SIZE))) == (memory, {7})
