@@ -1,0 +1,200 @@
+"""Columns of Arrow on the emulated driver: its detector, its calls, its counts."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+
+import pytest
+
+import interchange as ix
+from interchange._functions import arrow_columns
+from interchange._streams.events import wait_for_foreign_event
+from interchange_conformance.zoo.arrow import Chunk, DeviceArraySource, Field, Place
+
+pytestmark = pytest.mark.emulated
+
+SIZE = 4096  # [bytes], of memory
+CUDA, PINNED, MANAGED = 2, 3, 13
+
+
+def forget(tensor, _event, *rest):
+    """Note the stream as an import does, and wait for no event."""
+    wait_for_foreign_event(tensor, 0, *rest)
+
+
+class Program:
+    """Work on one stream, a column of it that is imported, and its use on another stream."""
+
+    def __init__(self, cuda, emulator, record_event):
+        self.cuda, self.emulator, self.record_event = cuda, emulator, record_event
+        self.producer, self.stream = cuda.stream(), cuda.stream()
+
+    def written(self, memory, nbytes=SIZE):
+        """Write memory on the producer's stream, and return the address."""
+        self.emulator.fill(self.producer, memory, nbytes, 0x55)
+        return memory
+
+    def column(self, text, chunk, device_type=CUDA):
+        """Return a producer whose event is behind what was written."""
+        place = Place(device_type, 0, self.record_event(self.producer).address)
+        return DeviceArraySource(Field(text), (chunk,), place=place)
+
+    def use_on_stream(self):
+        """Share, and read on a stream."""
+        memory = self.written(self.cuda.memory())
+        source = self.column("C", Chunk(length=SIZE, buffers=(None, memory)))
+        array = ix.from_arrow(source, stream=self.stream)
+        self.emulator.annotate(self.stream, array.ptr, SIZE, write=False)
+
+    def copy(self):
+        """Copy on the device."""
+        memory = self.written(self.cuda.memory())
+        source = self.column("C", Chunk(length=SIZE, buffers=(None, memory)))
+        ix.from_arrow(source, copy=True, stream=self.stream)
+
+    def move(self):
+        """Copy to the host."""
+        memory = self.written(self.cuda.memory())
+        source = self.column("C", Chunk(length=SIZE, buffers=(None, memory)))
+        ix.from_arrow(source, device="cpu", stream=self.stream)
+
+    def look_for_nulls(self):
+        """Read a bitmap on the host, to count what is null."""
+        memory, bitmap = self.cuda.memory(), self.cuda.memory()
+        chunk = Chunk(length=8, null_count=-1, buffers=(self.written(bitmap), memory))
+        ix.from_arrow(self.column("C", chunk), nulls="separate", stream=self.stream)
+
+    def spread_bits(self):
+        """Read bools on the host, whose bits become bytes."""
+        memory = self.written(self.cuda.memory())
+        ix.from_arrow(self.column("b", Chunk(length=8, buffers=(None, memory))), stream=self.stream)
+
+    def read_page_locked(self):
+        """Read on the host what nobody copies."""
+        memory = self.written(self.cuda.pinned())
+        source = self.column("C", Chunk(length=SIZE, buffers=(None, memory)), PINNED)
+        ix.from_arrow(source)
+        self.emulator.host_access(memory, SIZE, write=False)
+
+    def read_managed(self):
+        """Read on the host by way of the default stream."""
+        memory = self.written(self.cuda.managed())
+        source = self.column("C", Chunk(length=SIZE, buffers=(None, memory)), MANAGED)
+        ix.from_arrow(source)[0].item()
+        self.emulator.host_access(memory, SIZE, write=False)
+
+
+@pytest.fixture
+def program(cuda, emulator, record_event):
+    """Return the parts of a program."""
+    return Program(cuda, emulator, record_event)
+
+
+USES = (
+    "use_on_stream",
+    "copy",
+    "move",
+    "look_for_nulls",
+    "spread_bits",
+    "read_page_locked",
+    "read_managed",
+)
+BY_STREAM = tuple(use for use in USES if use != "read_page_locked")
+
+
+@pytest.mark.parametrize("use", USES)
+def test_whatever_is_done_comes_after_the_event(program, use):
+    """The detector finds no read that is not ordered after the write."""
+    getattr(program, use)()
+    gc.collect()
+
+    assert program.emulator.reports() == []
+
+
+@pytest.mark.parametrize("use", USES)
+def test_an_import_that_forgets_the_event_is_caught(program, use, monkeypatch):
+    """Nothing else keeps the order: the same programs are wrong without the wait."""
+    monkeypatch.setattr(arrow_columns, "wait_for_foreign_event", forget)
+    getattr(program, use)()
+
+    program.emulator.expect_reports(match="RAW")
+
+
+@pytest.mark.parametrize("use", BY_STREAM)
+def test_it_is_the_wait_of_a_stream_that_keeps_the_order(program, use):
+    """The same where waits of streams order nothing."""
+    with program.emulator.without_waits():
+        getattr(program, use)()
+
+    program.emulator.expect_reports(match="RAW")
+
+
+def test_an_import_is_one_wait_beside_questions(program):
+    """The stream waits for the event itself: nothing is recorded, and the host goes on."""
+    memory = program.written(program.cuda.memory())
+    source = program.column("C", Chunk(length=SIZE, buffers=(None, memory)))
+    with program.emulator.trace() as trace:
+        ix.from_arrow(source, stream=program.stream)
+    asked = {"cuEventRecord", "cuEventSynchronize", "cuStreamSynchronize", "cuCtxSynchronize"}
+
+    assert trace.names.count("cuStreamWaitEvent") == 1
+    assert not asked & set(trace.names)
+
+
+def test_an_import_of_what_is_ready_makes_no_call(program):
+    """Nor does one with -1: captures are not disturbed."""
+    chunk = Chunk(length=SIZE, buffers=(None, program.cuda.memory()))
+    ready = DeviceArraySource(Field("C"), (chunk,), place=Place(CUDA))
+    vouched = program.column("C", chunk)
+    with program.emulator.trace() as trace:
+        ix.from_arrow(ready, stream=program.stream)
+        ix.from_arrow(vouched, stream=-1)
+
+    assert trace.names == []
+
+
+def test_an_event_that_is_gone_is_refused(program):
+    """The producer destroyed it before release."""
+    event = program.record_event(program.producer)
+    word = ctypes.c_void_p(event.handle)
+    event.destroy()
+    chunk = Chunk(length=SIZE, buffers=(None, program.cuda.memory()))
+    place = Place(CUDA, 0, ctypes.addressof(word))
+    source = DeviceArraySource(Field("C"), (chunk,), place=place)
+    with pytest.raises(ix.ExchangeError) as caught:
+        ix.from_arrow(source)
+
+    assert (caught.value.rule, source.counts) == ("ARROW-DEVICE-3", source.due)
+
+
+WAYS = {
+    "shared": {},
+    "copied": {"copy": True},
+    "moved": {"device": "cpu"},
+    "moved to another": {"device": "cuda:1"},
+    "with a mask": {"nulls": "separate"},
+    "with no sync": {"stream": -1},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", ["array", "stream"])
+def test_imports_leave_nothing_on_the_driver(program, way, kind):
+    """A hundred of each: no event, no memory, and every struct was released once."""
+    buffers = program.cuda.memory(value=255), program.cuda.memory()
+    source = program.column("C", Chunk(length=SIZE, null_count=-1, buffers=buffers))
+    source = source if kind == "array" else source.as_device_stream()
+
+    def cycle(count):
+        for _ in range(count):
+            ix.from_arrow(source, **WAYS[way])
+        program.cuda.synchronize_all()
+        gc.collect()
+
+    cycle(1)
+    before = program.emulator.live()
+    cycle(100)
+
+    assert program.emulator.live() == before
+    assert source.counts == source.due
