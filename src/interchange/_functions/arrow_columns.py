@@ -20,7 +20,12 @@ from interchange._streams.events import wait_for_foreign_event
 from interchange._streams.handles import stream_handle
 from interchange._types.devices import CPU, Device
 from interchange._types.dtypes import DType
-from interchange._types.errors import CopyNeededError, ExchangeError, refuse_record
+from interchange._types.errors import (
+    CopyNeededError,
+    ExchangeError,
+    UnsupportedDeviceError,
+    refuse_record,
+)
 from interchange._types.layout import Layout
 from interchange.abi import BrokenRule
 
@@ -99,6 +104,10 @@ class _Import:
                 size = self.elements.dtype.itemsize
                 what = f"elements of {size} bytes are at {chunk.leaf.ptr:#x}"
                 raise ExchangeError(call, what, "ARROW-BUFFER-2")
+            if chunk.device.has_handles and chunk.leaf.first:
+                what = f"element {chunk.leaf.first} is the first, behind a handle of {chunk.device}"
+                way_out = "export without an offset"
+                raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-1", way_out)
             self.check_bools(chunk)
 
     def check_bools(self, chunk: Chunk) -> None:
