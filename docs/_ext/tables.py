@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 DOCS: Final = Path(__file__).resolve().parent.parent
 ROOT: Final = DOCS.parent
 
+_ARROW: Final = "https://arrow.apache.org/docs/format"
 _SOURCES: Final = {
     "header": "https://github.com/dmlc/dlpack/blob/v1.3/include/dlpack/dlpack.h",
     "spec": "https://dmlc.github.io/dlpack/latest/python_spec.html",
@@ -40,6 +41,12 @@ _SOURCES: Final = {
     "CUDA driver API": "https://docs.nvidia.com/cuda/cuda-driver-api/index.html",
     "PEP 3118": "https://peps.python.org/pep-3118/",
     "NumPy array interface": "https://numpy.org/doc/stable/reference/arrays.interface.html",
+    "data": f"{_ARROW}/CDataInterface.html",
+    "stream": f"{_ARROW}/CStreamInterface.html",
+    "device": f"{_ARROW}/CDeviceDataInterface.html",
+    "PyCapsule": f"{_ARROW}/CDataInterface/PyCapsuleInterface.html",
+    "extensions": f"{_ARROW}/CanonicalExtensions.html",
+    "Arrow columnar format": f"{_ARROW}/Columnar.html",
 }
 """Opening words of a rule's source -> where the document is."""
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _URL = re.compile(r"https?://[^\s)>\"'`\]]+")
 _HOSTS = frozenset(  # they exist, and what is linked there was read
     {
+        "arrow.apache.org",
         "data-apis.org",
         "dmlc.github.io",
         "docs.nvidia.com",
