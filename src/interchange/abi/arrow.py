@@ -134,7 +134,7 @@ class ArrowField(NamedTuple):
     metadata : bytes or None
         The encoded pairs, as `interchange.abi.arrow_formats.encode_metadata` makes them.
     flags : int
-        Such as ``ARROW_FLAG_NULLABLE``.
+        ``ARROW_FLAG_NULLABLE`` unless told: so are most columns, and types differ by it.
     children : tuple[ArrowField, ...]
         The types below it.
     """
@@ -142,7 +142,7 @@ class ArrowField(NamedTuple):
     format: str
     name: str = ""
     metadata: bytes | None = None
-    flags: int = 0
+    flags: int = ARROW_FLAG_NULLABLE
     children: tuple[ArrowField, ...] = ()
 
 

@@ -112,7 +112,7 @@ def _not_side_by_side(layout: Layout, call: str) -> CopyNeededError:
 def _tensor_field(element: ArrowField, layout: Layout, name: str, call: str) -> ArrowField:
     """Return the type of a column of tensors, whose axes may be in another order in memory."""
     if len(layout.shape) < 2:
-        what, way_out = f"shape {layout.shape}", "pass kind='column'"
+        what, way_out = f"shape {layout.shape} has no axes for tensors", "pass `kind='column'`"
         raise ViewError(call, what, "ARROW-OUT-1", way_out)
     inner = layout.shape[1:]
     order = _order_in_memory(layout)
