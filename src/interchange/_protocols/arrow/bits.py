@@ -45,7 +45,7 @@ def bytes_of_bits(bits: int, count: int) -> bytes:
     Examples
     --------
     >>> bytes_of_bits(0b0110, 4)
-    b'\\x00\\x01\\x01\\x00'
+    b'\x00\x01\x01\x00'
     """
     if not count:
         return b""
