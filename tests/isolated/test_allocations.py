@@ -52,6 +52,16 @@ def keeps_code():
     return int(subprocess.run(command, check=True, capture_output=True).stdout) == 0
 
 
+ARROW = ("arrow-array", "arrow-stream", "arrow-take", "arrow-ask")
+
+
+@pytest.mark.usefixtures("twins")
+@pytest.mark.parametrize("act", ARROW)
+def test_a_failed_allocation_leaks_no_struct_of_arrow(run_isolated, twin, act):
+    """Exported by the native core, taken by either."""
+    assert run_isolated("allocations.py", act, env=twin).strip() == "True []"
+
+
 @pytest.mark.exhaustive(
     but=[f"{twin}-{act}-versioned" for twin in ("ctypes", "native") for act in ("export", "import")]
 )

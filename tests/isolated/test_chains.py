@@ -13,3 +13,10 @@ pytestmark = pytest.mark.isolated
 def test_a_long_chain_of_imports_is_freed(run_isolated, link, where):
     """No recursion limit ends the release of a chain: 20,000 imports of capsules of imports."""
     assert run_isolated("chains.py", where, link, 20_000) == "freed True\n"
+
+
+@pytest.mark.usefixtures("twins")
+@pytest.mark.parametrize("link", ["arrow", "arrow capsule", "arrow stream", "arrow array"])
+def test_a_long_chain_of_structs_of_arrow_is_freed(run_isolated, twin, link):
+    """Exports of what owns an export, whichever core owns it."""
+    assert run_isolated("chains.py", "thread", link, 20_000, env=twin) == "freed True\n"

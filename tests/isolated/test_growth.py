@@ -56,6 +56,7 @@ REFUSALS = (
     "refuse-assumption",
     "refuse-by-numpy",
 )
+ARROW = ("arrow-capsule", "arrow-array", "arrow-stream", "arrow-taken", "arrow-refused")
 SAMPLE = ("import-ndarray", "export-struct-versioned", "round-struct", "refuse-struct")
 """One of each group, which are run together."""
 GROUPS = [SAMPLE] + [
@@ -94,6 +95,15 @@ def test_nothing_grows(growth, group, name):
     Exports are dropped unconsumed; refusals come before and after the capsule is taken.
     """
     per_operation, references = growth(group)[name]
+
+    assert (per_operation < MOST, references) == (True, 0)
+
+
+@pytest.mark.usefixtures("twins")
+@pytest.mark.parametrize("name", ARROW)
+def test_structs_of_arrow_leave_nothing(growth, name):
+    """Exported, taken, refused: by the core in use, and exported by the native one."""
+    per_operation, references = growth(ARROW)[name]
 
     assert (per_operation < MOST, references) == (True, 0)
 

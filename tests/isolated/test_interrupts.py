@@ -26,14 +26,17 @@ def run(run_isolated, loop, twin):
         "export",
         "numpy",
         "capsule",
+        "arrow",
         pytest.param("torch", marks=pytest.mark.interop),
         pytest.param("cai", marks=pytest.mark.emulated),
     ],
 )
-def test_an_interrupt_leaks_no_owner(run_isolated, need, twin, loop):
+def test_an_interrupt_leaks_no_owner(run_isolated, need, request, twin, loop):
     """No reference to an owner is left, and none was dropped with its error in a finaliser."""
     if loop == "torch":
         need("torch")
+    if loop == "arrow":
+        request.getfixturevalue("twins")  # the native one makes what both take
     found = run(run_isolated, loop, twin)
 
     assert (found["rounds"], found["ours"], found["left"]) == (ROUNDS, 0, 0)

@@ -25,6 +25,21 @@ def test_deleters_take_the_gil(run_isolated, has_gil, how, report):
     assert said == report or (not has_gil and said.startswith("64 died, "))
 
 
+@pytest.mark.usefixtures("twins")
+@pytest.mark.parametrize(
+    ("how", "report"),
+    [
+        ("arrow_native_threads", "64 died, 64 elsewhere"),
+        ("arrow_this_thread", "64 died, 0 elsewhere"),
+    ],
+)
+def test_callbacks_of_arrow_take_the_gil(run_isolated, has_gil, how, report):
+    """Likewise, those of arrays and streams, on the host and on a device."""
+    said = run_isolated("off_gil.py", how).strip()
+
+    assert said == report or (not has_gil and said.startswith("64 died, "))
+
+
 @pytest.mark.interop
 def test_torch_frees_without_the_gil(run_isolated, need):
     """A thread of torch's pool frees our memory without the GIL, and the owner dies there."""

@@ -15,6 +15,14 @@ def test_one_thread_wins(run_isolated, generation):
     assert report == "winners 1 released 0 then 1"
 
 
+@pytest.mark.usefixtures("twins")
+def test_one_thread_wins_a_struct_of_arrow(run_isolated, twin):
+    """Of two threads that move the struct out of one capsule one wins, and it is released once."""
+    report = run_isolated("racing.py", "arrow", env=twin).strip()
+
+    assert report == "winners 1 held 1.0 then 0"
+
+
 @pytest.mark.interop
 def test_one_library_wins(run_isolated, need):
     """Of us and torch, which claims a capsule in one step of C, one wins."""

@@ -7,12 +7,16 @@ owners were left behind.
 from __future__ import annotations
 
 import _testcapi
+import ctypes
 import gc
 import sys
 
+import arrow_given
 import numpy as np
 
 import interchange as ix
+from interchange import _core
+from interchange.abi.arrow import ARROW_ARRAY, ARROW_ARRAY_STREAM, ARROW_SCHEMA
 
 MOST, WARM = 200, 20
 NEWEST = {"max_version": (1, 3)}
@@ -22,6 +26,29 @@ block, source = np.zeros(64, np.uint8), np.ones((2, 3))
 
 def describe():
     return ix.from_pointer(block.ctypes.data, (2, 3), "bfloat16", owner=block)
+
+
+floats = (ctypes.c_float * 6)()
+
+
+def arrow_array():
+    return arrow_given.array(floats, block)
+
+
+def arrow_stream():
+    return arrow_given.stream(floats, block)
+
+
+def take_array(capsule):
+    return _core.take_arrow(capsule, ARROW_ARRAY)
+
+
+def ask_stream(stream):
+    """Let a stream give what it has; where one call fails, what came before dies."""
+    schema, chunk = _core.new_arrow(ARROW_SCHEMA), _core.new_arrow(ARROW_ARRAY)
+    _core.call_stream(stream, "schema", schema)
+    _core.call_stream(stream, "next", chunk)
+    return schema, chunk
 
 
 again = describe()
@@ -38,6 +65,10 @@ ACTS = {  # what is made before, and what is tried
     "import-own": (lambda: again.__dlpack__(**NEWEST), ix.from_dlpack),
     "import-numpy": (lambda: source, ix.from_dlpack),
     "import-buffer": (lambda: block, ix.from_buffer),
+    "arrow-array": (list, lambda _: arrow_array()),
+    "arrow-stream": (list, lambda _: arrow_stream()),
+    "arrow-take": (arrow_array, take_array),
+    "arrow-ask": (lambda: _core.take_arrow(arrow_stream(), ARROW_ARRAY_STREAM), ask_stream),
 }
 
 

@@ -13,9 +13,11 @@ import threading
 import types
 import weakref
 
+import arrow_given
 import numpy as np
 
 import interchange as ix
+from interchange import _core
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
 from interchange.testing import producers
@@ -57,7 +59,16 @@ def exports():
         found += [array.__dlpack__(max_version=version) for version in GENERATIONS]
         if array.dtype is not ix.DType.of("bfloat16"):
             found += [np.from_dlpack(array), array.as_memoryview(), np.asarray(array)]
-    return found
+    return found + columns()
+
+
+def columns():
+    """Capsules of Arrow, and what was taken from such."""
+    if not arrow_given.IS_BUILT:
+        return []
+    block = (ctypes.c_float * 6)()
+    lent, other = arrow_given.all_kinds(block, Owner), arrow_given.all_kinds(block, Owner)
+    return lent + [_core.take_arrow(each, capsules.capsule_name(each)) for each in other]
 
 
 def consumed(max_version):
@@ -171,6 +182,11 @@ def after_the_interpreter():
     for version in GENERATIONS:
         address, deleter = consumed(version)
         libc.__cxa_atexit(deleter, address, None)
+    if arrow_given.IS_BUILT:
+        for capsule in arrow_given.all_kinds((ctypes.c_float * 6)(), Owner):
+            address, release = arrow_given.taken_by_c(capsule)
+            libc.__cxa_atexit(release, address, None)
+            capsules.increase_reference(arrow_given.kept)  # structs are there when Python is gone
 
 
 def with_an_error():

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 import threading
 import weakref
 
+import arrow_given
 import numpy as np
 
 import interchange as ix
+from interchange import _core
+from interchange.abi.arrow import ARROW_ARRAY, ARROW_ARRAY_STREAM
 
 NEWEST = {"max_version": (1, 3)}
 
@@ -23,10 +27,30 @@ def described(array):
     return ix.from_pointer(array.ptr, (3,), "bfloat16", owner=array)
 
 
+block = (ctypes.c_float * 6)()
+
+
+def taken(held):
+    """Return an owner of an export of what an owner of an export keeps."""
+    return _core.take_arrow(arrow_given.array(block, held), ARROW_ARRAY)
+
+
+def streamed(held):
+    """Return an owner of a chunk, whose stream nobody has any more."""
+    stream = _core.take_arrow(arrow_given.stream(block, held), ARROW_ARRAY_STREAM)
+    chunk = _core.new_arrow(ARROW_ARRAY)
+    _core.call_stream(stream, "next", chunk)
+    return chunk
+
+
 LINKS = {
     "versioned": lambda array: ix.from_dlpack(array.__dlpack__(**NEWEST)),
     "legacy": lambda array: ix.from_dlpack(array.__dlpack__()),
     "described": lambda array: ix.from_dlpack(described(array).__dlpack__(**NEWEST)),
+    "arrow": taken,
+    "arrow capsule": lambda held: arrow_given.array(block, held),
+    "arrow stream": streamed,
+    "arrow array": lambda array: ix.from_pointer(array.ptr, (3,), "float32", owner=taken(array)),
     "owner": lambda array: described(ix.from_dlpack(array.__dlpack__(**NEWEST))),
 }
 

@@ -11,11 +11,13 @@ import gc
 import os
 import sys
 
+import arrow_given
 import numpy as np
 
 import interchange as ix
 from interchange import _core
-from interchange.abi import capsules
+from interchange.abi import BrokenRule, capsules
+from interchange.abi.arrow import ARROW_ARRAY, ARROW_ARRAY_STREAM, ARROW_SCHEMA
 
 MANY, SOME = 100_000, 10_000
 WARM = 2_000
@@ -104,6 +106,32 @@ def new_export(array):
     return lambda: array.__dlpack__(**NEWEST)
 
 
+def taken_array():
+    return _core.take_arrow(arrow_given.array(block, block), ARROW_ARRAY)
+
+
+def taken_stream():
+    stream = _core.take_arrow(arrow_given.stream(block, block), ARROW_ARRAY_STREAM)
+    schema, chunk = _core.new_arrow(ARROW_SCHEMA), _core.new_arrow(ARROW_ARRAY)
+    _core.call_stream(stream, "schema", schema)
+    _core.call_stream(stream, "next", chunk)
+    _core.call_stream(stream, "next", chunk)
+
+
+def taken_twice():
+    capsule = arrow_given.array(block, block)
+    kept = _core.take_arrow(capsule, ARROW_ARRAY)
+    return kept, _core.take_arrow(capsule, ARROW_ARRAY)
+
+
+def refused_column():
+    from interchange._core import _native
+
+    _native.make_arrow(
+        arrow_given.FIELD, arrow_given.column(block)._replace(length=2**63), block, None
+    )
+
+
 OWN, OWN_BFLOAT16 = own(), own("bfloat16")
 IMPORTED = ix.from_dlpack(source)
 READ_ONLY = ix.from_buffer(bytes(text))
@@ -161,6 +189,11 @@ ACTS = {
     "refuse-by-numpy": lambda: refused(
         lambda: np.from_dlpack(OWN_BFLOAT16), (BufferError, RuntimeError)
     ),
+    "arrow-capsule": lambda: lambda: arrow_given.all_kinds(block, lambda: block),
+    "arrow-array": lambda: taken_array,
+    "arrow-stream": lambda: taken_stream,
+    "arrow-taken": lambda: refused(taken_twice, BrokenRule),
+    "arrow-refused": lambda: refused(refused_column, OverflowError),
 }
 
 
@@ -180,6 +213,7 @@ OFTEN = {
     "round-legacy",
     "refuse-struct",
     "refuse-consumed",
+    "arrow-array",
 }
 """What is done 100 000 times: the ways that everything else is made of."""
 

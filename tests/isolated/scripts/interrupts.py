@@ -16,10 +16,13 @@ import random
 import signal
 import sys
 
+import arrow_given
 import numpy as np
 
 import interchange as ix
+from interchange import _core
 from interchange.abi import capsules
+from interchange.abi.arrow import ARROW_ARRAY, ARROW_ARRAY_STREAM, ARROW_SCHEMA
 
 PATIENCE = 600.0  # [seconds]
 SOONEST, LATEST = 5e-6, 250e-6  # of an interrupt [seconds]
@@ -111,6 +114,22 @@ def cai():
     record.update(version=3, stream=None, strides=None)
     owner = type("Owner", (), {"__cuda_array_interface__": record})()
     return lambda: ix.from_cai(owner), lambda: sys.getrefcount(owner)
+
+
+def arrow():
+    """Structs of Arrow are taken from capsules and streams, and exported where that can be."""
+    floats = (ctypes.c_float * 6)()
+
+    def act():
+        _core.take_arrow(arrow_given.array(floats, block), ARROW_ARRAY)
+        stream = _core.take_arrow(arrow_given.stream(floats, block), ARROW_ARRAY_STREAM)
+        schema, chunk = _core.new_arrow(ARROW_SCHEMA), _core.new_arrow(ARROW_ARRAY)
+        _core.call_stream(stream, "schema", schema)
+        _core.call_stream(stream, "next", chunk)
+        _core.call_stream(stream, "next", chunk)
+        _core.stream_error(stream)
+
+    return act, lambda: sys.getrefcount(block)
 
 
 class Timer:

@@ -15,6 +15,7 @@ import time
 import warnings
 from typing import ClassVar
 
+import arrow_given
 import numpy as np
 
 import interchange as ix
@@ -55,6 +56,14 @@ def consumed(n, max_version):
     return claim.address, struct.from_address(claim.address).deleter
 
 
+def consumed_arrow(n):
+    """Return the address and the callback of a struct of Arrow of ours, of each kind in turn."""
+    owner = Owner()
+    make = (arrow_given.array, arrow_given.stream)[n % 2]
+    device = (None, arrow_given.CUDA)[n // 2 % 2]
+    return arrow_given.taken_by_c(make(owner.block, owner, device))
+
+
 def report():
     """Print what died where."""
     end = time.monotonic() + PATIENCE
@@ -64,14 +73,19 @@ def report():
     print(len(Owner.died_in), "died,", elsewhere, "elsewhere")
 
 
-def native_threads():
+def dlpack(n):
+    """Return the address and the deleter of a struct of each generation in turn."""
+    return consumed(n, (None, (1, 3))[n // 2 % 2])
+
+
+def native_threads(lend=dlpack):
     """Threads that Python does not know of call the deleter, while this one waits without GIL."""
     libc = ctypes.CDLL(None)  # its calls release the GIL
     libc.pthread_create.argtypes = [ctypes.c_void_p] * 4
     libc.pthread_join.argtypes = [ctypes.c_ulong, ctypes.c_void_p]
     threads = []
     for n in range(COUNT):
-        address, deleter = consumed(n, (None, (1, 3))[n // 2 % 2])
+        address, deleter = lend(n)
         thread = ctypes.c_ulong()
         assert libc.pthread_create(ctypes.addressof(thread), None, deleter, address) == 0
         threads.append(thread)
@@ -79,12 +93,22 @@ def native_threads():
         libc.pthread_join(thread.value, None)
 
 
-def this_thread():
+def this_thread(lend=dlpack):
     """This thread itself calls the deleter, having released the GIL."""
     release = ctypes.CDLL(None)._FuncPtr  # the kind that releases it
     for n in range(COUNT):
-        address, deleter = consumed(n, (None, (1, 3))[n // 2 % 2])
+        address, deleter = lend(n)
         release(deleter)(ctypes.c_void_p(address))
+
+
+def arrow_native_threads():
+    """Likewise, the callback of a struct of Arrow."""
+    native_threads(consumed_arrow)
+
+
+def arrow_this_thread():
+    """Likewise."""
+    this_thread(consumed_arrow)
 
 
 def python_threads():

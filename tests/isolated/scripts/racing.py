@@ -1,17 +1,24 @@
 """Two threads want one capsule, again and again.  Prints how the rounds ended.
 
-``alike``: both are threads of ours, which start together.  ``torch``: the other is torch, which
+``alike``: both are threads of ours, which start together; ``arrow``: likewise, and they want a
+struct of Arrow.  ``torch``: the other is torch, which
 takes a capsule in one step of C, at a moment that nobody chose.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import sys
 import threading
 
+import arrow_given
+
 import interchange as ix
+from interchange import _core
+from interchange.abi import BrokenRule
+from interchange.abi.arrow import ARROW_ARRAY
 from interchange.testing import producers
 
 SWITCH = 1e-6  # [seconds] between changes of threads
@@ -25,31 +32,52 @@ def outcome(act, lost):
         return None
 
 
-def alike(rounds):
-    """Both take by the letter; deleters are counted."""
-    source = producers.host().but(generation=sys.argv[2])
+def race(capsules, take, lost):
+    """Return what each of two threads took of some capsules, None where it was second."""
     barrier = threading.Barrier(2)
-    taken = [[None] * rounds, [None] * rounds]
-    capsules = [source.__dlpack__() for _ in range(rounds)]
+    taken = [[None] * len(capsules), [None] * len(capsules)]
 
     def work(which):
         for number, capsule in enumerate(capsules):
             if number % 50 == 0:
                 barrier.wait()
-            taken[which][number] = outcome(
-                lambda c=capsule: ix.from_dlpack(c), ix.ConsumedCapsuleError
-            )
+            taken[which][number] = outcome(lambda c=capsule: take(c), lost)
 
     threads = [threading.Thread(target=work, args=(which,)) for which in (0, 1)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    winners = {sum(array is not None for array in pair) for pair in zip(*taken, strict=True)}
-    before = set(source.counts)
+    return taken
+
+
+def winners_of(taken):
+    """Return how many of the two had what they wanted, whatever the round."""
+    return {sum(one is not None for one in pair) for pair in zip(*taken, strict=True)}
+
+
+def alike(rounds):
+    """Both take by the letter; deleters are counted."""
+    source = producers.host().but(generation=sys.argv[2])
+    capsules = [source.__dlpack__() for _ in range(rounds)]
+    taken = race(capsules, ix.from_dlpack, ix.ConsumedCapsuleError)
+    winners, before = winners_of(taken), set(source.counts)
     taken.clear()
     capsules.clear()
     print("winners", *winners, "released", *before, "then", *set(source.counts))
+
+
+def arrow(rounds):
+    """Both move the struct out; what keeps the memory is referred to by each of its nodes."""
+    block, keep = (ctypes.c_float * 6)(), object()
+    before = sys.getrefcount(keep)
+    capsules = [arrow_given.array(block, keep) for _ in range(rounds)]
+    taken = race(capsules, lambda capsule: _core.take_arrow(capsule, ARROW_ARRAY), BrokenRule)
+    winners = winners_of(taken)
+    capsules.clear()
+    held = (sys.getrefcount(keep) - before) / rounds / arrow_given.NODES
+    taken.clear()
+    print("winners", *winners, "held", held, "then", sys.getrefcount(keep) - before)
 
 
 def against_torch(rounds):
@@ -86,5 +114,7 @@ if __name__ == "__main__":
     sys.setswitchinterval(SWITCH)
     if sys.argv[1] == "alike":
         alike(2000)
+    elif sys.argv[1] == "arrow":
+        arrow(5000)
     else:
         against_torch(40_000)
