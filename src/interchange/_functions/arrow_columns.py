@@ -24,7 +24,7 @@ from interchange._types.errors import (
     CopyNeededError,
     ExchangeError,
     UnsupportedDeviceError,
-    refuse_record,
+    error_for,
 )
 from interchange._types.layout import Layout
 from interchange.abi import BrokenRule
@@ -34,7 +34,6 @@ from .placing import place
 if TYPE_CHECKING:
     from interchange._protocols.arrow.elements import Elements
     from interchange._protocols.arrow.nodes import Validity
-    from interchange._protocols.arrow.producers import Taken
     from interchange._protocols.arrow.tensors import Chunk
 
 
@@ -218,46 +217,57 @@ def import_arrow(
     target = None if device is None else Device.of(device, call)
     stream_handle(stream, call)
     try:
-        elements, taken = take(
+        return _import(
             x,
-            lambda column: read_elements(column, storage=storage, call=call),
-            None if copy is True else 1,
-            call,
+            separate=separate,
+            storage=storage,
+            target=target,
+            copy=copy,
+            stream=stream,
+            call=call,
         )
     except BrokenRule as broken:
-        refuse_record(call, broken)
-    job = _Import(x, elements, stream, call)
-    chunks, bits = _checked(job, taken, copy, separate=separate)
-    arrays, copied = _arrays(job, chunks)
-    array = place(
-        arrays,
-        target,
-        copy=copy,
-        needs_copy=copy is True and not copied,
-        stream=stream,
-        call=call,
+        found = broken.what, broken.rule
+    raise error_for(call, *found)  # out here, where no traceback keeps what was refused
+
+
+def _import(
+    x: Any,
+    *,
+    separate: bool,
+    storage: bool,
+    target: Device | None,
+    copy: bool | None,
+    stream: Any,
+    call: str,
+) -> Any:
+    """Return what `import_arrow` does; where it raises, what was taken is released."""
+    elements, taken = take(
+        x,
+        lambda column: read_elements(column, storage=storage, call=call),
+        None if copy is True else 1,
+        call,
     )
-    if not separate:
-        return array
-    masks = [job.mask(*pair) for pair in zip(chunks, bits, strict=True)]
-    mask = masks[0] if len(masks) == 1 else job.joined(masks, CPU) if masks else _none(job, _BOOL)
-    return array, transfers.move(mask, array.device, stream, call)
-
-
-def _checked(
-    job: _Import, taken: Taken, copy: bool | None, *, separate: bool
-) -> tuple[list[Chunk], list[nulls.Bits]]:
-    """Return the chunks and their bitmaps once all is found to be right; else release them."""
     try:
-        chunks = [tensors.read_chunk(one, taken.name, job.elements) for one in taken.chunks]
+        job = _Import(x, elements, stream, call)
+        chunks = [tensors.read_chunk(one, taken.name, elements) for one in taken.chunks]
         job.check(chunks, copy)
-        return chunks, job.read_nulls(chunks, separate=separate)
-    except BaseException as error:
+        bits = job.read_nulls(chunks, separate=separate)
+        found, copied = _arrays(job, chunks)
+        needs_copy = copy is True and not copied
+        array = place(found, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call)
+        return (array, _mask(job, chunks, bits, array.device)) if separate else array
+    except BaseException:
         for owner in taken.chunks:
             owner.release()
-        if isinstance(error, BrokenRule):
-            refuse_record(job.call, error)
         raise
+
+
+def _mask(job: _Import, chunks: list[Chunk], bits: list[nulls.Bits], device: Device) -> Array:
+    """Return one mask of all chunks, on the device of the data."""
+    masks = [job.mask(*pair) for pair in zip(chunks, bits, strict=True)]
+    mask = masks[0] if len(masks) == 1 else job.joined(masks, CPU) if masks else _none(job, _BOOL)
+    return transfers.move(mask, device, job.stream, job.call)
 
 
 def _arrays(job: _Import, chunks: list[Chunk]) -> tuple[Array, bool]:

@@ -335,7 +335,9 @@ def _without_dlpack(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[
         return None
 
 
-_ARROW: Final = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
+_ARROW: Final = tuple(
+    f"__arrow_c_{word}__" for word in ("array", "stream", "device_array", "device_stream")
+)
 
 
 def _record_of_the_host(x: Any, call: str) -> Any:

@@ -97,7 +97,7 @@ def read_leaf(address: int, levels: tuple[ColumnType, ...], within: range | None
         size = level.format.size if level.format.kind in {"list", "bytes"} else 1
         validities = [bitmap._replace(each=bitmap.each * size) for bitmap in validities]
         start, stop = ((node.offset + place) * size for place in (within.start, within.stop))
-        if stop > INT64_MAX:
+        if stop > INT64_MAX and not children:  # of a list, its child is found to be too short
             raise BrokenRule("ARROW-LENGTH-1", f"{level.title} of {stop} elements")
         within = range(start, stop)
         if children:
@@ -127,7 +127,8 @@ def check_node(node: ArrowArray, level: ColumnType) -> tuple[int, ...]:
     if bool(node.dictionary) is not level.has_dictionary:
         has = "has a dictionary" if node.dictionary else "has no dictionary"
         raise BrokenRule("ARROW-FORMAT-2", f"an array of {level.title} {has}")
-    return addresses_of(node.n_children, node.children, form, "an array")
+    what = f"an array of {form.name}"
+    return addresses_of(node.n_children, node.children, len(level.children), what)
 
 
 def _validity(node: ArrowArray, within: range) -> tuple[Validity, ...]:

@@ -105,9 +105,9 @@ def take(
 def _ask(x: Any, call: str) -> tuple[bytes, Any]:
     """Return the name of a capsule, and it with that of its schema; or that of a stream alone."""
     if type(x) is PyCapsule:
-        return _name_of(x, call), x
+        return _name_of(x, tuple(ARROW_CHUNK), call), x
     if isinstance(x, tuple) and len(x) == 2 and all(type(one) is PyCapsule for one in x):
-        return _name_of(x[1], call), x
+        return _name_of(x[1], tuple(ARROW_CHUNK.values()), call), x
     method = (
         None
         if isinstance(x, type)
@@ -132,13 +132,21 @@ def _ask(x: Any, call: str) -> tuple[bytes, Any]:
     return name, given
 
 
-def _name_of(capsule: Any, call: str) -> bytes:
-    """Return the name of a bare capsule, which is of an array or of a stream."""
+def _name_of(capsule: Any, wanted: tuple[bytes, ...], call: str) -> bytes:
+    """Return the name of a bare capsule, which is one of those that are wanted."""
     name: bytes = capsule_name(capsule)
-    if name not in METHODS.values():
-        what = f"a capsule called {show(name)} is neither an array nor a stream of Arrow"
-        raise NoProtocolError(call, what, "ARROW-CAP-1")
-    return name
+    if name in wanted:
+        return name
+    if name in ARROW_CHUNK.values():
+        what, way_out = f"a capsule called {show(name)} came alone", _WITH_SCHEMA
+        raise NoProtocolError(call, what, "ARROW-METHOD-1", way_out)
+    what = f"a capsule called {show(name)} is none of {' and '.join(map(show, wanted))}"
+    raise NoProtocolError(call, what, "ARROW-CAP-1", _WITH_SCHEMA)
+
+
+_WITH_SCHEMA: Final = (
+    "pass the capsule of a stream, or a tuple of the capsules of a schema and of its array"
+)
 
 
 # ---------------------------------------------------------------- streams

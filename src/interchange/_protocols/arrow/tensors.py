@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interchange._protocols import host
 from interchange._types.devices import CPU, HOST_ACCESSIBLE, Device
 from interchange._types.errors import ExchangeError
-from interchange._types.layout import Layout, c_strides
+from interchange._types.layout import Layout, c_strides, problem
 from interchange.abi import BrokenRule, DLDeviceType, buffer_address
 from interchange.abi._records import NamedTuple
 from interchange.abi.arrow import ARROW_DEVICE_ARRAY, ArrowDeviceArray
@@ -59,14 +59,24 @@ def read_chunk(owner: ArrowOwner, name: bytes, elements: Elements) -> Chunk:
     Raises
     ------
     BrokenRule
-        As `read_leaf`; or of a device that does not exist (ARROW-DEVICE-1).
+        As `read_leaf`; or of more bytes than there are (DLP-SHAPE-4), or of a device that does not
+        exist (ARROW-DEVICE-1).
     """
     leaf = read_leaf(owner.address, elements.levels)
+    _check_size(leaf, elements)
     if name != ARROW_DEVICE_ARRAY:
         return Chunk(owner, leaf, CPU, 0)
     struct = ArrowDeviceArray.from_address(owner.address)
     device = _device_of(struct.device_type, struct.device_id)
     return Chunk(owner, leaf, device, struct.sync_event or 0)
+
+
+def _check_size(leaf: Leaf, elements: Elements) -> None:
+    """Refuse more elements than memory can have, before anything is read there."""
+    for shape in ((leaf.first + leaf.length,), (leaf.rows, *elements.shape)):
+        found = problem(shape, None, elements.dtype.itemsize)
+        if found is not None:
+            raise BrokenRule(found[1], found[0])
 
 
 def _device_of(kind: int, ordinal: int) -> Device:

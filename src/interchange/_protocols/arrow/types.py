@@ -87,7 +87,9 @@ def read_type(address: int) -> ColumnType:
         "" if not schema.name else ctypes.string_at(schema.name).decode("utf-8", "replace"),
         None if extension is None else extension.decode("utf-8", "replace"),
         metadata.get(EXTENSION_METADATA, b""),
-        addresses_of(schema.n_children, schema.children, form, "the schema"),
+        addresses_of(
+            schema.n_children, schema.children, form.children, f"the schema of {form.name}"
+        ),
         bool(schema.dictionary),
     )
 
@@ -103,17 +105,16 @@ def _text_at(address: int | None, rule: str, what: str) -> str:
         raise BrokenRule(rule, f"{what} is {show(raw)}") from error
 
 
-def addresses_of(count: int, pointers: object, form: ArrowFormat, what: str) -> tuple[int, ...]:
-    """Return the addresses of the children of a struct, as many as its type has."""
-    if count < 0 or form.children not in {ANY, count}:
-        said = f"{what} of {form.name} has {count} children"
-        raise BrokenRule("ARROW-FORMAT-2", said)
+def addresses_of(count: int, pointers: object, wanted: int, what: str) -> tuple[int, ...]:
+    """Return the addresses of the children of a struct, which are as many as wanted, or `ANY`."""
+    if count < 0 or wanted not in {ANY, count}:
+        raise BrokenRule("ARROW-FORMAT-2", f"{what} has {count} children")
     if not count:
         return ()
     address = ctypes.cast(pointers, ctypes.c_void_p).value  # type: ignore[arg-type]
     if not address:
-        raise BrokenRule("ARROW-FORMAT-2", f"{what} of {form.name} has NULL for its children")
+        raise BrokenRule("ARROW-FORMAT-2", f"{what} has NULL for its children")
     found = (ctypes.c_void_p * min(count, MOST_FIELDS)).from_address(address)
     if None in found[:]:
-        raise BrokenRule("ARROW-FORMAT-2", f"a child in {what} of {form.name} is NULL")
+        raise BrokenRule("ARROW-FORMAT-2", f"a child in {what} is NULL")
     return tuple(child or 0 for child in found)

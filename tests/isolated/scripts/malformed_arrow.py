@@ -1,0 +1,225 @@
+"""Every producer of Arrow that lies: prints what came of it, one JSON line per case and way in.
+
+A line: the case, the way, class, rule and message of the error; how often everything that was
+handed out had been released while the error was handled, how often in the end, how often it was due
+to be, and how many callbacks of streams were called that must not be.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import struct
+import sys
+from functools import partial
+
+import interchange as ix
+from interchange_conformance.zoo import arrow
+from interchange_conformance.zoo.arrow.columns import extension
+
+MOST = 2**63 - 1
+LARGEST_LIST = 2**31 - 1
+
+
+def nested(levels):
+    """Lists of one list of one list..."""
+    return arrow.lists(shape=(2, *[1] * levels))
+
+
+def failing(**flow):
+    """A stream of three chunks that fails."""
+    flow = {"next_error": errno.EIO, **flow}
+    return arrow.chunked(*[arrow.numbers()] * 3).as_stream().but(**flow)
+
+
+def nulls_of(null_count, **changes):
+    return arrow.numbers(nulls=[1, 4]).but(null_count=null_count, **changes)
+
+
+def of_table(**changes):
+    return arrow.table(x=arrow.numbers()).but(chunk=changes)
+
+
+def tensor(parameters):
+    return arrow.tensors(parameters=parameters)
+
+
+ABSURD = {
+    "children-2**62": ("ARROW-FORMAT-2", lambda: arrow.numbers().but(n_children=2**62)),
+    "children-of-a-list-2**62": ("ARROW-FORMAT-2", lambda: arrow.lists().but(n_children=2**62)),
+    "children-of-a-list-in-its-array-2**62": (
+        "ARROW-FORMAT-2", lambda: arrow.lists().but(chunk={"n_children": 2**62})
+    ),
+    "children-of-a-table-least": (
+        "ARROW-FORMAT-2", lambda: arrow.table(x=arrow.numbers()).but(field={"n_children": -(2**63)})
+    ),
+    "children-of-a-table-none": ("ARROW-FORMAT-2", lambda: of_table(n_children=0)),
+    "children-of-a-table-two": ("ARROW-FORMAT-2", lambda: of_table(n_children=2)),
+    "children-of-a-table-2**62": ("ARROW-FORMAT-2", lambda: of_table(n_children=2**62)),
+    "table-longer-than-its-column": ("ARROW-LENGTH-2", lambda: of_table(length=7)),
+    "table-offset-beyond-its-column": ("ARROW-LENGTH-2", lambda: of_table(offset=1)),
+    "levels-64": ("DLP-SHAPE-1", lambda: nested(64)),
+    "levels-200": ("DLP-SHAPE-1", lambda: nested(200)),
+    "lists-of-the-largest-size": (
+        "ARROW-LENGTH-2", lambda: arrow.lists().but(format=f"+w:{LARGEST_LIST}")
+    ),
+    "lists-one-larger": (
+        "ARROW-FORMAT-1", lambda: arrow.lists().but(format=f"+w:{LARGEST_LIST + 1}")
+    ),
+    "no-lists-of-the-largest-sizes": (
+        "DLP-SHAPE-4",
+        lambda: (
+            arrow.lists(shape=(0, 1, 1, 1))
+            .but(format=f"+w:{LARGEST_LIST}")
+            .at((0,), format=f"+w:{LARGEST_LIST}")
+            .at((0, 0), format=f"+w:{LARGEST_LIST}")
+        ),
+    ),
+    "length-2**63-1": ("DLP-SHAPE-4", lambda: arrow.numbers().but(length=MOST)),
+    "length-2**62-with-nulls": ("DLP-SHAPE-4", lambda: nulls_of(-1, length=2**62)),
+    "length-2**62-of-bytes": (
+        "ARROW-LENGTH-1", lambda: arrow.numbers().but(format="w:16", length=2**62)
+    ),
+    "offset-2**62": ("DLP-SHAPE-4", lambda: arrow.numbers().but(offset=2**62)),
+    "offset-of-bytes-beyond-memory": (
+        "DLP-SHAPE-4", lambda: arrow.numbers("float64").but(offset=2**60 + 2**59)
+    ),
+    "data-beyond-memory": (
+        "DLP-STRIDES-2", lambda: arrow.numbers().but(buffers=(None, 2**64 - 8))
+    ),
+    "null-count-least": ("ARROW-NULL-1", lambda: nulls_of(-(2**63))),
+    "null-count-most": ("ARROW-NULL-1", lambda: nulls_of(MOST)),
+    "metadata-pairs-least": (
+        "ARROW-FORMAT-3", lambda: arrow.numbers().but(metadata=struct.pack("=i", -(2**31)))
+    ),
+    "bool8-of-two": ("ARROW-BOOL-1", lambda: arrow.bytes_of_bool((0, 1, 2))),
+    "bool8-of-floats": (
+        "ARROW-BOOL-1", lambda: arrow.numbers().but(metadata=extension("arrow.bool8"))
+    ),
+    "tensor-without-parameters": (
+        "ARROW-TENSOR-1",
+        lambda: arrow.lists().but(metadata=extension("arrow.fixed_shape_tensor")),
+    ),
+    "tensor-of-a-shape-that-is-none": ("ARROW-TENSOR-1", lambda: tensor('{"shape": null}')),
+    "tensor-of-a-number-for-a-shape": ("ARROW-TENSOR-1", lambda: tensor('{"shape": 6}')),
+    "tensor-of-truths": ("ARROW-TENSOR-1", lambda: tensor('{"shape": [true, 6]}')),
+    "tensor-of-fractions": ("ARROW-TENSOR-1", lambda: tensor('{"shape": [2.0, 3.0]}')),
+    "tensor-of-a-huge-number": (
+        "ARROW-TENSOR-1", lambda: tensor('{"shape": [' + "9" * 5000 + "]}")
+    ),
+    "tensor-of-lists": ("ARROW-TENSOR-1", lambda: tensor('{"shape": [[2], [3]]}')),
+    "tensor-too-deep": ("ARROW-TENSOR-1", lambda: tensor("[" * 100_000)),
+    "tensor-no-utf8": (
+        "ARROW-TENSOR-1",
+        lambda: arrow.lists().but(metadata=extension("arrow.fixed_shape_tensor", "\ud800".encode(
+            "utf-8", "surrogatepass").decode("latin-1"))),
+    ),
+    "tensor-axis-that-is-none": (
+        "ARROW-TENSOR-1", lambda: tensor('{"shape": [2, 3], "permutation": [0, 2]}')
+    ),
+    "tensor-axes-as-words": (
+        "ARROW-TENSOR-1", lambda: tensor('{"shape": [2, 3], "permutation": ["0", "1"]}')
+    ),
+    "tensor-axes-that-are-no-list": (
+        "ARROW-TENSOR-1", lambda: tensor('{"shape": [2, 3], "permutation": 5}')
+    ),
+    "tensor-of-65-axes": (
+        "DLP-SHAPE-1", lambda: tensor(json.dumps({"shape": [2, 3, *[1] * 63]}))
+    ),
+    "device-of-bool": (
+        "ARROW-DEVICE-1", lambda: arrow.bools().as_device_array(arrow.Place(-(2**31)))
+    ),
+    "device-id-2**40": (
+        "ARROW-DEVICE-1", lambda: arrow.numbers().as_device_array(arrow.Place(2, 2**40))
+    ),
+    "device-id-least": (
+        "ARROW-DEVICE-1", lambda: arrow.numbers().as_device_array(arrow.Place(2, -(2**63)))
+    ),
+    "device-id-none-of-cuda": (
+        "ARROW-DEVICE-1", lambda: arrow.numbers().as_device_array(arrow.Place(2, -1))
+    ),
+    "stream-of-an-unknown-device": (
+        "ARROW-DEVICE-1", lambda: arrow.numbers().as_device_stream(arrow.Place(99))
+    ),
+    "stream-of-three-fails-at-its-schema": (
+        "ARROW-STREAM-1", lambda: failing(next_error=0, schema_error=errno.ENOSYS)
+    ),
+    "stream-of-three-fails-at-its-schema-without-words": (
+        "ARROW-STREAM-1", lambda: failing(next_error=0, schema_error=errno.EIO, message=None)
+    ),
+    **{
+        f"stream-of-three-fails-at-its-{place}{words}": (
+            "ARROW-STREAM-1", partial(failing, fails_at=number, **said)
+        )
+        for number, place in enumerate(("first", "second", "third", "end"))
+        for words, said in {
+            "": {},
+            "-without-words": {"message": None},
+            "-with-odd-words": {"message": b"\xff\xfe" * 5000},
+            "-without-last-error": {"has_get_last_error": False},
+            "-by-the-least-number": {"next_error": -(2**31)},
+        }.items()
+    },
+}  # fmt: skip
+"""Cases besides those of the kit: the rule, and what makes the producer."""
+
+
+def cases():
+    """Yield name and maker of all that is wrong."""
+    yield from ((case.name, case.make) for case in arrow.zoo().values())
+    yield from ((name, make) for name, (_, make) in ABSURD.items())
+
+
+METHODS = ("array", "stream", "device_array", "device_stream")
+
+
+def bare(source):
+    """Return the capsules that a producer gives."""
+    name = next(one for one in METHODS if hasattr(source, f"__arrow_c_{one}__"))
+    return getattr(source, f"__arrow_c_{name}__")()
+
+
+WAYS = {
+    "object": ix.from_arrow,
+    "with-storage": partial(ix.from_arrow, storage=True),
+    "with-copy": partial(ix.from_arrow, copy=True),
+    "with-mask": partial(ix.from_arrow, nulls="separate"),
+    "with-all": partial(ix.from_arrow, nulls="separate", copy=True, storage=True),
+    "never-copied": partial(ix.from_arrow, copy=False),
+    "asarray": ix.asarray,
+    "capsules": lambda source: ix.from_arrow(bare(source)),
+}
+
+
+def attempt(way, source):
+    """Return class, rule and message of what came of it, and what was released meanwhile."""
+    try:
+        WAYS[way](source)
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        if source.answers.repeat:  # whose first capsules are kept to be given again
+            source._first = None
+        said = [type(error).__name__, getattr(error, "rule", None), str(error)]
+        return [*said, source.counts]  # while the error is there
+    return ["taken", None, "", source.counts]
+
+
+def outcome(way, make):
+    """Return all that a line says."""
+    source = make()
+    if source.answers.repeat:
+        ix.from_arrow(source)
+    found = attempt(way, source)
+    stray = sum(stream.stray_calls for stream in source.streams)
+    said = [*found, source.counts, source.due, stray]
+    source.forget()
+    return said
+
+
+def table(*ways):
+    for name, make in cases():
+        for way in ways:
+            print(json.dumps([name, way, *outcome(way, make)]), flush=True)
+
+
+if __name__ == "__main__":
+    table(*(sys.argv[1:] or WAYS))

@@ -1,0 +1,153 @@
+"""Producers of Arrow that lie: the right error, each release once, and the process lives."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from interchange.abi import RULES
+from interchange_conformance.emucuda.building import CannotBuildError
+from interchange_conformance.zoo import arrow
+
+pytestmark = pytest.mark.isolated
+
+
+def script():
+    """Return the script as a module, for its tables."""
+    path = Path(__file__).parent / "scripts" / "malformed_arrow.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+ABSURD, WAYS = script().ABSURD, script().WAYS
+RULE_OF = {
+    **{name: case.rule for name, case in arrow.zoo().items()},
+    **{name: rule for name, (rule, _) in ABSURD.items()},
+}
+"""Case -> the rule by which it is refused."""
+CLASS_OF = {
+    "ARROW-CHUNK": "CopyNeededError",
+    "ARROW-DEVICE": "UnsupportedDeviceError",
+    "ARROW-TYPE": "UnsupportedDTypeError",
+}
+"""Area -> class of the error; `ExchangeError` for others, as design.md says it."""
+NUMBERS_ALONE = {"format-of-text": "ARROW-TYPE-1"}
+"""Case -> the rule by which who wants numbers refuses it, before it reads more."""
+WAY_OF = {
+    "dictionary-of-its-schema": "with-storage",
+    "dictionary-without-its-array": "with-storage",
+    **{name: "with-copy" for name in RULE_OF if name.endswith("at-its-end")},
+    **{name: "with-copy" for name in RULE_OF if name.startswith("stream-of-three-fails")},
+}
+"""Case -> how it is asked for, where it is refused for less when it is just imported."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built():
+    """Skip where no compiler is."""
+    try:
+        arrow.numbers().__arrow_c_array__()
+    except CannotBuildError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def outcomes(run_isolated):
+    """Return, by core, what became of every case and way in; each core runs once."""
+
+    @functools.cache
+    def of(core):
+        lines = run_isolated("malformed_arrow.py", env={"INTERCHANGE_CORE": core}).splitlines()
+        return {(name, way): row for name, way, *row in map(json.loads, lines)}
+
+    return lambda twin: of(twin["INTERCHANGE_CORE"])
+
+
+every_case = pytest.mark.parametrize("name", RULE_OF)
+
+
+@every_case
+def test_a_lie_is_refused_by_its_rule(outcomes, twin, name):
+    """With the class of its area, in words that name the call and the rule."""
+    error, rule, message, *_ = outcomes(twin)[name, WAY_OF.get(name, "object")]
+
+    wanted = NUMBERS_ALONE.get(name, RULE_OF[name])
+    area = wanted.rpartition("-")[0]
+    assert (error, rule) == (CLASS_OF.get(area, "ExchangeError"), wanted)
+    assert message.startswith("from_arrow(): ")
+    assert message.endswith(f"[{rule}]")
+
+
+@every_case
+def test_what_was_refused_is_released_while_the_error_is_handled(outcomes, twin, name):
+    """All of it, once: the traceback keeps nothing, whatever was asked for."""
+    found = {
+        way: (while_handled, due)
+        for way in WAYS
+        if way != "capsules"  # which the caller has in its frame
+        for error, _, _, while_handled, _, due, _ in [outcomes(twin)[name, way]]
+        if error != "taken"
+    }
+
+    assert found
+    assert {way: once for way, (once, _) in found.items()} == {
+        way: due for way, (_, due) in found.items()
+    }
+
+
+@every_case
+def test_all_that_was_handed_out_is_released_once(outcomes, twin, name):
+    """In the end, whether it was taken or refused; and no callback is called out of turn."""
+    ended = {way: outcomes(twin)[name, way][4:] for way in WAYS}
+
+    assert ended == {way: [due, due, 0] for way, (_, due, _) in ended.items()}
+
+
+@every_case
+def test_every_refusal_cites_a_rule(outcomes, twin, name):
+    """However the same producer is asked for."""
+    rules = {
+        outcomes(twin)[name, way][1] for way in WAYS if outcomes(twin)[name, way][0] != "taken"
+    }
+
+    assert rules
+    assert rules <= set(RULES)
+
+
+def test_a_stream_says_why_it_failed(outcomes, twin):
+    """Its errno, what that means, and its own words."""
+    message = outcomes(twin)["stream-of-three-fails-at-its-second", "with-copy"][2]
+
+    assert message.startswith(
+        "from_arrow(): get_next of the stream returned 5 (Input/output error): "
+        "'the producer says why'; "
+    )
+
+
+@pytest.mark.parametrize("how", ["without-words", "without-last-error"])
+def test_a_stream_that_says_nothing(outcomes, twin, how):
+    """Its errno has to do."""
+    message = outcomes(twin)[f"stream-of-three-fails-at-its-first-{how}", "object"][2]
+
+    assert "returned 5 (Input/output error); get_schema and get_next" in message
+
+
+def test_words_that_are_no_text(outcomes, twin):
+    """What a stream says is shortened, and shown as far as it is text."""
+    message = outcomes(twin)["stream-of-three-fails-at-its-first-with-odd-words", "object"][2]
+
+    assert "(Input/output error): '\ufffd\ufffd" in message
+    assert len(message) < 400
+
+
+def test_nulls_are_told_with_their_number(outcomes, twin):
+    """And that of the elements."""
+    message = outcomes(twin)["nulls-not-counted", "object"][2]
+
+    assert message.startswith("from_arrow(): the column has nulls: 2 in 6 elements; ")
