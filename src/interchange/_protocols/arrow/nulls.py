@@ -64,6 +64,7 @@ def spread_mask(chunk: Chunk, elements: Elements, bits: Bits, cls: type[T], call
     Along axes whose elements are null all together the mask has a stride of 0.
     """
     extents = (chunk.leaf.rows, *elements.shape)
+    bits = bits if chunk.leaf.length else {}  # nulls of what holds no number have no place
     each = min((validity.each for validity in bits), default=chunk.leaf.length)
     entries = chunk.leaf.length // each if each else 0
     axes = next(axis for axis in range(len(extents) + 1) if prod(extents[axis:]) == each)

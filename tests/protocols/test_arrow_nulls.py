@@ -1,0 +1,35 @@
+"""Masks of Arrow columns: shape and bits of what is null at any level."""
+
+from __future__ import annotations
+
+import pytest
+
+import interchange as ix
+from interchange_conformance.emucuda.building import CannotBuildError
+from interchange_conformance.zoo import arrow
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built():
+    """Skip where no compiler is."""
+    try:
+        arrow.numbers().__arrow_c_array__()
+    except CannotBuildError as error:
+        pytest.skip(str(error))
+
+
+def with_null(shape):
+    """Return a column of lists of which the second is null, and that says so alone."""
+    return arrow.lists(shape=shape, nulls=[1])
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (3, 0, 2), (3, 2, 0)])
+def test_a_mask_of_lists_without_numbers_has_no_elements(shape):
+    """Nulls of them have no place in an array; they are refused unless they are asked for."""
+    data, mask = ix.from_arrow(with_null(shape), nulls="separate")
+
+    assert data.shape == mask.shape == shape
+    assert mask.tolist() == data.tolist()
+    with pytest.raises(ix.ExchangeError, match="1 in 3") as caught:
+        ix.from_arrow(with_null(shape))
+    assert caught.value.rule == "ARROW-NULL-2"
