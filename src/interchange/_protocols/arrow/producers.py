@@ -118,8 +118,8 @@ def _ask(x: Any, call: str) -> tuple[bytes, Any]:
 
         what = f"{show(x)} of type {type(x).__name__} exports no Arrow"
         raise NoProtocolError(call, what, "IX-PROTOCOL-1", way_to_share(x))
+    method, given = _exported(x, method)
     name = METHODS[method]
-    given = getattr(x, method)()
     if name in ARROW_CHUNK:
         if type(given) is not PyCapsule:
             raise BrokenRule("ARROW-METHOD-1", f"{method}() returned {show(given)}")
@@ -130,6 +130,21 @@ def _ask(x: Any, call: str) -> tuple[bytes, Any]:
     ):
         raise BrokenRule("ARROW-METHOD-1", f"{method}() returned {show(given)}")
     return name, given
+
+
+def _exported(x: Any, method: str) -> tuple[str, Any]:
+    """Return the method that answered, and its answer.
+
+    Columns of several chunks that have both methods (nanoarrow's) refuse to be one array, and give
+    a stream.
+    """
+    stream = method.replace("array", "stream")
+    try:
+        return method, getattr(x, method)()
+    except ValueError:
+        if stream == method or getattr(x, stream, None) is None:
+            raise
+    return stream, getattr(x, stream)()
 
 
 def _name_of(capsule: Any, wanted: tuple[bytes, ...], call: str) -> bytes:

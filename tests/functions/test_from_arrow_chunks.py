@@ -1,0 +1,55 @@
+"""Columns in several chunks whose class can also export one array: nanoarrow's, for one."""
+
+from __future__ import annotations
+
+import pytest
+
+import interchange as ix
+from interchange_conformance.zoo.arrow import chunked, numbers
+
+
+class Both:
+    """Exports its chunks as a stream, and refuses to be one array."""
+
+    def __init__(self, stream, error):
+        self.stream = stream
+        self.error = error
+
+    def __arrow_c_array__(self, requested_schema=None):
+        raise self.error("the array is not contiguous")  # a new one: errors keep frames alive
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.stream.__arrow_c_stream__(requested_schema)
+
+
+def test_a_column_that_refuses_to_be_one_array_is_asked_for_a_stream():
+    """Its chunks are then as those of every stream."""
+    source = chunked(numbers("int32", 2), numbers("int32", 3)).as_stream()
+    both = Both(source, ValueError)
+
+    assert ix.from_arrow(both, copy=True).tolist() == list(source.values)
+    with pytest.raises(ix.CopyNeededError) as caught:
+        ix.from_arrow(both)
+    assert caught.value.rule == "ARROW-CHUNK-1"
+    assert source.counts == source.due
+
+
+@pytest.mark.parametrize("error", [TypeError, RuntimeError])
+def test_what_else_a_producer_raises_comes_through(error):
+    """A stream is not asked for."""
+    source = numbers("int32", 2).as_stream()
+
+    with pytest.raises(error, match="not contiguous"):
+        ix.from_arrow(Both(source, error))
+    assert source.log == []
+
+
+def test_an_array_without_a_stream_refuses_for_itself():
+    """Its own words reach the caller."""
+
+    class Array:
+        def __arrow_c_array__(self, requested_schema=None):
+            raise ValueError("not contiguous")
+
+    with pytest.raises(ValueError, match=r"^not contiguous$"):
+        ix.from_arrow(Array())
