@@ -13,6 +13,7 @@ from interchange._reports import exits, files, writing
 
 from . import (
     checking,
+    column_libraries,
     completion,
     cuda_driver,
     cuda_libraries,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "parser"]
 
-_SUBJECTS: Final = {"cpu": libraries, "cuda": cuda_libraries}
+_DEVICES: Final = {"cpu": libraries, "cuda": cuda_libraries}
 """Where arrays are -> the module whose ``SUBJECTS`` make them there."""
 _REPORTS: Final = {
     "json": (reports.as_json, "JSON"),
@@ -95,12 +96,20 @@ def parser() -> argparse.ArgumentParser:
     for name, (_, what) in _REPORTS.items():
         files.add_option(table_of, name, what)
     table_of.add_argument(
-        "--device", choices=_SUBJECTS, default="cpu", help="where the arrays are (cpu)"
+        "--device", choices=_DEVICES, default="cpu", help="where the arrays are (cpu)"
+    )
+    table_of.add_argument(
+        "--columns",
+        choices=column_libraries.DIRECTIONS,
+        help="of columns of Arrow: in, those that become arrays; out, arrays that become columns",
     )
     table_of.add_argument(
         "--only",
         metavar=_LIBRARIES,
-        help="; ".join(f"on {name}: {', '.join(_known(name))}" for name in _SUBJECTS),
+        help="; ".join(
+            [f"on {name}: {', '.join(_known(name))}" for name in _DEVICES]
+            + [f"with --columns: {', '.join(_known('in'))}"]
+        ),
     )
     table_of.add_argument(
         "--dtype", choices=libraries.DTYPES, default="float32", help="element type (float32)"
@@ -153,11 +162,14 @@ def _run_matrix(options: argparse.Namespace) -> int:
 
 def _find(options: argparse.Namespace) -> matrix.Matrix:
     """Run the matrix."""
+    if options.columns and options.device != "cpu":
+        raise errors.UsageError("--columns: columns are handed over on the host alone")
     if options.device == "cuda" and (reason := cuda_driver.why_none()):
         raise errors.UsageError(f"--device cuda: {reason}")
-    subjects = _choose(options.only, options.device)
+    subjects = _choose(options.only, options.columns or options.device)
+    hand = column_libraries.DIRECTIONS[options.columns][1] if options.columns else None
     with terminal.progress(matrix.steps(subjects)) as tell:
-        found = matrix.run(subjects, options.dtype, tell, options.device)
+        found = matrix.run(subjects, options.dtype, tell, options.device, options.columns, hand)
     _require_all(options.only, subjects, found)
     if not found.cells:
         raise errors.UsageError("there is nothing to hand over: name more libraries with --only")
@@ -166,22 +178,31 @@ def _find(options: argparse.Namespace) -> matrix.Matrix:
 
 def _names() -> dict[str, list[str]]:
     """Return which names may stand where the help texts have a word in capitals."""
-    libraries_here = dict.fromkeys(name for device in _SUBJECTS for name in _known(device))
+    places = (*_DEVICES, *column_libraries.DIRECTIONS)
+    libraries_here = dict.fromkeys(name for place in places for name in _known(place))
     return {_LIBRARIES: list(libraries_here), checking.SUBJECTS: checking.subjects()}
 
 
-def _known(device: str) -> list[str]:
+def _known(place: str) -> list[str]:
     """Return what ``--only`` takes."""
-    return list(dict.fromkeys(subject.library for subject in _SUBJECTS[device].SUBJECTS))
+    return list(dict.fromkeys(subject.library for subject in _subjects(place)))
 
 
-def _choose(only: str | None, device: str) -> Sequence[Subject]:
+def _subjects(place: str) -> Sequence[Subject]:
+    """Return the rows and columns of the table, by where arrays are, or which way columns go."""
+    if place in column_libraries.DIRECTIONS:
+        return column_libraries.DIRECTIONS[place][0]
+    found: Sequence[Subject] = _DEVICES[place].SUBJECTS
+    return found
+
+
+def _choose(only: str | None, place: str) -> Sequence[Subject]:
     """Return the rows of the libraries that were named, or all."""
-    subjects: Sequence[Subject] = _SUBJECTS[device].SUBJECTS
+    subjects = _subjects(place)
     if only is None:
         return subjects
     names = [name.strip() for name in only.split(",")]
-    known = _known(device)
+    known = _known(place)
     for name in names:
         if name not in known:
             raise errors.UsageError(f"--only: {name!r} is none of {', '.join(known)}")

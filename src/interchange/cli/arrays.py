@@ -221,6 +221,11 @@ def uint8(_: str) -> str:
     return "uint8"
 
 
+def bool_only(_: str) -> str:
+    """Return what bools are, whatever was asked for."""
+    return "bool"
+
+
 def address_of_buffer(x: Any) -> int:
     """Return the address of a buffer."""
     return buffer_address(memoryview(x))

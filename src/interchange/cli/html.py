@@ -37,6 +37,7 @@ def as_html(matrix: Matrix) -> str:
         sections.append(Section("absent", "Left out", "absent.html", matrix.absent))
     facts = environment()
     where = "" if matrix.device == "cpu" else " on CUDA devices"
+    where += {None: "", "in": ", which are columns,", "out": " as columns"}[matrix.columns]
     return render(
         "interchange.cli",
         "page.html",

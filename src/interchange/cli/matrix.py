@@ -78,6 +78,8 @@ class Matrix:
         (producer, consumer) -> `Cell`.
     absent : dict[str, str]
         Name of a subject that makes no array here -> why.
+    columns : str or None
+        ``"in"`` where the producers make columns of Arrow, ``"out"`` where the consumers do.
     """
 
     dtype: str
@@ -86,6 +88,7 @@ class Matrix:
     consumers: list[Subject] = field(default_factory=list)
     cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
+    columns: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -102,6 +105,8 @@ def run(
     dtype: str,
     tell: Callable[[str], object] = str,
     device: str = "cpu",
+    columns: str | None = None,
+    hand: Callable[[Sample, Subject, int | None], Cell] | None = None,
 ) -> Matrix:
     """Let every subject that is here hand an array to every other, and to itself.
 
@@ -115,8 +120,13 @@ def run(
         Called with a few words before each step: at most `steps(subjects)` times.
     device : str, optional
         Where the subjects make their arrays: ``"cpu"`` or ``"cuda"``.
+    columns : str, optional
+        ``"in"`` or ``"out"``, where they are columns of Arrow, or become some.
+    hand : callable, optional
+        ``hand(sample, consumer, stream)`` -> cell; `hand_over` when left out.
     """
-    matrix = Matrix(dtype, device)
+    matrix = Matrix(dtype, device, columns=columns)
+    hand = hand or hand_over
     for subject in subjects:
         tell(f"importing {subject.name}")
         try:
@@ -132,7 +142,7 @@ def run(
         name = sample.subject.name
         tell(f"handing over {name}")
         for consumer in matrix.consumers:
-            matrix.cells[name, consumer.name] = hand_over(sample, consumer, stream)
+            matrix.cells[name, consumer.name] = hand(sample, consumer, stream)
     return matrix
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from . import forms
+from .columns import EVERY, NESTED, START, WIDTH
 from .cuda_driver import open_cuda
 from .matrix import COPIED, FAILED, REFUSED, SHARED, VERDICTS
 from .subjects import COUNT, find_version
@@ -72,7 +73,9 @@ def summary(matrix: Matrix) -> str:
 
 def command(matrix: Matrix) -> str:
     """Return the command that finds the same."""
-    return "python -m interchange matrix" + ("" if matrix.device == "cpu" else " --device cuda")
+    words = "" if matrix.device == "cpu" else " --device cuda"
+    words += "" if matrix.columns is None else f" --columns {matrix.columns}"
+    return f"python -m interchange matrix{words}"
 
 
 def place(matrix: Matrix) -> str:
@@ -88,6 +91,8 @@ def place(matrix: Matrix) -> str:
 
 def remarks(matrix: Matrix) -> list[str]:
     """Return what a reader of the table should know about its rows."""
+    if matrix.columns is not None:
+        return [_about_columns(matrix)]
     lines = [f"Arrays have one axis of {COUNT} elements of {matrix.dtype}."]
     odd = [f"{s.subject.name} {s.dtype}" for s in matrix.samples if s.dtype != matrix.dtype]
     if odd:
@@ -96,6 +101,16 @@ def remarks(matrix: Matrix) -> list[str]:
     if readonly:
         lines.append(f"Read-only: {', '.join(readonly)}.")
     return lines
+
+
+def _about_columns(matrix: Matrix) -> str:
+    """Return what a reader should know about columns of Arrow, and arrays that become some."""
+    height, width = NESTED
+    return (
+        f"There are {COUNT} elements of {matrix.dtype} or bool. Rows and lists have {WIDTH}; rows"
+        f" of rows, lists of lists and tensors {height} of {width}. Slices begin at element"
+        f" {START}, and of {EVERY} elements one is null."
+    )
 
 
 def ran(matrix: Matrix) -> list[str]:
@@ -123,6 +138,7 @@ def as_dict(matrix: Matrix) -> dict[str, Any]:
         **environment(),
         "device": matrix.device,
         "cuda_driver": None if matrix.device == "cpu" else open_cuda().facts._asdict(),
+        "columns": matrix.columns,
         "dtype": matrix.dtype,
         "elements": COUNT,
         "producers": [

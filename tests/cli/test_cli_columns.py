@@ -1,0 +1,257 @@
+"""The matrices of columns: who shares memory with whom, at one address, in both directions."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from interchange.abi import RULES
+from interchange.cli import column_libraries, columns
+from interchange.cli.subjects import load, make_sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interchange.cli.matrix import Cell
+
+LIBRARIES = {
+    "in": ("pyarrow", "polars", "pandas", "duckdb", "nanoarrow"),
+    "out": ("numpy", "torch", "jax"),
+}
+CALLED = {
+    "pyarrow": "pyarrow",
+    "polars": "Polars",
+    "pandas": "pandas",
+    "duckdb": "DuckDB",
+    "nanoarrow": "nanoarrow",
+    "numpy": "NumPy",
+    "torch": "PyTorch",
+    "jax": "JAX",
+}
+SHARED_IN = ("numbers", "lists", "lists of lists", "nulls, separate")
+SHARED_OUT = ("numbers", "rows", "rows of rows", "tensors", "bools")
+TAKERS_IN = {"np.from_dlpack": "numpy", "torch.from_dlpack": "torch", 'convert(x, "jax")': "jax"}
+TAKERS_OUT = {
+    "pyarrow.array": "pyarrow",
+    "polars.Series": "polars",
+    "pandas, over Arrow": "pandas",
+    "DuckDB": "duckdb",
+    "nanoarrow.Array": "nanoarrow",
+}
+RULE_OF = {"nulls": "ARROW-NULL-2", "bools": "ARROW-BOOL-1", "two chunks": "ARROW-CHUNK-1"}
+
+interop = pytest.mark.interop
+isolated = pytest.mark.isolated
+
+
+@lru_cache
+def _run(direction: str, dtype: str = "float32") -> dict[str, Any]:
+    """Run a matrix in a process of its own, on those of the libraries that are here."""
+    known = {name for names in LIBRARIES.values() for name in names}
+    only = ",".join(sorted(name for name in known if find_spec(name)))
+    command = [sys.executable, "-m", "interchange", "matrix", "--json", "-"]
+    done = subprocess.run(
+        [*command, "--columns", direction, "--only", only, "--dtype", dtype],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+        env={**os.environ, "PYTHONWARNINGS": "error"},
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    return json.loads(done.stdout)
+
+
+def _cell(direction: str, producer: str, consumer: str) -> dict[str, Any]:
+    return next(
+        cell
+        for cell in _run(direction)["cells"]
+        if (cell["producer"], cell["consumer"]) == (producer, consumer)
+    )
+
+
+# ---------------------------------------------------------------- what is so
+
+
+@interop
+@isolated
+@pytest.mark.parametrize("kind", SHARED_IN)
+@pytest.mark.parametrize("taker", TAKERS_IN)
+@pytest.mark.parametrize("library", LIBRARIES["in"])
+def test_a_column_is_shared(
+    need: Callable[[str], None], library: str, taker: str, kind: str
+) -> None:
+    """The array begins at the address that the library of the column tells."""
+    need(library)
+    need(TAKERS_IN[taker])
+
+    cell = _cell("in", f"{CALLED[library]}: {kind}", taker)
+
+    assert (cell["verdict"], cell["rule"]) == ("zero-copy", None)
+    assert cell["received"] == cell["sent"] != 0
+
+
+@interop
+@isolated
+@pytest.mark.parametrize("kind", ["a slice", "tensors", "bool8"])
+@pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas", "nanoarrow"])
+def test_slices_and_extensions_are_shared(
+    need: Callable[[str], None], library: str, kind: str
+) -> None:
+    """The array begins where the slice does, and has the axes of the tensors."""
+    need(library)
+    need("numpy")
+
+    cell = _cell("in", f"{CALLED[library]}: {kind}", "np.from_dlpack")
+
+    assert (cell["verdict"], cell["received"]) == ("zero-copy", cell["sent"])
+
+
+@interop
+@isolated
+@pytest.mark.parametrize("kind", RULE_OF)
+@pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas", "nanoarrow"])
+def test_what_is_not_shared_says_the_rule(
+    need: Callable[[str], None], library: str, kind: str
+) -> None:
+    """Nulls are refused, and bits and several chunks are copied."""
+    need(library)
+
+    cell = _cell("in", f"{CALLED[library]}: {kind}", "np.asarray")
+
+    assert cell["rule"] == RULE_OF[kind]
+    assert cell["verdict"] == ("refused" if kind == "nulls" else "copied")
+    assert cell["received"] != cell["sent"]
+
+
+@interop
+@isolated
+@pytest.mark.parametrize("kind", SHARED_OUT)
+@pytest.mark.parametrize("taker", TAKERS_OUT)
+@pytest.mark.parametrize("library", LIBRARIES["out"])
+def test_an_array_is_shared(
+    need: Callable[[str], None], library: str, taker: str, kind: str
+) -> None:
+    """The column begins at the address of the array, by the word of its library."""
+    need(library)
+    need(TAKERS_OUT[taker])
+
+    cell = _cell("out", f"{CALLED[library]}: {kind}", taker)
+
+    assert (cell["verdict"], cell["rule"]) == ("zero-copy", None)
+    assert cell["received"] == cell["sent"] != 0
+
+
+@interop
+@isolated
+@pytest.mark.parametrize("direction", LIBRARIES)
+@pytest.mark.parametrize("dtype", column_libraries.DTYPES)
+def test_every_refusal_has_a_rule_and_nothing_fails(direction: str, dtype: str) -> None:
+    """Whatever the elements are."""
+    told = _run(direction, dtype)
+    unshared = [cell for cell in told["cells"] if cell["verdict"] != "zero-copy"]
+
+    assert told["counts"]["failed"] == 0
+    assert told["columns"] == direction
+    assert {cell["rule"] for cell in unshared} <= set(RULES)
+    assert not any("makes no" in why for why in told["absent"].values())
+
+
+# ---------------------------------------------------------------- what is not
+
+
+def _subject(direction: str, name: str) -> Any:
+    subjects, _ = column_libraries.DIRECTIONS[direction]
+    return next(one for one in subjects if one.name == name)
+
+
+def _hand_in(taker: Any, column: Any = None) -> Cell:
+    """Hand a column of pyarrow to what takes it."""
+    column = column or _subject("in", "pyarrow: numbers")
+    sample = make_sample(column, load(column), "float32")
+    load(taker)
+    return columns.hand_in(sample, taker)
+
+
+@interop
+@pytest.mark.parametrize(
+    ("take", "reason"),
+    [
+        (lambda m, x, _: m.array(x), "a copy was made, and none was asked"),
+        (lambda m, x, _: m.asarray(x).astype("f8"), "float32 arrived as float64"),
+        (lambda m, x, _: m.asarray(x)[:-1], "elements differ from what was sent"),
+        (lambda m, _, __: m.nothing, "AttributeError is no refusal with a rule: module 'numpy'"),
+    ],
+    ids=["copies", "casts", "cuts", "raises"],
+)
+def test_a_lie_fails(need: Callable[[str], None], take: Callable[..., Any], reason: str) -> None:
+    """Whatever arrives other than it was sent makes a cell that failed."""
+    need("pyarrow")
+
+    cell = _hand_in(replace(_subject("in", "np.asarray"), take=take))
+
+    assert cell.verdict == "failed"
+    assert (cell.reason or "").startswith(reason)
+
+
+@interop
+def test_a_mask_that_lies_fails(need: Callable[[str], None]) -> None:
+    """The elements that are there must be those that were put there."""
+    need("pyarrow")
+    other = replace(
+        _subject("in", "pyarrow: nulls, separate"),
+        make=lambda m, _, values: m.array([None, *values[1:]], m.float32()),
+    )
+
+    cell = _hand_in(_subject("in", "np.asarray"), other)
+
+    assert (cell.verdict, cell.reason) == ("failed", "elements differ from what was sent")
+
+
+def test_what_reads_the_memory_is_seen_to() -> None:
+    """And what read a copy is seen, too; the memory is afterwards as before."""
+    memory = bytearray(range(1, 9))
+    kept = bytes(memory)
+    address = columns.interchange.asarray(memory).ptr
+
+    shared = columns.scanned(lambda: list(memory), address, "uint8")
+    copied = columns.scanned(lambda: list(kept), address, "uint8")
+
+    assert (shared.rows, shared.address) == (list(kept), address)
+    assert (copied.rows, copied.address) == (list(kept), 0)
+    assert memory == kept
+
+
+def test_columns_are_on_the_host(run_cli: Callable[..., Any]) -> None:
+    """Another device is refused before anything runs."""
+    done = run_cli("matrix", "--columns", "in", "--device", "cuda")
+
+    assert (done.code, done.out) == (2, "")
+    assert "on the host alone" in done.err
+
+
+def test_only_names_libraries_of_the_direction(run_cli: Callable[..., Any]) -> None:
+    """And the error says which there are."""
+    done = run_cli("matrix", "--columns", "in", "--only", "warp")
+
+    assert done.code == 2
+    assert "'warp' is none of pyarrow, polars, pandas, duckdb, nanoarrow, numpy" in done.err
+
+
+@pytest.mark.parametrize("direction", LIBRARIES)
+def test_every_library_is_on_its_side(direction: str) -> None:
+    """Five of columns and three of arrays, whichever way."""
+    subjects, _ = column_libraries.DIRECTIONS[direction]
+    rows = {one.library for one in subjects if one.make is not None}
+    taking = {one.library for one in subjects if one.target is not None}
+    other = {"in": "out", "out": "in"}[direction]
+
+    assert (rows, taking) == (set(LIBRARIES[direction]), set(LIBRARIES[other]))
