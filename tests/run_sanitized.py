@@ -30,8 +30,11 @@ BLURRED = TESTS / "capi" / "test_often.py"
 """Counts less than a byte per call, which what the sanitizer keeps for a while hides."""
 LEAKING = [
     TESTS / "core" / f"test_{name}.py"
-    for name in ("twins", "exchange_functions", "consuming", "export", "importing")
-]
+    for name in (
+        "twins", "exchange_functions", "consuming", "export", "importing",
+        "arrow_taking", "arrow_exports",
+    )
+]  # fmt: skip
 """What is run once more for leaks, in one process: deep stacks make it slow."""
 OURS = ("/_native/", "_native/_extension")  # in a line of a stack
 ONCE = (" in execute ", " in copy_class ")
