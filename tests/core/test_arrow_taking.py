@@ -440,3 +440,29 @@ print(_core.call_stream(stream, "next", _core.new_arrow(ARROW_CHUNK[name])))
 print(_core.stream_error(stream))
 """
     assert run_isolated(script, env=twin).split() == ["1", "0", "0", "None"]
+
+
+# ---------------------------------------------------------------- what is loaded
+
+
+@pytest.mark.isolated
+def test_what_is_for_arrow_is_loaded_when_it_is_asked_for(run_isolated, twin):
+    """Most programs never do; no other name is made up."""
+    script = """
+import sys
+import interchange
+from interchange import _core
+def is_loaded():
+    return "interchange.abi.arrow" in sys.modules
+before = is_loaded()
+for module in (_core, _core.chosen):
+    print(all(hasattr(module, name) for name in ("take_arrow", "make_arrow", "ArrowOwner")))
+    print(hasattr(module, "take_arrows"))
+try:
+    _core.take_arrow(3, b"arrow_array")
+except ValueError as error:
+    print(error.rule, before, is_loaded())
+"""
+    said = run_isolated(script, env=twin).splitlines()
+
+    assert said == ["True", "False"] * 2 + ["ARROW-CAP-1 False True"]
