@@ -1,0 +1,227 @@
+"""Format strings of Arrow: each type of the document, drawn ones, and what is no format string."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+
+import pytest
+from hypothesis import example, given, strategies as st
+
+from interchange.abi import BrokenRule
+from interchange.abi.arrow_formats import (
+    ANY,
+    NUMBERS,
+    ArrowFormat,
+    decode_metadata,
+    encode_metadata,
+    parse_format,
+)
+
+OTHERS = {  # of fixed strings: kind, what is stored, buffers, children
+    "n": ("null", None, 0, 0),
+    "b": ("bool", "bool", 2, 0),
+    "z": ("other", None, 3, 0),
+    "Z": ("other", None, 3, 0),
+    "vz": ("other", None, ANY, 0),
+    "u": ("other", None, 3, 0),
+    "U": ("other", None, 3, 0),
+    "vu": ("other", None, ANY, 0),
+    "tdD": ("time", "int32", 2, 0),
+    "tdm": ("time", "int64", 2, 0),
+    "tts": ("time", "int32", 2, 0),
+    "ttm": ("time", "int32", 2, 0),
+    "ttu": ("time", "int64", 2, 0),
+    "ttn": ("time", "int64", 2, 0),
+    "tDs": ("time", "int64", 2, 0),
+    "tDm": ("time", "int64", 2, 0),
+    "tDu": ("time", "int64", 2, 0),
+    "tDn": ("time", "int64", 2, 0),
+    "tiM": ("time", "int32", 2, 0),
+    "tiD": ("other", None, 2, 0),
+    "tin": ("other", None, 2, 0),
+    "+l": ("other", None, 2, 1),
+    "+L": ("other", None, 2, 1),
+    "+vl": ("other", None, 3, 1),
+    "+vL": ("other", None, 3, 1),
+    "+s": ("struct", None, 1, ANY),
+    "+m": ("other", None, 2, 1),
+    "+r": ("other", None, 0, 2),
+    "tss:": ("time", "int64", 2, 0),
+    "tsm:UTC": ("time", "int64", 2, 0),
+    "tsu:Europe/Berlin": ("time", "int64", 2, 0),
+    "tsn:+05:30": ("time", "int64", 2, 0),
+    "d:19,10": ("other", None, 2, 0),
+    "d:38,-3": ("other", None, 2, 0),
+    "d:9,2,32": ("other", None, 2, 0),
+    "d:18,2,64": ("other", None, 2, 0),
+    "d:76,10,256": ("other", None, 2, 0),
+    "+ud:4,5": ("other", None, 2, 2),
+    "+us:": ("other", None, 1, 0),
+    "+us:0,1,127": ("other", None, 1, 3),
+}
+
+
+def refused(text):
+    """Whether a string is refused as none of the grammar."""
+    with pytest.raises(BrokenRule) as caught:
+        parse_format(text)
+    return caught.value.rule == "ARROW-FORMAT-1"
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_a_number_is_of_its_dtype(text):
+    """One letter, two buffers, no children."""
+    assert parse_format(text) == ArrowFormat(NUMBERS[text], "number", NUMBERS[text])
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_a_type_is_read(text):
+    """Kind, what its elements are stored as, and how many buffers and children there are."""
+    found = parse_format(text)
+
+    assert (found.kind, found.stored, found.buffers, found.children) == OTHERS[text]
+
+
+@pytest.mark.parametrize("text", [*NUMBERS, *OTHERS])
+def test_types_have_names_of_their_own(text):
+    """What a message calls a type is not what it calls another."""
+    name = parse_format(text).name
+
+    same = [other for other in (*NUMBERS, *OTHERS) if parse_format(other).name == name]
+    assert same == [text] or all(other.startswith("+us:") for other in same)
+
+
+SIZES = st.integers(0, 2**31 - 1)
+
+
+@given(SIZES)
+@example(2**31 - 1)
+def test_a_list_has_its_size(size):
+    """One child, one buffer, whatever the size that 32 bits hold."""
+    found = parse_format(f"+w:{size}")
+
+    assert (found.kind, found.size, found.buffers, found.children) == ("list", size, 1, 1)
+
+
+@given(SIZES)
+@example(2**31 - 1)
+def test_bytes_have_their_width(size):
+    """Two buffers, and bytes in the second one."""
+    found = parse_format(f"w:{size}")
+
+    assert (found.kind, found.size, found.buffers, found.stored) == ("bytes", size, 2, "uint8")
+
+
+@given(st.sampled_from(["w:", "+w:"]), st.integers(2**31) | st.integers(max_value=-1))
+@example("+w:", 2**31)
+@example("w:", -1)
+def test_sizes_that_32_bits_do_not_hold_are_refused(kind, size):
+    """Large and negative ones."""
+    assert refused(f"{kind}{size}")
+
+
+@given(st.sampled_from("smun"), st.text())
+def test_a_zone_may_be_any_text(unit, zone):
+    """It is named in messages, and never looked up."""
+    found = parse_format(f"ts{unit}:{zone}")
+
+    assert (found.kind, found.stored) == ("time", "int64")
+    assert zone in found.name
+
+
+@given(st.lists(st.integers(0, 127), max_size=128, unique=True))
+def test_a_union_has_a_child_for_each_id(ids):
+    """Dense or sparse."""
+    said = ",".join(map(str, ids))
+
+    assert parse_format(f"+ud:{said}").children == parse_format(f"+us:{said}").children == len(ids)
+
+
+FIXED = {*NUMBERS, *(text for text in OTHERS if ":" not in text)}
+PREFIXES = ("w:", "+w:", "ts", "d:", "+ud:", "+us:")
+
+
+@given(st.text(max_size=8))
+@example("")
+@example("f\n")
+@example("+w:3\n")
+@example("+w:\u0663")  # a digit, but none of ASCII
+@example("+w: 3")
+@example("+w:+3")
+@example("w:3_0")
+@example("tsx:")
+@example("ts")
+@example("tss")
+@example("d:1")
+@example("d:1,2,3")
+@example("+ud")
+@example("+ud:1,")
+@example("+w:3:4")
+@example("\0")
+def test_what_is_none_of_the_grammar_is_refused(text):
+    """Whatever text it is."""
+    if text in FIXED or (text.startswith(PREFIXES) and not is_refused(text)):
+        return
+    assert refused(text)
+
+
+def is_refused(text):
+    """Whether a string with parameters is refused; if not, its numbers are plain digits."""
+    try:
+        parse_format(text)
+    except BrokenRule:
+        return True
+    if not text.startswith("ts"):
+        assert text.isascii()
+        assert set(text.partition(":")[2]) <= set("0123456789,-")
+    return False
+
+
+@pytest.mark.parametrize("text", ["f\n", "+w:\u0663", "+w: 3", "+w:+3", "w:3_0", "tss", "d:1"])
+def test_what_is_nearly_of_the_grammar_is_refused(text):
+    """Digits are those of ASCII, and nothing comes after them."""
+    assert refused(text)
+
+
+# ---------------------------------------------------------------- metadata
+
+PAIRS = st.dictionaries(st.binary(max_size=40), st.binary(max_size=40), max_size=6)
+
+
+def decoded(block):
+    """Return what is decoded of a block of bytes."""
+    memory = ctypes.create_string_buffer(block)
+    return decode_metadata(ctypes.addressof(memory))
+
+
+@given(PAIRS)
+@example({b"": b""})
+@example({b"\0key": b"\0\0"})
+def test_pairs_come_back(pairs):
+    """Whatever bytes they are."""
+    assert decoded(encode_metadata(pairs.items())) == pairs
+
+
+def test_the_encoding_is_that_of_the_document():
+    """A count, and a length before each key and value: native 32-bit integers."""
+    said = struct.pack("=ii4si2s", 1, 4, b"unit", 2, b"ms")
+
+    assert encode_metadata([(b"unit", b"ms")]) == said
+
+
+def test_no_metadata_are_no_pairs():
+    """NULL is legal."""
+    assert decode_metadata(0) == {}
+
+
+@given(st.integers(-(2**31), -1), st.sampled_from([0, 1, 2]))
+def test_a_negative_length_is_refused(length, place):
+    """Of the pairs, a key or a value (ARROW-FORMAT-3)."""
+    heads = (b"", struct.pack("=i", 1), struct.pack("=ii3s", 1, 3, b"key"))
+
+    with pytest.raises(BrokenRule) as caught:
+        decoded(heads[place] + struct.pack("=i", length))
+
+    assert caught.value.rule == "ARROW-FORMAT-3"
+    assert str(length) in caught.value.what
