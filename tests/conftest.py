@@ -156,6 +156,18 @@ def _run_child() -> object:
     return run_child
 
 
+@pytest.fixture(scope="session")
+def arrow_zoo() -> None:
+    """Skip where the producers of Arrow cannot be built: their callbacks are C."""
+    from interchange_conformance.emucuda.building import CannotBuildError
+    from interchange_conformance.zoo import arrow
+
+    try:
+        arrow.numbers().__arrow_c_array__()
+    except CannotBuildError as error:
+        pytest.skip(str(error))
+
+
 def _is_built(twin: str) -> bool:
     """Whether a core can be imported; the package of the native one is there in any case."""
     try:

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from interchange.abi import RULES
-from interchange_conformance.emucuda.building import CannotBuildError
 from interchange_conformance.zoo import arrow
 
-pytestmark = pytest.mark.isolated
+pytestmark = [pytest.mark.isolated, pytest.mark.usefixtures("arrow_zoo")]
 
 
 def script():
@@ -46,15 +45,6 @@ WAY_OF = {
     **{name: "with-copy" for name in RULE_OF if name.startswith("stream-of-three-fails")},
 }
 """Case -> how it is asked for, where it is refused for less when it is just imported."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def built():
-    """Skip where no compiler is."""
-    try:
-        arrow.numbers().__arrow_c_array__()
-    except CannotBuildError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,374 @@
+"""`from_arrow`: each claim of its docstring, by producers that speak nothing but Arrow."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange_conformance.zoo import arrow
+from interchange_conformance.zoo.arrow.columns import nested
+
+LEGAL = arrow.legal()
+METHODS = ("device_array", "array", "device_stream", "stream")
+
+pytestmark = pytest.mark.usefixtures("arrow_zoo")
+
+
+def tuples(values):
+    """Return nested lists as tuples."""
+    return tuple(map(tuples, values)) if isinstance(values, list | tuple) else values
+
+
+def values_of(name, source):
+    """Return the elements of a legal case as an array has them."""
+    if not name.startswith("tensors"):
+        return source.values
+    found = np.array(source.values).reshape(len(source.values), 2, 3)
+    return tuples((found.transpose(0, 2, 1) if name.endswith("permuted") else found).tolist())
+
+
+def refusal(error, source, **keywords):
+    """Return the rule that an import is refused by, with exactly that class; all is given back."""
+    with pytest.raises(error) as caught:
+        ix.from_arrow(source, **keywords)
+    assert type(caught.value) is error
+    assert str(caught.value).startswith("from_arrow(): ")
+    if isinstance(source, arrow.Source):
+        assert source.counts == source.due
+    return caught.value.rule
+
+
+# ---------------------------------------------------------------- what comes in
+
+
+@pytest.mark.parametrize("name", sorted(set(LEGAL) - {"unaligned"}))
+def test_what_is_legal_comes_in(name):
+    """With its elements, and is released once when the array has died."""
+    source = LEGAL[name].make()
+
+    found = ix.from_arrow(source)
+
+    assert tuples(found.tolist()) == values_of(name, source)
+    assert (found.owner is source) == found.readonly  # a copy is nobody else's
+    del found
+    gc.collect()
+    assert source.counts == source.due
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_what_is_legal_is_copied(name):
+    """On request: into memory that may be written to, and nothing of the producer is kept."""
+    source = LEGAL[name].make()
+
+    found = ix.from_arrow(source, copy=True)
+
+    assert source.counts == source.due
+    assert tuples(found.tolist()) == values_of(name, source)
+    assert (found.readonly, found.is_contiguous()) == (False, True)
+
+
+@pytest.mark.parametrize("dtype", sorted(arrow.columns.FORMATS))
+@pytest.mark.parametrize("copy", [None, False])
+def test_numbers_are_shared(dtype, copy):
+    """At the address that the producer says, from its offset on, read-only."""
+    source = arrow.numbers(dtype, 5, offset=2)
+
+    found = ix.from_arrow(source, copy=copy)
+
+    assert found.ptr == source.chunks[0].buffers[1] + 2 * found.dtype.itemsize
+    assert (str(found.dtype), found.shape, found.readonly) == (dtype, (5,), True)
+    assert str(found.device) == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("shape", "offset", "child_offset"),
+    [((4, 3), 2, 5), ((3, 2, 4), 1, 7), ((2, 3, 1, 2), 3, 1), ((5, 1), 4, 0)],
+)
+def test_lists_are_axes(shape, offset, child_offset):
+    """Offsets at both ends add up; elements lie in C order, and are shared."""
+    source = arrow.lists("int64", shape, offset=offset, child_offset=child_offset)
+
+    found = ix.from_arrow(source)
+
+    leaf = source.chunks[0]
+    while leaf.children:
+        (leaf,) = leaf.children
+    skipped = child_offset + offset * int(np.prod(shape[1:]))
+    assert found.ptr == leaf.buffers[1] + 8 * skipped
+    assert (found.shape, found.is_contiguous()) == (shape, True)
+    assert tuples(found.tolist()) == source.values
+
+
+def test_offsets_between_lists_add_up():
+    """Those of a list in the middle count in its own elements."""
+    source = arrow.lists("int32", (5, 2, 3))
+    moved = source.but(chunk={"offset": 1, "length": 3}).at((0,), chunk={"offset": 2, "length": 8})
+
+    found = ix.from_arrow(moved)
+
+    expected = np.arange(30).reshape(10, 3)[2:][2:8].reshape(3, 2, 3)
+    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("permutation", "shape"),
+    [(None, (4, 2, 3, 5)), ((0, 1, 2), (4, 2, 3, 5)), ((2, 0, 1), (4, 5, 2, 3))],
+)
+def test_tensors_have_their_axes(permutation, shape):
+    """In the order of their permutation, over the memory as it is."""
+    source = arrow.tensors("int16", (4, 2, 3, 5), permutation=permutation)
+
+    found = ix.from_arrow(source)
+
+    assert found.shape == shape
+    expected = np.arange(120).reshape(4, 2, 3, 5)
+    if permutation is not None:
+        expected = expected.transpose(0, *(axis + 1 for axis in permutation))
+    assert found.tolist() == expected.tolist()
+    assert found.ptr == source.chunks[0].children[0].buffers[1]
+
+
+def test_tensors_may_have_names_for_their_axes():
+    """They are not looked at."""
+    said = '{"shape": [2, 3], "dim_names": ["x", "y"], "unknown": null}'
+
+    assert ix.from_arrow(arrow.tensors(parameters=said)).shape == (4, 2, 3)
+
+
+def test_lists_of_tensors_are_axes_of_both():
+    """Of the lists first."""
+    inner = arrow.tensors("int8", (6, 2, 2), permutation=(1, 0))
+    field = arrow.Field("+w:3", children=(inner.field,))
+    chunk = arrow.Chunk(2, 0, 0, (None,), inner.chunks)
+
+    found = ix.from_arrow(arrow.ArraySource(field, (chunk,)))
+
+    expected = np.arange(24).reshape(2, 3, 2, 2).swapaxes(2, 3)
+    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("width", [0, 1, 5])
+def test_bytes_of_one_width_are_an_axis(width):
+    """Of uint8."""
+    source = arrow.numbers("uint8", 20, offset=0)
+    made = source.but(format=f"w:{width}", chunk={"length": 3, "offset": 1})
+
+    found = ix.from_arrow(made)
+
+    assert (found.shape, str(found.dtype)) == ((3, width), "uint8")
+    assert found.tolist() == np.arange(width, 4 * width).reshape(3, width).tolist()
+
+
+def test_a_table_of_one_column_is_that_column():
+    """From the offset of the table on, on top of that of the column."""
+    source = arrow.table(x=arrow.numbers("int16", 6, offset=2), offset=1)
+
+    found = ix.from_arrow(source)
+
+    assert found.tolist() == [3, 4, 5, 6, 7]
+
+
+def test_a_table_of_one_table_is_refused():
+    """One table is looked through, and no more."""
+    inner = arrow.table(x=arrow.numbers())
+
+    assert refusal(ix.UnsupportedDTypeError, arrow.table(t=inner)) == "ARROW-TYPE-1"
+
+
+def test_a_table_names_a_field_to_take():
+    """Of several."""
+    source = arrow.table(first=arrow.numbers(), second=arrow.numbers())
+
+    with pytest.raises(ix.UnsupportedDTypeError, match="pass one field of it, such as 'first'"):
+        ix.from_arrow(source)
+
+
+@pytest.mark.parametrize("copy", [None, True])
+@pytest.mark.parametrize("count", range(18))
+@pytest.mark.parametrize("offset", [0, 3, 8])
+def test_bits_become_bytes(offset, count, copy):
+    """Eight of them in a byte of Arrow, wherever they start and end; a copy of ours."""
+    bits = [(7 * place + count) % 3 == 0 for place in range(count)]
+    source = arrow.bools(bits, offset=offset)
+
+    found = ix.from_arrow(source, copy=copy)
+
+    assert found.tolist() == bits
+    assert (str(found.dtype), found.readonly) == ("bool", False)
+    assert source.counts == source.due
+
+
+def test_lists_of_bits_become_bytes():
+    """In their axes."""
+    inner = arrow.bools([1, 0, 0, 1, 1, 0], offset=2)
+    field = arrow.Field("+w:3", children=(inner.field,))
+    source = arrow.ArraySource(field, (arrow.Chunk(2, 0, 0, (None,), inner.chunks),))
+
+    assert ix.from_arrow(source).tolist() == [[True, False, False], [True, True, False]]
+
+
+def test_bytes_of_bools_are_shared():
+    """Where they are 0 and 1."""
+    source = arrow.bytes_of_bool()
+
+    found = ix.from_arrow(source, copy=False)
+
+    assert (found.ptr, str(found.dtype)) == (source.chunks[0].buffers[1], "bool")
+
+
+def test_bits_are_not_shared():
+    """Where a copy is forbidden."""
+    assert refusal(ix.CopyNeededError, arrow.bools(), copy=False) == "ARROW-BOOL-1"
+
+
+@pytest.mark.parametrize("copy", [None, False])
+def test_what_is_not_aligned_is_refused(copy):
+    """Unless it is copied, which `test_what_is_legal_is_copied` does."""
+    source = arrow.numbers("float64", lead=1)
+
+    assert refusal(ix.ExchangeError, source, copy=copy) == "ARROW-BUFFER-2"
+
+
+# ---------------------------------------------------------------- who is asked
+
+
+@pytest.mark.parametrize("first", range(len(METHODS)))
+def test_methods_are_asked_in_this_order(first):
+    """Of a device, then of an array, then of streams; none but the first that is there."""
+    source = arrow.numbers().as_everything()
+    for name in METHODS[:first]:
+        setattr(source, f"__arrow_c_{name}__", None)
+
+    ix.from_arrow(source)
+
+    assert [call.method for call in source.log] == [f"__arrow_c_{METHODS[first]}__"]
+    assert set(source.log[0].keywords.values()) <= {None}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_capsules_are_taken_themselves(name):
+    """Those of an array together with their schema; they are consumed."""
+    source = arrow.numbers().as_everything()
+    capsules = getattr(source, f"__arrow_c_{name}__")()
+
+    found = ix.from_arrow(capsules)
+
+    assert tuples(found.tolist()) == source.values
+    with pytest.raises(ix.ExchangeError) as caught:
+        ix.from_arrow(capsules)
+    assert caught.value.rule == "ARROW-RELEASE-3"
+    del found
+    assert source.counts == source.due
+
+
+def test_the_capsule_of_an_array_does_not_come_alone():
+    """Its schema says what it is."""
+    pair = arrow.numbers().__arrow_c_array__()
+
+    assert refusal(ix.NoProtocolError, pair[1]) == "ARROW-METHOD-1"
+    assert ix.from_arrow(pair).shape == (6,)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_capsules_of_other_kinds_are_refused(place):
+    """A schema alone, and what is DLPack's."""
+    others = (arrow.numbers().__arrow_c_array__()[0], np.ones(3).__dlpack__())
+
+    assert refusal(ix.NoProtocolError, others[place]) == "ARROW-CAP-1"
+
+
+class Silent:
+    """Speaks no Arrow."""
+
+    __arrow_c_array__ = None
+
+
+@pytest.mark.parametrize(
+    "x", [None, 1, "text", [1, 2], (1, 2), np.ones(3), Silent(), arrow.ArraySource, Silent]
+)
+def test_what_speaks_no_arrow_is_refused(x):
+    """An array of another protocol, too: `asarray` takes it."""
+    assert refusal(ix.NoProtocolError, x) == "IX-PROTOCOL-1"
+
+
+def test_a_schema_is_no_column():
+    """Of a type there are no elements."""
+    assert refusal(ix.NoProtocolError, arrow.numbers().as_schema()) == "IX-PROTOCOL-1"
+
+
+@pytest.mark.parametrize("error", [OSError("its own"), KeyboardInterrupt(), BufferError("no")])
+def test_what_a_producer_raises_comes_through(error):
+    """The same object."""
+    with pytest.raises(type(error)) as caught:
+        ix.from_arrow(arrow.numbers().but(raises=error))
+
+    assert caught.value is error
+
+
+# ---------------------------------------------------------------- lives
+
+
+def test_views_keep_the_memory():
+    """The struct is released when the last of them has died."""
+    source = arrow.lists()
+    array = ix.from_arrow(source)
+    view = array[1:, ::2]
+
+    del array
+    alive = source.alive
+    expected = [list(row[::2]) for row in source.values[1:]]
+    assert (view.tolist(), alive) == (expected, 1)
+    del view
+    assert source.alive == 0
+
+
+def test_the_schema_is_released_at_once():
+    """Nothing of it is needed any more."""
+    source = arrow.numbers()
+
+    array = ix.from_arrow(source)
+
+    assert source.counts == (1, 0)
+    del array
+
+
+def test_a_stream_is_released_at_once():
+    """Its chunk lives on."""
+    source = arrow.numbers().as_stream()
+
+    array = ix.from_arrow(source)
+
+    stream, schema, chunk = source.given
+    assert (stream.releases, schema.releases, chunk.releases) == (1, 1, 0)
+    assert tuples(array.tolist()) == source.values
+
+
+def test_the_capsules_are_left_released():
+    """Nobody who finds them later reads what was moved (ARROW-CAP-2)."""
+    source = arrow.numbers()
+    pair = source.__arrow_c_array__()
+
+    array = ix.from_arrow(pair)
+
+    assert [one.marked for one in source.loans] == [True, True]
+    assert source.counts == (1, 0)
+    del array, pair
+    assert [one.destroyed for one in source.loans] == [True, True]
+    assert source.counts == (1, 1)
+
+
+def test_memory_can_be_written_by_nobody():
+    """Arrow's memory is immutable; NumPy keeps to it."""
+    array = ix.from_arrow(arrow.numbers())
+
+    assert not np.asarray(array).flags.writeable
+    with pytest.raises(ix.ReadOnlyError):
+        array[0] = 1
+
+
+def test_nested_is_honest():
+    """The helper of these tests gives what NumPy gives."""
+    assert nested(range(6), (2, 3)) == tuples(np.arange(6).reshape(2, 3).tolist())

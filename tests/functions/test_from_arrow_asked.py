@@ -1,0 +1,242 @@
+"""`from_arrow`: how it is asked for chunks and for storage, and what `asarray` makes of columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange_conformance.zoo import arrow
+
+pytestmark = pytest.mark.usefixtures("arrow_zoo")
+
+
+def tuples(values):
+    """Return nested lists as tuples."""
+    return tuple(map(tuples, values)) if isinstance(values, list | tuple) else values
+
+
+def refusal(error, source, **keywords):
+    """Return the rule that an import is refused by, with exactly that class; all is given back."""
+    with pytest.raises(error) as caught:
+        ix.from_arrow(source, **keywords)
+    assert type(caught.value) is error
+    assert str(caught.value).startswith("from_arrow(): ")
+    if isinstance(source, arrow.Source):
+        assert source.counts == source.due
+    return caught.value.rule
+
+
+# ---------------------------------------------------------------- arguments
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "rule"),
+    [
+        ({"nulls": "drop"}, ix.ArgumentError, "IX-ARGUMENT-1"),
+        ({"nulls": None}, ix.ArgumentError, "IX-ARGUMENT-1"),
+        ({"nulls": []}, ix.ArgumentError, "IX-ARGUMENT-1"),
+        ({"storage": 1}, ix.ArgumentError, "IX-ARGUMENT-1"),
+        ({"copy": "never"}, ix.ArgumentError, "DLP-COPY-3"),
+        ({"device": "fridge"}, ix.UnsupportedDeviceError, "DLP-DEV-1"),
+    ],
+)
+def test_an_argument_is_wrong(keywords, error, rule):
+    """The producer is not asked at all."""
+    source = arrow.numbers()
+
+    assert refusal(error, source, **keywords) == rule
+    assert not source.log
+
+
+def test_a_stream_of_no_kind_is_refused():
+    """Before the producer is asked."""
+    source = arrow.numbers()
+
+    with pytest.raises(ix.InterchangeError):
+        ix.from_arrow(source, stream="default")
+    assert not source.log
+
+
+def test_the_host_is_where_it_is():
+    """Named as a device, it changes nothing."""
+    source = arrow.numbers()
+
+    assert ix.from_arrow(source, device="cpu").ptr == source.chunks[0].buffers[1]
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_a_device_that_cannot_be_reached():
+    """What was taken is given back while the error is handled."""
+    assert refusal(ix.DriverUnavailableError, arrow.numbers(), device="cuda") == "IX-DRIVER-1"
+
+
+def test_a_device_that_is_not_copied_to():
+    """Likewise, where a copy is forbidden."""
+    assert refusal(ix.CopyNeededError, arrow.numbers(), device="cuda", copy=False) == "DLP-COPY-1"
+
+
+# ---------------------------------------------------------------- chunks
+
+
+def stream(*lengths, **keywords):
+    """Return a stream of chunks of these lengths."""
+    parts = [arrow.numbers("int32", length, offset=2, **keywords) for length in lengths]
+    return arrow.chunked(*parts).as_stream()
+
+
+@pytest.mark.parametrize("lengths", [(3,), (0, 3), (3, 0), (0, 0, 3, 0), (0,), ()])
+def test_chunks_without_elements_do_not_count(lengths):
+    """What is left is one chunk, which is shared; or none, which is an array of no elements."""
+    source = stream(*lengths) if lengths else arrow.legal()["stream-without-chunks"].make()
+
+    found = ix.from_arrow(source, copy=False)
+
+    assert tuples(found.tolist()) == source.values
+    assert source.streams[0].next_calls == len(lengths) + 1
+    del found
+    assert source.counts == source.due
+
+
+@pytest.mark.parametrize("lengths", [(1, 2), (2, 0, 1), (1, 1, 1, 1)])
+@pytest.mark.parametrize("copy", [None, False])
+def test_several_chunks_are_refused(lengths, copy):
+    """Unless a copy is asked for; those that were not looked at are released, too."""
+    assert refusal(ix.CopyNeededError, stream(*lengths), copy=copy) == "ARROW-CHUNK-1"
+
+
+@pytest.mark.parametrize("lengths", [(1, 2), (2, 0, 1), (1, 1, 1, 1), (3,), (0, 0)])
+def test_several_chunks_become_one_array(lengths):
+    """By a copy, which may be written to."""
+    source = stream(*lengths)
+
+    found = ix.from_arrow(source, copy=True)
+
+    assert tuples(found.tolist()) == source.values
+    assert (found.readonly, source.counts) == (False, source.due)
+
+
+def test_chunks_of_tensors_become_one_array():
+    """In the order of their axes."""
+    parts = [arrow.tensors("int8", (length, 2, 3), permutation=(1, 0)) for length in (2, 3)]
+    source = arrow.chunked(*parts).as_stream()
+
+    found = ix.from_arrow(source, copy=True)
+
+    rows = [np.arange(6 * n).reshape(n, 2, 3).transpose(0, 2, 1) for n in (2, 3)]
+    assert found.tolist() == np.concatenate(rows).tolist()
+
+
+def test_chunks_of_bools_become_one_array():
+    """Whatever their offsets in the bytes are."""
+    parts = [arrow.bools([1, 0, 1], offset=offset) for offset in (0, 5, 7)]
+
+    found = ix.from_arrow(arrow.chunked(*parts).as_stream(), copy=True)
+
+    assert found.tolist() == [True, False, True] * 3
+
+
+# ---------------------------------------------------------------- storage
+
+STORED = {
+    "dates": lambda: arrow.numbers("int32").but(format="tdD"),
+    "timestamps": lambda: arrow.numbers("int64", 5, offset=1).but(format="tsn:Europe/Berlin"),
+    "durations": lambda: arrow.numbers("int64").but(format="tDs"),
+    "months": lambda: arrow.numbers("int32").but(format="tiM"),
+    "an extension": lambda: arrow.numbers().but(metadata=arrow.columns.extension("my.metres")),
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_storage_is_given_out_on_request(name):
+    """Shared; without it the error says how."""
+    source = STORED[name]()
+
+    found = ix.from_arrow(source, storage=True)
+
+    assert tuples(found.tolist()) == source.values
+    with pytest.raises(ix.UnsupportedDTypeError, match=r"pass `storage=True`") as caught:
+        ix.from_arrow(STORED[name]())
+    assert caught.value.rule == "ARROW-TYPE-2"
+
+
+def test_storage_of_a_dictionary_are_its_indices():
+    """The values are left where they are, and released with them."""
+    source = arrow.dictionary(("red", "green"), (0, 1, 1, 0))
+
+    found = ix.from_arrow(source, storage=True)
+
+    assert (found.tolist(), str(found.dtype)) == ([0, 1, 1, 0], "int32")
+    del found
+    assert source.counts == source.due
+
+
+def test_storage_of_an_extension_of_lists():
+    """Has their axes."""
+    source = arrow.lists().but(metadata=arrow.columns.extension("my.points"))
+
+    assert refusal(ix.UnsupportedDTypeError, source) == "ARROW-TYPE-2"
+    assert ix.from_arrow(source, storage=True).shape == (4, 3)
+
+
+def test_lists_of_dates_stand_for_something_else():
+    """At any level."""
+    source = arrow.lists("int32").at((0,), field={"format": "tdD"})
+
+    assert refusal(ix.UnsupportedDTypeError, source) == "ARROW-TYPE-2"
+    assert ix.from_arrow(source, storage=True).shape == (4, 3)
+
+
+def test_storage_of_bytes_of_bools():
+    """Is int8, whatever the bytes are."""
+    found = ix.from_arrow(arrow.bytes_of_bool((0, 1, 2)), storage=True)
+
+    assert (found.tolist(), str(found.dtype)) == ([0, 1, 2], "int8")
+
+
+@pytest.mark.parametrize("storage", [False, True])
+@pytest.mark.parametrize("make", [arrow.texts, arrow.ragged])
+def test_elements_of_several_widths_are_refused(make, storage):
+    """Whatever is asked for."""
+    assert refusal(ix.UnsupportedDTypeError, make(), storage=storage) == "ARROW-TYPE-1"
+
+
+# ---------------------------------------------------------------- asarray
+
+
+@pytest.mark.parametrize("method", ["array", "stream", "device_array", "device_stream"])
+def test_asarray_takes_columns(method):
+    """As `from_arrow` does."""
+    source = getattr(arrow.lists(), f"as_{method}")()
+
+    found = ix.asarray(source)
+
+    assert tuples(found.tolist()) == source.values
+    assert found.readonly
+
+
+@pytest.mark.parametrize(
+    ("make", "rule"),
+    [
+        (lambda: arrow.numbers(nulls=[0]), "ARROW-NULL-2"),
+        (lambda: stream(1, 2), "ARROW-CHUNK-1"),
+        (arrow.texts, "ARROW-TYPE-1"),
+        (lambda: arrow.numbers("int32").but(format="tdD"), "ARROW-TYPE-2"),
+    ],
+)
+def test_asarray_is_as_strict(make, rule):
+    """Its error names it, and nothing is kept."""
+    source = make()
+
+    with pytest.raises(ix.ExchangeError) as caught:
+        ix.asarray(source)
+
+    assert (caught.value.rule, source.counts) == (rule, source.due)
+    assert str(caught.value).startswith("asarray(): ")
+
+
+def test_asarray_copies_bits_for_nobody_who_forbids_it():
+    """And copies several chunks for who asks."""
+    with pytest.raises(ix.CopyNeededError):
+        ix.asarray(arrow.bools(), copy=False)
+    assert ix.asarray(stream(1, 2), copy=True).shape == (3,)
