@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array, transfers
 from interchange._array.host_copies import fill_host, fresh_memory
@@ -32,6 +32,7 @@ from interchange.abi import BrokenRule
 from .placing import place
 
 if TYPE_CHECKING:
+    from interchange._core import ArrowOwner
     from interchange._protocols.arrow.elements import Elements
     from interchange._protocols.arrow.nodes import Validity
     from interchange._protocols.arrow.tensors import Chunk
@@ -58,6 +59,7 @@ class _Import:
         self.stream = stream
         self.handle = stream_handle(stream, call)
         self.call = call
+        self.bools: dict[ArrowOwner, bytearray] = {}  # instead of bytes that are not 0 and 1
 
     # ------------------------------------------------------------ bytes of the host
 
@@ -107,18 +109,24 @@ class _Import:
                 what = f"element {chunk.leaf.first} is the first, behind a handle of {chunk.device}"
                 way_out = "export without an offset"
                 raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-1", way_out)
-            self.check_bools(chunk)
+            self.check_bools(chunk, copy)
 
-    def check_bools(self, chunk: Chunk) -> None:
-        """Refuse bytes of ``arrow.bool8`` other than 0 and 1, which no library takes for bools."""
+    def check_bools(self, chunk: Chunk, copy: bool | None) -> None:
+        """Refuse bytes of ``arrow.bool8`` other than 0 and 1, but where they become 1 in a copy.
+
+        All but 0 are true there, and no library of arrays takes them for bools.
+        """
         elements, leaf = self.elements, chunk.leaf
         if elements.is_bits or elements.dtype is not _BOOL or not leaf.length:
             return
         stop = leaf.first + leaf.length
         address, _keep = self.on_host(chunk, leaf.ptr, leaf.first, stop)
-        others = ctypes.string_at(address + leaf.first, leaf.length).translate(None, b"\0\1")
-        if others:
+        found = ctypes.string_at(address + leaf.first, leaf.length)
+        others = found.translate(None, b"\0\1")
+        if others and copy is not True:
             raise BrokenRule("ARROW-BOOL-1", f"a byte of {BOOL8} is {others[0]}")
+        if others:
+            self.bools[chunk.owner] = bytearray(found.translate(_BOOLS))
 
     def read_nulls(self, chunks: list[Chunk], *, separate: bool) -> list[nulls.Bits]:
         """Return the bitmaps that have nulls, by chunk; refuse them unless they are wanted."""
@@ -139,6 +147,10 @@ class _Import:
             stop = (leaf.first + leaf.length + 7) >> 3
             address, _keep = self.on_host(chunk, leaf.ptr, leaf.first >> 3, stop)
             array = tensors.spread_bits(address, chunk, elements, Array, call)
+            return transfers.move(array, chunk.device, self.stream, call), True
+        if chunk.owner in self.bools:
+            layout = tensors.layout_of(leaf.rows, elements)
+            array = tensors.own_bytes(self.bools[chunk.owner], layout, elements.dtype, Array, call)
             return transfers.move(array, chunk.device, self.stream, call), True
         if not tensors.is_aligned(chunk, elements):
             size = elements.dtype.itemsize
@@ -190,6 +202,7 @@ class _Import:
 
 
 _BOOL = DType.of("bool")
+_BOOLS: Final = bytes([0]) + bytes([1]) * 255  # what a byte of arrow.bool8 stands for
 
 
 def import_arrow(

@@ -200,8 +200,9 @@ _OURS: Final = (
     ),
     Rule(
         "ARROW-BOOL-1",
-        "bools of Arrow are bits, which become bytes by a copy, or bytes of 0 and 1 in arrow.bool8",
-        "pass `copy=None` or `copy=True`",
+        "bools of Arrow are bits, or bytes in arrow.bool8; those that are not bytes of 0 and 1 "
+        "become such by a copy",
+        "pass `copy=True`",
         "interchange; extensions, 8-bit Boolean",
     ),
     Rule(

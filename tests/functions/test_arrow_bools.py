@@ -1,0 +1,48 @@
+"""Bools of Arrow whose bytes are neither 0 nor 1: true, and no array's bools."""
+
+from __future__ import annotations
+
+import pytest
+
+import interchange as ix
+from interchange_conformance.emucuda.building import CannotBuildError
+from interchange_conformance.zoo import arrow
+
+ODD = (1, 0, 77, 255, 2)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built():
+    """Skip where no compiler is."""
+    try:
+        arrow.numbers().__arrow_c_array__()
+    except CannotBuildError as error:
+        pytest.skip(str(error))
+
+
+def test_a_copy_makes_ones_of_them():
+    """All but 0 are true in arrow.bool8."""
+    array = ix.from_arrow(arrow.bytes_of_bool(ODD), copy=True)
+
+    assert str(array.dtype) == "bool"
+    assert not array.readonly
+    assert array.view("uint8").tolist() == [1, 0, 1, 1, 1]
+
+
+def test_of_several_chunks_a_copy_makes_ones_too():
+    """Of those that need it, and of the others."""
+    chunks = arrow.chunked(arrow.bytes_of_bool((0, 1)), arrow.bytes_of_bool(ODD))
+    array = ix.from_arrow(chunks.as_stream(), copy=True)
+
+    assert array.view("uint8").tolist() == [0, 1, 1, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("copy", [None, False])
+def test_nobody_shares_them(copy):
+    """The way out is the copy."""
+    source = arrow.bytes_of_bool(ODD)
+    with pytest.raises(ix.ExchangeError, match=r"pass `copy=True`") as caught:
+        ix.from_arrow(source, copy=copy)
+
+    assert caught.value.rule == "ARROW-BOOL-1"
+    assert source.counts == source.due
