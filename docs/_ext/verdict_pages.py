@@ -32,6 +32,8 @@ _PAGES: Final[Mapping[str, str]] = {"cuda-core-buffer": "cuda-core"}
 _ROLES: Final[Mapping[str, str]] = {
     "producer": "As a producer",
     "consumer": "As a consumer",
+    "arrow_producer": "As a producer of Arrow",
+    "arrow_consumer": "As a consumer of Arrow",
     "functions": "Its functions",
 }
 _PASS: Final = Cell("pass", "✓", "pass")

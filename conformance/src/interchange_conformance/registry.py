@@ -19,7 +19,7 @@ F = TypeVar("F")
 
 Severity = Literal["MUST", "SHOULD", "QUIRK"]
 """MUST: breaking it loses data or crashes; SHOULD: it surprises; QUIRK: allowed, peers differ."""
-Role = Literal["producer", "consumer", "functions"]
+Role = Literal["producer", "consumer", "arrow_producer", "arrow_consumer", "functions"]
 Where = Literal["host", "cuda"]
 
 
@@ -56,6 +56,7 @@ AREAS: Final[Mapping[str, str]] = {
     "host": "Buffers and array interface",
     "exchange-api": "C exchange API",
     "errors": "Errors",
+    "arrow": "Arrow columns",
     "functions": "Functions of the namespace",
 }
 """Key of an area -> its heading."""
@@ -73,7 +74,7 @@ class Check(NamedTuple):
         Name of its function, unique.
     rule : str
         Id of the rule.
-    role : {"producer", "consumer", "functions"}
+    role : {"producer", "consumer", "arrow_producer", "arrow_consumer", "functions"}
         What kind of subject it judges: the name of the function's first parameter.
     area : str
         A key of `AREAS`.

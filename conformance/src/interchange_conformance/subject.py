@@ -111,6 +111,20 @@ class Subject:
         ``take_on(stream, x)`` -> as `take`, for use on `stream`, a handle, 1 or 2: the library is
         told of that stream in the way that its users tell it, and nothing waits for the host.
         `read` of the result waits for whatever it has to.
+    make_arrow : callable or None
+        ``make_arrow(values, dtype, start, chunks)`` -> an object of the library with a method of
+        Arrow's PyCapsule interface, such as ``__arrow_c_array__``: a column, or a table of one
+        column.  `values` are numbers, bools or strings, lists of them, and None for nulls; `dtype`
+        is ``"float32"`` or the like, ``"bool"``, ``"string"``, or one of these with the sizes of
+        lists behind it, ``"float32[3]"`` and ``"int16[2][4]"``.  `start` values at the beginning
+        are not in the column, but before it in the same memory, as where a slice begins; there are
+        `chunks` chunks.  Raises `CannotMakeError` for what the library has not.
+    take_arrow : callable or None
+        ``take_arrow(x)`` -> an object of the library on the memory of `x`, which has one method of
+        the interface, and gives a column or a table of one column.
+    read_arrow : callable or None
+        ``read_arrow(y)`` -> the elements of what `take_arrow` returned, or of its only column, as a
+        list: numbers, bools, strings, lists of them, None for nulls.
     release : callable
         ``release()`` lets the library free what it holds back, such as cached memory.
     array_type : str or None
@@ -142,6 +156,9 @@ class Subject:
     take_array_interface: Callable[[Any], Any] | None = None
     make_on: Callable[..., Any] | None = None
     take_on: Callable[[int, Any], Any] | None = None
+    make_arrow: Callable[..., Any] | None = None
+    take_arrow: Callable[[Any], Any] | None = None
+    read_arrow: Callable[[Any], list[Any]] | None = None
     release: Callable[[], object] = bool
     array_type: str | None = None
     functions: str | None = None

@@ -179,7 +179,13 @@ def test_the_schema_knows_the_words_of_the_kit() -> None:
     assert set(words["standing"]) == set(get_args(Standing))
     assert set(words["driver"]) == {"none", "emulated", "real"}
     assert words["severity"] == ["MUST", "SHOULD", "QUIRK"]
-    assert words["role"] == ["producer", "consumer", "functions"]
+    assert words["role"] == [
+        "producer",
+        "consumer",
+        "arrow_producer",
+        "arrow_consumer",
+        "functions",
+    ]
 
 
 # ---------------------------------------------------------------- what is no report

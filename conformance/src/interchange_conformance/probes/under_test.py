@@ -13,6 +13,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from interchange_conformance.emucuda.building import CannotBuildError
 from interchange_conformance.evidence import causes
 from interchange_conformance.findings import (
     BrokenSubjectError,
@@ -21,7 +22,9 @@ from interchange_conformance.findings import (
     NotApplicable,
 )
 from interchange_conformance.signatures import signature_of
+from interchange_conformance.zoo import compiled
 
+from .opened_arrow import METHODS, Opened
 from .opened_capsule import OpenedCapsule
 
 if TYPE_CHECKING:
@@ -275,6 +278,80 @@ class ConsumerUnderTest(_UnderTest):
         raise Found(f"{x!r:.300} was taken, as {type(y).__name__}")
 
 
+class _ArrowUnderTest(_UnderTest):
+    """A library that speaks Arrow, with the callbacks in C that it is looked at with."""
+
+    def __init__(self, subject: Subject) -> None:
+        super().__init__(subject)
+        try:
+            for source in ("arrow_structs.c", "arrow_spies.c"):
+                compiled.load(source)
+        except CannotBuildError as error:
+            raise NotApplicable(str(error)) from error
+
+
+class ArrowProducerUnderTest(_ArrowUnderTest):
+    """A library that hands columns out as Arrow."""
+
+    def make(self, values: list[Any], dtype: str, *, start: int = 0, chunks: int = 1) -> Any:
+        """Return a column of the library.
+
+        Raises
+        ------
+        NotApplicable
+            The library has no such columns.
+        BrokenSubjectError
+            The subject's ``make_arrow`` raised something else.
+        """
+        try:
+            return self._need("make_arrow")(values, dtype, start, chunks)
+        except CannotMakeError as error:
+            words = f"no {dtype} from {start} on in {chunks} chunks"
+            raise NotApplicable(f"{words}: {error}") from error
+        except Exception as error:
+            words = f"make_arrow([...], {dtype!r}, {start}, {chunks})"
+            raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
+
+    def export(self, x: Any, kind: str, **keywords: Any) -> Any:
+        """Return what a method of a column returns: of which kind, `opened_arrow.METHODS` says.
+
+        Raises
+        ------
+        NotApplicable
+            The column has no such method.
+        """
+        name, _ = METHODS[kind]
+        method = getattr(x, name, None)
+        if method is None:
+            raise NotApplicable(f"{type(x).__name__} has no {name}")
+        return method(**keywords)
+
+    def open(self, x: Any, kind: str, **keywords: Any) -> Opened:
+        """Export a column and open what comes."""
+        return Opened(self.export(x, kind, **keywords), kind)
+
+
+class ArrowConsumerUnderTest(_ArrowUnderTest):
+    """A library that takes columns of others as Arrow."""
+
+    def take(self, x: Any) -> Any:
+        """Return the library's object on the memory of `x`; what it raises comes through."""
+        return self._need("take_arrow")(x)
+
+    def values(self, y: Any) -> list[Any]:
+        """Return the elements of a taken column as the library reads them.
+
+        Raises
+        ------
+        NotApplicable
+            The subject raised `CannotMakeError`: the library has no way to read such a column.
+        """
+        try:
+            return list(self._need("read_arrow")(y))
+        except CannotMakeError as error:
+            raise NotApplicable(f"the elements cannot be read: {error}") from error
+
+
 class FunctionsUnderTest(_UnderTest):
     """A library that offers the functions of interchange."""
 
@@ -287,6 +364,8 @@ class FunctionsUnderTest(_UnderTest):
 UNDER_TEST: dict[str, Callable[[Subject], _UnderTest]] = {
     "producer": ProducerUnderTest,
     "consumer": ConsumerUnderTest,
+    "arrow_producer": ArrowProducerUnderTest,
+    "arrow_consumer": ArrowConsumerUnderTest,
     "functions": FunctionsUnderTest,
 }
 """Role -> the class of the library under test."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 HEADINGS: Final[Mapping[Role, str]] = {
     "producer": "Producers by rule",
     "consumer": "Consumers by rule",
+    "arrow_producer": "Producers of Arrow by rule",
+    "arrow_consumer": "Consumers of Arrow by rule",
     "functions": "Functions by rule",
 }
 """Role -> heading of its table."""
@@ -97,7 +99,7 @@ class Table(NamedTuple):
 
     Attributes
     ----------
-    role : {"producer", "consumer", "functions"}
+    role : {"producer", "consumer", "arrow_producer", "arrow_consumer", "functions"}
         What they were judged as.
     subjects : tuple of SubjectReport
         The columns.

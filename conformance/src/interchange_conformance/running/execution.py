@@ -32,9 +32,8 @@ def execute(item: str, subject: Subject) -> tuple[Status, str]:
         What is judged.
     """
     check, case = find_item(item)
-    library = UNDER_TEST[check.role](subject)
     arguments = () if case is None else (check.cases[case],)
-    return settle(lambda: check.function(library, *arguments))
+    return settle(lambda: check.function(UNDER_TEST[check.role](subject), *arguments))
 
 
 def settle(work: Callable[[], object]) -> tuple[Status, str]:

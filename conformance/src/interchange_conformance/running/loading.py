@@ -22,7 +22,8 @@ PARAMETERS: Final = ("shape", "dtype", "device", "readonly")
 """What a raw function that makes arrays may take."""
 _FUNCTIONS: Final = (
     "make", "make_from", "take", "take_with", "read", "write", "take_cai", "take_capsule",
-    "take_buffer", "take_array_interface", "make_on", "take_on", "release",
+    "take_buffer", "take_array_interface", "make_on", "take_on", "make_arrow", "take_arrow",
+    "read_arrow", "release",
 )  # fmt: skip
 
 
@@ -113,6 +114,9 @@ def _checked(subject: Subject, spec: str) -> Subject:
             raise BrokenSubjectError(
                 f"{spec}: it has {name}(), and no read() to look at the result"
             )
+    if subject.take_arrow is not None and subject.read_arrow is None:
+        words = "it has take_arrow(), and no read_arrow() to look at the result"
+        raise BrokenSubjectError(f"{spec}: {words}")
     if not roles_of(subject):
         raise BrokenSubjectError(f"{spec}: it has no make(), no take() and no functions")
     return subject
@@ -144,6 +148,8 @@ def roles_of(subject: Subject) -> list[str]:
         for role, described in (
             ("producer", subject.make is not None),
             ("consumer", any(take is not None for take in takes)),
+            ("arrow_producer", subject.make_arrow is not None),
+            ("arrow_consumer", subject.take_arrow is not None),
             ("functions", subject.functions is not None),
         )
         if described

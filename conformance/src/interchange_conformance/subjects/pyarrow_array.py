@@ -1,6 +1,7 @@
 """Apache Arrow's arrays: one axis of host memory that is never written.
 
-Source: https://arrow.apache.org/docs/python/dlpack.html
+Source: https://arrow.apache.org/docs/python/dlpack.html; for Arrow's own methods
+https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 from interchange_conformance.findings import CannotMakeError, NotApplicable
 from interchange_conformance.subject import Subject
 
+from ._arrow import of_a_table
 from ._common import REAL, need_dtype, numpy_array
 from ._devices import need_device
+from ._pyarrow import chunked_array
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     Shape = tuple[int, ...]
 
 
@@ -59,6 +64,24 @@ def write(y: Any) -> None:
     y[0] = 1
 
 
+def make_arrow(values: Sequence[Any], dtype: str, start: int, chunks: int) -> Any:
+    """Return an array, or a chunked one."""
+    found = chunked_array(values, dtype, start, chunks)
+    return found if chunks > 1 else found.chunk(0)
+
+
+def take_arrow(x: Any) -> Any:
+    """Import as an array, and a stream as a chunked one."""
+    import pyarrow as pa
+
+    return pa.chunked_array(x) if hasattr(x, "__arrow_c_stream__") else pa.array(x)
+
+
+def read_arrow(y: Any) -> list[Any]:
+    """Return the elements."""
+    return of_a_table(y.to_pylist())
+
+
 subject: Subject = Subject(
     "pyarrow.Array",
     make=make,
@@ -66,6 +89,9 @@ subject: Subject = Subject(
     take=take,
     read=read,
     write=write,
+    make_arrow=make_arrow,
+    take_arrow=take_arrow,
+    read_arrow=read_arrow,
     distribution="pyarrow",
     immutable=True,
     preload=("pyarrow", "numpy.ma"),  # which it would import in each child

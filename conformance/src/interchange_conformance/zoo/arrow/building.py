@@ -77,7 +77,12 @@ class _StreamLedger(ctypes.Structure):
 class _Header(ctypes.Structure):
     """``struct header``."""
 
-    _fields_ = (("release", ctypes.c_int64), ("destroyed", ctypes.c_int64))
+    _fields_ = (
+        ("release", ctypes.c_int64),
+        ("destroyed", ctypes.c_int64),
+        ("callback", ctypes.c_void_p),
+        ("none", ctypes.c_void_p),
+    )
 
 
 def _function(name: str) -> int:
@@ -136,7 +141,7 @@ class Loan:
     def give_callback(self, name: str, *, sets_release: bool, releases_below: bool = True) -> None:
         """Set release and private_data."""
         array = self.struct.array if self.name == ARROW_DEVICE_ARRAY else self.struct
-        array.release = _function(name)
+        array.release = self._header.callback = _function(name)
         array.private_data = ctypes.addressof(self._made)
         self.due = 1
         self._ledger.manners = (0 if sets_release else _LEAVES_RELEASE) | (
@@ -148,19 +153,19 @@ class Loan:
         if place is not None:
             self._ledger.spoiled, self._ledger.spoiled_size = place
 
-    def capsule(self, name: bytes | None, *, destructor: bool = True) -> Any:
+    def capsule(self, name: bytes | None, *, destructor: str | None = "destroy") -> Any:
         """Return a capsule of this struct.
 
         Parameters
         ----------
         name : bytes or None
             Name of the capsule, kept for ever; None for NULL.
-        destructor : bool
-            Whether it has one.
+        destructor : {"destroy", "destroy_always"} or None
+            An honest one, one that also releases what was taken, or none.
         """
         if name is not None:
             capsules.increase_reference(name)
-        function = _function("destroy") if destructor else None
+        function = None if destructor is None else _function(destructor)
         return capsules.new_capsule(self.address, name, function)
 
     @property

@@ -37,8 +37,8 @@ class Answers:
     ----------
     schema_name, array_name, stream_name : bytes or None
         Names of its capsules; the right ones when left out, None for NULL.
-    destructor : bool
-        Whether its capsules have one.
+    destructor : {"destroy", "destroy_always"} or None
+        That of its capsules: an honest one, one that also releases what was taken, or none.
     answer : callable or None
         ``answer(what)`` -> what is returned instead of `what`, the pair of capsules or the one.
     raises : BaseException or None
@@ -50,7 +50,7 @@ class Answers:
     schema_name: bytes | None = AS_IS
     array_name: bytes | None = AS_IS
     stream_name: bytes | None = AS_IS
-    destructor: bool = True
+    destructor: str | None = "destroy"
     answer: Callable[[Any], Any] | None = None
     raises: BaseException | None = None
     repeat: bool = False

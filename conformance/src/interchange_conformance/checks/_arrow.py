@@ -1,0 +1,107 @@
+"""What the checks of Arrow share: the columns that they ask for, and the exports of each.
+
+Source: the Arrow PyCapsule interface.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange_conformance.findings import NotApplicable
+from interchange_conformance.probes.opened_arrow import METHODS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from interchange_conformance.probes.opened_arrow import Opened
+    from interchange_conformance.probes.under_test import ArrowProducerUnderTest
+
+DATA: Final = "Arrow C data interface"
+STREAM: Final = "Arrow C stream interface"
+DEVICE: Final = "Arrow C device data interface"
+CAPSULE: Final = "Arrow PyCapsule interface"
+
+KINDS: Final = {name: name for name in METHODS}
+"""Cases of checks that look at each method."""
+ON_DEVICES: Final = {name: name for name in METHODS if name.startswith("device")}
+"""Those of the methods that say where the memory is."""
+STREAMS: Final = {name: name for name in METHODS if name.endswith("stream")}
+"""Those of the methods that return a stream."""
+
+
+class Column(NamedTuple):
+    """What a library is asked for.
+
+    Attributes
+    ----------
+    values : list
+        The elements, those before a slice too.
+    dtype : str
+        As `Subject.make_arrow` takes it.
+    start : int
+        How many elements come before the column's first.
+    chunks : int
+        How many chunks there are.
+    """
+
+    values: list[Any]
+    dtype: str
+    start: int = 0
+    chunks: int = 1
+
+    @property
+    def due(self) -> list[Any]:
+        """The elements of the column."""
+        return self.values[self.start :]
+
+
+PLAIN: Final = Column([0, 1, 2, 3, 4, 5], "float32")
+_NUMBERS: Final = (
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64",
+)  # fmt: skip
+_ROWS: Final = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
+
+COLUMNS: Final = {
+    **{name: Column([0, 1, 2, 3, 4, 5], name) for name in _NUMBERS},
+    "no-elements": Column([], "float32"),
+    "nulls": Column([0, None, 2, 3, None, 5], "int32"),
+    "only-nulls": Column([None, None], "float64"),
+    "slice": Column([0, 1, 2, 3, 4, 5], "int16", start=2),
+    "slice-with-nulls": Column([None, 1, None, 3, 4, None, 6, 7, 8, None], "int32", start=1),
+    "bools": Column([True, False, True, True, False], "bool"),
+    "bools-slice": Column([i % 3 == 0 for i in range(20)], "bool", start=9),
+    "bools-with-nulls": Column([True, None, False], "bool"),
+    "strings": Column(["a", "", "a string of more than twelve bytes", "\u00e4"], "string"),
+    "strings-with-nulls": Column(["a", None, "c"], "string", start=1),
+    "lists": Column(_ROWS, "float32[3]"),
+    "lists-slice": Column(_ROWS, "float32[3]", start=1),
+    "lists-with-nulls": Column([[0, 1, 2], None, [3, None, 5]], "int64[3]"),
+    "lists-in-lists": Column([_ROWS[:2], _ROWS[2:]], "int16[2][3]"),
+    "chunks": Column([0, 1, 2, 3, 4, 5], "int64", chunks=2),
+    "chunks-with-nulls": Column([0, None, 2, 3, 4, None], "int64", chunks=3),
+}  # fmt: skip
+"""Cases of checks that look at what the structs of a column say."""
+
+
+def made(producer: ArrowProducerUnderTest, column: Column) -> Any:
+    """Return a column of the library."""
+    return producer.make(column.values, column.dtype, start=column.start, chunks=column.chunks)
+
+
+def exports(producer: ArrowProducerUnderTest, column: Column) -> Iterator[Opened]:
+    """Yield what each method of a column returns, opened.
+
+    Raises
+    ------
+    NotApplicable
+        It has none of the methods.
+    """
+    x = made(producer, column)
+    kinds = [kind for kind, (method, _) in METHODS.items() if hasattr(x, method)]
+    if not kinds:
+        raise NotApplicable(f"{type(x).__name__} has no method of Arrow's")
+    for kind in kinds:
+        if kind.endswith("array") and column.chunks > 1:
+            continue  # an array is of one chunk: to make one of several is not asked for
+        yield producer.open(x, kind)

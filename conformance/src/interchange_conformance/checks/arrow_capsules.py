@@ -1,0 +1,225 @@
+"""What the methods of Arrow's protocol return: capsules, their names, and what becomes of them.
+
+Source: the Arrow PyCapsule interface, PyCapsule Standard; Export Protocol.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi import capsules
+from interchange.abi.arrow import ARROW_SCHEMA
+from interchange_conformance.findings import Found, NotApplicable, expect, note
+from interchange_conformance.probes.opened_arrow import (
+    METHODS,
+    Opened,
+    Struct,
+    capsules_of,
+    pointer_in,
+    release_at,
+)
+from interchange_conformance.probes.under_test import collect
+from interchange_conformance.registry import area
+from interchange_conformance.zoo.arrow import Field, make_schema
+from interchange_conformance.zoo.arrow.spies import Spy
+
+from ._arrow import CAPSULE, KINDS, ON_DEVICES, PLAIN, made
+
+if TYPE_CHECKING:
+    from interchange_conformance.probes.under_test import ArrowProducerUnderTest
+    from interchange_conformance.registry import Decorator
+
+check: Decorator = area("arrow")
+
+_LIFETIME: Final = f"{CAPSULE}, Lifetime Semantics"
+
+
+@check("ARROW-METHOD-1", source=f"{CAPSULE}, Export Protocol", cases=KINDS)
+def methods_return_capsules(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
+    """Methods return a pair of capsules for an array, and one capsule for a stream.
+
+    Return a tuple of the schema's and the array's capsule, in this order; of a stream the capsule
+    itself.
+    """
+    method, names = METHODS[case]
+    found = arrow_producer.export(made(arrow_producer, PLAIN), case)
+
+    given = found if isinstance(found, tuple) else (found,)
+    right = isinstance(found, tuple) == (len(names) > 1) and len(given) == len(names)
+    expect(right, f"{method}() returned {found!r:.200}, due: {len(names)} capsules")
+    for one in given:
+        what = f"{method}() returned {one!r:.200} where a capsule is due"
+        expect(type(one) is capsules.PyCapsule, what)
+
+
+@check("ARROW-CAP-1", source=f"{CAPSULE}, PyCapsule Standard", cases=KINDS)
+def capsules_have_the_names_of_their_structs(
+    arrow_producer: ArrowProducerUnderTest, case: str
+) -> None:
+    """The capsules of a method have the names that their structs have in the standard.
+
+    Name them arrow_schema, arrow_array, arrow_array_stream, arrow_device_array and
+    arrow_device_array_stream: by its name a consumer knows which struct it may read.
+    """
+    method, names = METHODS[case]
+    found = arrow_producer.export(made(arrow_producer, PLAIN), case)
+
+    given = found if isinstance(found, tuple) else (found,)
+    said = [capsules.capsule_name(one) for one in given if type(one) is capsules.PyCapsule]
+    expect(said == list(names), f"{method}() returned capsules named {said}, due: {list(names)}")
+
+
+def _spied(producer: ArrowProducerUnderTest, kind: str) -> tuple[list[Any], list[Spy]]:
+    """Return the capsules of an export, and a spy in the struct of each."""
+    method, names = METHODS[kind]
+    found = producer.export(made(producer, PLAIN), kind)
+    given = list(capsules_of(found, method, names))
+    spies = []
+    for capsule, name in zip(given, names, strict=True):
+        address = pointer_in(capsule)
+        if release_at(name, address) is None:
+            raise Found(f"{method}() gave a released {name.decode()}")
+        spies.append(Spy(name, address))
+    return given, spies
+
+
+@check("ARROW-CAP-3", source=_LIFETIME, cases=KINDS)
+def capsules_that_nobody_takes_release_their_structs(
+    arrow_producer: ArrowProducerUnderTest, case: str
+) -> None:
+    """A capsule that dies with its struct in it calls the release callback, once.
+
+    Give each capsule a destructor that calls release, unless it is NULL: what nobody takes stays
+    for ever otherwise.
+    """
+    given, spies = _spied(arrow_producer, case)
+    note("letting capsules go that nobody took")
+    given.clear()
+    collect()
+
+    found = [spy.calls for spy in spies]
+    expect(found == [1] * len(found), f"release was called {found} times, due: once each")
+
+
+@check("ARROW-CAP-3", source=_LIFETIME, cases=KINDS)
+def capsules_whose_structs_were_taken_release_nothing(
+    arrow_producer: ArrowProducerUnderTest, case: str
+) -> None:
+    """A capsule whose struct was moved out, and marked released, calls no callback when it dies.
+
+    Look at release in the destructor, and call it only where it is not NULL.
+    """
+    _, names = METHODS[case]
+    given, spies = _spied(arrow_producer, case)
+    moved = [Struct(name, pointer_in(one)) for name, one in zip(names, given, strict=True)]
+    note("letting capsules go whose structs were moved out")
+    given.clear()
+    collect()
+
+    found = [spy.calls for spy in spies]
+    expect(not any(found), f"release was called {found} times by destructors, due: never")
+    for one in moved:
+        one.release()
+    found = [spy.calls for spy in spies]
+    expect(found == [1] * len(found), f"release was called {found} times in the end, due: once")
+
+
+# ---------------------------------------------------------------- schema requests
+
+_REQUESTED: Final = {
+    "same": Field("f"),
+    "wider": Field("g"),
+    "another": Field("i"),
+    "text": Field("u"),
+}
+
+
+@check("ARROW-METHOD-2", source=f"{CAPSULE}, Schema Requests",
+       cases={f"{kind}-{name}": (kind, field) for kind in KINDS for name, field in
+              _REQUESTED.items()})  # fmt: skip
+def requested_schemas_are_wishes(
+    arrow_producer: ArrowProducerUnderTest, case: tuple[str, Field]
+) -> None:
+    """A column of which another type is requested comes as that type, as its own, or not at all.
+
+    Convert, ignore the request, or raise where it makes no sense for the data; the schema that you
+    return says what you did. What is requested and is there already, is granted.
+    """
+    kind, field = case
+    x = made(arrow_producer, PLAIN)
+    table = Opened(arrow_producer.export(x, kind), kind).is_table
+    asked = Field("+s", children=(Field(field.format, "x"),)) if table else field
+    capsule = make_schema(asked).capsule(ARROW_SCHEMA)
+    note(f"requesting the format {field.format!r}")
+    try:
+        found = arrow_producer.export(x, kind, requested_schema=capsule)
+    except Exception as error:
+        if field.format == "f":
+            words = f"{type(error).__name__}: {str(error)[:200]}"
+            raise Found(f"a request for the column's own type was refused: {words}") from error
+        return
+
+    opened = Opened(found, kind)
+    values = opened.column()
+    right = values == PLAIN.due or values in (
+        [str(float(one)) for one in PLAIN.due], [str(one) for one in PLAIN.due]
+    )  # fmt: skip
+    expect(right, f"with {field.format!r} requested, {PLAIN.due} came as {values}")
+
+
+@check("ARROW-METHOD-2", source=f"{CAPSULE}, Schema Requests", cases=KINDS)
+def no_schema_may_be_requested_by_none(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
+    """``requested_schema=None`` is what it is to leave it out.
+
+    Take the keyword, and None for its value.
+    """
+    x = made(arrow_producer, PLAIN)
+    arrow_producer.export(x, case)
+    try:
+        opened = Opened(arrow_producer.export(x, case, requested_schema=None), case)
+    except Exception as error:
+        raise Found(f"it raised {type(error).__name__}: {str(error)[:200]}") from error
+
+    expect(opened.column() == PLAIN.due, f"{PLAIN.due} came as {opened.column()}")
+
+
+# ---------------------------------------------------------------- keywords of the future
+
+
+@check("ARROW-METHOD-3", source=f"{CAPSULE}, Device Support", cases=ON_DEVICES)
+def unknown_keywords_that_are_none_are_ignored(
+    arrow_producer: ArrowProducerUnderTest, case: str
+) -> None:
+    """Methods of devices take keywords that they do not know, where these are None.
+
+    Declare ``**kwargs``: a consumer of a later version of the protocol passes what it knows.
+    """
+    x = made(arrow_producer, PLAIN)
+    arrow_producer.export(x, case)
+    try:
+        opened = Opened(arrow_producer.export(x, case, of_the_future=None), case)
+    except Exception as error:
+        words = f"{type(error).__name__}: {str(error)[:200]}"
+        raise Found(f"of_the_future=None was refused with {words}") from error
+
+    expect(opened.column() == PLAIN.due, f"{PLAIN.due} came as {opened.column()}")
+
+
+@check("ARROW-METHOD-3", source=f"{CAPSULE}, Device Support", cases=ON_DEVICES)
+def unknown_keywords_are_refused(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
+    """Methods of devices refuse keywords that they do not know, and that are not None.
+
+    Raise NotImplementedError, which names them: somebody counts on what they say.
+    """
+    x = made(arrow_producer, PLAIN)
+    arrow_producer.export(x, case)
+    try:
+        arrow_producer.export(x, case, of_the_future=1)
+    except NotImplementedError:
+        return
+    except NotApplicable:
+        raise
+    except Exception as error:
+        words = f"{type(error).__name__}: {str(error)[:200]}"
+        raise Found(f"of_the_future=1 was refused with {words}") from error
+    raise Found("of_the_future=1 was taken")

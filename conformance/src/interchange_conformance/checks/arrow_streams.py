@@ -1,0 +1,131 @@
+"""Streams of Arrow, and what exports say of the device that their memory is on.
+
+Source: the Arrow C stream interface; the C device data interface.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi import capsules
+from interchange.abi.arrow import ARROW_CHUNK, ARROW_SCHEMA, ARROW_STRUCTS, ArrowDeviceArray
+from interchange_conformance.findings import expect, note
+from interchange_conformance.probes.opened_arrow import (
+    METHODS,
+    Opened,
+    Struct,
+    capsules_of,
+    pointer_in,
+)
+from interchange_conformance.registry import area
+
+from ._arrow import COLUMNS, DEVICE, ON_DEVICES, PLAIN, STREAM, STREAMS, made
+
+if TYPE_CHECKING:
+    from interchange_conformance.probes.under_test import ArrowProducerUnderTest
+    from interchange_conformance.registry import Decorator
+
+check: Decorator = area("arrow")
+
+_CALLBACKS: Final = ("get_schema", "get_next", "get_last_error", "release")
+_Callback: Final = capsules.Prototype(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+_HOST: Final = 1
+_MOST: Final = 100  # chunks
+
+
+def _stream(producer: ArrowProducerUnderTest, kind: str, column: Any = PLAIN) -> tuple[Any, bytes]:
+    """Return the struct of a stream, in a capsule that it holds, and the capsule's name."""
+    method, names = METHODS[kind]
+    (capsule,) = capsules_of(producer.export(made(producer, column), kind), method, names)
+    stream = ARROW_STRUCTS[names[0]].from_address(pointer_in(capsule))
+    stream.capsule = capsule
+    return stream, names[0]
+
+
+@check("ARROW-STREAM-1", source=f"{STREAM}, ArrowArrayStream", cases=STREAMS)
+def callbacks_of_streams_are_there(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
+    """A stream has each of its four callbacks.
+
+    Set get_last_error, too: it may return NULL, and must be there to be called.
+    """
+    stream, _ = _stream(arrow_producer, case)
+
+    missing = [name for name in _CALLBACKS if not getattr(stream, name)]
+    expect(not missing, f"of the stream, {', '.join(missing)} is NULL")
+
+
+@check("ARROW-STREAM-1", source=f"{STREAM}, Error codes",
+       cases={f"{kind}-{name}": (kind, name) for kind in STREAMS for name in
+              ("float32", "chunks", "no-elements", "nulls")})  # fmt: skip
+def callbacks_of_streams_return_zero(
+    arrow_producer: ArrowProducerUnderTest, case: tuple[str, str]
+) -> None:
+    """get_schema and get_next return 0 where nothing fails, as often as they are asked.
+
+    Return an errno for an error, and nothing else but 0 otherwise.
+    """
+    kind, name = case
+    stream, struct = _stream(arrow_producer, kind, COLUMNS[name])
+    for call in range(2):
+        schema = Struct(ARROW_SCHEMA)
+        note("calling get_schema")
+        code = _Callback(stream.get_schema)(ctypes.addressof(stream), schema.address)
+        expect(code == 0, f"call {call + 1} of get_schema returned {code}")
+        expect(not schema.released, "get_schema returned 0, and gave a released schema")
+    for call in range(_MOST):
+        chunk = Struct(ARROW_CHUNK[struct])
+        note("calling get_next")
+        code = _Callback(stream.get_next)(ctypes.addressof(stream), chunk.address)
+        expect(code == 0, f"call {call + 1} of get_next returned {code}")
+        if chunk.released:
+            return
+
+
+@check("ARROW-STREAM-2", source=f"{STREAM}, ArrowArrayStream.get_next",
+       cases={f"{kind}-{count}": (kind, count) for kind in STREAMS for count in (1, 2, 3)}
+       )  # fmt: skip
+def streams_end_after_their_last_chunk(
+    arrow_producer: ArrowProducerUnderTest, case: tuple[str, int]
+) -> None:
+    """A stream gives all chunks, and then a released array, however often it is asked.
+
+    Return 0 at the end, and set release to NULL in the struct that you are given.
+    """
+    kind, count = case
+    column = COLUMNS["chunks"]._replace(chunks=count)
+    opened = Opened(arrow_producer.export(made(arrow_producer, column), kind), kind)
+    found = opened.column()
+    expect(found == column.due, f"{column.due} in {count} chunks came as {found}")
+
+    _, names = METHODS[kind]
+    stream = ARROW_STRUCTS[names[0]].from_address(pointer_in(opened.capsules[0]))
+    chunk = Struct(opened.names[1])
+    note("asking an ended stream for more")
+    code = _Callback(stream.get_next)(ctypes.addressof(stream), chunk.address)
+    expect(code == 0, f"an ended stream returned {code}")
+    expect(chunk.released, "an ended stream gave another chunk")
+
+
+# ---------------------------------------------------------------- devices
+
+
+@check("ARROW-DEVICE-1", source=f"{DEVICE}, ArrowDeviceArray", cases=ON_DEVICES)
+def memory_of_the_host_is_said_to_be_there(
+    arrow_producer: ArrowProducerUnderTest, case: str
+) -> None:
+    """A column in host memory is of device type 1, has no event, and zeros where nothing is yet.
+
+    Set device_type to 1 and device_id to -1 or 0, sync_event to NULL, and all reserved bytes to 0.
+    """
+    opened = arrow_producer.open(made(arrow_producer, PLAIN), case)
+    _, names = METHODS[case]
+    if len(names) == 1:
+        stream = ARROW_STRUCTS[names[0]].from_address(pointer_in(opened.capsules[0]))
+        expect(stream.device_type == _HOST, f"the stream says device type {stream.device_type}")
+    for chunk in opened.chunks:
+        said = ArrowDeviceArray.from_address(chunk)
+        place = f"an array of the host says device ({said.device_type}, {said.device_id})"
+        expect(said.device_type == _HOST and said.device_id in (-1, 0), place)
+        expect(not said.sync_event, "an array of the host has an event to wait for")
+        expect(not any(said.reserved), f"reserved bytes are {list(said.reserved)}")

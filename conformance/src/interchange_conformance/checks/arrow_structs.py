@@ -1,0 +1,264 @@
+"""What Arrow structs say: formats, children, buffers, lengths, nulls, and the elements themselves.
+
+Source: the Arrow C data interface, Data type description; Structure definitions; the columnar
+format.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from interchange.abi import BrokenRule
+from interchange.abi.arrow_formats import ANY, NUMBERS, decode_metadata, parse_format
+from interchange_conformance.findings import Found, expect
+from interchange_conformance.probes.arrow_structs import below_array, below_type, bit_at, pairs
+from interchange_conformance.registry import area
+
+from ._arrow import COLUMNS, DATA, exports
+
+if TYPE_CHECKING:
+    from interchange_conformance.probes.arrow_structs import Node, Type
+    from interchange_conformance.probes.under_test import ArrowProducerUnderTest
+    from interchange_conformance.registry import Decorator
+
+    from ._arrow import Column
+
+check: Decorator = area("arrow")
+
+_FORMATS: Final = {
+    **{name: {text} for text, name in NUMBERS.items()},
+    "bool": {"b"},
+    "string": {"u", "U", "vu"},
+}
+"""Element type that is asked for -> its format strings."""
+_TYPES: Final = {name: one for name, one in COLUMNS.items() if one.start == 0 and one.chunks == 1}
+_SIZED: Final = re.compile(r"\[([0-9]+)\]")
+_BYTES: Final = {
+    **dict.fromkeys("cC", 1),
+    **dict.fromkeys("sSe", 2),
+    **dict.fromkeys("iIf", 4),
+    **dict.fromkeys("lLg", 8),
+}
+
+
+@check("ARROW-FORMAT-1", source=f"{DATA}, Data type description", cases=_TYPES)
+def formats_are_of_the_grammar(arrow_producer: ArrowProducerUnderTest, case: Column) -> None:
+    """Each format string is one of the grammar, and that of the type that was asked for.
+
+    Write the format of the type as the table of the C data interface has it, and the sizes of lists
+    behind ``+w:``.
+    """
+    for opened in exports(arrow_producer, case):
+        for one in below_type(opened.type):
+            _expect_format(opened.kind, one)
+        _expect_type(opened.column_type, case.dtype)
+
+
+def _expect_format(kind: str, one: Type) -> None:
+    """Raise `Found` unless a format is one of the grammar."""
+    try:
+        parse_format((one.format or b"").decode())
+    except (BrokenRule, UnicodeError) as error:
+        raise Found(f"by its {kind} method, the format is {one.format!r}") from error
+
+
+def _expect_type(kind: Type, dtype: str) -> None:
+    """Raise `Found` unless a type is that of an element type, and of the lists behind it."""
+    name, sizes = dtype.partition("[")[0], [int(size) for size in _SIZED.findall(dtype)]
+    one: Type | None = kind
+    for size in sizes:
+        text = one.text if one is not None else ""
+        expect(text == f"+w:{size}", f"lists of {size} are of the format {text!r}")
+        one = one.children[0] if one is not None and one.children else None
+    text = one.text if one is not None else ""
+    is_bytes_of_bool = name == "bool" and text == "c"  # the extension arrow.bool8
+    expect(text in _FORMATS[name] or is_bytes_of_bool, f"{name} is of the format {text!r}")
+
+
+@check("ARROW-FORMAT-1", source=f"{DATA}, Structure definitions", cases=COLUMNS)
+def columns_hold_their_values(arrow_producer: ArrowProducerUnderTest, case: Column) -> None:
+    """What the structs of a column describe are its values.
+
+    Let format, offset, validity and buffers say together what is there.
+    """
+    for opened in exports(arrow_producer, case):
+        found = opened.column()
+        words = f"by its {opened.kind} method, {case.dtype} {case.due} is {found}"
+        expect(found == case.due, words)
+
+
+@check("ARROW-FORMAT-2", source=f"{DATA}, Structure definitions", cases=COLUMNS)
+def structs_have_what_their_format_says(
+    arrow_producer: ArrowProducerUnderTest, case: Column
+) -> None:
+    """Schema and array have the children, the buffers and the dictionary that the format says.
+
+    Set n_children and n_buffers to what the layout of the type has, in both structs, and point at
+    as many.
+    """
+    for opened in exports(arrow_producer, case):
+        for one in below_type(opened.type):
+            _expect_children(one.text, one)
+        for node in opened.nodes:
+            for kind, array in pairs(opened.type, node):
+                _expect_children(kind.text, array)
+                _expect_buffers(kind.text, array)
+                both = (kind.dictionary is None) == (array.dictionary is None)
+                expect(both, f"of schema and array of format {kind.text!r} one has a dictionary")
+            _expect_as_many(opened.type, node)
+
+
+def _expect_children(text: str, one: Type | Node) -> None:
+    """Raise `Found` unless a struct has the children of its format."""
+    due = parse_format(text).children
+    what = f"{type(one).__name__.lower()} of format {text!r} has {one.n_children} children"
+    expect(one.n_children >= 0, what)
+    expect(due in (ANY, one.n_children), f"{what}, due: {due}")
+    there = len(one.children) == one.n_children and None not in one.children
+    expect(there, f"{what}, and does not point at all of them")
+
+
+def _expect_buffers(text: str, one: Node) -> None:
+    """Raise `Found` unless an array has as many buffers as its format."""
+    due = parse_format(text).buffers
+    what = f"an array of format {text!r} has {one.n_buffers} buffers"
+    expect(due in (ANY, one.n_buffers), f"{what}, due: {due}")
+    expect(len(one.buffers) == one.n_buffers, f"{what}, and does not point at them")
+
+
+def _expect_as_many(kind: Type, node: Node) -> None:
+    """Raise `Found` unless schema and array have as many children."""
+    for one, two in pairs(kind, node):
+        what = f"a schema of {one.n_children} children has an array of {two.n_children}"
+        expect(one.n_children == two.n_children, what)
+
+
+@check("ARROW-FORMAT-3", source=f"{DATA}, ArrowSchema.metadata", cases=_TYPES)
+def metadata_are_pairs_of_bytes(arrow_producer: ArrowProducerUnderTest, case: Column) -> None:
+    """Metadata are NULL, or a number of pairs, each part of them after its length.
+
+    Write 32-bit integers of this machine's byte order: the number of pairs, and the length of each
+    key and value before it.
+    """
+    for opened in exports(arrow_producer, case):
+        for one in below_type(opened.type):
+            _expect_metadata(one)
+
+
+def _expect_metadata(one: Type) -> None:
+    """Raise `Found` unless metadata are pairs."""
+    try:
+        decode_metadata(one.metadata or 0)
+    except BrokenRule as error:
+        raise Found(f"the metadata of format {one.text!r}: {error}") from error
+
+
+# ---------------------------------------------------------------- lengths and buffers
+
+
+@check("ARROW-LENGTH-1", source=f"{DATA}, ArrowArray.length, ArrowArray.offset", cases=COLUMNS)
+def lengths_and_offsets_are_not_negative(
+    arrow_producer: ArrowProducerUnderTest, case: Column
+) -> None:
+    """Length and offset of every array are not negative, and the lengths are those of the column.
+
+    Count elements from the start of the buffers on: offset, and then length of them.
+    """
+    for opened in exports(arrow_producer, case):
+        for node in opened.nodes:
+            for one in below_array(node):
+                what = f"an array has length {one.length} and offset {one.offset}"
+                expect(one.length >= 0 and one.offset >= 0, what)
+                expect(one.length + one.offset < 2**63, what)
+        found = sum(node.length for node in opened.nodes)
+        expect(found == len(case.due), f"{len(case.due)} elements are in arrays of {found}")
+
+
+@check("ARROW-LENGTH-2", source="Arrow columnar format, Fixed-Size List Layout; Struct Layout",
+       cases=COLUMNS)  # fmt: skip
+def children_have_what_their_parents_refer_to(
+    arrow_producer: ArrowProducerUnderTest, case: Column
+) -> None:
+    """A child is as long as its parent needs, with the parent's offset.
+
+    Slice a parent by its offset and leave the child whole, or slice both.
+    """
+    for opened in exports(arrow_producer, case):
+        for node in opened.nodes:
+            for kind, one in pairs(opened.type, node):
+                due = _referred_to(kind, one)
+                short = [child.length for child in one.children if child and child.length < due]
+                words = f"a parent of format {kind.text!r} refers to {due} elements"
+                expect(not short, f"{words}, and its children have {short}")
+
+
+def _referred_to(kind: Type, node: Node) -> int:
+    """Return how many elements of its children an array refers to [elements]."""
+    said = parse_format(kind.text)
+    if said.kind == "struct":
+        return node.length + node.offset
+    return (node.length + node.offset) * said.size if said.kind == "list" else 0
+
+
+@check("ARROW-BUFFER-1", source=f"{DATA}, ArrowArray.buffers", cases=COLUMNS)
+def buffers_are_there(arrow_producer: ArrowProducerUnderTest, case: Column) -> None:
+    """No buffer is NULL that has bytes in it, and the validity is there where there are nulls.
+
+    Leave NULL what is of no bytes, and the validity where null_count is 0.
+    """
+    for opened in exports(arrow_producer, case):
+        for node in opened.nodes:
+            for kind, one in pairs(opened.type, node):
+                what = f"an array of format {kind.text!r}, of {one.length} elements"
+                if one.length and (kind.text in _BYTES or kind.text == "b"):
+                    elements = one.buffers[1:2]
+                    expect(elements and elements[0], f"{what}, has no buffer of them")
+                if one.null_count > 0 and kind.text != "n":
+                    validity = one.buffers[:1]
+                    expect(
+                        validity and validity[0],
+                        f"{what}, has {one.null_count} nulls, and no validity",
+                    )
+
+
+@check("ARROW-BUFFER-2", source="Arrow columnar format, Buffer Alignment and Padding",
+       cases=COLUMNS)  # fmt: skip
+def elements_lie_at_multiples_of_their_size(
+    arrow_producer: ArrowProducerUnderTest, case: Column
+) -> None:
+    """The buffer of numbers begins at a multiple of their size.
+
+    Allocate at multiples of 64 bytes, and let offsets say where a slice begins.
+    """
+    for opened in exports(arrow_producer, case):
+        for node in opened.nodes:
+            for kind, one in pairs(opened.type, node):
+                address = one.buffers[1] if len(one.buffers) > 1 else None
+                size = _BYTES.get(kind.text, 1)
+                what = f"numbers of format {kind.text!r} begin at {address or 0:#x}"
+                expect((address or 0) % size == 0, what)
+
+
+@check("ARROW-NULL-1", source=f"{DATA}, ArrowArray.null_count", cases=COLUMNS)
+def null_counts_are_right(arrow_producer: ArrowProducerUnderTest, case: Column) -> None:
+    """null_count is -1, or how many elements of the array are null by the bits of the validity.
+
+    Count anew when you slice, or say -1.
+    """
+    for opened in exports(arrow_producer, case):
+        for node in opened.nodes:
+            for kind, one in pairs(opened.type, node):
+                due = _nulls(kind, one)
+                words = f"an array of format {kind.text!r} says {one.null_count} nulls of {due}"
+                expect(one.null_count in (-1, due), words)
+
+
+def _nulls(kind: Type, node: Node) -> int:
+    """Return how many elements of an array are null."""
+    if kind.text == "n":
+        return node.length
+    validity = node.buffers[0] if node.buffers else None
+    if validity is None:
+        return 0
+    return sum(not bit_at(validity, node.offset + place) for place in range(node.length))

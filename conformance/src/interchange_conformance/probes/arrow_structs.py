@@ -1,0 +1,307 @@
+"""Reads Arrow structs by the letter: what types and arrays say, and the elements that they hold.
+
+Source: the Arrow C data interface; the Arrow columnar format, Physical memory layout.  It follows
+what is there and checks nothing: to say what is wrong is for the checks.  What is read is copied,
+so that nothing here is touched after a release.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import re
+import struct
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange.abi.arrow import ArrowArray, ArrowSchema
+from interchange_conformance.findings import Found, NotApplicable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MOST: Final = 4096  # children or buffers, which a wild number may not make us read
+_LETTERS: Final = {
+    "c": "b", "C": "B", "s": "h", "S": "H", "i": "i", "I": "I", "l": "q", "L": "Q",
+    "e": "e", "f": "f", "g": "d",
+}  # fmt: skip
+"""Format string of a number -> how ``struct`` reads one."""
+_LISTS: Final = {"+l": "i", "+L": "q"}
+_TEXTS: Final = {"u": "i", "z": "i", "U": "q", "Z": "q"}
+_VIEWS: Final = {"vu", "vz"}
+_FIXED_LIST: Final = re.compile(r"\+w:([0-9]+)", re.ASCII)
+_SHORT: Final = 12  # of a string that lies in its view [bytes]
+
+
+class Type(NamedTuple):
+    """What an `ArrowSchema` says.
+
+    Attributes
+    ----------
+    format : bytes or None
+        The format string, None for NULL.
+    name : bytes or None
+        Of the field, None for NULL.
+    metadata : int or None
+        Address of the encoded pairs, None for NULL.
+    flags, n_children : int
+        As in the struct.
+    children : tuple[Type or None, ...]
+        The types below; None for a NULL pointer, and nothing at all where there is no vector.
+    dictionary : Type or None
+        The type of a dictionary's values.
+    address : int
+        Of the struct.
+    released : bool
+        Whether its release is NULL.
+    """
+
+    format: bytes | None
+    name: bytes | None
+    metadata: int | None
+    flags: int
+    n_children: int
+    children: tuple[Type | None, ...]
+    dictionary: Type | None
+    address: int
+    released: bool
+
+    @property
+    def text(self) -> str:
+        """The format string, for who reads it."""
+        return (self.format or b"").decode("utf-8", "replace")
+
+
+class Node(NamedTuple):
+    """What an `ArrowArray` says.
+
+    Attributes
+    ----------
+    length, null_count, offset, n_buffers, n_children : int
+        As in the struct.
+    buffers : tuple[int or None, ...]
+        Addresses, None for NULL; nothing at all where there is no vector.
+    children, dictionary, address, released : object
+        As in `Type`.
+    """
+
+    length: int
+    null_count: int
+    offset: int
+    n_buffers: int
+    n_children: int
+    buffers: tuple[int | None, ...]
+    children: tuple[Node | None, ...]
+    dictionary: Node | None
+    address: int
+    released: bool
+
+
+def _pointers(vector: Any, count: int) -> tuple[int | None, ...]:
+    """Return the pointers of a vector; nothing where that is NULL, or the number is a wild one."""
+    address = ctypes.cast(vector, ctypes.c_void_p).value
+    if not address or not 0 < count <= _MOST:
+        return ()
+    return tuple((ctypes.c_void_p * count).from_address(address))
+
+
+def _address(pointer: Any) -> int | None:
+    """Return the address that a pointer holds, None for NULL."""
+    return ctypes.cast(pointer, ctypes.c_void_p).value
+
+
+def _text(address: int | None) -> bytes | None:
+    """Return the bytes up to a NUL."""
+    return None if address is None else ctypes.string_at(address)
+
+
+def read_type(address: int) -> Type:
+    """Return what the `ArrowSchema` at an address says, with all that is below."""
+    said = ArrowSchema.from_address(address)
+    below = _pointers(said.children, said.n_children)
+    dictionary = _address(said.dictionary)
+    return Type(
+        _text(said.format), _text(said.name), said.metadata, said.flags, said.n_children,
+        tuple(None if one is None else read_type(one) for one in below),
+        None if dictionary is None else read_type(dictionary), address, not said.release,
+    )  # fmt: skip
+
+
+def read_array(address: int) -> Node:
+    """Return what the `ArrowArray` at an address says, with all that is below."""
+    said = ArrowArray.from_address(address)
+    below = _pointers(said.children, said.n_children)
+    dictionary = _address(said.dictionary)
+    return Node(
+        said.length, said.null_count, said.offset, said.n_buffers, said.n_children,
+        _pointers(said.buffers, said.n_buffers),
+        tuple(None if one is None else read_array(one) for one in below),
+        None if dictionary is None else read_array(dictionary), address, not said.release,
+    )  # fmt: skip
+
+
+def below_type(one: Type) -> Iterator[Type]:
+    """Yield a type and all below it that are there."""
+    yield one
+    for child in (*one.children, one.dictionary):
+        if child is not None:
+            yield from below_type(child)
+
+
+def below_array(one: Node) -> Iterator[Node]:
+    """Yield an array and all below it that are there."""
+    yield one
+    for child in (*one.children, one.dictionary):
+        if child is not None:
+            yield from below_array(child)
+
+
+def pairs(kind: Type, node: Node) -> Iterator[tuple[Type, Node]]:
+    """Yield type and array of every level, as far as both have it."""
+    yield kind, node
+    types, nodes = (*kind.children, kind.dictionary), (*node.children, node.dictionary)
+    for child, below in zip(types, nodes, strict=False):
+        if child is not None and below is not None:
+            yield from pairs(child, below)
+
+
+# ---------------------------------------------------------------- elements
+
+
+def bit_at(address: int, place: int) -> bool:
+    """Return the bit of a place in a buffer of bits."""
+    return bool(ctypes.string_at(address + place // 8, 1)[0] >> place % 8 & 1)
+
+
+def elements(kind: Type, node: Node, start: int = 0, count: int | None = None) -> list[Any]:
+    """Return elements of an array: None for nulls, lists for lists, dicts for structs.
+
+    Parameters
+    ----------
+    kind, node : Type, Node
+        What the structs say.
+    start, count : int, optional
+        From which element on, counted from the array's first, and how many.
+
+    Raises
+    ------
+    NotApplicable
+        It is a type whose elements nobody here reads.
+    Found
+        A buffer or a child is not there.
+    """
+    count = node.length - start if count is None else count
+    first = node.offset + start
+    validity = node.buffers[0] if node.buffers and kind.text != "n" else None
+    if count <= 0:
+        return []
+    found = _stored(kind, node, first, count)
+    if validity is None:
+        return found
+    return [one if bit_at(validity, first + place) else None for place, one in enumerate(found)]
+
+
+def _stored(kind: Type, node: Node, first: int, count: int) -> list[Any]:
+    """Return what is stored for some elements, null or not; `first` counts from the buffer's."""
+    text = kind.text
+    if text == "n":
+        return [None] * count
+    if kind.dictionary is not None:
+        return _looked_up(kind, node, first, count)
+    if text == "b":
+        bits = _buffer(kind, node, 1)
+        return [bit_at(bits, first + place) for place in range(count)]
+    if text in _LETTERS:
+        return _numbers(_buffer(kind, node, 1), _LETTERS[text], first, count)
+    if text in _TEXTS:
+        return _texts(kind, node, first, count)
+    if text in _VIEWS:
+        return _viewed(kind, node, first, count)
+    return _nested(kind, node, first, count)
+
+
+def _nested(kind: Type, node: Node, first: int, count: int) -> list[Any]:
+    """Return lists, and dicts for structs."""
+    text = kind.text
+    if sized := _FIXED_LIST.fullmatch(text):
+        size = int(sized[1])
+        flat = elements(*_child(kind, node), first * size, count * size)
+        return [flat[place * size : (place + 1) * size] for place in range(count)]
+    if text in _LISTS:
+        ends = _numbers(_buffer(kind, node, 1), _LISTS[text], first, count + 1)
+        below = _child(kind, node)
+        return [
+            elements(*below, ends[place], ends[place + 1] - ends[place]) for place in range(count)
+        ]
+    if text == "+s":
+        columns = {
+            (child.name or b"").decode("utf-8", "replace"): elements(child, below, first, count)
+            for child, below in zip(kind.children, node.children, strict=True)
+            if child is not None and below is not None
+        }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    raise NotApplicable(f"nobody here reads elements of format {text!r}")
+
+
+def _buffer(kind: Type, node: Node, number: int) -> int:
+    """Return the address of a buffer that has to be there."""
+    address = node.buffers[number] if number < len(node.buffers) else None
+    if address is None:
+        raise Found(f"an array of format {kind.text!r} has no buffer number {number}")
+    return address
+
+
+def _child(kind: Type, node: Node) -> tuple[Type, Node]:
+    """Return what is below a list."""
+    child = kind.children[0] if kind.children else None
+    below = node.children[0] if node.children else None
+    if child is None or below is None:
+        raise Found(f"an array of format {kind.text!r} has no child")
+    return child, below
+
+
+def _numbers(address: int, letter: str, first: int, count: int) -> list[Any]:
+    """Return numbers that lie side by side."""
+    size = struct.calcsize(f"={letter}")
+    data = ctypes.string_at(address + first * size, count * size)
+    return list(struct.unpack(f"={count}{letter}", data))
+
+
+def _texts(kind: Type, node: Node, first: int, count: int) -> list[Any]:
+    """Return strings, or bytes."""
+    ends = _numbers(_buffer(kind, node, 1), _TEXTS[kind.text], first, count + 1)
+    if len(node.buffers) < 3:
+        raise Found(f"an array of format {kind.text!r} has {len(node.buffers)} buffers")
+    data = node.buffers[2] or 0
+    found = [
+        ctypes.string_at(data + start, end - start) if end > start else b""
+        for start, end in itertools.pairwise(ends)
+    ]
+    return [_decoded(kind, one) for one in found]
+
+
+def _viewed(kind: Type, node: Node, first: int, count: int) -> list[Any]:
+    """Return strings of which views say where they lie."""
+    views, found = _buffer(kind, node, 1), []
+    for place in range(first, first + count):
+        view = ctypes.string_at(views + 16 * place, 16)
+        (length,) = struct.unpack_from("=i", view)
+        if length <= _SHORT:
+            found.append(view[4 : 4 + length])
+            continue
+        number, offset = struct.unpack_from("=ii", view, 8)
+        found.append(ctypes.string_at(_buffer(kind, node, 2 + number) + offset, length))
+    return [_decoded(kind, one) for one in found]
+
+
+def _decoded(kind: Type, data: bytes) -> str | bytes:
+    """Return a string of what is one."""
+    return data.decode("utf-8", "replace") if kind.text.lower().endswith("u") else data
+
+
+def _looked_up(kind: Type, node: Node, first: int, count: int) -> list[Any]:
+    """Return the values that indices stand for; those of nulls may be any."""
+    if kind.dictionary is None or node.dictionary is None:
+        raise Found("an array of indices has no dictionary")
+    indices = _numbers(_buffer(kind, node, 1), _LETTERS[kind.text], first, count)
+    values = elements(kind.dictionary, node.dictionary)
+    return [values[index] if 0 <= index < len(values) else None for index in indices]

@@ -1,0 +1,32 @@
+"""Types and chunks of pyarrow, for the descriptions of what stands on it.
+
+Source: https://arrow.apache.org/docs/python/data.html
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._arrow import parts_of, type_of
+from ._common import REAL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def pyarrow_type(dtype: str) -> Any:
+    """Return a type of pyarrow's."""
+    import pyarrow as pa
+
+    names: dict[str, Any] = {name: getattr(pa, name)() for name in REAL}
+    names |= {"bool": pa.bool_(), "string": pa.string()}
+    return type_of(dtype, names, pa.list_, "pyarrow")
+
+
+def chunked_array(values: Sequence[Any], dtype: str, start: int, chunks: int) -> Any:
+    """Return a chunked array of pyarrow's, from an element on."""
+    import pyarrow as pa
+
+    kind = pyarrow_type(dtype)
+    parts = [pa.array(part, kind) for part in parts_of(values, chunks)]
+    return pa.chunked_array(parts, kind)[start:]

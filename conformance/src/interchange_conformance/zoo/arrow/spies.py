@@ -1,0 +1,77 @@
+"""Spies in the structs of somebody else: they count how often a release callback is called.
+
+Source: the Arrow C data and C stream interfaces, Release callback semantics.  A spy is C, and hands
+the first call on; a second one, which would free twice, is counted and ends there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Final
+
+from interchange.abi import capsules
+from interchange.abi.arrow import (
+    ARROW_ARRAY,
+    ARROW_ARRAY_STREAM,
+    ARROW_DEVICE_ARRAY,
+    ARROW_DEVICE_ARRAY_STREAM,
+    ARROW_RELEASE,
+    ARROW_SCHEMA,
+)
+from interchange_conformance.zoo import compiled
+
+_POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
+_FUNCTIONS: Final = {
+    ARROW_SCHEMA: "spy_on_schema",
+    ARROW_ARRAY: "spy_on_array",
+    ARROW_DEVICE_ARRAY: "spy_on_array",
+    ARROW_ARRAY_STREAM: "spy_on_stream",
+    ARROW_DEVICE_ARRAY_STREAM: "spy_on_device_stream",
+}
+_kept: Final[list[Any]] = []
+capsules.increase_reference(_kept)  # structs may be released after this module is gone
+
+
+class _Record(ctypes.Structure):
+    """``struct spy``."""
+
+    _fields_ = (
+        ("release", ctypes.c_void_p),
+        ("private_data", ctypes.c_void_p),
+        ("calls", ctypes.c_int64),
+        ("left", ctypes.c_int64),
+        ("looks", ctypes.c_int64),
+    )
+
+
+class Spy:
+    """Counts the releases of a struct that somebody else made.
+
+    Parameters
+    ----------
+    name : bytes
+        Name of the capsule that belongs to such a struct.
+    address : int
+        Of the struct, which must not be a released one.
+    is_below : bool, default False
+        Whether it is a child, or a dictionary: these may be gone once they are released.
+    """
+
+    def __init__(self, name: bytes, address: int, *, is_below: bool = False) -> None:
+        place = address + ARROW_RELEASE[name]
+        release = ctypes.c_void_p.from_address(place)
+        private_data = ctypes.c_void_p.from_address(place + _POINTER)
+        self._record = _Record(release.value, private_data.value, looks=not is_below)
+        _kept.append(self._record)
+        private_data.value = ctypes.addressof(self._record)
+        release.value = compiled.function_address("arrow_spies.c", _FUNCTIONS[name])
+
+    @property
+    def calls(self) -> int:
+        """How often release was called."""
+        return int(self._record.calls)
+
+    @property
+    def left(self) -> bool:
+        """Whether the callback left release as it was (ARROW-RELEASE-1)."""
+        return bool(self._record.left)

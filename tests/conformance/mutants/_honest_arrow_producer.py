@@ -1,0 +1,122 @@
+"""An honest producer of Arrow columns, and how mutants are made of it.
+
+Source: the Arrow C data, stream, device and PyCapsule interfaces; the columnar format.  What it
+describes the kit's zoo makes structs of, with callbacks in C.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange.abi.arrow_formats import NUMBERS
+from interchange_conformance.findings import CannotMakeError
+from interchange_conformance.subject import Subject
+from interchange_conformance.zoo.arrow import Chunk, EverySource, Field
+from interchange_conformance.zoo.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_FORMATS: Final = {name: text for text, name in NUMBERS.items()}
+_LETTERS: Final = dict(zip("cCsSiIlLefg", "bBhHiIqQefd", strict=True))
+_SIZED: Final = re.compile(r"\[([0-9]+)\]")
+_BYTE: Final = (1, 8, 1)
+
+
+def block(data: bytes) -> Memory:
+    """Return memory that holds some bytes, aligned."""
+    memory = Memory(len(data), _BYTE)
+    memory.view()[:] = data
+    return memory
+
+
+def bits(flags: Sequence[object]) -> bytes:
+    """Return bits, the first in the lowest place."""
+    number = sum(1 << place for place, flag in enumerate(flags) if flag)
+    return number.to_bytes(-(-len(flags) // 8), "little")
+
+
+def _chunk(values: Sequence[Any], buffers: Sequence[bytes], start: int, **more: Any) -> Chunk:
+    """Return a chunk of some buffers behind the validity."""
+    valid = [value is not None for value in values]
+    blocks = [block(bits(valid)) if not all(valid) else None, *map(block, buffers)]
+    return Chunk(
+        len(values) - start,
+        valid[start:].count(False),
+        start,
+        tuple(None if one is None else one.address for one in blocks),
+        memory=tuple(blocks),
+        **more,
+    )
+
+
+def encoded(values: Sequence[Any], dtype: str, start: int = 0) -> tuple[Field, Chunk]:
+    """Return type and chunk of some values."""
+    name, sizes = dtype.partition("[")[0], [int(size) for size in _SIZED.findall(dtype)]
+    if sizes:
+        size = sizes[0]
+        rows = ([None] * size if row is None else row for row in values)
+        rest = name + "".join(f"[{one}]" for one in sizes[1:])
+        field, below = encoded(list(chain.from_iterable(rows)), rest)
+        children = (replace(field, name="item"),)
+        chunk = _chunk(values, [], start, children=(below,))
+        return Field(f"+w:{size}", children=children), chunk
+    if name == "bool":
+        return Field("b"), _chunk(values, [bits(values)], start)
+    if name == "string":
+        texts = [(value or "").encode() for value in values]
+        ends = [sum(map(len, texts[:place])) for place in range(len(texts) + 1)]
+        buffers = [struct.pack(f"={len(ends)}i", *ends), b"".join(texts)]
+        return Field("u"), _chunk(values, buffers, start)
+    if name not in _FORMATS:
+        raise CannotMakeError(f"no {name}")
+    letter = _LETTERS[_FORMATS[name]]
+    numbers = [0 if value is None else value for value in values]
+    data = struct.pack(f"={len(numbers)}{letter}", *numbers)
+    return Field(_FORMATS[name]), _chunk(values, [data], start)
+
+
+class HonestColumn(EverySource):
+    """A column that keeps every rule, with every method."""
+
+
+def column_of(
+    kind: type[EverySource], values: Sequence[Any], dtype: str, start: int, chunks: int
+) -> Any:
+    """Return a column of a kind."""
+    step = -(-len(values) // chunks) if values else 1
+    parts = [values[place : place + step] for place in range(0, len(values), step)] or [values]
+    found = [encoded(part, dtype, 0 if number else start) for number, part in enumerate(parts)]
+    return kind(found[0][0], tuple(chunk for _, chunk in found), tuple(values[start:]))
+
+
+def producer_of(kind: type[EverySource]) -> Subject:
+    """Return the subject whose columns are of a kind."""
+
+    def make(values: Sequence[Any], dtype: str, start: int, chunks: int) -> Any:
+        return column_of(kind, values, dtype, start, chunks)
+
+    return Subject(kind.__name__, make_arrow=make)
+
+
+def honest_arrow_producer() -> Subject:
+    """Return the twin: it keeps every rule."""
+    return producer_of(HonestColumn)
+
+
+def changed(**methods: Any) -> Subject:
+    """Return a producer with some methods replaced, each by ``f(column, ...)``."""
+    return producer_of(type("Changed", (HonestColumn,), methods))
+
+
+def saying(change: Callable[[Any], Any]) -> Subject:
+    """Return a producer whose columns are what ``change(column)`` makes of honest ones."""
+
+    def make(values: Sequence[Any], dtype: str, start: int, chunks: int) -> Any:
+        return change(column_of(HonestColumn, values, dtype, start, chunks))
+
+    return Subject("a column that says otherwise", make_arrow=make)

@@ -1,0 +1,136 @@
+"""Mutants of what the methods of Arrow's protocol return.
+
+Source: the checks of the same name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interchange.abi.arrow import ARROW_ARRAY
+from interchange_conformance.probes.arrow_structs import read_type
+from interchange_conformance.probes.opened_arrow import METHODS, pointer_in
+
+from ._honest_arrow_producer import HonestColumn, changed, honest_arrow_producer, saying
+from .model import mutant
+
+if TYPE_CHECKING:
+    from interchange_conformance.subject import Subject
+
+
+@mutant("methods_return_capsules", twin=honest_arrow_producer)
+def returns_lists() -> Subject:
+    """It returns a list of the two capsules."""
+    return saying(lambda x: x.but(answer=lambda found: list(found) if _is_pair(found) else found))
+
+
+@mutant("methods_return_capsules", twin=honest_arrow_producer)
+def returns_streams_in_a_tuple() -> Subject:
+    """It returns the capsule of a stream in a tuple."""
+    return saying(lambda x: x.but(answer=lambda found: found if _is_pair(found) else (found,)))
+
+
+def _is_pair(found: Any) -> bool:
+    """Whether something is what methods of arrays return."""
+    return isinstance(found, tuple)
+
+
+@mutant("capsules_have_the_names_of_their_structs", twin=honest_arrow_producer)
+def names_after_the_method() -> Subject:
+    """It calls all its capsules arrow_array."""
+    return saying(lambda x: x.but(schema_name=ARROW_ARRAY, stream_name=ARROW_ARRAY))
+
+
+@mutant("capsules_have_the_names_of_their_structs", twin=honest_arrow_producer)
+def names_device_arrays_as_arrays() -> Subject:
+    """It calls the capsule of a device's array arrow_array."""
+    return saying(lambda x: x.but(array_name=ARROW_ARRAY))
+
+
+@mutant("capsules_that_nobody_takes_release_their_structs", twin=honest_arrow_producer)
+def capsules_without_destructor() -> Subject:
+    """Its capsules have no destructor."""
+    return saying(lambda x: x.but(destructor=None))
+
+
+@mutant("capsules_whose_structs_were_taken_release_nothing", twin=honest_arrow_producer)
+def releases_what_was_taken() -> Subject:
+    """The destructors of its capsules release what was taken, too."""
+    return saying(lambda x: x.but(destructor="destroy_always"))
+
+
+@mutant("requested_schemas_are_wishes", twin=honest_arrow_producer)
+def converts_names_alone() -> Subject:
+    """It writes the requested format into its schema, and leaves the memory as it is."""
+
+    def asked(x: HonestColumn, kind: str, requested: Any) -> Any:
+        method, _ = METHODS[kind]
+        if requested is None:
+            return getattr(HonestColumn, method)(x)
+        wanted = read_type(pointer_in(requested)).text
+        return getattr(HonestColumn, method)(x.but(format=wanted))
+
+    return _asked_for(asked)
+
+
+@mutant("requested_schemas_are_wishes", "no_schema_may_be_requested_by_none",
+        twin=honest_arrow_producer)  # fmt: skip
+def takes_no_request() -> Subject:
+    """Its methods have no requested_schema."""
+
+    def bare(method: str) -> Any:
+        return getattr(HonestColumn, method)
+
+    return changed(**{method: bare(method) for method, _ in METHODS.values()})
+
+
+def _asked_for(answer: Any) -> Subject:
+    """Return a producer whose methods answer with ``answer(column, kind, requested_schema)``."""
+
+    def method(kind: str) -> Any:
+        return lambda x, requested_schema=None, **_: answer(x, kind, requested_schema)
+
+    return changed(**{name: method(kind) for kind, (name, _) in METHODS.items()})
+
+
+def _on_devices(**wrong: Any) -> Subject:
+    """Return a producer whose methods of devices take keywords in another way."""
+    kinds = ("device-array", "device-stream")
+    return changed(**{METHODS[kind][0]: wrong["method"](METHODS[kind][0]) for kind in kinds})
+
+
+@mutant("unknown_keywords_that_are_none_are_ignored", twin=honest_arrow_producer)
+def knows_no_keywords() -> Subject:
+    """Its methods of devices take requested_schema, and nothing else."""
+
+    def method(name: str) -> Any:
+        return lambda x, requested_schema=None: getattr(HonestColumn, name)(x, requested_schema)
+
+    return _on_devices(method=method)
+
+
+@mutant("unknown_keywords_are_refused", twin=honest_arrow_producer)
+def ignores_keywords() -> Subject:
+    """Its methods of devices ignore every keyword."""
+
+    def method(name: str) -> Any:
+        return lambda x, requested_schema=None, **_: getattr(HonestColumn, name)(
+            x, requested_schema
+        )
+
+    return _on_devices(method=method)
+
+
+@mutant("unknown_keywords_are_refused", twin=honest_arrow_producer)
+def refuses_keywords_by_type_error() -> Subject:
+    """Its methods of devices refuse unknown keywords by a TypeError."""
+
+    def method(name: str) -> Any:
+        def answer(x: HonestColumn, requested_schema: Any = None, **keywords: Any) -> Any:
+            if any(value is not None for value in keywords.values()):
+                raise TypeError("unknown keywords")
+            return getattr(HonestColumn, name)(x, requested_schema)
+
+        return answer
+
+    return _on_devices(method=method)

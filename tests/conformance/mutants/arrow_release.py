@@ -1,0 +1,101 @@
+"""Mutants of Arrow's release callbacks.
+
+Source: the checks of the same name.
+"""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ._honest_arrow_producer import honest_arrow_producer, saying
+from .model import mutant
+
+if TYPE_CHECKING:
+    from interchange_conformance.subject import Subject
+    from interchange_conformance.zoo.arrow import Chunk
+
+    from ._honest_arrow_producer import HonestColumn
+
+
+@mutant("release_marks_the_struct_released", twin=honest_arrow_producer)
+def leaves_release_in_schemas() -> Subject:
+    """The callback of its schemas leaves release as it was."""
+    return saying(lambda x: x.but(field={"sets_release": False}))
+
+
+@mutant("release_marks_the_struct_released", twin=honest_arrow_producer)
+def leaves_release_in_streams() -> Subject:
+    """The callback of its streams leaves release as it was."""
+    return saying(lambda x: x.but(flow={"sets_release": False}))
+
+
+def _data_of(chunk: Chunk) -> tuple[int, int] | None:
+    """Return where the data of a chunk are, and how many bytes."""
+    blocks = [one for one in chunk.memory if one is not None]
+    return (blocks[-1].address, blocks[-1].size) if blocks and blocks[-1].size else None
+
+
+def _spoiling(chunk: Chunk) -> Chunk:
+    """Return a chunk whose release spoils its memory."""
+    below = tuple(None if child is None else _spoiling(child) for child in chunk.children)
+    return replace(chunk, spoils=_data_of(chunk), children=below)
+
+
+@mutant("exports_are_released_by_themselves", twin=honest_arrow_producer)
+def gives_memory_back_with_the_first_release() -> Subject:
+    """The first release gives the memory of all its exports back."""
+
+    def change(x: HonestColumn) -> HonestColumn:
+        x.chunks = tuple(map(_spoiling, x.chunks))
+        return x
+
+    return saying(change)
+
+
+@mutant("memory_stays_until_it_is_released", twin=honest_arrow_producer)
+def memory_that_goes_with_the_column() -> Subject:
+    """Its memory goes when the library's object goes."""
+
+    def change(x: HonestColumn) -> HonestColumn:
+        blocks = [one for chunk in x.chunks for one in chunk.memory if one is not None]
+        weakref.finalize(x, _spoil, blocks)
+        return x
+
+    return saying(change)
+
+
+def _spoil(blocks: list[Any]) -> None:
+    """Overwrite memory."""
+    for block in blocks:
+        block.view()[:] = bytes([0xA5]) * block.size
+
+
+@mutant("release_releases_what_is_below", twin=honest_arrow_producer)
+def forgets_children_of_schemas() -> Subject:
+    """The callback of its schemas releases no children."""
+    return saying(lambda x: x.but(field={"releases_below": False}))
+
+
+@mutant("release_releases_what_is_below", twin=honest_arrow_producer)
+def forgets_children_of_arrays() -> Subject:
+    """The callback of its arrays releases no children."""
+    return saying(lambda x: x.but(chunk={"releases_below": False}))
+
+
+@mutant("children_that_were_moved_out_live_on", twin=honest_arrow_producer)
+def parents_own_the_memory() -> Subject:
+    """The callback of a parent gives back the memory of its children, moved out or not."""
+
+    def change(x: HonestColumn) -> HonestColumn:
+        x.chunks = tuple(map(_with_its_child, x.chunks))
+        return x
+
+    return saying(change)
+
+
+def _with_its_child(chunk: Chunk) -> Chunk:
+    """Return a chunk whose release spoils the memory of its child."""
+    child = chunk.children[0] if chunk.children else None
+    return chunk if child is None else replace(chunk, spoils=_data_of(child))
