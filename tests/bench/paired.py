@@ -1,8 +1,8 @@
 """Paired timing: two statements in one process, interleaved rounds, the ratio of each round.
 
 A machine's speed drifts by more than the differences of interest, so absolute times mean little.
-Each round times both statements back to back on the thread's CPU clock; the verdict is the median
-of the ratios of all rounds.
+Each round times both statements back to back, on the thread's CPU clock where no other is named;
+the verdict is the median of the ratios of all rounds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ import gc
 import random
 import statistics
 import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _LOOP = """
 def loop(_count, _clock):
@@ -44,12 +47,18 @@ def looping(statement: str, names: dict[str, Any]) -> Any:
 
 
 def compare(
-    subject: str, yardstick: str, names: dict[str, Any], *, rounds: int = 25, count: int = 2000
+    subject: str,
+    yardstick: str,
+    names: dict[str, Any],
+    *,
+    rounds: int = 25,
+    count: int = 2000,
+    clock: Callable[[], int] = time.thread_time_ns,
 ) -> Pair:
     """Return how many times longer `subject` takes than `yardstick`."""
     loops = [looping(subject, names), looping(yardstick, names)]
     for loop in loops:
-        loop(count, time.thread_time_ns)
+        loop(count, clock)
     ratios, spent = [], ([], [])
     enabled = gc.isenabled()
     gc.disable()
@@ -57,7 +66,7 @@ def compare(
         for _ in range(rounds):
             times = [0, 0]
             for which in random.sample((0, 1), 2):
-                times[which] = loops[which](count, time.thread_time_ns)
+                times[which] = loops[which](count, clock)
                 spent[which].append(times[which] / count)
             ratios.append(times[0] / times[1])
     finally:

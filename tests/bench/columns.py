@@ -1,0 +1,309 @@
+"""What a column of embeddings costs on its way to torch: ``python tests/bench/columns.py``.
+
+A column of Polars becomes a tensor, by interchange and by what people write without it.  Times are
+those of a wall clock, in rounds that alternate in one process for each kind of column; memory is
+what the peak of a process of its own grows by (getrusage(2), ``ru_maxrss``).  ``--rows`` says how
+long the column is, ``--markdown FILE`` writes the table that the pages show, ``--quick`` only sees
+that it runs.  Where a library is missing, it says so and ends with 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from datetime import datetime, timezone
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from import_time import commit, processor
+from paired import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NEEDED = ("polars", "pyarrow", "torch")
+WIDTH = 768  # elements of a row
+ROW = 4 * WIDTH  # [bytes]
+AT_ONCE = 3  # columns in memory: the one that is there, and two copies
+SPARED = 2 << 30  # memory that is left to the machine [bytes]
+CHUNKS = 4
+LEAST = 2 * CHUNKS  # rows of a column, and what their number is a multiple of
+EVERY = 1000  # of how many rows one is null
+
+
+class Way(NamedTuple):
+    """Code that makes a tensor of a column.
+
+    Attributes
+    ----------
+    code : str
+        The expression.
+    note : str
+        What a reader should know of it.
+    """
+
+    code: str
+    note: str = ""
+
+
+class Kind(NamedTuple):
+    """A column, and the ways from it.
+
+    Attributes
+    ----------
+    name : str
+        What the table calls it.
+    make : callable
+        Number of rows -> column.
+    ours : Way
+        By interchange.
+    others : tuple[Way, ...]
+        Without it.
+    """
+
+    name: str
+    make: Callable[[int], Any]
+    ours: Way
+    others: tuple[Way, ...]
+
+
+# ---------------------------------------------------------------- columns
+
+
+def values_of(rows: int) -> Any:
+    """Return the elements of a column, which are exact in float32 and differ from row to row."""
+    import numpy as np
+
+    found = np.empty((rows, WIDTH), "f4")
+    found[:] = (np.arange(rows) % 4096).astype("f4")[:, None]  # no other array of this size
+    return found
+
+
+def whole(rows: int) -> Any:
+    """Return a column in one chunk, without nulls."""
+    import polars as pl
+
+    return pl.Series("embedding", values_of(rows))
+
+
+def with_nulls(rows: int) -> Any:
+    """Return a column in which some rows are null."""
+    import numpy as np
+    import polars as pl
+    import pyarrow as pa
+
+    is_null = np.arange(rows) % EVERY == 0
+    values = pa.array(values_of(rows).reshape(-1))
+    return pl.Series(
+        "embedding", pa.FixedSizeListArray.from_arrays(values, WIDTH, mask=pa.array(is_null))
+    )
+
+
+def in_chunks(rows: int) -> Any:
+    """Return a column in several chunks, as files and concatenated tables make them."""
+    import polars as pl
+
+    column = whole(rows)
+    step = -(-rows // CHUNKS)
+    parts = [column[start : start + step] for start in range(0, rows, step)]
+    return pl.concat(parts, rechunk=False)
+
+
+_BY_NUMPY = (
+    Way("torch.from_numpy(column.to_numpy())", "torch warns that it is not to be written"),
+    Way("torch.tensor(column.to_numpy())"),
+    Way("torch.from_numpy(column.to_numpy(writable=True))"),
+    Way("column.to_torch()"),
+)
+_NAN = "nulls are NaN"
+KINDS = (
+    Kind("one chunk", whole, Way("torch.from_dlpack(ix.from_arrow(column))"), _BY_NUMPY),
+    Kind(
+        f"one row of {EVERY:,} is null",
+        with_nulls,
+        Way(
+            'tuple(map(torch.from_dlpack, ix.from_arrow(column, nulls="separate")))',
+            "with a mask",
+        ),
+        (
+            Way("torch.from_numpy(column.to_numpy())", _NAN),
+            Way("torch.tensor(column.to_numpy())", _NAN),
+            Way("column.to_torch()", _NAN),
+        ),
+    ),
+    Kind(
+        f"{CHUNKS} chunks",
+        in_chunks,
+        Way("torch.from_dlpack(ix.from_arrow(column, copy=True))"),
+        _BY_NUMPY,
+    ),
+)
+
+
+def names_of(column: Any) -> dict[str, Any]:
+    """Return what the ways use."""
+    import torch
+
+    import interchange as ix
+
+    return {"column": column, "torch": torch, "ix": ix}
+
+
+# ---------------------------------------------------------------- in children
+
+
+def run_way(code: str, column: Any) -> Any:
+    """Return the tensor that a way makes."""
+    found = eval(code, names_of(column))  # noqa: S307 - ours
+    return found[0] if isinstance(found, tuple) else found
+
+
+def growth(kind: Kind, code: str, rows: int) -> int:
+    """Return by how much a way lets the peak of this process grow [bytes]."""
+    run_way(code, kind.make(LEAST))  # imports what it needs
+    column = kind.make(rows)
+    before = _peak()
+    tensor = run_way(code, column)
+    after = _peak()
+    last = tensor[-1].tolist()
+    if tuple(tensor.shape) != (rows, WIDTH) or last != [float((rows - 1) % 4096)] * WIDTH:
+        raise ValueError(f"{code} made another tensor of the column")
+    return after - before
+
+
+def _peak() -> int:
+    """Return how much memory this process had at most so far [bytes]."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def timed(kind: Kind, rows: int, rounds: int) -> list[tuple[float, float, float]]:
+    """Return ratio, time and time of ours [ns] of every other way."""
+    names = names_of(kind.make(rows))
+    return [
+        compare(way.code, kind.ours.code, names, rounds=rounds, count=1, clock=time.perf_counter_ns)
+        for way in kind.others
+    ]
+
+
+def in_child(*words: str) -> Any:
+    """Return what this program says in a process of its own."""
+    command = [sys.executable, __file__, *words]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+# ---------------------------------------------------------------- the page
+
+
+def available() -> int:
+    """Return how much memory processes can have [bytes], as Linux tells it."""
+    text = Path("/proc/meminfo").read_text(encoding="utf-8")
+    line = next(line for line in text.splitlines() if line.startswith("MemAvailable"))
+    return int(line.split()[1]) * 1024
+
+
+def fitting(rows: int, memory: int) -> int:
+    """Return how many of so many rows can be measured in so much memory [bytes]."""
+    most = (memory - SPARED) // (AT_ONCE * ROW)
+    return max(1, min(rows, most) // LEAST) * LEAST
+
+
+class Line(NamedTuple):
+    """A row of the table: a way from a column, its time [ns], and what it adds [bytes]."""
+
+    kind: str
+    way: Way
+    time: float
+    ratio: float
+    memory: int | None  # None: not asked
+
+
+def measure(rows: int, rounds: int, *, only_ours: bool = False) -> list[Line]:
+    """Return the figures of every way, ours first of its kind; memory of all, or of ours alone."""
+    lines = []
+    for place, kind in enumerate(KINDS):
+        size = f"--rows={rows}"
+        found = in_child("--times", str(place), size, f"--rounds={rounds}")
+        spent = [(1.0, sorted(one[2] for one in found)[len(found) // 2])]
+        spent += [(one[0], one[1]) for one in found]
+        for way, (ratio, taken) in zip((kind.ours, *kind.others), spent, strict=True):
+            skips = only_ours and way is not kind.ours
+            memory = None if skips else in_child("--memory", str(place), way.code, size)
+            lines.append(Line(kind.name, way, taken, ratio, memory))
+    return lines
+
+
+def conditions(rows: int, asked: int, rounds: int) -> str:
+    """Return what was measured, when, and on what."""
+    from importlib.metadata import version
+
+    day = datetime.now(timezone.utc).date().isoformat()
+    releases = ", ".join(f"{name} {version(name)}" for name in ("polars", "torch", "numpy"))
+    machine = f"{os.cpu_count()} cores of {processor()} ({platform.system()} {platform.machine()})"
+    fewer = "" if rows == asked else f", as many of {asked:,} as its memory has room for"
+    return (
+        f"A column of {rows:,} x {WIDTH} float32 ({rows * ROW / 1e9:.2f} GB){fewer}. "
+        f"Measured on {day} at commit {commit()}, on {machine}, with {releases} and CPython "
+        f"{platform.python_version()}; medians of {rounds} rounds:"
+    )
+
+
+def table(lines: list[Line]) -> str:
+    """Return the figures as a Markdown table."""
+    text = [
+        "| Column | Code | Time [ms] | Times as long | More memory [GB] |",
+        "|---|---|--:|--:|--:|",
+    ]
+    for line in lines:
+        note = f" ({line.way.note})" if line.way.note else ""
+        memory = "-" if line.memory is None else f"{line.memory / 1e9:.2f}"
+        text.append(
+            f"| {line.kind} | `{line.way.code}`{note} | {line.time / 1e6:,.2f} |"
+            f" {line.ratio:,.2f} | {memory} |"
+        )
+    return "\n".join(text)
+
+
+def main() -> int:
+    """Run as the options say."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--markdown", type=Path, metavar="FILE")
+    parser.add_argument("--times", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--memory", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # of torch, which the table tells of
+    if options.times is not None:
+        print(json.dumps(timed(KINDS[options.times], options.rows, options.rounds)))
+        return 0
+    if options.memory:
+        place, code = options.memory
+        print(growth(KINDS[int(place)], code, options.rows))
+        return 0
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        print(f"nothing can be measured here without {', '.join(missing)}")
+        return 2
+    asked, rounds = (1000, 3) if options.quick else (options.rows, options.rounds)
+    rows = fitting(asked, available())
+    lines = measure(rows, rounds, only_ours=options.quick)
+    text = f"{conditions(rows, asked, rounds)}\n\n{table(lines)}\n"
+    print(text)
+    if options.markdown:
+        options.markdown.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

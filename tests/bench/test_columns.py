@@ -1,0 +1,71 @@
+"""What a column of embeddings costs: the program runs, and its table is right."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import columns  # noqa: E402 - the folder is no package
+
+WAYS = [(kind.name, way) for kind in columns.KINDS for way in (kind.ours, *kind.others)]
+
+
+def shown(text):
+    """Return the cells of a table of the program: column, code, times, memory."""
+    rows = re.findall(
+        r"^\| ([^|]+) \| `([^`]+)`.* \| (\S+) \| (\S+) \| (\S+) \|$", text, re.MULTILINE
+    )
+    return [row for row in rows if row[0] != "Column"]
+
+
+def test_ours_comes_first_of_each_kind():
+    """And every way has its row."""
+    lines = [columns.Line(name, way, 2e6, 1.0, 0) for name, way in WAYS]
+
+    found = shown(columns.table(lines))
+
+    assert [row[:2] for row in found] == [(name, way.code) for name, way in WAYS]
+    assert all(row[2:] == ("2.00", "1.00", "0.00") for row in found)
+
+
+@pytest.mark.parametrize(
+    ("memory", "rows"),
+    [
+        (columns.SPARED + 1_000_000 * columns.AT_ONCE * columns.ROW, 1_000_000),
+        (columns.SPARED + 504 * columns.AT_ONCE * columns.ROW, 504),
+        (0, columns.LEAST),
+    ],
+    ids=["room for all", "room for some", "no room"],
+)
+def test_as_many_rows_are_measured_as_there_is_room_for(memory, rows):
+    """Two copies of the column beside it, and something for the machine."""
+    assert columns.fitting(1_000_000, memory) == rows
+
+
+def test_fewer_rows_than_were_asked_for_are_told(monkeypatch):
+    """In the sentence above the table."""
+    monkeypatch.setattr(metadata, "version", lambda _: "1.0")
+
+    assert "as many of 1,000,000 as" in columns.conditions(800, 1_000_000, 3)
+    assert "as many of" not in columns.conditions(800, 800, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.interop
+def test_a_quick_run_prints_every_way(need):
+    """And exits with 0."""
+    for name in columns.NEEDED:
+        need(name)
+    command = [sys.executable, str(HERE / "columns.py"), "--quick"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(f"`{way.code}`" in done.stdout for _, way in WAYS)
