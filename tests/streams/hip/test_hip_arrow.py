@@ -153,3 +153,26 @@ def test_imports_leave_nothing_on_the_driver(program, keywords):
 
     assert program.emulator.live() == before
     assert source.counts == source.due
+
+
+# ---------------------------------------------------------------- exports
+
+
+@pytest.mark.skipif(ix.core_name != "native", reason="exports are the native core's")
+@pytest.mark.parametrize("method", ["__arrow_c_device_array__", "__arrow_c_device_stream__"])
+@pytest.mark.parametrize("default", [False, True])
+def test_a_column_goes_out_with_an_event_and_comes_back(program, method, default):
+    """Whoever waits for it reads after the write; it is destroyed on release."""
+    rocm, stream, memory = program.rocm, program.rocm.stream(), program.rocm.memory()
+    producer, source = 0 if default else program.producer, rocm.memory()
+    rocm.driver.copy(memory, source, SIZE, producer, 0, CALL)
+    array = ix.from_pointer(memory, (SIZE,), "uint8", device="rocm:0", stream=producer)
+    export, before = ix.to_arrow(array), rocm.events()
+    one = type("One", (), {method: lambda _: getattr(export, method)()})()
+    back = ix.from_arrow(one, stream=stream)
+    during = rocm.events()
+    program.read(back, stream)
+    del back
+
+    assert rocm.emulator.reports() == []
+    assert (during - before, rocm.events() - before) == (1, 0)

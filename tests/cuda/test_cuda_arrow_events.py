@@ -1,0 +1,158 @@
+"""Exports as Arrow on the emulated driver: events are neither left behind nor destroyed early."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import threading
+
+import pytest
+
+import interchange as ix
+from interchange._functions import arrow_out
+from interchange.abi import capsule_pointer
+from interchange.abi.arrow import ARROW_DEVICE_ARRAY, ArrowDeviceArray
+
+NATIVE = pytest.mark.skipif(ix.core_name != "native", reason="exports are the native core's")
+pytestmark = pytest.mark.emulated
+
+SIZE = 4096  # [bytes], of memory
+METHODS = ("__arrow_c_device_array__", "__arrow_c_device_stream__")
+
+
+@pytest.fixture
+def busy(cuda):
+    """Return an Array with work pending on a stream."""
+    array = ix.from_pointer(cuda.memory(), (SIZE,), "uint8", device="cuda:0", stream=cuda.stream())
+    ix.to_arrow(array)
+    return array
+
+
+def struct_of(capsule):
+    """Return the struct in a capsule, which stays there."""
+    return ArrowDeviceArray.from_address(capsule_pointer(capsule, ARROW_DEVICE_ARRAY))
+
+
+def write_and_hand_over(cuda, emulator):
+    """Write on one stream, export, and read on another stream, which waits for what came."""
+    producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
+    array = ix.from_pointer(memory, (SIZE,), "uint8", device="cuda:0", stream=producer)
+    emulator.fill(producer, memory, SIZE, 7)
+    _schema, capsule = ix.to_arrow(array).__arrow_c_device_array__()
+    event = struct_of(capsule).sync_event
+    if event:
+        cuda("cuStreamWaitEvent", stream, ctypes.c_void_p.from_address(event).value, 0)
+    emulator.annotate(stream, memory, SIZE, write=False)
+
+
+@NATIVE
+def test_who_waits_for_the_event_reads_after_the_write(cuda, emulator):
+    """The detector finds nothing."""
+    write_and_hand_over(cuda, emulator)
+
+    assert emulator.reports() == []
+
+
+@NATIVE
+def test_an_export_that_records_no_event_is_caught(cuda, emulator, monkeypatch):
+    """Nothing else keeps the order."""
+    monkeypatch.setattr(arrow_out, "recorded_event_of", lambda *_: None)
+    write_and_hand_over(cuda, emulator)
+
+    assert len(emulator.expect_reports(match="RAW")) == 1
+
+
+@NATIVE
+@pytest.mark.parametrize("method", METHODS)
+def test_an_event_lives_as_long_as_the_export(emulator, busy, method):
+    """Whoever made it may be gone; release destroys it."""
+    before = emulator.live().events
+    capsules = getattr(ix.to_arrow(busy), method)()
+    gc.collect()
+    during = emulator.live().events
+    del capsules
+
+    assert (during - before, emulator.live().events - before) == (1, 0)
+
+
+@NATIVE
+@pytest.mark.parametrize("method", METHODS)
+def test_an_event_lives_as_long_as_what_was_taken(emulator, busy, method):
+    """A consumer holds the struct, and its Array dies last."""
+    export = ix.to_arrow(busy)
+    before = emulator.live().events
+    back = ix.from_arrow(type("One", (), {method: lambda _: getattr(export, method)()})())
+    view = back[::2]
+    during = emulator.live().events
+    del back, view
+
+    assert (during - before, emulator.live().events - before) == (1, 0)
+
+
+@NATIVE
+def test_release_may_come_from_any_thread(emulator, busy):
+    """From one that has neither the GIL nor a context."""
+    before = emulator.live().events
+    _schema, capsule = ix.to_arrow(busy).__arrow_c_device_array__()
+    struct = struct_of(capsule)
+    release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(struct.array.release)
+    thread = threading.Thread(target=release, args=(ctypes.addressof(struct),))
+    thread.start()
+    thread.join()
+
+    assert (struct.array.release, emulator.live().events) == (None, before)
+
+
+@NATIVE
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("taken", [False, True])
+def test_exports_leave_nothing_on_the_driver(cuda, emulator, busy, method, taken):
+    """A hundred, taken or not: no event and no memory is left."""
+    export = ix.to_arrow({"x": busy, "y": busy.copy()})
+    one = type("One", (), {method: lambda _: getattr(export, method)()})()
+    single = ix.to_arrow(busy)
+    other = type("One", (), {method: lambda _: getattr(single, method)()})()
+
+    def cycle(count):
+        for _ in range(count):
+            getattr(export, method)()
+            if taken:
+                ix.from_arrow(other, stream=1)
+                with pytest.raises(ix.InterchangeError):  # a table of two columns is no array
+                    ix.from_arrow(one)
+        gc.collect()
+
+    cycle(1)
+    before = emulator.live()
+    cycle(100)
+    cuda.synchronize()
+
+    assert emulator.live() == before
+
+
+def test_a_refused_export_leaves_no_event(emulator, busy, monkeypatch):
+    """Where the core makes no capsules, or cannot make one now."""
+
+    def refuse(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(arrow_out._core, "make_arrow", refuse)
+    before = emulator.live().events
+    with pytest.raises(MemoryError):
+        ix.to_arrow(busy).__arrow_c_device_array__()
+
+    assert emulator.live().events == before
+
+
+@pytest.mark.skipif(ix.core_name == "native", reason="of the readable core")
+@pytest.mark.parametrize("method", METHODS)
+def test_the_readable_core_exports_nothing(emulator, busy, method):
+    """It says what to install, and leaves no event."""
+    before = emulator.live().events
+    with pytest.raises(ix.BackendUnavailableError) as caught:
+        getattr(ix.to_arrow(busy), method)()
+    rule = caught.value.rule
+    del caught
+    gc.collect()  # what the traceback kept
+
+    assert (rule, emulator.live().events) == ("ARROW-CORE-1", before)
