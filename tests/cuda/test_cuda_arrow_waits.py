@@ -9,6 +9,7 @@ import pytest
 
 import interchange as ix
 from interchange._functions import arrow_columns
+from interchange._streams.cuda import CudaDriver
 from interchange._streams.events import wait_for_foreign_event
 from interchange_conformance.zoo.arrow import Chunk, DeviceArraySource, Field, Place
 
@@ -198,3 +199,25 @@ def test_imports_leave_nothing_on_the_driver(program, way, kind):
 
     assert program.emulator.live() == before
     assert source.counts == source.due
+
+
+def test_a_failure_gives_nothing_back_that_a_stream_still_reads(program, monkeypatch):
+    """The copy that was begun is given up first, which waits for it, and then its source."""
+    memory = program.written(program.cuda.memory())
+    source = program.column("C", Chunk(length=SIZE, buffers=(None, memory)))
+    alive, free = [], CudaDriver.free
+
+    def fail(*_):
+        raise MemoryError
+
+    def free_and_look(self, *memory):
+        alive.append(source.alive)
+        free(self, *memory)
+
+    monkeypatch.setattr(arrow_columns, "_mask", fail)
+    monkeypatch.setattr(CudaDriver, "free", free_and_look)
+    with pytest.raises(MemoryError):
+        ix.from_arrow(source, copy=True, nulls="separate", stream=program.stream)
+    gc.collect()
+
+    assert (alive, source.counts) == ([1], source.due)

@@ -18,6 +18,7 @@ from interchange._protocols.arrow.elements import BOOL8, read_elements
 from interchange._protocols.arrow.producers import take
 from interchange._streams.events import wait_for_foreign_event
 from interchange._streams.handles import stream_handle
+from interchange._streams.rules import streams_of
 from interchange._types.devices import CPU, Device
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
@@ -60,6 +61,7 @@ class _Import:
         self.handle = stream_handle(stream, call)
         self.call = call
         self.bools: dict[ArrowOwner, bytearray] = {}  # instead of bytes that are not 0 and 1
+        self.is_in_use = False  # by work on a stream
 
     # ------------------------------------------------------------ bytes of the host
 
@@ -163,6 +165,7 @@ class _Import:
         array = tensors.share(chunk, elements, self.x, Array, call)
         if chunk.device is not CPU or chunk.event:
             self.wait(array, chunk)
+        self.is_in_use = self.is_in_use or streams_of(chunk.device) is not None
         return array, False
 
     def wait(self, array: Array, chunk: Chunk) -> None:
@@ -254,15 +257,15 @@ def _import(
     stream: Any,
     call: str,
 ) -> Any:
-    """Return what `import_arrow` does; where it raises, what was taken is released."""
+    """Return what `import_arrow` does; where it raises, what was taken is given back."""
     elements, taken = take(
         x,
         lambda column: read_elements(column, storage=storage, call=call),
         None if copy is True else 1,
         call,
     )
+    job = _Import(x, elements, stream, call)
     try:
-        job = _Import(x, elements, stream, call)
         chunks = [tensors.read_chunk(one, taken.name, elements) for one in taken.chunks]
         job.check(chunks, copy)
         bits = job.read_nulls(chunks, separate=separate)
@@ -271,8 +274,9 @@ def _import(
         array = place(found, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call)
         return (array, _mask(job, chunks, bits, array.device)) if separate else array
     except BaseException:
-        for owner in taken.chunks:
-            owner.release()
+        if not job.is_in_use:  # else it goes with the last that refers to it, after the work
+            for owner in taken.chunks:
+                owner.release()
         raise
 
 
