@@ -295,6 +295,47 @@ def test_bits_become_bytes_on_the_device(cuda, record_event, consumer):
     assert refusal(ix.CopyNeededError, ix.from_arrow, source, copy=False) == "ARROW-BOOL-1"
 
 
+@pytest.mark.parametrize("stream", [None, 1, -1])
+@pytest.mark.parametrize(
+    ("device_type", "name"), [(PINNED, "cuda_host"), (MANAGED, "cuda_managed")]
+)
+def test_what_is_made_of_bits_is_in_memory_of_their_kind(cuda, device_type, name, stream):
+    """Masks and bools of memory that the host reads, which devices reach, too."""
+    memory = cuda.pinned() if device_type == PINNED else cuda.managed()
+    ctypes.memset(memory, 0b0101_0011, SIZE)
+    chunk = Chunk(length=8, null_count=-1, buffers=(memory, memory))
+    source = DeviceArraySource(Field("b"), (chunk,), place=Place(device_type))
+    data, mask = ix.from_arrow(source, nulls="separate", stream=stream)
+
+    assert (data.device, mask.device) == (name, name)
+    assert data.tolist() == mask.tolist() == [True, True, False, False, True, False, True, False]
+
+
+@pytest.mark.parametrize("device_type", [PINNED, MANAGED])
+def test_several_chunks_become_one_of_their_kind(cuda, device_type):
+    """Filled by the host."""
+    memory = [cuda.pinned() if device_type == PINNED else cuda.managed() for _ in range(2)]
+    for i, ptr in enumerate(memory):
+        ctypes.memset(ptr, i, SIZE)
+    chunks = tuple(Chunk(length=SIZE, buffers=(None, ptr)) for ptr in memory)
+    source = DeviceArraySource(Field("C"), chunks, place=Place(device_type)).as_device_stream()
+    array = ix.from_arrow(source, copy=True)
+
+    assert array.device == ix.Device(device_type)
+    assert array.tolist() == [0] * SIZE + [1] * SIZE
+
+
+def test_a_count_of_no_nulls_is_believed_on_a_device(cuda, record_event, gate):
+    """A look at the bitmap would let the host wait for the producer."""
+    producer, memory = cuda.stream(), cuda.memory()
+    chunk = Chunk(length=8, null_count=0, buffers=(cuda.memory(), memory))
+    with gate(producer):
+        place = Place(CUDA, 0, record_event(producer).address)
+        source = DeviceArraySource(Field("C"), (chunk,), place=place)
+
+        assert ix.from_arrow(source, stream=cuda.stream()).ptr == memory
+
+
 def test_bytes_of_bools_are_shared(cuda, record_event):
     """They are looked at first: others than 0 and 1 are refused."""
     memory, event = cuda.memory(value=1), record_event(cuda.stream())

@@ -225,7 +225,7 @@ def move_to_host(array: T, device: Device, call: str, stream: Any) -> T:
 
 
 def lock_pages(array: T, device: Device, call: str, stream: Any = None) -> T:
-    """Return a copy of host-accessible memory in page-locked host memory, made by the host."""
+    """Return a copy of host-accessible memory in page-locked or managed memory, by the host."""
     check_named(stream, device, call)
     return _copy_as(array, device, _keep_order(array._spec.layout), call)
 

@@ -52,6 +52,18 @@ def move(array: T, device: Any, stream: Any, call: str, *, copy: bool | None = N
         return found
 
 
+def move_back(array: T, device: Device, stream: Any, call: str) -> T:
+    """Return an array of the host on the device whose memory it was made from, as `move`.
+
+    Page-locked and managed memory is made where that is meant, which the host fills.
+    """
+    if device.type in copies.HOST_KINDS:
+        from . import device_copies
+
+        return device_copies.lock_pages(array, device, call, stream)
+    return move(array, device, stream, call)
+
+
 def copy(array: T, order: str, call: str, stream: Any) -> T:
     """Return a copy: a driver's or the host's, else one that the library makes that computes there.
 

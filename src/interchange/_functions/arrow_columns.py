@@ -149,11 +149,11 @@ class _Import:
             stop = (leaf.first + leaf.length + 7) >> 3
             address, _keep = self.on_host(chunk, leaf.ptr, leaf.first >> 3, stop)
             array = tensors.spread_bits(address, chunk, elements, Array, call)
-            return transfers.move(array, chunk.device, self.stream, call), True
+            return transfers.move_back(array, chunk.device, self.stream, call), True
         if chunk.owner in self.bools:
             layout = tensors.layout_of(leaf.rows, elements)
             array = tensors.own_bytes(self.bools[chunk.owner], layout, elements.dtype, Array, call)
-            return transfers.move(array, chunk.device, self.stream, call), True
+            return transfers.move_back(array, chunk.device, self.stream, call), True
         if not tensors.is_aligned(chunk, elements):
             size = elements.dtype.itemsize
             start, stop = leaf.first * size, (leaf.first + leaf.length) * size
@@ -161,7 +161,7 @@ class _Import:
             block = bytearray(ctypes.string_at(address + start, stop - start))
             layout = tensors.layout_of(leaf.rows, elements)
             array = tensors.own_bytes(block, layout, elements.dtype, Array, call)
-            return transfers.move(array, chunk.device, self.stream, call), True
+            return transfers.move_back(array, chunk.device, self.stream, call), True
         array = tensors.share(chunk, elements, self.x, Array, call)
         if chunk.device is not CPU or chunk.event:
             self.wait(array, chunk)
@@ -201,7 +201,7 @@ class _Import:
             stop = start + part.shape[0]
             fill_host(transfers.move(part, CPU, None, self.call), fresh[start:stop], self.call)
             start = stop
-        return transfers.move(fresh, device, self.stream, self.call)
+        return transfers.move_back(fresh, device, self.stream, self.call)
 
 
 _BOOL = DType.of("bool")
@@ -284,7 +284,7 @@ def _mask(job: _Import, chunks: list[Chunk], bits: list[nulls.Bits], device: Dev
     """Return one mask of all chunks, on the device of the data."""
     masks = [job.mask(*pair) for pair in zip(chunks, bits, strict=True)]
     mask = masks[0] if len(masks) == 1 else job.joined(masks, CPU) if masks else _none(job, _BOOL)
-    return transfers.move(mask, device, job.stream, job.call)
+    return transfers.move_back(mask, device, job.stream, job.call)
 
 
 def _arrays(job: _Import, chunks: list[Chunk]) -> tuple[Array, bool]:
