@@ -1,0 +1,269 @@
+"""`from_arrow` and nulls: refused with their number, or told apart by a mask, never made numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import interchange as ix
+from interchange_conformance.zoo import arrow
+
+pytestmark = pytest.mark.usefixtures("arrow_zoo")
+
+DRAWS = st.data()
+
+
+def refusal(source, **keywords):
+    """Return rule and finding of the error by which an import is refused; all is given back."""
+    with pytest.raises(ix.ExchangeError) as caught:
+        ix.from_arrow(source, **keywords)
+    assert source.counts == source.due
+    return caught.value.rule, caught.value.what
+
+
+def places(data, count):
+    """Draw some of so many places."""
+    return data.draw(st.sets(st.integers(0, count - 1))) if count else set()
+
+
+def flags(count, nulls):
+    """Return bools: False in the places of nulls."""
+    return np.array([place not in nulls for place in range(count)], bool)
+
+
+# ---------------------------------------------------------------- refused
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: arrow.numbers(nulls=[0, 3]), "2 in 6 elements"),
+        (lambda: arrow.numbers(nulls=range(6)), "6 in 6 elements"),
+        (lambda: arrow.bools(nulls=[1]), "1 in 5 elements"),
+        (lambda: arrow.lists(nulls=[2]), "1 in 4 elements"),
+        (lambda: arrow.lists(child_nulls=[0, 5]), "2 in 4 elements"),
+        (lambda: arrow.numbers("int32", nulls=[5]).as_stream(), "1 in 6 elements"),
+    ],
+)
+@pytest.mark.parametrize("copy", [None, True])
+def test_nulls_are_refused_with_their_number(make, words, copy):
+    """Whether a copy is asked for or not: a copy would have to make numbers of them."""
+    assert refusal(make(), copy=copy) == ("ARROW-NULL-2", f"the column has nulls: {words}")
+
+
+def test_nulls_of_chunks_are_counted_together():
+    """In all that become one array."""
+    parts = [arrow.numbers(nulls=[0]), arrow.numbers(), arrow.numbers(nulls=[1, 2], offset=3)]
+
+    rule, what = refusal(arrow.chunked(*parts).as_stream(), copy=True)
+
+    assert (rule, what) == ("ARROW-NULL-2", "the column has nulls: 3 in 18 elements")
+
+
+def test_nulls_before_the_offset_are_none():
+    """Nor are those behind the end."""
+    source = arrow.numbers("int32", 6, nulls=[0, 5]).but(null_count=-1, offset=1, length=4)
+
+    assert ix.from_arrow(source).tolist() == [1, 2, 3, 4]
+
+
+def test_nulls_beyond_what_the_parent_refers_to_are_none():
+    """Whatever the child counts as its own."""
+    source = arrow.lists("int32", (4, 3), child_nulls=[0, 11]).but(chunk={"offset": 1, "length": 2})
+
+    assert ix.from_arrow(source).tolist() == [[3, 4, 5], [6, 7, 8]]
+
+
+@pytest.mark.parametrize("count", [1, 3, 6])
+def test_a_count_that_is_wrong_is_refused(count):
+    """Of six elements two are null."""
+    source = arrow.numbers(nulls=[1, 4]).but(null_count=count)
+
+    rule, what = refusal(source, nulls="separate")
+
+    assert rule == "ARROW-NULL-1"
+    assert what == f"null_count is {count}, and 2 bits of the validity are 0"
+
+
+def test_a_bitmap_without_nulls_is_none():
+    """Whether it was counted or not."""
+    for count in (0, -1):
+        source = arrow.numbers(nulls=[0]).but(null_count=count, offset=1, length=5)
+
+        data, mask = ix.from_arrow(source, nulls="separate")
+
+        assert (data.tolist(), mask.tolist()) == ([1, 2, 3, 4, 5], [True] * 5)
+
+
+# ---------------------------------------------------------------- separate
+
+
+@given(DRAWS)
+def test_a_mask_says_where_numbers_are(data):
+    """Whatever lengths, offsets and nulls are drawn; the data are shared."""
+    length, offset = data.draw(st.integers(0, 40)), data.draw(st.integers(0, 20))
+    nulls = places(data, length)
+    source = arrow.numbers("int16", length, offset=offset, nulls=nulls)
+
+    found, mask = ix.from_arrow(source, nulls="separate")
+
+    assert mask.tolist() == flags(length, nulls).tolist()
+    assert found.tolist() == list(range(offset, offset + length))
+    assert (str(mask.dtype), mask.shape) == ("bool", found.shape)
+    assert not length or found.ptr == source.chunks[0].buffers[1] + 2 * offset
+
+
+@given(DRAWS)
+def test_a_mask_says_where_bools_are(data):
+    """Of bits, too."""
+    values = data.draw(st.lists(st.booleans(), max_size=40))
+    nulls = places(data, len(values))
+    source = arrow.bools(values, offset=data.draw(st.integers(0, 20)), nulls=nulls)
+
+    found, mask = ix.from_arrow(source, nulls="separate")
+
+    assert found.tolist() == values
+    assert mask.tolist() == flags(len(values), nulls).tolist()
+
+
+@given(DRAWS)
+def test_what_is_in_a_null_list_is_null(data):
+    """And so are numbers that are null themselves; the mask has the shape of the data."""
+    shape = (data.draw(st.integers(0, 6)), *data.draw(st.lists(st.integers(0, 4), max_size=3)))
+    offset, child_offset = data.draw(st.integers(0, 9)), data.draw(st.integers(0, 9))
+    size = int(np.prod(shape))
+    nulls, child_nulls = places(data, shape[0]), places(data, size)
+    if len(shape) == 1:
+        shape = (shape[0], 1)
+    source = arrow.lists(
+        "int32", shape, offset=offset, nulls=nulls, child_offset=child_offset,
+        child_nulls=child_nulls,
+    )  # fmt: skip
+
+    found, mask = ix.from_arrow(source, nulls="separate")
+
+    rows = flags(shape[0], nulls).reshape(-1, *[1] * (len(shape) - 1))
+    expected = rows & flags(size, child_nulls).reshape(shape)
+    assert mask.tolist() == expected.tolist()
+    assert (mask.shape, found.shape) == (shape, shape)
+    first = child_offset + offset * int(np.prod(shape[1:]))
+    assert found.tolist() == np.arange(first, first + size).reshape(shape).tolist()
+
+
+@given(DRAWS)
+def test_lists_in_the_middle_may_be_null(data):
+    """All of their numbers are."""
+    shape = tuple(data.draw(st.tuples(*[st.integers(1, 4)] * 3)))
+    nulls = places(data, shape[0] * shape[1])
+    bits = flags(shape[0] * shape[1], nulls)
+    block = np.packbits(bits, bitorder="little")
+    source = arrow.lists("int8", shape).at(
+        (0,), chunk={"buffers": (block.ctypes.data,), "null_count": -1, "memory": (block,)}
+    )
+
+    found, mask = ix.from_arrow(source, nulls="separate")
+
+    expected = np.broadcast_to(bits.reshape(*shape[:2], 1), shape)
+    assert mask.tolist() == expected.tolist()
+    assert found.shape == shape
+
+
+def test_the_mask_of_rows_has_one_byte_for_each():
+    """Which is repeated along the other axes, by a stride of 0."""
+    _, mask = ix.from_arrow(arrow.lists("int8", (4, 3), nulls=[1]), nulls="separate")
+
+    assert (mask.shape, mask.strides) == ((4, 3), (1, 0))
+
+
+def test_the_mask_of_tensors_has_their_order():
+    """A null number is where the data have it."""
+    source = arrow.tensors("int32", (2, 2, 3), permutation=(1, 0))
+    block = np.packbits(flags(12, {4, 6}), bitorder="little")
+    chunk = {"buffers": (block.ctypes.data, source.chunks[0].children[0].buffers[1]),
+             "null_count": 2, "memory": (block, *source.chunks[0].children[0].memory)}  # fmt: skip
+
+    found, mask = ix.from_arrow(source.at((0,), chunk=chunk), nulls="separate")
+
+    assert np.asarray(found)[~np.asarray(mask)].tolist() == [4, 6]
+    assert found.shape == mask.shape == (2, 3, 2)
+
+
+def test_the_nulls_of_a_table_are_those_of_its_column():
+    """A row of a table may be null, too."""
+    block = np.packbits(flags(6, {2}), bitorder="little")
+    source = arrow.table(x=arrow.numbers("int8", nulls=[4])).but(
+        chunk={"buffers": (block.ctypes.data,), "null_count": 1, "memory": (block,)}
+    )
+
+    assert refusal(source)[1] == "the column has nulls: 2 in 6 elements"
+
+
+def test_masks_of_chunks_are_put_together():
+    """In their order."""
+    parts = [arrow.numbers("int8", 3, nulls=[0]), arrow.numbers("int8", 2, offset=4),
+             arrow.numbers("int8", 1, nulls=[0])]  # fmt: skip
+
+    found, mask = ix.from_arrow(arrow.chunked(*parts).as_stream(), nulls="separate", copy=True)
+
+    assert mask.tolist() == [False, True, True, True, True, False]
+    assert found.tolist()[1:5] == [1, 2, 4, 5]
+
+
+def test_several_chunks_with_nulls_need_a_copy():
+    """As those without."""
+    source = arrow.chunked(*[arrow.numbers(nulls=[0])] * 2).as_stream()
+
+    assert refusal(source, nulls="separate")[0] == "ARROW-CHUNK-1"
+
+
+@pytest.mark.parametrize("make", [lambda: arrow.numbers(length=0), arrow.legal()["no-lists"].make])
+def test_no_elements_have_a_mask(make):
+    """Of none."""
+    found, mask = ix.from_arrow(make(), nulls="separate")
+
+    assert found.shape == mask.shape
+    assert mask.size == 0
+
+
+def test_all_may_be_null():
+    """Data and mask are of their shape."""
+    found, mask = ix.from_arrow(arrow.numbers(nulls=range(6)), nulls="separate")
+
+    assert (mask.tolist(), found.shape) == ([False] * 6, (6,))
+
+
+def test_the_mask_lives_alone():
+    """It is ours; the column is given back when the data have died."""
+    source = arrow.numbers(nulls=[2])
+    found, mask = ix.from_arrow(source, nulls="separate")
+
+    del found
+
+    assert source.counts == source.due
+    assert mask.tolist() == [True, True, False, True, True, True]
+
+
+def test_a_copy_has_a_mask():
+    """And may be written to."""
+    source = arrow.numbers(nulls=[2])
+
+    found, mask = ix.from_arrow(source, nulls="separate", copy=True)
+
+    assert (found.readonly, mask.tolist()[2]) == (False, False)
+    assert source.counts == source.due
+
+
+def test_storage_may_have_nulls():
+    """Indices and times, too."""
+    dates = arrow.numbers("int32", nulls=[0]).but(format="tdD")
+
+    found, mask = ix.from_arrow(dates, nulls="separate", storage=True)
+
+    assert found.tolist()[1:] == [1, 2, 3, 4, 5]
+    assert mask.tolist() == [False, *[True] * 5]
+
+
+def test_nulls_that_are_wanted_apart_are_no_excuse():
+    """For what has no width."""
+    assert refusal(arrow.texts(), nulls="separate")[0] == "ARROW-TYPE-1"
