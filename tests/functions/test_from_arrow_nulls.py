@@ -1,4 +1,4 @@
-"""`from_arrow` and nulls: refused with their number, or told apart by a mask, never made numbers."""
+"""`from_arrow` and nulls: refused with their number or told by a mask, and never made numbers."""
 
 from __future__ import annotations
 

@@ -1,0 +1,206 @@
+"""`to_arrow`: what it refuses, and what the methods of an export refuse."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange.abi import capsules
+from interchange.abi.arrow import ARROW_SCHEMA, ArrowSchema
+
+needs_native = pytest.mark.skipif(ix.core_name != "native", reason="the readable core refuses")
+METHODS = ("array", "stream", "device_array", "device_stream")
+
+
+def refusal(error, x, **keywords):
+    """Return rule and way out by which an export is refused, with exactly that class."""
+    with pytest.raises(error) as caught:
+        ix.to_arrow(x, **keywords)
+    assert type(caught.value) is error
+    assert str(caught.value).startswith("to_arrow(): ")
+    return caught.value.rule, caught.value.way_out
+
+
+def test_a_kind_is_one_of_two():
+    """Named in the error."""
+    assert refusal(ix.ArgumentError, np.ones(3), kind="table") == (
+        "IX-ARGUMENT-1",
+        "pass 'column' or 'tensor'",
+    )
+    assert refusal(ix.ArgumentError, np.ones(3), kind=[])[0] == "IX-ARGUMENT-1"
+
+
+def test_what_is_no_array_is_refused():
+    """As by `asarray`."""
+    assert refusal(ix.NoProtocolError, [1, 2])[0] == "IX-PROTOCOL-1"
+
+
+WAYS_OUT = {
+    "no axes": (np.float64(1), {}, ix.ViewError, "ARROW-OUT-1"),
+    "gaps": (np.ones((4, 6))[:, ::2], {}, ix.CopyNeededError, "ARROW-OUT-2"),
+    "another order": (np.ones((4, 6)).T, {}, ix.CopyNeededError, "ARROW-OUT-2"),
+    "backwards": (np.ones(4)[::-1], {}, ix.CopyNeededError, "ARROW-OUT-2"),
+    "repeated": (np.broadcast_to(np.ones(3), (2, 3)), {}, ix.CopyNeededError, "ARROW-OUT-2"),
+    "tensor with gaps": (
+        np.ones((4, 6, 2))[:, ::2], {"kind": "tensor"}, ix.CopyNeededError, "ARROW-OUT-2",
+    ),
+    "tensors one within another": (
+        np.ones((4, 6, 2)).T, {"kind": "tensor"}, ix.CopyNeededError, "ARROW-OUT-2",
+    ),
+    "tensor of one axis": (np.ones(4), {"kind": "tensor"}, ix.ViewError, "ARROW-OUT-1"),
+    "complex64": (np.ones(3, "c8"), {}, ix.UnsupportedDTypeError, "ARROW-OUT-1"),
+    "complex128": (np.ones((2, 3), "c16"), {}, ix.UnsupportedDTypeError, "ARROW-OUT-1"),
+    "bfloat16": (
+        np.ones(3, ml_dtypes.bfloat16), {}, ix.UnsupportedDTypeError, "ARROW-OUT-1",
+    ),
+    "float8": (
+        np.ones(3, ml_dtypes.float8_e4m3fn), {}, ix.UnsupportedDTypeError, "ARROW-OUT-1",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WAYS_OUT)
+def test_a_way_out_leads_out(name):
+    """What the error says to pass is taken."""
+    x, keywords, error, rule = WAYS_OUT[name]
+    x = ix.asarray(x)
+
+    found, way_out = refusal(error, x, **keywords)
+    code = way_out.partition("`")[2].partition("`")[0]
+
+    assert found == rule
+    keywords = {**keywords, **({"kind": "column"} if code.startswith("kind=") else {})}
+    better = x if code.startswith("kind=") else eval(code, {"x": x})  # noqa: S307 - it is ours
+    assert isinstance(ix.to_arrow(better, **keywords), ix.ArrowExport)
+
+
+@pytest.mark.parametrize("dtype", ["int4", "float32x4", "uint2", "float4_e2m1fn"])
+def test_elements_that_have_no_view_as_numbers(dtype):
+    """Vectors, and what is packed: the error promises nothing."""
+    x = ix.from_pointer(4096, (4,), dtype)
+
+    assert refusal(ix.UnsupportedDTypeError, x)[0] == "ARROW-OUT-1"
+
+
+def test_lists_have_32_bit_sizes():
+    """A longer axis is refused, and nothing is read there."""
+    x = ix.from_pointer(4096, (1, 2**31), "int8")
+
+    assert refusal(ix.ViewError, x)[0] == "ARROW-OUT-1"
+    assert refusal(ix.ViewError, ix.asarray(x).reshape((1, 2**16, 2**15)), kind="tensor")[0] == (
+        "ARROW-OUT-1"
+    )
+    assert ix.to_arrow(x[:, : 2**31 - 1])
+
+
+def test_memory_behind_a_handle_is_refused():
+    """There is no address to export."""
+    x = ix.from_pointer(4096, (3,), "float32", device="metal")
+
+    assert refusal(ix.UnsupportedDeviceError, x)[0] == "ARROW-DEVICE-1"
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "rule"),
+    [
+        ({1: np.ones(3)}, ix.ArgumentError, "IX-ARGUMENT-1"),
+        ({"a": np.ones(3), "b": np.ones(2)}, ix.ViewError, "ARROW-OUT-3"),
+        ({"a": np.ones(3), "b": np.float64(2)}, ix.ViewError, "ARROW-OUT-1"),
+        ({"a": [1, 2]}, ix.NoProtocolError, "IX-PROTOCOL-1"),
+    ],
+)
+def test_a_table_is_refused(columns, error, rule):
+    """Names that are none, lengths that differ, and what no column can be."""
+    assert refusal(error, columns)[0] == rule
+
+
+def test_a_table_is_on_one_device():
+    """Its struct has one."""
+    columns = {
+        "a": np.ones(3),
+        "b": ix.from_pointer(4096, (3,), "float32", device="cuda"),
+    }
+
+    assert refusal(ix.ViewError, columns)[0] == "ARROW-OUT-3"
+
+
+def test_memory_of_a_device_is_not_the_hosts():
+    """The methods for the host refuse it."""
+    exported = ix.to_arrow(ix.from_pointer(4096, (3,), "float32", device="cuda"))
+
+    for name in ("array", "stream"):
+        with pytest.raises(ix.UnsupportedDeviceError) as caught:
+            getattr(exported, f"__arrow_c_{name}__")()
+        assert caught.value.rule == "DLP-DEV-6"
+
+
+@pytest.mark.parametrize("method", ["device_array", "device_stream"])
+def test_unknown_keywords_are_refused(method):
+    """Unless they are None (ARROW-METHOD-3)."""
+    exported = ix.to_arrow(np.ones(3))
+
+    with pytest.raises(NotImplementedError, match=r"unknown keywords \['later'\]"):
+        getattr(exported, f"__arrow_c_{method}__")(later=1, other=None)
+
+
+@needs_native
+@pytest.mark.parametrize("method", ["device_array", "device_stream"])
+def test_keywords_that_are_none_are_ignored(method):
+    """Whatever they are called."""
+    found = getattr(ix.to_arrow(np.ones(3)), f"__arrow_c_{method}__")(None, later=None)
+
+    assert ix.from_arrow(found).shape == (3,)
+
+
+# ---------------------------------------------------------------- requests
+
+
+@needs_native
+@pytest.mark.parametrize("method", METHODS)
+def test_a_requested_schema_is_a_wish(method):
+    """Another type is not cast to; the schema that is handed out says what there is."""
+    exported = ix.to_arrow(np.arange(3, dtype="i2"))
+    wanted = ix.to_arrow(np.ones(3)).__arrow_c_schema__()
+
+    found = ix.from_arrow(getattr(exported, f"__arrow_c_{method}__")(wanted))
+
+    assert str(found.dtype) == "int16"
+    assert ArrowSchema.from_address(capsules.capsule_pointer(wanted, ARROW_SCHEMA)).release
+
+
+@needs_native
+def test_a_schema_of_other_fields_is_incompatible():
+    """Of more or fewer than the table has (ARROW-METHOD-2)."""
+    exported = ix.to_arrow({"a": np.ones(3), "b": np.ones(3)})
+    wanted = ix.to_arrow({"a": np.ones(3)}).__arrow_c_schema__()
+
+    with pytest.raises(ix.ExchangeError) as caught:
+        exported.__arrow_c_array__(wanted)
+    assert (caught.value.rule, caught.value.way_out) == ("ARROW-METHOD-2", "request 2")
+
+
+@pytest.mark.parametrize("wanted", [1, "f", (1, 2), np.ones(3).__dlpack__()])
+def test_what_is_no_schema_is_no_wish(wanted):
+    """The error says what to pass."""
+    with pytest.raises(ix.ArgumentError) as caught:
+        ix.to_arrow(np.ones(3)).__arrow_c_array__(wanted)
+
+    assert caught.value.rule == "ARROW-CAP-1"
+
+
+# ---------------------------------------------------------------- the readable core
+
+
+@pytest.mark.readable
+@pytest.mark.parametrize("method", ["schema", *METHODS])
+def test_the_readable_core_says_what_to_install(method):
+    """Its callbacks could not be native code (ARROW-CORE-1)."""
+    exported = ix.to_arrow(np.ones(3))
+
+    with pytest.raises(ix.BackendUnavailableError) as caught:
+        getattr(exported, f"__arrow_c_{method}__")()
+
+    assert caught.value.rule == "ARROW-CORE-1"
+    assert "wheel" in caught.value.way_out
