@@ -13,7 +13,7 @@ from interchange._array.arguments import check_ints
 from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._protocols.array_method import import_array_method
 from interchange._protocols.capabilities import fast_path
-from interchange._protocols.losses import holds_ndarrays, is_column
+from interchange._protocols.losses import is_by_array_method, is_column
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_ready, ordinal_for
 from interchange._streams.pending import PendingWork
@@ -187,7 +187,8 @@ def asarray(
     3. ``__cuda_array_interface__``, where DLPack refused or is not spoken;
     4. ``__array_interface__``, likewise;
     5. Arrow's PyCapsule interface, likewise, as `from_arrow`: a column of data frames, in one chunk
-       unless `copy` is True; of pandas not what is NumPy's memory;
+       unless `copy` is True; not tables that have ``__array__``, which are arrays of two axes, and
+       of pandas what is Arrow's memory alone;
     6. the buffer protocol, likewise;
     7. ``__array__``, which may copy and make NaN of nulls: only to share, unless `copy` is True.
 
@@ -321,14 +322,10 @@ def _without_dlpack(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[
     found = _by_record(x, call)
     if found is not None:
         return found, False
-    if any(getattr(x, word, None) is not None for word in _ARROW) and not holds_ndarrays(x):
-        from .arrow_columns import import_arrow  # few need it
+    if any(getattr(x, word, None) is not None for word in _ARROW) and not is_by_array_method(x):
+        from .arrow_asarray import import_column  # few need it
 
-        try:
-            return import_arrow(x, copy=copy is True, stream=stream, call=call), copy is True
-        except BufferError:  # __array__ may share what is refused here, or words it its own way
-            if getattr(x, "__array__", None) is None and not dlpack.speaks(x):
-                raise
+        return import_column(x, copy, call, stream)
     try:
         return host.import_buffer(x, Array, call), False
     except NoProtocolError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 Loss = tuple[str, str, str]
 """What would be lost, the id of the rule that forbids it, and a way out."""
@@ -91,10 +91,37 @@ def _torch(x: Any) -> Loss | None:
     return "the tensor has its negative bit set", "DLP-DTYPE-6", "pass `x.resolve_neg()`"
 
 
+def _polars(x: Any) -> Loss | None:
+    """Return what a column of Polars would lose: objects of Python, of which it has addresses."""
+    kinds = getattr(x, "dtypes", None) or [getattr(x, "dtype", None)]
+    if "Object" not in map(str, kinds):
+        return None
+    return "the elements are objects of Python", "ARROW-TYPE-1", "turn them into numbers first"
+
+
+ARROW_LOSSES: Final[dict[str, Callable[[Any], Loss | None]]] = {"polars": _polars}
+"""Library -> what the capsules of an object do not tell."""
+
+
+def _pyarrow(x: Any) -> Loss | None:
+    """Return what an array of pyarrow would lose: how its tensors lie, where axes go in a circle.
+
+    pyarrow 26 takes such a permutation for its inverse, in some places.
+    """
+    if type(x).__name__ != "FixedShapeTensorArray":
+        return None
+    order = x.type.permutation
+    if order is None or all(order[place] == axis for axis, place in enumerate(order)):
+        return None
+    what = f"pyarrow tells wrong strides where the permutation is {order}"
+    return what, "ARROW-TENSOR-1", "pass `interchange.from_arrow(x)`"
+
+
 EXPORT_GUARDS: Final[dict[str, Callable[[Any], Loss | None]]] = {
     "dask": _dask,
     "marray": _marray,
     "numpy": _numpy,
+    "pyarrow": _pyarrow,
     "torch": _torch,
 }
 """Library -> what the export of an object would lose."""
@@ -156,6 +183,10 @@ _OF_ARROW: Final = {
     **dict.fromkeys(("list", "large_list"), _FLAT),
     "dictionary": "pass `x.indices`, and keep the dictionary",
     **dict.fromkeys(("string", "large_string", "binary", "large_binary"), "encode it as numbers"),
+    "fixed_size_binary": "pass `interchange.from_arrow(x)`, which has an axis of bytes",
+    "extension": "pass `x.storage`",
+    "struct": "pass one field, `x.field(0)`",
+    "decimal": "pass `x.cast('float64')`, which rounds",
 }
 """Beginning of the name of a type of Arrow -> what of such an array can be passed."""
 
@@ -183,10 +214,17 @@ REFUSALS: Final[dict[str, Callable[[Any], Loss | None]]] = {
 
 _TAKE_COPY: Final = frozenset({"asarray()", "convert()", "like()", "xp.asarray()"})
 """Calls with a keyword ``copy`` by which ``__array__`` is asked for a copy."""
+_OF_FROM_ARROW: Final = {
+    '`nulls="separate"`': "`interchange.from_arrow(x, nulls='separate')`",
+    "`storage=True`": "`interchange.from_arrow(x, storage=True)`",
+}
+"""Keyword that one function has -> the call of it."""
 
 
 def fitted(way_out: str, call: str) -> str:
     """Return a way out for a call that may have no keyword ``copy``, or none that helps."""
+    for keyword, instead in _OF_FROM_ARROW.items():
+        way_out = way_out.replace(keyword, instead)
     if call in _TAKE_COPY:
         return way_out
     return way_out.replace("`copy=True`", "`asarray(x, copy=True)`")
@@ -229,9 +267,16 @@ def is_column(x: object) -> bool:
     return any(name in _NULLS for name in libraries_of(type(x)))
 
 
-def holds_ndarrays(x: Any) -> bool:
-    """Whether `x` is of pandas, over an ndarray, whose NaN it would export as nulls."""
-    return "pandas" in libraries_of(type(x)) and hasattr(getattr(x, "dtype", None), "newbyteorder")
+def is_by_array_method(x: Any) -> bool:
+    """Whether ``__array__`` of what speaks Arrow is what it is as an array, and Arrow is not.
+
+    So are tables, which have two axes, and what pandas would convert, with its NaN to nulls.
+    """
+    if "pandas" in libraries_of(type(x)):
+        return not hasattr(getattr(x, "dtype", None), "pyarrow_dtype")
+    from .strangers import names_of  # few need it
+
+    return getattr(x, "__array__", None) is not None and bool(names_of(x))
 
 
 def _told_nulls(count: int, x: Any) -> Loss:
@@ -259,10 +304,12 @@ def libraries_of(cls: type) -> list[str]:
     return [str(base.__module__).partition(".")[0] for base in cls.__mro__]
 
 
-def lost_by(x: Any) -> Loss | None:
+def lost_by(
+    x: Any, guards: Mapping[str, Callable[[Any], Loss | None]] = EXPORT_GUARDS
+) -> Loss | None:
     """Return what an export of `x` would lose, by what is known of its library."""
     names = libraries_of(type(x))
-    guard = next((EXPORT_GUARDS[name] for name in names if name in EXPORT_GUARDS), None)
+    guard = next((guards[name] for name in names if name in guards), None)
     return None if guard is None else guard(x)
 
 

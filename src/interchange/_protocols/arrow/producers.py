@@ -10,7 +10,8 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from interchange import _core
-from interchange._types.errors import NoProtocolError, show
+from interchange._protocols.losses import ARROW_LOSSES, lost_by
+from interchange._types.errors import NoProtocolError, error_for, show
 from interchange.abi import BrokenRule, PyCapsule, capsule_name
 from interchange.abi._records import NamedTuple
 from interchange.abi.arrow import (
@@ -84,9 +85,14 @@ def take(
     ------
     NoProtocolError
         `x` speaks no Arrow (IX-PROTOCOL-1).
+    UnsupportedDTypeError
+        What it exports stands for objects of Python (ARROW-TYPE-1).
     BrokenRule
         Of what came (ARROW-METHOD-1, ARROW-CAP-1, ARROW-RELEASE-3, ARROW-STREAM-1).
     """
+    lost = lost_by(x, ARROW_LOSSES)
+    if lost is not None:
+        raise error_for(call, *lost)
     name, given = _ask(x, call)
     if name in ARROW_CHUNK:
         return _from_stream(name, given, read, most)

@@ -129,7 +129,7 @@ _DESCRIBED: Final = (
     Rule(
         "ARROW-TENSOR-1",
         "the metadata of arrow.fixed_shape_tensor are a JSON object, whose shape has as many "
-        "elements as a list, and whose permutation names each axis once",
+        "elements as a list, and whose permutation names for each axis that which it is in memory",
         _MEND,
         "extensions, Fixed shape tensor",
     ),

@@ -1,0 +1,178 @@
+"""Columns and tables of data frames by `asarray`: which protocol speaks, and what is told."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import interchange as ix
+
+pytestmark = pytest.mark.interop
+
+TABLES = ["pandas", "pandas, Arrow", "polars", "pyarrow", "pyarrow, batch"]
+
+
+def table_of_one(need, kind):
+    """Return a table of one column, of two elements."""
+    need(kind.partition(",")[0])
+    if kind == "polars":
+        import polars as pl
+
+        return pl.DataFrame({"a": [1, 2]})
+    need("pyarrow")
+    import pyarrow as pa
+
+    if kind.startswith("pyarrow"):
+        table = pa.table({"a": [1, 2]})
+        return table.to_batches()[0] if "batch" in kind else table
+    import pandas as pd
+
+    return pd.DataFrame({"a": [1, 2]}, dtype="int64[pyarrow]" if "Arrow" in kind else "int64")
+
+
+def refusal(x, error, **keywords):
+    """Return what `asarray` says of what it refuses: the rule, and the way out."""
+    with pytest.raises(error) as caught:
+        ix.asarray(x, **keywords)
+    assert caught.value.call == "asarray()"
+    return caught.value.rule, caught.value.way_out
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_table_has_two_axes_however_many_columns(need, kind):
+    """As its ``__array__`` says; `from_arrow` takes the column."""
+    table = table_of_one(need, kind)
+
+    assert ix.asarray(table, copy=True).tolist() == [[1], [2]]
+    assert ix.from_arrow(table).tolist() == [1, 2]
+
+
+def test_a_column_that_pandas_would_convert_is_asked_for_its_array(need):
+    """Arrow's library knows no sparse columns, and makes nulls of NaN."""
+    need("pandas")
+    import pandas as pd
+
+    sparse = pd.Series(pd.arrays.SparseArray([0, 1]))
+
+    assert ix.asarray(sparse, copy=True).tolist() == [0, 1]
+    assert np.isnan(ix.asarray(pd.DataFrame({"a": [np.nan]}))[0, 0].item())
+
+
+def test_a_column_of_pandas_over_arrow_is_shared(need):
+    """Which its ``__array__`` does not say."""
+    need("pandas")
+    need("pyarrow")
+    import pandas as pd
+    import pyarrow as pa
+
+    column = pa.chunked_array([[1, 2]])
+    series = pd.Series(pd.arrays.ArrowExtensionArray(column))
+
+    assert ix.asarray(series, copy=False).ptr == column.chunk(0).buffers()[1].address
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "rule", "way_out"),
+    [
+        (lambda pl: pl.Series([True, False]), ix.CopyNeededError, "ARROW-BOOL-1", "`copy=True`"),
+        (
+            lambda pl: pl.concat([pl.Series([1]), pl.Series([2])], rechunk=False),
+            ix.CopyNeededError,
+            "ARROW-CHUNK-1",
+            "`copy=True`",
+        ),
+        (
+            lambda pl: pl.Series([1]).cast(pl.Date),
+            ix.UnsupportedDTypeError,
+            "ARROW-TYPE-2",
+            "`interchange.from_arrow(x, storage=True)`",
+        ),
+        (
+            lambda pl: pl.Series([[1, 2]]),
+            ix.UnsupportedDTypeError,
+            "ARROW-TYPE-1",
+            "cast them to fixed-size lists",
+        ),
+        (
+            lambda pl: pl.Series([object()], dtype=pl.Object),
+            ix.UnsupportedDTypeError,
+            "ARROW-TYPE-1",
+            "turn them into numbers",
+        ),
+    ],
+)
+def test_what_arrow_refuses_is_told_by_arrow(need, make, error, rule, way_out):
+    """With a way out that this call has, or that names the function."""
+    need("polars")
+    import polars as pl
+
+    found, told = refusal(make(pl), error)
+
+    assert found == rule
+    assert way_out in told
+
+
+def test_nulls_are_told_with_the_call_that_takes_them(need):
+    """A library that speaks nothing but Arrow has no other way."""
+    need("nanoarrow")
+    import nanoarrow
+
+    column = nanoarrow.Array([1, None], nanoarrow.int32())
+    rule, way_out = refusal(column, ix.ExchangeError)
+
+    assert rule == "ARROW-NULL-2"
+    assert "`interchange.from_arrow(x, nulls='separate')`" in way_out
+
+
+class Forgetful:
+    """Speaks Arrow, which has a null, and shares an array, which has none."""
+
+    def __init__(self, column):
+        self.column = column
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.column.__arrow_c_array__(requested_schema)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.zeros(2)
+
+
+def test_no_null_is_lost_by_another_protocol(need):
+    """Where Arrow tells of nulls, ``__array__`` is asked for a copy or not at all."""
+    need("pyarrow")
+    import pyarrow as pa
+
+    column = Forgetful(pa.array([1, None]))
+
+    assert refusal(column, ix.ExchangeError)[0] == "ARROW-NULL-2"
+    assert ix.asarray(column, copy=True).tolist() == [0, 0]
+
+
+def test_elements_that_dlpack_has_no_word_for_come_as_arrow(need):
+    """pyarrow refuses them with an error of its own."""
+    need("pyarrow")
+    import pyarrow as pa
+
+    eight = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0], pa.int8()))
+    wide = pa.array([b"abc"], pa.binary(3))
+
+    assert ix.asarray(eight, copy=False).tolist() == [True, False]
+    assert ix.asarray(wide, copy=False).tolist() == [[97, 98, 99]]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_axes_of_tensors_are_in_the_order_of_the_specification(need, order):
+    """Axis i is axis permutation[i] in memory; pyarrow's own arrays of some are other ones."""
+    need("pyarrow")
+    import pyarrow as pa
+
+    numbers = np.arange(48, dtype=np.int32)
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(numbers), 24)
+    kind = pa.fixed_shape_tensor(pa.int32(), [2, 3, 4], permutation=list(order))
+    column = pa.ExtensionArray.from_storage(kind, lists)
+    wanted = numbers.reshape(2, 2, 3, 4).transpose(0, *(place + 1 for place in order))
+
+    for array in (ix.asarray(column), ix.from_arrow(column)):
+        assert np.array_equal(np.from_dlpack(array), wanted)
