@@ -30,6 +30,7 @@ PREFIXES = {
     "DLP-NEG": "negotiation", "DLP-LIFE": "lifetime", "DLP-RO": "readonly",
     "DLP-COPY": "copies", "DLP-STREAM": "streams", "DLP-DEV": "devices", "CAI": "cai",
     "BUF": "host", "AI": "host", "HOST": "host", "DLP-API": "exchange-api", "IX": "functions",
+    "ARROW": "arrow",
 }  # fmt: skip
 """Beginning of a rule's id -> area of its checks."""
 LIBRARIES = (

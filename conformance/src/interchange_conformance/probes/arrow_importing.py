@@ -1,0 +1,148 @@
+"""Ways into a consumer of Arrow, and what becomes of a column that is handed to it.
+
+Source: the Arrow PyCapsule interface.  A consumer may take columns or tables, by arrays or by
+streams: each way is tried with a plain column, and those on which that is read right are used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange_conformance.findings import NotApplicable, note
+from interchange_conformance.zoo.arrow import numbers, table
+
+from .under_test import settled
+
+if TYPE_CHECKING:
+    from interchange_conformance.zoo.arrow import Source
+
+    from .under_test import ArrowConsumerUnderTest
+
+WAYS: Final = {
+    "array": "as_array",
+    "stream": "as_stream",
+    "device-array": "as_device_array",
+    "device-stream": "as_device_stream",
+}
+"""Kind of a way -> the method of a source that gives one with that method of the protocol."""
+_ENDS: Final = (KeyboardInterrupt, SystemExit)
+
+
+class Way(NamedTuple):
+    """How a column arrives.
+
+    Attributes
+    ----------
+    kind : str
+        A key of `WAYS`.
+    in_table : bool
+        Whether as the only column of a table.
+    """
+
+    kind: str
+    in_table: bool
+
+    def of(self, source: Any) -> Any:
+        """Return a producer of this way, of a column."""
+        if self.in_table and source.field.format != "+s":
+            source = in_table(source)
+        return getattr(source, WAYS[self.kind])()
+
+    def __str__(self) -> str:
+        return f"{self.kind} of a table" if self.in_table else self.kind
+
+
+def in_table(source: Any) -> Any:
+    """Return a table of one column, with as many chunks; what else differs is kept."""
+    if len(source.chunks) == 1 and source.chunks[0].length >= 0:
+        return table(x=source, length=source.chunks[0].length)
+    parts = [type(source)(source.field, (one,), source.values) for one in source.chunks]
+    tables = [table(x=part, length=max(0, part.chunks[0].length)) for part in parts]
+    made = tables[0]
+    made.chunks = tuple(one.chunks[0] for one in tables)
+    made.flow, made.answers, made.values = source.flow, source.answers, source.values
+    return made
+
+
+def ways(consumer: ArrowConsumerUnderTest, *kinds: str) -> list[Way]:
+    """Return the ways into a consumer on which a plain column is read right.
+
+    Raises
+    ------
+    NotApplicable
+        There is none.
+    """
+    found, refusals = [], []
+    for kind in kinds or WAYS:
+        for is_table in (False, True):
+            way = Way(kind, is_table)
+            source = way.of(numbers())
+            try:
+                values = consumer.values(consumer.take(source))
+            except _ENDS:
+                raise
+            except BaseException as error:  # noqa: BLE001 - whatever it is, it is a refusal
+                refusals.append(f"{way}: {type(error).__name__}: {str(error)[:80]}")
+                continue
+            if values == list(numbers().values):
+                found.append(way)
+                break
+    if not found:
+        raise NotApplicable("no plain column is taken: " + "; ".join(refusals))
+    return found
+
+
+class Import:
+    """One column, handed to a consumer, and read.
+
+    Parameters
+    ----------
+    consumer : ArrowConsumerUnderTest
+        The library.
+    source : Source
+        The producer.
+    reads : bool, default True
+        Whether the elements are read at once.
+
+    Attributes
+    ----------
+    source : Source
+        As above.
+    taken : object or None
+        What the library made of it.
+    values : list or None
+        The elements as the library reads them.
+    error : BaseException or None
+        What it raised, when it took the column or when it read it.
+    """
+
+    def __init__(
+        self, consumer: ArrowConsumerUnderTest, source: Source, *, reads: bool = True
+    ) -> None:
+        self.source, self._consumer = source, consumer
+        self.taken: Any = None
+        self.values: list[Any] | None = None
+        self.error: BaseException | None = None
+        try:
+            note(f"taking {source!r}")
+            self.taken = consumer.take(source)
+            if reads:
+                note(f"reading what came of {source!r}")
+                self.values = consumer.values(self.taken)
+        except (NotApplicable, *_ENDS):
+            raise
+        except BaseException as error:  # noqa: BLE001 - a panic of Rust is no Exception
+            self.error = error.with_traceback(None)
+            self.error.__context__ = self.error.__cause__ = None
+
+    def __str__(self) -> str:
+        if self.error is None:
+            return f"was read as {self.values!s:.200}"
+        return f"was refused by {type(self.error).__name__}: {str(self.error)[:200]}"
+
+    def counts(self) -> tuple[int, ...]:
+        """Let go of what was taken, and return how often each struct has been released by then."""
+        self.taken = None
+        source = self.source
+        settled(self._consumer.subject, lambda: source.counts == source.due)
+        return source.counts
