@@ -131,6 +131,42 @@ def test_it_is_the_wait_of_a_stream_that_keeps_the_order(program, use):
     program.emulator.expect_reports(match="RAW")
 
 
+@ix.viewable("x", stream="stream", borrow=True)
+def viewed(x, stream):
+    """Return an argument that arrives as an Array."""
+    del stream
+    return x
+
+
+FUNCTIONS = {
+    "asarray": lambda x, s: ix.asarray(x, stream=s),
+    "to_cai": lambda x, s: ix.to_cai(x, stream=s),
+    "to_capsule": lambda x, s: ix.to_capsule(x, stream=s, max_version=(1, 1)),
+    "borrow": lambda x, s: ix.borrow(x, stream=s).__enter__(),
+    "viewable": viewed,
+}
+"""Functions that take any array, and their names."""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("forgetful", [False, True])
+def test_every_function_waits_for_the_event(program, name, forgetful, monkeypatch):
+    """Columns go in wherever arrays do; an import that forgets the event is caught there, too."""
+    if forgetful:
+        monkeypatch.setattr(arrow_columns, "wait_for_foreign_event", forget)
+    memory = program.written(program.cuda.memory())
+    source = program.column("C", Chunk(length=SIZE, buffers=(None, memory)))
+    taken = FUNCTIONS[name](source, program.stream)
+    program.emulator.annotate(program.stream, memory, SIZE, write=False)
+    del taken
+    gc.collect()
+
+    if forgetful:
+        program.emulator.expect_reports(match="RAW")
+    assert program.emulator.unexpected_reports() == []
+    assert source.counts == source.due
+
+
 def test_an_import_is_one_wait_beside_questions(program):
     """The stream waits for the event itself: nothing is recorded, and the host goes on."""
     memory = program.written(program.cuda.memory())
