@@ -28,6 +28,13 @@ def busy(cuda):
     return array
 
 
+class Once:
+    """An export with one method."""
+
+    def __init__(self, export):
+        self.__arrow_c_device_array__ = export.__arrow_c_device_array__
+
+
 def struct_of(capsule):
     """Return the struct in a capsule, which stays there."""
     return ArrowDeviceArray.from_address(capsule_pointer(capsule, ARROW_DEVICE_ARRAY))
@@ -127,6 +134,31 @@ def test_exports_leave_nothing_on_the_driver(cuda, emulator, busy, method, taken
     cycle(100)
     cuda.synchronize()
 
+    assert emulator.live() == before
+
+
+@NATIVE
+def test_threads_hand_over_side_by_side(cuda, emulator, busy):
+    """Each exports and imports for itself, without a context of its own; nothing is left."""
+    export, failed = ix.to_arrow(busy), []
+    streams = [cuda.stream() for _ in range(4)]
+    ix.from_arrow(Once(export), stream=streams[0])
+    before = emulator.live()
+
+    def hand_over(stream):
+        try:
+            for _ in range(50):
+                ix.from_arrow(Once(export), stream=stream)
+        except BaseException as error:  # noqa: BLE001 - a thread has no other way to tell
+            failed.append(error)
+
+    threads = [threading.Thread(target=hand_over, args=(stream,)) for stream in streams]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert failed == []
     assert emulator.live() == before
 
 
