@@ -106,6 +106,8 @@ def test_memory_behind_a_handle_is_refused():
     ("columns", "error", "rule"),
     [
         ({1: np.ones(3)}, ix.ArgumentError, "IX-ARGUMENT-1"),
+        ({"a\0b": np.ones(3)}, ix.ArgumentError, "IX-ARGUMENT-1"),
+        ({"\ud800": np.ones(3)}, ix.ArgumentError, "IX-ARGUMENT-1"),
         ({"a": np.ones(3), "b": np.ones(2)}, ix.ViewError, "ARROW-OUT-3"),
         ({"a": np.ones(3), "b": np.float64(2)}, ix.ViewError, "ARROW-OUT-1"),
         ({"a": [1, 2]}, ix.NoProtocolError, "IX-PROTOCOL-1"),
@@ -179,6 +181,16 @@ def test_a_schema_of_other_fields_is_incompatible():
     with pytest.raises(ix.ExchangeError) as caught:
         exported.__arrow_c_array__(wanted)
     assert (caught.value.rule, caught.value.way_out) == ("ARROW-METHOD-2", "request 2")
+
+
+@needs_native
+def test_a_schema_of_many_fields_is_counted_to_the_end():
+    """However many of them messages would name."""
+    exported = ix.to_arrow({f"c{place}": np.ones(1) for place in range(100)})
+    schema = exported.__arrow_c_array__(exported.__arrow_c_schema__())[0]
+
+    found = ArrowSchema.from_address(capsules.capsule_pointer(schema, ARROW_SCHEMA))
+    assert found.n_children == 100
 
 
 @pytest.mark.parametrize("wanted", [1, "f", (1, 2), np.ones(3).__dlpack__()])

@@ -17,7 +17,7 @@ from interchange._streams.ordering import wait_on_host
 from interchange._types.devices import CPU
 from interchange._types.errors import ArgumentError, ExchangeError, ViewError, refuse_record, show
 from interchange.abi import BrokenRule, PyCapsule, capsule_name, capsule_pointer
-from interchange.abi.arrow import ARROW_SCHEMA, ArrowColumn, ArrowField
+from interchange.abi.arrow import ARROW_SCHEMA, ArrowColumn, ArrowField, ArrowSchema
 
 from .importing import import_any
 
@@ -148,12 +148,14 @@ class ArrowExport:
         if type(requested) is not PyCapsule or capsule_name(requested) != ARROW_SCHEMA:
             what = f"requested_schema={show(requested)}"
             raise ArgumentError(_CALL, what, "ARROW-CAP-1", "pass a capsule of a schema")
+        address = capsule_pointer(requested, ARROW_SCHEMA)
         try:
-            wanted = read_type(capsule_pointer(requested, ARROW_SCHEMA))
+            read_type(address)
         except BrokenRule as broken:
             refuse_record(_CALL, broken)
-        if self._field.format == "+s" and len(wanted.children) != len(self._field.children):
-            what = f"a schema of {len(wanted.children)} fields was requested"
+        wanted = ArrowSchema.from_address(address).n_children
+        if self._field.format == "+s" and wanted != len(self._field.children):
+            what = f"a schema of {wanted} fields was requested"
             way_out = f"request {len(self._field.children)}"
             raise ExchangeError(_CALL, what, "ARROW-METHOD-2", way_out)
 
@@ -222,12 +224,20 @@ def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -
     return ArrowExport((array,), field_of(array, kind, "", _CALL), kind)
 
 
+def _is_text(name: str) -> bool:
+    """Whether a name can be one of C: it has no NUL, and is UTF-8."""
+    try:
+        return b"\0" not in name.encode()
+    except UnicodeEncodeError:  # of half a surrogate pair
+        return False
+
+
 def _table(columns: Mapping[Any, Any], kind: str) -> ArrowExport:
     """Return the export of several arrays, of which each is a column."""
     for name in columns:
-        if not isinstance(name, str):
-            what = f"a column is called {show(name)}"
-            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "name columns by strings")
+        if not isinstance(name, str) or not _is_text(name):
+            what, way_out = f"a column is called {show(name)}", "name columns by text without NUL"
+            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
     arrays = {name: import_any(x, call=_CALL) for name, x in columns.items()}
     fields = tuple(
         field_of(array, kind if array.ndim > 1 else "column", name, _CALL)
