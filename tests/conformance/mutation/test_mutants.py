@@ -39,8 +39,17 @@ def is_emulated():
     return cuda.environment()[cuda.VARIABLE] == "emulated"
 
 
-OF_THE_READABLE_CORE = {"deleters_are_borrowed_from_a_numpy_that_passes_the_test"}
+OF_THE_READABLE_CORE = {
+    "deleters_are_borrowed_from_a_numpy_that_passes_the_test",
+    "exports_need_the_native_core",
+}
 """What asks for something that the native core has of its own."""
+OF_THE_NATIVE_CORE = {
+    "arrays_go_out_as_columns",
+    "arrays_go_out_as_tensors",
+    "exports_have_an_event_after_their_work",
+}
+"""What the readable core has not at all."""
 
 
 @pytest.mark.exhaustive(but=ONE_OF_EACH_MODULE)
@@ -52,6 +61,8 @@ def test_a_mutant_is_caught(trials, is_emulated, name):
         pytest.skip("needs a CUDA driver, and the emulated one cannot be built here")
     if mutant.check in OF_THE_READABLE_CORE and interchange.core_name != "ctypes":
         pytest.skip("of the readable core: runs with INTERCHANGE_CORE=ctypes")
+    if mutant.check in OF_THE_NATIVE_CORE and interchange.core_name != "native":
+        pytest.skip("of the native core: runs where that is in use")
 
     assert complaints(mutant, trials) == []
 

@@ -122,21 +122,40 @@ def memory_is_not_read_after_its_release(arrow_consumer: ArrowConsumerUnderTest,
 
     Hold the struct as long as there is an array on its memory.
     """
-    plain = arrow.numbers("int32")
-    _, data = plain.chunks[0].buffers
-    spoiling = plain.but(spoils=(data, 24))
-    way = _way(arrow_consumer, case)
-    source = way.of(spoiling)
-    done = Import(arrow_consumer, source, reads=False)
+    way, due = _way(arrow_consumer, case), list(arrow.numbers("int32").values)
+    done = Import(arrow_consumer, _anew(lambda: way.of(_spoiling())), reads=False)
     if done.error is not None:
         raise NotApplicable(f"it {done}")
-    for _ in range(2):
-        collect()
+    collect()
     note("reading what was taken, again")
     found = arrow_consumer.values(done.taken)
 
-    words = f"{list(plain.values)} was read as {found} after it was taken"
-    expect(found == list(plain.values), f"{words}; releases: {source.counts}")
+    expect(found == due, f"{due} was read as {found} after it was taken")
+
+
+def _spoiling() -> arrow.Source:
+    """Return a column whose memory is overwritten when it is released."""
+    plain = arrow.numbers("int32")
+    address = plain.chunks[0].buffers[1] or 0
+    return plain.but(spoils=(address, 24))
+
+
+def _anew(make: Make) -> Any:
+    """Return a producer that answers each request with memory of its own."""
+    first = make()
+    made = [first]
+
+    def answer(name: str, keywords: dict[str, Any]) -> Any:
+        made.append(make())
+        return getattr(made[-1], name)(**keywords)
+
+    methods = [name for name in dir(first) if name.startswith("__arrow_c_")]
+    return type("Anew", (), {
+        name: lambda _, requested_schema=None, name=name, **more: answer(
+            name, {"requested_schema": requested_schema, **more}
+        )
+        for name in methods
+    })()  # fmt: skip
 
 
 _REFUSED: Final = {

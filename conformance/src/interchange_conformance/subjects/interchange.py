@@ -10,6 +10,8 @@ from __future__ import annotations
 import ctypes
 import importlib
 import math
+import re
+import struct
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +23,7 @@ from ._common import one
 from ._devices import need_device, on, store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     Shape = tuple[int, ...]
 
@@ -29,6 +31,12 @@ _NAME: Final = "interchange"
 _MOST_AXES: Final = 64
 _DRIVER: Final = ("cuda.bindings.driver",) if chosen() != "none" and find_spec("cuda") else ()
 _PRELOAD: Final = (_NAME, "numpy", *_DRIVER)  # what it would import in each child
+_SIZED: Final = re.compile(r"\[([0-9]+)\]")
+_LETTERS: Final = {
+    "bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B",
+    "uint16": "H", "uint32": "I", "uint64": "Q", "float16": "e", "float32": "f", "float64": "d",
+}  # fmt: skip
+"""Element type of a column -> how ``struct`` writes one."""
 _NAMES: Final = {"cuda": "cuda:0", "pinned": "cuda_host"}
 
 
@@ -138,6 +146,29 @@ def write(y: Any) -> None:
         store(y.ptr, data)
 
 
+def make_arrow(values: Sequence[Any], dtype: str, start: int, chunks: int) -> Any:
+    """Return a column of an Array, which has no nulls, and is one chunk."""
+    ix = _ix()
+    name, sizes = dtype.partition("[")[0], [int(one) for one in _SIZED.findall(dtype)]
+    if name == "string" or chunks > 1 or ix.core_name != "native":
+        raise CannotMakeError("an Array has numbers, in one chunk; the native core exports them")
+    numbers = _flat(values, 1 + len(sizes)) if None not in values else [None]
+    if None in numbers:
+        raise CannotMakeError("an Array has no nulls")
+    block = bytearray(struct.pack(f"={len(numbers)}{_LETTERS[name]}", *numbers))
+    return ix.to_arrow(ix.from_buffer(block, dtype=name, shape=(-1, *sizes))[start:])
+
+
+def take_arrow(x: Any) -> Any:
+    """Import by Arrow."""
+    return _ix().from_arrow(x)
+
+
+def read_arrow(y: Any) -> list[Any]:
+    """Return the elements, those of further axes as lists."""
+    return list(y.tolist())
+
+
 subject: Subject = Subject(
     "interchange",
     make=make,
@@ -152,6 +183,9 @@ subject: Subject = Subject(
     take_array_interface=take_array_interface,
     make_on=make_on,
     take_on=take_on,
+    make_arrow=make_arrow,
+    take_arrow=take_arrow,
+    read_arrow=read_arrow,
     functions=_NAME,
     distribution="array-interchange",
     preload=_PRELOAD,
