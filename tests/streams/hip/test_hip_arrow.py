@@ -112,6 +112,23 @@ def test_a_column_is_on_the_device(program):
     assert (array.device, pinned.device, array.readonly) == ("rocm:0", "rocm_host", True)
 
 
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("kind", ["array", "stream"])
+def test_masks_and_bools_are_on_the_device(program, named, kind):
+    """Bits are read by the host after the event, and come back as bytes."""
+    memory = program.rocm.memory()
+    source = program.column(memory).but(
+        field={"format": "b"}, chunk={"length": 16, "null_count": -1, "buffers": (memory, memory)}
+    )
+    source = source if kind == "array" else source.as_device_stream()
+    stream = program.rocm.stream() if named else None
+    data, mask = ix.from_arrow(source, nulls="separate", stream=stream)
+    bits = [place % 8 == 0 for place in range(16)]
+
+    assert (data.device, mask.device) == ("rocm:0", "rocm:0")
+    assert data.to_device("cpu").tolist() == mask.to_device("cpu").tolist() == bits
+
+
 @pytest.mark.parametrize("stream", [1, 2])
 def test_the_numbers_of_cuda_are_no_streams(program, stream):
     """As everywhere on ROCm; the column is given back."""
