@@ -63,12 +63,15 @@ def exports():
 
 
 def columns():
-    """Capsules of Arrow, and what was taken from such."""
+    """Capsules of Arrow, what was taken from such, and arrays of their memory."""
+    exported = [ix.to_arrow(pointer()), ix.to_arrow({"x": pointer(), "y": pointer()})]
     if not arrow_given.IS_BUILT:
-        return []
+        return exported
     block = (ctypes.c_float * 6)()
     lent, other = arrow_given.all_kinds(block, Owner), arrow_given.all_kinds(block, Owner)
-    return lent + [_core.take_arrow(each, capsules.capsule_name(each)) for each in other]
+    taken = [_core.take_arrow(each, capsules.capsule_name(each)) for each in other]
+    imported = ix.from_arrow(arrow_given.stream(block, Owner()))
+    return [*exported, *lent, *taken, imported, imported[1:], np.asarray(imported)]
 
 
 def consumed(max_version):
@@ -215,7 +218,25 @@ def with_libraries():
             left.extend(library.take(array) for array in (pointer(), ix.from_dlpack(np.ones(3))))
         if name not in {"warp", "pyarrow"}:  # their legacy capsules have faults of their own
             left.append(library.make().__dlpack__())
+    left += columns_of_libraries()
     print(len(left))
+
+
+def columns_of_libraries():
+    """Every library of columns that is installed holds ours, and we hold theirs."""
+    import importlib.util
+
+    takes = {
+        "pyarrow": lambda pa, x: (pa.array(x), pa.array([1.0, 2.0])),
+        "polars": lambda pl, x: (pl.Series(x), pl.Series([1.0, 2.0])),
+        "nanoarrow": lambda na, x: (na.c_array(x), na.c_array([1.0], na.float64())),
+    }
+    left = []
+    for name, take in takes.items():
+        if importlib.util.find_spec(name) is not None and _core.core_name == "native":
+            held = take(importlib.import_module(name), ix.to_arrow(pointer()))
+            left += [*held, *map(ix.from_arrow, held)]
+    return left
 
 
 if __name__ == "__main__":

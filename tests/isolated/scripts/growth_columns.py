@@ -1,0 +1,149 @@
+"""One exchange of columns, often: memory does not grow, and owners are referred to as at the start.
+
+Prints for each how often it was done, how much the resident memory grew [bytes], and by how many
+references, as ``growth.py`` does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+import arrow_given
+import numpy as np
+from growth import MANY, SOME, WARM, block, measure, refused, repeat, source
+
+import interchange as ix
+from interchange.abi.arrow import ArrowColumn, ArrowField
+from interchange.abi.arrow_formats import encode_metadata
+from interchange_conformance.zoo import arrow
+
+if arrow_given.IS_BUILT:
+    from interchange._core import _native
+
+address = ctypes.addressof(block)
+bits = (ctypes.c_uint8 * 8)(*[0b101101] * 8)
+EVEN = ctypes.addressof(bits)
+HOST = (1, -1, 0)
+TENSOR = encode_metadata(
+    [
+        (b"ARROW:extension:name", b"arrow.fixed_shape_tensor"),
+        (b"ARROW:extension:metadata", b'{"shape": [3, 1], "permutation": [1, 0]}'),
+    ]
+)
+
+
+def lent(form="f", **said):
+    """Return what makes the capsules of a column of six numbers."""
+    field = ArrowField(form, **{key: said.pop(key) for key in ("metadata",) if key in said})
+    column = ArrowColumn(**{"length": 6, "buffers": (0, address), **said})
+    return lambda device=None: _native.make_arrow(field, column, block, device)
+
+
+def lists(**said):
+    """Return what makes the capsules of a column of two lists of three numbers."""
+    field = arrow_given.FIELD._replace(**said)
+    return lambda: _native.make_arrow(field, arrow_given.column(block), block, None)
+
+
+def taken(make, **keywords):
+    """Return an act that imports what is made each time."""
+    return lambda: ix.from_arrow(make(), **keywords)
+
+
+def refusal(make, error=ix.ExchangeError, **keywords):
+    """Return an act that is refused."""
+    return refused(taken(make, **keywords), error)
+
+
+def of_zoo(make, error=None, **keywords):
+    """Return an act with a producer of the zoo, whose structs are let go each time."""
+
+    def act():
+        given = make()
+        try:
+            ix.from_arrow(given, **keywords)
+        except ix.ExchangeError:
+            if error is None:
+                raise
+        if given.counts != given.due:
+            raise AssertionError("something was not released")
+        given.forget()
+
+    return act
+
+
+def two_chunks():
+    return arrow.chunked(arrow.numbers(), arrow.numbers()).as_stream()
+
+
+def failing():
+    return two_chunks().but(next_error=5, fails_at=1)
+
+
+def out(kind, x=source):
+    """Return an act that makes capsules of an array, which nobody takes."""
+
+    def act():
+        getattr(ix.to_arrow(x), f"__arrow_c_{kind}__")()
+
+    return act
+
+
+TABLE = {"rows": source, "bools": np.ones(2, bool)}
+
+IN = {
+    "in-array": taken(lent()),
+    "in-device-array": taken(lambda: lent()(HOST)),
+    "in-stream": taken(lambda: arrow_given.stream(block, block)),
+    "in-lists": taken(lists()),
+    "in-tensors": taken(lists(metadata=TENSOR)),
+    "in-bits": taken(lent("b", buffers=(0, EVEN))),
+    "in-copy": taken(lists(), copy=True),
+    "in-nulls": taken(lent(buffers=(EVEN, address), null_count=2), nulls="separate"),
+    "in-storage": taken(lent("tdD"), storage=True),
+    "in-chunks": of_zoo(two_chunks, copy=True),
+    "in-asarray": of_zoo(lambda: arrow.numbers().as_stream()),
+}
+OUT = {
+    "out-array": out("array"),
+    "out-stream": out("stream"),
+    "out-device-array": out("device_array"),
+    "out-device-stream": out("device_stream"),
+    "out-schema": out("schema"),
+    "out-table": out("array", TABLE),
+    "out-and-in": lambda: ix.from_arrow(ix.to_arrow(source)),
+    "out-and-in-tensor": lambda: ix.from_arrow(ix.to_arrow(source.T[:, :, None].T, kind="tensor")),
+}
+REFUSALS = {
+    "refuse-nulls": refusal(lent(buffers=(EVEN, address), null_count=2)),
+    "refuse-count": refusal(lent(buffers=(EVEN, address), null_count=1)),
+    "refuse-type": refusal(lent("u", buffers=(0, address, address))),
+    "refuse-storage": refusal(lent("tdD")),
+    "refuse-buffer": refusal(lent(buffers=(0, 0))),
+    "refuse-chunks": of_zoo(two_chunks, ix.CopyNeededError),
+    "refuse-stream": of_zoo(failing, ix.ExchangeError, copy=True),
+    "refuse-device": refusal(lambda: lent()((99, 0, 0))),
+    "refuse-order": refused(lambda: ix.to_arrow(source.T), ix.CopyNeededError),
+    "refuse-elements": refused(
+        lambda: ix.to_arrow(np.ones(3, "c8")), ix.UnsupportedDTypeError
+    ),
+}  # fmt: skip
+ACTS = {**IN, **OUT, **REFUSALS}
+OFTEN = {"in-array", "in-stream", "in-lists", "out-array", "out-stream", "refuse-nulls"}
+"""What is done 100 000 times."""
+RARELY = {"in-chunks", "in-asarray", "refuse-chunks", "refuse-stream"}
+"""What makes its producers each time, which takes long."""
+FEW = 2_000
+
+
+def times_of(name):
+    """Return how often something is done."""
+    return FEW if name in RARELY else MANY if name in OFTEN else SOME
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        act, times = ACTS[name], times_of(name)
+        repeat(act, min(WARM, times))
+        print(name, times, *measure(act, times), flush=True)
