@@ -36,16 +36,21 @@ def takes_names_that_begin_right() -> Subject:
 
 
 @mutant("what_is_no_pair_of_capsules_is_refused", twin=honest_arrow_consumer)
-def takes_the_first_two() -> Subject:
-    """It takes the first two of what is returned."""
+def takes_nothing_for_no_elements() -> Subject:
+    """It takes None, where capsules are due, for a column without elements."""
 
-    def capsules_of(
-        consumer: ArrowConsumer, found: Any, names: tuple[bytes, ...]
-    ) -> tuple[Any, ...]:
-        pair = found[:2] if isinstance(found, tuple) else found
-        return ArrowConsumer.capsules_of(consumer, pair, names)
+    def take(consumer: ArrowConsumer, x: Any) -> Any:
+        try:
+            return ArrowConsumer.take(consumer, x)
+        except TypeError as error:
+            if not str(error).startswith("None"):
+                raise
+            return None
 
-    return changed(capsules_of=capsules_of)
+    def read(consumer: ArrowConsumer, taken: Any) -> list[Any]:
+        return [] if taken is None else ArrowConsumer.read(consumer, taken)
+
+    return changed(take=take, read=read)
 
 
 @mutant("formats_of_no_type_are_refused", twin=honest_arrow_consumer)

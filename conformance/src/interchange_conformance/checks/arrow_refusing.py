@@ -65,7 +65,7 @@ def arrow_capsules_of_other_names_are_refused(
 
 
 @check("ARROW-METHOD-1", source=f"{CAPSULE}, Export Protocol",
-       cases={**_of("ARROW-METHOD-1"), **{
+       cases={**_of("ARROW-METHOD-1", "answer-three"), **{
            name: arrow.zoo()[name] for name in ("answer-no-capsules", "stream-none")
        }})  # fmt: skip
 def what_is_no_pair_of_capsules_is_refused(

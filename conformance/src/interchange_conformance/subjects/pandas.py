@@ -47,7 +47,7 @@ def _plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, list):
         return [_plain(one) for one in value]
-    return None if value is pd.NA else value
+    return None if pd.isna(value) else value
 
 
 subject: Subject = Subject(
