@@ -1,7 +1,7 @@
 """What a column of embeddings costs on its way to torch: ``python tests/bench/columns.py``.
 
 A column of Polars becomes a tensor, by interchange and by what people write without it.  Times are
-those of a wall clock, in rounds that alternate in one process for each kind of column; memory is
+CPU times of all threads, in rounds that alternate in one process for each kind of column; memory is
 what the peak of a process of its own grows by (getrusage(2), ``ru_maxrss``).  ``--rows`` says how
 long the column is, ``--markdown FILE`` writes the table that the pages show, ``--quick`` only sees
 that it runs.  Where a library is missing, it says so and ends with 2.
@@ -190,7 +190,7 @@ def timed(kind: Kind, rows: int, rounds: int) -> list[tuple[float, float, float]
     """Return ratio, time and time of ours [ns] of every other way."""
     names = names_of(kind.make(rows))
     return [
-        compare(way.code, kind.ours.code, names, rounds=rounds, count=1, clock=time.perf_counter_ns)
+        compare(way.code, kind.ours.code, names, rounds=rounds, count=1, clock=time.process_time_ns)
         for way in kind.others
     ]
 
@@ -254,23 +254,27 @@ def conditions(rows: int, asked: int, rounds: int) -> str:
     return (
         f"A column of {rows:,} x {WIDTH} float32 ({rows * ROW / 1e9:.2f} GB){fewer}. "
         f"Measured on {day} at commit {commit()}, on {machine}, with {releases} and CPython "
-        f"{platform.python_version()}; medians of {rounds} rounds:"
+        f"{platform.python_version()}; medians of {rounds} rounds, while"
+        f" {os.getloadavg()[0]:.1f} processes wanted to run:"
     )
+
+
+def digits(number: float) -> str:
+    """Return a number with as many digits as are worth reading."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
 
 
 def table(lines: list[Line]) -> str:
     """Return the figures as a Markdown table."""
     text = [
-        "| Column | Code | Time [ms] | Times as long | More memory [GB] |",
+        "| Column | Code | CPU time [ms] | Times as long | More memory [GB] |",
         "|---|---|--:|--:|--:|",
     ]
     for line in lines:
         note = f" ({line.way.note})" if line.way.note else ""
         memory = "-" if line.memory is None else f"{line.memory / 1e9:.2f}"
-        text.append(
-            f"| {line.kind} | `{line.way.code}`{note} | {line.time / 1e6:,.2f} |"
-            f" {line.ratio:,.2f} | {memory} |"
-        )
+        cells = (f"`{line.way.code}`{note}", digits(line.time / 1e6), digits(line.ratio), memory)
+        text.append(f"| {line.kind} | {' | '.join(cells)} |")
     return "\n".join(text)
 
 
