@@ -10,22 +10,18 @@ import pyarrow as pa
 import interchange as ix
 
 
-def column(table, name):
-    """Return a column as an Array: the memory of the table, which says that it is read-only."""
-    chunks = table[name]
-    return ix.asarray(chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks())
-
-
 def main(library):
-    """Show that the column shares the table's memory, and give a copy to a library to train on."""
-    table = pa.table({"speed": [3.0, 4.0, 5.0], "wheels": [4, 4, 2]})
-    speed = column(table, "speed")
+    """Show that columns share the table's memory, and give a copy to a library to train on."""
+    rows = pa.array([[1, 2], [3, 4], [5, 6]], pa.list_(pa.float32(), 2))
+    table = pa.table({"speed": [3.0, None, 5.0], "place": rows})
+    place = ix.from_arrow(table["place"])
+    speed, known = ix.from_arrow(table["speed"], nulls="separate")
 
-    print(speed)
-    print("shared:", speed.ptr == table["speed"].chunk(0).buffers()[1].address)
+    print(place)
+    print("shared:", place.ptr == table["place"].chunk(0).values.buffers()[1].address)
     theirs = ix.convert(speed, library, copy=True)
-    theirs[0] = 0
-    print(f"{library} has", ix.asarray(theirs).tolist(), "and Arrow", speed.tolist())
+    theirs[~ix.convert(known, library, copy=True)] = 0
+    print(f"{library} has", ix.asarray(theirs).tolist(), "and Arrow", table["speed"].to_pylist())
 
 
 if __name__ == "__main__":

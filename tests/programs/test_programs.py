@@ -12,11 +12,13 @@ LONGEST = 40
 """Of a program [lines], without words, empty lines and what begins it from a shell."""
 POINTS = "[[0.0, 10.0], [20.0, 30.0], [40.0, 50.0]]"
 SPEED = """\
-Array(shape=(3,), dtype=float64, device=cpu, strides=(1,), readonly=True, owner=pyarrow.lib.\
-DoubleArray,
-      [3., 4., 5.])
+Array(shape=(3, 2), dtype=float32, device=cpu, strides=(2, 1), readonly=True, owner=pyarrow.lib.\
+ChunkedArray,
+      [[1., 2.],
+       [3., 4.],
+       [5., 6.]])
 shared: True
-{} has [0.0, 4.0, 5.0] and Arrow [3.0, 4.0, 5.0]
+{} has [3.0, 0.0, 5.0] and Arrow [3.0, None, 5.0]
 """
 CLASSES = {"numpy": "ndarray", "array_api_strict": "Array", "torch": "Tensor"}
 EMULATED = """

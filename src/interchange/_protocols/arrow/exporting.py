@@ -65,8 +65,7 @@ def field_of(tensor: Tensor, kind: str, name: str, call: str) -> ArrowField:
     element = _element_of(spec.dtype, call)
     shape = spec.shape
     if not shape:
-        way_out = "pass `x.reshape(1)`"
-        raise ViewError(call, "the array has no axes", "ARROW-OUT-1", way_out)
+        raise ViewError(call, "the array has no axes", "ARROW-OUT-1", "pass `x.reshape(1)`")
     if max(shape[1:], default=0) > _MOST:
         what, way_out = f"shape {shape}", "reshape the array to shorter axes"
         raise ViewError(call, what, "ARROW-OUT-1", way_out)
@@ -88,10 +87,10 @@ def _element_of(dtype: DType, call: str) -> ArrowField:
     text = _FORMATS.get(str(dtype))
     if text is not None:
         return ArrowField(text)
-    raise UnsupportedDTypeError(call, f"elements are {dtype}", "ARROW-OUT-1", _way_out_of(dtype))
+    raise UnsupportedDTypeError(call, f"elements are {dtype}", "ARROW-OUT-1", _instead_of(dtype))
 
 
-def _way_out_of(dtype: DType) -> str | None:
+def _instead_of(dtype: DType) -> str | None:
     """Return as what the elements can go out."""
     if dtype.kind.startswith("complex") and dtype.bits in {64, 128}:
         return f"pass `x.view('float{dtype.bits // 2}')`, which has both parts along the last axis"
@@ -112,8 +111,8 @@ def _not_side_by_side(layout: Layout, call: str) -> CopyNeededError:
 def _tensor_field(element: ArrowField, layout: Layout, name: str, call: str) -> ArrowField:
     """Return the type of a column of tensors, whose axes may be in another order in memory."""
     if len(layout.shape) < 2:
-        what, way_out = f"shape {layout.shape} has no axes for tensors", "pass `kind='column'`"
-        raise ViewError(call, what, "ARROW-OUT-1", way_out)
+        what = f"shape {layout.shape} has no axes for tensors"
+        raise ViewError(call, what, "ARROW-OUT-1", "pass `kind='column'`")
     inner = layout.shape[1:]
     order = _order_in_memory(layout)
     shape = [inner[axis] for axis in order]

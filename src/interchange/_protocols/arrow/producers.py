@@ -120,10 +120,9 @@ def _ask(x: Any, call: str) -> tuple[bytes, Any]:
         else next((word for word in METHODS if getattr(x, word, None) is not None), None)
     )
     if method is None:
-        from interchange._protocols.strangers import way_to_share  # for an error alone
-
         what = f"{show(x)} of type {type(x).__name__} exports no Arrow"
-        raise NoProtocolError(call, what, "IX-PROTOCOL-1", way_to_share(x))
+        way_out = "use `interchange.asarray(x)`, which takes what is no column"
+        raise NoProtocolError(call, what, "IX-PROTOCOL-1", way_out)
     method, given = _exported(x, method)
     name = METHODS[method]
     if name in ARROW_CHUNK:
