@@ -17,6 +17,8 @@ WIDTH: Final = 560
 SIZE: Final = 15  # of words
 LETTER: Final = 8.9  # as wide as one is on average, or less
 CHIP: Final = 28  # height of a box with a word, and the space below it
+CELL: Final = 35  # width of an element
+ROW: Final = 26  # height of an element
 _GAP: Final = 8
 
 
@@ -35,6 +37,35 @@ def box(x: float, y: float, width: float, height: float, kind: str) -> str:
 def arrow(x: float, y: float, length: float) -> str:
     """Return an arrow that leads down."""
     return f'<path class="arrow" d="M{x} {y}v{length}m-6 -7l6 7l6 -7"/>'
+
+
+def cells(x: float, y: float, texts: Sequence[str], kinds: str | Sequence[str]) -> list[str]:
+    """Return words in boxes of one width that touch each other: elements side by side.
+
+    Parameters
+    ----------
+    x, y : float
+        Where the first box begins.
+    texts : sequence of str
+        What stands in each.
+    kinds : str or sequence of str
+        The class of all boxes, or of each.
+    """
+    each = [kinds] * len(texts) if isinstance(kinds, str) else kinds
+    parts = []
+    for place, (text, kind) in enumerate(zip(texts, each, strict=True)):
+        left = x + CELL * place
+        parts.append(
+            f'<rect x="{left:.1f}" y="{y:.1f}" width="{CELL}" height="{ROW}" class="{kind}"/>'
+        )
+        parts.append(words(left + CELL / 2, y + 18, text, anchor="middle"))
+    return parts
+
+
+def brace(x: float, y: float, width: float, text: str) -> list[str]:
+    """Return a bracket over cells, and the words above it."""
+    line = f'<path class="arrow" d="M{x + 2:.1f} {y}v-6h{width - 4:.1f}v6"/>'
+    return [line, words(x + width / 2, y - 10, text, "small", "middle")]
 
 
 def chips(texts: Iterable[str], y: float, kind: str) -> tuple[list[str], float]:

@@ -1,9 +1,12 @@
-"""The figures of the docs: what goes in and what comes out, and the questions and the floors.
+"""The figures of the docs: what goes in and what comes out, the questions and the floors, columns.
 
 Source: `interchange` itself, the matrices of ``_generated``, and the table of how-it-works.md, so
 that no figure can go stale.  In a MyST page::
 
     ```{exchange-figure}
+    ```
+
+    ```{column-figure} lists
     ```
 """
 
@@ -12,6 +15,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import column_figures
 import matrix_pages
 from drawing import WIDTH, arrow, box, chips, drawing, words
 from tables import DOCS
@@ -28,6 +32,7 @@ _PROTOCOLS: Final = {
     "__dlpack__": "DLPack",
     "__cuda_array_interface__": "CUDA Array Interface",
     "__array_interface__": "array interface",
+    "__arrow_c_array__": "Arrow",
     "__buffer__": "buffer protocol",
     "__array__": "__array__",
 }
@@ -35,6 +40,8 @@ _PROTOCOLS: Final = {
 _PARTS: Final = {
     "__interchange__", "__dlpack_device__", "__dlpack_c_exchange_api__",
     "__c_dlpack_exchange_api__", "__array_namespace__", "__array_priority__",
+    "__arrow_c_schema__", "__arrow_c_stream__", "__arrow_c_device_array__",
+    "__arrow_c_device_stream__",
 }  # fmt: skip
 """Attributes that are part of a protocol, or no protocol of exchange."""
 _OF_MEMORY: Final = re.compile(r"__\w*(?:dlpack|array|buffer|arrow)\w*__")
@@ -48,14 +55,17 @@ class UnknownProtocolError(ValueError):
 
 
 def protocols_out() -> list[str]:
-    """Return the protocols that an Array speaks."""
-    return _named(name for name in dir(interchange.Array) if _OF_MEMORY.fullmatch(name))
+    """Return the protocols that an Array speaks, and its export as a column."""
+    names = [*dir(interchange.Array), *dir(interchange.ArrowExport)]
+    return _named(name for name in names if _OF_MEMORY.fullmatch(name))
 
 
 def protocols_in() -> list[str]:
     """Return the protocols that ``asarray`` asks for, in its own order."""
-    listed = re.findall(r"^ *\d\. (.+?)[;.]$", interchange.asarray.__doc__ or "", re.MULTILINE)
-    said = " ".join(listed).replace("the buffer protocol", "__buffer__")
+    text, _, _ = (interchange.asarray.__doc__ or "").partition("Parameters")
+    said = " ".join(re.split(r"^ *\d\. ", text, flags=re.MULTILINE)[1:])
+    said = said.replace("the buffer protocol", "__buffer__")
+    said = said.replace("Arrow's PyCapsule interface", "__arrow_c_array__")
     return _named(re.findall(r"__\w+__", said.replace("DLPack, or", "__dlpack__, or")))
 
 
@@ -185,6 +195,15 @@ def setup(app: Sphinx) -> dict[str, Any]:
             self.env.note_dependency(__file__)
             return [nodes.raw("", FIGURES[self.name](), format="html")]
 
+    class ColumnFigure(SphinxDirective):
+        required_arguments = 1
+
+        def run(self) -> list[nodes.Node]:
+            self.env.note_dependency(column_figures.__file__)
+            drawn = column_figures.FIGURES[self.arguments[0]]()
+            return [nodes.raw("", drawn, format="html")]
+
     for name in FIGURES:
         app.add_directive(name, Figure)
+    app.add_directive("column-figure", ColumnFigure)
     return {"parallel_read_safe": True}

@@ -1,4 +1,4 @@
-"""Directives that run the programs of ``docs/examples``, and show them with what they print.
+"""Directives that run programs, and show them with what they print; and examples in a child.
 
 Source: Sphinx, "Developing extensions".  In a MyST page::
 
@@ -17,6 +17,9 @@ Source: Sphinx, "Developing extensions".  In a MyST page::
 
 A program and a remedy that fail end the build, and so does a mistake that is not refused.  Without
 Sphinx the functions can be called all the same.
+
+The docs are built with the readable core, which makes no exports to Arrow.  The examples of
+``native-doctest`` run with the core that is there, all of a page in one process.
 """
 
 from __future__ import annotations
@@ -73,8 +76,10 @@ def _block(language: str, text: str) -> str:
     return f"```{language}\n{text.rstrip()}\n```\n\n"
 
 
-def _run(name: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in an empty folder, where it finds the programs."""
+def _run(
+    name: str, *words: str, stdin: str = "", leave: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run Python in an empty folder, where it finds the programs, without some variables."""
     paths = [str(EXAMPLES), *(str(Path(one.__file__).parents[1]) for one in _packages())]
     paths += filter(None, [os.environ.get("PYTHONPATH")])
     launcher = [sys.executable, *EMULATOR] if name in ON_EMULATOR else []
@@ -82,7 +87,11 @@ def _run(name: str, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(  # noqa: S603 - ours
             [*launcher, sys.executable, "-W", "error", *words],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env={
+                **{key: value for key, value in os.environ.items() if key not in leave},
+                "PYTHONPATH": os.pathsep.join(paths),
+            },
+            input=stdin,
             capture_output=True,
             text=True,
             timeout=100,
@@ -97,12 +106,38 @@ def _packages() -> list[Any]:
     return [interchange, interchange_conformance]
 
 
+_NATIVE: Final = "native-doctest"
+_DOCTEST: Final = """
+import doctest
+import sys
+
+flags = doctest.ELLIPSIS | doctest.DONT_ACCEPT_TRUE_FOR_1
+example = doctest.DocTestParser().get_doctest(sys.stdin.read(), {}, sys.argv[1], sys.argv[1], 0)
+failed, _ = doctest.DocTestRunner(optionflags=flags).run(example)
+sys.exit(failed > 0)
+"""
+
+
+def run_examples(page: str, examples: str) -> None:
+    """Run the examples of a page in a process of its own, with the core that is there.
+
+    Raises
+    ------
+    RuntimeError
+        One gave another output than the one below it; the text says which.
+    """
+    done = _run(page, "-c", _DOCTEST, page, stdin=examples, leave=("INTERCHANGE_CORE",))
+    if done.returncode or done.stderr:
+        raise RuntimeError(f"{page}: {done.stdout}{done.stderr}")
+
+
 DIRECTIVES: Final = {"example-mistake": mistake, "example-remedy": remedy}
 """Name of a directive with lines in it -> the function that runs them."""
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
+    from docutils import nodes
     from sphinx.util.docutils import SphinxDirective
 
     class Program(SphinxDirective):
@@ -120,7 +155,26 @@ def setup(app: Sphinx) -> dict[str, Any]:
             shown = DIRECTIVES[self.name](self.arguments[0], "\n".join(self.content) + "\n")
             return list(self.parse_text_to_nodes(shown))
 
+    class NativeDoctest(SphinxDirective):
+        has_content = True
+
+        def run(self) -> list[nodes.Node]:
+            text = "\n".join(self.content)
+            block = nodes.literal_block(text, text, language="pycon", classes=[_NATIVE])
+            return [block]
+
+    def run_all(app: Sphinx, tree: nodes.document) -> None:
+        texts = [
+            block.astext()
+            for block in tree.findall(nodes.literal_block)
+            if _NATIVE in block["classes"]
+        ]
+        if texts:
+            run_examples(app.env.docname, "\n\n".join(texts) + "\n")
+
     app.add_directive("example-program", Program)
+    app.add_directive(_NATIVE, NativeDoctest)
+    app.connect("doctree-read", run_all)
     for name in DIRECTIVES:
         app.add_directive(name, Lines)
     return {"parallel_read_safe": True}

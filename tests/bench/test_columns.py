@@ -1,4 +1,4 @@
-"""What a column of embeddings costs: the program runs, and its table is right."""
+"""What a column of embeddings costs: the program runs, and the guide shows what it wrote."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+DOCS = HERE.parents[1] / "docs"
 sys.path.insert(0, str(HERE))
 
 import columns  # noqa: E402 - the folder is no package
 
+OURS = {kind.ours.code for kind in columns.KINDS if "copy=True" not in kind.ours.code}
 WAYS = [(kind.name, way) for kind in columns.KINDS for way in (kind.ours, *kind.others)]
 
 
@@ -33,7 +35,7 @@ def test_ours_comes_first_of_each_kind():
     found = shown(columns.table(lines))
 
     assert [row[:2] for row in found] == [(name, way.code) for name, way in WAYS]
-    assert all(row[2:] == ("2.00", "1.00", "0.00") for row in found)
+    assert all(row[2:] == ("2", "1", "0.00") for row in found)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +58,18 @@ def test_fewer_rows_than_were_asked_for_are_told(monkeypatch):
 
     assert "as many of 1,000,000 as" in columns.conditions(800, 1_000_000, 3)
     assert "as many of" not in columns.conditions(800, 800, 3)
+
+
+def test_the_guide_shows_what_was_measured():
+    """The same ways, of which ours adds no memory where there is one chunk."""
+    page = (DOCS / "guides" / "columns-and-tensors.md").read_text(encoding="utf-8")
+    text = (DOCS / "_generated" / "columns.md").read_text(encoding="utf-8")
+    found = shown(text)
+
+    assert "{include} ../_generated/columns.md" in page
+    assert re.search(r"^A column of [\d,]+ x 768 float32 \([\d.]+ GB\).* at commit `", text)
+    assert [row[:2] for row in found] == [(name, way.code) for name, way in WAYS]
+    assert all(float(row[4]) < 0.1 for row in found if row[1] in OURS)
 
 
 @pytest.mark.slow

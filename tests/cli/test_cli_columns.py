@@ -153,7 +153,7 @@ def test_an_array_is_shared(
 @interop
 @isolated
 @pytest.mark.parametrize("direction", LIBRARIES)
-@pytest.mark.parametrize("dtype", column_libraries.DTYPES)
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_every_refusal_has_a_rule_and_nothing_fails(direction: str, dtype: str) -> None:
     """Whatever the elements are."""
     told = _run(direction, dtype)

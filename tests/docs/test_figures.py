@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import interchange as ix
+from interchange_conformance.zoo.arrow import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +34,14 @@ class ArrayInterface:
     __array_interface__ = SAMPLE.__array_interface__
 
 
+class ArrowArray:
+    """Speaks Arrow alone."""
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        """Return the sample as a column."""
+        return numbers("float32", 3).__arrow_c_array__()
+
+
 class ArrayMethod:
     """Has ``__array__`` alone."""
 
@@ -44,6 +53,7 @@ class ArrayMethod:
 SPEAKERS = {
     "DLPack": Dlpack(),
     "array interface": ArrayInterface(),
+    "Arrow": ArrowArray(),
     "buffer protocol": memoryview(SAMPLE),
     "__array__": ArrayMethod(),
 }
@@ -74,13 +84,17 @@ def test_what_comes_out_is_what_an_array_has(figures: ModuleType) -> None:
     names = {name: attribute for attribute, name in figures._PROTOCOLS.items()}
 
     assert figures.protocols_out()
-    assert all(hasattr(ix.Array, names[name]) for name in figures.protocols_out())
+    assert "Arrow" in figures.protocols_out()
+    assert all(
+        hasattr(ix.ArrowExport if name == "Arrow" else ix.Array, names[name])
+        for name in figures.protocols_out()
+    )
 
 
 def test_a_protocol_that_the_figure_does_not_know_is_an_error(figures: ModuleType) -> None:
     """Else the figure would leave out what the library has learnt."""
-    with pytest.raises(figures.UnknownProtocolError, match="__arrow_c_array__"):
-        figures._named(["__dlpack__", "__arrow_c_array__"])
+    with pytest.raises(figures.UnknownProtocolError, match="__tensor_view__"):
+        figures._named(["__dlpack__", "__tensor_view__"])
 
 
 def test_the_figure_shows_every_target(figures: ModuleType) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from interchange import abi
-from interchange.cli import cuda_libraries, libraries
+from interchange.cli import column_libraries, cuda_libraries, libraries
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,10 @@ TABLES = (
     Made("matrix.md", "", libraries.SUBJECTS),
     Made("matrix-cuda.md", " --device cuda", cuda_libraries.SUBJECTS),
     Made("matrix-gpu.md", " --device cuda", cuda_libraries.SUBJECTS),
+    Made("matrix-columns-in.md", " --columns in", column_libraries.SUBJECTS_IN),
+    Made("matrix-columns-out.md", " --columns out", column_libraries.SUBJECTS_OUT),
 )
+COLUMNS = tuple(table.file for table in TABLES if "columns" in table.file)
 
 
 @pytest.fixture(scope="module", params=TABLES, ids=lambda made: made.file)
@@ -89,3 +92,22 @@ def test_its_rules_exist(matrix: str) -> None:
 
     assert cited
     assert cited <= set(abi.RULES)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_the_matrices_of_columns_say_where_they_were_run(root: Path, name: str) -> None:
+    """With the day, the commit and the machine."""
+    text = (root / "docs" / "_generated" / name).read_text(encoding="utf-8")
+    said = r"^Run on \d{4}-\d\d-\d\d at commit `[0-9a-f]{12}`( with changes)?, on \d+ cores of \S"
+
+    assert len(re.findall(said, text, re.MULTILINE)) == 1
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_library_shares_numbers(root: Path, name: str) -> None:
+    """The first row of each shares with one column at least of every library."""
+    text = (root / "docs" / "_generated" / name).read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \*\*\S+: numbers\*\* \| (.*) \|$", text, re.MULTILINE)
+
+    assert len(rows) == (5 if "-in" in name else 3)
+    assert all(row.count("zero-copy") >= 4 for row in rows)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from .matrix import Cell
     from .subjects import Sample, Subject
 
-DTYPES: Final = ("float32", "float64", "int64")
-"""Element types that columns of every library can have."""
 _READONLY: Final = "its library has no word for read-only memory: nobody may write there"
 _UNTOLD: Final = (
     "its library tells no address: what is written to the memory after it was handed over, it reads"

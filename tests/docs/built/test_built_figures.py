@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-WITH_FIGURES = ("index", "how-it-works", "overhead", "guides/gpu-arrays")
+WITH_FIGURES = (
+    "index",
+    "how-it-works",
+    "overhead",
+    "guides/columns-and-tensors",
+    "guides/gpu-arrays",
+)
 LEAST = 9.0  # height of words on a telephone [pixels]
 SIZES = {"desktop": (1280, 800), "telephone": (400, 800)}  # [pixels]
 HEIGHTS = """

@@ -1,0 +1,65 @@
+"""Writes the matrices of columns that compatibility.md shows, with commit, day and machine.
+
+Source: interchange.  ``python docs/_ext/column_matrices.py`` runs ``interchange matrix --columns``
+both ways, which takes a minute, and needs the extra ``interop``.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Final
+
+DOCS: Final = Path(__file__).resolve().parents[1]
+DIRECTIONS: Final = ("in", "out")
+
+sys.path.insert(0, str(DOCS.parent / "tests" / "bench"))
+
+
+def page_of(direction: str) -> Path:
+    """Return where a matrix stands."""
+    return DOCS / "_generated" / f"matrix-columns-{direction}.md"
+
+
+def run(direction: str) -> str:
+    """Return what the command writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "matrix.md"
+        command = [sys.executable, "-m", "interchange", "matrix", "--columns", direction]
+        subprocess.run(  # noqa: S603 - our own
+            [*command, "--markdown", str(file)], check=True, stdout=subprocess.DEVNULL
+        )
+        return file.read_text(encoding="utf-8")
+
+
+def conditions() -> str:
+    """Return when it was run, on what, and of which commit."""
+    from import_time import commit, processor
+
+    day = datetime.now(timezone.utc).date().isoformat()
+    machine = f"{os.cpu_count()} cores of {processor()} ({platform.system()} {platform.machine()})"
+    return f"Run on {day} at commit {commit()}, on {machine}."
+
+
+def with_conditions(text: str, said: str) -> str:
+    """Return a matrix that says its conditions above its releases."""
+    above, releases, below = text.rpartition("Releases: ")
+    if not releases:
+        raise ValueError("the matrix has no releases")
+    return f"{above}{said}\n\n{releases}{below}"
+
+
+def main() -> None:
+    """Write both."""
+    said = conditions()
+    for direction in DIRECTIONS:
+        page_of(direction).write_text(with_conditions(run(direction), said), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""The figures of columns show what real columns are: shapes, strides, elements."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+import interchange as ix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from types import ModuleType
+
+NAMES = ("primitive", "lists", "nested", "tensors", "bits", "chunks", "in", "out")
+GUIDE = "docs/guides/columns-and-tensors.md"
+
+
+@pytest.fixture(scope="module")
+def drawn(root: Path) -> Iterator[ModuleType]:
+    """Return the module that draws them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(root / "docs" / "_ext"))
+        yield importlib.import_module("column_figures")
+
+
+def _pyarrow_columns(drawn: ModuleType) -> dict[str, Any]:
+    """Return what each layout is said to be of, made by pyarrow."""
+    import pyarrow as pa
+
+    def of(layout: Any, *sizes: int) -> Any:
+        column = pa.array(layout.buffer, pa.int64())
+        for size in sizes:
+            column = pa.FixedSizeListArray.from_arrays(column, size)
+        return column
+
+    there = zip(drawn.PRIMITIVE.buffer, drawn.PRIMITIVE.validity, strict=True)
+    values = [value if one else None for value, one in there]
+    start, rows = drawn.PRIMITIVE.offset, drawn.PRIMITIVE.shape[0]
+    of_type = pa.fixed_shape_tensor(pa.int64(), [2, 3], permutation=[1, 0])
+    return {
+        "PRIMITIVE": pa.array(values).slice(start, rows),
+        "LISTS": of(drawn.LISTS, 4),
+        "NESTED": of(drawn.NESTED, 3, 2),
+        "TENSORS": pa.ExtensionArray.from_storage(of_type, of(drawn.TENSORS, 6)),
+    }
+
+
+def test_every_figure_is_in_the_guide(drawn: ModuleType, pages: dict[str, str]) -> None:
+    """Once."""
+    assert tuple(drawn.FIGURES) == NAMES
+    assert [pages[GUIDE].count(f"```{{column-figure}} {name}\n") for name in NAMES] == [1] * len(
+        NAMES
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_is_told_in_words(drawn: ModuleType, name: str) -> None:
+    """Readers of screens are told what it shows."""
+    figure = ET.fromstring(drawn.FIGURES[name]())  # noqa: S314 - ours
+
+    assert figure.get("role") == "img"
+    assert figure.findtext("title")
+    assert len(figure.findtext("desc") or "") > 100
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("name", ["PRIMITIVE", "LISTS", "NESTED", "TENSORS"])
+def test_a_layout_is_that_of_a_real_column(
+    drawn: ModuleType, need: Callable[[str], None], name: str
+) -> None:
+    """Shape, strides and elements are those of the array that `from_arrow` makes."""
+    need("pyarrow")
+    layout = getattr(drawn, name)
+
+    data, mask = ix.from_arrow(_pyarrow_columns(drawn)[name], nulls="separate")
+
+    assert (data.shape, data.strides) == (layout.shape, layout.strides)
+    stop = layout.offset + layout.shape[0]
+    wanted = layout.validity[layout.offset : stop] or np.ones(layout.shape, bool).tolist()
+    assert mask.tolist() == list(wanted)
+    there = np.asarray(mask)
+    shown = [layout.buffer[layout.place(*index)] for index in np.ndindex(layout.shape)]
+    assert np.asarray(data)[there].tolist() == np.array(shown).reshape(layout.shape)[there].tolist()
+
+
+@pytest.mark.interop
+def test_the_bits_are_those_of_a_real_column(
+    drawn: ModuleType, need: Callable[[str], None]
+) -> None:
+    """The first bool is the lowest bit."""
+    need("pyarrow")
+    import pyarrow as pa
+
+    (byte,) = bytes(pa.array(drawn.BITS).buffers()[1])[:1]
+
+    assert [bool(byte >> place & 1) for place in range(len(drawn.BITS))] == list(drawn.BITS)
+
+
+@pytest.mark.interop
+def test_the_chunks_are_put_together_in_order(
+    drawn: ModuleType, need: Callable[[str], None]
+) -> None:
+    """As the last row of the figure shows them."""
+    need("pyarrow")
+    import pyarrow as pa
+
+    column = pa.chunked_array([list(chunk) for chunk in drawn.CHUNKS])
+
+    assert ix.from_arrow(column, copy=True).tolist() == [x for c in drawn.CHUNKS for x in c]

@@ -1,0 +1,67 @@
+"""Examples that need the native core and libraries of columns run, each page in one process."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .conftest import PAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import ModuleType
+
+BLOCK = re.compile(r"^```\{native-doctest\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+GUIDES = [path for path in PAGES if "```{native-doctest}\n" in path.read_text(encoding="utf-8")]
+NEEDED = ("duckdb", "nanoarrow", "polars", "pyarrow")
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch, root: Path) -> ModuleType:
+    """Return the module that runs them for the docs."""
+    monkeypatch.syspath_prepend(str(root / "docs" / "_ext"))
+    return importlib.import_module("programs")
+
+
+def test_there_is_such_a_page() -> None:
+    """The guide on columns."""
+    assert [path.name for path in GUIDES] == ["columns-and-tensors.md"]
+
+
+@pytest.mark.interop
+@pytest.mark.isolated
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
+def test_they_give_what_stands_below_them(
+    programs: ModuleType, need: Callable[[str], None], guide: Path
+) -> None:
+    """Without a word on stderr."""
+    for name in NEEDED:
+        need(name)
+    blocks = BLOCK.findall(guide.read_text(encoding="utf-8"))
+
+    assert sum(block.count(">>> ") for block in blocks) > len(blocks)
+    programs.run_examples(guide.name, "\n".join(blocks))
+
+
+@pytest.mark.isolated
+@pytest.mark.parametrize("example", [">>> 1 + 1\n3\n", ">>> raise SystemExit(1)\n"])
+def test_an_example_that_gives_something_else_ends_the_build(
+    programs: ModuleType, example: str
+) -> None:
+    """The error names the page."""
+    with pytest.raises(RuntimeError, match=r"^a page: "):
+        programs.run_examples("a page", example)
+
+
+@pytest.mark.isolated
+def test_they_run_with_the_core_that_is_there(
+    programs: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever core the docs are built with."""
+    monkeypatch.setenv("INTERCHANGE_CORE", "none of these")
+
+    programs.run_examples("a page", ">>> import interchange\n")
