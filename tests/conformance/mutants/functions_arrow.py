@@ -1,13 +1,11 @@
-"""Variants of interchange that read or write columns of Arrow in another way.
+"""Variants of interchange that drop nulls, invent masks, or join chunks unasked.
 
 Source: interchange, its rule book; `checks.functions_arrow`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from interchange_conformance.zoo import arrow
+from typing import TYPE_CHECKING, Any, Final
 
 from ._proxies import citing, functions_of, honest_functions, original
 from .model import mutant
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from interchange_conformance.subject import Subject
 
 
-def _reading(change: Callable[..., Any]) -> Subject:
+def reading(change: Callable[..., Any]) -> Subject:
     """Return a subject whose from_arrow() is ``change(honest, x, **keywords)``."""
 
     def from_arrow(x: Any, /, **keywords: Any) -> Any:
@@ -27,17 +25,8 @@ def _reading(change: Callable[..., Any]) -> Subject:
     return functions_of(from_arrow=from_arrow)
 
 
-def _writing(change: Callable[..., Any]) -> Subject:
-    """Return a subject whose to_arrow() is ``change(honest, x, **keywords)``."""
-
-    def to_arrow(x: Any, /, **keywords: Any) -> Any:
-        return change(original().to_arrow, x, **keywords)
-
-    return functions_of(to_arrow=to_arrow)
-
-
-def _instead(rule: str, answer: Callable[[Any], Any]) -> Subject:
-    """Return a subject that gives something instead of a refusal by a rule."""
+def instead(rule: str, act: Callable[..., Any]) -> Subject:
+    """Return a subject that does ``act(honest, x, **keywords)`` where it should cite a rule."""
 
     def change(honest: Any, x: Any, **keywords: Any) -> Any:
         try:
@@ -45,228 +34,178 @@ def _instead(rule: str, answer: Callable[[Any], Any]) -> Subject:
         except original().InterchangeError as error:
             if error.rule != rule:
                 raise
-            return answer(x)
+        return act(honest, x, **keywords)
 
-    return _reading(change)
-
-
-@mutant("columns_with_nulls_are_refused", twin=honest_functions)
-def makes_numbers_of_nulls() -> Subject:
-    """Gives the data of a column with nulls."""
-    return _instead("ARROW-NULL-2", lambda x: original().from_arrow(x, nulls="separate")[0])
+    return reading(change)
 
 
-@mutant("nulls_are_given_apart", twin=honest_functions)
-def masks_what_is_null() -> Subject:
-    """Gives a mask that is True where an element is null."""
-
-    def change(honest: Any, x: Any, **keywords: Any) -> Any:
-        found = honest(x, **keywords)
-        if keywords.get("nulls") != "separate":
-            return found
-        data, mask = found
-        flat = bytearray(not one for one in bytes(memoryview(mask.copy()).cast("B")))
-        return data, original().from_buffer(flat, dtype="bool", shape=mask.shape)
-
-    return _reading(change)
-
-
-@mutant("null_counts_that_lie_are_refused", twin=honest_functions)
-def believes_null_counts() -> Subject:
-    """Takes a null_count that lies."""
-    return _instead(
-        "ARROW-NULL-1", lambda x: original().from_arrow(x.but(null_count=-1), nulls="separate")[0]
-    )
-
-
-@mutant("elements_without_one_width_are_refused", twin=honest_functions)
-def reads_no_strings() -> Subject:
-    """Gives an array without elements for strings."""
-    return _instead("ARROW-TYPE-1", lambda _: original().from_buffer(b""))
-
-
-@mutant("what_stands_for_something_else_is_refused", twin=honest_functions)
-def gives_what_is_stored() -> Subject:
-    """Gives the integers of dates and dictionaries, asked or not."""
-    return _instead("ARROW-TYPE-2", lambda x: original().from_arrow(x, storage=True))
-
-
-@mutant("what_is_stored_is_given_on_request", twin=honest_functions)
-def copies_what_is_stored() -> Subject:
-    """Copies what is stored."""
-
-    def change(honest: Any, x: Any, **keywords: Any) -> Any:
-        if keywords.get("storage"):
-            keywords["copy"] = True
-        return honest(x, **keywords)
-
-    return _reading(change)
-
-
-@mutant("bits_are_not_shared", twin=honest_functions)
-def copies_bits_always() -> Subject:
-    """Copies bits, also where no copy was to be made."""
-    return _instead("ARROW-BOOL-1", lambda x: original().from_arrow(x))
-
-
-@mutant("bools_become_bytes", twin=honest_functions)
-def reads_bits_from_the_start() -> Subject:
-    """Reads the bits of bools from the start of a byte on."""
-
-    def change(honest: Any, x: Any, **keywords: Any) -> Any:
-        is_bits = getattr(x, "field", None) is not None and x.field.format == "b"
-        return honest(x.but(offset=x.chunks[0].offset // 8 * 8) if is_bits else x, **keywords)
-
-    return _reading(change)
-
-
-@mutant("several_chunks_are_refused", twin=honest_functions)
-def joins_chunks_always() -> Subject:
-    """Copies several chunks into one array, asked or not."""
-    return _instead("ARROW-CHUNK-1", lambda x: original().from_arrow(x, copy=True))
-
-
-@mutant("several_chunks_are_joined_by_a_copy", twin=honest_functions)
-def copies_the_first_chunk() -> Subject:
-    """Copies the first of several chunks."""
-
-    def change(honest: Any, x: Any, **keywords: Any) -> Any:
-        if len(getattr(x, "chunks", ())) > 1:
-            x.chunks = x.chunks[:1]
-        return honest(x, **keywords)
-
-    return _reading(change)
-
-
-@mutant("columns_come_in_read_only", twin=honest_functions)
-def copies_every_column() -> Subject:
-    """Copies every column."""
-    return _reading(lambda honest, x, **keywords: honest(x, **{**keywords, "copy": True}))
-
-
-@mutant("tensors_that_are_none_are_refused", twin=honest_functions)
-def ignores_wrong_tensors() -> Subject:
-    """Gives lists for tensors whose parameters are wrong."""
-    return _instead("ARROW-TENSOR-1", lambda x: original().from_arrow(x.but(metadata=None)))
-
-
-@mutant("tensors_have_their_shape", twin=honest_functions)
-def ignores_permutations() -> Subject:
-    """Gives tensors as they lie in memory."""
-
-    def change(honest: Any, x: Any, **keywords: Any) -> Any:
-        if b"permutation" in (getattr(getattr(x, "field", None), "metadata", None) or b""):
-            x = x.but(metadata=arrow.tensors("int32", (2, 2, 3)).field.metadata)
-        return honest(x, **keywords)
-
-    return _reading(change)
-
-
-@mutant("arrays_go_out_as_tensors", twin=honest_functions)
-def writes_lists_for_tensors() -> Subject:
-    """Gives columns of lists where tensors are asked for."""
-    return _writing(lambda honest, x, **_: honest(x))
-
-
-@mutant("arrays_without_a_column_are_refused", twin=honest_functions)
-def writes_bytes_for_any_elements() -> Subject:
-    """Gives a column of bytes for elements that Arrow has not."""
+def reciting(rule: str, other: str) -> Subject:
+    """Return a subject that cites another rule than it should."""
 
     def change(honest: Any, x: Any, **keywords: Any) -> Any:
         try:
             return honest(x, **keywords)
         except original().InterchangeError as error:
-            if error.rule != "ARROW-OUT-1":
-                raise
-            return honest(original().from_buffer(bytearray(x.nbytes)))
+            raise (citing(error, other) if error.rule == rule else error) from None
 
-    return _writing(change)
+    return reading(change)
 
 
-@mutant("arrays_go_out_as_columns", twin=honest_functions)
-def copies_what_goes_out() -> Subject:
-    """Copies what goes out as a column."""
-    return _writing(
-        lambda honest, x, **keywords: honest(
-            x.copy() if hasattr(x, "dtype") and x.dtype.name == "int8" else x, **keywords
-        )
-    )
+# ---------------------------------------------------------------- nulls
 
 
-@mutant("arrays_that_lie_apart_are_refused", twin=honest_functions)
-def copies_what_lies_apart() -> Subject:
-    """Copies arrays whose elements lie apart."""
+@mutant("columns_with_nulls_are_refused", twin=honest_functions)
+def hands_out_what_lies_under_nulls() -> Subject:
+    """Takes what lies in the places of nulls for numbers."""
+
+    def act(honest: Any, x: Any, **keywords: Any) -> Any:
+        return honest(x, **{**keywords, "nulls": "separate"})[0]
+
+    return instead("ARROW-NULL-2", act)
+
+
+@mutant("columns_with_nulls_are_refused", twin=honest_functions)
+def believes_that_nobody_counted_nothing() -> Subject:
+    """Takes a column whose nulls the producer has not counted for one without."""
 
     def change(honest: Any, x: Any, **keywords: Any) -> Any:
-        try:
+        counts = {chunk.null_count for chunk in x.chunks}
+        if counts != {-1}:
             return honest(x, **keywords)
-        except original().CopyNeededError:
-            return honest(x.copy(), **keywords)
+        return honest(x, **{**keywords, "nulls": "separate"})[0]
 
-    return _writing(change)
+    return reading(change)
 
 
-@mutant("columns_that_make_no_table_are_refused", twin=honest_functions)
-def cuts_columns_to_one_length() -> Subject:
-    """Gives a table of the first column where another one is longer or elsewhere."""
+@mutant("columns_with_nulls_are_refused", twin=honest_functions)
+def cites_the_rule_of_counts() -> Subject:
+    """Refuses nulls with the rule of producers that count them wrongly."""
+    return reciting("ARROW-NULL-2", "ARROW-NULL-1")
+
+
+@mutant("nulls_that_are_refused_are_counted", twin=honest_functions)
+def says_that_there_are_nulls() -> Subject:
+    """Refuses nulls, and does not say how many there are."""
+
+    def act(_: Any, __: Any, **___: Any) -> Any:
+        raise original().ExchangeError("from_arrow()", "there are nulls", "ARROW-NULL-2")
+
+    return instead("ARROW-NULL-2", act)
+
+
+@mutant("null_counts_that_lie_are_refused", twin=honest_functions)
+def believes_null_counts() -> Subject:
+    """Takes a column whose producer counts fewer nulls, or more, than there are."""
+
+    def act(honest: Any, x: Any, **keywords: Any) -> Any:
+        return honest(x.but(null_count=-1), **{**keywords, "nulls": "separate"})[0]
+
+    return instead("ARROW-NULL-1", act)
+
+
+def _masking(change: Callable[[Any, Any], Any]) -> Subject:
+    """Return a subject whose masks are others: ``change(data, mask)``, what of nested lists."""
+
+    def read(honest: Any, x: Any, **keywords: Any) -> Any:
+        found = honest(x, **keywords)
+        if keywords.get("nulls") != "separate":
+            return found
+        return found[0], change(*found)
+
+    return reading(read)
+
+
+@mutant("masks_say_where_values_are", twin=honest_functions)
+def masks_what_is_there() -> Subject:
+    """Gives masks that are True where there is no value."""
+
+    def change(_: Any, mask: Any) -> Any:
+        turned = bytes(1 - one for one in mask.reshape(-1).view("uint8").tolist())
+        return original().from_buffer(turned, dtype="bool", shape=mask.shape)
+
+    return _masking(change)
+
+
+@mutant("masks_say_where_values_are", twin=honest_functions)
+def masks_one_for_each_list() -> Subject:
+    """Gives masks of lists that have one bool for each list."""
+    return _masking(lambda _, mask: mask[:, 0] if mask.ndim > 1 else mask)
+
+
+@mutant("masks_say_where_values_are", twin=honest_functions)
+def masks_by_bytes() -> Subject:
+    """Gives masks of uint8."""
+    return _masking(lambda _, mask: mask.view("uint8"))
+
+
+@mutant("masks_say_where_values_are", twin=honest_functions)
+def gives_the_data_alone() -> Subject:
+    """Gives the data without a mask."""
 
     def change(honest: Any, x: Any, **keywords: Any) -> Any:
-        try:
-            return honest(x, **keywords)
-        except original().ViewError as error:
-            if error.rule != "ARROW-OUT-3":
-                raise
-            name, first = next(iter(x.items()))
-            return honest({name: first}, **keywords)
+        found = honest(x, **keywords)
+        return found[0] if isinstance(found, tuple) else found
 
-    return _writing(change)
+    return reading(change)
 
 
-class _Recited:
-    """A column whose errors cite another rule."""
-
-    def __init__(self, column: Any) -> None:
-        self.column = column
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self.column, name)
-
-        def call(**keywords: Any) -> Any:
-            try:
-                return method(**keywords)
-            except original().InterchangeError as error:
-                raise citing(error, "IX-CONVERT-1") from None
-
-        return call
+# ---------------------------------------------------------------- chunks
 
 
-@mutant("exports_need_the_native_core", twin=honest_functions)
-def cites_another_rule_for_the_core() -> Subject:
-    """Says that a library is missing where the core cannot export."""
-    return _writing(lambda honest, x, **keywords: _Recited(honest(x, **keywords)))
+@mutant("several_chunks_are_refused", twin=honest_functions)
+def joins_chunks_unasked() -> Subject:
+    """Copies several chunks into one array although nobody asked for it."""
+
+    def act(honest: Any, x: Any, **keywords: Any) -> Any:
+        return honest(x, **{**keywords, "copy": True})
+
+    return instead("ARROW-CHUNK-1", act)
 
 
-@mutant("imports_wait_for_the_event", twin=honest_functions)
-def waits_for_no_event() -> Subject:
-    """Imports memory of a device, and waits for no event."""
+def _first_of(x: Any) -> Any:
+    """Return a producer of the first chunk alone."""
+    found = x.but()
+    found.chunks = x.chunks[:1]
+    return found
+
+
+@mutant("several_chunks_are_refused", "chunks_are_joined_on_request", twin=honest_functions)
+def takes_the_first_chunk() -> Subject:
+    """Takes the first chunk for all."""
+    return reading(lambda honest, x, **keywords: honest(_first_of(x), **keywords))
+
+
+@mutant("chunks_are_joined_on_request", twin=honest_functions)
+def joins_the_other_way_round() -> Subject:
+    """Joins chunks from the last to the first."""
 
     def change(honest: Any, x: Any, **keywords: Any) -> Any:
-        if keywords.get("stream") is not None:
-            keywords["stream"] = -1
+        turned = x.but()
+        turned.chunks = x.chunks[::-1]
+        return honest(turned, **keywords)
+
+    return reading(change)
+
+
+_kept: Final[list[Any]] = []
+
+
+@mutant("chunks_are_joined_on_request", twin=honest_functions)
+def keeps_a_stream() -> Subject:
+    """Asks for a stream that it never releases."""
+
+    def change(honest: Any, x: Any, **keywords: Any) -> Any:
+        _kept.append(x.__arrow_c_stream__())
         return honest(x, **keywords)
 
-    return _reading(change)
+    return reading(change)
 
 
-@mutant("exports_have_an_event_after_their_work", twin=honest_functions)
-def exports_without_an_event() -> Subject:
-    """Exports memory of a device as if it were ready."""
+@mutant("chunks_are_joined_on_request", twin=honest_functions)
+def never_joins() -> Subject:
+    """Refuses several chunks although a copy was asked for."""
 
-    def change(honest: Any, x: Any, **keywords: Any) -> Any:
-        if str(getattr(x, "device", "cpu")) == "cpu":
-            return honest(x, **keywords)
-        ix = original()
-        ready = ix.from_pointer(x.ptr, x.shape, x.dtype, device=x.device, owner=x)
-        return honest(ready, **keywords)
+    def change(honest: Any, x: Any, *, copy: bool | None = None, **keywords: Any) -> Any:
+        return honest(x, copy=copy if len(x.chunks) < 2 else None, **keywords)
 
-    return _writing(change)
+    return reading(change)

@@ -1,24 +1,18 @@
-"""The functions of interchange for columns of Arrow: what they refuse, and what they give.
+"""The function of interchange that takes columns of Arrow: those with nulls, and several chunks.
 
-Source: interchange, its rules ARROW-*; the Arrow C data interface; the canonical extension types.
+Source: interchange, its rules ARROW-NULL-2 and ARROW-CHUNK-1; the Arrow C data interface.
 """
 
 from __future__ import annotations
 
-import ctypes
-import functools
-import json
-import operator
+import re
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange.abi.arrow_formats import EXTENSION_METADATA, EXTENSION_NAME, decode_metadata
-from interchange_conformance.emucuda.building import CannotBuildError
-from interchange_conformance.findings import NotApplicable, expect
-from interchange_conformance.probes.opened_arrow import Opened
+from interchange_conformance.findings import expect
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import arrow
 
-from ._refusals import expect_refusal, granted
+from ._columns import cases_of, expect_refused, listed, need_columns, taken, taking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,396 +22,166 @@ if TYPE_CHECKING:
 
     from ._refusals import Wrong
 
+    Make = Callable[[], arrow.Source]
+    Case = tuple[Make, dict[str, Any]]
+
 check: Decorator = area("functions")
 
 _SOURCE: Final = "interchange, its rule book"
-_EXTENSIONS: Final = "Arrow, canonical extension types"
-
-
-def _from(make: Callable[[], arrow.Source], **keywords: Any) -> Any:
-    """Return what imports a column."""
-
-    def call(ix: Any) -> Any:
-        return ix.from_arrow(made(make), **keywords)
-
-    return call
-
-
-def made(make: Callable[[], arrow.Source]) -> arrow.Source:
-    """Return a column of the zoo.
-
-    Raises
-    ------
-    NotApplicable
-        There is no compiler for its callbacks.
-    """
-    source = make()
-    try:
-        arrow.numbers().as_schema().__arrow_c_schema__()
-    except CannotBuildError as error:
-        raise NotApplicable(str(error)) from error
-    return source
-
-
-def _of_rule(rule: str, *kinds: type[BaseException]) -> dict[str, Wrong]:
-    """Return the columns of the zoo that are refused by a rule."""
-    return {
-        name: (_from(case.make), kinds) for name, case in arrow.zoo().items() if case.rule == rule
-    }
-
-
-def _expect(found: Any, due: Any, what: str) -> None:
-    """Raise `Found` unless two things are equal."""
-    expect(found == due, f"{what} gave {found!s:.300}, due: {due!s:.300}")
+_COPY: Final = (BufferError, ValueError)
 
 
 # ---------------------------------------------------------------- nulls
 
-NULLS: Final = _of_rule("ARROW-NULL-2", BufferError)
+NULLS: Final[dict[str, tuple[Make, int]]] = {
+    "counted": (lambda: arrow.numbers(nulls=[1, 4]), 2),
+    "not-counted": (lambda: arrow.numbers(nulls=[1, 4]).but(null_count=-1), 2),
+    "behind-an-offset": (lambda: arrow.numbers(offset=3, nulls=[0, 1, 5]), 3),
+    "all": (lambda: arrow.numbers(length=4, nulls=range(4)), 4),
+    "bools": (lambda: arrow.bools(nulls=[2]), 1),
+    "lists": (lambda: arrow.lists(nulls=[2]), 1),
+    "numbers-in-lists": (lambda: arrow.lists(offset=1, child_nulls=[5, 6]), 2),
+    "stream": (lambda: arrow.numbers(nulls=[1, 4]).as_stream(), 2),
+    "on-a-device": (lambda: arrow.numbers(nulls=[1, 4]).as_device_array(), 2),
+}
+"""Name -> what makes a column with nulls, and how many there are."""
 
 
 @check("ARROW-NULL-2", source=_SOURCE, cases=NULLS)
-def columns_with_nulls_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
-    """from_arrow() refuses a column with nulls, also below lists, counted or not.
+def columns_with_nulls_are_refused(functions: FunctionsUnderTest, case: tuple[Make, int]) -> None:
+    """from_arrow() refuses a column in which something is null.
 
-    Raise ExchangeError with ARROW-NULL-2; make no numbers of nulls.
+    Raise ExchangeError with ARROW-NULL-2: count the nulls where the producer has not.
     """
-    expect_refusal(functions, "ARROW-NULL-2", case)
+    expect_refused(functions, "ARROW-NULL-2", taking(case[0]))
 
 
-_SEPARATE: Final[dict[str, tuple[Callable[[], arrow.Source], Any, Any]]] = {
-    "numbers": (lambda: arrow.numbers("int32", 4, offset=1, nulls=[2]), [1, 2, 3, 4],
-                [True, True, False, True]),
-    "no-nulls": (lambda: arrow.numbers("int32", 3), [0, 1, 2], [True] * 3),
-    "lists": (lambda: arrow.lists("int32", (2, 2), nulls=[1], child_nulls=[0]),
-              [[0, 1], [2, 3]], [[False, True], [False, False]]),
-    "bools": (lambda: arrow.bools([1, 0, 1], nulls=[2], offset=5), [True, False, True],
-              [True, True, False]),
-}  # fmt: skip
+@check("ARROW-NULL-2", source=_SOURCE, cases=NULLS)
+def nulls_that_are_refused_are_counted(
+    functions: FunctionsUnderTest, case: tuple[Make, int]
+) -> None:
+    """The error of a column with nulls says how many there are.
 
-
-@check("ARROW-NULL-2", source=_SOURCE, cases=_SEPARATE)
-def nulls_are_given_apart(functions: FunctionsUnderTest, case: Any) -> None:
-    """from_arrow(nulls="separate") gives the data, and a mask that is True where there is a value.
-
-    Expand the bits of every level, from its offset on, to bools of the shape of the data.
+    Put their number into the text.
     """
-    make, data, mask = case
-    source = made(make)
-    found = granted(lambda: functions.namespace.from_arrow(source, nulls="separate"), "from_arrow")
+    need_columns()
+    make, count = case
+    try:
+        functions.namespace.from_arrow(make())
+    except functions.namespace.ExchangeError as error:
+        said = str(error)
+    else:
+        said = ""
 
-    _expect((found[0].tolist(), found[1].tolist()), (data, mask), 'from_arrow(nulls="separate")')
+    expect(re.search(rf"\b{count}\b", said), f"{count} nulls are not in the error: {said:.300}")
 
 
-LIES: Final = _of_rule("ARROW-NULL-1", BufferError)
+LIES: Final = cases_of("ARROW-NULL-1")
 
 
 @check("ARROW-NULL-1", source="Arrow C data interface, ArrowArray.null_count", cases=LIES)
 def null_counts_that_lie_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
     """from_arrow() refuses a null_count that is not the number of nulls.
 
-    Count the bits, raise ExchangeError with ARROW-NULL-1.
+    Count the bits, and raise ExchangeError with ARROW-NULL-1.
     """
-    expect_refusal(functions, "ARROW-NULL-1", case)
+    expect_refused(functions, "ARROW-NULL-1", case)
 
 
-# ---------------------------------------------------------------- types
-
-WIDTHLESS: Final = _of_rule("ARROW-TYPE-1", BufferError)
-
-
-@check("ARROW-TYPE-1", source=_SOURCE, cases=WIDTHLESS)
-def elements_without_one_width_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
-    """from_arrow() refuses strings, lists of different lengths and tables of several columns.
-
-    Raise UnsupportedDTypeError with ARROW-TYPE-1.
-    """
-    expect_refusal(functions, "ARROW-TYPE-1", case)
-
-
-STANDING: Final = _of_rule("ARROW-TYPE-2", BufferError)
-
-
-@check("ARROW-TYPE-2", source=_SOURCE, cases=STANDING)
-def what_stands_for_something_else_is_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
-    """from_arrow() refuses dates, times, dictionaries and extensions that it does not know.
-
-    Raise UnsupportedDTypeError with ARROW-TYPE-2: the integers are not what the column holds.
-    """
-    expect_refusal(functions, "ARROW-TYPE-2", case)
-
-
-_STORED: Final[dict[str, tuple[Callable[[], arrow.Source], str, Any]]] = {
-    "dates": (lambda: arrow.numbers("int32").but(format="tdD"), "int32", [0, 1, 2, 3, 4, 5]),
-    "timestamps": (lambda: arrow.numbers("int64").but(format="tsu:UTC"), "int64",
-                   [0, 1, 2, 3, 4, 5]),
-    "dictionary": (arrow.dictionary, "int32", [0, 1, 1, 0]),
-    "extension": (lambda: arrow.numbers("int16").but(metadata=arrow.extension("mylib.metres")),
-                  "int16", [0, 1, 2, 3, 4, 5]),
+MASKED: Final[dict[str, Case]] = {
+    **{name: (make, {}) for name, (make, _) in NULLS.items()},
+    "none": (arrow.numbers, {}),
+    "chunks": (
+        lambda: arrow.chunked(arrow.numbers(nulls=[5]), arrow.numbers(), arrow.numbers(nulls=[0])),
+        {"copy": True},
+    ),
 }  # fmt: skip
 
 
-@check("ARROW-TYPE-2", source=_SOURCE, cases=_STORED)
-def what_is_stored_is_given_on_request(functions: FunctionsUnderTest, case: Any) -> None:
-    """from_arrow(storage=True) gives the integers of dates and dictionaries, shared.
+@check("ARROW-NULL-2", source=_SOURCE, cases=MASKED)
+def masks_say_where_values_are(functions: FunctionsUnderTest, case: Case) -> None:
+    """With nulls="separate", from_arrow() gives the data, and bools that are True at values.
 
-    Describe the buffer of the array by its format.
+    Spread the bits of the validity, those of lists to all of their elements.
     """
-    make, dtype, due = case
-    source = made(make)
-    array = granted(lambda: functions.namespace.from_arrow(source, storage=True), "from_arrow")
+    need_columns()
+    make, keywords = case
+    source = make()
+    source = source.as_stream() if len(source.chunks) > 1 else source
+    found = taken(functions, source, nulls="separate", **keywords)
+    what = f"a tuple of data and mask is due, not {found!r:.200}"
+    expect(isinstance(found, tuple) and len(found) == 2, what)
+    data, mask = found
+    said = (mask.dtype.name, mask.shape)
+    expect(said == ("bool", data.shape), f"the mask is {said}, the data have shape {data.shape}")
+    values, due = _masked(data.tolist(), mask.tolist()), _spread(source.values, data.shape)
 
-    found = (array.dtype.name, array.tolist(), array.ptr)
-    _expect(found, (dtype, due, source.chunks[0].buffers[1]), "from_arrow(storage=True)")
-
-
-# ---------------------------------------------------------------- bools and chunks
-
-BITS: Final[dict[str, Wrong]] = {
-    "bits": (_from(arrow.bools, copy=False), (BufferError, ValueError)),
-    "bits-with-offset": (_from(lambda: arrow.bools(offset=3), copy=False),
-                         (BufferError, ValueError)),
-}  # fmt: skip
+    expect(values == due, f"data and mask say {values}, due: {due}")
 
 
-@check("ARROW-BOOL-1", source=_SOURCE, cases=BITS)
-def bits_are_not_shared(functions: FunctionsUnderTest, case: Wrong) -> None:
-    """from_arrow(copy=False) refuses bools that are bits.
-
-    Raise CopyNeededError with ARROW-BOOL-1.
-    """
-    expect_refusal(functions, "ARROW-BOOL-1", case)
+def _masked(data: Any, mask: Any) -> Any:
+    """Return nested lists with None where a mask is False."""
+    if isinstance(data, list):
+        return [_masked(*pair) for pair in zip(data, mask, strict=True)]
+    return data if mask else None
 
 
-_BOOLS: Final[dict[str, tuple[Callable[[], arrow.Source], bool]]] = {
-    "bits": (arrow.bools, False),
-    "bits-with-offset": (lambda: arrow.bools([1, 0, 1, 1, 0, 0, 1, 0, 1], offset=11), False),
-    "bytes": (arrow.bytes_of_bool, True),
-}
+def _spread(values: Any, shape: tuple[int, ...]) -> Any:
+    """Return nested lists, with as many None as a null list has elements."""
+    if not shape:
+        return values
+    inner = [None] * shape[0] if values is None else values
+    return [_spread(one, shape[1:]) for one in inner]
 
 
-@check("ARROW-BOOL-1", source=f"{_EXTENSIONS}, 8-bit Boolean", cases=_BOOLS)
-def bools_become_bytes(functions: FunctionsUnderTest, case: Any) -> None:
-    """from_arrow() gives bools as bytes, by a copy of bits, and shared where they are bytes.
-
-    Read the lowest bit of a byte first, from the offset on; arrow.bool8 is there as it is.
-    """
-    make, is_shared = case
-    source = made(make)
-    array = granted(lambda: functions.namespace.from_arrow(source), "from_arrow()")
-
-    found = (array.dtype.name, array.tolist())
-    _expect(found, ("bool", list(source.values)), "from_arrow()")
-    shares = array.ptr == source.chunks[0].buffers[1]
-    expect(shares == is_shared, f"the memory is {'' if shares else 'not '}shared")
+# ---------------------------------------------------------------- chunks
 
 
-def _chunks() -> arrow.Source:
-    """Return a stream of several chunks."""
-    return arrow.chunked(arrow.numbers("int32", 2), arrow.numbers("int32", 3)).as_stream()
+def _two() -> arrow.Source:
+    """Return a column of two chunks."""
+    return arrow.chunked(arrow.numbers(), arrow.numbers(length=2)).as_stream()
 
 
-CHUNKS: Final[dict[str, Wrong]] = {
-    "any": (_from(_chunks), (BufferError, ValueError)),
-    "no-copy": (_from(_chunks, copy=False), (BufferError, ValueError)),
+CHUNKS: Final = {
+    "default": taking(_two, *_COPY),
+    "not-to-be-copied": taking(_two, *_COPY, copy=False),
+    "on-the-host": taking(lambda: _two().as_device_stream(), *_COPY),
+    "masked": taking(_two, *_COPY, nulls="separate"),
 }
 
 
 @check("ARROW-CHUNK-1", source=_SOURCE, cases=CHUNKS)
 def several_chunks_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
-    """from_arrow() refuses several chunks, unless copy=True.
+    """from_arrow() refuses a column of several chunks, unless copy=True.
 
     Raise CopyNeededError with ARROW-CHUNK-1.
     """
-    expect_refusal(functions, "ARROW-CHUNK-1", case)
+    expect_refused(functions, "ARROW-CHUNK-1", case)
 
 
-@check("ARROW-CHUNK-1", source=_SOURCE)
-def several_chunks_are_joined_by_a_copy(functions: FunctionsUnderTest) -> None:
-    """from_arrow(copy=True) gives all chunks as one array, and releases them.
-
-    Copy one after the other.
-    """
-    source = made(_chunks)
-    array = granted(lambda: functions.namespace.from_arrow(source, copy=True), "from_arrow()")
-
-    _expect(array.tolist(), [0, 1, 0, 1, 2], "from_arrow(copy=True)")
-    _expect(source.counts, source.due, "the number of releases")
-
-
-@check("ARROW-RO-1", source="Arrow C data interface, Mutability")
-def columns_come_in_read_only(functions: FunctionsUnderTest) -> None:
-    """from_arrow() gives an array that says that it is read-only, unless it was copied.
-
-    Memory of Arrow is immutable: others read it.
-    """
-    ix, source = functions.namespace, made(arrow.numbers)
-    shared = granted(lambda: ix.from_arrow(source), "from_arrow()")
-    copied = granted(lambda: ix.from_arrow(source, copy=True), "from_arrow(copy=True)")
-
-    _expect((shared.readonly, copied.readonly), (True, False), "read-only")
-    _expect(shared.ptr, source.chunks[0].buffers[1], "the address")
-
-
-# ---------------------------------------------------------------- tensors
-
-TENSORS: Final = _of_rule("ARROW-TENSOR-1", BufferError)
-
-
-@check("ARROW-TENSOR-1", source=f"{_EXTENSIONS}, Fixed shape tensor", cases=TENSORS)
-def tensors_that_are_none_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
-    """from_arrow() refuses tensors whose parameters do not fit the lists.
-
-    Raise ExchangeError with ARROW-TENSOR-1.
-    """
-    expect_refusal(functions, "ARROW-TENSOR-1", case)
-
-
-_SHAPES: Final[dict[str, tuple[Any, Any]]] = {
-    "plain": (None, [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [9, 10, 11]]]),
-    "permuted": ((1, 0), [[[0, 3], [1, 4], [2, 5]], [[6, 9], [7, 10], [8, 11]]]),
+JOINED: Final[dict[str, Make]] = {
+    "numbers": lambda: arrow.chunked(
+        arrow.numbers("int64", offset=2), arrow.numbers("int64", 1), arrow.numbers("int64", 3)
+    ),
+    "lists": lambda: arrow.chunked(arrow.lists(offset=1), arrow.lists(shape=(2, 3))),
+    "bools": lambda: arrow.chunked(arrow.bools(offset=3), arrow.bools([0, 1, 1])),
+    "with-empty-ones": lambda: arrow.chunked(
+        arrow.numbers(length=0), arrow.numbers(), arrow.numbers(length=0), arrow.numbers(length=2)
+    ),
 }
 
 
-@check("ARROW-TENSOR-1", source=f"{_EXTENSIONS}, Fixed shape tensor", cases=_SHAPES)
-def tensors_have_their_shape(functions: FunctionsUnderTest, case: Any) -> None:
-    """from_arrow() gives tensors the shape of their parameters, with the axes permuted.
+@check("ARROW-CHUNK-1", source=_SOURCE, cases=JOINED)
+def chunks_are_joined_on_request(functions: FunctionsUnderTest, case: Make) -> None:
+    """With copy=True, from_arrow() gives the elements of all chunks in turn, in memory of its own.
 
-    Axis i of the tensor is axis permutation[i] of what lies in memory.
+    Copy chunk after chunk, and release each.
     """
-    permutation, due = case
-    source = made(lambda: arrow.tensors("int32", (2, 2, 3), permutation=permutation))
-    array = granted(lambda: functions.namespace.from_arrow(source), "from_arrow()")
+    need_columns()
+    source = case().as_stream()
+    array = taken(functions, source, copy=True)
+    found, due = array.tolist(), listed(source.values)
 
-    _expect(array.tolist(), due, "from_arrow()")
-
-
-@check("ARROW-TENSOR-1", source=f"{_EXTENSIONS}, Fixed shape tensor")
-def arrays_go_out_as_tensors(functions: FunctionsUnderTest) -> None:
-    """to_arrow(kind="tensor") gives lists whose metadata say the shape of the axes after the first.
-
-    Write ARROW:extension:name, and the shape as JSON.
-    """
-    ix = functions.namespace
-    need_native(ix)
-    array = ix.from_buffer(bytearray(range(24)), dtype="uint8", shape=(4, 2, 3))
-    column = granted(lambda: ix.to_arrow(array, kind="tensor"), 'to_arrow(kind="tensor")')
-    opened = Opened(column.__arrow_c_array__(), "array")
-
-    pairs = decode_metadata(opened.type.metadata or 0)
-    said = json.loads(pairs.get(EXTENSION_METADATA, b"{}"))
-    found = (pairs.get(EXTENSION_NAME), said.get("shape"), opened.type.text)
-    _expect(found, (b"arrow.fixed_shape_tensor", [2, 3], "+w:6"), "the schema")
-    _expect(functools.reduce(operator.iadd, opened.column(), []), list(range(24)), "the elements")
-
-
-# ---------------------------------------------------------------- out
-
-
-def need_native(ix: Any) -> None:
-    """Raise `NotApplicable` where the core in use exports nothing."""
-    if ix.core_name != "native":
-        raise NotApplicable("this core exports no Arrow")
-
-
-OUT: Final[dict[str, Wrong]] = {
-    "complex": (lambda ix: ix.to_arrow(ix.from_buffer(bytearray(16), dtype="complex64")),
-                (BufferError,)),
-    "bfloat16": (lambda ix: ix.to_arrow(ix.from_pointer(0, (0,), "bfloat16")), (BufferError,)),
-    "float8": (lambda ix: ix.to_arrow(ix.from_pointer(0, (0,), "float8_e4m3fn")),
-               (BufferError,)),
-    "no-axes": (lambda ix: ix.to_arrow(ix.from_buffer(bytearray(4), dtype="float32", shape=())),
-                (ValueError,)),
-}  # fmt: skip
-
-
-@check("ARROW-OUT-1", source=_SOURCE, cases=OUT)
-def arrays_without_a_column_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
-    """to_arrow() refuses elements that Arrow has not, and arrays without an axis to count along.
-
-    Raise an error with ARROW-OUT-1, and the view to pass.
-    """
-    expect_refusal(functions, "ARROW-OUT-1", case)
-
-
-_NUMBERS: Final = {name: name for name in ("int8", "uint16", "float16", "float32", "int64")}
-
-
-@check("ARROW-OUT-1", source=_SOURCE, cases=_NUMBERS)
-def arrays_go_out_as_columns(functions: FunctionsUnderTest, case: str) -> None:
-    """to_arrow() gives a column on the memory of the array, with lists for further axes.
-
-    Copy nothing; hold the array until release.
-    """
-    ix = functions.namespace
-    need_native(ix)
-    array = ix.from_buffer(bytearray(48 * 8), dtype=case, shape=(-1, 2, 3))
-    opened = Opened(granted(lambda: ix.to_arrow(array), "to_arrow()").__arrow_c_array__(), "array")
-    node: Any = opened.nodes[0]
-    while node.children:
-        node = node.children[0]
-
-    _expect(opened.column(), array.tolist(), "to_arrow()")
-    _expect(node.buffers[1], array.ptr, "the address")
-
-
-APART: Final[dict[str, Wrong]] = {
-    "backwards": (lambda ix: ix.to_arrow(ix.from_buffer(bytearray(8), dtype="float32")[::-1]),
-                  (BufferError, ValueError)),
-    "columns": (
-        lambda ix: ix.to_arrow(ix.from_buffer(bytearray(6), shape=(2, 3))[:, :2]),
-        (BufferError, ValueError),
-    ),
-}  # fmt: skip
-
-
-@check("ARROW-OUT-2", source=_SOURCE, cases=APART)
-def arrays_that_lie_apart_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
-    """to_arrow() refuses arrays whose elements do not lie one after the other.
-
-    Raise CopyNeededError with ARROW-OUT-2.
-    """
-    expect_refusal(functions, "ARROW-OUT-2", case)
-
-
-UNLIKE: Final[dict[str, Wrong]] = {
-    "lengths": (
-        lambda ix: ix.to_arrow({"x": bytearray(2), "y": bytearray(3)}), (ValueError,)
-    ),
-    "devices": (
-        lambda ix: ix.to_arrow({
-            "x": bytearray(2),
-            "y": ix.from_pointer(4096, (2,), "uint8", device="cuda:0"),
-        }),
-        (ValueError,),
-    ),
-}  # fmt: skip
-
-
-@check("ARROW-OUT-3", source="Arrow C data interface, Record batches", cases=UNLIKE)
-def columns_that_make_no_table_are_refused(functions: FunctionsUnderTest, case: Wrong) -> None:
-    """to_arrow() refuses a table whose columns have different lengths, or are on different devices.
-
-    Raise ViewError with ARROW-OUT-3.
-    """
-    expect_refusal(functions, "ARROW-OUT-3", case)
-
-
-@check("ARROW-CORE-1", source=_SOURCE,
-       cases={name: name for name in ("__arrow_c_schema__", "__arrow_c_array__",
-                                      "__arrow_c_stream__", "__arrow_c_device_array__")}
-       )  # fmt: skip
-def exports_need_the_native_core(functions: FunctionsUnderTest, case: str) -> None:
-    """The methods of to_arrow() raise a NotImplementedError on the readable core.
-
-    Raise BackendUnavailableError with ARROW-CORE-1, which says what to install.
-    """
-    if functions.namespace.core_name != "ctypes":
-        raise NotApplicable("this core exports Arrow")
-    block = (ctypes.c_float * 4)()
-
-    def call(ix: Any) -> Any:
-        array = ix.from_pointer(ctypes.addressof(block), (4,), "float32", owner=block)
-        return getattr(ix.to_arrow(array), case)()
-
-    expect_refusal(functions, "ARROW-CORE-1", (call, (NotImplementedError,)))
+    expect(found == due, f"{len(source.chunks)} chunks came in as {found}, due: {due}")
+    expect(not array.readonly, "a copy is read-only")
+    expect(source.counts == source.due, f"releases: {source.counts}, due: {source.due}")

@@ -19,8 +19,9 @@ from interchange_conformance.registry import area
 from interchange_conformance.zoo import arrow
 
 from ._arrow import DEVICE
+from ._columns import need_columns, taken
 from ._refusals import granted
-from .functions_arrow import made, need_native
+from ._sent_columns import need_native
 
 if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
@@ -55,17 +56,15 @@ def imports_wait_for_the_event(functions: FunctionsUnderTest) -> None:
 
     Follow the pointer to the handle, and let the stream wait for the event before you return.
     """
+    need_columns()
     cuda = driver()
     work, stream = _pending(cuda)
     event = ctypes.c_void_p()
     cuda("cuEventCreate", ctypes.byref(event), _NO_TIMING)
     cuda("cuEventRecord", event, stream)
     consumer = cuda.stream()
-    source = made(lambda: _column(work.address, event))
     note("importing a column that is not ready")
-    array = granted(
-        lambda: functions.namespace.from_arrow(source, stream=consumer), "from_arrow(stream=...)"
-    )
+    array = taken(functions, _column(work.address, event), stream=consumer)
 
     seen = work.seen_on(consumer, array.ptr)
     expect(seen.is_ordered(), seen.evidence("from_arrow(stream=...) of a column with an event"))
