@@ -5,7 +5,7 @@ Source: array API standard 2025.12 (``from_dlpack``, ``asarray``); PEP 3118; Num
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from interchange import _core
 from interchange._array import Array
@@ -322,7 +322,7 @@ def _without_dlpack(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[
     found = _by_record(x, call)
     if found is not None:
         return found, False
-    if any(getattr(x, word, None) is not None for word in _ARROW) and not is_by_array_method(x):
+    if _speaks_arrow(x) and not is_by_array_method(x):
         from .arrow_asarray import import_column  # few need it
 
         return import_column(x, copy, call, stream)
@@ -332,9 +332,14 @@ def _without_dlpack(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[
         return None
 
 
-_ARROW: Final = tuple(
-    f"__arrow_c_{word}__" for word in ("array", "stream", "device_array", "device_stream")
-)
+def _speaks_arrow(x: Any) -> bool:
+    """Whether `x` has a method of Arrow's; written out, for most have none, and all are asked."""
+    return (
+        getattr(x, "__arrow_c_array__", None) is not None
+        or getattr(x, "__arrow_c_stream__", None) is not None
+        or getattr(x, "__arrow_c_device_array__", None) is not None
+        or getattr(x, "__arrow_c_device_stream__", None) is not None
+    )
 
 
 def _record_of_the_host(x: Any, call: str) -> Any:
