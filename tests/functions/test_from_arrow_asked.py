@@ -187,6 +187,14 @@ def test_lists_of_dates_stand_for_something_else():
     assert ix.from_arrow(source, storage=True).shape == (4, 3)
 
 
+def test_storage_of_an_extension_of_one_field():
+    """It is no table, though it has one column."""
+    source = arrow.table(x=arrow.numbers()).but(metadata=arrow.extension("mylib.metres"))
+
+    assert refusal(ix.UnsupportedDTypeError, source) == "ARROW-TYPE-2"
+    assert ix.from_arrow(source, storage=True).tolist() == [0, 1, 2, 3, 4, 5]
+
+
 def test_storage_of_bytes_of_bools():
     """Is int8, whatever the bytes are."""
     found = ix.from_arrow(arrow.bytes_of_bool((0, 1, 2)), storage=True)

@@ -44,6 +44,11 @@ def flags(count, nulls):
         (lambda: arrow.lists(nulls=[2]), "1 in 4 elements"),
         (lambda: arrow.lists(child_nulls=[0, 5]), "2 in 4 elements"),
         (lambda: arrow.numbers("int32", nulls=[5]).as_stream(), "1 in 6 elements"),
+        (
+            lambda: arrow.lists(nulls=[2], child_nulls=[6]),
+            "2 in 4 elements, counted at each level",
+        ),
+        (lambda: arrow.lists(child_nulls=range(7)), "7 in 4 elements, counted at each level"),
     ],
 )
 @pytest.mark.parametrize("copy", [None, True])
@@ -190,13 +195,14 @@ def test_the_mask_of_tensors_has_their_order():
 
 
 def test_the_nulls_of_a_table_are_those_of_its_column():
-    """A row of a table may be null, too."""
+    """A row of a table may be null, too, and what is in it likewise."""
     block = np.packbits(flags(6, {2}), bitorder="little")
     source = arrow.table(x=arrow.numbers("int8", nulls=[4])).but(
         chunk={"buffers": (block.ctypes.data,), "null_count": 1, "memory": (block,)}
     )
 
-    assert refusal(source)[1] == "the column has nulls: 2 in 6 elements"
+    words = "2 in 6 elements, counted at each level"
+    assert refusal(source)[1] == f"the column has nulls: {words}"
 
 
 def test_masks_of_chunks_are_put_together():

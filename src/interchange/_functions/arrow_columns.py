@@ -137,6 +137,8 @@ class _Import:
         if total and not separate:
             rows = sum(chunk.leaf.rows for chunk in chunks)
             what = f"the column has nulls: {total} in {rows} elements"
+            if total > rows or any(len(bits) > 1 for _, bits in found):
+                what += ", counted at each level"
             raise ExchangeError(self.call, what, "ARROW-NULL-2")
         return [bits for _, bits in found]
 

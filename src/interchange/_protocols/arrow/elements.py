@@ -111,7 +111,8 @@ def _check_extension(level: ColumnType, *, storage: bool, call: str) -> None:
             raise BrokenRule("ARROW-BOOL-1", f"{BOOL8} is stored as {level.format.name}")
     elif level.extension is not None:
         stands = True
-    if stands and not storage and level.format.kind not in {"other", "null", "struct"}:
+    is_storage = level.format.stored is not None or len(level.children) == 1
+    if stands and not storage and is_storage and level.format.kind not in {"other", "null"}:
         raise UnsupportedDTypeError(call, f"the elements are {level.title}", "ARROW-TYPE-2")
 
 
