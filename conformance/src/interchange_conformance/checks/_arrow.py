@@ -11,7 +11,7 @@ from interchange_conformance.findings import NotApplicable
 from interchange_conformance.probes.opened_arrow import METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from interchange_conformance.probes.opened_arrow import Opened
     from interchange_conformance.probes.under_test import ArrowProducerUnderTest
@@ -63,23 +63,35 @@ _NUMBERS: Final = (
 _ROWS: Final = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
 
 COLUMNS: Final = {
-    **{name: Column([0, 1, 2, 3, 4, 5], name) for name in _NUMBERS},
-    "no-elements": Column([], "float32"),
-    "nulls": Column([0, None, 2, 3, None, 5], "int32"),
-    "only-nulls": Column([None, None], "float64"),
-    "slice": Column([0, 1, 2, 3, 4, 5], "int16", start=2),
-    "slice-with-nulls": Column([None, 1, None, 3, 4, None, 6, 7, 8, None], "int32", start=1),
-    "bools": Column([True, False, True, True, False], "bool"),
-    "bools-slice": Column([i % 3 == 0 for i in range(20)], "bool", start=9),
-    "bools-with-nulls": Column([True, None, False], "bool"),
-    "strings": Column(["a", "", "a string of more than twelve bytes", "\u00e4"], "string"),
-    "strings-with-nulls": Column(["a", None, "c"], "string", start=1),
-    "lists": Column(_ROWS, "float32[3]"),
-    "lists-slice": Column(_ROWS, "float32[3]", start=1),
-    "lists-with-nulls": Column([[0, 1, 2], None, [3, None, 5]], "int64[3]"),
-    "lists-in-lists": Column([_ROWS[:2], _ROWS[2:]], "int16[2][3]"),
-    "chunks": Column([0, 1, 2, 3, 4, 5], "int64", chunks=2),
-    "chunks-with-nulls": Column([0, None, 2, 3, 4, None], "int64", chunks=3),
+    "numbers": tuple(Column([0, 1, 2, 3, 4, 5], name) for name in _NUMBERS),
+    "no-elements": (Column([], "float32"),),
+    "nulls": (
+        Column([0, None, 2, 3, None, 5], "int32"),
+        Column([None, None], "float64"),
+    ),
+    "slices": (
+        Column([0, 1, 2, 3, 4, 5], "int16", start=2),
+        Column([None, 1, None, 3, 4, None, 6, 7, 8, None], "int32", start=1),
+    ),
+    "bools": (
+        Column([True, False, True, True, False], "bool"),
+        Column([i % 3 == 0 for i in range(20)], "bool", start=9),
+        Column([True, None, False], "bool"),
+    ),
+    "strings": (
+        Column(["a", "", "a string of more than twelve bytes", "\u00e4"], "string"),
+        Column(["a", None, "c"], "string", start=1),
+    ),
+    "lists": (
+        Column(_ROWS, "float32[3]"),
+        Column(_ROWS, "float32[3]", start=1),
+        Column([[0, 1, 2], None, [3, None, 5]], "int64[3]"),
+        Column([_ROWS[:2], _ROWS[2:]], "int16[2][3]"),
+    ),
+    "chunks": (
+        Column([0, 1, 2, 3, 4, 5], "int64", chunks=2),
+        Column([0, None, 2, 3, 4, None], "int64", chunks=3),
+    ),
 }  # fmt: skip
 """Cases of checks that look at what the structs of a column say."""
 
@@ -89,19 +101,29 @@ def made(producer: ArrowProducerUnderTest, column: Column) -> Any:
     return producer.make(column.values, column.dtype, start=column.start, chunks=column.chunks)
 
 
-def exports(producer: ArrowProducerUnderTest, column: Column) -> Iterator[Opened]:
-    """Yield what each method of a column returns, opened.
+def exports(
+    producer: ArrowProducerUnderTest, columns: Sequence[Column]
+) -> Iterator[tuple[Column, Opened]]:
+    """Yield what each method of some columns returns, opened.
 
     Raises
     ------
     NotApplicable
-        It has none of the methods.
+        The library has none of the columns, or these none of the methods.
     """
-    x = made(producer, column)
-    kinds = [kind for kind, (method, _) in METHODS.items() if hasattr(x, method)]
-    if not kinds:
-        raise NotApplicable(f"{type(x).__name__} has no method of Arrow's")
-    for kind in kinds:
-        if kind.endswith("array") and column.chunks > 1:
-            continue  # an array is of one chunk: to make one of several is not asked for
-        yield producer.open(x, kind)
+    reasons = []
+    for column in columns:
+        try:
+            x = made(producer, column)
+        except NotApplicable as reason:
+            reasons.append(str(reason))
+            continue
+        kinds = [kind for kind, (method, _) in METHODS.items() if hasattr(x, method)]
+        if not kinds:
+            raise NotApplicable(f"{type(x).__name__} has no method of Arrow's")
+        for kind in kinds:
+            if kind.endswith("array") and column.chunks > 1:
+                continue  # an array is of one chunk: to make one of several is not asked for
+            yield column, producer.open(x, kind)
+    if len(reasons) == len(columns):
+        raise NotApplicable("; ".join(reasons))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 check: Decorator = area("arrow")
 
 _CALLBACK: Final = f"{DATA}, Release callback semantics for producers"
-_LISTS: Final[Column] = COLUMNS["lists"]
+_LISTS: Final[Column] = COLUMNS["lists"][0]
 
 
 def _structs(producer: ArrowProducerUnderTest, kind: str, column: Column) -> list[Struct]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from ._arrow import Column
 
+    Columns = tuple[Column, ...]
+
 check: Decorator = area("arrow")
 
 _FORMATS: Final = {
@@ -32,7 +34,6 @@ _FORMATS: Final = {
     "string": {"u", "U", "vu"},
 }
 """Element type that is asked for -> its format strings."""
-_TYPES: Final = {name: one for name, one in COLUMNS.items() if one.start == 0 and one.chunks == 1}
 _SIZED: Final = re.compile(r"\[([0-9]+)\]")
 _BYTES: Final = {
     **dict.fromkeys("cC", 1),
@@ -42,17 +43,17 @@ _BYTES: Final = {
 }
 
 
-@check("ARROW-FORMAT-1", source=f"{DATA}, Data type description", cases=_TYPES)
-def formats_are_of_the_grammar(arrow_producer: ArrowProducerUnderTest, case: Column) -> None:
+@check("ARROW-FORMAT-1", source=f"{DATA}, Data type description", cases=COLUMNS)
+def formats_are_of_the_grammar(arrow_producer: ArrowProducerUnderTest, case: Columns) -> None:
     """Each format string is one of the grammar, and that of the type that was asked for.
 
     Write the format of the type as the table of the C data interface has it, and the sizes of lists
     behind ``+w:``.
     """
-    for opened in exports(arrow_producer, case):
+    for column, opened in exports(arrow_producer, case):
         for one in below_type(opened.type):
             _expect_format(opened.kind, one)
-        _expect_type(opened.column_type, case.dtype)
+        _expect_type(opened.column_type, column.dtype)
 
 
 def _expect_format(kind: str, one: Type) -> None:
@@ -77,27 +78,27 @@ def _expect_type(kind: Type, dtype: str) -> None:
 
 
 @check("ARROW-FORMAT-1", source=f"{DATA}, Structure definitions", cases=COLUMNS)
-def columns_hold_their_values(arrow_producer: ArrowProducerUnderTest, case: Column) -> None:
+def columns_hold_their_values(arrow_producer: ArrowProducerUnderTest, case: Columns) -> None:
     """What the structs of a column describe are its values.
 
     Let format, offset, validity and buffers say together what is there.
     """
-    for opened in exports(arrow_producer, case):
+    for column, opened in exports(arrow_producer, case):
         found = opened.column()
-        words = f"by its {opened.kind} method, {case.dtype} {case.due} is {found}"
-        expect(found == case.due, words)
+        words = f"by its {opened.kind} method, {column.dtype} {column.due} is {found}"
+        expect(found == column.due, words)
 
 
 @check("ARROW-FORMAT-2", source=f"{DATA}, Structure definitions", cases=COLUMNS)
 def structs_have_what_their_format_says(
-    arrow_producer: ArrowProducerUnderTest, case: Column
+    arrow_producer: ArrowProducerUnderTest, case: Columns
 ) -> None:
     """Schema and array have the children, the buffers and the dictionary that the format says.
 
     Set n_children and n_buffers to what the layout of the type has, in both structs, and point at
     as many.
     """
-    for opened in exports(arrow_producer, case):
+    for _, opened in exports(arrow_producer, case):
         for one in below_type(opened.type):
             _expect_children(one.text, one)
         for node in opened.nodes:
@@ -134,14 +135,14 @@ def _expect_as_many(kind: Type, node: Node) -> None:
         expect(one.n_children == two.n_children, what)
 
 
-@check("ARROW-FORMAT-3", source=f"{DATA}, ArrowSchema.metadata", cases=_TYPES)
-def metadata_are_pairs_of_bytes(arrow_producer: ArrowProducerUnderTest, case: Column) -> None:
+@check("ARROW-FORMAT-3", source=f"{DATA}, ArrowSchema.metadata", cases=COLUMNS)
+def metadata_are_pairs_of_bytes(arrow_producer: ArrowProducerUnderTest, case: Columns) -> None:
     """Metadata are NULL, or a number of pairs, each part of them after its length.
 
     Write 32-bit integers of this machine's byte order: the number of pairs, and the length of each
     key and value before it.
     """
-    for opened in exports(arrow_producer, case):
+    for _, opened in exports(arrow_producer, case):
         for one in below_type(opened.type):
             _expect_metadata(one)
 
@@ -159,32 +160,32 @@ def _expect_metadata(one: Type) -> None:
 
 @check("ARROW-LENGTH-1", source=f"{DATA}, ArrowArray.length, ArrowArray.offset", cases=COLUMNS)
 def lengths_and_offsets_are_not_negative(
-    arrow_producer: ArrowProducerUnderTest, case: Column
+    arrow_producer: ArrowProducerUnderTest, case: Columns
 ) -> None:
     """Length and offset of every array are not negative, and the lengths are those of the column.
 
     Count elements from the start of the buffers on: offset, and then length of them.
     """
-    for opened in exports(arrow_producer, case):
+    for column, opened in exports(arrow_producer, case):
         for node in opened.nodes:
             for one in below_array(node):
                 what = f"an array has length {one.length} and offset {one.offset}"
                 expect(one.length >= 0 and one.offset >= 0, what)
                 expect(one.length + one.offset < 2**63, what)
         found = sum(node.length for node in opened.nodes)
-        expect(found == len(case.due), f"{len(case.due)} elements are in arrays of {found}")
+        expect(found == len(column.due), f"{len(column.due)} elements are in arrays of {found}")
 
 
 @check("ARROW-LENGTH-2", source="Arrow columnar format, Fixed-Size List Layout; Struct Layout",
        cases=COLUMNS)  # fmt: skip
 def children_have_what_their_parents_refer_to(
-    arrow_producer: ArrowProducerUnderTest, case: Column
+    arrow_producer: ArrowProducerUnderTest, case: Columns
 ) -> None:
     """A child is as long as its parent needs, with the parent's offset.
 
     Slice a parent by its offset and leave the child whole, or slice both.
     """
-    for opened in exports(arrow_producer, case):
+    for _, opened in exports(arrow_producer, case):
         for node in opened.nodes:
             for kind, one in pairs(opened.type, node):
                 due = _referred_to(kind, one)
@@ -202,12 +203,12 @@ def _referred_to(kind: Type, node: Node) -> int:
 
 
 @check("ARROW-BUFFER-1", source=f"{DATA}, ArrowArray.buffers", cases=COLUMNS)
-def buffers_are_there(arrow_producer: ArrowProducerUnderTest, case: Column) -> None:
+def buffers_are_there(arrow_producer: ArrowProducerUnderTest, case: Columns) -> None:
     """No buffer is NULL that has bytes in it, and the validity is there where there are nulls.
 
     Leave NULL what is of no bytes, and the validity where null_count is 0.
     """
-    for opened in exports(arrow_producer, case):
+    for _, opened in exports(arrow_producer, case):
         for node in opened.nodes:
             for kind, one in pairs(opened.type, node):
                 what = f"an array of format {kind.text!r}, of {one.length} elements"
@@ -225,13 +226,13 @@ def buffers_are_there(arrow_producer: ArrowProducerUnderTest, case: Column) -> N
 @check("ARROW-BUFFER-2", source="Arrow columnar format, Buffer Alignment and Padding",
        cases=COLUMNS)  # fmt: skip
 def elements_lie_at_multiples_of_their_size(
-    arrow_producer: ArrowProducerUnderTest, case: Column
+    arrow_producer: ArrowProducerUnderTest, case: Columns
 ) -> None:
     """The buffer of numbers begins at a multiple of their size.
 
     Allocate at multiples of 64 bytes, and let offsets say where a slice begins.
     """
-    for opened in exports(arrow_producer, case):
+    for _, opened in exports(arrow_producer, case):
         for node in opened.nodes:
             for kind, one in pairs(opened.type, node):
                 address = one.buffers[1] if len(one.buffers) > 1 else None
@@ -241,12 +242,12 @@ def elements_lie_at_multiples_of_their_size(
 
 
 @check("ARROW-NULL-1", source=f"{DATA}, ArrowArray.null_count", cases=COLUMNS)
-def null_counts_are_right(arrow_producer: ArrowProducerUnderTest, case: Column) -> None:
+def null_counts_are_right(arrow_producer: ArrowProducerUnderTest, case: Columns) -> None:
     """null_count is -1, or how many elements of the array are null by the bits of the validity.
 
     Count anew when you slice, or say -1.
     """
-    for opened in exports(arrow_producer, case):
+    for _, opened in exports(arrow_producer, case):
         for node in opened.nodes:
             for kind, one in pairs(opened.type, node):
                 due = _nulls(kind, one)
