@@ -178,7 +178,18 @@ def test_the_mask_of_rows_has_one_byte_for_each():
     """Which is repeated along the other axes, by a stride of 0."""
     _, mask = ix.from_arrow(arrow.lists("int8", (4, 3), nulls=[1]), nulls="separate")
 
-    assert (mask.shape, mask.strides) == ((4, 3), (1, 0))
+    assert (mask.shape, mask.strides, mask.readonly) == ((4, 3), (1, 0), True)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: arrow.numbers(nulls=[1]), lambda: arrow.lists(child_nulls=[1])]
+)
+def test_a_mask_of_one_byte_for_each_element_may_be_written(make):
+    """It is a copy of ours: libraries take it that have no word for read-only memory."""
+    _, mask = ix.from_arrow(make(), nulls="separate")
+
+    assert not mask.readonly
+    assert mask.__dlpack__() is not None
 
 
 def test_the_mask_of_tensors_has_their_order():

@@ -80,7 +80,8 @@ def from_arrow(
     Array or tuple[Array, Array]
         Read-only, for Arrow's memory is immutable, unless it was copied.  With
         ``nulls="separate"`` the data and the mask: bools of the same shape, True where there is a
-        value; where there is none, the data are whatever lies there.
+        value; where there is none, the data are whatever lies there.  A mask may be written to, but
+        where it repeats a byte by a stride of 0.
 
     Raises
     ------

@@ -61,7 +61,8 @@ def count_nulls(chunk: Chunk, bits_of: Callable[[Validity], int]) -> tuple[int, 
 def spread_mask(chunk: Chunk, elements: Elements, bits: Bits, cls: type[T], call: str) -> T:
     """Return bools on the host: where the chunk has numbers that are not null.
 
-    Along axes whose elements are null all together the mask has a stride of 0.
+    Along axes whose elements are null all together the mask has a stride of 0, and nobody may write
+    to it: several of its elements are one byte.
     """
     extents = (chunk.leaf.rows, *elements.shape)
     bits = bits if chunk.leaf.length else {}  # nulls of what holds no number have no place
@@ -70,7 +71,8 @@ def spread_mask(chunk: Chunk, elements: Elements, bits: Bits, cls: type[T], call
     axes = next(axis for axis in range(len(extents) + 1) if prod(extents[axis:]) == each)
     strides = (*c_strides(extents[:axes]), *([0] * (len(extents) - axes)))
     levels = [_repeated(validity, bits[validity], each) for validity in bits]
-    block = reduce(and_, levels).to_bytes(entries, "little") if levels else b"\1"
+    found = reduce(and_, levels).to_bytes(entries, "little") if levels else b"\1"
+    block = found if 0 in strides else bytearray(found)
     return own_bytes(block, ordered(extents, strides, elements), DType.of("bool"), cls, call)
 
 
