@@ -141,3 +141,10 @@ def test_nulls_are_told_with_their_number(outcomes, twin):
     message = outcomes(twin)["nulls-not-counted", "object"][2]
 
     assert message.startswith("from_arrow(): the column has nulls: 2 in 6 elements; ")
+
+
+@pytest.mark.exhaustive(but=["ctypes-1", "native-1"])
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_lies_in_several_places_at_once(run_isolated, twin, seed):
+    """Whatever is drawn is taken, or refused by a rule, and released once."""
+    assert run_isolated("drawn_lies.py", seed, 2000, env=twin).split() == ["True", "True"]
