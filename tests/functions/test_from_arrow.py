@@ -360,6 +360,31 @@ def test_the_capsules_are_left_released():
     assert source.counts == (1, 1)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("asked", [{}, {"copy": True}, {"nulls": "separate"}])
+def test_callbacks_that_do_not_mark_what_they_released(method, asked):
+    """Are called once all the same (ARROW-RELEASE-1)."""
+    made = arrow.lists().but(sets_release=False, flow={"sets_release": False})
+    source = getattr(made, f"as_{method}")()
+
+    found = ix.from_arrow(source, **asked)
+    del found
+
+    assert source.counts == source.due
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_callbacks_that_do_not_mark_what_was_refused(method):
+    """Likewise."""
+    made = arrow.numbers(nulls=[0]).but(sets_release=False, flow={"sets_release": False})
+    source = getattr(made, f"as_{method}")()
+
+    with pytest.raises(ix.ExchangeError):
+        ix.from_arrow(source)
+
+    assert source.counts == source.due
+
+
 def test_memory_can_be_written_by_nobody():
     """Arrow's memory is immutable; NumPy keeps to it."""
     array = ix.from_arrow(arrow.numbers())
