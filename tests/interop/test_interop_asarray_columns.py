@@ -49,6 +49,53 @@ def test_a_table_has_two_axes_however_many_columns(need, kind):
     assert ix.from_arrow(table).tolist() == [1, 2]
 
 
+def test_an_array_that_speaks_arrow_keeps_its_axes(need):
+    """xarray exports a table, of which an array of two axes is one column."""
+    need("xarray")
+    import xarray as xr
+
+    memory = np.arange(6.0).reshape(2, 3)
+    array = ix.asarray(xr.DataArray(memory))
+
+    assert (array.shape, array.ptr, array.readonly) == ((2, 3), memory.ctypes.data, False)
+
+
+class Long:
+    """Has two axes, and exports a table of one column."""
+
+    def __init__(self, table, memory):
+        self.table = table
+        self.memory = memory
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.memory
+
+
+def test_a_table_of_one_column_is_no_array_of_one_axis(need):
+    """Where ``__array__`` says what it is, whatever else is known of it."""
+    need("pyarrow")
+    import pyarrow as pa
+
+    memory = np.arange(6.0).reshape(2, 3)
+
+    assert ix.asarray(Long(pa.table({"a": memory.ravel()}), memory)).shape == (2, 3)
+
+
+def test_a_number_that_is_nan_is_no_null_behind_narwhals(need):
+    """It exports columns of pandas by Arrow's library, which makes nulls of NaN."""
+    need("narwhals")
+    need("pandas")
+    import narwhals as nw
+    import pandas as pd
+
+    column = nw.from_native(pd.Series([1.0, np.nan]), series_only=True)
+
+    assert np.isnan(ix.asarray(column)[1].item())
+
+
 def test_a_column_that_pandas_would_convert_is_asked_for_its_array(need):
     """Arrow's library knows no sparse columns, and makes nulls of NaN."""
     need("pandas")

@@ -37,8 +37,9 @@ def import_column(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Ar
         What Arrow refused is not spoken otherwise, or what else is spoken would drop nulls
         (ARROW-NULL-2), or tells less of the reason.
     """
+    is_copy, tables = copy is True, getattr(x, "__array__", None) is None  # else of two axes
     try:
-        return import_arrow(x, copy=copy is True, stream=stream, call=call), copy is True
+        return import_arrow(x, tables=tables, copy=is_copy, stream=stream, call=call), is_copy
     except BufferError as error:
         if _is_final(error, x, copy):
             raise _told_by(error, call) from error.__cause__

@@ -215,6 +215,7 @@ def import_arrow(
     *,
     separate: bool = False,
     storage: bool = False,
+    tables: bool = True,
     device: Any = None,
     copy: bool | None = None,
     stream: Any = None,
@@ -228,6 +229,8 @@ def import_arrow(
         As in `interchange.from_arrow`.
     separate : bool
         Whether nulls are handed out as a mask.
+    tables : bool
+        Whether a table of one column is that column, or refused.
     call : str
         Named in errors.
     """
@@ -239,6 +242,7 @@ def import_arrow(
             x,
             separate=separate,
             storage=storage,
+            tables=tables,
             target=target,
             copy=copy,
             stream=stream,
@@ -254,6 +258,7 @@ def _import(
     *,
     separate: bool,
     storage: bool,
+    tables: bool,
     target: Device | None,
     copy: bool | None,
     stream: Any,
@@ -262,7 +267,7 @@ def _import(
     """Return what `import_arrow` does; where it raises, what was taken is given back."""
     elements, taken = take(
         x,
-        lambda column: read_elements(column, storage=storage, call=call),
+        lambda column: read_elements(column, storage=storage, tables=tables, call=call),
         None if copy is True else 1,
         call,
     )

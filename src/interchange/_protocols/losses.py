@@ -270,13 +270,19 @@ def is_column(x: object) -> bool:
 def is_by_array_method(x: Any) -> bool:
     """Whether ``__array__`` of what speaks Arrow is what it is as an array, and Arrow is not.
 
-    So are tables, which have two axes, and what pandas would convert, with its NaN to nulls.
+    So are arrays of any number of axes, tables, which have two, and what pandas would convert, with
+    its NaN to nulls.
     """
-    if "pandas" in libraries_of(type(x)):
+    if getattr(x, "__array__", None) is None:
+        return False
+    names = libraries_of(type(x))
+    if "narwhals" in names:
+        return is_by_array_method(x.to_native())
+    if "pandas" in names:
         return not hasattr(getattr(x, "dtype", None), "pyarrow_dtype")
     from .strangers import names_of  # few need it
 
-    return getattr(x, "__array__", None) is not None and bool(names_of(x))
+    return hasattr(x, "ndim") or bool(names_of(x))
 
 
 def _told_nulls(count: int, x: Any) -> Loss:

@@ -52,7 +52,7 @@ class Elements(NamedTuple):
     is_bits: bool
 
 
-def read_elements(column: ColumnType, *, storage: bool, call: str) -> Elements:
+def read_elements(column: ColumnType, *, storage: bool, tables: bool = True, call: str) -> Elements:
     """Return what the elements of a column are.
 
     Parameters
@@ -61,6 +61,8 @@ def read_elements(column: ColumnType, *, storage: bool, call: str) -> Elements:
         Of the column.
     storage : bool
         Whether integers that stand for something else are wanted, and the storage of extensions.
+    tables : bool
+        Whether a table of one column is that column, or refused.
     call : str
         Named in errors.
 
@@ -83,7 +85,8 @@ def read_elements(column: ColumnType, *, storage: bool, call: str) -> Elements:
         shape += axes
         if len(shape) >= MOST_AXES:
             raise BrokenRule("DLP-SHAPE-1", f"fixed-size lists have {len(shape)} levels and more")
-        is_table = level is column and level.format.kind == "struct" and len(level.children) == 1
+        is_table = tables and level is column and level.format.kind == "struct"
+        is_table = is_table and len(level.children) == 1
         if level.format.kind != "list" and not is_table:
             break
         level = read_type(level.children[0])
