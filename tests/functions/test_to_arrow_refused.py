@@ -42,6 +42,9 @@ WAYS_OUT = {
     "gaps": (np.ones((4, 6))[:, ::2], {}, ix.CopyNeededError, "ARROW-OUT-2"),
     "another order": (np.ones((4, 6)).T, {}, ix.CopyNeededError, "ARROW-OUT-2"),
     "backwards": (np.ones(4)[::-1], {}, ix.CopyNeededError, "ARROW-OUT-2"),
+    "unaligned": (
+        np.frombuffer(bytearray(25), "f8", offset=1), {}, ix.CopyNeededError, "ARROW-BUFFER-2",
+    ),
     "repeated": (np.broadcast_to(np.ones(3), (2, 3)), {}, ix.CopyNeededError, "ARROW-OUT-2"),
     "tensor with gaps": (
         np.ones((4, 6, 2))[:, ::2], {"kind": "tensor"}, ix.CopyNeededError, "ARROW-OUT-2",

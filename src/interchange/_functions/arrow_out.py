@@ -199,7 +199,8 @@ def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -
         There is no axis to count elements (ARROW-OUT-1), or columns differ in length
         (ARROW-OUT-3).
     CopyNeededError
-        The elements do not lie one after the other (ARROW-OUT-2).
+        The elements do not lie one after the other (ARROW-OUT-2), or at no multiples of their size
+        (ARROW-BUFFER-2).
 
     Notes
     -----

@@ -54,7 +54,8 @@ def field_of(tensor: Tensor, kind: str, name: str, call: str) -> ArrowField:
     ViewError
         There is no axis that counts them, or one too long for a list (ARROW-OUT-1).
     CopyNeededError
-        The elements do not lie one after the other (ARROW-OUT-2).
+        The elements do not lie one after the other (ARROW-OUT-2), or at no multiples of their size
+        (ARROW-BUFFER-2).
     UnsupportedDeviceError
         The memory has no addresses (ARROW-DEVICE-1).
     """
@@ -69,6 +70,9 @@ def field_of(tensor: Tensor, kind: str, name: str, call: str) -> ArrowField:
     if max(shape[1:], default=0) > _MOST:
         what, way_out = f"shape {shape}", "reshape the array to shorter axes"
         raise ViewError(call, what, "ARROW-OUT-1", way_out)
+    if tensor.ptr % spec.dtype.itemsize and spec.layout.size:
+        what = f"elements of {spec.dtype.itemsize} bytes are at {tensor.ptr:#x}"
+        raise CopyNeededError(call, what, "ARROW-BUFFER-2", "pass `x.copy()`")
     if kind == "tensor":
         return _tensor_field(element, spec.layout, name, call)
     if not spec.layout.is_c_contiguous:
