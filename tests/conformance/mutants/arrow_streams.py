@@ -48,6 +48,12 @@ def counts_devices_from_zero() -> Subject:
     return saying(lambda x: x.but(place=Place(0, 0)))
 
 
+@mutant("reserved_bytes_are_zero", twin=honest_arrow_producer)
+def leaves_reserved_bytes() -> Subject:
+    """It leaves what is reserved as it was."""
+    return saying(lambda x: x.but(place=Place(1, -1, reserved=0xAB)))
+
+
 @mutant("memory_of_the_host_is_said_to_be_there", twin=honest_arrow_producer)
 def has_events_on_the_host() -> Subject:
     """It has an event for memory of the host."""

@@ -15,9 +15,14 @@ from interchange_conformance.registry import load_checks
 
 CHECKS = load_checks()
 FOLDER = Path(subjects.__file__).with_name("_evidence")
-NEEDED = {"nanobind": "nanobind", "paddle": "paddle", "pydlpack": "dlpack"}
+NEEDED = {
+    "nanoarrow": "nanoarrow",
+    "nanobind": "nanobind",
+    "paddle": "paddle",
+    "pydlpack": "dlpack",
+}
 """Name of a description -> what has to be installed to do its evidence again."""
-STRANGERS = (*NEEDED, "pillow")
+STRANGERS = (*NEEDED, "duckdb", "pandas", "pillow", "polars", "pyarrow_table")
 DONE = re.compile(r"^(?:def (\w+)|(\w+) = \w+$)", re.MULTILINE)
 PATIENCE = 60.0  # with what hangs [seconds]
 

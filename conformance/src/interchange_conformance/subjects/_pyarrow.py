@@ -5,13 +5,17 @@ Source: https://arrow.apache.org/docs/python/data.html
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
 
 from ._arrow import parts_of, type_of
 from ._common import REAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+PRELOAD: Final = ("pyarrow", "numpy.ma", *(["pandas"] if find_spec("pandas") else []))
+"""What pyarrow would import in each child."""
 
 
 def pyarrow_type(dtype: str) -> Any:

@@ -14,7 +14,7 @@ from interchange_conformance.subject import Subject
 from ._arrow import of_a_table
 from ._common import REAL, need_dtype, numpy_array
 from ._devices import need_device
-from ._pyarrow import chunked_array
+from ._pyarrow import PRELOAD, chunked_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,5 +94,5 @@ subject: Subject = Subject(
     read_arrow=read_arrow,
     distribution="pyarrow",
     immutable=True,
-    preload=("pyarrow", "numpy.ma"),  # which it would import in each child
+    preload=PRELOAD,
 )

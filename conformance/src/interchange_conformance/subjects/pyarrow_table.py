@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interchange_conformance.subject import Subject
 
 from ._arrow import of_a_table
-from ._pyarrow import chunked_array
+from ._pyarrow import PRELOAD, chunked_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,5 +41,5 @@ subject: Subject = Subject(
     take_arrow=take_arrow,
     read_arrow=read_arrow,
     distribution="pyarrow",
-    preload=("pyarrow", "numpy.ma"),  # which it would import in each child
+    preload=PRELOAD,
 )

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _SOURCE: Final = "arrow_structs.c"
 _LEAVES_RELEASE, _FORGETS_CHILDREN = 1, 2
+_SPARE: Final = 4
 _MOST_SCHEMAS: Final = 16  # that one stream gives, each to be released by itself
 _kept: Final[set[Loan]] = set()
 # Capsules may outlive this module: what they point at must be there when they die at exit.
@@ -217,9 +218,9 @@ class Loan:
 
 
 def _pointers(addresses: Iterable[int | None]) -> Any:
-    """Return an array of pointers, of one at least."""
+    """Return an array of pointers, with some NULL behind it: who reads on finds always the same."""
     given = [address or None for address in addresses]
-    return (ctypes.c_void_p * max(1, len(given)))(*given)
+    return (ctypes.c_void_p * (len(given) + _SPARE))(*given)
 
 
 def _below(loans: Iterable[Loan | None]) -> list[Loan]:
@@ -273,6 +274,7 @@ def make_array(said: Chunk, place: Place | None = None) -> Loan:
     struct = loan.struct
     if place is not None:
         struct.device_type, struct.device_id, struct.sync_event = place.type, place.id, place.event
+        struct.reserved[0] = place.reserved
         struct = struct.array
     struct.length, struct.null_count, struct.offset = said.length, said.null_count, said.offset
     struct.n_buffers = len(said.buffers) if said.n_buffers is None else said.n_buffers

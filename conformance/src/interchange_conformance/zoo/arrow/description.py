@@ -142,11 +142,14 @@ class Place:
         Those of the device.
     event : int or None
         Address of the handle of an event; None for NULL.
+    reserved : int
+        What the bytes that are reserved hold.
     """
 
     type: int = 1
     id: int = 0
     event: int | None = None
+    reserved: int = 0
 
 
 @dataclass(frozen=True)
