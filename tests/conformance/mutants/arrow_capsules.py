@@ -5,13 +5,16 @@ Source: the checks of the same name.
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any
 
+from interchange.abi import capsules
 from interchange.abi.arrow import ARROW_ARRAY
 from interchange_conformance.probes.arrow_structs import read_type
 from interchange_conformance.probes.opened_arrow import METHODS, pointer_in
 
 from ._honest_arrow_producer import HonestColumn, changed, honest_arrow_producer, saying
+from .lifetime import address_of
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -59,6 +62,19 @@ def releases_what_was_taken() -> Subject:
     return saying(lambda x: x.but(destructor="destroy_always"))
 
 
+@mutant("arrow_capsules_die_while_an_exception_flies", twin=honest_arrow_producer)
+def destructors_in_python() -> Subject:
+    """The destructors of its capsules are callbacks of ctypes."""
+    destructor = address_of(capsules.Prototype(None, ctypes.c_void_p)(lambda _: None))
+
+    def answer(found: Any) -> Any:
+        for capsule in found if _is_pair(found) else (found,):
+            capsules.set_capsule_destructor(capsule, destructor)
+        return found
+
+    return saying(lambda x: x.but(answer=answer))
+
+
 @mutant("requested_schemas_are_wishes", twin=honest_arrow_producer)
 def converts_names_alone() -> Subject:
     """It writes the requested format into its schema, and leaves the memory as it is."""
@@ -78,8 +94,11 @@ def converts_names_alone() -> Subject:
 def takes_no_request() -> Subject:
     """Its methods have no requested_schema."""
 
-    def bare(method: str) -> Any:
-        return getattr(HonestColumn, method)
+    def bare(name: str) -> Any:
+        def method(x: HonestColumn) -> Any:
+            return getattr(HonestColumn, name)(x)
+
+        return method
 
     return changed(**{method: bare(method) for method, _ in METHODS.values()})
 

@@ -124,6 +124,44 @@ def capsules_whose_structs_were_taken_release_nothing(
     expect(found == [1] * len(found), f"release was called {found} times in the end, due: once")
 
 
+class _Flying(Exception):  # noqa: N818 - it is on its way
+    """What is on its way."""
+
+
+def _fly() -> Any:
+    """Raise."""
+    raise _Flying
+
+
+def _keep_nothing(*_: object) -> None:
+    """Take anything."""
+
+
+@check("ARROW-CAP-3", source=f"{_LIFETIME}; CPython, Exception Handling: PyErr_Fetch", cases=KINDS)
+def arrow_capsules_die_while_an_exception_flies(
+    arrow_producer: ArrowProducerUnderTest, case: str
+) -> None:
+    """A capsule that dies while an exception is on its way leaves that exception alone.
+
+    Write destructors and release callbacks in a compiled language, and save and restore the error
+    around whatever may set one. A callback of ctypes crashes here.
+    """
+    x = made(arrow_producer, PLAIN)
+    Opened(arrow_producer.export(x, case), case)
+
+    note("capsules die while an exception is on its way")
+    try:
+        _keep_nothing(arrow_producer.export(x, case), _fly())
+    except _Flying:
+        pass
+    except Exception as error:  # noqa: BLE001 - whatever arrives is the evidence
+        words = f"{type(error).__name__}: {str(error)[:200]}"
+        raise Found(f"an exception was on its way; what arrived is {words}") from None
+    note("the next capsule is made")
+    found = Opened(arrow_producer.export(x, case), case).column()
+    expect(found == PLAIN.due, f"{PLAIN.due} then came as {found}")
+
+
 # ---------------------------------------------------------------- schema requests
 
 _REQUESTED: Final = {
