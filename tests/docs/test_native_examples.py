@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BLOCK = re.compile(r"^```\{native-doctest\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 GUIDES = [path for path in PAGES if "```{native-doctest}\n" in path.read_text(encoding="utf-8")]
-NEEDED = ("duckdb", "nanoarrow", "polars", "pyarrow")
+NEEDED = ("cuda.bindings.driver", "duckdb", "nanoarrow", "polars", "pyarrow")
 
 
 @pytest.fixture
