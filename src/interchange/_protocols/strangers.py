@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _FILE: Final = FileIO.__mro__[-2]  # of all files; the abstract class over it asks for hashes
 _TEXT: Final = StringIO.__mro__[1]
 _SHARED: Final = "pass `asarray(x)`"
+_COLUMN: Final = "pass `interchange.from_arrow(x)`"
 _NUMBERS: Final = (bool, int, float, complex)
 _DEEPEST: Final = 64  # axes of an array
 _ARRAY_WORDS: Final = ("__dlpack__", "__array_interface__", "__array__")
@@ -96,13 +97,13 @@ def _of_numbers(x: Any) -> str:
 
 
 def way_to_share(x: Any) -> str | None:
-    """Return `way_in`, or `asarray` of `x` where it speaks another protocol than was asked."""
+    """Return `way_in`, or what takes `x` where it speaks another protocol than was asked."""
     found = way_in(x)
     if found is not None or isinstance(x, type):
         return found
     speaks = any(getattr(x, word, None) is not None for word in _OTHER_WORDS) or _has_buffer(x)
     if not speaks:
-        return None
+        return _COLUMN if is_arrow(x) else None
     is_text = is_arrow(x) and not is_plain(x)
     return "turn the elements into plain numbers first" if is_text else _SHARED
 
