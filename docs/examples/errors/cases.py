@@ -415,6 +415,9 @@ TO_ARROW = (
     Case("no axis for a column", SCALAR, "ix.to_arrow(x)", "ARROW-OUT-1"),
     Case("no axes for tensors", INTS, 'ix.to_arrow(x, kind="tensor")', "ARROW-OUT-1"),
     Case("elements with gaps, for a column", f"{GRID}[:, ::2]", "ix.to_arrow(x)", "ARROW-OUT-2"),
+    Case("elements at an odd address, for a column",
+         'x = ix.asarray(np.frombuffer(bytearray(17), "f8", offset=1))', "ix.to_arrow(x)",
+         "ARROW-BUFFER-2"),
     Case("columns of several lengths", f"{INTS}\ny = x[1:]", 'ix.to_arrow({"a": x, "b": y})',
          "ARROW-OUT-3"),
 )  # fmt: skip
