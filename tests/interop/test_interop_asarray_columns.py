@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import interchange as ix
+from interchange import xp
 
 pytestmark = pytest.mark.interop
 
@@ -223,3 +224,34 @@ def test_axes_of_tensors_are_in_the_order_of_the_specification(need, order):
 
     for array in (ix.asarray(column), ix.from_arrow(column)):
         assert np.array_equal(np.from_dlpack(array), wanted)
+
+
+@pytest.mark.parametrize("make", ["bits", "chunks"])
+@pytest.mark.parametrize("way", ["asarray", "convert", "xp.asarray"])
+def test_a_copy_that_is_asked_for_is_made(need, make, way):
+    """Of what speaks Arrow alone, by each function that takes the keyword."""
+    need("nanoarrow")
+    need("pyarrow")
+    import nanoarrow
+    import pyarrow as pa
+
+    column = pa.array([True, False]) if make == "bits" else pa.chunked_array([[1], [0]])
+    functions = {
+        "asarray": ix.asarray,
+        "convert": lambda x, **keywords: ix.convert(x, "numpy", **keywords),
+        "xp.asarray": xp.asarray,
+    }
+
+    assert functions[way](nanoarrow.Array(column), copy=True).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("function", [ix.from_dlpack, ix.from_buffer])
+def test_what_speaks_arrow_alone_is_sent_to_asarray(need, function):
+    """By the functions of other protocols."""
+    need("nanoarrow")
+    import nanoarrow
+
+    with pytest.raises(ix.NoProtocolError) as caught:
+        function(nanoarrow.Array([1, 2], nanoarrow.int32()))
+
+    assert "`asarray(x)`" in caught.value.way_out

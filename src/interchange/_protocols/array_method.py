@@ -88,7 +88,9 @@ def without_copies(x: Any, copy: bool | None) -> bool | None:
     """Return what to ask of `x` where a copy is made later: True only of what else refuses."""
     if not copy:
         return copy
-    return True if is_last_resort(x) or is_column(x) else None
+    from .strangers import is_arrow  # few need it
+
+    return True if is_last_resort(x) or is_column(x) or is_arrow(x) else None
 
 
 def is_last_resort(x: Any) -> bool:

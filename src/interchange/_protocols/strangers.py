@@ -156,6 +156,8 @@ def is_plain(column: Any) -> bool:
 def _of_arrow(x: Any) -> str | None:
     """Return what of a table, a column or a stream can be passed."""
     names = names_of(x)
+    if len(names) < 2 and getattr(x, "__array__", None) is None:
+        return _SHARED
     if names:
         return one_column(x, names)
     if hasattr(x, "read_all"):
