@@ -246,7 +246,7 @@ def test_a_copy_that_is_asked_for_is_made(need, make, way):
 
 
 @pytest.mark.parametrize("function", [ix.from_dlpack, ix.from_buffer])
-def test_what_speaks_arrow_alone_is_sent_to_asarray(need, function):
+def test_what_speaks_arrow_alone_is_sent_to_from_arrow(need, function):
     """By the functions of other protocols."""
     need("nanoarrow")
     import nanoarrow
@@ -254,4 +254,4 @@ def test_what_speaks_arrow_alone_is_sent_to_asarray(need, function):
     with pytest.raises(ix.NoProtocolError) as caught:
         function(nanoarrow.Array([1, 2], nanoarrow.int32()))
 
-    assert "`asarray(x)`" in caught.value.way_out
+    assert "`interchange.from_arrow(x)`" in caught.value.way_out

@@ -103,7 +103,7 @@ def way_to_share(x: Any) -> str | None:
         return found
     speaks = any(getattr(x, word, None) is not None for word in _OTHER_WORDS) or _has_buffer(x)
     if not speaks:
-        return _COLUMN if is_arrow(x) else None
+        return None
     is_text = is_arrow(x) and not is_plain(x)
     return "turn the elements into plain numbers first" if is_text else _SHARED
 
@@ -156,12 +156,13 @@ def is_plain(column: Any) -> bool:
 def _of_arrow(x: Any) -> str | None:
     """Return what of a table, a column or a stream can be passed."""
     names = names_of(x)
-    if len(names) < 2 and getattr(x, "__array__", None) is None:
-        return _SHARED
-    if names:
+    speaks_more = getattr(x, "__array__", None) is not None
+    if len(names) > 1 or (names and speaks_more):
         return one_column(x, names)
     if hasattr(x, "read_all"):
         return "read it with `x.read_all()`, and pass one column"
+    if not speaks_more:
+        return _COLUMN
     return _of_chunks(x, "x") if is_plain(x) else None
 
 
