@@ -119,7 +119,8 @@ class Import:
     def __init__(
         self, consumer: ArrowConsumerUnderTest, source: Source, *, reads: bool = True
     ) -> None:
-        self.source, self._consumer = source, consumer
+        self.source: Source = source
+        self._consumer = consumer
         self.taken: Any = None
         self.values: list[Any] | None = None
         self.error: BaseException | None = None

@@ -27,7 +27,7 @@ from .arrow_structs import elements, read_array, read_type
 if TYPE_CHECKING:
     from .arrow_structs import Node, Type
 
-METHODS: Final = {
+METHODS: Final[dict[str, tuple[str, tuple[bytes, ...]]]] = {
     "array": ("__arrow_c_array__", (ARROW_SCHEMA, ARROW_ARRAY)),
     "stream": ("__arrow_c_stream__", (ARROW_ARRAY_STREAM,)),
     "device-array": ("__arrow_c_device_array__", (ARROW_SCHEMA, ARROW_DEVICE_ARRAY)),
@@ -149,8 +149,11 @@ class Opened:
     def __init__(self, found: Any, kind: str) -> None:
         method, names = METHODS[kind]
         self.kind = kind
-        self.capsules = capsules_of(found, method, names)
+        self.capsules: tuple[Any, ...] = capsules_of(found, method, names)
         self._owned: list[Struct] = []
+        self.names: tuple[bytes, ...]
+        self.schema: int
+        self.chunks: list[int]
         if len(names) > 1:
             self.names = names
             self.schema, chunk = map(pointer_in, self.capsules)

@@ -117,7 +117,9 @@ class Loan:
 
     def __init__(self, name: bytes, below: Sequence[Loan] = ()) -> None:
         kind = ARROW_STRUCTS[name]
-        self.name, self.below, self.due = name, tuple(below), 0
+        self.name: bytes = name
+        self.below: tuple[Loan, ...] = tuple(below)
+        self.due: int = 0
         self._block = ctypes.create_string_buffer(ctypes.sizeof(_Header) + ctypes.sizeof(kind))
         self._header = _Header.from_buffer(self._block)
         self._header.release = ARROW_RELEASE[name]

@@ -105,8 +105,12 @@ class Source:
         flow: Flow = Flow(),  # noqa: B008
         answers: Answers = Answers(),
     ) -> None:
-        self.field, self.chunks, self.values = field, chunks, values
-        self.place, self.flow, self.answers = place, flow, answers
+        self.field: Field = field
+        self.chunks: tuple[Chunk, ...] = chunks
+        self.values: tuple[Any, ...] = values
+        self.place: Place = place
+        self.flow: Flow = flow
+        self.answers: Answers = answers
         self.log: list[Call] = []
         self.loans: list[Loan] = []
         self._first: Any = None
