@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._backends.selection import backend_of
+from interchange._streams.rules import STREAM_RULES
 from interchange._types.devices import CPU, Device
 from interchange._types.errors import (
     BackendUnavailableError,
@@ -87,6 +88,44 @@ def copy(array: T, order: str, call: str, stream: Any) -> T:
     backend, native = backing
     with backend.current():
         return wrap(backend.copy(native), backend, cls)
+
+
+def place(
+    array: T,
+    target: Device | None,
+    *,
+    copy: bool | None,
+    needs_copy: bool,
+    stream: Any = None,
+    call: str,
+) -> T:
+    """Return a fresh import where it is wanted, copied if that is still to be done.
+
+    Parameters
+    ----------
+    array : Described
+        Fresh from its producer.
+    target : Device or None
+        Where it is wanted; None for where it is.
+    copy : bool or None
+        What the caller said.
+    needs_copy : bool
+        Whether a copy was asked for, and nobody made one.
+    stream : None, int or stream object
+        On which to copy.
+    call : str
+        Named in errors.
+    """
+    if target is not None and target is not array.device:
+        moved = move(array, target, stream, call, copy=copy)
+        needs_copy = needs_copy and moved._keepalive is array._keepalive
+        array = moved
+    return _copied(array, stream, call) if needs_copy else array
+
+
+def _copied(array: T, stream: Any, call: str) -> T:
+    """Return a copy on a stream that was named, where the device has streams."""
+    return copy(array, "C", call, stream if array.device.type in STREAM_RULES else None)
 
 
 def _by_libraries(array: T, target: Device, call: str) -> T | None:

@@ -30,8 +30,6 @@ from interchange._types.errors import (
 from interchange._types.layout import Layout
 from interchange.abi import BrokenRule
 
-from .placing import place
-
 if TYPE_CHECKING:
     from interchange._core import ArrowOwner
     from interchange._protocols.arrow.elements import Elements
@@ -278,7 +276,9 @@ def _import(
         bits = job.read_nulls(chunks, separate=separate)
         found, copied = _arrays(job, chunks)
         needs_copy = copy is True and not copied
-        array = place(found, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call)
+        array = transfers.place(
+            found, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call
+        )
         return (array, _mask(job, chunks, bits, array.device)) if separate else array
     except BaseException:
         if not job.is_in_use:  # else it goes with the last that refers to it, after the work

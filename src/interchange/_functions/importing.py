@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange import _core
-from interchange._array import Array
+from interchange._array import Array, transfers
 from interchange._array.arguments import check_ints
 from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._protocols.array_method import import_array_method
@@ -34,7 +34,6 @@ from interchange._types.layout import Layout
 from interchange.abi import PyCapsule
 from interchange.abi.dlpack import DLDataTypeCode, DLDeviceType
 
-from .placing import place
 from .producer import Producer, check_described
 
 if TYPE_CHECKING:
@@ -151,7 +150,9 @@ def _negotiate(
     moves = needs_copy or target not in {None, array.device}
     if type(x) is Array and stream is not None and not moves:  # who moves memory orders it
         make_ready(array, handle, stream, call)
-    return place(array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call)
+    return transfers.place(
+        array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call
+    )
 
 
 def _described(x: Any, call: str) -> Array | None:
@@ -273,7 +274,9 @@ def import_any(
     moves = needs_copy or (target is not None and target is not array.device)
     if stream is not None and not moves:  # who moves memory orders it
         array = on_stream(array, handle, stream, call)
-    return place(array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call)
+    return transfers.place(
+        array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call
+    )
 
 
 def _other_elements(x: Any, found: DType, wanted: DType, call: str) -> UnsupportedDTypeError:
