@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 VERDICTS: Final = DOCS / "_generated" / "conformance.json"
 _PAGES: Final[Mapping[str, str]] = {"cuda-core-buffer": "cuda-core"}
 """What a command line calls a library -> its page, where that has another name."""
+_APART: Final[Mapping[str, tuple[str, str]]] = {"interchange": ("ARROW-", "interchange-arrow")}
+"""What it calls a library with two pages -> how the rules of the second begin, and its name."""
 _ROLES: Final[Mapping[str, str]] = {
     "producer": "As a producer",
     "consumer": "As a consumer",
@@ -51,9 +53,15 @@ def run() -> dict[str, Any]:
     return found
 
 
-def page_of(spec: str) -> str:
-    """Return the address of a library's page, from that of all."""
-    return f"conformance/{_PAGES.get(spec, spec)}.html"
+def page_of(spec: str, rule: str = "") -> str:
+    """Return the address of a library's page, from that of all; or of that with a rule's row."""
+    page = _APART[spec][1] if _is_apart(spec, rule) else _PAGES.get(spec, spec)
+    return f"conformance/{page}.html"
+
+
+def _is_apart(spec: str, rule: str) -> bool:
+    """Whether the row of a rule is on the second page of a library."""
+    return spec in _APART and rule.startswith(_APART[spec][0])
 
 
 def anchor(spec: str, rule: str) -> str:
@@ -121,7 +129,7 @@ def _leading(cell: Cell, spec: str, rule: str) -> Cell:
     """Return a cell that leads to its row on the library's page, where it has one."""
     if not cell.sign or cell == _NONE:
         return cell
-    return cell._replace(link=f"{page_of(spec)}#{anchor(spec, rule)}")
+    return cell._replace(link=f"{page_of(spec, rule)}#{anchor(spec, rule)}")
 
 
 def exchanges() -> str:
@@ -182,24 +190,32 @@ def verdicts_of(spec: str) -> str:
     Parameters
     ----------
     spec : str
-        What a command line calls it.
+        What a command line calls it; or the name of its second page.
 
     Raises
     ------
     ValueError
         The run was not of this library.
     """
+    page = spec
+    spec = next((one for one, (_, second) in _APART.items() if second == page), page)
     about = next((one for one in run()["libraries"] if one["spec"] == spec), None)
     if about is None:
         raise ValueError(f"{VERDICTS.name} is not about {spec!r}")
-    roles = [role for role in _ROLES if any(role == row["role"] for row in _rows_of(spec))]
+    kept = {
+        rule: found
+        for rules in rows_by_rule().values()
+        for rule, found in rules.items()
+        if _is_apart(spec, rule) is (page != spec)
+    }
+    about_it = [row for row in _rows_of(spec) if row["rule"] in kept]
+    roles = [role for role in _ROLES if any(role == row["role"] for row in about_it)]
     rows = []
-    for rules in rows_by_rule().values():
-        for rule, found in rules.items():
-            cells = [cell_of([one for one in found if one["role"] == role], spec) for role in roles]
-            if any(cell.sign and cell != _NONE for cell in cells):
-                name = f"[{rule}]{{#{anchor(spec, rule)}}}"
-                rows.append((name, sentence(found[0]["says"]), *map(_words, cells)))
+    for rule, found in kept.items():
+        cells = [cell_of([one for one in found if one["role"] == role], spec) for role in roles]
+        if any(cell.sign and cell != _NONE for cell in cells):
+            name = f"[{rule}]{{#{anchor(spec, rule)}}}"
+            rows.append((name, sentence(found[0]["says"]), *map(_words, cells)))
     counts = ", ".join(in_words(about["counts"]))
     head = table(("Rule", "Says", *(_ROLES[role] for role in roles)), rows)
     return f"Release {sentence(about['release'])}: {counts}.\n\n{head}\n\n{place()}"

@@ -18,7 +18,14 @@ sys.path.insert(0, str(TESTS / "conformance"))
 from chromium import Browser  # noqa: E402 - found by the line above
 
 BUILT = TESTS.parent / "docs" / "_build" / "html"
-PAGES = ("index", "how-it-works", "compatibility", "conformance", "overhead")
+PAGES = (
+    "index",
+    "how-it-works",
+    "compatibility",
+    "compatibility-columns",
+    "conformance",
+    "overhead",
+)
 SIZES = ((1280, 900), (400, 900))  # [pixels]
 SCHEMES = ("light", "dark")
 TO_FIGURE = """

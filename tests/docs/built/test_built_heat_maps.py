@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-PAGES = ("compatibility", "conformance")
+PAGES = ("compatibility", "compatibility-columns", "conformance")
 DESKTOP = (1280, 800)  # [pixels]
 PHONE = (400, 800)  # [pixels]
 SCREENS = 15  # that a page may be long, on a desktop
@@ -39,7 +39,7 @@ return ["pass", "must", "should", "quirk"].map((kind) => {
 LINKS = """
 return [...document.querySelectorAll(".heat-map a")].map((link) => link.getAttribute("href"))
 """
-LONG = ("index", "compatibility", "overhead", "how-it-works", "conformance")
+LONG = ("index", *PAGES, "overhead", "how-it-works")
 
 
 @pytest.mark.parametrize("name", PAGES)
