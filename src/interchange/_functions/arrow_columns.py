@@ -13,7 +13,7 @@ from interchange._array import Array, transfers
 from interchange._array.host_copies import fill_host, fresh_memory
 from interchange._protocols import dlpack, host
 from interchange._protocols.arrow import nulls, tensors
-from interchange._protocols.arrow.bits import bits_at
+from interchange._protocols.arrow.bits import bits_at, bytes_of_bits
 from interchange._protocols.arrow.elements import BOOL8, read_elements
 from interchange._protocols.arrow.producers import take
 from interchange._streams.events import wait_for_foreign_event
@@ -144,22 +144,10 @@ class _Import:
 
     def data(self, chunk: Chunk) -> tuple[Array, bool]:
         """Return an Array of a chunk, and whether it is a copy."""
-        elements, leaf, call = self.elements, chunk.leaf, self.call
-        if elements.is_bits:
-            stop = (leaf.first + leaf.length + 7) >> 3
-            address, _keep = self.on_host(chunk, leaf.ptr, leaf.first >> 3, stop)
-            array = tensors.spread_bits(address, chunk, elements, Array, call)
-            return transfers.move_back(array, chunk.device, self.stream, call), True
-        if chunk.owner in self.bools:
-            layout = tensors.layout_of(leaf.rows, elements)
-            array = tensors.own_bytes(self.bools[chunk.owner], layout, elements.dtype, Array, call)
-            return transfers.move_back(array, chunk.device, self.stream, call), True
-        if not tensors.is_aligned(chunk, elements):
-            size = elements.dtype.itemsize
-            start, stop = leaf.first * size, (leaf.first + leaf.length) * size
-            address, _keep = self.on_host(chunk, leaf.ptr, start, stop)
-            block = bytearray(ctypes.string_at(address + start, stop - start))
-            layout = tensors.layout_of(leaf.rows, elements)
+        elements, call = self.elements, self.call
+        block = self.copied(chunk)
+        if block is not None:
+            layout = tensors.layout_of(chunk.leaf.rows, elements)
             array = tensors.own_bytes(block, layout, elements.dtype, Array, call)
             return transfers.move_back(array, chunk.device, self.stream, call), True
         array = tensors.share(chunk, elements, self.x, Array, call)
@@ -167,6 +155,22 @@ class _Import:
             self.wait(array, chunk)
         self.is_in_use = self.is_in_use or streams_of(chunk.device) is not None
         return array, False
+
+    def copied(self, chunk: Chunk) -> bytearray | None:
+        """Return the numbers of a chunk that cannot be shared as they lie, on the host."""
+        leaf = chunk.leaf
+        if self.elements.is_bits:
+            stop = (leaf.first + leaf.length + 7) >> 3
+            address, _keep = self.on_host(chunk, leaf.ptr, leaf.first >> 3, stop)
+            return bytearray(bytes_of_bits(bits_at(address, leaf.first, leaf.length), leaf.length))
+        if chunk.owner in self.bools:
+            return self.bools[chunk.owner]
+        if tensors.is_aligned(chunk, self.elements):
+            return None
+        size = self.elements.dtype.itemsize
+        start, stop = leaf.first * size, (leaf.first + leaf.length) * size
+        address, _keep = self.on_host(chunk, leaf.ptr, start, stop)
+        return bytearray(ctypes.string_at(address + start, stop - start))
 
     def wait(self, array: Array, chunk: Chunk) -> None:
         """Let the user's stream wait for the event of a chunk, or release the chunk."""

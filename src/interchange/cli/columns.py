@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import interchange
 from interchange._types.errors import InterchangeError
 
-from .matrix import COPIED, FAILED, REFUSED, SHARED, Cell
+from .matrix import COPIED, FAILED, REFUSED, SHARED, cell_of
 from .subjects import Subject, first_line, silenced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .matrix import Cell
     from .subjects import Sample
 
 WIDTH: Final = 4
@@ -153,8 +154,8 @@ def _hand_over(
                 return _check(sample, consumer, found, refusal, shares=shares)
     except Exception as error:  # noqa: BLE001 - a refusal that is none of ours is what is looked for
         what = f"{type(error).__name__} is no refusal with a rule: {first_line(error)}"
-        return _cell(sample, consumer, FAILED, reason=what, error=str(error))
-    return _cell(sample, consumer, REFUSED, refusal)
+        return cell_of(sample, consumer, FAILED, reason=what, error=str(error))
+    return cell_of(sample, consumer, REFUSED, refusal)
 
 
 def _check(
@@ -178,35 +179,10 @@ def _check(
             "a copy was made, and none was asked" if shares else "no copy was made, though asked"
         )
     if wrong is not None:
-        return _cell(sample, consumer, FAILED, reason=wrong, received=received)
+        return cell_of(sample, consumer, FAILED, reason=wrong, received=received)
     if shares:
-        return _cell(sample, consumer, SHARED, reason=consumer.note, received=received)
-    return _cell(sample, consumer, COPIED, refusal, received=received)
-
-
-def _cell(
-    sample: Sample,
-    consumer: Subject,
-    verdict: str,
-    refusal: InterchangeError | None = None,
-    *,
-    reason: str | None = None,
-    error: str | None = None,
-    received: int | None = None,
-) -> Cell:
-    """Return a cell, worded from the refusal where there is one."""
-    if refusal is not None:
-        reason, error = f"{refusal.what}; {refusal.way_out}", str(refusal)
-    return Cell(
-        producer=sample.subject.name,
-        consumer=consumer.name,
-        verdict=verdict,
-        rule=None if refusal is None else refusal.rule,
-        reason=reason,
-        error=error,
-        sent=sample.address,
-        received=received,
-    )
+        return cell_of(sample, consumer, SHARED, reason=consumer.note, received=received)
+    return cell_of(sample, consumer, COPIED, refusal, received=received)
 
 
 class Scan(NamedTuple):

@@ -161,7 +161,7 @@ def hand_over(sample: Sample, consumer: Subject, stream: int | None = None) -> C
             return _hand_over(sample, consumer, stream)
     except Exception as error:  # noqa: BLE001 - a refusal that is none of ours is what is looked for
         what = f"{type(error).__name__} is no refusal with a rule: {first_line(error)}"
-        return _cell(sample, consumer, FAILED, reason=what, error=str(error))
+        return cell_of(sample, consumer, FAILED, reason=what, error=str(error))
 
 
 def _hand_over(sample: Sample, consumer: Subject, stream: int | None) -> Cell:
@@ -176,7 +176,7 @@ def _hand_over(sample: Sample, consumer: Subject, stream: int | None) -> Cell:
             refusal = error
             continue
         return _check(sample, consumer, result, shares=shares, note=note, refusal=refusal)
-    return _cell(sample, consumer, REFUSED, refusal)
+    return cell_of(sample, consumer, REFUSED, refusal)
 
 
 def _attempts(sample: Sample) -> Iterator[tuple[bool, str | None, dict[str, bool]]]:
@@ -208,10 +208,10 @@ def _check(
     received = consumer.look.address(result)
     wrong = _find_wrong(sample, consumer, result, shares=shares)
     if wrong is not None:
-        return _cell(sample, consumer, FAILED, reason=wrong, received=received)
+        return cell_of(sample, consumer, FAILED, reason=wrong, received=received)
     if shares:
-        return _cell(sample, consumer, SHARED, reason=note, received=received)
-    return _cell(sample, consumer, COPIED, refusal, received=received)
+        return cell_of(sample, consumer, SHARED, reason=note, received=received)
+    return cell_of(sample, consumer, COPIED, refusal, received=received)
 
 
 def _find_wrong(sample: Sample, consumer: Subject, result: Any, *, shares: bool) -> str | None:
@@ -237,7 +237,7 @@ def _first_difference(found: list[Any], wanted: list[Any]) -> str:
     return f"the first at [{where}]: {found[where]!r}, not {wanted[where]!r}"
 
 
-def _cell(
+def cell_of(
     sample: Sample,
     consumer: Subject,
     verdict: str,

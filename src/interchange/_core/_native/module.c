@@ -116,7 +116,8 @@ static int execute(PyObject *module)
     }
     if (find_functions() < 0 || intern_names() < 0 || find_capsule_type() < 0 ||
         make_constants() < 0 || make_managed_type(module) < 0 || make_array_type(module) < 0 ||
-        make_arrow_owner_type(module) < 0 || make_operator_type() < 0 || make_checks_type() < 0 || intern_record_keys() < 0)
+        make_arrow_owner_type(module) < 0 || make_operator_type() < 0 ||
+        make_checks_type() < 0 || intern_record_keys() < 0)
         return -1;
     if (PyModule_AddFunctions(module, describing_functions) < 0 ||
         PyModule_AddFunctions(module, consuming_functions) < 0 ||

@@ -1,9 +1,9 @@
 /* Who owns a managed tensor, and how it is given back: once, whatever is going on.
  *
  * Source: dlpack.h 1.3 (deleter).  A deleter may run any code, and so may a release callback of
- * Arrow's (arrow.c).  It is called with the exception in
- * flight put aside (DLP-LIFE-2), and not from within another one: a chain of arrays, each exported
- * and imported again, is released link by link and not by recursion. */
+ * Arrow's (arrow.c).  It is called with the exception in flight put aside (DLP-LIFE-2), and not from
+ * within another one: a chain of arrays, each exported and imported again, is released link by link
+ * and not by recursion. */
 #include "core.h"
 
 #include <stdlib.h>

@@ -6,6 +6,7 @@ Source: Arrow columnar format; canonical extension types, Fixed shape tensor and
 from __future__ import annotations
 
 import json
+from math import prod
 from typing import TYPE_CHECKING, Final
 
 from interchange._types.errors import (
@@ -125,9 +126,7 @@ def _tensor_field(element: ArrowField, layout: Layout, name: str, call: str) -> 
     said: dict[str, list[int]] = {"shape": shape}
     if order != sorted(order):
         said["permutation"] = [order.index(axis) for axis in range(len(order))]
-    size = 1
-    for extent in shape:
-        size *= extent
+    size = prod(shape)
     if size > _MOST:
         what, way_out = f"shape {layout.shape}", "reshape the array to smaller tensors"
         raise ViewError(call, what, "ARROW-OUT-1", way_out)

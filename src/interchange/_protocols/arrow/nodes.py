@@ -63,7 +63,7 @@ class Leaf(NamedTuple):
     validities: tuple[Validity, ...]
 
 
-def read_leaf(address: int, levels: tuple[ColumnType, ...], within: range | None = None) -> Leaf:
+def read_leaf(address: int, levels: tuple[ColumnType, ...]) -> Leaf:
     """Return where the numbers of a chunk are.
 
     Parameters
@@ -72,9 +72,6 @@ def read_leaf(address: int, levels: tuple[ColumnType, ...], within: range | None
         Of its `ArrowArray`.
     levels : tuple[ColumnType, ...]
         Its type, from the outermost level on.
-    within : range, optional
-        Which of its elements are meant: those that a parent refers to [elements]; all when left
-        out.
 
     Raises
     ------
@@ -85,6 +82,7 @@ def read_leaf(address: int, levels: tuple[ColumnType, ...], within: range | None
     """
     validities: list[Validity] = []
     rows = None
+    within: range | None = None  # the elements that a parent refers to, all at the top [elements]
     for level in levels:
         node = ArrowArray.from_address(address)
         children = check_node(node, level)

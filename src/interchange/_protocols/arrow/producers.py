@@ -42,13 +42,6 @@ METHODS: Final = {
 """Method, the first that is there is asked -> the name of the capsule with the memory."""
 
 
-def speaks(x: Any) -> bool:
-    """Whether `x` exports itself as an array or as a stream of Arrow."""
-    if isinstance(x, type):
-        return False
-    return any(getattr(x, method, None) is not None for method in METHODS)
-
-
 class Taken(NamedTuple):
     """What was taken from a producer.
 

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from interchange._protocols import host
 from interchange._types.devices import CPU, HOST_ACCESSIBLE, Device
-from interchange._types.errors import ExchangeError
 from interchange._types.layout import Layout, c_strides, problem
 from interchange.abi import BrokenRule, DLDeviceType, buffer_address
 from interchange.abi._records import NamedTuple
 from interchange.abi.arrow import ARROW_DEVICE_ARRAY, ArrowDeviceArray
 
-from .bits import bits_at, bytes_of_bits
 from .nodes import read_leaf
 
 if TYPE_CHECKING:
@@ -117,12 +115,10 @@ def share(chunk: Chunk, elements: Elements, x: Any, cls: type[T], call: str) -> 
     Raises
     ------
     ExchangeError
-        The numbers are not aligned (ARROW-BUFFER-2), or as `host.describe_memory`.
+        As `host.describe_memory`.
     """
     leaf, size = chunk.leaf, elements.dtype.itemsize
     ptr = leaf.ptr + leaf.first * size if leaf.length else 0
-    if not is_aligned(chunk, elements):
-        raise ExchangeError(call, f"elements of {size} bytes are at {ptr:#x}", "ARROW-BUFFER-2")
     return host.describe_memory(
         ptr,
         elements.dtype,
@@ -154,10 +150,3 @@ def own_bytes(block: Any, layout: Layout, dtype: DType, cls: type[T], call: str)
         cls=cls,
         call=call,
     )
-
-
-def spread_bits(address: int, chunk: Chunk, elements: Elements, cls: type[T], call: str) -> T:
-    """Return bools, a byte each, of the bits of a chunk, which are at an address of the host."""
-    leaf = chunk.leaf
-    block = bytearray(bytes_of_bits(bits_at(address, leaf.first, leaf.length), leaf.length))
-    return own_bytes(block, layout_of(leaf.rows, elements), elements.dtype, cls, call)

@@ -21,9 +21,7 @@ from interchange.abi.arrow_formats import (
 )
 
 if TYPE_CHECKING:
-    from interchange.abi.arrow_formats import (
-        ArrowFormat,
-    )
+    from interchange.abi.arrow_formats import ArrowFormat
 
 _LONGEST: Final = 2**16
 """What a format string is shorter than: a union of all ids has some hundred bytes [bytes]."""
