@@ -332,6 +332,34 @@ def test_without_a_compiler_the_readable_core_is_installed(checkout, tmp_path):
 
 
 @pytest.mark.slow
+def test_what_is_said_of_a_missing_core_builds_it(checkout, tmp_path_factory):
+    """Though pip keeps the pure wheel that it built without a compiler, and gives it again."""
+    need_compiler()
+    folder = tmp_path_factory.mktemp("tried")
+    python = folder / "env/bin/python"
+    output_of(sys.executable, "-m", "venv", folder / "env")
+    output_of(python, "-m", "pip", "install", "-q", "numpy>=2.1", "setuptools>=77")
+    done, made = build(checkout, "build_sdist")
+    assert done.returncode == 0, done.stderr
+    (sdist,) = made.glob("*.tar.gz")
+    with tarfile.open(sdist) as opened:
+        opened.extractall(folder, filter="data")
+    unpacked = folder / sdist.name.removesuffix(".tar.gz")
+    pip = {"PIP_CACHE_DIR": str(folder / "cache")}
+    local = ("--no-index", "--no-build-isolation", "--find-links", made, "array-interchange")
+    again = (python, "-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", *local)
+
+    output_of(*again, **pip, **NO_COMPILER)
+    output_of(*again, **pip, INTERCHANGE_BUILD="require")
+    assert output_of(python, "-c", WHICH).startswith("ctypes; ")  # the wheel that pip has kept
+    refused = run(python, "-c", WHICH, INTERCHANGE_CORE="native").stderr.splitlines()[-1]
+    path = os.pathsep.join([str(python.parent), os.environ["PATH"]])
+    output_of("sh", "-c", refused.rpartition("distribution: ")[2], cwd=unpacked, PATH=path, **pip)
+
+    assert output_of(python, "-c", WHICH, INTERCHANGE_CORE="native") == "native\n"
+
+
+@pytest.mark.slow
 def test_a_python_without_the_limited_api_gets_the_readable_core(checkout):
     """As where there is no compiler; it is an error, too, where the native one is required."""
     before, why = "import sys; sys.implementation.name = 'pypy'", "pypy has no limited API"

@@ -70,9 +70,9 @@ def test_an_absent_core_cannot_be_forced(choose):
     said = choose("native", HIDE)
 
     assert said == (
-        "ImportError INTERCHANGE_CORE='native' is not built here; install a wheel that has it, or"
-        " build it with a C compiler: INTERCHANGE_BUILD=require pip install --no-binary"
-        " array-interchange array-interchange"
+        "ImportError INTERCHANGE_CORE='native' is not built here; build it with a C compiler, in a"
+        " clone or an unpacked source distribution: INTERCHANGE_BUILD=require pip install"
+        " --no-cache-dir --force-reinstall --no-deps ."
     )
 
 

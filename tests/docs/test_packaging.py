@@ -73,6 +73,17 @@ def test_no_address_is_one_where_nothing_is(root: Path) -> None:
     assert [(path, dead) for path, text in texts.items() for dead in _DEAD if dead in text] == []
 
 
+def test_no_text_names_an_index_that_has_neither_distribution(root: Path) -> None:
+    """What is to be installed of ours is a folder: ``".[docs]"``, ``./conformance``."""
+    told = re.compile(r"\binstall[\s`\"']+(?:-\S+[\s`\"']+)*array-interchange")
+    sources = [*(root / "src").rglob("*.py"), *(root / "conformance/src").rglob("*.py")]
+    texts = {**_texts(root), **{str(p): p.read_text(encoding="utf-8") for p in sources}}
+    joined = {path: re.sub(r'"\s*\n\s*f?"', "", text) for path, text in texts.items()}
+
+    assert told.search('pip install -q "array-interchange[cuda]"')
+    assert [path for path, text in joined.items() if told.search(text)] == []
+
+
 def test_nobody_is_sent_to_an_address_of_mail(root: Path) -> None:
     """None was set up."""
     pattern = re.compile(r"(?<![\w/@.-])[\w.+-]+@[\w-]+\.[a-z]{2,}(?![\w/])")

@@ -20,8 +20,8 @@ MAIN_ONLY: Final = "it serves the main interpreter only, and once"
 _NOT_BUILT: Final = "the {} core is not built here; it is faster, and all works without it"
 _NOT_FOR_YOU: Final = "the {} core is not used here: {}; all works without it"
 _WAY_TO_BUILD: Final = (
-    "install a wheel that has it, or build it with a C compiler:"
-    " INTERCHANGE_BUILD=require pip install --no-binary array-interchange array-interchange"
+    "build it with a C compiler, in a clone or an unpacked source distribution:"
+    " INTERCHANGE_BUILD=require pip install --no-cache-dir --force-reinstall --no-deps ."
 )
 
 refused: Final[dict[str, str]] = {}

@@ -84,23 +84,19 @@ def _check_release() -> None:
 def way_to_install() -> str:
     """Return how to install the kit beside this interchange, of the same release."""
     source = _source()
-    words = f"install it with: {command_that_installs(source)}"
-    if source.startswith(_DISTRIBUTION):
-        place = "in a clone or an unpacked source distribution"
-        words = f"{place}: pip install ./conformance; elsewhere {words}"
-    return words
+    where = "" if source else " in a clone or an unpacked source distribution of this release"
+    return f"install it{where} with: {command_that_installs(source or './conformance')}"
 
 
 def _source() -> str:
-    """Return what pip is to install: the folder in the clone that interchange came from, if any."""
+    """Return the kit's folder in the clone that interchange came from, or no words."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
         here = distribution("array-interchange")
     except PackageNotFoundError:  # it runs from its sources
-        return _DISTRIBUTION
+        return ""
     origin = urlsplit(json.loads(here.read_text("direct_url.json") or "{}").get("url", ""))
     project = Path(url2pathname(origin.path)) / "conformance"
-    if origin.scheme == "file" and (project / "pyproject.toml").is_file():
-        return str(project)
-    return f"{_DISTRIBUTION}=={here.version}"
+    is_clone = origin.scheme == "file" and (project / "pyproject.toml").is_file()
+    return str(project) if is_clone else ""

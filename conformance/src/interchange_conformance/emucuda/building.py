@@ -93,7 +93,7 @@ def command(compiler: Sequence[str], header: Path, library: Path) -> list[str]:
     if not sources:
         raise CannotBuildError(
             f"the emulated driver cannot be built: {SOURCES} holds no C sources; install "
-            "array-interchange-conformance again, from a checkout or an sdist"
+            "the conformance kit again, from a clone or a source distribution"
         )
     include = f"-I{header.parent}"
     return [*compiler, *_OPTIONS, include, "-o", str(library), *sources, "-ldl"]

@@ -127,7 +127,7 @@ OURS: Final = (
     Rule(
         "IX-DRIVER-1",
         "work on a device goes through its driver",
-        "install array-interchange[cuda] and the driver of the device",
+        "install the driver of the device and, for CUDA, cuda-bindings 12.8 or newer",
         "interchange",
     ),
     Rule(

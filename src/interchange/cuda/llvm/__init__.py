@@ -4,7 +4,6 @@ import importlib.util
 
 if importlib.util.find_spec("llvmlite") is None:
     raise ModuleNotFoundError(
-        'kernels are compiled by llvmlite, which is not installed; pip install "array-interchange'
-        '[kernels]"',
+        'kernels are compiled by llvmlite, which is not installed; pip install "llvmlite>=0.50"',
         name="llvmlite",
     )
