@@ -84,6 +84,23 @@ def test_only_variables_of_others_are_read_beside_them() -> None:
     assert read - FOREIGN - set(NAMES_HERE) == set()
 
 
+LOAD_NOTHING = {
+    *("INTERCHANGE_CAI_SYNC", "INTERCHANGE_LOAD_DEVICE", "INTERCHANGE_TEST_REQUIRE"),
+    *("INTERCHANGE_BUILD", "INTERCHANGE_DEBUG_BUILD", "COLUMNS"),
+    *(name for name in NAMES_HERE if name.startswith("EMUCUDA_")),
+}
+
+
+def test_the_policy_names_every_variable_that_chooses_what_is_loaded() -> None:
+    """SECURITY.md has those of ours, those of others that are read, and the folders of code."""
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    read = {*NAMES_HERE, *filter(str.isupper, FOREIGN), "CUDA_HOME", "CUDA_PATH", "HOME", "TMPDIR"}
+
+    assert {name for name in read - LOAD_NOTHING if f"`{name}`" not in text} == set()
+    assert "`interchange/kernels`" in text
+    assert "`interchange/emucuda`" in text
+
+
 @pytest.mark.parametrize("name", NAMES_HERE)
 def test_each_is_told_with_its_value(
     run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, name: str

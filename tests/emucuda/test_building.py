@@ -157,10 +157,22 @@ def test_without_a_home_a_temporary_folder_does(small, monkeypatch):
 def test_a_folder_of_somebody_else_is_not_used(small, monkeypatch):
     """What is loaded from there runs as this user."""
     monkeypatch.setenv("HOME", str(small))
-    monkeypatch.setattr(building.os, "getuid", lambda: 4_000_000)
+    monkeypatch.setattr(building.os, "geteuid", lambda: 4_000_000)
     monkeypatch.setattr(building.tempfile, "gettempdir", lambda: str(small))
 
     with pytest.raises(CannotBuildError, match="XDG_CACHE_HOME"):
+        building.cache_folder()
+
+
+def test_a_link_in_the_temporary_folder_is_not_followed(small, monkeypatch):
+    """Another user can put one there before."""
+    (small / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(small / "file"))
+    monkeypatch.setenv("HOME", str(small / "file"))
+    monkeypatch.setattr(building.tempfile, "gettempdir", lambda: str(small))
+    (small / f"interchange-emucuda-{os.getuid()}").symlink_to(small / "cache")
+
+    with pytest.raises(CannotBuildError, match="no symbolic link"):
         building.cache_folder()
 
 
@@ -202,6 +214,33 @@ def test_the_same_is_not_built_twice(monkeypatch):
     monkeypatch.setattr(building, "_compile", lambda *_: pytest.fail("compiled again"))
 
     assert build() == first
+
+
+@pytest.mark.usefixtures("gcc", "small")
+@pytest.mark.parametrize("umask", [0o002, 0o022, 0o077])
+def test_no_umask_makes_it_one_that_others_can_write(umask):
+    """Neither the file nor its folder."""
+    before = os.umask(umask)
+    try:
+        library = build()
+    finally:
+        os.umask(before)
+
+    assert library.stat().st_mode & 0o777 == library.parent.stat().st_mode & 0o777 == 0o700
+    assert build() == library
+
+
+@pytest.mark.usefixtures("gcc", "small")
+def test_a_driver_that_others_can_write_is_built_anew():
+    """What is loaded from there runs as this user; its folder has to be this user's, too."""
+    library = build()
+    library.write_text("planted")
+    library.chmod(0o770)
+
+    assert version_of(build()) == 13010
+    library.parent.chmod(0o770)
+    with pytest.raises(CannotBuildError, match="chmod go-w"):
+        build()
 
 
 @pytest.mark.usefixtures("gcc")

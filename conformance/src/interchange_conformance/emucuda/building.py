@@ -17,8 +17,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from interchange.abi._owned import is_own_file, is_own_folder
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 LIBRARY: Final = "libcuda.so.1"
 """File name of the driver, which is also its SONAME: by that name everybody finds it."""
@@ -28,6 +30,8 @@ _OPTIONS: Final = (
     *("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra"),
     *("-shared", "-fPIC", "-pthread", f"-Wl,-soname,{LIBRARY}"),
 )
+_FORMAT: Final = 2
+"""Of the folders: since 2, no umask lets other users write there."""
 _LONGEST: Final = 300.0  # a compiler may take so long [seconds]
 _MOST_LINES: Final = 20  # of what a compiler says, in an error
 
@@ -57,9 +61,8 @@ def build() -> Path:
         raise CannotBuildError(f"the emulated driver is made for Linux, and this is {sys.platform}")
     compiler, header = find_compiler(), find_header()
     library = cache_folder() / _key(compiler, header) / LIBRARY
-    if not library.is_file():
-        _compile(compiler, header, library)
-    return library
+    library.parent.mkdir(mode=0o700, exist_ok=True)
+    return kept(library, lambda made: _compile(compiler, header, made))
 
 
 def find_compiler() -> list[str]:
@@ -100,18 +103,89 @@ def command(compiler: Sequence[str], header: Path, library: Path) -> list[str]:
 
 
 def cache_folder() -> Path:
-    """Return a folder of this user's own in which built drivers are kept, and make it."""
+    """Return a folder of this user's own in which built libraries are kept, and make it.
+
+    Raises
+    ------
+    CannotBuildError
+        There is none that can be written, and that no other user can write.
+    """
+    refused = []
     for folder in _cache_folders():
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError:
             continue
-        # what is loaded from there runs as this user: nobody else may own it
-        if os.access(folder, os.W_OK) and folder.stat().st_uid == os.getuid():
+        if not is_own_folder(folder):
+            refused.append(folder)
+        elif os.access(folder, os.W_OK):
             return folder
-    raise CannotBuildError(
-        "the emulated driver cannot be built: no folder to keep it in can be written; name one in "
-        "XDG_CACHE_HOME"
+    raise CannotBuildError(f"C sources cannot be built: {_not_own(refused)}")
+
+
+def kept(library: Path, make: Callable[[Path], object]) -> Path:
+    """Return a library of a cache: the one that is there if it is this user's own, else a new one.
+
+    It is made beside its place and moved there, so that other processes find all of it or nothing.
+
+    Parameters
+    ----------
+    library : Path
+        Where it is kept, in `cache_folder` or in a folder there.
+    make : callable
+        Compiles it to a path.
+
+    Raises
+    ------
+    CannotBuildError
+        Another user can write to its folder.
+    """
+    if not is_own_folder(library.parent):
+        raise CannotBuildError(f"{library.name} cannot be built: {_not_own([library.parent])}")
+    if is_own_file(library):
+        return library
+    handle, name = tempfile.mkstemp(dir=library.parent, prefix=f".{library.stem}.")
+    os.close(handle)
+    made = Path(name)
+    try:
+        make(made)
+        made.chmod(0o700)  # linkers make a new file, as the umask has it
+        made.replace(library)
+    finally:
+        made.unlink(missing_ok=True)
+    return library
+
+
+def run_compiler(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a compiler, and return what it said, in English.
+
+    Raises
+    ------
+    CannotBuildError
+        It cannot be run, or takes too long.
+    """
+    try:
+        return subprocess.run(  # noqa: S603 - the compiler that this user named
+            words,
+            env={**os.environ, "LC_ALL": "C"},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_LONGEST,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CannotBuildError(f"C sources cannot be built: {error}") from error
+
+
+def _not_own(folders: Sequence[Path]) -> str:
+    """Return why folders are not used, and what to do."""
+    if not folders:
+        return "no folder to keep libraries in can be written; name one in XDG_CACHE_HOME"
+    return (
+        f"{', '.join(map(str, folders))}: what is loaded from there runs as this user, so that it "
+        "has to be a folder of this user's (no symbolic link) that no other user can write; chmod "
+        "go-w FOLDER, remove it, or name another in XDG_CACHE_HOME"
     )
 
 
@@ -159,8 +233,8 @@ def _cache_folders() -> Iterator[Path]:
 def _key(compiler: Sequence[str], header: Path) -> str:
     """Return a name for what these sources, this header and this compiler make."""
     digest = hashlib.sha256()
-    version = _run([*compiler, "--version"]).stdout
-    digest.update(repr((compiler, version, _OPTIONS)).encode())
+    version = run_compiler([*compiler, "--version"]).stdout
+    digest.update(repr((_FORMAT, compiler, version, _OPTIONS)).encode())
     files = (path for path in SOURCES.iterdir() if path.suffix in {".c", ".h"})
     for path in (header, *sorted(files)):
         digest.update(f"{path.name} {path.stat().st_size}\n".encode())
@@ -168,39 +242,14 @@ def _key(compiler: Sequence[str], header: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _compile(compiler: Sequence[str], header: Path, library: Path) -> None:
-    """Compile beside the place, and move there: whoever looks finds all of it or nothing."""
-    library.parent.mkdir(exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=library.parent, prefix=".libcuda.")
-    os.close(handle)
-    made = Path(name)
-    try:
-        done = _run(command(compiler, header, made))
-        if done.returncode:
-            raise BrokenSourcesError(
-                f"the emulated driver cannot be built: {compiler[0]} with {header} (CUDA "
-                f"{_version(header)}) ended with code {done.returncode}:\n{_shorten(done.stderr)}"
-            )
-        made.chmod(0o755)
-        made.replace(library)
-    finally:
-        made.unlink(missing_ok=True)
-
-
-def _run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a compiler, and return what it said, in English."""
-    try:
-        return subprocess.run(  # noqa: S603 - the compiler that this user named
-            words,
-            env={**os.environ, "LC_ALL": "C"},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_LONGEST,
-            check=False,
+def _compile(compiler: Sequence[str], header: Path, made: Path) -> None:
+    """Compile all sources."""
+    done = run_compiler(command(compiler, header, made))
+    if done.returncode:
+        raise BrokenSourcesError(
+            f"the emulated driver cannot be built: {compiler[0]} with {header} (CUDA "
+            f"{_version(header)}) ended with code {done.returncode}:\n{_shorten(done.stderr)}"
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise CannotBuildError(f"the emulated driver cannot be built: {error}") from error
 
 
 def _version(header: Path) -> str:

@@ -5,19 +5,19 @@ Source: https://nanobind.readthedocs.io/en/latest/building.html; it takes some 2
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.machinery
 import importlib.util
 import os
 import subprocess
 import sysconfig
-import tempfile
 from pathlib import Path
 from typing import Any, Final
 
 import nanobind
 
-from interchange_conformance.emucuda.building import cache_folder
+from interchange_conformance.emucuda.building import cache_folder, kept
 
 _NAME: Final = "nanobind_arrays"
 _SOURCE: Final = Path(__file__).with_name(f"{_NAME}.cpp")
@@ -34,20 +34,16 @@ def _built() -> Path:
     made_of = repr((compiler, include, nanobind.__version__, _OPTIONS)).encode()
     digest = hashlib.sha256(made_of + _SOURCE.read_bytes()).hexdigest()[:16]
     library = cache_folder() / f"{_NAME}-{digest}.so"
-    if not library.is_file():
-        _compile(compiler, include, library)
-    return library
+    return kept(library, functools.partial(_compile, compiler, include))
 
 
-def _compile(compiler: str, include: str, library: Path) -> None:
+def _compile(compiler: str, include: str, made: Path) -> None:
     """Compile the extension together with what nanobind has of its own."""
     home = Path(nanobind.include_dir()).parent
     folders = (include, home / "include", home / "ext" / "robin_map" / "include")
-    handle, made = tempfile.mkstemp(dir=library.parent, prefix=f".{_NAME}.")
-    os.close(handle)
     command = [
         compiler, *_OPTIONS, *(f"-I{folder}" for folder in folders),
-        str(home / "src" / "nb_combined.cpp"), str(_SOURCE), "-o", made,
+        str(home / "src" / "nb_combined.cpp"), str(_SOURCE), "-o", str(made),
     ]  # fmt: skip
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
@@ -55,7 +51,6 @@ def _compile(compiler: str, include: str, library: Path) -> None:
         raise ImportError(f"{compiler}: {error}; name a C++ compiler in CXX") from error
     if done.returncode:
         raise ImportError(f"{_SOURCE.name} cannot be built: {done.stderr[:1000]}")
-    Path(made).replace(library)
 
 
 def _loaded() -> Any:

@@ -8,13 +8,16 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
-import os
-import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from interchange_conformance.emucuda.building import CannotBuildError, cache_folder, find_compiler
+from interchange_conformance.emucuda.building import (
+    CannotBuildError,
+    cache_folder,
+    find_compiler,
+    kept,
+    run_compiler,
+)
 
 _HERE: Final = Path(__file__).parent
 _OPTIONS: Final = ("-std=gnu11", "-O1", "-shared", "-fPIC")
@@ -39,20 +42,14 @@ def load(name: str) -> Any:
     made_of = repr((compiler, _OPTIONS)).encode() + source.read_bytes()
     digest = hashlib.sha256(made_of).hexdigest()[:16]
     library = cache_folder() / f"{source.stem}-{digest}.so"
-    if not library.is_file():
-        handle, made = tempfile.mkstemp(dir=library.parent, prefix=f".{source.stem}.")
-        os.close(handle)
-        done = subprocess.run(  # noqa: S603 - the compiler that this user named
-            [*compiler, *_OPTIONS, "-o", made, str(source)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            Path(made).unlink()
-            raise CannotBuildError(f"{name} cannot be built: {done.stderr[:1000]}")
-        Path(made).replace(library)
-    return ctypes.CDLL(str(library))
+    return ctypes.CDLL(str(kept(library, functools.partial(_compile, compiler, source))))
+
+
+def _compile(compiler: list[str], source: Path, made: Path) -> None:
+    """Compile one source."""
+    done = run_compiler([*compiler, *_OPTIONS, "-o", str(made), str(source)])
+    if done.returncode:
+        raise CannotBuildError(f"{source.name} cannot be built: {done.stderr[:1000]}")
 
 
 def function_address(source: str, name: str) -> int:

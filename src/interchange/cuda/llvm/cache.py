@@ -20,6 +20,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 import interchange
+from interchange.abi._owned import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,7 +82,7 @@ def load(key: str) -> bytes | None:
         file = os.open(key, _FILE, dir_fd=folder)
         with os.fdopen(file, "rb") as stream:
             state = os.fstat(file)
-            if not stat.S_ISREG(state.st_mode) or not _is_safe(state):
+            if not stat.S_ISREG(state.st_mode) or not is_own(state):
                 return None
             data = _unpacked(key, stream.read(MOST_BYTES))
         if data is not None:
@@ -131,14 +132,9 @@ def _opened(*, make: bool = False) -> Iterator[int | None]:
         path.mkdir(0o700, parents=True, exist_ok=True)
     folder = os.open(path, _FOLDER)
     try:
-        yield folder if _is_safe(os.fstat(folder)) else None
+        yield folder if is_own(os.fstat(folder)) else None
     finally:
         os.close(folder)
-
-
-def _is_safe(state: os.stat_result) -> bool:
-    """Whether a file is this user's, and nobody else can write there."""
-    return state.st_uid == os.geteuid() and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _packed(key: str, data: bytes) -> bytes:
