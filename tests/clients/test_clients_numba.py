@@ -149,6 +149,18 @@ def test_our_array_keeps_numbas_alive(numba):
     assert (alive, gone(), stream_gone()) == ((True, True), None, None)
 
 
+def test_the_stream_of_an_array_waits_for_a_copy_of_ours(numba, bindings, emulator):
+    """Also where the array was made ready on another stream: its next write comes after."""
+    stream, ours = numba.stream(), bindings.stream()
+    x = numba.to_device(np.full(bindings.size, 7, "u1"), stream=stream)
+    emulator.delay(ours, SLOW)
+
+    copied = ix.from_cai(x, stream=ours).copy()
+    emulator.fill(stream, address(x), bindings.size, 9, "kernel")
+
+    assert set(copied.to_device("cpu").tobytes()) == {7}
+
+
 def test_a_loan_orders_numbas_next_kernel(numba, bindings, emulator):
     """What the borrower reads is not overwritten: the array's stream waits for it."""
     stream, ours = numba.stream(), bindings.stream()

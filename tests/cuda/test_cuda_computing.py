@@ -10,6 +10,7 @@ import pytest
 
 import interchange as ix
 from interchange._backends.dlpack_backend import DLPackBackend
+from interchange._streams.pending import origins_of, pending_work_of
 
 pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
 
@@ -45,7 +46,7 @@ class Library(DLPackBackend):
     def __init__(self, device, cuda):
         self.cuda, self.current, self.array_type = cuda, cuda.stream(), Bytes
         self.room = cuda.memory(COUNT)  # before any gate, since an allocation waits
-        super().__init__(device, SimpleNamespace(positive=self.positive))
+        super().__init__(device, SimpleNamespace(positive=self.positive, reshape=self.reshape))
 
     def _find_operators(self):
         return {}
@@ -59,6 +60,10 @@ class Library(DLPackBackend):
 
     def may_share(self, one, other):
         return one.ptr == other.ptr
+
+    def reshape(self, x, shape, *, copy=None):
+        assert (shape, copy) == ((64, 64), None)
+        return x
 
     def positive(self, x):
         self.cuda.copy(self.room, x.ptr, self.current, COUNT)
@@ -186,3 +191,88 @@ def test_the_host_waits_whenever_it_computes(cuda, gate):
     timer.join()
 
     assert (set(zeros.tolist()), set(sevens.tolist())) == ({0}, {7})
+
+
+READS = {
+    "an operator": lambda x: +x,
+    "a function": ix.xp.positive,
+    "a view": lambda x: +ix.xp.reshape(x, (64, 64)),
+}
+
+
+@pytest.mark.parametrize("stream_is_named", [False, True])
+@pytest.mark.parametrize("read", READS)
+def test_the_producer_waits_for_what_the_library_reads(
+    cuda, produce, gate, library, read, stream_is_named
+):
+    """Its next write comes after the library's work, though the library is held."""
+    producer = produce(cuda.stream())
+    x = ix.from_cai(producer, stream=cuda.stream() if stream_is_named else None)
+    +x  # noqa: B018 - the library has seen it before
+    shut = gate(library.current)
+    found = READS[read](x)
+    producer.write(9)
+    shut.open()
+    cuda.synchronize()
+
+    assert cuda.read(library.room, COUNT) == {0}
+    del found
+
+
+@pytest.mark.parametrize("stream_is_named", [False, True])
+def test_the_producer_waits_for_what_the_library_writes(
+    cuda, produce, gate, library, stream_is_named
+):
+    """Its next write is the last one."""
+    producer = produce(cuda.stream())
+    x = ix.from_cai(producer, stream=cuda.stream() if stream_is_named else None)
+    +x  # noqa: B018 - the library has seen it before
+    shut = gate(library.current)
+    x[...] = 7
+    producer.write(9)
+    shut.open()
+
+    assert cuda.read(producer.ptr, COUNT) == {9}
+
+
+@pytest.mark.usefixtures("library")
+def test_a_copy_after_a_write_is_followed_by_the_producer(cuda, produce, gate):
+    """Who wrote last is not all that is known; and it is known once, however often it wrote."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    x = ix.from_cai(producer, stream=stream)
+    for value in (5, 6, 7):
+        x[...] = value
+    shut = gate(stream)
+    copied = x.copy(stream=stream)
+    producer.write(9)
+    shut.open()
+    cuda.synchronize()
+
+    assert set(copied.to_device("cpu").tobytes()) == {7}
+    assert [work.stream for work in origins_of(pending_work_of(x))[0]] == [
+        x.__cuda_array_interface__["stream"],
+        stream,
+        producer.published,
+    ]
+
+
+def test_a_library_that_cannot_be_followed_is_waited_for(cuda, produce, library, monkeypatch):
+    """Where the producer cannot wait, the host has waited when the error is raised."""
+    producer = produce(cuda.stream())
+    x = ix.from_cai(producer, stream=library.current)
+    refused = []
+
+    def capture():
+        refused.append(producer.published)
+        cuda("cuStreamBeginCapture", producer.published, 2)  # relaxed
+
+    positive = library.namespace.positive
+    monkeypatch.setattr(library.namespace, "positive", lambda x: (positive(x), capture())[0])
+    try:
+        with pytest.raises(ix.StreamError, match="DLP-STREAM-8"):
+            ix.xp.positive(x)
+    finally:
+        cuda("cuStreamEndCapture", producer.published)
+
+    assert refused
+    assert cuda("cuStreamQuery", library.current) == []

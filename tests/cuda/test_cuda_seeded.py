@@ -99,3 +99,18 @@ def test_a_producer_that_forgets_its_other_streams_is_a_race(emulator, cuda, pro
 
     emulator.expect_reports()
     del capsule
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:1"])
+def test_a_copy_that_the_producer_does_not_follow_is_a_race(emulator, cuda, produce, device):
+    """Its next write is not ordered after what the consumer's stream reads."""
+    producer, stream = produce(cuda.stream()), cuda.stream()
+    x = ix.from_cai(producer, stream=stream)
+
+    with emulator.without_waits():
+        copied = ix.asarray(x, copy=True, device=device)
+    producer.write(9)
+    cuda.synchronize_all()
+
+    emulator.expect_reports(match="write after read")
+    del copied

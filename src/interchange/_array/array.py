@@ -182,10 +182,11 @@ class Array(Elements, Operators, Protocols):
         Notes
         -----
         On the host the copy is aligned to 64 bytes, and all work on the memory is waited for.
-        Work that is known to be pending on the memory is waited for, and its stream waits for the
-        copy in turn.  Where no stream is known (the producer published none, or memory was taken
-        with ``stream=-1``) nobody waits: before the memory is written again, let the writer's
-        stream wait for the copy, or name the writer's stream as `stream`.
+        Work that is known to be pending on the memory is waited for; its stream, and those on which
+        the memory was used before that, wait for the copy in turn.  Where no stream is known (the
+        producer published none, or memory was taken with ``stream=-1``) no stream waits: before the
+        memory is written again, let the writer's stream wait for the copy, or name the writer's
+        stream as `stream`.
         """
         call = "Array.copy()"
         return transfers.copy(self, check_order(order), call, stream)
@@ -241,10 +242,11 @@ class Array(Elements, Operators, Protocols):
 
         Notes
         -----
-        Work that is known to be pending on the memory is waited for, and its stream waits for the
-        copy in turn.  Where no stream is known (the producer published none, or memory was taken
-        with ``stream=-1``) nobody waits: before the memory is written again, let the writer's
-        stream wait for the copy, or name the writer's stream as `stream`.
+        Work that is known to be pending on the memory is waited for; its stream, and those on which
+        the memory was used before that, wait for the copy in turn.  Where no stream is known (the
+        producer published none, or memory was taken with ``stream=-1``) no stream waits: before the
+        memory is written again, let the writer's stream wait for the copy, or name the writer's
+        stream as `stream`.
         """
         return transfers.move(self, device, stream, "Array.to_device()")
 

@@ -54,6 +54,8 @@ def wrap(native: Any, backend: Backend, cls: type[T], like: Described | None = N
     like : Described, optional
         Whose memory the result may share, if the library does not know what must not be written.
     """
+    if backend._uses_streams:
+        backend._note_used()
     native = native if type(native) is backend.plain_type else backend.as_native(native)
     flags: int | None = 0
     if backend.keeps_readonly:
@@ -99,8 +101,12 @@ def finish(name: str, result: Any, backend: Backend, like: T) -> T:
 
 
 def _owned(found: T, like: T) -> T:
-    """Return a result that the collector sees the owner of, where it is a view and may have to."""
-    if not may_refer_back(like._keepalive):
+    """Return a result that the collector sees the owner of, where it is a view and may have to.
+
+    So is one of memory that others work on: who used it before waits for each use of the view.
+    """
+    work = pending_work_of(like)
+    if work is None and not may_refer_back(like._keepalive):
         return found
     spec = found._spec
     if not spec.layout.size:
@@ -110,7 +116,7 @@ def _owned(found: T, like: T) -> T:
     else:
         return found
     view = _core.describe(found.ptr, spec, found._flags, like._owner, keep, type(found))
-    work = pending_work_of(found)
+    work = work or pending_work_of(found)
     if work is not None:
         view._pending_work = work
     return view

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import pending_streams_of
-from interchange._streams.pending import PendingCopy, PendingWork, pending_work_of
+from interchange._streams.pending import (
+    PendingCopy,
+    PendingWork,
+    pending_work_of,
+    users_of,
+)
 from interchange._streams.rules import (
     NO_SYNC,
     PER_THREAD_DEFAULT_STREAM,
@@ -45,6 +50,8 @@ class CopyStream(NamedTuple):
         The other streams that work on the source was pending on.
     keeps_source : bool
         Whether `keep` has the source, too, and is not a stream alone.
+    earlier : tuple[CopyStream, ...]
+        The streams on which the source was used before; each `keep` is a `PendingWork`.
     """
 
     handle: int
@@ -52,6 +59,7 @@ class CopyStream(NamedTuple):
     keep: Any
     producers: tuple[CopyStream, ...] = ()
     keeps_source: bool = False
+    earlier: tuple[CopyStream, ...] = ()
 
 
 def check_copy_stream(stream: Any, place: Device, call: str) -> int | None:
@@ -126,6 +134,32 @@ def choose_copy_stream(
     return CopyStream(stream, place.id, keep, others)
 
 
+def add_earlier_users(
+    driver: Driver, array: Tensor, copy_stream: CopyStream, call: str
+) -> CopyStream:
+    """Return the stream of a copy that is to be followed by whoever used its source before.
+
+    They are the streams that a producer named where the source was made ready on a consumer's.
+
+    Raises
+    ------
+    StreamError
+        Such a stream captures (DLP-STREAM-8).
+    """
+    users = users_of(pending_work_of(array))
+    if users and not isinstance(users[0], PendingCopy):  # whose stream is forgotten some time
+        del users[0]  # it is among the producers
+    if not users:
+        return copy_stream
+    known = [copy_stream, *copy_stream.producers]
+    for work in users:
+        for one in work.streams_to_tell(call):
+            if not any(_are_same(other, one, work.ordinal) for other in known):
+                driver.refuse_capture(one, work.ordinal, call)
+                known.append(CopyStream(one, work.ordinal, work))
+    return copy_stream._replace(earlier=tuple(known[1 + len(copy_stream.producers) :]))
+
+
 def await_producer(driver: Driver, copy_stream: CopyStream, call: str) -> None:
     """Let the stream of a copy wait for the work that is pending on its source."""
     for producer in copy_stream.producers:
@@ -133,9 +167,11 @@ def await_producer(driver: Driver, copy_stream: CopyStream, call: str) -> None:
 
 
 def order_after(driver: Driver, copy_stream: CopyStream, call: str) -> None:
-    """Let the producer's streams wait for the copy, so that the source may be written there."""
-    for producer in copy_stream.producers:
-        _order(driver, copy_stream, producer, call)
+    """Let whoever used the source before wait for the copy, so that they may write to it again."""
+    for user in (*copy_stream.producers, *copy_stream.earlier):
+        _order(driver, copy_stream, user, call)
+    for user in copy_stream.earlier:
+        user.keep.on_told()
 
 
 def _order(driver: Driver, first: CopyStream, then: CopyStream, call: str) -> None:

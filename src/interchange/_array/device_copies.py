@@ -30,6 +30,7 @@ from .allocations import (
     allocation_of,
 )
 from .copy_streams import (
+    add_earlier_users,
     await_producer,
     check_copy_stream,
     choose_copy_stream,
@@ -117,6 +118,8 @@ def copy_on_device(array: Tensor, cls: type[T], order: str, call: str, stream: A
     driver = driver_of(device, call)
     _check_known(driver, array, call)
     copy_stream = choose_copy_stream(driver, array, device, number, stream, call)
+    if copies is not None:  # else the host waits for what reads the array
+        copy_stream = add_earlier_users(driver, array, copy_stream, call)
     allocation = allocate(driver, spec.nbytes, device.id, call)
     if copies is None:
         with _giving_back(allocation):
@@ -144,6 +147,8 @@ def move_between(array: T, device: Device, call: str, stream: Any) -> T:
     driver = driver_of(device, call)
     _check_known(driver, array, call)
     copy_stream = choose_copy_stream(driver, array, device, number, stream, call)
+    if _is_whole(array):  # else what gathers it tells them
+        copy_stream = add_earlier_users(driver, array, copy_stream, call)
     allocation = allocate(driver, spec.nbytes, device.id, call)
     source = array
     if not _is_whole(array):

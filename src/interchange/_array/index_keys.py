@@ -11,8 +11,8 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._protocols.cuda_array_interface import ATTRIBUTE as CUDA_RECORD
 from interchange._protocols.losses import holds_masked
+from interchange._protocols.published_work import ATTRIBUTE as CUDA_RECORD
 from interchange._types.errors import ExchangeError, MixedDevicesError, OutOfBoundsError, show
 from interchange._types.indices import slice_indices, way_to_index, way_within
 

@@ -67,6 +67,8 @@ def _binary(name: str, dunder: str) -> Callable[[Any, Any], Any]:
             if native is NotImplemented:
                 return NotImplemented
         result = backend._guarded_operators[name](own, native)
+        if backend._uses_streams:
+            backend._note_used()
         if type(result) is not backend.plain_type:
             result = backend.as_native(result)
         flags = 0 if backend.is_mutable else READ_ONLY

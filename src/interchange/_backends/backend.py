@@ -75,6 +75,7 @@ class Backend:
     keeps_readonly: ClassVar[bool] = False
     checks_indices: ClassVar[bool] = False
     uses_operators: ClassVar[bool] = True
+    _uses_streams: ClassVar[bool] = False  # whether `_note_used` is called after each computation
     array_type: type[Any]
     plain_type: type[Any] | None = None
 
@@ -145,6 +146,9 @@ class Backend:
     def _maker(self, tensor: Tensor) -> Callable[[], Any] | None:  # noqa: ARG002 - NumPy has one
         """Return what gives `view` anew, in which the collector sees who owns the memory."""
         return None
+
+    def _note_used(self) -> None:
+        """Let whoever used the memory that the library was given wait for what it does with it."""
 
     def _put(self, native: Any, key: Any, elements: Any) -> None:
         """Write elements, or a number, to what a key of the library selects."""

@@ -5,18 +5,26 @@ Source: array API standard 2025.12, ``from_dlpack`` and ``array.__dlpack__`` (st
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import threading
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from weakref import ref
 
 from interchange._protocols import dlpack
-from interchange._streams.ordering import note_ready
+from interchange._streams.ordering import note_consumer, order_users
+from interchange._streams.pending import pending_work_of, without_stream
+from interchange._streams.rules import STREAM_RULES
 from interchange._types.errors import CopyNeededError
 
 from .backend import Backend
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from interchange._core import Tensor
 
 _CALL = "Array"
+_given: Final = threading.local()
+"""``arrays``: what a library was given since `_note_used` was last called in a thread."""
 
 
 class DLPackBackend(Backend):
@@ -29,6 +37,7 @@ class DLPackBackend(Backend):
     """
 
     takes_negative_strides: ClassVar[bool] = True
+    _uses_streams: ClassVar[bool] = True
 
     def import_tensor(self, tensor: Tensor) -> Any:
         """Return what the library makes of described memory."""
@@ -49,7 +58,10 @@ class DLPackBackend(Backend):
         if not self.takes_negative_strides and any(step < 0 for step in tensor._spec.strides):
             what = f"{self.name} has no negative strides"
             raise CopyNeededError(_CALL, what, "DLP-COPY-1", "take a copy, `x.contiguous()`")
-        return self.import_tensor(_writable(tensor))
+        native = self.import_tensor(_writable(tensor))
+        if pending_work_of(tensor) is not None:
+            _given.arrays = [*_without(tensor, getattr(_given, "arrays", ())), ref(tensor)]
+        return native
 
     def describe(self, native: Any, cls: type[Any]) -> Any:
         """Return an Array over an array of the library, ready on the library's stream."""
@@ -58,11 +70,32 @@ class DLPackBackend(Backend):
             native, cls, device=None, copy=None, stream=handle, keep=keep, call=_CALL
         )
 
+    def _note_used(self) -> None:
+        """Let whoever used memory before wait for the library's stream, where it names one."""
+        given = _given.__dict__.pop("arrays", None)
+        handle = None if given is None else self.stream()[0]
+        if given is None or handle is None:
+            return
+        for find in given:
+            array = find()
+            if array is not None:
+                order_users(array, handle, _CALL)
+
     def note_written(self, array: Tensor) -> None:
         """Remember that work is pending on the library's stream."""
+        self._note_used()
         handle, keep = self.stream()
-        if handle is not None:
-            note_ready(array, handle, keep, _CALL)
+        if handle is not None and array._spec.device.type in STREAM_RULES:
+            earlier = without_stream(pending_work_of(array), handle)
+            note_consumer(array, handle, keep, _CALL, earlier)
+
+
+def _without(tensor: Tensor, given: Iterable[ref[Any]]) -> Iterator[ref[Any]]:
+    """Return which arrays are there still, less one."""
+    for find in given:
+        array = find()
+        if array is not None and array is not tensor:
+            yield find
 
 
 def _writable(tensor: Any) -> Any:

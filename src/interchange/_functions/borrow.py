@@ -11,8 +11,8 @@ import contextlib
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
 from interchange._array import Array
-from interchange._protocols import cuda_array_interface as cai
 from interchange._protocols.dlpack import READ_ONLY
+from interchange._protocols.published_work import ATTRIBUTE, names_stream
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import order_streams, ordinal_for
 from interchange._streams.pending import BorrowedWork, PendingWork, origins_of, pending_work_of
@@ -223,8 +223,8 @@ def import_published(x: Any, stream: Any, call: str) -> Array:
         return x
     if hasattr(type(x), "__interchange__"):
         return asarray(x)
-    raw = getattr(x, cai.ATTRIBUTE, None)
-    if isinstance(raw, dict) and cai.names_stream(raw):
+    raw = getattr(x, ATTRIBUTE, None)
+    if isinstance(raw, dict) and names_stream(raw):
         try:
             return import_cai(raw, x, call)
         except BufferError:

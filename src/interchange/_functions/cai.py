@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast, overload
 from interchange import _core
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface as cai, dlpack
+from interchange._protocols.published_work import ATTRIBUTE
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_consumer
 from interchange._streams.pending import pending_work_of
@@ -194,12 +195,12 @@ def _find_record(x: Any) -> tuple[Any, Any]:
     """Return the object that can be asked again, or None, and its record."""
     if isinstance(x, dict):
         return None, x
-    raw = getattr(x, cai.ATTRIBUTE, None)
+    raw = getattr(x, ATTRIBUTE, None)
     if raw is not None:
         return x, raw
     if isinstance(x, Mapping):
         return None, x
-    what = f"{type(x).__name__} has no {cai.ATTRIBUTE}"
+    what = f"{type(x).__name__} has no {ATTRIBUTE}"
     raise NoProtocolError(
         _FROM, what, "CAI-ATTR-1", "pass device memory, or use `asarray(x)` for what the host reads"
     )
@@ -219,7 +220,7 @@ def _own_array(
     try:
         cai.check_describable(array, _FROM)
     except UnsupportedDeviceError as error:
-        what = f"{type(x).__name__} has no {cai.ATTRIBUTE}, {error.what}"
+        what = f"{type(x).__name__} has no {ATTRIBUTE}, {error.what}"
         raise NoProtocolError(_FROM, what, "CAI-ATTR-1") from None
     if wanted is not None and array.dtype is not wanted:
         what = f"the elements are {array.dtype}, wanted {wanted}"
@@ -249,7 +250,7 @@ def _check_policies(handle: int | None, mask: object, unsynced: object) -> None:
 
 def _import_mask(masked: Any, owner: Any, array: Array, *, sync: bool, unsynced: str) -> Array:
     """Return the mask of an array, which must have a shape that spreads to the array's."""
-    if getattr(masked, cai.ATTRIBUTE, None) is None:
+    if getattr(masked, ATTRIBUTE, None) is None:
         raise ExchangeError(_FROM, f"mask is {show(masked)}", "CAI-MASK-2")
     found = from_cai(masked, owner=owner, sync=sync, unsynced=unsynced)
     try:
@@ -283,6 +284,10 @@ class CudaArrayView:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         return cai.describe_record(self.array, self.version, "to_cai()")
+
+    def __interchange__(self) -> Array:
+        """Return the memory, with all that is known of the work on it."""
+        return self.array
 
     @property
     def dtype(self) -> DType:
@@ -365,7 +370,7 @@ def _from_producer(x: Any, stream: Any) -> Array:
     try:
         return import_dlpack(x, stream, _TO)
     except BufferError as error:
-        if type(x) is not PyCapsule and getattr(x, cai.ATTRIBUTE, None) is not None:
+        if type(x) is not PyCapsule and getattr(x, ATTRIBUTE, None) is not None:
             return from_cai(x, stream=stream)
         if isinstance(error, InterchangeError):
             raise

@@ -14,6 +14,7 @@ from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._protocols.array_method import import_array_method
 from interchange._protocols.capabilities import fast_path
 from interchange._protocols.losses import is_by_array_method, is_column
+from interchange._protocols.published_work import ATTRIBUTE
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_ready, ordinal_for
 from interchange._streams.pending import PendingWork
@@ -351,7 +352,7 @@ def _record_of_the_host(x: Any, call: str) -> Any:
     So are managed and page-locked arrays of numba-cuda, which are ndarrays.
     """
     try:
-        raw = getattr(x, cuda_array_interface.ATTRIBUTE, None)
+        raw = getattr(x, ATTRIBUTE, None)
     except Exception as error:
         dlpack.explain_refusal(x, error, call)
         raise
@@ -362,7 +363,7 @@ def _record_of_the_host(x: Any, call: str) -> Any:
 
 def _by_record(x: Any, call: str) -> Array | None:
     """Return an Array of `x` by the record of an interface, or None where it has none."""
-    raw = getattr(x, cuda_array_interface.ATTRIBUTE, None)
+    raw = getattr(x, ATTRIBUTE, None)
     if raw is not None:
         return import_cai(raw, x, call)
     if getattr(x, "__array_interface__", None) is not None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
 from interchange._array.copies import COPIED_BY_DRIVERS
-from interchange._protocols import cuda_array_interface, dlpack
+from interchange._protocols import dlpack
+from interchange._protocols.published_work import ATTRIBUTE
 from interchange._types.devices import CPU
 from interchange._types.errors import (
     InterchangeError,
@@ -147,7 +148,7 @@ KINDS: Final = (
     Kind("producer", _speaks("__interchange__"), _give_array),
     Kind("namespace", _speaks("__array_namespace__"), _give_of_namespace),
     Kind("DLPack", _speaks("__dlpack__"), _give_array),
-    Kind("CAI", _speaks(cuda_array_interface.ATTRIBUTE), _give_cuda_record),
+    Kind("CAI", _speaks(ATTRIBUTE), _give_cuda_record),
     Kind("buffer", has_buffer, _give_memoryview),
     Kind("array interface", _speaks("__array_interface__"), _give_array),
 )

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
-from interchange._protocols import cuda_array_interface
+from interchange._protocols.published_work import ATTRIBUTE
 from interchange._protocols.strangers import way_in
 from interchange._types.devices import Device
 from interchange._types.errors import (
@@ -36,7 +36,7 @@ _LIBRARIES: Final = {library.name: library for library in LIBRARIES}
 _SCALARS: Final = (bool, int, float, complex, type(None))
 _PROTOCOLS: Final = (
     "__dlpack__",
-    cuda_array_interface.ATTRIBUTE,
+    ATTRIBUTE,
     "__interchange__",
     "__array_interface__",
     "__array__",
@@ -193,6 +193,6 @@ def is_host_accessible(x: Any) -> bool:
     """Whether the host can read the memory of `x`, as far as it says without handing it out."""
     if getattr(x, "__dlpack_device__", None) is not None:
         return Device.of(x, _CALL).is_host_accessible
-    if getattr(x, cuda_array_interface.ATTRIBUTE, None) is None:
+    if getattr(x, ATTRIBUTE, None) is None:
         return True
     return asarray(x).device.is_host_accessible

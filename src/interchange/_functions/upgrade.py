@@ -12,9 +12,10 @@ from types import ModuleType
 from typing import Any, Final
 
 from interchange._array import Array
-from interchange._protocols import cuda_array_interface, dlpack
+from interchange._protocols import dlpack
 from interchange._protocols.array_method import is_last_resort, without_copies
 from interchange._protocols.losses import FILLED, is_masked, lost_by, nulls_in
+from interchange._protocols.published_work import ATTRIBUTE
 from interchange._protocols.strangers import way_to_share
 from interchange._types.devices import CPU, Device
 from interchange._types.errors import (
@@ -51,7 +52,7 @@ _KEPT: Final = frozenset(
 )
 _BUILT_IN: Final = TypeSet([bool, int, float, complex, str, list, tuple, range, type(None)])
 _HOST_WORDS: Final = ("__array_interface__", "__array_struct__", "__array__")
-_WORDS: Final = ("__dlpack__", cuda_array_interface.ATTRIBUTE, "__interchange__", *_HOST_WORDS)
+_WORDS: Final = ("__dlpack__", ATTRIBUTE, "__interchange__", *_HOST_WORDS)
 
 
 class UpgradedNamespace(ModuleType):
@@ -388,7 +389,7 @@ def is_on_cpu(x: Any) -> bool:
     """Whether memory is plain host memory, as far as its producer says."""
     if getattr(x, "__dlpack_device__", None) is not None:
         return bool(x.__dlpack_device__() == (CPU.type, CPU.id))
-    return getattr(x, cuda_array_interface.ATTRIBUTE, None) is None
+    return getattr(x, ATTRIBUTE, None) is None
 
 
 def has_record(x: Any) -> bool:

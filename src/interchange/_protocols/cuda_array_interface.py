@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from interchange import _core
 from interchange._streams.driver import driver_of, drivers, make_current
-from interchange._streams.ordering import device_guard, stream_to_publish, wait_on_host
-from interchange._streams.pending import PendingWork, WorkOnConsumer, this_thread
-from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
+from interchange._streams.ordering import stream_to_publish, wait_on_host
+from interchange._streams.pending import WorkOnConsumer
+from interchange._streams.rules import LEGACY_DEFAULT_STREAM
 from interchange._types.devices import Device, ordinal_of
 from interchange._types.errors import (
     DriverUnavailableError,
@@ -23,7 +23,6 @@ from interchange._types.errors import (
     UnsupportedDeviceError,
     UnsupportedDTypeError,
     error_for,
-    refuse_record,
     show,
 )
 from interchange._types.layout import problem
@@ -33,9 +32,16 @@ from interchange.abi.dlpack import DLDeviceType
 
 from .capabilities import library_of
 from .dlpack import READ_ONLY
-from .guards import RECORD_GUARDS, STREAM_KEEPERS
 from .losses import record_guard_of
-from .records import dtype_of, is_plain, layout_of, parse_with_hint
+from .published_work import (
+    FIRST_WITH_STREAM,
+    PublishedWork,
+    mended,
+    plain_modules,
+    read_at_home,
+    read_record,
+)
+from .records import dtype_of, is_plain, layout_of
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -43,20 +49,18 @@ if TYPE_CHECKING:
     from interchange._core import Tensor
     from interchange._streams.cuda import CudaDriver
     from interchange._streams.driver import Driver, PointerAttributes
+    from interchange._streams.pending import PendingWork
     from interchange._types.dtypes import DType
 
     T = TypeVar("T", bound="Tensor")
 
-ATTRIBUTE: Final = "__cuda_array_interface__"
 SYNCS: Final = os.environ.get("INTERCHANGE_CAI_SYNC", "1") != "0"
 """Whether the streams of records are waited for, unless told otherwise per call."""
-FIRST_WITH_STREAM: Final = 3
 UNSYNCED: Final = ("legacy", "none", "device")
 """What to make of versions below 3, which say nothing of pending work: wait for the legacy default
 stream, for nothing, or for everything on the device."""
 
 _CUDA: Final = Device(DLDeviceType.kDLCUDA)
-_ROCM: Final = frozenset({DLDeviceType.kDLROCM, DLDeviceType.kDLROCMHost})
 _NO_ID: Final = {
     kind: Device(kind)
     for kind in (
@@ -66,151 +70,6 @@ _NO_ID: Final = {
     )
 }
 _BFLOAT16: Final = TypeStr("<", "V", 2)  # as torch and ml_dtypes write it
-
-
-class PublishedWork(PendingWork):
-    """Work on a stream that an object publishes; it is asked again whenever memory is taken.
-
-    Attributes
-    ----------
-    keep : object
-        What has the attribute; None for a bare record, which cannot be asked again.
-    first : InterfaceRecord
-        What it said at the import.
-    device : Device
-        Where the memory is.
-    unsynced : str
-        What to make of a record below version 3: one of `UNSYNCED`.
-    hint : object
-        What the elements are, where the type string alone did not tell: a dtype, or None.
-    named : object
-        The stream that `first` names, of a library whose arrays do not keep it alive; else None.
-    """
-
-    __slots__ = ("device", "first", "hint", "named", "unsynced")
-
-    def __init__(
-        self,
-        keep: Any,
-        first: InterfaceRecord,
-        device: Device,
-        ordinal: int,
-        unsynced: str,
-        hint: Any,
-    ) -> None:
-        self.stream = first.stream
-        self.ordinal = ordinal
-        self.keep = keep
-        self.thread = this_thread() if first.stream == PER_THREAD_DEFAULT_STREAM else None
-        self.first = first
-        self.device = device
-        self.unsynced = unsynced
-        self.hint = hint
-        self.named = None
-        if type(keep).__module__ not in _plain:
-            keepalive = STREAM_KEEPERS.get(library_of(type(keep)))
-            self.named = None if keepalive is None else keepalive(ordinal)
-
-    def pending(self, call: str) -> tuple[int, ...]:
-        """Return the streams to wait for: that of the import, and the one that is named now.
-
-        Some publish whichever stream is current; what they enqueued before may still be pending.
-        """
-        if self.keep is None:
-            return self.handles_here(self.at_import(call))
-        now = self._named_now(call)
-        if now == self.stream and (now is None or now > PER_THREAD_DEFAULT_STREAM):  # mostly
-            return () if now is None else (now,)
-        is_silent = self.first.version < FIRST_WITH_STREAM
-        return self.handles_here(now if is_silent else self.at_import(call), now)
-
-    def streams_to_notify(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:
-        """Return the streams that are to wait for a borrower.
-
-        None where the producer names none now: it may use any stream next.
-        """
-        if self.keep is not None and self._named_now(call) is None:
-            return ()
-        return super().streams_to_notify(before, call)
-
-    def _named_now(self, call: str) -> int | None:
-        """Return the stream that the producer names now."""
-        now = _read_at_home(self.keep, self.device, self.ordinal, self.first, self.hint, call)
-        return stream_of(now, self.unsynced, self.device, self.ordinal, call)
-
-    @property
-    def keeps_source(self) -> bool:
-        """Whether the producer, which has the memory, keeps the stream alive."""
-        return self.keep is not None
-
-    def at_import(self, call: str) -> int | None:
-        """Return the stream to wait for, as the producer said first."""
-        return stream_of(self.first, self.unsynced, self.device, self.ordinal, call)
-
-
-def _read_at_home(
-    x: Any, device: Device, ordinal: int, first: InterfaceRecord, hint: Any, call: str
-) -> InterfaceRecord:
-    """Return the record that an object gives with a device current (DLP-DEV-8).
-
-    Raises
-    ------
-    ExchangeError
-        It describes other memory than `first` (CAI-DATA-5).
-    """
-    home = device_guard(device, call, ordinal)
-    if home is None:
-        raw = _mended(getattr(x, ATTRIBUTE, None), x)
-    else:
-        with home:
-            raw = _mended(getattr(x, ATTRIBUTE, None), x)
-    now = read_record(raw, hint, call)
-    if now[:_SAID_OF_MEMORY] != first[:_SAID_OF_MEMORY]:
-        what = f"{type(x).__name__} said {_describe(first)}, and now {_describe(now)}"
-        raise ExchangeError(call, what, "CAI-DATA-5")
-    return now
-
-
-_SAID_OF_MEMORY: Final = 5  # the first fields: address, read-only flag, shape, strides, typestr
-
-
-def _describe(record: InterfaceRecord) -> str:
-    """Return the words for what a record says of memory."""
-    steps = "" if record.strides is None else f", byte strides {record.strides}"
-    readonly = ", read-only" if record.readonly else ""
-    typestr = f"typestr {str(record.typestr)!r}"
-    return f"address {record.ptr:#x}{readonly}, shape {record.shape}{steps}, {typestr}"
-
-
-def stream_of(
-    record: InterfaceRecord, unsynced: str, device: Device, ordinal: int, call: str
-) -> int | None:
-    """Return the stream that a record leaves to be waited for, or None."""
-    stream: int | None = LEGACY_DEFAULT_STREAM
-    if record.version >= FIRST_WITH_STREAM:
-        stream = record.stream
-    elif unsynced == "none":
-        return None
-    elif unsynced == "device":
-        driver_of(device, call).synchronize_device(ordinal, call)
-        return None
-    if stream == LEGACY_DEFAULT_STREAM and device.type in _ROCM:
-        return 0  # the default stream, for which the interface has another number
-    return stream
-
-
-def names_stream(raw: dict[str, Any]) -> bool:
-    """Whether a record is of a version that says where work is pending."""
-    version = raw.get("version")
-    return isinstance(version, int) and version >= FIRST_WITH_STREAM
-
-
-def read_record(raw: Any, hint: Any, call: str) -> InterfaceRecord:
-    """Read a record, and refuse what is malformed."""
-    try:
-        return parse_with_hint(raw, hint, call)
-    except BrokenRule as broken:
-        refuse_record(call, broken)
 
 
 # ---------------------------------------------------------------- in
@@ -264,8 +123,8 @@ def import_record(
     DriverUnavailableError
         There is no driver to ask (IX-DRIVER-1).
     """
-    if x is not None and type(x).__module__ not in _plain:
-        raw = _mended(raw, x)
+    if x is not None and type(x).__module__ not in plain_modules:
+        raw = mended(raw, x)
     _refuse_loss(x, call)
     hint: Any = dtype
     try:
@@ -291,7 +150,7 @@ def import_record(
     tensor = _core.describe(ptr, spec, READ_ONLY if record.readonly else 0, owner, owner, cls)
     if sync:
         if x is not None and record.stream and make_current(driver, ordinal, call) is not None:
-            record = _read_at_home(x, spec.device, ordinal, record, hint, call)
+            record = read_at_home(x, spec.device, ordinal, record, hint, call)
         tensor._pending_work = PublishedWork(x, record, spec.device, ordinal, unsynced, hint)
     return tensor
 
@@ -302,10 +161,6 @@ def _refuse_loss(x: Any, call: str) -> None:
     loss = None if find_loss is None else find_loss(x)
     if loss is not None:
         raise error_for(call, *loss)
-
-
-_plain: Final[set[str]] = set()
-"""Modules whose objects' records need no mending, and who keep the streams alive that they name."""
 
 
 def _place_of(
@@ -324,7 +179,7 @@ def _place_of(
 def is_plain_type(cls: type) -> bool:
     """Whether the records of a type's objects were found to need no mending."""
     is_foreign = library_of(cls) != "interchange" and not hasattr(cls, "keys")
-    is_mended = cls.__module__ not in _plain or record_guard_of(cls) is not None
+    is_mended = cls.__module__ not in plain_modules or record_guard_of(cls) is not None
     return is_foreign and not is_mended and not issubclass(cls, _core.Tensor)
 
 
@@ -349,20 +204,6 @@ def publish(tensor: Tensor, x: Any, said: tuple[Any, ...]) -> PendingWork:
 
 
 _ENTRIES: Final = ("shape", "typestr", "data", "strides", "version", "stream")
-
-
-def _mended(raw: Any, x: Any) -> Any:
-    """Return a record without what its library is known to get wrong."""
-    library = library_of(type(x))
-    mend = RECORD_GUARDS.get(library)
-    if mend is not None:
-        return mend(raw, x)
-    if library in STREAM_KEEPERS:
-        return raw
-    if len(_plain) >= _MOST_FORMS:
-        _plain.clear()
-    _plain.add(str(type(x).__module__))
-    return raw
 
 
 def _find_driver(call: str) -> Driver:

@@ -23,6 +23,7 @@ from interchange._streams.ordering import (
     ordinal_for,
     wait_for_device,
 )
+from interchange._streams.pending import pending_work_of
 from interchange._streams.rules import (
     NO_SYNC,
     PER_THREAD_DEFAULT_STREAM,
@@ -199,7 +200,7 @@ def _order_arrival(
     note_ready(tensor, sent.get("stream"), keep, call)
     if "stream" not in sent and stream is not None:
         order_before(tensor, wanted, call)
-        note_consumer(tensor, wanted, keep, call)
+        note_consumer(tensor, wanted, keep, call, pending_work_of(tensor))
 
 
 def _keywords(

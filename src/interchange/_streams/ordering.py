@@ -7,6 +7,7 @@ is to be read by the host.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from interchange._types.devices import ordinal_of
@@ -14,7 +15,7 @@ from interchange._types.errors import DriverUnavailableError, ExchangeError, Int
 from interchange.abi._records import NamedTuple
 
 from .driver import driver_of, make_current
-from .pending import WorkOnConsumer, pending_copy_of, pending_work_of
+from .pending import WorkOnConsumer, pending_copy_of, pending_work_of, users_of
 from .rules import NO_SYNC, PER_THREAD_DEFAULT_STREAM, STREAM_RULES, check_stream, streams_of
 
 if TYPE_CHECKING:
@@ -211,6 +212,25 @@ def order_streams(
         driver.synchronize(producer, ordinal, call)
     else:
         driver.order(producer, consumer, ordinal, call, where, fork=fork)
+
+
+def order_users(tensor: Any, stream: int, call: str) -> None:
+    """Make whoever used the memory of a tensor wait for work of ours that is on a stream.
+
+    Where an order fails, the host waits for that work before the error is raised.
+    """
+    device = tensor._spec.device
+    where = ordinal_for(device, stream, call)
+    try:
+        for work in users_of(pending_work_of(tensor)):
+            _ = work.keepalive  # as long as the streams are used
+            for user in work.streams_to_tell(call):
+                order_streams(device, stream, user, where, call, work.ordinal)
+            work.on_told()
+    except BaseException:
+        with contextlib.suppress(InterchangeError):
+            order_streams(device, stream, None, where, call)
+        raise
 
 
 def note_ready(tensor: Any, stream: int | None, keep: Any, call: str) -> None:

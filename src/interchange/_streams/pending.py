@@ -70,6 +70,13 @@ class PendingWork:
         """Return the streams that are to wait for a borrower, who waited for those `before`."""
         return tuple(dict.fromkeys((*before, *self.pending(call))))
 
+    def streams_to_tell(self, call: str) -> tuple[int, ...]:
+        """Return the streams that are to wait for work of ours, before it is enqueued."""
+        return self.pending(call)
+
+    def on_told(self) -> None:
+        """Note that the streams of `streams_to_tell` wait for work of ours."""
+
     @property
     def keepalive(self) -> Any:
         """What keeps the streams of `pending` alive."""
@@ -139,6 +146,14 @@ class PendingCopy(PendingWork):
         """Return the stream that is to wait for a borrower; from then on work is pending there."""
         self.move()
         return super().pending(call)
+
+    def streams_to_tell(self, call: str) -> tuple[int, ...]:  # noqa: ARG002 - as above
+        """Return our stream: whoever used the copy has waited for it."""
+        return (self.rest,)
+
+    def on_told(self) -> None:
+        """Note that work is pending on our stream."""
+        self.move()
 
     def move(self) -> None:
         """Note that work is pending on our stream, which waits for the copy."""
@@ -212,20 +227,56 @@ class BorrowedWork(PendingWork):
 
 def pending_copy_of(work: PendingWork | None) -> PendingCopy | None:
     """Return the copy that was not made yet, and whose stream may go when it was, or None."""
+    work = _behind_ended(work)
+    return work if isinstance(work, PendingCopy) and work.keeps_source else None
+
+
+def _behind_ended(work: PendingWork | None) -> PendingWork | None:
+    """Return what is known of memory again where who borrowed it has handed it back."""
     while isinstance(work, BorrowedWork) and work.has_ended:
         work = work.previous
-    return work if isinstance(work, PendingCopy) and work.keeps_source else None
+    return work
 
 
 def origins_of(work: PendingWork | None) -> tuple[list[PendingWork], bool]:
     """Return whose streams are to wait for a borrower, and whether the producer's is among them."""
     works: list[PendingWork] = []
+    work = _behind_ended(work)
     while isinstance(work, WorkOnConsumer):
         works.append(work)
-        work = work.origin
+        work = _behind_ended(work.origin)
     if work is None:
         return works, False
     return [*works, work], True
+
+
+def users_of(work: PendingWork | None) -> list[PendingWork]:
+    """Return whose streams are to wait for work of ours on memory, the latest user first.
+
+    Nobody from a consumer on who asked for no order: the order is theirs to see to.
+    """
+    works, _ = origins_of(work)
+    return works[: next((i for i, one in enumerate(works) if _is_vouched_for(one)), len(works))]
+
+
+def without_stream(work: PendingWork | None, stream: int) -> PendingWork | None:
+    """Return what is known of memory, less that it was made ready on a stream."""
+    work = _behind_ended(work)
+    if not isinstance(work, WorkOnConsumer):
+        return work
+    origin = without_stream(work.origin, stream)
+    if work.stream == stream:
+        return origin
+    if origin is work.origin:
+        return work
+    found = WorkOnConsumer(work.stream, work.ordinal, work.keep, origin)
+    found.thread = work.thread
+    return found
+
+
+def _is_vouched_for(work: PendingWork) -> bool:
+    """Whether a consumer asked for no order."""
+    return isinstance(work, WorkOnConsumer) and work.stream is None
 
 
 def pending_work_of(tensor: Any) -> PendingWork | None:

@@ -226,7 +226,8 @@ def to_device(x: Any, stream: Any = None) -> Array:
     there = asarray(x)
     device = Device.of((DLDeviceType.kDLCUDA, ordinal), call)
     on = LEGACY_DEFAULT_STREAM if type(stream) is Stream or not stream else stream
-    copied = there.copy() if there.device is device else there.to_device(device, stream=on)
+    is_here = there.device is device
+    copied = there.copy(stream=on) if is_here else there.to_device(device, stream=on)
     array = copied.__copy__()
     array._pending_work = PendingWork(handle, ordinal, stream)
     return array
