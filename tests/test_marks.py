@@ -37,7 +37,7 @@ def by_default(pytestconfig):
 def steps(by_default):
     """Return what each run of pytest in ``.ci/run`` chooses, the README's own first."""
     script = (ROOT / ".ci/run").read_text(encoding="utf-8")
-    runs = re.findall(r"^\.venv(?:-all)?/bin/pytest (.*)$", script, re.MULTILINE)
+    runs = re.findall(r"^(?:\(cd .* && )?\.venv/bin/pytest (.*?)\)?$", script, re.MULTILINE)
     return [by_default, *(re.search(r"-m (\"[^\"]+\"|\S+)$", run)[1].strip('"') for run in runs)]
 
 

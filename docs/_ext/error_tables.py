@@ -36,7 +36,6 @@ _COMMAND: Final = "python -m "
 _PASSING: Final = frozenset({"pass", "copy", "move", "fill", "give"})
 _OTHERS: Final = ("use", "take", "ask", "index", "write", "have", "make", "read", "name", "look")
 _VERBS: Final = re.compile(rf"\b({'|'.join([*sorted(_PASSING), *_OTHERS])})\b")
-_MISSING: Final = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
 
 
 class Advice(NamedTuple):
@@ -60,7 +59,11 @@ def load() -> ModuleType:
 
 def missing(case: Any) -> list[str]:
     """Return the libraries that a case needs and that are not installed."""
-    return [name for name in _MISSING.findall(case.make) if importlib.util.find_spec(name) is None]
+    nodes = [*ast.walk(ast.parse(case.make))]
+    names = [one.name for node in nodes if isinstance(node, ast.Import) for one in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    tops = (name.partition(".")[0] for name in names)
+    return [name for name in tops if importlib.util.find_spec(name) is None]
 
 
 def prepared(case: Any) -> dict[str, Any]:

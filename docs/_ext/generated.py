@@ -70,6 +70,7 @@ DIRECTIVES = {
     "kernel-refusals": kernel_tables.refused,
     "module-table": modules.words,
     "namespace-table": tables.namespace,
+    "protocol-order": tables.protocols,
     "next-release": tables.fragments,
     "run-log": runs.run_log,
     "stream-object-table": tables.stream_objects,

@@ -7,6 +7,7 @@ can call it; `generated` turns what it returns into directives.
 from __future__ import annotations
 
 import ctypes
+import inspect
 import json
 import re
 from pathlib import Path
@@ -267,6 +268,12 @@ def targets() -> str:
             for name, target in interchange.TARGETS.items()
         ),
     )
+
+
+def protocols() -> str:
+    """Return what `asarray` asks for, in order: the list of its docstring."""
+    steps = inspect.getdoc(interchange.asarray).partition("Parameters\n")[0]  # type: ignore[union-attr]
+    return steps[steps.index("1. ") :].replace("``", "`").strip()
 
 
 def struct(name: str) -> str:

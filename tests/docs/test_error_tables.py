@@ -152,6 +152,14 @@ def test_a_row_whose_library_is_absent_is_left_out(monkeypatch):
     assert 2 < found.count("\n|") < whole.count("\n|")
 
 
+def test_every_library_that_a_program_imports_is_looked_for():
+    """Each name of a statement, the package of a dotted one, and those inside of functions."""
+    made = "import os, fridge\nimport kettle.hot as k\ndef f():\n    from toaster.a import b"
+    case = CASES[0]._replace(make=made)
+
+    assert error_tables.missing(case) == ["fridge", "kettle", "toaster"]
+
+
 # ---------------------------------------------------------------- every place in src
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -105,6 +106,66 @@ def test_the_workflow_runs_what_everybody_can_run(root: Path) -> None:
     ]
     assert "permissions:\n  contents: read\n" in text
     assert (root / ".ci" / "run").stat().st_mode & 0o111
+
+
+def _shell(root: Path, *names: str) -> tuple[str, str]:
+    """Return functions of ``.ci/run``, and the rest of it."""
+    script = (root / ".ci" / "run").read_text(encoding="utf-8")
+    found = [
+        re.search(rf"^{name}\(\) \{{.*?(?: }}|^}})\n", script, re.MULTILINE | re.DOTALL)
+        for name in names
+    ]
+    functions = [one[0] for one in found if one]
+    assert len(functions) == len(names)
+    for text in functions:
+        script = script.replace(text, "")
+    return "".join(functions), script
+
+
+def _of_bash(code: str, folder: Path) -> tuple[int, str]:
+    """Return how a program for bash ended, run as ``.ci/run`` is, and what it printed."""
+    command = ["bash", "-euo", "pipefail", "-c", code]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def test_ci_runs_the_commands_of_the_readme_and_of_contributors(
+    root: Path, pages: dict[str, str]
+) -> None:
+    """All of them, as they stand there, once: the script has no other text of any."""
+    functions, script = _shell(root, "in_readme", "in_contributing")
+    readme = re.findall(
+        r"^```sh\n(.*?)^```$", (root / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    (block,) = re.findall(
+        r"^## In short\n\n```console\n(.*?)^```$",
+        pages["docs/contributing.md"],
+        re.MULTILINE | re.DOTALL,
+    )
+    lines = [line.removeprefix("$ ") for line in block.splitlines()]
+    both = ("in_readme", "".join(readme).splitlines()), ("in_contributing", lines)
+
+    for name, commands in both:
+        assert _of_bash(f"{functions}{name}", root) == (0, "".join(f"{c}\n" for c in commands))
+        assert [c for c in commands if c.endswith("pytest")]
+    assert [c for c in lines if c.endswith("pytest")] == [".venv/bin/pytest"]
+    assert re.findall(r"^ *(in_.*)$", script, re.MULTILINE) == [
+        "in_readme | grep 'pytest$' | as_written",
+        "in_readme | grep -v 'pytest$' | while IFS= read -r line; do",
+        "in_contributing | grep -v 'pytest$' | as_written",
+    ]
+    tools = {word for c in lines for word in re.findall(r"\.venv/bin/(\S+)", c)}
+    elsewhere = {"pip", "python", "pytest", "sphinx-build"}
+    assert [name for name in tools - elsewhere if re.search(rf"\b{name}\b", script)] == []
+
+
+def test_ci_ends_where_a_command_of_a_page_fails(root: Path) -> None:
+    """What follows it does not run."""
+    functions, _ = _shell(root, "as_written")
+
+    code, out = _of_bash(f"{functions}printf 'echo 1\nfalse && a\necho 2\n' | as_written", root)
+
+    assert (code, out) == (1, "\n$ echo 1\n1\n\n$ false && a\n")
 
 
 def test_the_workflow_brings_the_pythons_that_are_looked_for(root: Path) -> None:

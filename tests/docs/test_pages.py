@@ -11,6 +11,7 @@ import pytest
 
 from interchange import abi
 from interchange._backends.selection import GROUP
+from interchange._core import TWINS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,6 +102,24 @@ def test_the_paths_of_the_contributors_exist(pages: dict[str, str], root: Path) 
 
     assert named
     assert [path for path in named if not (root / path).exists()] == []
+
+
+def test_free_threaded_pythons_are_told_of_in_one_manner(pages: dict[str, str]) -> None:
+    """compatibility.md names the release that was run in its text and in its table."""
+    page = pages["docs/compatibility.md"]
+    text, _, table = page.partition("### What was run\n")
+
+    (told,) = re.findall(r"free-threaded CPython (3\.\d+)", text)
+    assert re.findall(r"^\| (3\.\d+), free-threaded \|", table, re.MULTILINE) == [told]
+    assert "All but the last were built with the global interpreter lock" in table
+    assert f"on {told} it was tested" in pages["docs/support.md"]
+
+
+def test_every_core_is_named_where_its_name_is_explained(pages: dict[str, str]) -> None:
+    """The values that ``core_name`` can have, and no other."""
+    entry = pages["docs/api/interchange.md"].partition(".. py:data:: core_name\n")[2]
+
+    assert sorted(re.findall(r'``"(\w+)"``', entry.partition(".. py:data::")[0])) == sorted(TWINS)
 
 
 @pytest.mark.parametrize("kind", ["feature", "fix", "break", "rule"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import inspect
+import re
 import weakref
 
 import ml_dtypes
@@ -10,8 +12,9 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange.abi import LEGACY, USED_LEGACY, capsule_name
-from interchange.testing import producers
+from interchange.abi import LEGACY, RULES, USED_LEGACY, capsule_name
+from interchange.testing import claiming, producers
+from interchange_conformance.zoo import arrow
 
 BLOCK = np.frombuffer(bytearray(b"abcdef"), "u1")
 
@@ -78,6 +81,54 @@ def test_the_first_protocol_that_is_spoken_is_asked(speaks, asked):
     assert set(value.log) == {asked}
     assert (found.tolist(), found.ptr) == (list(b"abcdef"), BLOCK.ctypes.data)
     assert found.owner is value
+
+
+class Buffer(bytearray):
+    """What has the buffer protocol, and whatever else it is given."""
+
+
+GIVEN = {
+    "__interchange__": ("__interchange__", lambda _: ix.from_buffer(b"x")),
+    "DLPack": ("__dlpack__", lambda _, **keywords: claiming((2, 0)).__dlpack__(**keywords)),
+    "__cuda_array_interface__": ("__cuda_array_interface__", {}),
+    "__array_interface__": ("__array_interface__", BLOCK[:1].__array_interface__),
+    "Arrow": ("__arrow_c_array__", lambda *_: arrow.numbers().__arrow_c_array__()),
+    "the buffer protocol": ("__buffer__", None),
+    "__array__": ("__array__", lambda _, **__: np.array([7], "u1")),
+}
+"""Protocol -> its method or record, and what tells that it was this one that was taken."""
+FOUND = ([ord("x")], "cuda:0", "CAI-DICT-1", [ord("a")], [*range(6)], [ord("f")], [7])
+"""What comes of it: elements, a device, or the rule that refuses an empty record."""
+
+
+def _outcome(value):
+    try:
+        found = ix.asarray(value)
+    except ix.ExchangeError as error:
+        return error.rule
+    return str(found.device) if str(found.device) != "cpu" else found.tolist()
+
+
+@pytest.mark.usefixtures("arrow_zoo")
+def test_the_order_is_that_of_the_docstring_and_of_the_rule():
+    """What speaks all protocols from some step on is taken by the one that this step names."""
+    listed = inspect.getdoc(ix.asarray).partition("Parameters\n")[0].split("\n\n")[1]
+    steps = re.split(r"^\d\. ", listed, flags=re.MULTILINE)[1:]
+    order = [min(filter(step.__contains__, GIVEN), key=step.index) for step in steps]
+    taken = []
+    for first in range(len(order)):
+        spoken = dict(GIVEN[name] for name in order[first:] if name != "the buffer protocol")
+        if "__dlpack__" in spoken:
+            spoken["__dlpack_device__"] = lambda _: (2, 0)
+        base = Buffer if "the buffer protocol" in order[first:] else object
+        taken.append(_outcome(type("Speaks", (base,), spoken)(*[b"f"][: base is Buffer])))
+
+    assert tuple(taken) == FOUND
+    assert order == list(GIVEN)
+    words = RULES["IX-PROTOCOL-1"].text.replace("CUDA Array Interface", order[2])
+    said = words.replace("array interface", order[3])
+    places = [said.index(name) for name in order[1:]]
+    assert places == sorted(places)
 
 
 def test_an_array_is_returned_itself():

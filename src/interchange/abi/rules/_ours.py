@@ -12,7 +12,8 @@ from ._rule import Rule
 OURS: Final = (
     Rule(
         "IX-PROTOCOL-1",
-        "an array speaks DLPack, the array interface, the buffer protocol or __array__",
+        "an array speaks DLPack, the CUDA Array Interface, the array interface, Arrow, the buffer"
+        " protocol or __array__",
         "describe the memory with `from_pointer`, or give its class the mixin `Producer`",
         "interchange",
     ),
