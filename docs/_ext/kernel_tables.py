@@ -20,7 +20,7 @@ from interchange.cuda.source import Source
 from interchange.cuda.statements import typed_program
 
 PROGRAMS: Final = tables.DOCS / "examples" / "kernels" / "refused.py"
-COLUMNS: Final = ("+", "%", "/", "//", "&")
+COLUMNS: Final = ("+", "%", "/", "//", "&", "<<")
 PAIRS: Final = (
     ("bool", "bool"), ("bool", "int8"), ("int8", "int8"), ("int8", "uint8"), ("int16", "int16"),
     ("int16", "int32"), ("int32", "int32"), ("int32", "uint32"), ("int32", "int64"),
@@ -36,7 +36,7 @@ def operators() -> str:
     for names in PAIRS:
         a, b = (types.BY_NAME[name] for name in names)
         rows.append((f"`{a}`, `{b}`", *(_result(operator, a, b) for operator in COLUMNS)))
-    return tables.table(("operands", "`+ - *`", "`%`", "`/`", "`//`", "`& \\| ^ << >>`"), rows)
+    return tables.table(("operands", "`+ - *`", "`%`", "`/`", "`//`", "`& \\| ^`", "`<< >>`"), rows)
 
 
 def _result(operator: str, a: types.ScalarType, b: types.ScalarType) -> str:
@@ -70,7 +70,7 @@ def refused() -> str:
     for function, rule, arguments in programs():
         source = Source(function)
         title = ast.get_docstring(source.tree)
-        body = textwrap.dedent(source.text).splitlines()
+        body = textwrap.dedent("".join(source.lines)).splitlines()
         shown = [line for line in body if not line.startswith("@") and title not in line]
         parts.append(f"#### {title.rstrip('.')}\n\n```python\n" + "\n".join(shown).rstrip())
         parts.append(f"```\n\n```text\n{_message(source, arguments)}\n```\n\n({rule})\n")

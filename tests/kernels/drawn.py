@@ -114,7 +114,7 @@ class Expressions:
         if way == 4:
             return f"{self.pick(REALS)}({a()})"
         if way == 5:
-            return f"({a()} if {self.truth(depth - 1)} else {b()})"
+            return self.one_of(a, b, depth)
         if way == 6:
             return self.exact(depth)
         if way == 7:
@@ -146,26 +146,37 @@ class Expressions:
         if way < 6:
             return f"({a()} {self.pick(OF_INTEGERS)} {b()})"
         if way == 6:
-            return f"(~int32({a()}))" if self.below(2) else f"(-{a()})"
+            return f"({self.pick('~~-')}{a()})"
         if way == 7:
-            return f"({a()} if {self.truth(depth - 1)} else {b()})"
+            return self.one_of(a, b, depth)
         if way == 8:
-            return f"({self.truth(depth)})"
+            return f"(not {self.truth(depth - 1)})" if self.below(2) else self.compared(depth)
         if way > 9:
             return (self.extent() if way == 11 else self.element("i")) or b()
         return f"{self.pick(INTEGERS)}({self.draw('r', depth - 1)})"
 
+    def one_of(self, a, b, depth):
+        """Return what is one of two numbers, or of three."""
+        if self.below(2):
+            return f"({a()} if {self.truth(depth - 1)} else {b()})"
+        operands = [a(), b(), b()][: 2 + self.below(2)]
+        return f" {self.pick(('and', 'or'))} ".join(operands).join("()")
+
+    def compared(self, depth):
+        """Return a comparison, or a chain of two."""
+        compared = ("<", "<=", ">", ">=", "==", "!=")
+        parts = [self.draw("r", depth - 1), self.pick(compared), self.draw("r", depth - 2)]
+        if self.one_in(3):
+            parts += [self.pick(compared), self.draw("r", depth - 2)]
+        return f"({' '.join(parts)})"
+
     def truth(self, depth):
         """Return a condition."""
-        a, b = (lambda: self.draw("r", depth - 1)), (lambda: self.draw("r", depth - 2))
-        compared = ("<", "<=", ">", ">=", "==", "!=")
         way = self.below(6)
         if depth <= 0 or way == 0:
             return self.leaf("i", "r")
-        if way < 3:
-            return f"({a()} {self.pick(compared)} {b()})"
-        if way == 3:
-            return f"({a()} {self.pick(compared)} {b()} {self.pick(compared)} {b()})"
+        if way < 4:
+            return self.compared(depth)
         if way == 4:
             return f"(not {self.truth(depth - 1)})"
         joined = [self.truth(depth - 1) for _ in range(2 + self.below(2))]

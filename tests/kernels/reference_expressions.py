@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -75,7 +76,9 @@ class Expressions:
         return [self.number(node) for node in nodes]
 
     def truth(self, node):
-        """Return a condition."""
+        """Return a condition; of and, or, that of every number in it."""
+        if isinstance(node, ast.BoolOp):
+            return self.decided(node, [self.truth(each) for each in node.values])
         return _truth(self.number(node))
 
     # ------------------------------------------------------------ expressions
@@ -172,6 +175,8 @@ class Expressions:
             raise Refused("CPY-TYPE-2")
         if isinstance(node.op, ast.UAdd):
             return Term(type_, lambda env: cast(value.run(env), value.type, type_))
+        if isinstance(node.op, ast.Invert) and value.type is bool_:
+            return Term(bool_, lambda env: not value.run(env))
         name = "-" if isinstance(node.op, ast.USub) else "~"
         return Term(
             type_, lambda env: numbers.unary(name, type_, cast(value.run(env), value.type, type_))
@@ -201,9 +206,25 @@ class Expressions:
         return Term(bool_, run)
 
     def read_boolop(self, node):
-        tests = [self.truth(each) for each in node.values]
-        decide = all if isinstance(node.op, ast.And) else any
-        return Term(bool_, lambda env: decide(test.run(env) for test in tests))
+        terms = [self.number(node.values[0])]
+        for each in node.values[1:]:
+            _truth(terms[-1])
+            terms.append(self.number(each))
+        return self.decided(node, terms)
+
+    def decided(self, node, terms):
+        """Return the first term that decides, or the last."""
+        type_ = functools.reduce(numbers.joined, [term.type for term in terms])
+        is_and = isinstance(node.op, ast.And)
+
+        def run(env):
+            for term in terms:
+                value = term.run(env)
+                if bool(value != 0) is not is_and:
+                    break
+            return cast(value, term.type, type_)
+
+        return Term(type_, run)
 
     def read_ifexp(self, node):
         test, a, b = self.truth(node.test), self.number(node.body), self.number(node.orelse)

@@ -125,6 +125,8 @@ def binary_types(operator, a, b):
         bits = max(32, common.bits)
         unsigned = common.kind == "uint" and common.bits >= 32
         return common, BY_NAME[f"{'u' if unsigned else ''}int{bits}"]
+    if a is b is bool_ and operator in {"&", "|", "^"}:
+        return bool_, bool_
     if operator in {"&", "|", "^", "<<", ">>"} and common.kind == "float":
         raise Refused("CPY-TYPE-2")
     return common, common
@@ -214,7 +216,8 @@ def _integer(operator, type_, x, y):
         distance = y if 0 <= y < type_.bits else type_.bits
         return wrap(x << distance if operator == "<<" else x >> distance, type_)
     act = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}[operator]
-    return wrap(getattr(x, f"__{act}__")(y), type_)
+    found = wrap(getattr(x, f"__{act}__")(y), type_)
+    return bool(found) if type_ is bool_ else found
 
 
 def unary(operator, type_, value):

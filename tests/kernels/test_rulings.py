@@ -8,9 +8,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from interchange import cuda
 from interchange.cuda.types import BY_NAME, complex128
 
 from . import reference
+from .comparing import is_same
 from .drawn import Program
 from .drawn_kernels import SCOPE, run_reference, types_of
 from .test_differential import assert_same
@@ -27,6 +29,9 @@ def grows(u):
     u[1] = u[1] * 3 + 1
     return u[1]
 
+def either(x, y):
+    return x | y
+
 def early(u):
     for i in range(5):
         if i > 2:
@@ -36,7 +41,16 @@ def early(u):
 """
 INTEGERS = np.arange(4, dtype=np.int32)
 RULINGS = {
-    "two bools count as int32": ("r0 = True + True; r1 = True & False", "int32 2, int32 0"),
+    "two bools count as int32": ("r0 = True + True; r1 = True << True", "int32 2, int32 2"),
+    "bits of two bools are a bool": (
+        ("x = a > 4; y = a > 9; r0 = x & y; r1 = either(x, y); r2 = x ^ y; r3 = x & 3;"
+         " r4 = ~(x & y)"),
+        "bool False, bool True, bool True, int32 1, bool True",
+    ),
+    "the complement of a bool is not that of an int": (
+        ("x = a > 4; r0 = ~x; r1 = ~~x; r2 = ~(a < 0); r3 = ~int32(x); r4 = 1 if ~x else 2"),
+        "bool False, bool True, bool True, int32 -2, int32 2",
+    ),
     "a bool takes the type of the other": ("r0 = True + int8(3)", "int8 4"),
     "literals are as wide as they need": (
         "r0 = 2147483647; r1 = 2147483648; r2 = -2147483648; r3 = 18446744073709551615",
@@ -107,7 +121,19 @@ RULINGS = {
     "comparisons stop early": ("r0 = 5 < u[0] < grows(u); r1 = u[0]; r2 = 0 < grows(u) < 9",
                                "bool False, int32 0, bool True"),
     "conditions stop early": ("r0 = u[0] and grows(u); r1 = u[3] or grows(u); r2 = u[0]",
-                              "bool False, bool True, int32 0"),
+                              "int32 0, int32 3, int32 0"),
+    "and, or give the number that decides": (
+        ("r0 = 2.0 and 3.0; r1 = a and 2.5 and u[2]; r2 = 0 or 0.0 or int8(-3);"
+         " r3 = u[0] or False; r4 = a and u[0] or int64(7); r5 = 0.0 and grows(u)"),
+        "float64 3, float64 2, float64 -3, int32 0, int64 7, float64 0",
+    ),
+    "and, or of comparisons are bools": (
+        ("r0 = a > 4 and a < 9; r1 = a < 4 or a > 9; r2 = not (a and 0.5);"
+         " r3 = 1 if 0 or 2.5 else 2"),
+        "bool True, bool False, bool False, int32 1",
+    ),
+    "no number is true in and, or": ("x = 1e999 - 1e999; r0 = x and 2; r1 = 0 or x != x or 3",
+                                     "float64 2, int32 1"),
     "what is stored is computed first": ("u[grows(u) - 4] = u[0] - 7; r0 = u[0]; r1 = u[1]",
                                          "int32 -7, int32 4"),
     "a place is computed once": ("u[grows(u) - 4] += 10; r0 = u[0]; r1 = u[1]",
@@ -130,6 +156,9 @@ REFUSED = {
     "complex numbers are not divided": ("r0 = 1j / 2j", "CPY-TYPE-3"),
     "complex numbers are not compared": ("r0 = 1j == 2j", "CPY-TYPE-3"),
     "a complex number is no real one": ("u[0] = 2j", "CPY-TYPE-1"),
+    "and, or do not coerce complex numbers": ("r0 = 1 and 2j", "CPY-TYPE-1"),
+    "a complex number decides nothing": ("r0 = 2j or 1", "CPY-TYPE-3"),
+    "a complex number is no condition": ("r0 = 1 if a and 2j else 2", "CPY-TYPE-3"),
     "bits are those of integers": ("r0 = 1.0 & 1", "CPY-TYPE-2"),
     "a float is no index": ("r0 = u[1.0]", "CPY-INDEX-2"),
     "a slice is no index": ("r0 = u[0:1]", "CPY-INDEX-1"),
@@ -170,6 +199,29 @@ def test_a_ruling_holds_for_the_reference_and_for_the_compiler(ruling):
     for array, (type_, value) in zip(run_reference(program, elements)[1:], pairs, strict=True):
         parsed = value == "True" if type_ == "bool" else complex(value) if "j" in value else value
         assert array[0] == getattr(np, type_)(parsed)
+
+
+@cuda.jit
+def decided(m, n, x, y, bools, numbers):
+    i = cuda.grid(1)
+    bools[i, 0], bools[i, 1], bools[i, 2] = ~m[i], ~(m[i] & n[i]), ~(m[i] ^ n[i]) | n[i]
+    bools[i, 3] = 1 if ~m[i] else 0
+    numbers[i, 0], numbers[i, 1] = x[i] and y[i], x[i] or y[i]
+    numbers[i, 2] = (m[i] and x[i]) or (n[i] and y[i])
+
+
+def test_bools_and_conditions_are_those_of_numpy_and_python(where):  # noqa: ARG001 - it is there
+    """Element by element, on the CPU and on a device."""
+    m, n = np.array([0, 0, 1, 1], "?"), np.array([0, 1, 0, 1], "?")
+    x, y = np.array([0, 2, 0, 2], "i4"), np.array([-0.5, 3, np.nan, 0], "f4")
+    found = [cuda.to_device(np.zeros((4, count), t)) for count, t in ((4, "?"), (3, "f4"))]
+    decided[1, 4](*map(cuda.to_device, (m, n, x, y)), *found)
+    bools, numbers = (np.asarray(each.to_device("cpu")) for each in found)
+    pairs = list(zip(m, n, x, y, strict=True))
+
+    assert (bools == np.stack([~m, ~(m & n), ~(m ^ n) | n, ~m], 1)).all()
+    wanted = [[a and b, a or b, (p and a) or (q and b)] for p, q, a, b in pairs]
+    assert is_same(numbers, np.array(wanted, "f4"))
 
 
 @pytest.mark.parametrize("ruling", REFUSED)

@@ -174,8 +174,15 @@ def test_two_parts_make_a_complex_number():
 
 def test_comparisons_and_conditions_are_bools():
     """Chains, too."""
-    for text in ("a < 1", "0 < a <= 2", "not a", "a and 2.5", "a or a"):
+    for text in ("a < 1", "0 < a <= 2", "not a", "a < 1 and 2 < a", "~(a < 1)", "(a < 1) & True"):
         assert type_of(text, a=int32) is bool_
+
+
+def test_and_or_have_the_most_generic_type_of_their_operands():
+    """As a conditional expression."""
+    assert type_of("a and 2.5", a=int32) is float64
+    assert type_of("a or a", a=int8) is int8
+    assert type_of("a < 1 and a or 2", a=int8) is int32
 
 
 def test_a_number_of_the_hardware_may_be_advanced_in_a_loop():

@@ -15,8 +15,7 @@ from interchange._types.errors import ArgumentError
 from . import intrinsics
 from .context import Object, Returned, Values
 from .expressions import Expressions
-from .operators import most_generic, typed_math
-from .source import Source
+from .operators import typed_math
 from .tree import (
     ArrayValue,
     Barrier,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from .context import Meaning
     from .expressions import Value
+    from .source import Source
     from .tree import (
         Expression,
         Slot,
@@ -232,9 +232,9 @@ class Calls(Expressions):
     def _source_of(self, node: ast.AST, function: Any) -> Source:
         """Return the source of a function that is called."""
         try:
-            return Source(function)
+            return self.source.callee(function)
         except ArgumentError as error:
-            self.refuse(node, error.what, "CPY-NPM-4")
+            self.refuse(node, error.what, error.rule, error.way_out)
 
     def _passed(self, node: ast.expr) -> Any:
         """Return what a parameter means: a number is a variable of the function's own."""
@@ -256,8 +256,7 @@ class Calls(Expressions):
         for column in zip(*returned.values, strict=True):
             common = column[0].type
             for value in column[1:]:
-                if value.type is not common:
-                    common = self.typed(node, most_generic, common, value.type)
+                common = self.joined(node, common, value.type)
             types.append(common)
         slots = [self.new_slot("_", type_) for type_ in types]
         for values, (place, index) in zip(returned.values, returned.places, strict=True):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import refuse
-from .operators import RefusedTypesError, can_store
+from .operators import RefusedTypesError, can_store, most_generic
 from .tree import ArrayValue, Cast, Constant, Read, Slot, Store
 
 if TYPE_CHECKING:
@@ -99,6 +99,11 @@ class Context:
             what = f"a value of {value.type} is stored as {target}"
             self.refuse(node, what, "CPY-TYPE-1", "store its .real or .imag")
         return self.cast(value, target)
+
+    def joined(self, node: ast.AST, a: ScalarType, b: ScalarType) -> ScalarType:
+        """Return the type of what has one of two types, by the path that was taken."""
+        found: ScalarType = a if a is b else self.typed(node, most_generic, a, b)
+        return found
 
     def typed(self, node: ast.AST, rule: Any, *arguments: Any) -> Any:
         """Return what a rule of types says, with the place of a refusal."""

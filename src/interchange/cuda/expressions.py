@@ -6,13 +6,14 @@ Source: CUDA Python Specification 0.2, "Basic Arithmetic Operations" and "Array 
 from __future__ import annotations
 
 import ast
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import show
 
 from .context import Context, Object, Values
 from .intrinsics import AXES, Register
-from .operators import literal_type, most_generic, typed_binary, typed_comparison
+from .operators import literal_type, typed_binary, typed_comparison
 from .source import MISSING
 from .tree import (
     ArrayValue,
@@ -98,7 +99,9 @@ class Expressions(Context):
         return found
 
     def truth(self, node: ast.expr) -> Expression:
-        """Return a condition."""
+        """Return a condition; of ``and`` and ``or``, what is true of each operand is enough."""
+        if isinstance(node, ast.BoolOp):
+            return self._shortened(node, self.truth)
         return self.as_truth(node, self.number(node))
 
     def as_truth(self, node: ast.AST, value: Expression) -> Expression:
@@ -146,7 +149,7 @@ class Expressions(Context):
 
     def _is_local(self, name: str) -> bool:
         """Whether Python would take a name for a variable of the function."""
-        return name in self.source.function.__code__.co_varnames
+        return name in self.source.code.co_varnames
 
     def _Tuple(self, node: ast.Tuple) -> Value:
         """Read a tuple."""
@@ -273,7 +276,9 @@ class Expressions(Context):
             written = node.operand.value
             if isinstance(written, int) and not isinstance(written, bool):
                 return self._constant(node, -written)  # -2**31 is an int32, though 2**31 is none
-        if value.type.kind == "bool":
+        if value.type is bool_:
+            if isinstance(node.op, ast.Invert):
+                return Unary(bool_, "not", value)
             value = self.cast(value, int32)
         if isinstance(node.op, ast.UAdd):
             return value
@@ -319,20 +324,38 @@ class Expressions(Context):
         return Binary(bool_, name, self.cast(left, common), self.cast(right, common))
 
     def _BoolOp(self, node: ast.BoolOp) -> Value:
-        """Read and, or."""
-        result = self.new_slot("_", bool_)
-        self._shortened(list(node.values), result, is_and=isinstance(node.op, ast.And))
+        """Read and, or: the operand that decides, in the type that all of them have in common."""
+        return self._shortened(node, self.number)
+
+    def _shortened(self, node: ast.BoolOp, read: Callable[[ast.expr], Expression]) -> Expression:
+        """Compute the first operand, and those after it only where they count."""
+        result, stores = self.new_slot("_", bool_), list[Store]()
+        self._decide(node, node.values, read, result, stores)
+        types = [store.value.type for store in stores]
+        result.type = reduce(lambda a, b: self.joined(node, a, b), types)
+        for store in stores:
+            store.value = self.cast(store.value, result.type)
         return Read(result)
 
-    def _shortened(self, nodes: list[ast.expr], to: Slot, *, is_and: bool) -> None:
-        """Compute a condition, and those after it only where they count."""
-        first, *more = nodes
-        self.out.append(Store(to, self.truth(first)))
+    def _decide(
+        self,
+        node: ast.BoolOp,
+        rest: list[ast.expr],
+        read: Callable[[ast.expr], Expression],
+        to: Slot,
+        stores: list[Store],
+    ) -> None:
+        """Store an operand, and where it does not decide, the ones after it."""
+        first, *more = rest
+        value = self.put(read(first)) if more else read(first)
+        stores.append(Store(to, value))
+        self.out.append(stores[-1])
         if more:
-            rest = self.nested(lambda: self._shortened(more, to, is_and=is_and))
+            test = self.as_truth(first, value)
+            body = self.nested(lambda: self._decide(node, more, read, to, stores))
             nothing: list[Statement] = []
-            one, other = (rest, nothing) if is_and else (nothing, rest)
-            self.out.append(If(Read(to), one, other))
+            is_and = isinstance(node.op, ast.And)
+            self.out.append(If(test, *((body, nothing) if is_and else (nothing, body))))
 
     def _IfExp(self, node: ast.IfExp) -> Value:
         """Read a conditional expression."""
@@ -343,7 +366,7 @@ class Expressions(Context):
             for each in (node.body, node.orelse)
         ]
         a, b = values
-        joined = a.type if a.type is b.type else self.typed(node, most_generic, a.type, b.type)
+        joined = self.joined(node, a.type, b.type)
         result = self.new_slot("_", joined)
         for body, value in zip(bodies, values, strict=True):
             body.append(Store(result, self.cast(value, joined)))

@@ -17,6 +17,8 @@ FLOATS: Final = {32: float32, 64: float64}
 INTS: Final = {32: int32, 64: int64}
 BASIC: Final = ("+", "-", "*")
 BITWISE: Final = ("&", "|", "^", "<<", ">>")
+LOGICAL: Final = ("&", "|", "^")
+"""Of two bools these are a bool, as in Python and NumPy."""
 COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
 NARROWEST: Final = 32
 """Results of / and // are at least as wide [bits]."""
@@ -95,6 +97,8 @@ def typed_binary(operator: str, a: ScalarType, b: ScalarType) -> Typed:
     if operator == "//":
         return Typed(generic, _integer_like(generic))
     if operator in BITWISE:
+        if a.kind == b.kind == "bool" and operator in LOGICAL:
+            return Typed(bool_, bool_)
         if generic.kind == "float":
             raise RefusedTypesError(f"{a} {operator} {b}", "CPY-TYPE-2")
         return Typed(generic, generic)

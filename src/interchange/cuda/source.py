@@ -1,70 +1,107 @@
 """The source of a function that is to be a kernel: its tree, its lines, and what its names mean.
 
-Source: CPython, `inspect` and `ast`.
+Source: the Python Language Reference, "Naming and binding".
 """
 
 from __future__ import annotations
 
-import ast
 import builtins
 import inspect
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakValueDictionary
 
 from interchange._types.errors import ArgumentError, show
 
+from .definition import find_definition, texts_of
+
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable
 
+    from .definition import Definition
+
 MISSING = object()
+_WHERE_TEXT_IS: Final = (
+    "define it in a file, in a notebook or in the shell of CPython 3.13; text for exec() is found"
+    " in linecache.cache, under the name that compile() is given"
+)
+_sources: Final[WeakValueDictionary[int, Source]] = WeakValueDictionary()
+"""What was read and is in use, by the id of the function, which it keeps alive."""
 
 
 class Source:
     """A function, read.
 
-    Attributes
+    Parameters
     ----------
     function : callable
         The function itself.
+    caller : Source, optional
+        What calls it: of a file that a kernel was read from, the text is kept.
+
+    Attributes
+    ----------
+    function, code
+        The function, and the code that it had when it was read.
     tree : ast.FunctionDef
         Its definition.
-    file, first_line
-        Where that begins.
+    lines, file, first_line
+        Its text, and where that begins.
+    text : list[str]
+        All that stands in that file.
     """
 
     function: Callable[..., Any]
     name: str
     tree: ast.FunctionDef
     first_line: int
+    text: list[str]
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], caller: Source | None = None) -> None:
         code = getattr(function, "__code__", None)
         if code is None:
             raise ArgumentError("cuda.jit()", f"{show(function)} is no function", "CPY-NPM-4")
-        self.function, self.name = function, function.__name__
-        try:  # of the code: a function that wraps another is not what it wraps
-            lines, first = inspect.getsourcelines(code)
-        except (OSError, TypeError) as error:
-            what = f"the source of {self.name}() cannot be read"
-            raise ArgumentError("cuda.jit()", what, "CPY-NPM-4") from error
+        self.function, self.name, self.code = function, function.__name__, code
         self.file: Any = code.co_filename
-        self.text: str = "".join(lines)
-        self._lines = self.text.splitlines()
-        found = _definition(self.text)
-        if found is None:
+        self._known: dict[int, Source] = {} if caller is None else caller._known
+        if code.co_name == "<lambda>" or inspect.iscoroutinefunction(function):
             what = f"{self.name} is not defined with def"
             raise ArgumentError("cuda.jit()", what, "CPY-NPM-4")
-        self.tree, self.first_line = found, max(first, 1)
+        self.tree, self.lines, self.first_line = self._find_definition()
+        self._known[id(function)] = _sources[id(function)] = self
+
+    def _find_definition(self) -> Definition:
+        """Return the text that the code was made of, and keep all that stands around it."""
+        kept = [known.text for known in self._known.values() if known.file == self.file]
+        text: list[str] = []
+        for text in chain(kept, texts_of(self.function)):
+            found = find_definition(text, self.function)
+            if found is not None:
+                self.text = text
+                return found
+        where = f"{self.name}(), line {self.code.co_firstlineno} of {self.file},"
+        if text and not self.file.startswith("<"):
+            raise ArgumentError("cuda.jit()", f"{where} is not in that file now", "CPY-NPM-5")
+        raise ArgumentError("cuda.jit()", f"{where} has no text", "CPY-NPM-4", _WHERE_TEXT_IS)
+
+    def callee(self, function: Callable[..., Any]) -> Source:
+        """Return the source of a function that is called, read once for a kernel."""
+        found = _sources.get(id(function))
+        if found is None or found.code is not getattr(function, "__code__", None):
+            return Source(function, self)
+        self._known[id(function)] = found
+        return found
 
     def line(self, number: int) -> str:
         """Return a line, counted from 1 at the first of the definition."""
-        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
+        found = self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+        return found.rstrip("\r\n")
 
     def meaning(self, name: str) -> Any:
         """Return what a name means outside the function, `MISSING` for nothing."""
         function = self.function
-        for free, cell in zip(
-            function.__code__.co_freevars, function.__closure__ or (), strict=True
-        ):
+        for free, cell in zip(self.code.co_freevars, function.__closure__ or (), strict=True):
             if free == name:
                 try:
                     return cell.cell_contents
@@ -72,18 +109,3 @@ class Source:
                     return MISSING
         found = function.__globals__.get(name, MISSING)
         return getattr(builtins, name, MISSING) if found is MISSING else found
-
-
-def _definition(text: str) -> ast.FunctionDef | None:
-    """Return what a text defines; of a lambda, the text is a piece of a statement.
-
-    The text is not dedented: lines of a string or of comments may begin at the left.
-    """
-    is_indented = text[:1].isspace()
-    try:
-        found = ast.parse("if 1:\n" + text if is_indented else text).body[0]
-    except SyntaxError:
-        return None
-    if is_indented and isinstance(found, ast.If):
-        found = ast.increment_lineno(found.body[0], -1)
-    return found if isinstance(found, ast.FunctionDef) else None

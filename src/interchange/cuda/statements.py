@@ -258,8 +258,7 @@ class Statements(Calls):
             if a is b and a is not None:
                 joined[name] = a
             elif isinstance(a, Slot) and isinstance(b, Slot):
-                same = a.type is b.type
-                type_ = a.type if same else self.typed(node, most_generic, a.type, b.type)
+                type_ = self.joined(node, a.type, b.type)
                 slot = joined[name] = self.new_slot(name, type_)
                 one_body.append(Store(slot, self.cast(Read(a), type_)))
                 other_body.append(Store(slot, self.cast(Read(b), type_)))

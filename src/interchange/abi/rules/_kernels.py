@@ -20,6 +20,9 @@ KERNELS: Final = (
          "write for i in range(n)", _SPEC + "No-Python Mode"),
     Rule("CPY-NPM-4", "a kernel is a function written with def, whose source can be read",
          "define it in a file, with def", "interchange"),
+    Rule("CPY-NPM-5", "a kernel is compiled from the text that Python made its function of, and"
+         " that of no other", "import the module anew after its file was edited, or start Python"
+         " anew", "interchange"),
     Rule("CPY-TYPE-1", "ints and floats are coerced into each other, and nothing else is",
          "cast it, as in float32(x)", _SPEC + "Type Inference"),
     Rule("CPY-TYPE-2", "bitwise operators take ints", "cast the operands, as in int32(x)",

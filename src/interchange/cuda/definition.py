@@ -1,0 +1,110 @@
+"""The text of a function: found among lines, and compared with the code that Python holds.
+
+Source: CPython, `inspect` and `linecache`; the Python Language Reference, "Code objects".  What a
+file says now may be the text of another function: it may have been edited since it was imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+import sys
+import tokenize
+from types import CodeType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Lines = list[str]
+_NO_NAME: Final = "<string>"  # of the text of -c, and of what exec() runs
+_UNREADABLE: Final = (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError)
+_MOST_TEXTS: Final = 8  # whose code is kept
+
+
+class Definition(NamedTuple):
+    """A function as it is written.
+
+    Attributes
+    ----------
+    tree : ast.FunctionDef
+        Its lines are counted from 1 at the first of the definition.
+    lines : list[str]
+        Those of the definition.
+    first_line : int
+        Where it begins.
+    """
+
+    tree: ast.FunctionDef
+    lines: Lines
+    first_line: int
+
+
+def texts_of(function: Callable[..., Any]) -> Iterator[Lines]:
+    """Return the lines of texts that a function may stand in: those of its file, mostly."""
+    code = function.__code__
+    try:
+        yield inspect.findsource(function)[0]
+    except (OSError, TypeError):  # there is no text, or it has fewer lines than it had
+        found = linecache.getlines(code.co_filename, function.__globals__)
+        if found:
+            yield found
+    if code.co_filename == _NO_NAME:  # from CPython 3.13 on linecache has the text of -c itself
+        for each in sys.orig_argv:
+            yield each.removeprefix("-c").splitlines(keepends=True)
+
+
+def find_definition(lines: Lines, function: Callable[..., Any]) -> Definition | None:
+    """Return where a text defines a function, at its line or at another; None if it does not."""
+    code = function.__code__
+    wanted = _shape(code)
+    try:
+        named = [each for each in _codes_in("".join(lines)) if each.co_name == code.co_name]
+        same = [each for each in named if _shape(each) == wanted]
+        if not same:
+            return None
+        found = min(same, key=lambda each: abs(each.co_firstlineno - code.co_firstlineno))
+        first = found.co_firstlineno
+        block = inspect.getblock(lines[first - 1 :])
+        tree = _parsed("".join(block))
+    except _UNREADABLE:
+        return None
+    return Definition(tree, block, first) if isinstance(tree, ast.FunctionDef) else None
+
+
+def _parsed(text: str) -> ast.AST:
+    """Return the tree of a definition.
+
+    The text is not dedented: lines of a string or of comments may begin at the left.
+    """
+    if not text[:1].isspace():
+        return ast.parse(text).body[0]
+    (around,) = ast.parse("if 1:\n" + text).body
+    found: ast.AST = ast.increment_lineno(around.body[0], -1)  # type: ignore[attr-defined] # an if
+    return found
+
+
+@functools.lru_cache(_MOST_TEXTS)
+def _codes_in(text: str) -> tuple[CodeType, ...]:
+    """Return the code of all functions of a text, as Python makes it: that of a cell, too."""
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    return tuple(_nested(compile(text, "<kernels>", "exec", flags, dont_inherit=True)))
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    """Return the code of all functions within some code."""
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield each
+            yield from _nested(each)
+
+
+def _shape(code: CodeType) -> tuple[Any, ...]:
+    """Return what two pieces of code have in common that do the same, wherever they stand."""
+    constants = [_shape(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return (
+        code.co_name, code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars,
+        code.co_cellvars, code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount,
+    )  # fmt: skip
