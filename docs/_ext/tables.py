@@ -141,7 +141,7 @@ def _source(text: str) -> str:
 def dtypes() -> str:
     """Return every element type of one lane, with its name in each protocol."""
     return table(
-        ("Name", "Code", "Bits", "typestr", "PEP 3118", "ml_dtypes", "Kind"),
+        ("Name", "Code", "Bits", "typestr", "PEP 3118", "ml_dtypes", "Kind", "Category"),
         (
             (
                 code(dtype),
@@ -150,7 +150,8 @@ def dtypes() -> str:
                 code(dtype.typestr),
                 code(dtype.format),
                 code(dtype.ml_dtypes_name),
-                dtype.kind,
+                code(dtype.kind),
+                dtype.category or "",
             )
             for dtype in all_dtypes()
         ),

@@ -17,7 +17,7 @@ from interchange._types.dtypes import all_dtypes, from_format, from_typestr
 from interchange.abi import DLDataTypeCode, parse_typestr
 
 SIGNED, UNSIGNED = "signed integer", "unsigned integer"
-REAL, COMPLEX = "real floating-point", "complex floating-point"
+REAL, COMPLEX = "real floating", "complex floating"
 
 
 class Row(NamedTuple):
@@ -26,7 +26,7 @@ class Row(NamedTuple):
     name: str
     code: int
     bits: int
-    kind: str
+    category: str | None
     typestr: str | None = None
     format: str | None = None
     numpy: str | None = None  # name in NumPy, or in ml_dtypes
@@ -44,10 +44,10 @@ WHOLE = (
     Row("float16", 2, 16, REAL, "<f2", "e", "float16"),
     Row("float32", 2, 32, REAL, "<f4", "f", "float32"),
     Row("float64", 2, 64, REAL, "<f8", "d", "float64"),
-    Row("opaque8", 3, 8, "opaque handle"),
-    Row("opaque16", 3, 16, "opaque handle"),
-    Row("opaque32", 3, 32, "opaque handle"),
-    Row("opaque64", 3, 64, "opaque handle"),
+    Row("opaque8", 3, 8, None),
+    Row("opaque16", 3, 16, None),
+    Row("opaque32", 3, 32, None),
+    Row("opaque64", 3, 64, None),
     Row("bfloat16", 4, 16, REAL, numpy="bfloat16"),
     Row("complex32", 5, 32, COMPLEX, numpy="complex32"),  # ml_dtypes 0.6
     Row("complex64", 5, 64, COMPLEX, "<c8", "Zf", "complex64"),
@@ -123,7 +123,7 @@ def test_code_and_bits_give_the_name(row):
     """A type made of its numbers has its name."""
     dtype = DType(row.code, row.bits)
 
-    assert (dtype.name, str(dtype), dtype.kind) == (row.name, row.name, row.kind)
+    assert (dtype.name, str(dtype), dtype.category) == (row.name, row.name, row.category)
     assert (dtype.code, dtype.bits, dtype.lanes, dtype.padded) == (row.code, row.bits, 1, False)
 
 

@@ -145,7 +145,7 @@ class _Chain:
         if not targets or not _can_copy(self.device):
             self.missing.append(f"of dtype {' or '.join(said)}")
             return
-        target = next((one for one in targets if one.kind == source.kind), targets[0])
+        target = next((one for one in targets if one.category == source.category), targets[0])
         cast = f".astype({str(target)!r})"
         is_on_host = self.device.is_host_accessible
         if is_on_host:
@@ -227,7 +227,8 @@ def _with_ones(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> tuple[
 
 def _can_cast(source: DType, target: DType) -> bool:
     """Whether NumPy casts elements so, perhaps with ml_dtypes."""
-    loses_half = source.kind.startswith("complex") and not target.kind.startswith(
-        ("complex", "bool")
-    )
+    loses_half = source.category == "complex floating" and target.category not in {
+        "complex floating",
+        "bool",
+    }
     return not loses_half and all(numpy_dtype(one) is not None for one in (source, target))

@@ -9,25 +9,10 @@ from operator import index as as_index, is_
 from typing import Any, Final
 
 from interchange._types.devices import Device, is_index
+from interchange._types.dtype_table import KINDS
 from interchange._types.dtypes import DType, all_dtypes
 from interchange._types.errors import ArgumentError, UnsupportedDTypeError, show
 from interchange._types.indices import is_bool
-
-KINDS: Final = {
-    "bool": ("bool",),
-    "signed integer": ("signed integer",),
-    "unsigned integer": ("unsigned integer",),
-    "integral": ("signed integer", "unsigned integer"),
-    "real floating": ("real floating-point",),
-    "complex floating": ("complex floating-point",),
-    "numeric": (
-        "signed integer",
-        "unsigned integer",
-        "real floating-point",
-        "complex floating-point",
-    ),
-}
-"""Kind, as ``isdtype`` says it -> what `DType.kind` says of its types."""
 
 ORDERS: Final = ("C", "F", "A")
 """The last axis runs fastest, the first one does, or either."""
@@ -65,7 +50,7 @@ def read_dtypes(given: Any, call: str) -> tuple[tuple[DType, ...], tuple[str, ..
     for one in choices(given):
         if isinstance(one, str) and one in KINDS:
             kinds = KINDS[one]
-            found += [dtype for dtype in all_dtypes() if dtype.kind in kinds]
+            found += [dtype for dtype in all_dtypes() if dtype.category in kinds]
             said.append(one)
         else:
             dtype = _named(one, call)

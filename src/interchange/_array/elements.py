@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from interchange._protocols import host
+from interchange._types.dtype_table import KINDS
 from interchange._types.errors import ArgumentError, ViewError
 from interchange._types.numpy_dtypes import numpy_dtype
 
@@ -16,7 +17,7 @@ from .backing import computing_with
 from .pickling import bytes_of, fetch
 from .transfers import copy
 
-INTEGERS = frozenset({"signed integer", "unsigned integer"})
+INTEGERS = frozenset(KINDS["integral"])
 
 
 class Elements:
@@ -99,7 +100,7 @@ class Elements:
 
     def __index__(self) -> int:
         array: Any = self
-        if array.dtype.kind not in INTEGERS:
+        if array.dtype.category not in INTEGERS:
             what = f"elements are {array.dtype}"
             raise ArgumentError("operator.index()", what, "IX-ARGUMENT-1", "pass whole numbers")
         return int(_number(self, "operator.index()"))

@@ -68,7 +68,7 @@ def read_part(part: Any, array: Described, call: str) -> Any:
 
 def _read_array(part: Any, array: Described, call: str) -> Any:
     """Return an Array of one whole number without axes as an int, which selects a view."""
-    if part.shape or part.dtype.kind not in INTEGERS:
+    if part.shape or part.dtype.category not in INTEGERS:
         return part
     if library_of(part).device is not library_of(array).device:
         raise mixed(call, array.device, part.device)

@@ -44,14 +44,14 @@ def select(array: T, key: Any) -> T:
     return array._view(layout, offset, _GET)
 
 
-_RANKS: Final = {
+_RANKS: Final[dict[str | None, int]] = {
     "bool": 0,
     "unsigned integer": 1,
     "signed integer": 1,
-    "real floating-point": 2,
-    "complex floating-point": 3,
+    "real floating": 2,
+    "complex floating": 3,
 }
-"""Kind of elements -> how much they can hold; a kind that is not here is not looked at."""
+"""Category of elements -> how much they can hold; one that is not here is not looked at."""
 _RANKS_OF_NUMBERS: Final = ((bool, 0), (int, 1), (float, 2), (complex, 3))
 _WIDE: Final = {1: "int64", 2: "float64", 3: "complex128"}
 """How much elements can hold -> the widest type that holds as much."""
@@ -66,13 +66,13 @@ def _check_kind(array: Described, value: Any) -> None:
         Such as a fraction among integers (IX-XP-4).
     """
     if type(value) is type(array):
-        kind, said = value.dtype.kind, str(value.dtype)
-        rank = _RANKS.get(kind, 0)
+        said = str(value.dtype)
+        rank = _RANKS.get(value.dtype.category, 0)
     else:
         number, said = as_scalar(value), show(value)
         ranks = (rank for kind, rank in _RANKS_OF_NUMBERS if isinstance(number, kind))
         rank = next(ranks, 0)
-    if rank > _RANKS.get(array.dtype.kind, 3):
+    if rank > _RANKS.get(array.dtype.category, 3):
         what = f"{said} among elements of {array.dtype}"
         way_out = f"write to a cast copy, `x.astype({_WIDE[rank]!r})`"
         raise ArgumentError(_SET, what, "IX-XP-4", way_out)

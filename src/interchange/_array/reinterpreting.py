@@ -33,7 +33,7 @@ def alignment_of(dtype: DType) -> int:
     >>> [alignment_of(DType.of(name)) for name in ("float32", "complex64", "float32x4", "int4")]
     [4, 4, 4, 1]
     """
-    parts = 2 if dtype.kind.startswith("complex") else 1
+    parts = 2 if dtype.category == "complex floating" else 1
     return max(1, dtype.bits // (8 * parts))
 
 

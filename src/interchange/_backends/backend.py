@@ -85,7 +85,7 @@ class Backend:
         self.operators: dict[str, Callable[[Any, Any], Any]] = self._find_operators()
         self._guarded_operators = self.operators  # as methods in Python call them
         self._functions: dict[str, Callable[..., Any]] = {}
-        self._native_dtypes: dict[DType, Any] = {}
+        self._native_dtypes: dict[str, Any] = {}
 
     def _find_operators(self) -> dict[str, Callable[[Any, Any], Any]]:
         """Return what computes each operator of two operands, by the standard's name."""
@@ -200,14 +200,14 @@ class Backend:
         UnsupportedDTypeError
             The library has none (DLP-DTYPE-4).
         """
-        found = self._native_dtypes.get(dtype)
+        found = self._native_dtypes.get(dtype.name)
         if found is None:
             try:
                 found = self.find_dtype(dtype)
             except LookupError:
                 what = f"{self.name} has no {dtype} on {self.device}"
                 raise UnsupportedDTypeError(call, what, "DLP-DTYPE-4") from None
-            self._native_dtypes[dtype] = found
+            self._native_dtypes[dtype.name] = found
         return found
 
     def dtype_of(self, native: Any) -> DType:

@@ -1,6 +1,6 @@
-"""Names of the standard that more than one floor reads: operators, element types, kinds.
+"""Names of the standard that more than one floor reads: operators, element types.
 
-Source: array API standard 2025.12, Array object; Data types; ``isdtype``.
+Source: array API standard 2025.12, Array object; Data types.
 """
 
 from __future__ import annotations
@@ -84,21 +84,8 @@ FRESH: Final = frozenset(
 SPREADING: Final = frozenset({"broadcast_arrays", "broadcast_to", "meshgrid"})
 """Functions whose result may have one element in several places."""
 
-SIGNED: Final = ("int8", "int16", "int32", "int64")
-UNSIGNED: Final = ("uint8", "uint16", "uint32", "uint64")
-REAL: Final = ("float32", "float64")
-COMPLEX: Final = ("complex64", "complex128")
-
-KINDS: Final = {
-    "bool": ("bool",),
-    "signed integer": SIGNED,
-    "unsigned integer": UNSIGNED,
-    "integral": SIGNED + UNSIGNED,
-    "real floating": REAL,
-    "complex floating": COMPLEX,
-    "numeric": SIGNED + UNSIGNED + REAL + COMPLEX,
-}
-"""Kind, as ``isdtype`` takes it -> names of its element types."""
-
-STANDARD_DTYPES: Final = KINDS["bool"] + KINDS["numeric"]
+STANDARD_DTYPES: Final = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float32", "float64", "complex64", "complex128"),
+)
 """The element types that the standard computes with."""

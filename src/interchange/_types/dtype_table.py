@@ -21,10 +21,11 @@ class Family(NamedTuple):
 
     name: str  # with {} for the bits where several sizes exist
     bits: tuple[int, ...]  # legal sizes [bits]
-    kind: str  # the standard's word for the category
+    category: str | None  # the word that the standard's ``isdtype`` takes for it
     typestr: str = ""  # letter of the array interface, empty: none
     no_typestr: frozenset[int] = frozenset()  # sizes that the letter does not cover [bits]
     ml_dtypes: bool = False  # the NumPy dtype comes from ml_dtypes, under the same name
+    ml_kind: str = "V"  # `numpy.dtype.kind` of what comes from ml_dtypes
 
 
 _F8: Final = (8,)
@@ -33,28 +34,38 @@ FAMILIES: Final = {
     Code.kDLUInt: Family(
         "uint{}", (1, 2, 4, 8, 16, 32, 64), "unsigned integer", "u", frozenset({1, 2, 4})
     ),
-    Code.kDLFloat: Family("float{}", (16, 32, 64), "real floating-point", "f"),
-    Code.kDLOpaqueHandle: Family("opaque{}", (8, 16, 32, 64), "opaque handle"),
-    Code.kDLBfloat: Family("bfloat{}", (16,), "real floating-point", ml_dtypes=True),
+    Code.kDLFloat: Family("float{}", (16, 32, 64), "real floating", "f"),
+    Code.kDLOpaqueHandle: Family("opaque{}", (8, 16, 32, 64), None),
+    Code.kDLBfloat: Family("bfloat{}", (16,), "real floating", ml_dtypes=True),
     Code.kDLComplex: Family(
-        "complex{}", (32, 64, 128), "complex floating-point", "c", frozenset({32})
+        "complex{}", (32, 64, 128), "complex floating", "c", frozenset({32}), ml_kind="W"
     ),
     Code.kDLBool: Family("bool", (8,), "bool", "b"),
-    Code.kDLFloat8_e3m4: Family("float8_e3m4", _F8, "real floating-point", ml_dtypes=True),
-    Code.kDLFloat8_e4m3: Family("float8_e4m3", _F8, "real floating-point", ml_dtypes=True),
-    Code.kDLFloat8_e4m3b11fnuz: Family(
-        "float8_e4m3b11fnuz", _F8, "real floating-point", ml_dtypes=True
-    ),
-    Code.kDLFloat8_e4m3fn: Family("float8_e4m3fn", _F8, "real floating-point", ml_dtypes=True),
-    Code.kDLFloat8_e4m3fnuz: Family("float8_e4m3fnuz", _F8, "real floating-point", ml_dtypes=True),
-    Code.kDLFloat8_e5m2: Family("float8_e5m2", _F8, "real floating-point", ml_dtypes=True),
-    Code.kDLFloat8_e5m2fnuz: Family("float8_e5m2fnuz", _F8, "real floating-point", ml_dtypes=True),
-    Code.kDLFloat8_e8m0fnu: Family("float8_e8m0fnu", _F8, "real floating-point", ml_dtypes=True),
-    Code.kDLFloat6_e2m3fn: Family("float6_e2m3fn", (6,), "real floating-point", ml_dtypes=True),
-    Code.kDLFloat6_e3m2fn: Family("float6_e3m2fn", (6,), "real floating-point", ml_dtypes=True),
-    Code.kDLFloat4_e2m1fn: Family("float4_e2m1fn", (4,), "real floating-point", ml_dtypes=True),
-    Code.kDLBcomplex: Family("bcomplex{}", (32,), "complex floating-point", ml_dtypes=True),
+    Code.kDLFloat8_e3m4: Family("float8_e3m4", _F8, "real floating", ml_dtypes=True),
+    Code.kDLFloat8_e4m3: Family("float8_e4m3", _F8, "real floating", ml_dtypes=True),
+    Code.kDLFloat8_e4m3b11fnuz: Family("float8_e4m3b11fnuz", _F8, "real floating", ml_dtypes=True),
+    Code.kDLFloat8_e4m3fn: Family("float8_e4m3fn", _F8, "real floating", ml_dtypes=True),
+    Code.kDLFloat8_e4m3fnuz: Family("float8_e4m3fnuz", _F8, "real floating", ml_dtypes=True),
+    Code.kDLFloat8_e5m2: Family("float8_e5m2", _F8, "real floating", ml_dtypes=True, ml_kind="f"),
+    Code.kDLFloat8_e5m2fnuz: Family("float8_e5m2fnuz", _F8, "real floating", ml_dtypes=True),
+    Code.kDLFloat8_e8m0fnu: Family("float8_e8m0fnu", _F8, "real floating", ml_dtypes=True),
+    Code.kDLFloat6_e2m3fn: Family("float6_e2m3fn", (6,), "real floating", ml_dtypes=True),
+    Code.kDLFloat6_e3m2fn: Family("float6_e3m2fn", (6,), "real floating", ml_dtypes=True),
+    Code.kDLFloat4_e2m1fn: Family("float4_e2m1fn", (4,), "real floating", ml_dtypes=True),
+    Code.kDLBcomplex: Family("bcomplex{}", (32,), "complex floating", ml_dtypes=True, ml_kind="W"),
 }
+
+_REAL: Final = ("signed integer", "unsigned integer", "real floating")
+KINDS: Final = {
+    "bool": ("bool",),
+    "signed integer": ("signed integer",),
+    "unsigned integer": ("unsigned integer",),
+    "integral": ("signed integer", "unsigned integer"),
+    "real floating": ("real floating",),
+    "complex floating": ("complex floating",),
+    "numeric": (*_REAL, "complex floating"),
+}
+"""Kind, as the array API standard's ``isdtype`` takes it -> the categories in it."""
 
 FORMATS: Final = {
     (Code.kDLBool, 8): "?",

@@ -7,7 +7,7 @@ Which codes and sizes exist is said in `dtype_table`.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi._patterns import compiled
 from interchange.abi.cai import TypeStr, parse_typestr
@@ -25,20 +25,18 @@ from .dtype_table import (
 )
 from .errors import ArgumentError, UnsupportedDTypeError, refuse_record, show
 from .interning import find, intern, names
-from .numpy_dtypes import numpy_dtype
+from .numpy_dtypes import numpy_dtype, numpy_hash
 from .type_table import TypeSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .interning import Known
 
 
 class DType:
     """What the bits of one element mean.  Equal types are the same object.
 
-    A type is equal to whatever `DType.of` takes for it.  Its hash is that of the object: in a set
-    or a dict it is found by DTypes alone, and not by their names.
+    A type is equal to whatever `DType.of` takes for it.  It hashes as the NumPy dtype that it is
+    equal to: in a set or a dict it is found by DTypes and by NumPy dtypes, and not by names.
 
     Parameters
     ----------
@@ -64,7 +62,10 @@ class DType:
     1
     """
 
-    __slots__ = ("__weakref__", "bits", "code", "is_packed", "itemsize", "lanes", "name", "padded")
+    __slots__ = (
+        *("__weakref__", "_hash", "bits", "code", "is_packed", "itemsize", "lanes", "name"),
+        "padded",
+    )
 
     _known: Final[dict[Any, Known[DType]]] = {}
     code: Code
@@ -81,6 +82,7 @@ class DType:
     """Size of one element [bytes], rounded up for packed types."""
     is_packed: bool
     """Whether elements share bytes, so that they have no address of their own."""
+    _hash: int
 
     def __new__(cls, code: int, bits: int, lanes: int = 1, *, padded: bool = False) -> DType:
         if not all(map(is_index, (code, bits, lanes))):
@@ -162,9 +164,22 @@ class DType:
         )
 
     @property
+    def category(self) -> str | None:
+        """The word that the standard's ``isdtype`` takes for such lanes; None for handles."""
+        return FAMILIES[self.code].category
+
+    @property
     def kind(self) -> str:
-        """The array API standard's word for the category, or ``"opaque handle"``."""
-        return FAMILIES[self.code].kind
+        """NumPy's letter for the kind, ``"V"`` where it has no such dtype.
+
+        It is that of the `dtype`: those of ml_dtypes say ``"V"`` but for few, so that code for
+        NumPy does not take them for numbers that NumPy computes with.  `category` says what the
+        bits mean.
+        """
+        family = FAMILIES[self.code]
+        if self.typestr is not None:
+            return family.typestr
+        return family.ml_kind if self.ml_dtypes_name is not None else "V"
 
     @property
     def typestr(self) -> TypeStr | None:
@@ -199,6 +214,11 @@ class DType:
 
     __numpy_dtype__ = dtype
 
+    @property
+    def type(self) -> Any:
+        """The class of NumPy's scalars, as `numpy.dtype.type`; no attribute where none is."""
+        return self.dtype.type
+
     def nbytes(self, count: int) -> int:
         """Return the size of `count` elements in a row [bytes].
 
@@ -217,9 +237,20 @@ class DType:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, DType):
             return self is other
+        if other is getattr(sys.modules.get("numpy"), "generic", self):
+            # numpy.isdtype() asks this before it looks for the hash among those of scalar types
+            what = f"DType {self} is compared with numpy.generic, the base of all scalar types"
+            way_out = "pass `numpy.dtype(dtype)` to NumPy's function, or call `xp.isdtype()`"
+            raise ArgumentError("DType.__eq__()", what, "IX-ARGUMENT-1", way_out)
         return names(other, self, DType.of)
 
-    __hash__: ClassVar[Callable[[Any], int]] = object.__hash__
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            found = numpy_hash(self)
+            self._hash = object.__hash__(self) if found is None else found
+            return self._hash
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return dtype_named, (self.name,)

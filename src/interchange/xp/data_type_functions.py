@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from interchange._array import Array
 from interchange._array.backing import library_of
 from interchange._array.operands import SCALARS, as_scalar, operand
-from interchange._backends.names import KINDS
 from interchange._backends.selection import backend_of
 from interchange._types.devices import CPU
+from interchange._types.dtype_table import KINDS
 from interchange._types.dtypes import DType
 from interchange._types.errors import ArgumentError, ViewError, show
 
@@ -89,7 +89,7 @@ def can_cast(from_: Any, to: Any, /) -> bool:
 def finfo(type: Any, /) -> FInfo:  # noqa: A002 - the standard's word
     call = "xp.finfo()"
     dtype = _dtype(type, call)
-    if dtype.kind == "complex floating-point":
+    if dtype.category == "complex floating":
         dtype = DType.of(f"float{dtype.bits // 2}")
     if dtype.name not in _IEEE:
         what = f"{dtype} is no floating-point type of IEEE 754"
@@ -104,9 +104,9 @@ def finfo(type: Any, /) -> FInfo:  # noqa: A002 - the standard's word
 def iinfo(type: Any, /) -> IInfo:  # noqa: A002 - the standard's word
     call = "xp.iinfo()"
     dtype = _dtype(type, call)
-    if dtype.kind == "signed integer":
+    if dtype.category == "signed integer":
         return IInfo(dtype.bits, 2 ** (dtype.bits - 1) - 1, -(2 ** (dtype.bits - 1)), dtype)
-    if dtype.kind == "unsigned integer":
+    if dtype.category == "unsigned integer":
         return IInfo(dtype.bits, 2**dtype.bits - 1, 0, dtype)
     raise ArgumentError(call, f"{dtype} is no integer type", "IX-XP-7")
 
@@ -120,7 +120,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if isinstance(kind, str):
         if kind not in KINDS:
             raise ViewError(call, f"kind={show(kind)}", "IX-XP-7", f"one of {', '.join(KINDS)}")
-        return given.name in KINDS[kind]
+        return given.category in KINDS[kind]
     return given is dtype_of(kind, call)
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from interchange._backends.names import KINDS
 from interchange._backends.selection import backend_of, backends_in_use
 from interchange._types.devices import CPU, Device
+from interchange._types.dtype_table import KINDS
 from interchange._types.dtypes import DType
 from interchange._types.errors import ViewError, show
 
@@ -88,16 +88,17 @@ class Info:
             There is no such kind (IX-XP-7).
         """
         backend = backend_of(CPU if device is None else Device.of(device, _CALL), _CALL)
-        wanted = _names(kind)
-        return {name: DType.of(name) for name in backend.dtypes() if name in wanted}
+        wanted = _categories(kind)
+        found = {name: DType.of(name) for name in backend.dtypes()}
+        return {name: dtype for name, dtype in found.items() if dtype.category in wanted}
 
 
-def _names(kind: Any) -> frozenset[str]:
-    """Return the names of all element types of a kind, or of several."""
+def _categories(kind: Any) -> frozenset[str]:
+    """Return the categories of a kind, or of several; of all where none is named."""
     if kind is None:
         return frozenset(KINDS["bool"] + KINDS["numeric"])
     if isinstance(kind, tuple):
-        return frozenset().union(*map(_names, kind))
+        return frozenset().union(*map(_categories, kind))
     if not isinstance(kind, str) or kind not in KINDS:
         raise ViewError(_CALL, f"kind={show(kind)}", "IX-XP-7", f"one of {', '.join(KINDS)}")
     return frozenset(KINDS[kind])

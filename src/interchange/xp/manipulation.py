@@ -20,7 +20,7 @@ from ._documentation import document
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_COMPLEX = "complex floating-point"
+_COMPLEX = "complex floating"
 
 
 @document
@@ -31,7 +31,7 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
         x = x.to_device(device)
     if x.dtype is wanted:
         return x.copy() if copy else x
-    if x.dtype.kind == _COMPLEX and wanted.kind not in {_COMPLEX, "bool"}:
+    if x.dtype.category == _COMPLEX and wanted.category not in {_COMPLEX, "bool"}:
         what = f"elements are {x.dtype}, wanted {wanted}"
         raise ArgumentError(call, what, "IX-XP-7", "take `xp.real(x)` or `xp.abs(x)` first")
     backend, native = computing_with(x)

@@ -97,7 +97,7 @@ def _element_of(dtype: DType, call: str) -> ArrowField:
 
 def _instead_of(dtype: DType) -> str | None:
     """Return as what the elements can go out."""
-    if dtype.kind.startswith("complex") and dtype.bits in {64, 128}:
+    if dtype.category == "complex floating" and dtype.bits in {64, 128}:
         return f"pass `x.view('float{dtype.bits // 2}')`, which has both parts along the last axis"
     if dtype.bits in {8, 16} and dtype.lanes == 1 and not dtype.is_packed:
         return f"pass `x.view('uint{dtype.bits}')`"
