@@ -152,18 +152,59 @@ def test_a_request_to_write_writable_memory_is_met():
 
 @needs_buffer
 def test_python_takes_an_array_for_a_buffer():
-    """memoryview(), bytes() and binary files take arrays."""
+    """memoryview() and binary files take arrays."""
     array = ix.from_buffer(bytearray(b"abcdef"))
 
     assert memoryview(array).tolist() == array.tolist()
-    assert bytes(array) == b"abcdef"
     assert io.BytesIO().write(array) == 6
 
 
-@needs_buffer
-def test_bytes_of_a_strided_array_are_its_elements():
-    """What is not dense is read in C order."""
-    assert bytes(ix.from_buffer(b"abcdef")[::-2]) == b"fdb"
+def shapes_of(memory):
+    """Return memory with other shapes and strides, and without axes."""
+    return (memory, memory[::-2], memory[:0], memory.reshape(2, 3).T, memory[3:4], memory[3])
+
+
+@pytest.mark.parametrize("dtype", PLAIN)
+def test_bytes_of_an_array_are_its_memory(dtype):
+    """In C order, on every Python: no element is taken for a byte, and none for a length."""
+    for memory in shapes_of(np.arange(6).astype(dtype)):
+        array = ix.from_dlpack(np.asarray(memory))
+
+        assert bytes(array) == array.tobytes() == memory.tobytes()
+
+
+@pytest.mark.parametrize("dtype", PLAIN)
+def test_a_bytearray_of_an_array_is_its_memory(dtype):
+    """Where Python asks for no buffer it is refused, unless the elements are the bytes."""
+    for memory in shapes_of(np.arange(6).astype(dtype))[:-1]:
+        array = ix.from_dlpack(memory)
+        try:
+            found = bytearray(array)
+        except (ValueError, TypeError):
+            assert sys.version_info < (3, 12)
+            found = bytearray(array.tobytes())
+
+        assert found == memory.tobytes()
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="bytearray() asks for a buffer")
+def test_a_bytearray_that_would_be_of_elements_is_refused():
+    """The error says how the memory is copied."""
+    with pytest.raises(ix.ViewError, match=r"bytearray\(x\.tobytes\(\)\)") as caught:
+        bytearray(ix.from_dlpack(np.arange(3)))
+
+    assert caught.value.rule == "IX-ELEMENT-1"
+
+
+def test_bytes_of_what_has_no_buffer_are_refused():
+    """By the same rules as the buffer."""
+    for array, rule in (
+        (ix.from_pointer(8, (1,), "float32", device="cuda:0"), "DLP-DEV-6"),
+        (ix.from_buffer(bytearray(4), dtype="bfloat16"), "BUF-FORMAT-2"),
+    ):
+        with pytest.raises(ix.ExchangeError) as caught:
+            bytes(array)
+        assert caught.value.rule == rule
 
 
 @needs_buffer

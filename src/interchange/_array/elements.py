@@ -6,6 +6,7 @@ Source: array API standard 2025.12, ``array.__bool__``, ``__int__``, ``__float__
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from interchange._protocols import host
@@ -103,6 +104,11 @@ class Elements:
         if array.dtype.category not in INTEGERS:
             what = f"elements are {array.dtype}"
             raise ArgumentError("operator.index()", what, "IX-ARGUMENT-1", "pass whole numbers")
+        if sys.version_info < (3, 12) and array.ndim == 1 and array.size and array.itemsize > 1:
+            # bytearray() asks this first, and takes a TypeError for leave to iterate
+            what = f"an array of shape {array.shape}"
+            way_out = f"{_one_element(array)}, or copy the memory, `bytearray(x.tobytes())`"
+            raise ViewError("operator.index()", what, "IX-ELEMENT-1", way_out)
         return int(_number(self, "operator.index()"))
 
     def __str__(self) -> str:

@@ -84,6 +84,10 @@ class Protocols(Described):
     def __buffer__(self, flags: int, /) -> memoryview:
         return host.as_memoryview(self, "Array.__buffer__()", flags)
 
+    def __bytes__(self) -> bytes:
+        """Return the memory in C order, as the buffer has it: Python 3.10 and 3.11 ask for none."""
+        return host.as_memoryview(self, "bytes()").tobytes()
+
     def as_memoryview(self) -> memoryview:
         """Return a memoryview that shares the memory, read-only unless it is known to be writable.
 
