@@ -16,6 +16,7 @@ from interchange._streams.rules import NO_SYNC, check_stream, streams_of
 from interchange._types.devices import CPU
 from interchange._types.errors import UnsupportedDTypeError
 from interchange._types.layout import Layout, c_strides, f_strides
+from interchange._types.numpy_release import load_numpy
 from interchange._types.spec import Spec
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ ALIGNMENT: Final = 64  # [bytes]
 
 def fresh_memory(nbytes: int) -> tuple[int, Any]:
     """Return the address of fresh host memory, and what keeps it alive."""
-    import numpy as np
-
+    np = load_numpy()
     block = np.empty(nbytes + ALIGNMENT, np.uint8)
     start = block.__array_interface__["data"][0]
     return -(-start // ALIGNMENT) * ALIGNMENT, block

@@ -15,6 +15,7 @@ from interchange._protocols.losses import holds_masked
 from interchange._protocols.published_work import ATTRIBUTE as CUDA_RECORD
 from interchange._types.errors import ExchangeError, MixedDevicesError, OutOfBoundsError, show
 from interchange._types.indices import slice_indices, way_to_index, way_within
+from interchange._types.numpy_release import load_numpy
 
 from .backing import library_of
 from .elements import INTEGERS
@@ -99,8 +100,7 @@ def _read_elements(part: Any, array: Described, call: str) -> Any:
     ExchangeError
         Elements are masked (AI-MASK-1).
     """
-    import numpy as np
-
+    np = load_numpy()
     if not array.device.is_host_accessible:
         what = f"the array is on {array.device}, the index {show(part)} on the host"
         way_out = f"pass an Array, `xp.asarray(index, device={str(array.device)!r})`"

@@ -13,6 +13,7 @@ from interchange._core._numpy import require_numpy_dtype
 from interchange._protocols import host
 from interchange._types.devices import CPU
 from interchange._types.dtypes import DType
+from interchange._types.numpy_release import load_numpy
 from interchange.abi.dlpack import DLPACK_VERSION
 
 from .array_api_gaps import fill_gaps
@@ -36,8 +37,7 @@ class NumPyBackend(Backend):
     checks_indices: ClassVar[bool] = True
 
     def __init__(self, device: Device) -> None:
-        import numpy as np
-
+        np = load_numpy()
         self.array_type = self.plain_type = np.ndarray
         self._as_array, self._may_share = np.asarray, np.may_share_memory
         self._at_caller, guard_operator = guards_of(np)
@@ -82,7 +82,7 @@ class NumPyBackend(Backend):
 
     def may_share(self, one: Any, other: Any) -> bool:
         """Whether two ndarrays overlap, as far as their first and last bytes say."""
-        return self._may_share(one, other)
+        return bool(self._may_share(one, other))
 
     def strong_scalar(self, x: Any) -> Any:
         """Return the scalar."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from interchange._types.devices import CPU
 from interchange._types.errors import UnsupportedDTypeError
 from interchange._types.numpy_dtypes import numpy_dtype
+from interchange._types.numpy_release import load_numpy
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensorVersioned
 
@@ -59,8 +60,7 @@ def lanes_of(dtype: DType) -> str | None:
 @lru_cache(maxsize=1)
 def fills_strides() -> bool:
     """Whether this NumPy exports strides for C-contiguous arrays."""
-    import numpy as np
-
+    np = load_numpy()
     capsule = np.zeros(2, np.int8).__dlpack__(max_version=(1, 0))
     address = capsules.capsule_pointer(capsule, capsules.VERSIONED)
     return bool(DLManagedTensorVersioned.from_address(address).dl_tensor.strides)
@@ -108,8 +108,7 @@ def ndarray_over(
     tracked : bool, default False
         Let the collector see `keep`: a `TrackedArray` that plain ndarrays are made from.
     """
-    import numpy as np
-
+    np = load_numpy()
     from ._tracked import track
 
     size = spec.dtype.itemsize

@@ -17,6 +17,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from interchange._types.errors import ExchangeError
+from interchange._types.numpy_release import load_numpy
 from interchange.abi import capsules
 from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
@@ -47,8 +48,7 @@ def _read_functions(
     struct: Any, name: bytes, max_version: tuple[int, int] | None
 ) -> NumPyFunctions:
     """Read NumPy's functions off a capsule of a dummy array, and check what they will be given."""
-    import numpy as np
-
+    np = load_numpy()
     dummy = np.zeros((2, 3), np.float32)
     before = sys.getrefcount(dummy)
     capsule = dummy.__dlpack__(max_version=max_version)

@@ -11,6 +11,7 @@ import sys
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange._types.numpy_release import load_numpy
 from interchange._types.signatures import signature_of
 from interchange._types.type_table import TypeTable
 from interchange.abi import exchange_table
@@ -78,6 +79,8 @@ class Capabilities:
         names = {self.library, f"{cls.__module__}.{cls.__qualname__}"}
         self.native_release = not names.isdisjoint(NATIVE_RELEASE)
         bases = [(library_of(base), base.__qualname__) for base in cls.__mro__]
+        if NEEDS_NO_NEGOTIATION in bases:
+            load_numpy()  # refuses a release that does not know `max_version`
         self.is_immutable = any(base in IMMUTABLE for base in bases)
         guarded = (EXPORT_GUARDS[library] for library, _ in bases if library in EXPORT_GUARDS)
         self.guard = next(guarded, None)

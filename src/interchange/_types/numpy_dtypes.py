@@ -12,6 +12,7 @@ import sys
 from typing import Any, Final, Protocol
 
 from .dtype_table import NATIVE
+from .numpy_release import load_numpy
 
 _USER_FLAGS: Final = 0x40  # `numpy.dtype.flags` of what ml_dtypes makes, from 0.5.2 on
 _FLAGS_AS_INT: Final = (2, 4)  # release of NumPy that hashes them so; a byte before
@@ -44,8 +45,11 @@ class Named(Protocol):
 
 def numpy_dtype(dtype: Named) -> Any | None:
     """Return the NumPy dtype of `dtype`, or None where neither NumPy nor ml_dtypes has one."""
-    import numpy as np
+    return _dtype_in(load_numpy(), dtype)
 
+
+def _dtype_in(np: Any, dtype: Named) -> Any | None:
+    """Return the same of NumPy, whatever its release."""
     if dtype.typestr is not None:
         return np.dtype(str(dtype.typestr))
     if dtype.ml_dtypes_name is None:
@@ -67,7 +71,9 @@ def numpy_hash(dtype: Named) -> int | None:
         return None
     maker = "numpy" if dtype.typestr is not None else "ml_dtypes"
     if maker in sys.modules:
-        found = numpy_dtype(dtype)
+        import numpy as np
+
+        found = _dtype_in(np, dtype)
         return None if found is None else hash(found)
     return _computed_hash(dtype)
 

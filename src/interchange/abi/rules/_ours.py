@@ -246,6 +246,12 @@ OURS: Final = (
         "array API standard 2025.12",
     ),
     Rule(
+        "IX-NUMPY-1",
+        "the NumPy whose arrays and functions are used is 2.1 or newer",
+        "install a newer NumPy, `pip install 'numpy>=2.1'`",
+        "interchange",
+    ),
+    Rule(
         "IX-SUBJECT-1",
         "a subject of the conformance kit makes what it is asked for, and leaves its process as it"
         " was",

@@ -1,0 +1,52 @@
+"""What each door says where NumPy is older than interchange needs, or says that it is."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+if len(sys.argv) > 1:
+    np.__version__ = sys.argv[1]  # before anything of interchange looks
+
+import interchange as ix
+
+DOORS = {
+    "from_dlpack": lambda: ix.from_dlpack(np.arange(6.0)),
+    "again": lambda: ix.from_dlpack(np.arange(6.0)),
+    "asarray": lambda: ix.asarray(np.arange(6.0)),
+    "copy=True": lambda: ix.asarray(np.arange(6.0), copy=True),
+    "a subclass": lambda: ix.asarray(np.arange(6.0).view(np.recarray)),
+    "viewable": lambda: ix.viewable("x")(lambda x: x)(np.arange(6.0)),
+    "borrow": lambda: ix.borrow(np.arange(6.0), stream=None).__enter__(),
+    "computing": lambda: ix.asarray(bytearray(8)) + 1,
+    "namespace": lambda: ix.xp.zeros(3),
+    "copy": lambda: ix.asarray(bytearray(8)).copy(),
+    "index": lambda: ix.asarray(bytearray(8))[[1, 2]],
+    "convert": lambda: ix.convert(bytearray(8), "numpy"),
+    "repr": lambda: repr(ix.asarray(bytearray(8))),
+}
+
+
+def said(door):
+    """Return what a door raises, by its rule and its class, and its words."""
+    try:
+        DOORS[door]()
+    except ix.InterchangeError as error:
+        return f"{type(error).__name__} [{error.rule}] {error}"
+    except Exception as error:  # noqa: BLE001 - what a door raises is what is shown
+        return f"{type(error).__name__}: {error}"
+    return "nothing"
+
+
+for door in DOORS:
+    told = said(door)
+    print(f"{door}: {told}")
+    if "[IX-NUMPY-1]" not in told or f"NumPy {np.__version__} is loaded" not in told:
+        sys.exit(f"{door} says something else")
+if ix.asarray(bytearray(b"needs no NumPy")).nbytes != len("needs no NumPy"):
+    sys.exit("a buffer needs NumPy")
+if ix.core_name == "ctypes":  # whose capsules have NumPy's deleters
+    DOORS["export"] = ix.asarray(bytearray(8)).__dlpack__
+    if "[IX-NUMPY-1]" not in said("export"):
+        sys.exit(f"export: {said('export')}")
