@@ -55,7 +55,10 @@ def say(why: str) -> None:
     """Print why there is no native core; it is an error where one was required."""
     if BUILD == "require":
         raise SystemExit(f"INTERCHANGE_BUILD=require: no native core could be built: {why}")
-    line = f"interchange: the native core is not built ({why}); all works without it, slower"
+    line = (
+        f"interchange: the native core is not built ({why}); without it all works, slower, but"
+        " exports to Arrow and what C code calls"
+    )
     print(line, file=sys.stderr)  # noqa: T201 - installers show it
 
 

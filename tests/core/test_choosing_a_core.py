@@ -79,7 +79,10 @@ def test_an_absent_core_cannot_be_forced(choose):
 @pytest.mark.parametrize("absent", [HIDE, UNBUILT], ids=["hidden", "unbuilt"])
 def test_an_absent_core_is_done_without(choose, absent):
     """A core that is not built here is passed over where none is forced, in words of no alarm."""
-    reason = "the native core is not built here; it is faster, and all works without it"
+    reason = (
+        "the native core is not built here; without it all works, slower, but exports to Arrow"
+        " and what C code calls"
+    )
 
     assert choose("", absent) == f"ctypes { ({'native': reason}) }"
 

@@ -23,7 +23,7 @@ from interchange.abi.arrow import (
 )
 from interchange.abi.arrow_formats import NUMBERS, decode_metadata
 
-needs_native = pytest.mark.skipif(ix.core_name != "native", reason="the readable core refuses")
+pytestmark = pytest.mark.skipif(ix.core_name != "native", reason="the readable core refuses")
 FORMATS = {name: text for text, name in NUMBERS.items()}
 INNER = b"item"
 
@@ -49,7 +49,6 @@ def extension_of(schema):
 # ---------------------------------------------------------------- what structs say
 
 
-@needs_native
 @pytest.mark.parametrize("dtype", sorted(FORMATS))
 def test_numbers_are_a_column(dtype):
     """One buffer behind that of a validity that is not there; nothing is copied."""
@@ -64,7 +63,6 @@ def test_numbers_are_a_column(dtype):
     assert (array.n_buffers, array.buffers[0], array.buffers[1]) == (2, None, x.ctypes.data)
 
 
-@needs_native
 def test_further_axes_are_lists_in_lists():
     """Whose items stand on the same memory."""
     x = np.arange(24, dtype="i2").reshape(2, 3, 4)
@@ -83,7 +81,6 @@ def test_further_axes_are_lists_in_lists():
     assert (array.length, array.buffers[1]) == (24, x.ctypes.data)
 
 
-@needs_native
 def test_bools_are_bytes():
     """Of the extension that says so, without a copy."""
     x = np.array([True, False, True])
@@ -95,7 +92,6 @@ def test_bools_are_bytes():
     assert array.buffers[1] == x.ctypes.data
 
 
-@needs_native
 @pytest.mark.parametrize("axes", [(0, 1, 2, 3), (0, 3, 2, 1), (0, 2, 3, 1), (0, 1, 3, 2)])
 def test_tensors_say_how_their_axes_lie(axes):
     """In the order of memory; the permutation gives them back as the array has them."""
@@ -114,7 +110,6 @@ def test_tensors_say_how_their_axes_lie(axes):
     assert array.children[0].contents.buffers[1] == x.ctypes.data
 
 
-@needs_native
 def test_a_table_has_a_column_for_each_name():
     """In their order, of whatever types and axes."""
     rows = np.ones((3, 2))
@@ -134,7 +129,6 @@ def test_a_table_has_a_column_for_each_name():
     assert array.children[1].contents.children[0].contents.buffers[1] == rows.ctypes.data
 
 
-@needs_native
 def test_a_table_of_tensors_has_columns_for_what_has_one_axis():
     """There is no tensor of no axes."""
     exported = ix.to_arrow({"a": np.ones(2), "b": np.ones((2, 3))}, kind="tensor")
@@ -144,7 +138,6 @@ def test_a_table_of_tensors_has_columns_for_what_has_one_axis():
     assert names == [None, b"arrow.fixed_shape_tensor"]
 
 
-@needs_native
 def test_a_table_without_columns():
     """Has no elements."""
     exported = ix.to_arrow({})
@@ -154,7 +147,6 @@ def test_a_table_without_columns():
     assert repr(exported) == "ArrowExport(a table of no columns)"
 
 
-@needs_native
 def test_the_host_is_a_device_too():
     """Its type, no number, and no event."""
     x = np.arange(3)
@@ -182,7 +174,6 @@ def drawn(data, shape):
 METHODS = ("array", "stream", "device_array", "device_stream")
 
 
-@needs_native
 @given(st.data())
 def test_columns_come_back(data):
     """Same elements, same address, whichever method is asked; read-only."""
@@ -197,7 +188,6 @@ def test_columns_come_back(data):
     assert not x.size or found.ptr == x.ctypes.data
 
 
-@needs_native
 @given(st.data())
 def test_tensors_come_back(data):
     """With their axes as they were, however they lie in memory."""
@@ -220,7 +210,6 @@ def test_tensors_come_back(data):
     )
 
 
-@needs_native
 @given(st.data())
 def test_tables_come_back(data):
     """Of one column, which is the table."""
@@ -231,7 +220,6 @@ def test_tables_come_back(data):
     assert (found.shape, found.tolist()) == (x.shape, x.tolist())
 
 
-@needs_native
 @pytest.mark.parametrize("make", [memoryview, ix.asarray])
 def test_arrays_of_any_kind_go_out(make):
     """A buffer, and an Array; read-only ones, too."""
@@ -257,7 +245,6 @@ def owned():
     return ix.from_pointer(ptr, (2, 3), "float32", owner=owner), weakref.ref(owner), ptr
 
 
-@needs_native
 @pytest.mark.parametrize("method", METHODS)
 def test_capsules_that_nobody_takes_let_go(method):
     """And while there is one, the memory lives."""
@@ -273,7 +260,6 @@ def test_capsules_that_nobody_takes_let_go(method):
     assert (alive, watched()) == (True, None)
 
 
-@needs_native
 @pytest.mark.parametrize("method", METHODS)
 def test_who_takes_a_capsule_keeps_the_memory(method):
     """Until they let go."""
@@ -290,7 +276,6 @@ def test_who_takes_a_capsule_keeps_the_memory(method):
     assert watched() is None
 
 
-@needs_native
 def test_a_schema_keeps_no_memory():
     """It says a type, and no more."""
     array, watched, _ = owned()
@@ -303,7 +288,6 @@ def test_a_schema_keeps_no_memory():
     assert capsules.capsule_name(schema) == ARROW_SCHEMA
 
 
-@needs_native
 def test_each_column_of_a_table_is_kept():
     """By the one struct."""
     made = [owned() for _ in range(3)]

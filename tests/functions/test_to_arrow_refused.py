@@ -10,7 +10,7 @@ import interchange as ix
 from interchange.abi import capsules
 from interchange.abi.arrow import ARROW_SCHEMA, ArrowSchema
 
-needs_native = pytest.mark.skipif(ix.core_name != "native", reason="the readable core refuses")
+pytestmark = pytest.mark.skipif(ix.core_name != "native", reason="the readable core refuses")
 METHODS = ("array", "stream", "device_array", "device_stream")
 
 
@@ -150,7 +150,6 @@ def test_unknown_keywords_are_refused(method):
         getattr(exported, f"__arrow_c_{method}__")(later=1, other=None)
 
 
-@needs_native
 @pytest.mark.parametrize("method", ["device_array", "device_stream"])
 def test_keywords_that_are_none_are_ignored(method):
     """Whatever they are called."""
@@ -162,7 +161,6 @@ def test_keywords_that_are_none_are_ignored(method):
 # ---------------------------------------------------------------- requests
 
 
-@needs_native
 @pytest.mark.parametrize("method", METHODS)
 def test_a_requested_schema_is_a_wish(method):
     """Another type is not cast to; the schema that is handed out says what there is."""
@@ -175,7 +173,6 @@ def test_a_requested_schema_is_a_wish(method):
     assert ArrowSchema.from_address(capsules.capsule_pointer(wanted, ARROW_SCHEMA)).release
 
 
-@needs_native
 def test_a_schema_of_other_fields_is_incompatible():
     """Of more or fewer than the table has (ARROW-METHOD-2)."""
     exported = ix.to_arrow({"a": np.ones(3), "b": np.ones(3)})
@@ -186,7 +183,6 @@ def test_a_schema_of_other_fields_is_incompatible():
     assert (caught.value.rule, caught.value.way_out) == ("ARROW-METHOD-2", "request 2")
 
 
-@needs_native
 def test_a_schema_of_many_fields_is_counted_to_the_end():
     """However many of them messages would name."""
     exported = ix.to_arrow({f"c{place}": np.ones(1) for place in range(100)})
@@ -203,19 +199,3 @@ def test_what_is_no_schema_is_no_wish(wanted):
         ix.to_arrow(np.ones(3)).__arrow_c_array__(wanted)
 
     assert caught.value.rule == "ARROW-CAP-1"
-
-
-# ---------------------------------------------------------------- the readable core
-
-
-@pytest.mark.readable
-@pytest.mark.parametrize("method", ["schema", *METHODS])
-def test_the_readable_core_says_what_to_install(method):
-    """Its callbacks could not be native code (ARROW-CORE-1)."""
-    exported = ix.to_arrow(np.ones(3))
-
-    with pytest.raises(ix.BackendUnavailableError) as caught:
-        getattr(exported, f"__arrow_c_{method}__")()
-
-    assert caught.value.rule == "ARROW-CORE-1"
-    assert "wheel" in caught.value.way_out

@@ -17,8 +17,9 @@ TWINS: Final = ("native", "ctypes")  # best first
 
 MAIN_ONLY: Final = "it serves the main interpreter only, and once"
 """What a core says of itself where another interpreter of the process asks for it."""
-_NOT_BUILT: Final = "the {} core is not built here; it is faster, and all works without it"
-_NOT_FOR_YOU: Final = "the {} core is not used here: {}; all works without it"
+_WITHOUT: Final = "without it all works, slower, but exports to Arrow and what C code calls"
+_NOT_BUILT: Final = f"the {{}} core is not built here; {_WITHOUT}"
+_NOT_FOR_YOU: Final = f"the {{}} core is not used here: {{}}; {_WITHOUT}"
 _WAY_TO_BUILD: Final = (
     "build it with a C compiler, in a clone or an unpacked source distribution:"
     " INTERCHANGE_BUILD=require pip install --no-cache-dir --force-reinstall --no-deps ."

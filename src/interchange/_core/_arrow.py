@@ -206,13 +206,13 @@ def make_arrow(
 ) -> tuple[Any, Any]:
     """Refuse: a release callback is native code, and there is none here."""
     del field, column, keep, device
-    raise _refuse_exports()
+    raise refuse_exports()
 
 
 def make_arrow_schema(field: ArrowField) -> Any:
     """Refuse likewise."""
     del field
-    raise _refuse_exports()
+    raise refuse_exports()
 
 
 def make_arrow_stream(
@@ -223,10 +223,10 @@ def make_arrow_stream(
 ) -> Any:
     """Refuse likewise."""
     del field, column, keep, device
-    raise _refuse_exports()
+    raise refuse_exports()
 
 
-def _refuse_exports() -> BackendUnavailableError:
+def refuse_exports() -> BackendUnavailableError:
     """Say what is missing."""
-    what = "the readable core is in use, which has no release callbacks"
+    what = "the readable core is in use, which has no release callbacks in C"
     return BackendUnavailableError("to_arrow()", what, "ARROW-CORE-1")

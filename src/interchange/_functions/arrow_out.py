@@ -68,8 +68,6 @@ class ArrowExport:
         ------
         UnsupportedDeviceError
             The memory is on a device (DLP-DEV-6).
-        BackendUnavailableError
-            The core in use is the readable one (ARROW-CORE-1).
         """
         self._check_request(requested_schema)
         keep = self._ready_on_host("__arrow_c_array__()")
@@ -94,8 +92,6 @@ class ArrowExport:
         ------
         NotImplementedError
             A keyword is unknown, and not None (ARROW-METHOD-3).
-        BackendUnavailableError
-            The core in use is the readable one (ARROW-CORE-1).
         """
         _check_keywords(unknown)
         self._check_request(requested_schema)
@@ -193,6 +189,9 @@ def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -
 
     Raises
     ------
+    BackendUnavailableError
+        The core in use is the readable one, whose capsules no consumer could release
+        (ARROW-CORE-1).
     UnsupportedDTypeError
         Arrow has no type for the elements (ARROW-OUT-1).
     ViewError
@@ -209,13 +208,20 @@ def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -
 
     Examples
     --------
-    >>> from interchange import asarray
-    >>> rows = asarray(memoryview(bytes(12)).cast("B", (4, 3)))
-    >>> to_arrow(rows)
-    ArrowExport(uint8 (4, 3), kind='column')
-    >>> to_arrow({"label": rows[:, 0].copy(), "embedding": rows})
-    ArrowExport(a table of 'label', 'embedding')
+    .. doctest::
+        :skipif: core_name != "native"
+
+        >>> from interchange import asarray
+        >>> rows = asarray(memoryview(bytes(12)).cast("B", (4, 3)))
+        >>> to_arrow(rows)
+        ArrowExport(uint8 (4, 3), kind='column')
+        >>> to_arrow({"label": rows[:, 0].copy(), "embedding": rows})
+        ArrowExport(a table of 'label', 'embedding')
     """
+    if _core.core_name == "ctypes":
+        from interchange._core._arrow import refuse_exports
+
+        raise refuse_exports()
     if kind not in _KINDS:
         what, way_out = f"kind={show(kind)}", "pass 'column' or 'tensor'"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)

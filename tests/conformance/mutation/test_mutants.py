@@ -45,13 +45,16 @@ OF_THE_READABLE_CORE = {
 }
 """What asks for something that the native core has of its own."""
 OF_THE_NATIVE_CORE = {
+    "arrays_that_are_no_columns_are_refused",
+    "elements_that_lie_apart_are_refused",
     "exports_have_an_event_after_their_work",
     "further_axes_go_out_as_lists",
     "numbers_go_out_where_they_are",
     "tables_have_their_columns_by_name",
+    "tables_of_uneven_columns_are_refused",
     "tensors_go_out_with_their_permutation",
 }
-"""What looks into columns of Arrow that interchange hands out: the readable core has none."""
+"""What asks for columns of Arrow that interchange hands out: the readable core has none."""
 
 
 @pytest.mark.exhaustive(but=ONE_OF_EACH_MODULE)

@@ -64,7 +64,9 @@ def exports():
 
 def columns():
     """Capsules of Arrow, what was taken from such, and arrays of their memory."""
-    exported = [ix.to_arrow(pointer()), ix.to_arrow({"x": pointer(), "y": pointer()})]
+    exported = []
+    if ix.core_name == "native":
+        exported = [ix.to_arrow(pointer()), ix.to_arrow({"x": pointer(), "y": pointer()})]
     if not arrow_given.IS_BUILT:
         return exported
     block = (ctypes.c_float * 6)()

@@ -1,4 +1,4 @@
-"""What each door says where NumPy is older than interchange needs, or says that it is."""
+"""What each function says where NumPy is older than interchange needs, or says that it is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if len(sys.argv) > 1:
 
 import interchange as ix
 
-DOORS = {
+CALLS = {
     "from_dlpack": lambda: ix.from_dlpack(np.arange(6.0)),
     "again": lambda: ix.from_dlpack(np.arange(6.0)),
     "asarray": lambda: ix.asarray(np.arange(6.0)),
@@ -28,25 +28,25 @@ DOORS = {
 }
 
 
-def said(door):
-    """Return what a door raises, by its rule and its class, and its words."""
+def said(name):
+    """Return what a call raises, by its rule and its class, and its words."""
     try:
-        DOORS[door]()
+        CALLS[name]()
     except ix.InterchangeError as error:
         return f"{type(error).__name__} [{error.rule}] {error}"
-    except Exception as error:  # noqa: BLE001 - what a door raises is what is shown
+    except Exception as error:  # noqa: BLE001 - what a call raises is what is shown
         return f"{type(error).__name__}: {error}"
     return "nothing"
 
 
-for door in DOORS:
-    told = said(door)
-    print(f"{door}: {told}")
+for name in CALLS:
+    told = said(name)
+    print(f"{name}: {told}")
     if "[IX-NUMPY-1]" not in told or f"NumPy {np.__version__} is loaded" not in told:
-        sys.exit(f"{door} says something else")
+        sys.exit(f"{name} says something else")
 if ix.asarray(bytearray(b"needs no NumPy")).nbytes != len("needs no NumPy"):
     sys.exit("a buffer needs NumPy")
 if ix.core_name == "ctypes":  # whose capsules have NumPy's deleters
-    DOORS["export"] = ix.asarray(bytearray(8)).__dlpack__
+    CALLS["export"] = ix.asarray(bytearray(8)).__dlpack__
     if "[IX-NUMPY-1]" not in said("export"):
         sys.exit(f"export: {said('export')}")

@@ -177,6 +177,12 @@ OURS: Final = (
         "SHOULD",
     ),
     Rule(
+        "IX-CAPI-2",
+        "the C API is a part of the native core",
+        "install a wheel that has it, or build it with a C compiler",
+        "interchange",
+    ),
+    Rule(
         "IX-XP-1",
         "functions and operators take Arrays of interchange and Python numbers",
         "import arrays of other libraries first, with `asarray`",
