@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 
 TWINS: Final = ("native", "ctypes")  # best first
 
-MAIN_ONLY: Final = "it serves the main interpreter only, and once"
+MAIN_ONLY: Final = "it serves the main interpreter only"
 """What a core says of itself where another interpreter of the process asks for it."""
+FIRST_ONLY: Final = (
+    "it serves the first import of interchange in a process, and this is another one:"
+    " its modules were removed from sys.modules, or Python was started again"
+)
+"""What it says where it served before: objects of then still refer to the modules of then."""
 _WITHOUT: Final = "without it all works, slower, but exports to Arrow and what C code calls"
 _NOT_BUILT: Final = f"the {{}} core is not built here; {_WITHOUT}"
 _NOT_FOR_YOU: Final = f"the {{}} core is not used here: {{}}; {_WITHOUT}"
@@ -40,16 +45,17 @@ def _choose(wanted: str) -> Core:
         except ModuleNotFoundError as error:
             if error.name != module:  # absent is fine, broken is not
                 raise
-            is_built = error.msg == MAIN_ONLY
+            is_built = error.msg in {MAIN_ONLY, FIRST_ONLY}
             if wanted:
                 why = (
-                    f"cannot be met: {MAIN_ONLY}"
+                    f"cannot be met: {error.msg}; leave INTERCHANGE_CORE unset, or start a new"
+                    " process"
                     if is_built
                     else f"is not built here; {_WAY_TO_BUILD}"
                 )
                 raise ImportError(f"INTERCHANGE_CORE={wanted!r} {why}") from error
             words = _NOT_FOR_YOU if is_built else _NOT_BUILT
-            refused[twin] = words.format(twin, MAIN_ONLY)
+            refused[twin] = words.format(twin, error.msg)
     raise ImportError(f"no core could be imported: {refused}")
 
 

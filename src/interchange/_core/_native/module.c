@@ -105,9 +105,15 @@ static PyMethodDef module_functions[] = {
 
 static int execute(PyObject *module)
 {
-    if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0 ||
-        atomic_flag_test_and_set(&is_taken)) {
-        PyObject *said = PyUnicode_FromString("it serves the main interpreter only, and once");
+    const char *why = NULL; /* as MAIN_ONLY and FIRST_ONLY of interchange._core have it */
+
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0)
+        why = "it serves the main interpreter only";
+    else if (atomic_flag_test_and_set(&is_taken))
+        why = "it serves the first import of interchange in a process, and this is another one:"
+              " its modules were removed from sys.modules, or Python was started again";
+    if (why != NULL) {
+        PyObject *said = PyUnicode_FromString(why);
         PyObject *name = PyUnicode_FromString("interchange._core._native");
         PyErr_SetImportErrorSubclass(PyExc_ModuleNotFoundError, said, name, NULL);
         Py_XDECREF(said);
