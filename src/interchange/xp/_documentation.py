@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ._table import PARAMETERS, TABLE
+from ._table import KINDS, TABLE, UNTYPED, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,13 +49,29 @@ def docstring(name: str, signature: inspect.Signature) -> str:
     row = TABLE[name]
     lines = [row.summary, "", "Parameters", "----------"]
     for parameter in signature.parameters.values():
-        kind, text = PARAMETERS.get(f"{name}.{parameter.name}") or PARAMETERS[parameter.name]
-        optional = ", optional" if parameter.default is not parameter.empty else ""
-        lines += [f"{parameter.name} : {kind}{optional}", f"    {text}"]
+        stars = "*" * (parameter.kind is parameter.VAR_POSITIONAL)
+        lines += [f"{stars}{parameter.name} : {_kind(name, parameter)}"]
+        lines += [f"    {words(name, parameter.name)}"]
     if len(signature.parameters) == 0:
         del lines[-2:]
-    lines += ["", "Notes", "-----", f"Source: array API standard 2025.12, ``{name}``."]
+    source = f"Source: array API standard 2025.12, ``{name}``, which names the element types; the"
+    lines += ["", "Notes", "-----", f"{source} library that computes may take others."]
     if row.example:
         lines += ["", "Examples", "--------", ">>> from interchange import xp"]
         lines += [f">>> {row.example}", row.result]
     return "\n".join(lines) + "\n"
+
+
+def _kind(name: str, parameter: inspect.Parameter) -> str:
+    """Return what may be passed for a parameter, and what is taken when it is left out."""
+    annotation, default = parameter.annotation, parameter.default
+    if annotation in {"Any", "str"}:
+        own = f"{name.rpartition('.')[2]}.{parameter.name}"
+        kinds = [UNTYPED.get(own) or UNTYPED[parameter.name]]
+    else:
+        kinds = [KINDS.get(one, one) for one in KINDS.get(annotation, annotation).split(" | ")]
+    *most, last = [one for one in kinds if one != "None" or default is not None]
+    kind = f"{', '.join(most)} or {last}" if most else last
+    if default is parameter.empty:
+        return kind
+    return f"{kind}, optional" if default is None else f"{kind}, default {default!r}"

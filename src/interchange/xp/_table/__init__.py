@@ -11,9 +11,9 @@ from ._row import Row
 from .arrays import ARRAYS
 from .elementwise import ELEMENTWISE
 from .extensions import EXTENSIONS
-from .parameters import PARAMETERS
+from .parameters import KINDS, UNTYPED, words
 
 TABLE: Final = ARRAYS | ELEMENTWISE | EXTENSIONS
 """Name -> what it does; those of extensions have the extension before a dot."""
 
-__all__ = ["PARAMETERS", "TABLE", "Row"]
+__all__ = ["KINDS", "TABLE", "UNTYPED", "Row", "words"]

@@ -1,4 +1,4 @@
-"""What the parameters of the functions are.
+"""What the parameters of the functions are, those of element-wise operands aside.
 
 Source: array API standard 2025.12; the words are ours.
 """
@@ -7,79 +7,92 @@ from __future__ import annotations
 
 from typing import Final
 
-PARAMETERS: Final = {
-    "x": ("Array", "The array."),
-    "x1": ("Array or number", "The first operand."),
-    "x2": ("Array or number", "The second operand, spread to the same shape."),
-    "axis": ("int, tuple[int, ...] or None", "Along which axis, or axes; None for all elements."),
-    "axes": ("int or tuple", "Which axes."),
-    "keepdims": ("bool", "Whether the axes that were reduced stay, with length 1."),
-    "dtype": (
-        "DType, or what names one",
-        "Element type of the result; chosen by the standard when left out.",
-    ),
-    "device": (
-        "Device, str or tuple[int, int]",
-        "Where the result is; where the input is, or the host, when left out.",
-    ),
-    "copy": (
-        "bool or None",
-        "True: always copy.  False: never, or an error.  None: only if needed.",
-    ),
-    "shape": ("int or tuple[int, ...]", "Extents of the result [elements]."),
-    "fill_value": ("number", "What every element is."),
-    "start": ("number", "The first number."),
-    "stop": ("number or None", "Where the numbers end."),
-    "step": ("number", "The distance of numbers that follow one another."),
-    "num": ("int", "How many numbers."),
-    "endpoint": ("bool", "Whether `stop` is the last number."),
-    "obj": (
-        "object",
-        "A number, nested sequences of numbers, or an array or buffer of any library.",
-    ),
-    "n_rows": ("int", "How many rows."),
-    "n_cols": ("int or None", "How many columns; as many as rows when left out."),
-    "k": ("int", "Which diagonal; those above the main one are positive."),
-    "arrays": ("Array", "The arrays."),
-    "indexing": ('{"xy", "ij"}', "Whether the first axis runs along columns or along rows."),
-    "concat.arrays": ("sequence of Array", "The arrays."),
-    "stack.arrays": ("sequence of Array", "The arrays, of one shape."),
-    "from_": ("Array or DType", "What is to be cast."),
-    "to": ("DType", "What it is to be cast to."),
-    "type": ("DType or Array", "The type, or an array of it."),
-    "kind": ("DType, str or tuple", 'A type, a kind such as "real floating", or a choice of them.'),
-    "arrays_and_dtypes": ("Array, DType or number", "What is promoted."),
-    "min": ("Array, number or None", "The lower bound."),
-    "max": ("Array, number or None", "The upper bound."),
-    "indices": ("Array", "Places, counted from 0."),
-    "shapes": ("tuple[int, ...]", "The shapes [elements]."),
-    "repeats": ("int or Array", "How often."),
-    "repetitions": ("tuple[int, ...]", "How often, along each axis."),
-    "shift": ("int or tuple[int, ...]", "How far [elements]."),
-    "source": ("int or tuple[int, ...]", "Where the axes are."),
-    "destination": ("int or tuple[int, ...]", "Where they go."),
-    "side": ('{"left", "right"}', "Before or after equal elements."),
-    "sorter": ("Array or None", "What sorts `x1`, as `argsort` finds it."),
-    "condition": ("Array", "Of bools."),
-    "invert": ("bool", "Whether to say the contrary."),
-    "descending": ("bool", "Whether the greatest comes first."),
-    "stable": ("bool", "Whether equal elements keep their order."),
-    "include_initial": ("bool", "Whether the result begins with that of no elements."),
-    "correction": ("number", "What is subtracted from the number of elements before the division."),
-    "n": ("int or None", "How often, or how many elements."),
-    "prepend": ("Array or None", "What goes before."),
-    "append": ("Array or None", "What goes after."),
-    "upper": ("bool", "Whether the factor is the upper triangle."),
-    "offset": ("int", "Which diagonal; those above the main one are positive."),
-    "ord": ("int, float or str", "Which norm."),
-    "rtol": ("number or Array", "What counts as zero, relative to the largest singular value."),
-    "mode": ('{"reduced", "complete"}', "Whether the orthogonal factor is square."),
-    "full_matrices": ("bool", "Whether the factors are square."),
-    "norm": (
-        '{"backward", "ortho", "forward"}',
-        "Which direction is divided by the number of elements.",
-    ),
-    "s": ("sequence of int or None", "Length of each axis that is transformed [elements]."),
-    "d": ("float", "The distance of samples."),
+from .arguments import ARGUMENTS
+from .extension_arguments import EXTENSION_ARGUMENTS
+from .operands import operand
+
+KINDS: Final = {
+    "Array": "Array",
+    "Axes": "int | tuple[int, ...] | None",
+    "Scalar": "number",
+    "Sequence[Array]": "sequence of Array",
+    "Sequence[int]": "sequence of int",
+    "complex": "number",
+    "tuple[Sequence[int], Sequence[int]]": "two sequences of int",
 }
-"""Parameter, of one function or of all that have it -> its kind, what it says."""
+"""Annotation -> how it is said; others are said as they are."""
+
+UNTYPED: Final = {
+    "arrays_and_dtypes": "Array, number, DType or what names one",
+    "device": "Device, str or tuple[int, int]",
+    "dtype": "DType or what names one",
+    "fill_value": "number",
+    "from_": "Array, DType or what names one",
+    "indexing": '{"xy", "ij"}',
+    "kind": "DType, str or tuple of these",
+    "matrix_norm.ord": 'float, "fro", "nuc" or None',
+    "max": "Array or number",
+    "min": "Array or number",
+    "mode": '{"reduced", "complete"}',
+    "norm": '{"backward", "ortho", "forward"}',
+    "obj": "number, nested sequence of numbers, array or buffer of any library",
+    "rtol": "Array or number",
+    "side": '{"left", "right"}',
+    "to": "DType or what names one",
+    "type": "Array, DType or what names one",
+    "x1": "Array or number",
+    "x2": "Array or number",
+}
+"""Parameter -> its kind, where the annotation is Any or str."""
+
+_HOST: Final = "Where the result is; on the host when left out."
+_THERE: Final = "Where the result is; where `x` is when left out."
+_FLOAT: Final = "Element type of the result; the default floating-point type when left out."
+_COPY: Final = "True: always copy.  False: never, or an error.  None, or left out: if needed."
+_REDUCED: Final = "Along which axis, or axes; over all elements when left out."
+
+COMMON: Final = {
+    "empty_like.device": _THERE,
+    "full_like.device": _THERE,
+    "ones_like.device": _THERE,
+    "zeros_like.device": _THERE,
+    "astype.device": _THERE,
+    "asarray.device": "Where the result is; where `obj` is when left out, numbers on the host.",
+    "device": _HOST,
+    "empty.dtype": _FLOAT,
+    "eye.dtype": _FLOAT,
+    "ones.dtype": _FLOAT,
+    "zeros.dtype": _FLOAT,
+    "fft.fftfreq.dtype": _FLOAT,
+    "fft.rfftfreq.dtype": _FLOAT,
+    "asarray.copy": _COPY,
+    "reshape.copy": _COPY,
+    "keepdims": "Whether the axes that are reduced stay, with length 1.",
+    "all.axis": _REDUCED,
+    "any.axis": _REDUCED,
+    "count_nonzero.axis": _REDUCED,
+    "max.axis": _REDUCED,
+    "mean.axis": _REDUCED,
+    "min.axis": _REDUCED,
+    "prod.axis": _REDUCED,
+    "std.axis": _REDUCED,
+    "sum.axis": _REDUCED,
+    "var.axis": _REDUCED,
+}
+"""Parameter of a function, or of every one that has it -> what it is."""
+
+
+def words(function: str, parameter: str) -> str:
+    """Return what a parameter of a function is.
+
+    Parameters
+    ----------
+    function : str
+        A key of the table, such as ``"linalg.qr"``.
+    parameter : str
+        Its name.
+    """
+    own = ARGUMENTS.get(function) or EXTENSION_ARGUMENTS.get(function) or {}
+    full = f"{function}.{parameter}"
+    said = own.get(parameter) or operand(function, parameter) or COMMON.get(full)
+    return said or COMMON[parameter]
