@@ -60,10 +60,13 @@ def test_an_event_needs_a_driver(device):
 
 @pytest.mark.parametrize("device", [1, 4, 7, 8, 12, 14, 15])
 def test_an_event_of_another_kind_is_refused(device):
-    """Nobody here knows how to wait for one."""
-    error = refusal(numbers().as_device_array(Place(device, 0, EVENT)))
+    """Nobody here knows how to wait for one, and what is at its address is not read."""
+    source = numbers().as_device_array(Place(device, 0, 8))
+    error = refusal(source)
 
     assert error.rule == "ARROW-DEVICE-2"
+    assert "`stream=-1`" in error.way_out
+    assert ix.asarray(source, stream=-1).ptr == source.chunks[0].buffers[1]
 
 
 @pytest.mark.parametrize("device", [1, 2, 3, 4, 10, 11, 13, 14])

@@ -65,7 +65,7 @@ class _Import:
 
     def on_host(self, chunk: Chunk, address: int, start: int, stop: int) -> tuple[int, Any]:
         """Return an address by which some bytes of a buffer can be read, and who keeps them."""
-        if chunk.device is CPU or start == stop:
+        if (chunk.device is CPU and not chunk.event) or start == stop:
             return address, None
         block = host.describe_memory(
             address + start,

@@ -11,7 +11,7 @@ import ctypes
 import os
 from typing import TYPE_CHECKING, Any
 
-from interchange._types.errors import DriverUnavailableError, ExchangeError
+from interchange._types.errors import DriverUnavailableError, ExchangeError, UnsupportedDeviceError
 
 from .driver import driver_of
 from .ordering import ordinal_for, stream_to_publish, wait_on_host
@@ -105,7 +105,11 @@ def _consumer_of(device: Device, stream: int | None, call: str) -> int | None:
 
 
 def _event_at(address: int, device: Device, call: str) -> int:
-    """Return the handle of a producer's event."""
+    """Return the handle of a producer's event; elsewhere nobody knows what is at the address."""
+    if streams_of(device) is None:
+        what = f"memory on {device} has a sync_event, at {address:#x}, of a type that is not known"
+        way_out = "wait for it by the library that made it, and pass `stream=-1`"
+        raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-2", way_out)
     event = ctypes.c_void_p.from_address(address).value
     if not event:
         what = f"the sync_event of memory on {device} points to NULL, which is no event"

@@ -138,6 +138,16 @@ ABSURD = {
     "device-id-none-of-cuda": (
         "ARROW-DEVICE-1", lambda: arrow.numbers().as_device_array(arrow.Place(2, -1))
     ),
+    **{
+        f"event-of-no-address-on-{name}": (
+            "ARROW-DEVICE-2",
+            lambda kind=kind: arrow.numbers().as_device_array(arrow.Place(kind, 0, 8)),
+        )
+        for name, kind in {"the-host": 1, "opencl": 4, "webgpu": 15}.items()
+    },
+    "event-of-no-address-of-bools": (
+        "ARROW-DEVICE-2", lambda: arrow.bools().as_device_array(arrow.Place(1, 0, 8))
+    ),
     "stream-of-an-unknown-device": (
         "ARROW-DEVICE-1", lambda: arrow.numbers().as_device_stream(arrow.Place(99))
     ),
