@@ -22,6 +22,7 @@ def refusal(error, source, **keywords):
         ix.from_arrow(source, **keywords)
     assert type(caught.value) is error
     assert str(caught.value).startswith("from_arrow(): ")
+    caught.value.taken = None  # of a stream
     if isinstance(source, arrow.Source):
         assert source.counts == source.due
     return caught.value.rule
@@ -239,6 +240,7 @@ def test_asarray_is_as_strict(make, rule):
     with pytest.raises(ix.ExchangeError) as caught:
         ix.asarray(source)
 
+    caught.value.taken = caught.value.__context__.taken = None  # of a stream
     assert (caught.value.rule, source.counts) == (rule, source.due)
     assert str(caught.value).startswith("asarray(): ")
 

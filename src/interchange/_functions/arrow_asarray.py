@@ -10,6 +10,7 @@ from typing import Any
 from interchange._array import Array
 from interchange._protocols import dlpack, host
 from interchange._protocols.array_method import import_array_method
+from interchange._protocols.asking import attribute
 from interchange._protocols.losses import fitted, is_column
 from interchange._types.errors import (
     CopyNeededError,
@@ -37,7 +38,7 @@ def import_column(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Ar
         What Arrow refused is not spoken otherwise, or what else is spoken would drop nulls
         (ARROW-NULL-2), or tells less of the reason.
     """
-    is_copy, tables = copy is True, getattr(x, "__array__", None) is None  # else of two axes
+    is_copy, tables = copy is True, attribute(x, "__array__") is None  # else of two axes
     try:
         return import_arrow(x, tables=tables, copy=is_copy, stream=stream, call=call), is_copy
     except BufferError as error:
@@ -61,7 +62,7 @@ def _is_final(refused: BufferError, x: Any, copy: bool | None) -> bool:
     """Whether what Arrow refused may not be had by another protocol, or there is none."""
     if dlpack.speaks(x):
         return False
-    if getattr(x, "__array__", None) is None:
+    if attribute(x, "__array__") is None:
         return True
     drops_nulls = isinstance(refused, ExchangeError) and refused.rule == "ARROW-NULL-2"
     return drops_nulls and not (copy or is_column(x))
@@ -78,4 +79,4 @@ def _told_by(refused: BufferError, call: str) -> BufferError:
     """Return a refusal whose way out is one of this call."""
     if not isinstance(refused, ExchangeError):
         return refused  # of the producer
-    return type(refused)(call, refused.what, refused.rule, fitted(refused.way_out, call))
+    return refused._but(call, fitted(refused.way_out, call))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from interchange._array import Array, transfers
 from interchange._array.host_copies import fill_host, fresh_memory
@@ -24,6 +24,7 @@ from interchange._types.dtypes import DType
 from interchange._types.errors import (
     CopyNeededError,
     ExchangeError,
+    InterchangeError,
     UnsupportedDeviceError,
     error_for,
 )
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from interchange._core import ArrowOwner
     from interchange._protocols.arrow.elements import Elements
     from interchange._protocols.arrow.nodes import Validity
+    from interchange._protocols.arrow.producers import Taken
     from interchange._protocols.arrow.tensors import Chunk
 
 
@@ -44,6 +46,8 @@ class _Import:
     ----------
     x : object
         The producer.
+    taken : Taken
+        What came from it.
     elements : Elements
         What the elements of the column are.
     stream : None, int or stream object
@@ -52,8 +56,9 @@ class _Import:
         Named in errors.
     """
 
-    def __init__(self, x: Any, elements: Elements, stream: Any, call: str) -> None:
+    def __init__(self, x: Any, taken: Taken, elements: Elements, stream: Any, call: str) -> None:
         self.x = x
+        self.taken = taken
         self.elements = elements
         self.stream = stream
         self.handle = stream_handle(stream, call)
@@ -95,7 +100,8 @@ class _Import:
         call = self.call
         if len(chunks) > 1 and copy is not True:
             what = f"the column has {len(chunks)} chunks or more"
-            raise CopyNeededError(call, what, "ARROW-CHUNK-1")
+            way_out = "pass `copy=True`" if self.taken.is_read_once else None
+            raise CopyNeededError(call, what, "ARROW-CHUNK-1", way_out)
         if self.elements.is_bits and copy is False:
             raise CopyNeededError(call, "the elements are bits", "ARROW-BOOL-1")
         if len({chunk.device for chunk in chunks}) > 1:
@@ -173,11 +179,12 @@ class _Import:
         return bytearray(ctypes.string_at(address + start, stop - start))
 
     def wait(self, array: Array, chunk: Chunk) -> None:
-        """Let the user's stream wait for the event of a chunk, or release the chunk."""
+        """Let the user's stream wait for the event of a chunk, or release what can be had again."""
         try:
             wait_for_foreign_event(array, chunk.event, self.handle, self.stream, self.call)
         except BaseException:
-            chunk.owner.release()  # nobody has begun to use it
+            if not self.taken.is_read_once:
+                chunk.owner.release()  # nobody has begun to use it
             raise
 
     def mask(self, chunk: Chunk, bits: nulls.Bits) -> Array:
@@ -239,9 +246,13 @@ def import_arrow(
     dlpack.check_copy(copy, call)
     target = None if device is None else Device.of(device, call)
     stream_handle(stream, call)
+    taken = cause = None
+    told: InterchangeError | None
     try:
+        taken = take(x, call)
         return _import(
             x,
+            taken,
             separate=separate,
             storage=storage,
             tables=tables,
@@ -251,12 +262,25 @@ def import_arrow(
             call=call,
         )
     except BrokenRule as broken:
-        found = broken.what, broken.rule
-    raise error_for(call, *found)  # out here, where no traceback keeps what was refused
+        told = _told(error_for(call, broken.what, broken.rule), getattr(broken, "taken", None))
+    except InterchangeError as error:
+        if error.taken is None:
+            raise
+        told, cause = _told(error, error.taken), error.__cause__
+    try:
+        raise told from cause  # out here, where no traceback keeps what was refused
+    finally:
+        told = taken = None  # the error has this frame, and may be told to let go
+
+
+def _told(error: InterchangeError, taken: Any) -> InterchangeError:
+    """Return an error that says what it keeps, if it keeps anything."""
+    return error if taken is None else cast("Taken", taken).tell(error)
 
 
 def _import(
     x: Any,
+    taken: Taken,
     *,
     separate: bool,
     storage: bool,
@@ -266,15 +290,17 @@ def _import(
     stream: Any,
     call: str,
 ) -> Any:
-    """Return what `import_arrow` does; where it raises, what was taken is given back."""
-    elements, taken = take(
-        x,
-        lambda column: read_elements(column, storage=storage, tables=tables, call=call),
-        None if copy is True else 1,
-        call,
-    )
-    job = _Import(x, elements, stream, call)
+    """Return what `import_arrow` does; where it raises, what was taken is given back, or kept.
+
+    It is kept by the error, as ``taken``, where it cannot be had again.
+    """
+    job = None
     try:
+        elements = taken.read(
+            lambda column: read_elements(column, storage=storage, tables=tables, call=call), call
+        )
+        job = _Import(x, taken, elements, stream, call)
+        taken.fill(None if copy is True else 1)
         chunks = [tensors.read_chunk(one, taken.name, elements) for one in taken.chunks]
         job.check(chunks, copy)
         bits = job.read_nulls(chunks, separate=separate)
@@ -283,12 +309,14 @@ def _import(
         array = transfers.place(
             found, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call
         )
-        return (array, _mask(job, chunks, bits, array.device)) if separate else array
-    except BaseException:
-        if not job.is_in_use:  # else it goes with the last that refers to it, after the work
-            for owner in taken.chunks:
-                owner.release()
+        result = (array, _mask(job, chunks, bits, array.device)) if separate else array
+    except BaseException as error:
+        is_in_use = job is not None and job.is_in_use  # it goes with the last that refers to it
+        if not taken.keep_for(error) and not is_in_use:
+            taken.release()
         raise
+    taken.close()
+    return result
 
 
 def _mask(job: _Import, chunks: list[Chunk], bits: list[nulls.Bits], device: Device) -> Array:

@@ -102,6 +102,8 @@ def from_arrow(
     -----
     Source: The Arrow PyCapsule interface.  What the producer raises comes through unchanged.
     Lengths of buffers are not part of the interface: the producer is believed about them.
+    What was taken of a stream or a capsule, which can be read once, and is refused, is kept by the
+    error as ``taken``: pass it in the place of `x`.
 
     Examples
     --------

@@ -34,10 +34,11 @@ from interchange._types.errors import (
 from interchange.abi import PyCapsule
 from interchange.abi.dlpack import DLDeviceType
 
-from .importing import asarray, import_any
+from .importing import asarray, import_any, keep_array
 from .targets import TARGETS, first_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TypedDict
 
     import cupy
@@ -212,6 +213,25 @@ def convert(
         take, shares, copy = target.take_copy, False, None
     uploads = bool(copy) and target.memory == "device"
     array = _import(x, copy=copy, assume_writable=assume_writable, stream=stream, uploads=uploads)
+    try:
+        return _hand_over(array, x, library, target, take, copy=copy, shares=shares, stream=stream)
+    except InterchangeError as error:
+        keep_array(error, x, array)
+        raise
+
+
+def _hand_over(
+    array: Array,
+    x: Any,
+    library: str,
+    target: Target,
+    take: Callable[[Any, Array], Any],
+    *,
+    copy: bool | None,
+    shares: bool,
+    stream: Any,
+) -> Any:
+    """Return an Array of `x` as an array of a library."""
     if shares and not copy and array.readonly is not False and not target.keeps_readonly:
         kind = "read-only memory" if array.readonly else "memory not known to be writable"
         way_out = "pass `copy=True`" + ("" if array.readonly else " or `assume_writable=True`")

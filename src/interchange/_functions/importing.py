@@ -12,6 +12,7 @@ from interchange._array import Array, transfers
 from interchange._array.arguments import check_ints
 from interchange._protocols import cuda_array_interface, dlpack, host
 from interchange._protocols.array_method import import_array_method
+from interchange._protocols.asking import attribute, is_read_once, speaks_arrow
 from interchange._protocols.capabilities import fast_path
 from interchange._protocols.losses import is_by_array_method, is_column
 from interchange._protocols.published_work import ATTRIBUTE
@@ -27,6 +28,7 @@ from interchange._types.devices import Device, is_index
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
     ArgumentError,
+    InterchangeError,
     NoProtocolError,
     UnsupportedDTypeError,
     show,
@@ -262,22 +264,31 @@ def import_any(
     wanted = None if dtype is None else DType.of(dtype, call)
     handle = stream_handle(stream, call)
     array, copied = _first_that_works(x, target, copy, call, stream)
-    if assume_writable:
-        array = array.__copy__()
-        dlpack.check_result(array, copy=None, assume_writable=True, call=call)
-    if wanted is not None and array.dtype is not wanted:
-        found = array.dtype
+    try:
+        if assume_writable:
+            array = array.__copy__()
+            dlpack.check_result(array, copy=None, assume_writable=True, call=call)
+        if wanted is not None and array.dtype is not wanted:
+            raise _other_elements(x, array.dtype, wanted, call)
+        if wanted is None and type(x) is not Array and type(x) is not fast_path.kind:
+            dlpack.refuse_handles(array, call)
+        needs_copy = copy is True and not copied
+        moves = needs_copy or (target is not None and target is not array.device)
+        if stream is not None and not moves:  # who moves memory orders it
+            array = on_stream(array, handle, stream, call)
+        return transfers.place(
+            array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call
+        )
+    except InterchangeError as error:
+        keep_array(error, x, array)
         del array  # which the traceback would keep, and an open buffer with it
-        raise _other_elements(x, found, wanted, call)
-    if wanted is None and type(x) is not Array and type(x) is not fast_path.kind:
-        dlpack.refuse_handles(array, call)
-    needs_copy = copy is True and not copied
-    moves = needs_copy or (target is not None and target is not array.device)
-    if stream is not None and not moves:  # who moves memory orders it
-        array = on_stream(array, handle, stream, call)
-    return transfers.place(
-        array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call
-    )
+        raise
+
+
+def keep_array(error: InterchangeError, x: Any, array: Array) -> None:
+    """Raise an error that keeps the Array of a source that can be read once, if `x` is one."""
+    if error.taken is None and is_read_once(x):
+        raise error._with(array) from error.__cause__
 
 
 def _other_elements(x: Any, found: DType, wanted: DType, call: str) -> UnsupportedDTypeError:
@@ -326,7 +337,7 @@ def _without_dlpack(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[
     found = _by_record(x, call)
     if found is not None:
         return found, False
-    if _speaks_arrow(x) and not is_by_array_method(x):
+    if speaks_arrow(x) and not is_by_array_method(x):
         from .arrow_asarray import import_column  # few need it
 
         return import_column(x, copy, call, stream)
@@ -336,37 +347,27 @@ def _without_dlpack(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[
         return None
 
 
-def _speaks_arrow(x: Any) -> bool:
-    """Whether `x` has a method of Arrow's; written out, for most have none, and all are asked."""
-    return (
-        getattr(x, "__arrow_c_array__", None) is not None
-        or getattr(x, "__arrow_c_stream__", None) is not None
-        or getattr(x, "__arrow_c_device_array__", None) is not None
-        or getattr(x, "__arrow_c_device_stream__", None) is not None
-    )
-
-
 def _record_of_the_host(x: Any, call: str) -> Any:
     """Return the CUDA record of an array that DLPack says is on the host: it says where work is.
 
     So are managed and page-locked arrays of numba-cuda, which are ndarrays.
     """
     try:
-        raw = getattr(x, ATTRIBUTE, None)
+        raw = attribute(x, ATTRIBUTE)
     except Exception as error:
         dlpack.explain_refusal(x, error, call)
         raise
-    if raw is None or getattr(x, "__dlpack_device__", None) is None:
+    if raw is None or attribute(x, "__dlpack_device__") is None:
         return None
     return raw if x.__dlpack_device__() == (DLDeviceType.kDLCPU, 0) else None
 
 
 def _by_record(x: Any, call: str) -> Array | None:
     """Return an Array of `x` by the record of an interface, or None where it has none."""
-    raw = getattr(x, ATTRIBUTE, None)
+    raw = attribute(x, ATTRIBUTE)
     if raw is not None:
         return import_cai(raw, x, call)
-    if getattr(x, "__array_interface__", None) is not None:
+    if attribute(x, "__array_interface__") is not None:
         return host.import_array_interface(x, Array, call)
     return None
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
+from interchange._protocols.asking import attribute
 from interchange._protocols.capabilities import capabilities_of
 from interchange._protocols.dlpack import device_of
 from interchange._streams.ordering import device_guard
@@ -178,17 +179,17 @@ def inspect(x: Any, /) -> Report:
     if isinstance(x, dict):
         return _inspect_record("interface record", x)
     report = Report(_name(x))
-    if hasattr(x, "__dlpack__"):
+    if attribute(x, "__dlpack__") is not None:
         report.parts.append(_inspect_producer(x))
-    for attribute in ("__cuda_array_interface__", "__array_interface__"):
+    for name in ("__cuda_array_interface__", "__array_interface__"):
         try:
-            record = getattr(x, attribute, None)
+            record = attribute(x, name)
         except Exception as error:  # noqa: BLE001 - a stranger's property may raise anything
-            report.parts.append(Report(attribute))
+            report.parts.append(Report(name))
             report.parts[-1]._failed("record", f"raised {show(error, 200)}")
             continue
         if record is not None:
-            report.parts.append(_inspect_record(attribute, record))
+            report.parts.append(_inspect_record(name, record))
     buffer = _inspect_buffer(x)
     if buffer is not None:
         report.parts.append(buffer)

@@ -17,6 +17,7 @@ from interchange._types.errors import (
     show,
 )
 
+from .asking import attribute, speaks_arrow
 from .dlpack import speaks as dlpack_speaks
 from .host import import_array_interface
 from .losses import fitted, is_column, libraries_of, lost_by, nulls_in
@@ -43,11 +44,11 @@ def import_array_method(x: Any, cls: type[T], copy: bool | None, call: str) -> T
     NoProtocolError
         It has none, or is a class (IX-PROTOCOL-1).
     """
-    if isinstance(x, type) or getattr(x, "__array__", None) is None:
+    if isinstance(x, type) or attribute(x, "__array__") is None:
         from .strangers import way_in  # for an error alone
 
         what = f"{show(x)} of type {type(x).__name__}"
-        if not isinstance(x, type) and getattr(x, "__dlpack__", None) is not None:
+        if not isinstance(x, type) and attribute(x, "__dlpack__") is not None:
             what += ", which has __dlpack__ and no __dlpack_device__"
         raise NoProtocolError(call, what, "IX-PROTOCOL-1", way_in(x))
     tensor = import_array_interface(ask_for_array(x, copy, call), cls, call)
@@ -88,16 +89,19 @@ def without_copies(x: Any, copy: bool | None) -> bool | None:
     """Return what to ask of `x` where a copy is made later: True only of what else refuses."""
     if not copy:
         return copy
-    from .strangers import is_arrow  # few need it
+    return True if is_last_resort(x) or is_column(x) or _is_arrow(x) else None
 
-    return True if is_last_resort(x) or is_column(x) or is_arrow(x) else None
+
+def _is_arrow(x: Any) -> bool:
+    """Whether an object, and no class, speaks Arrow."""
+    return not isinstance(x, type) and speaks_arrow(x)
 
 
 def is_last_resort(x: Any) -> bool:
     """Whether `x` has nothing but ``__array__``, as far as its attributes say."""
-    if dlpack_speaks(x) or getattr(x, "__array_interface__", None) is not None:
+    if dlpack_speaks(x) or attribute(x, "__array_interface__") is not None:
         return False
-    return hasattr(x, "__array__")
+    return attribute(x, "__array__") is not None
 
 
 def _share(x: Any, copy: bool | None, call: str) -> Any:

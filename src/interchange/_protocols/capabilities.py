@@ -18,6 +18,7 @@ from interchange.abi import exchange_table
 from interchange.abi._patterns import compiled
 from interchange.abi.exchange import ATTRIBUTES
 
+from .asking import attribute
 from .guards import (
     ASKED_WITHOUT_DEVICE,
     BUFFERS,
@@ -250,7 +251,7 @@ def capabilities_of(x: object) -> Capabilities | None:
         return capabilities
     method = getattr(cls, "__dlpack__", None)
     if method is None:  # a proxy may have it on the instance: learnt anew each time
-        method = getattr(x, "__dlpack__", None)
+        method = attribute(x, "__dlpack__")
         return None if method is None else Capabilities(cls, method)
     capabilities = _known[cls] = Capabilities(cls, method)
     module, name = NEEDS_NO_NEGOTIATION

@@ -52,6 +52,7 @@ from interchange.abi.dlpack import (
     DLDeviceType,
 )
 
+from .asking import attribute
 from .capabilities import capabilities_of
 from .guards import EXCHANGE_GUARDS, WRITABLE
 from .losses import fitted, why_refused
@@ -182,9 +183,9 @@ def explain_refusal(x: Any, error: Exception, call: str) -> None:
 
 def speaks(x: Any) -> bool:
     """Whether `x` can be asked where it is and for a capsule; a class speaks for its instances."""
-    if isinstance(x, type) or getattr(x, "__dlpack__", None) is None:
+    if isinstance(x, type) or attribute(x, "__dlpack__") is None:
         return False
-    return getattr(x, "__dlpack_device__", None) is not None
+    return attribute(x, "__dlpack_device__") is not None
 
 
 def _order_arrival(

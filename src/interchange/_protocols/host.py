@@ -39,6 +39,7 @@ from interchange.abi import (
 )
 from interchange.abi.capsules import anchor
 
+from .asking import attribute
 from .dlpack import READ_ONLY
 from .losses import FILLED, is_masked
 from .records import dtype_of, is_plain, layout_of, parse_with_hint
@@ -196,7 +197,7 @@ def import_array_interface(x: Any, cls: type[T], call: str) -> T:
     ExchangeError
         The record is malformed, or describes what DLPack cannot (CAI-*, AI-MASK-1, AI-DESCR-1).
     """
-    raw = getattr(x, "__array_interface__", None)
+    raw = attribute(x, "__array_interface__")
     if raw is None:
         what = f"{type(x).__name__} has no __array_interface__"
         raise NoProtocolError(call, what, "AI-1", _way_to_share(x))

@@ -10,6 +10,8 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
+from .asking import attribute, speaks_arrow
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -93,7 +95,7 @@ def _torch(x: Any) -> Loss | None:
 
 def _polars(x: Any) -> Loss | None:
     """Return what a column of Polars would lose: objects of Python, of which it has addresses."""
-    kinds = getattr(x, "dtypes", None) or [getattr(x, "dtype", None)]
+    kinds = attribute(x, "dtypes") or [attribute(x, "dtype")]
     if "Object" not in map(str, kinds):
         return None
     return "the elements are objects of Python", "ARROW-TYPE-1", "turn them into numbers first"
@@ -273,7 +275,7 @@ def is_by_array_method(x: Any) -> bool:
     So are arrays of any number of axes, tables, which have two, and what pandas would convert, with
     its NaN to nulls.
     """
-    if getattr(x, "__array__", None) is None:
+    if attribute(x, "__array__") is None:
         return False
     names = libraries_of(type(x))
     if "narwhals" in names:
@@ -282,14 +284,14 @@ def is_by_array_method(x: Any) -> bool:
         return not hasattr(getattr(x, "dtype", None), "pyarrow_dtype")
     from .strangers import names_of  # few need it
 
-    return hasattr(x, "ndim") or bool(names_of(x))
+    return attribute(x, "ndim") is not None or bool(names_of(x))
 
 
 def _told_nulls(count: int, x: Any) -> Loss:
     """Return what is told of nulls."""
     fill = next((word for word in ("fill_null", "fillna") if hasattr(x, word)), None)
     filled = "fill them first" if fill is None else f"fill them first, with `x.{fill}(0)`"
-    if hasattr(x, "__arrow_c_stream__") or hasattr(x, "__arrow_c_array__"):
+    if speaks_arrow(x):
         filled += ", or take data and mask with `interchange.from_arrow(x, nulls='separate')`"
     way_out = f"{filled}, or pass `copy=True` for what its __array__ makes of them"
     return f"{count} of the elements are null", "AI-MASK-1", way_out

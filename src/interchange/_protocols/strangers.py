@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import show
 
+from .asking import attribute, speaks_arrow
+
 if TYPE_CHECKING:
     from interchange._types.dtypes import DType
 
@@ -19,9 +21,9 @@ _TEXT: Final = StringIO.__mro__[1]
 _SHARED: Final = "pass `asarray(x)`"
 _COLUMN: Final = "pass `interchange.from_arrow(x)`"
 _NUMBERS: Final = (bool, int, float, complex)
+_TWO: Final = 2  # axes of a table
 _DEEPEST: Final = 64  # axes of an array
 _ARRAY_WORDS: Final = ("__dlpack__", "__array_interface__", "__array__")
-_ARROW_WORDS: Final = ("__arrow_c_stream__", "__arrow_c_array__")
 _PLAIN: Final = frozenset(
     {
         *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -46,7 +48,7 @@ def way_in(x: Any) -> str | None:
         return _of_numbers(x)
     if memory_of(x) is not None:
         return _of_holder(x)
-    if isinstance(x, range) or (hasattr(x, "__next__") and not is_arrow(x)):
+    if isinstance(x, range) or (attribute(x, "__next__") is not None and not is_arrow(x)):
         return "pass `interchange.xp.asarray(list(x))`, which makes a new array"
     if is_arrow(x):
         return _of_arrow(x)
@@ -58,14 +60,14 @@ def _of_holder(x: Any) -> str | None:
     code = memory_of(x)
     if code is not None:
         return f"pass its memory, `asarray({code})`" if code else "open it for bytes, not for text"
-    if callable(getattr(x, "as_py", None)):
+    if callable(attribute(x, "as_py")):
         return "pass `interchange.xp.asarray(x.as_py())`, which makes a new array"
     return None
 
 
 def memory_of(x: Any) -> str | None:
     """Return the code for the buffer of what holds one; an empty one for a file of text."""
-    if isinstance(getattr(x, "buf", None), memoryview):
+    if isinstance(attribute(x, "buf"), memoryview):
         return "x.buf"
     if not isinstance(x, _FILE):
         return None
@@ -101,7 +103,7 @@ def way_to_share(x: Any) -> str | None:
     found = way_in(x)
     if found is not None or isinstance(x, type):
         return found
-    speaks = any(getattr(x, word, None) is not None for word in _OTHER_WORDS) or _has_buffer(x)
+    speaks = any(attribute(x, word) is not None for word in _OTHER_WORDS) or _has_buffer(x)
     if not speaks:
         return None
     is_text = is_arrow(x) and not is_plain(x)
@@ -144,22 +146,22 @@ def way_out_of_tracer(x: Any) -> str | None:
 
 def is_arrow(x: Any) -> bool:
     """Whether `x` exports itself as Arrow's arrays: a table, a column, a stream of tables."""
-    return not isinstance(x, type) and any(hasattr(x, word) for word in _ARROW_WORDS)
+    return not isinstance(x, type) and speaks_arrow(x)
 
 
 def is_plain(column: Any) -> bool:
     """Whether the elements of a column are numbers that lie in memory as they are."""
-    kind = getattr(column, "type", None)
-    return str(getattr(column, "dtype", kind)).lower() in _PLAIN
+    kind = attribute(column, "dtype")
+    return str(attribute(column, "type") if kind is None else kind).lower() in _PLAIN
 
 
 def _of_arrow(x: Any) -> str | None:
     """Return what of a table, a column or a stream can be passed."""
     names = names_of(x)
-    speaks_more = getattr(x, "__array__", None) is not None
+    speaks_more = attribute(x, "__array__") is not None
     if len(names) > 1 or (names and speaks_more):
         return one_column(x, names)
-    if hasattr(x, "read_all"):
+    if attribute(x, "read_all") is not None:
         return "read it with `x.read_all()`, and pass one column"
     if not speaks_more:
         return _COLUMN
@@ -168,10 +170,14 @@ def _of_arrow(x: Any) -> str | None:
 
 def names_of(x: Any) -> list[Any]:
     """Return what the columns of a table are called; nothing for what is no table."""
-    if getattr(x, "ndim", 2) != 2:
+    axes = attribute(x, "ndim")
+    if axes is not None and axes != _TWO:
         return []
-    named = getattr(x, "column_names", None)
-    return list(getattr(x, "columns", ()) if named is None else named)
+    for word in ("column_names", "columns"):
+        names = attribute(x, word)
+        if names is not None:
+            return list(names)
+    return []
 
 
 def one_column(x: Any, names: list[Any]) -> str:
@@ -186,8 +192,8 @@ def one_column(x: Any, names: list[Any]) -> str:
 
 def _of_chunks(column: Any, said: str) -> str | None:
     """Return how the chunks of a column become one array; None where it is in one piece."""
-    chunks: Any = getattr(column, "num_chunks", None)
-    if not hasattr(column, "combine_chunks") or column.null_count:
+    chunks = attribute(column, "num_chunks")
+    if attribute(column, "combine_chunks") is None or column.null_count:
         return None
     if chunks == 1:
         return f"pass `asarray({said}.chunk(0))`"

@@ -6,7 +6,7 @@ error is both.  Texts of rules come from `interchange.abi.rules`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from interchange.abi import rules
 from interchange.abi._show import (  # the floors above have them from here
@@ -29,6 +29,9 @@ def explain(call: str, what: str, rule: str, way_out: str | None = None) -> str:
     """Word an error: what was called, what was found, the rule, a way out, the rule's id."""
     row = _row(rule)
     return f"{call}: {what}; {row.text}; {way_out or row.way_out} [{rule}]"
+
+
+_USED_UP: Final = "what was passed may be used up: pass `error.taken` in its place"
 
 
 def reason_of(error: Exception) -> str:
@@ -58,7 +61,12 @@ class InterchangeError(Exception):
     ----------
     call, what, rule, way_out : str
         The parts of the message.
+    taken : object or None
+        What came from a source that can be read once, and was refused: `asarray`, `convert` and
+        `from_arrow` take it in the place of the source.  None where nothing is lost.
     """
+
+    taken: object = None
 
     def __init__(self, call: str, what: str, rule: str, way_out: str | None = None) -> None:
         super().__init__(explain(call, what, rule, way_out))
@@ -69,7 +77,19 @@ class InterchangeError(Exception):
 
     def _said_by(self, call: str) -> Self:
         """Return the same error in the name of another call: the one that the user made."""
-        return type(self)(call, self.what, self.rule, self.way_out)
+        return self._but(call, self.way_out)
+
+    def _but(self, call: str, way_out: str) -> Self:
+        """Return the same error in the name of another call, with another way out."""
+        found = type(self)(call, self.what, self.rule, way_out)
+        found.taken = self.taken
+        return found
+
+    def _with(self, taken: object, advice: str = _USED_UP) -> Self:
+        """Return the same error with what was taken of a source that may be used up."""
+        found = self._but(self.call, f"{self.way_out}; {advice}")
+        found.taken = taken
+        return found
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, str]]:
         return type(self), (self.call, self.what, self.rule, self.way_out)

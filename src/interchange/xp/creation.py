@@ -18,6 +18,7 @@ from interchange._types.errors import (
     ArgumentError,
     CopyNeededError,
     ExchangeError,
+    InterchangeError,
     UnsupportedDTypeError,
     ViewError,
     show,
@@ -67,9 +68,13 @@ def asarray(
     if dtype is None:
         return importing.import_any(obj, None, device, copy, call=_ASARRAY)
     found = importing.import_any(obj, copy=without_copies(obj, copy), call=_ASARRAY)
-    if copy and found.dtype is dtype_of(dtype, _ASARRAY):
-        found, copy = found.copy(), None
-    return _again(found, dtype, device, copy)
+    try:
+        if copy and found.dtype is dtype_of(dtype, _ASARRAY):
+            found, copy = found.copy(), None
+        return _again(found, dtype, device, copy)
+    except InterchangeError as error:
+        importing.keep_array(error, obj, found)
+        raise
 
 
 def _again(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:

@@ -95,6 +95,7 @@ def outcome(source, asked):
     try:
         ix.from_arrow(source, **asked)
     except ix.InterchangeError as error:
+        error.taken = None  # of a stream
         return error.rule, source.counts == source.due
     return "taken", True
 

@@ -209,8 +209,17 @@ def attempt(way, source):
         if source.answers.repeat:  # whose first capsules are kept to be given again
             source._first = None
         said = [type(error).__name__, getattr(error, "rule", None), str(error)]
+        forget_taken(error)
         return [*said, source.counts]  # while the error is there
     return ["taken", None, "", source.counts]
+
+
+def forget_taken(error):
+    """Let go of what an error keeps of a stream; the rest of it keeps nothing."""
+    while error is not None:
+        if getattr(error, "taken", None) is not None:
+            error.taken = None
+        error = error.__context__
 
 
 def outcome(way, make):

@@ -1,7 +1,8 @@
 """What speaks Arrow is asked for its capsules, and the structs are taken out of them.
 
 Source: The Arrow PyCapsule interface, Export Protocol; The Arrow C stream interface.  What a
-producer raises comes through unchanged.  Whatever was taken and is refused is released at once.
+producer raises comes through unchanged.  Who refuses what was taken releases it, or keeps it for
+who cannot ask for it again.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from interchange import _core
+from interchange._protocols.asking import ARROW_METHODS, attribute, is_read_once, method_of
 from interchange._protocols.losses import ARROW_LOSSES, lost_by
 from interchange._types.errors import NoProtocolError, error_for, show
 from interchange.abi import BrokenRule, PyCapsule, capsule_name
-from interchange.abi._records import NamedTuple
 from interchange.abi.arrow import (
     ARROW_ARRAY,
     ARROW_ARRAY_STREAM,
@@ -30,47 +31,136 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange._core import ArrowOwner
+    from interchange._types.errors import InterchangeError
 
     from .types import ColumnType
 
-METHODS: Final = {
-    "__arrow_c_device_array__": ARROW_DEVICE_ARRAY,
-    "__arrow_c_array__": ARROW_ARRAY,
-    "__arrow_c_device_stream__": ARROW_DEVICE_ARRAY_STREAM,
-    "__arrow_c_stream__": ARROW_ARRAY_STREAM,
-}
+_NAMES: Final = (
+    ARROW_DEVICE_ARRAY,
+    ARROW_ARRAY,
+    ARROW_DEVICE_ARRAY_STREAM,
+    ARROW_ARRAY_STREAM,
+)
+METHODS: Final = dict(zip(ARROW_METHODS, _NAMES, strict=True))
 """Method, the first that is there is asked -> the name of the capsule with the memory."""
 
 
-class Taken(NamedTuple):
-    """What was taken from a producer.
+class Taken:
+    """What was taken of a producer: a type, chunks, and perhaps the stream that gives more.
 
     Attributes
     ----------
     name : bytes
         What the capsules of its chunks are called.
     chunks : list[ArrowOwner]
-        The chunks, those without elements left out; as many as were wanted, and one more.
+        Those that came, without those of no elements.
+    is_read_once : bool
+        Whether nobody can ask for them again, as far as is known.
+    has_failed : bool
+        Whether the stream ended by an error.
     """
 
-    name: bytes
-    chunks: list[ArrowOwner]
+    __interchange_taken__ = True  # for `asking`
+
+    __slots__ = ("_schema", "_stream", "chunks", "has_failed", "is_read_once", "name")
+
+    def __init__(self, name: bytes, schema: ArrowOwner, stream: ArrowOwner | None) -> None:
+        self.name = name
+        self.chunks: list[ArrowOwner] = []
+        self.is_read_once = False
+        self.has_failed = False
+        self._schema: ArrowOwner | None = schema
+        self._stream = stream  # None at its end
+
+    def read(self, reader: Callable[[ColumnType], Any], call: str) -> Any:
+        """Return what a reader makes of the type.
+
+        Raises
+        ------
+        NoProtocolError
+            All of it was taken before (ARROW-RELEASE-3).
+        """
+        if self._schema is None:
+            what, way_out = "what an error had taken was taken again", "pass it once"
+            raise NoProtocolError(call, what, "ARROW-RELEASE-3", way_out)
+        return reader(read_type(self._schema.address))
+
+    def fill(self, most: int | None) -> None:
+        """Take chunks until there are more than so many; all for None.
+
+        Raises
+        ------
+        BrokenRule
+            The stream says that something is wrong (ARROW-STREAM-1, ARROW-RELEASE-3).
+        """
+        while self._stream is not None and (most is None or len(self.chunks) <= most):
+            self._take_next(self._stream)
+
+    def _take_next(self, stream: ArrowOwner) -> None:
+        """Take the next chunk, or see the end of the stream, of which nothing is asked any more."""
+        chunks = self.chunks
+        chunks.append(_core.new_arrow(self.name))
+        try:
+            _call(stream, "next", chunks[-1])
+        except BaseException:
+            self.has_failed = True
+            self._end()
+            raise
+        array = ArrowArray.from_address(chunks[-1].address)  # the first part of both structs
+        if not array.release:
+            self._end()
+        elif not array.length and len(chunks) > 1:
+            chunks.pop().release()
+        elif len(chunks) == 2 and not _length_of(chunks[0]):
+            chunks.pop(0).release()
+
+    def keep_for(self, error: BaseException) -> bool:
+        """Let an error keep what cannot be had again, and may be taken; return whether it does."""
+        is_hopeless = isinstance(error, BrokenRule) and error.rule not in _TAKEN_AGAIN
+        if is_hopeless or not self.is_read_once or (self.has_failed and not self.chunks):
+            return False
+        error.taken = self  # type: ignore[attr-defined] # of whatever class
+        return True
+
+    def tell(self, error: InterchangeError) -> InterchangeError:
+        """Return an error that says what it keeps."""
+        if self.has_failed:
+            return error._with(self, "`error.taken` has the chunks that came before, and no others")
+        return error._with(self)
+
+    def _end(self) -> None:
+        """Let go of the stream, and of the last chunk, which is none."""
+        self.chunks.pop().release()
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.release()
+
+    def close(self) -> None:
+        """Give back all but the chunks, which another object has."""
+        for owner in (self._stream, self._schema):
+            if owner is not None:
+                owner.release()
+        self._stream, self._schema, self.chunks = None, None, []
+
+    def release(self) -> None:
+        """Give back everything."""
+        for chunk in self.chunks:
+            chunk.release()
+        self.close()
 
 
-def take(
-    x: Any, read: Callable[[ColumnType], Any], most: int | None, call: str
-) -> tuple[Any, Taken]:
-    """Return what a reader makes of the type of `x`, and the chunks of `x`.
+_TAKEN_AGAIN: Final = frozenset({"ARROW-BOOL-1", "ARROW-STREAM-1"})
+"""Broken rules of which others can be asked for what came: with a copy, or in part."""
+
+
+def take(x: Any, call: str) -> Taken:
+    """Return what can be taken of a producer, of which the type is there and no chunk of a stream.
 
     Parameters
     ----------
     x : object
         Has one of `METHODS`; or a capsule of a stream; or a tuple of the capsules of a schema and
-        of an array.
-    read : callable
-        Is given the type; what it raises ends the exchange.
-    most : int or None
-        How many chunks are wanted; None for all.
+        of an array; or what was taken and refused before.
     call : str
         Named in errors.
 
@@ -83,22 +173,36 @@ def take(
     BrokenRule
         Of what came (ARROW-METHOD-1, ARROW-CAP-1, ARROW-RELEASE-3, ARROW-STREAM-1).
     """
-    lost = lost_by(x, ARROW_LOSSES)
-    if lost is not None:
-        raise error_for(call, *lost)
+    if type(x) is Taken:
+        return x
     name, given = _ask(x, call)
-    if name in ARROW_CHUNK:
-        return _from_stream(name, given, read, most)
-    schema = _core.take_arrow(given[0], ARROW_SCHEMA)
+    found = _of_stream(name, given) if name in ARROW_CHUNK else _of_pair(name, given)
+    found.is_read_once = is_read_once(x)
+    return found
+
+
+def _of_pair(name: bytes, given: Any) -> Taken:
+    """Return what is in the capsules of a schema and an array."""
+    found = Taken(name, _core.take_arrow(given[0], ARROW_SCHEMA), None)
     try:
-        chunk = _core.take_arrow(given[1], name)
-        try:
-            return read(read_type(schema.address)), Taken(name, [chunk])
-        except BaseException:
-            chunk.release()
-            raise
-    finally:
-        schema.release()
+        found.chunks.append(_core.take_arrow(given[1], name))
+    except BaseException:
+        found.release()
+        raise
+    return found
+
+
+def _of_stream(name: bytes, capsule: Any) -> Taken:
+    """Return what is in the capsule of a stream: its schema, and no chunk yet."""
+    stream = _core.take_arrow(capsule, name)
+    try:
+        schema = _core.new_arrow(ARROW_SCHEMA)
+        found = Taken(ARROW_CHUNK[name], schema, stream)
+        _call(stream, "schema", schema)
+    except BaseException:
+        stream.release()
+        raise
+    return found
 
 
 def _ask(x: Any, call: str) -> tuple[bytes, Any]:
@@ -107,15 +211,14 @@ def _ask(x: Any, call: str) -> tuple[bytes, Any]:
         return _name_of(x, tuple(ARROW_CHUNK), call), x
     if isinstance(x, tuple) and len(x) == 2 and all(type(one) is PyCapsule for one in x):
         return _name_of(x[1], tuple(ARROW_CHUNK.values()), call), x
-    method = (
-        None
-        if isinstance(x, type)
-        else next((word for word in METHODS if getattr(x, word, None) is not None), None)
-    )
+    method = None if isinstance(x, type) else method_of(x)
     if method is None:
         what = f"{show(x)} of type {type(x).__name__} exports no Arrow"
         way_out = "use `interchange.asarray(x)`, which takes what is no column"
         raise NoProtocolError(call, what, "IX-PROTOCOL-1", way_out)
+    lost = lost_by(x, ARROW_LOSSES)
+    if lost is not None:
+        raise error_for(call, *lost)
     method, given = _exported(x, method)
     name = METHODS[method]
     if name in ARROW_CHUNK:
@@ -140,7 +243,7 @@ def _exported(x: Any, method: str) -> tuple[str, Any]:
     try:
         return method, getattr(x, method)()
     except ValueError:
-        if stream == method or getattr(x, stream, None) is None:
+        if stream == method or attribute(x, stream) is None:
             raise
     return stream, getattr(x, stream)()
 
@@ -163,38 +266,6 @@ _WITH_SCHEMA: Final = (
 
 
 # ---------------------------------------------------------------- streams
-
-
-def _from_stream(
-    name: bytes, capsule: Any, read: Callable[[ColumnType], Any], most: int | None
-) -> tuple[Any, Taken]:
-    """Return what a reader makes of the type of a stream, and its chunks."""
-    stream = _core.take_arrow(capsule, name)
-    chunks: list[ArrowOwner] = []  # of which the last is not filled yet
-    try:
-        schema = _core.new_arrow(ARROW_SCHEMA)
-        try:
-            _call(stream, "schema", schema)
-            found = read(read_type(schema.address))
-        finally:
-            schema.release()
-        while most is None or len(chunks) <= most:
-            chunks.append(_core.new_arrow(ARROW_CHUNK[name]))
-            _call(stream, "next", chunks[-1])
-            array = ArrowArray.from_address(chunks[-1].address)  # the first part of both structs
-            if not array.release:
-                return found, Taken(ARROW_CHUNK[name], chunks[:-1])
-            if not array.length and len(chunks) > 1:
-                chunks.pop().release()
-            elif len(chunks) == 2 and not _length_of(chunks[0]):
-                chunks.pop(0).release()
-    except BaseException:
-        for chunk in chunks:
-            chunk.release()
-        raise
-    finally:
-        stream.release()
-    return found, Taken(ARROW_CHUNK[name], chunks)
 
 
 def _length_of(chunk: ArrowOwner) -> int:

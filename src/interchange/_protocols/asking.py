@@ -1,0 +1,88 @@
+"""Which attributes of protocols an object has: its type answers where that knows all of them.
+
+Source: CPython, Customizing attribute access; the Arrow PyCapsule interface.  A class with
+``__getattr__`` runs it for each attribute that is missing, which takes Polars microseconds.  A
+proxy answers so for what it stands for; a class that has methods of Arrow itself is a column or a
+table.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from interchange._types.type_table import TypeTable
+from interchange.abi import PyCapsule
+
+ARROW_METHODS: Final = (
+    "__arrow_c_device_array__",
+    "__arrow_c_array__",
+    "__arrow_c_device_stream__",
+    "__arrow_c_stream__",
+)
+"""The methods of Arrow that give memory; the first that is there is asked."""
+_TAKEN: Final = "__interchange_taken__"  # of what was taken of Arrow's memory, and refused
+
+_MOST_TYPES: Final = 512
+_answers_for_all: Final[TypeTable[bool]] = TypeTable(_MOST_TYPES)
+
+
+def attribute(x: Any, name: str) -> Any:
+    """Return an attribute of an object, None where it has none.
+
+    Parameters
+    ----------
+    x : object
+        No class.
+    name : str
+        Of the attribute.
+
+    Examples
+    --------
+    >>> attribute([], "__array__") is None, attribute(1.5, "real")
+    (True, 1.5)
+    """
+    cls = type(x)
+    is_known = _answers_for_all.get(cls)
+    if is_known is None:
+        is_known = _answers_for_all[cls] = _is_column(cls)
+    if is_known and not hasattr(cls, name):
+        return x.__dict__.get(name)
+    return getattr(x, name, None)
+
+
+def _is_column(cls: type) -> bool:
+    """Whether a type with ``__getattr__`` has methods of Arrow itself."""
+    is_plain: bool = getattr(cls, "__getattribute__", None) is object.__getattribute__
+    if not hasattr(cls, "__getattr__") or not is_plain:
+        return False  # a look at the object takes no longer, or is its own business
+    return bool(cls.__dictoffset__) and any(hasattr(cls, word) for word in ARROW_METHODS)
+
+
+def speaks_arrow(x: Any) -> bool:
+    """Whether an object, which is no class, has a method of Arrow, or was taken by one."""
+    return (
+        attribute(x, "__arrow_c_array__") is not None
+        or attribute(x, "__arrow_c_stream__") is not None
+        or attribute(x, "__arrow_c_device_array__") is not None
+        or attribute(x, "__arrow_c_device_stream__") is not None
+        or hasattr(type(x), _TAKEN)
+    )
+
+
+def method_of(x: Any) -> str | None:
+    """Return which of `ARROW_METHODS` is asked of an object, which is no class."""
+    return next((word for word in ARROW_METHODS if attribute(x, word) is not None), None)
+
+
+def is_read_once(x: Any) -> bool:
+    """Whether what was taken of `x` cannot be had again, as far as is known.
+
+    A stream has no length; what has one is a column or a table, which gives as many streams as are
+    asked for.
+    """
+    if isinstance(x, type):
+        return False
+    if isinstance(x, (PyCapsule, tuple)) or hasattr(type(x), _TAKEN):
+        return True
+    method = method_of(x)
+    return method is not None and method.endswith("stream__") and not hasattr(type(x), "__len__")

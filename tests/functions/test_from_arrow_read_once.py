@@ -1,0 +1,181 @@
+"""Streams and capsules that give their memory once: what is refused is kept by the error."""
+
+from __future__ import annotations
+
+import errno
+from functools import partial
+
+import pytest
+
+import interchange as ix
+from interchange import xp
+from interchange_conformance.zoo import arrow
+
+pytestmark = pytest.mark.usefixtures("arrow_zoo")
+
+
+class Once:
+    """A reader of batches: it exports its stream once."""
+
+    def __init__(self, source):
+        self._sources = [source]
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        if not self._sources:
+            raise ValueError("the stream was read")
+        return self._sources.pop().__arrow_c_stream__(requested_schema)
+
+
+class Table(Once):
+    """What has a length can be asked again."""
+
+    def __len__(self):
+        return 5
+
+
+def stream(*lengths):
+    """Return a stream of chunks of int32."""
+    return arrow.chunked(*(arrow.numbers("int32", length) for length in lengths)).as_stream()
+
+
+def refused(function, x, **keywords):
+    """Return the error by which a call is refused."""
+    with pytest.raises(ix.InterchangeError) as caught:
+        function(x, **keywords)
+    return caught.value
+
+
+DOORS = {
+    "from_arrow": ix.from_arrow,
+    "asarray": ix.asarray,
+    "xp.asarray": xp.asarray,
+    "convert": lambda x, **keywords: ix.asarray(ix.convert(x, "numpy", **keywords)),
+}
+every_door = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+
+
+@every_door
+def test_all_batches_of_a_refused_stream_are_in_the_copy_that_the_error_advises(door):
+    """Those that were taken, and those that were not."""
+    source = stream(2, 3, 4)
+    error = refused(door, Once(source))
+
+    assert error.rule == "ARROW-CHUNK-1"
+    assert "`copy=True`" in error.way_out
+    assert "`error.taken`" in error.way_out
+    assert tuple(door(error.taken, copy=True).tolist()) == source.values
+    del error
+    assert source.counts == source.due
+
+
+def test_the_capsule_of_a_stream_is_kept_likewise():
+    """A capsule cannot be asked again either."""
+    source = stream(2, 3)
+    error = refused(ix.from_arrow, source.__arrow_c_stream__())
+
+    assert tuple(ix.from_arrow(error.taken, copy=True).tolist()) == source.values
+
+
+def test_a_pair_of_capsules_is_kept_likewise():
+    """It has no stream, and the chunk was taken out of it."""
+    source = arrow.numbers("int32", 4, nulls=[1])
+    error = refused(ix.from_arrow, source.__arrow_c_array__())
+    data, mask = ix.from_arrow(error.taken, nulls="separate")
+
+    assert error.rule == "ARROW-NULL-2"
+    assert (data.shape, mask.tolist()) == ((4,), [True, False, True, True])
+
+
+@every_door
+def test_bits_are_kept_for_the_copy(door):
+    """Bools are refused where nothing may be copied."""
+    source = arrow.bools().as_stream()
+    error = refused(door, Once(source), copy=False)
+
+    assert error.rule == "ARROW-BOOL-1"
+    assert tuple(door(error.taken, copy=True).tolist()) == source.values
+
+
+def test_nulls_are_kept_for_the_mask():
+    """Also where they were found in the second of several batches."""
+    chunks = arrow.numbers("int32", 2), arrow.numbers("int32", 2, nulls=[0])
+    source = arrow.chunked(*chunks).as_stream()
+    error = refused(ix.from_arrow, Once(source), copy=True)
+    data, mask = ix.from_arrow(error.taken, copy=True, nulls="separate")
+
+    assert error.rule == "ARROW-NULL-2"
+    assert (data.shape, mask.tolist()) == ((4,), [True, True, False, True])
+
+
+def test_elements_that_stand_for_something_else_are_kept():
+    """The type is refused before a batch is taken, and the stream is there."""
+    source = stream(1, 2).but(format="tdD")
+    error = refused(ix.from_arrow, Once(source))
+
+    assert error.rule == "ARROW-TYPE-2"
+    assert ix.from_arrow(error.taken, copy=True, storage=True).shape == (3,)
+
+
+def test_what_is_refused_twice_is_kept_twice():
+    """Each error has all of it."""
+    source = stream(2, 3)
+    first = refused(ix.from_arrow, Once(source))
+    second = refused(ix.from_arrow, first.taken, copy=False)
+
+    assert tuple(ix.from_arrow(second.taken, copy=True).tolist()) == source.values
+    assert refused(ix.from_arrow, second.taken).rule == "ARROW-RELEASE-3"
+
+
+@pytest.mark.parametrize(
+    ("door", "rule"),
+    [
+        (partial(ix.asarray, dtype="float32"), "IX-CAST-1"),
+        (partial(xp.asarray, dtype="float32", copy=False), "DLP-COPY-1"),
+        (lambda x: ix.convert(x, "cupy"), "DLP-RO-3"),
+    ],
+)
+def test_an_array_that_is_refused_afterwards_is_kept(door, rule):
+    """For its element type, or by the library that it was for."""
+    source = stream(3)
+    error = refused(door, Once(source))
+
+    assert error.rule == rule
+    assert tuple(ix.asarray(error.taken).tolist()) == source.values
+
+
+def test_a_stream_that_fails_half_way_leaves_what_came_before():
+    """And the error says that it is not all."""
+    source = stream(2, 3, 4).but(next_error=errno.EIO, fails_at=2)
+    error = refused(ix.from_arrow, Once(source), copy=True)
+
+    assert error.rule == "ARROW-STREAM-1"
+    assert "and no others" in error.way_out
+    assert ix.from_arrow(error.taken, copy=True).shape == (5,)
+
+
+def test_a_stream_that_fails_at_once_leaves_nothing():
+    """There is nothing that could be lost."""
+    source = stream(2).but(next_error=errno.EIO, fails_at=0)
+    error = refused(ix.from_arrow, Once(source))
+
+    assert error.taken is None
+    assert "error.taken" not in str(error)
+
+
+def test_what_has_a_length_is_released_at_once():
+    """It gives another stream to who asks as the error says."""
+    source = stream(2, 3)
+    error = refused(ix.from_arrow, Table(source))
+
+    assert error.taken is None
+    assert "error.taken" not in str(error)
+    assert source.counts == source.due
+
+
+def test_what_a_producer_got_wrong_is_released_at_once():
+    """Who takes it again would be refused again."""
+    source = stream(2).but(chunk={"length": -1})
+    error = refused(ix.from_arrow, Once(source))
+
+    assert (error.rule, error.taken) == ("ARROW-LENGTH-1", None)
+    assert source.counts == source.due

@@ -1,0 +1,101 @@
+"""Who is asked for attributes of protocols: the type where it knows, else the object."""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange._protocols.asking import attribute, speaks_arrow
+from interchange_conformance.zoo import arrow
+
+
+class Forwarding:
+    """Runs Python for each attribute that it lacks."""
+
+    def __init__(self, x):
+        self.x = x
+        self.asked = []
+
+    def __getattr__(self, name):
+        self.asked.append(name)
+        return getattr(self.__dict__["x"], name)
+
+
+class Column(Forwarding):
+    """A column: Arrow is what it speaks."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.x.__arrow_c_stream__(requested_schema)
+
+    def __len__(self):
+        return self.x.length
+
+
+@pytest.mark.usefixtures("arrow_zoo")
+@pytest.mark.parametrize("function", [ix.asarray, ix.from_arrow])
+def test_the_type_of_a_column_answers_for_it(function):
+    """So that its ``__getattr__``, which may take long, is not run for what it lacks."""
+    column = Column(arrow.numbers("int32", 3).as_stream())
+    found = function(column)
+
+    assert (found.shape, column.asked) == ((3,), [])
+
+
+def test_the_type_of_a_column_answers_inspect():
+    """Which tells of no protocol there, and asks for none."""
+    column = Column(None)
+
+    with pytest.raises(ix.NoProtocolError):
+        ix.inspect(column)
+    assert column.asked == []
+
+
+def test_an_attribute_of_one_column_is_found():
+    """What is set on an object is there, whatever its type says."""
+    column = Column(None)
+    column.__dlpack__ = ix.asarray(b"abc").__dlpack__
+
+    assert attribute(column, "__dlpack__") is column.__dict__["__dlpack__"]
+    assert attribute(column, "__array_interface__") is None
+
+
+@pytest.mark.parametrize("function", [ix.asarray, ix.from_dlpack])
+def test_a_proxy_answers_for_what_it_stands_for(function):
+    """Its type has no protocol, and each object may be asked."""
+    array = np.arange(3.0)
+
+    assert function(Forwarding(array)).ptr == array.ctypes.data
+    with pytest.raises(ix.NoProtocolError):
+        function(Forwarding(object()))
+
+
+def test_a_module_may_have_the_methods():
+    """A module has them in its dictionary, and so has a namespace."""
+    array = np.arange(3.0)
+    for kind in (lambda: types.ModuleType("m"), types.SimpleNamespace):
+        one = kind()
+        one.__dlpack__, one.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+        assert ix.asarray(one).ptr == array.ctypes.data
+
+
+def test_a_type_without_arrow_is_not_asked_what_its_elements_are():
+    """A LazyFrame of Polars resolves its schema for that, which may take a query."""
+
+    class LazyFrame:
+        __module__ = "polars.lazyframe.frame"
+
+        @property
+        def dtypes(self):
+            raise AssertionError("the schema was resolved")
+
+        dtype = dtypes
+
+    for function in (ix.from_arrow, ix.asarray, ix.inspect, ix.to_arrow):
+        with pytest.raises(ix.NoProtocolError) as caught:
+            function(LazyFrame())
+        assert caught.value.rule == "IX-PROTOCOL-1"
+    assert not speaks_arrow(LazyFrame())
