@@ -120,12 +120,33 @@ def test_a_detached_tensor_is_taken(c_api, torch):
     assert c_api.fields(x.detach())["ptr"] == x.data_ptr()
 
 
-def test_a_tensor_lives_as_long_as_its_view(c_api, torch):
-    """And no longer."""
-    x = torch.ones(3)
-    alive = weakref.ref(x)
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("axes", [1, 9])
+def test_the_memory_of_a_tensor_lives_as_long_as_its_view(c_api, torch, axes, swapped):
+    """And no longer, also where the tensor got another implementation."""
+    block = np.ones((3,) * axes)
+    x, other = torch.from_numpy(block), torch.zeros(2)
+    alive = weakref.ref(block)
     view = c_api.fill(x)
-    del x
+    if swapped:
+        torch.utils.swap_tensors(x, other)
+    del x, other, block
+    gc.collect()
+    was_kept = alive() is not None
+    c_api.release(view)
+
+    assert (was_kept, alive()) == (True, None)
+
+
+@pytest.mark.parametrize("axes", [1, 9])
+def test_a_view_of_a_tensor_of_another_class_keeps_its_memory(c_api, torch, axes):
+    """By what torch's table makes, which holds the implementation."""
+    block = np.ones((3,) * axes)
+    x = torch.from_numpy(block).as_subclass(type("Named", (torch.Tensor,), {}))
+    alive = weakref.ref(block)
+    c_api.fields(x)
+    view = c_api.fill(x)
+    del x, block
     gc.collect()
     was_kept = alive() is not None
     c_api.release(view)

@@ -12,20 +12,20 @@ _NUMPY_KINDS: Final = {"b": 6, "i": 0, "u": 1, "f": 2, "c": 5}
 
 
 def functions_are_right(extension: Any) -> bool:
-    """Whether the fields of some tensors of the host are read as they are.
+    """Whether fields of some tensors of the host are read, and storages held, as they are.
 
     An address is followed only where it is that of the tensor's implementation, which its
-    attribute ``_cdata`` says.
+    attribute ``_cdata`` says, or that of its storage.
     """
     torch = sys.modules["torch"]
     with torch.inference_mode(mode=False):
         samples = _samples(torch)
         return all(
             type(x) is torch.Tensor
-            and extension.find_fields(x, x._cdata)
+            and extension.find_fields(x, x._cdata, x.untyped_storage()._cdata)
             and extension.fields_of_tensor(x) == _fields(x)
             for x in samples
-        )
+        ) and all(_is_counted(x, torch, extension) for x in (samples[0], *_untouched(torch)))
 
 
 def _samples(torch: Any) -> list[Any]:
@@ -34,6 +34,30 @@ def _samples(torch: Any) -> list[Any]:
     numbers = [block.to(getattr(torch, name)) for name in ("bool", "uint8", "int16", "float32")]
     waves = torch.zeros(3, dtype=torch.complex64, device="cpu")
     return [block, block[1, :, ::2].T, block[0, 0, 0], *numbers, numbers[1][:, 1:], waves]
+
+
+def _untouched(torch: Any) -> tuple[Any, ...]:
+    """Return tensors with a storage of their own, of which there is no Python object."""
+    whole = torch.zeros(6, device="cpu")
+    return torch.zeros(4, device="cpu"), whole, whole[2:]
+
+
+def _is_counted(x: Any, torch: Any, extension: Any) -> bool:
+    """Whether who holds the storage of a tensor is counted by torch, and so is who lets go."""
+    count = torch._C._storage_Use_Count
+    for by_torch in (False, True):
+        held = extension.hold_storage(x)
+        after = count(held) if held else 0
+        again = extension.hold_storage(x)
+        if not held or again != held or count(held) != after + 1:
+            return False
+        extension.let_go_of_storage(held, by_torch)
+        if count(held) != after:
+            return False
+        extension.let_go_of_storage(held, by_torch)
+        if count(held) != after - 1 or after < 2:
+            return False
+    return True
 
 
 def _fields(x: Any) -> tuple[Any, ...]:

@@ -127,7 +127,7 @@ static void array_dealloc(PyObject *object)
         ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     }
     Py_DECREF(type);
-    if (managed != NULL)
+    if (managed != NULL && !(owns == OWNS_TORCH && LIKELY(let_go_of_shared(managed))))
         delete_managed(managed, owns);
     let_go(keep);
     let_go(owner);

@@ -52,6 +52,25 @@ static void *claim(PyObject *capsule, uint8_t *owns, PyObject *call)
     return NULL;
 }
 
+/* Have an Array hold the storage of a tensor of torch: the struct that it came in holds only the
+ * implementation, which `x.data = y` gives another storage. */
+static int hold_storage_instead(Array *self, PyObject *x)
+{
+    void *managed = self->managed, *storage;
+    uint8_t owns = self->owns;
+    DLTensor tensor;
+
+    if (!read_tensor_of_torch(x, &tensor) || tensor.data != self->ptr)
+        return PyErr_Occurred() ? -1 : 0;
+    storage = hold_storage_of_torch(x);
+    if (storage == NULL)
+        return 0;
+    self->managed = storage;
+    self->owns = OWNS_TORCH;
+    delete_managed(managed, owns);
+    return 0;
+}
+
 static Array *own(void *managed, uint8_t owns, PyObject *source, PyTypeObject *cls, PyObject *call)
 {
     Array *self = new_array(cls);
@@ -62,7 +81,8 @@ static Array *own(void *managed, uint8_t owns, PyObject *source, PyTypeObject *c
     }
     self->managed = managed;
     self->owns = owns;
-    if (fill_from_struct(self, managed, owns == OWNS_VERSIONED, call) < 0) {
+    if (fill_from_struct(self, managed, owns == OWNS_VERSIONED, call) < 0 ||
+        (UNLIKELY(is_torch_tensor(source)) && hold_storage_instead(self, source) < 0)) {
         release_now(self);
         Py_DECREF(self);
         return NULL;
@@ -163,6 +183,8 @@ static PyObject *consume_capsule(PyObject *module, PyObject *const *args, Py_ssi
         PyErr_SetString(PyExc_TypeError, "consume_capsule(capsule, source, cls, call)");
         return NULL;
     }
+    if (args[1] != Py_None && learn_type(args[1]) < 0) /* whether it is a tensor of torch, too */
+        return NULL;
     return (PyObject *)consume(args[0], args[1], (PyTypeObject *)args[2], args[3]);
 }
 

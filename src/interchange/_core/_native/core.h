@@ -23,8 +23,8 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* What owns the memory of an Array that came in a struct. */
-typedef enum { OWNS_NOTHING, OWNS_VERSIONED, OWNS_LEGACY, OWNS_ARROW } Ownership;
+/* What owns the memory of an Array: a struct that it came in, or a storage of torch's. */
+typedef enum { OWNS_NOTHING, OWNS_VERSIONED, OWNS_LEGACY, OWNS_ARROW, OWNS_TORCH } Ownership;
 
 /* Threads share it.  What it holds is found out once: `spec` is set last, and so is `dims`, which
  * says that all below it is set.  `owner`, `keep` with `managed`, and `work` may change, under the
@@ -39,7 +39,7 @@ typedef struct {
     PyObject *library;  /* (backend, its array, ...), or NULL: see _array/backing.py */
     PyObject *work;     /* where work may be pending, or NULL: nothing is */
     PyObject *weakrefs;
-    void *managed;      /* the struct that is owned, or NULL */
+    void *managed;      /* the struct or storage that is owned, or NULL */
     int64_t *dims;      /* shape, strides [elements], and room for strides [bytes], see capi.c;
                            NULL where only `spec` says it */
     int64_t flags;      /* DLPack's, or FLAGS_UNKNOWN */
@@ -317,12 +317,12 @@ extern HIDDEN PyMethodDef exporting_functions[];
 HIDDEN int refuse_for_c(PyObject *object, const char *why);
 extern HIDDEN DLPackExchangeAPI exchange_table;
 extern HIDDEN PyMethodDef exchange_functions[];
-/* A struct of a table's, owned; NULL without an exception where it makes none. */
+/* A struct of a table's; NULL without an exception where it makes none. */
+HIDDEN DLManagedTensorVersioned *managed_by_table(PyObject *x, const DLPackExchangeAPI *table);
+/* The same, owned by an Array. */
 HIDDEN Array *import_by_table(PyObject *x, const DLPackExchangeAPI *table, PyTypeObject *cls,
                               PyObject *call);
-/* 1: `out` describes the tensor without owning it; 0: ask for a managed one; -1. */
-HIDDEN int describe_tensor_of_torch(PyObject *x, const DLPackExchangeAPI *table, DLTensor *out);
-HIDDEN Array *borrow_from_torch(PyObject *x, const DLPackExchangeAPI *table);
+HIDDEN Array *import_from_torch(PyObject *x); /* NULL without an exception: ask the table */
 
 /* ---- torch.c */
 HIDDEN int torch_keeps_meaning(const PyObject *tensor); /* -1: its attributes are to be asked */
@@ -331,6 +331,10 @@ extern HIDDEN PyMethodDef torch_functions[];
 
 /* ---- torch_fields.c */
 HIDDEN int read_tensor_of_torch(PyObject *x, DLTensor *out); /* 0: ask the table, or raise */
+/* The storage of what was read, held; NULL without an exception: ask the table. */
+HIDDEN void *hold_storage_of_torch(PyObject *x);
+HIDDEN int let_go_of_shared(void *storage); /* 0: nobody else holds it, and nothing was done */
+HIDDEN void let_go_of_storage(void *storage); /* may run any code */
 extern HIDDEN PyMethodDef torch_fields_functions[];
 
 /* ---- cuda.c */

@@ -11,8 +11,7 @@
 
 /* ---------------------------------------------------------------- theirs */
 
-Array *import_by_table(PyObject *x, const DLPackExchangeAPI *table, PyTypeObject *cls,
-                       PyObject *call)
+DLManagedTensorVersioned *managed_by_table(PyObject *x, const DLPackExchangeAPI *table)
 {
     DLManagedTensorVersioned *managed = NULL;
 
@@ -23,29 +22,20 @@ Array *import_by_table(PyObject *x, const DLPackExchangeAPI *table, PyTypeObject
             PyErr_Clear(); /* __dlpack__ will say it in the standard's words */
         return NULL;
     }
-    return own_managed(managed, x, cls, call);
+    return managed;
 }
 
-int describe_tensor_of_torch(PyObject *x, const DLPackExchangeAPI *table, DLTensor *out)
+Array *import_by_table(PyObject *x, const DLPackExchangeAPI *table, PyTypeObject *cls,
+                       PyObject *call)
 {
-    if (LIKELY(read_tensor_of_torch(x, out)))
-        return 1;
-    if (PyErr_Occurred())
-        return -1;
-    if (table->dltensor_from_py_object_no_sync == NULL)
-        return 0;
-    if (table->dltensor_from_py_object_no_sync(x, out) == 0)
-        return 1;
-    if (PyErr_Occurred() && is_to_be_raised())
-        return -1;
-    PyErr_Clear();
-    return 0;
+    DLManagedTensorVersioned *managed = managed_by_table(x, table);
+
+    return managed == NULL ? NULL : own_managed(managed, x, cls, call);
 }
 
-/* What torch describes without owning: the tensor itself keeps the memory alive, as much as a
- * managed tensor of torch's does, which holds the same implementation.  NULL without an exception:
- * ask for a managed one. */
-Array *borrow_from_torch(PyObject *x, const DLPackExchangeAPI *table)
+/* A tensor that is described by torch's C functions.  The object does not keep the memory alive:
+ * swap_tensors() gives it another implementation, and `x.data = y` that another storage. */
+Array *import_from_torch(PyObject *x)
 {
     DLTensor tensor;
     Array *self;
@@ -53,13 +43,13 @@ Array *borrow_from_torch(PyObject *x, const DLPackExchangeAPI *table)
     self = new_array(core.array_type); /* finalisers may run now, and change the tensor */
     if (self == NULL)
         return NULL;
-    if (UNLIKELY(describe_tensor_of_torch(x, table, &tensor) <= 0 ||
-                 !read_tensor(&tensor, 0, self))) {
+    if (UNLIKELY(!read_tensor_of_torch(x, &tensor) || !read_tensor(&tensor, 0, self) ||
+                 (self->managed = hold_storage_of_torch(x)) == NULL)) {
         Py_DECREF(self);
         return NULL;
     }
+    self->owns = OWNS_TORCH;
     self->owner = Py_NewRef(x);
-    self->keep = Py_NewRef(x);
     return self;
 }
 
@@ -75,6 +65,8 @@ static PyObject *consume_managed_tensor(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "KOO!O", &address, &source, &PyType_Type, &cls, &call))
         return NULL;
     table = (DLPackExchangeAPI *)(uintptr_t)address;
+    if (learn_type(source) < 0) /* whether it is a tensor of torch, too */
+        return NULL;
     if (table != NULL)
         self = import_by_table(source, table, (PyTypeObject *)cls, call);
     return self != NULL || PyErr_Occurred() ? (PyObject *)self : Py_NewRef(Py_None);

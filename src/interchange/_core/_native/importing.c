@@ -188,7 +188,7 @@ int learn_type(PyObject *x)
 static Array *by_table(PyObject *x, int is_torch, PyObject *call)
 {
     const DLPackExchangeAPI *table = table_for(x);
-    Array *self = table != NULL && is_torch ? borrow_from_torch(x, table) : NULL;
+    Array *self = table != NULL && is_torch ? import_from_torch(x) : NULL;
 
     if (LIKELY(self != NULL) || table == NULL || PyErr_Occurred())
         return self;

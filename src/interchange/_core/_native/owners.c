@@ -37,6 +37,8 @@ static void call_deleter(void *managed, uint8_t owns)
             tensor->deleter(tensor);
     } else if (owns == OWNS_ARROW) {
         release_arrow_block(managed);
+    } else if (owns == OWNS_TORCH) {
+        let_go_of_storage(managed);
     }
 }
 

@@ -1,7 +1,8 @@
-/* Address, shape, strides and element type of a torch tensor, by torch's stable C functions.
+/* Address, shape, strides and element type of a torch tensor, by torch's stable C functions, and the
+ * storage that keeps its memory alive.
  *
- * Source: torch 2.13, torch/csrc/inductor/aoti_torch/c/shim.h.  They cost half of what the exchange
- * table does.  Where torch lacks one of them, or they do not say of some tensors what these say of
+ * Source: torch 2.13, torch/csrc/inductor/aoti_torch/c/shim.h; c10/util/intrusive_ptr.h.  They cost
+ * half of what the exchange table does.  Where torch lacks one of them, or they do not say of some tensors what these say of
  * themselves (_torch_fields.py), the table is asked; the bits that neither knows are torch.c's. */
 #include "core.h"
 
@@ -16,9 +17,12 @@ typedef int32_t (*GetInt32)(void *tensor, int32_t *out);
 typedef int32_t (*GetInt64)(void *tensor, int64_t *out);
 typedef int32_t (*GetInt64s)(void *tensor, int64_t **out);
 typedef int32_t (*GetPointer)(void *tensor, void **out);
+typedef void (*Release)(void *place);
 
 static struct {
-    size_t place; /* of the tensor in an object of Python [words] */
+    size_t place;   /* of the tensor in an object of Python [words] */
+    size_t storage; /* of the storage in an implementation [words] */
+    Release let_go; /* of a storage: of the address of its address */
     GetPointer data_ptr;
     GetInt64 dim;
     GetInt64s sizes, strides;
@@ -73,12 +77,20 @@ static void find_types(void *library)
             types[code] = TYPES[i].type;
 }
 
+static int find_release(void)
+{
+    void *library = dlopen("libtorch_python.so", RTLD_NOW | RTLD_NOLOAD);
+
+    return library != NULL &&
+           find(library, "_ZN10THPPointerIN3c1011StorageImplEE4freeEv", &torch.let_go);
+}
+
 /* Whether this torch has them all.  Its libraries are loaded, and stay so. */
 static int find_all(void)
 {
     void *library = dlopen("libtorch_cpu.so", RTLD_NOW | RTLD_NOLOAD);
 
-    if (library == NULL)
+    if (library == NULL || !find_release())
         return 0;
     find_types(library);
     return find(library, "aoti_torch_get_data_ptr", &torch.data_ptr) &&
@@ -174,26 +186,104 @@ int read_tensor_of_torch(PyObject *x, DLTensor *out)
     return read_fields_of(x, out);
 }
 
+/* ---------------------------------------------------------------- holding the memory
+ *
+ * A storage begins with a pointer and the number of those who hold it, in the lower half of a word.
+ * Its highest bit says that a Python object of the storage is to be told when the storage begins
+ * and ceases to be held by others. */
+
+#define IS_TOLD ((uint64_t)1 << 63)
+
+static uint64_t *holders_of(void *storage)
+{
+    return (uint64_t *)storage + 1;
+}
+
+void *hold_storage_of_torch(PyObject *x)
+{
+    void **implementation = ((void ***)x)[torch.place], *storage = implementation[torch.storage];
+    uint64_t before;
+
+    if (UNLIKELY(storage == NULL))
+        return NULL;
+    before = __atomic_load_n(holders_of(storage), __ATOMIC_RELAXED);
+    do {
+        if (UNLIKELY((before & IS_TOLD) && (uint32_t)before < 2))
+            return NULL;
+    } while (!__atomic_compare_exchange_n(holders_of(storage), &before, before + 1, 0,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return storage;
+}
+
+int let_go_of_shared(void *storage)
+{
+    uint64_t before = __atomic_load_n(holders_of(storage), __ATOMIC_RELAXED);
+
+    do {
+        if (UNLIKELY((uint32_t)before < (before & IS_TOLD ? 3 : 2)))
+            return 0;
+    } while (!__atomic_compare_exchange_n(holders_of(storage), &before, before - 1, 0,
+                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    return 1;
+}
+
+void let_go_of_storage(void *storage)
+{
+    torch.let_go(&storage);
+}
+
 /* ---------------------------------------------------------------- for the proof in Python */
 
-/* find_fields(x, its _cdata): whether the functions are there, and the tensor is in the object. */
+/* Where an address is among the words of something, from one on; 0: nowhere. */
+static size_t place_of(unsigned long long address, const void *words, size_t first)
+{
+    for (size_t place = first; place < MOST_PLACES; place++)
+        if ((uintptr_t)((void *const *)words)[place] == (uintptr_t)address)
+            return place;
+    return 0;
+}
+
+/* find_fields(x, its _cdata, that of its storage): whether the functions are there, and the tensor
+ * is in the object, and the storage in the tensor. */
 static PyObject *find_fields(PyObject *module, PyObject *args)
 {
     PyObject *x;
-    unsigned long long address;
+    unsigned long long address, storage;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "OK", &x, &address))
-        return NULL;
-    if (!find_all())
-        return Py_NewRef(Py_False);
-    for (size_t place = sizeof(PyObject) / sizeof(void *); place < MOST_PLACES; place++)
-        if ((uintptr_t)((void **)x)[place] == (uintptr_t)address) {
-            torch.place = place;
-            return Py_NewRef(Py_True);
-        }
     torch.place = 0;
-    return Py_NewRef(Py_False);
+    if (!PyArg_ParseTuple(args, "OKK", &x, &address, &storage))
+        return NULL;
+    if (find_all()) {
+        torch.place = place_of(address, x, sizeof(PyObject) / sizeof(void *));
+        torch.storage = torch.place ? place_of(storage, ((void **)x)[torch.place], 1) : 0;
+    }
+    return PyBool_FromLong(torch.place && torch.storage);
+}
+
+/* hold_storage(x) -> its address, or None where it is not held. */
+static PyObject *hold_storage(PyObject *module, PyObject *x)
+{
+    void *storage = hold_storage_of_torch(x);
+
+    (void)module;
+    return storage == NULL ? Py_NewRef(Py_None) : PyLong_FromVoidPtr(storage);
+}
+
+/* let_go_of_storage(address, by torch): of one that is held. */
+static PyObject *let_go_for_proof(PyObject *module, PyObject *args)
+{
+    unsigned long long address;
+    void *storage;
+    int by_torch;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Kp", &address, &by_torch))
+        return NULL;
+    storage = (void *)(uintptr_t)address;
+    if (by_torch || !let_go_of_shared(storage))
+        let_go_of_storage(storage);
+    return Py_NewRef(Py_None);
 }
 
 /* fields_of_tensor(x) -> (address, shape, strides, type, device), or None. */
@@ -217,7 +307,9 @@ static PyObject *fields_of_tensor(PyObject *module, PyObject *x)
 }
 
 PyMethodDef torch_fields_functions[] = {
-    {"find_fields", find_fields, METH_VARARGS, "find_fields(x, address): for the proof."},
+    {"find_fields", find_fields, METH_VARARGS, "find_fields(x, address, storage): for the proof."},
+    {"hold_storage", hold_storage, METH_O, "hold_storage(x): for the proof."},
+    {"let_go_of_storage", let_go_for_proof, METH_VARARGS, "let_go_of_storage(address, by): for the proof."},
     {"fields_of_tensor", fields_of_tensor, METH_O, "fields_of_tensor(x): for the proof."},
     {NULL, NULL, 0, NULL},
 };

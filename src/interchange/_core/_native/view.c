@@ -48,7 +48,7 @@ static void give_back(const InterchangeView *out, int64_t *dims)
 }
 
 /* Publish: `owner` is a reference that the view takes over. */
-static void fill(InterchangeView *out, PyObject *owner, const DLTensor *tensor, int32_t itemsize,
+static void fill(InterchangeView *out, void *owner, const DLTensor *tensor, int32_t itemsize,
                  uint32_t flags)
 {
     out->flags = flags;
@@ -191,42 +191,93 @@ static int is_plain(const DLTensor *tensor, int32_t *itemsize)
     return element_type(tensor->dtype, itemsize) != NULL;
 }
 
-/* A tensor of torch: a DLTensor says all, for its memory may always be written. */
-static int view_tensor(PyObject *x, const DLPackExchangeAPI *table, InterchangeView *out)
+/* Whether the owner of a view is a storage of torch's, and no object: addresses of both are even. */
+static int is_storage(const void *owner)
 {
-    DLTensor tensor;
+    return (uintptr_t)owner & 1;
+}
+
+static void drop_owner(void *owner)
+{
+    void *storage = (char *)owner - 1;
+
+    if (is_storage(owner) && !let_go_of_shared(storage))
+        delete_managed(storage, OWNS_TORCH);
+    else if (!is_storage(owner))
+        Py_DECREF((PyObject *)owner);
+}
+
+/* Who keeps the memory of a tensor alive, also where the object gets another implementation; NULL,
+ * perhaps with an exception: the ordinary way. */
+static void *own_tensor(PyObject *x, const DLPackExchangeAPI *table, DLTensor *out)
+{
+    DLManagedTensorVersioned *managed;
+    PyObject *owner;
+    void *storage;
+
+    if (LIKELY(read_tensor_of_torch(x, out) && (storage = hold_storage_of_torch(x)) != NULL))
+        return (char *)storage + 1;
+    if (PyErr_Occurred() || (owner = new_managed()) == NULL)
+        return NULL;
+    managed = managed_by_table(x, table);
+    ((Managed *)owner)->managed = managed;
+    ((Managed *)owner)->owns = OWNS_VERSIONED;
+    if (managed == NULL || managed->version.major != DLPACK_MAJOR || managed->flags != 0) {
+        Py_DECREF(owner);
+        return NULL;
+    }
+    *out = managed->dl_tensor;
+    return owner;
+}
+
+/* Fill `out` with a tensor of torch, whose memory may always be written. */
+static int fill_tensor(DLTensor *tensor, const DLPackExchangeAPI *table, void *owner,
+                       InterchangeView *out)
+{
     int32_t itemsize;
     int64_t *dims;
     char *first;
     void *stream = NULL;
-    int has_stream = 0, found = describe_tensor_of_torch(x, table, &tensor);
+    int has_stream = 0;
 
-    if (UNLIKELY(found <= 0))
-        return found;
-    if (UNLIKELY(!is_plain(&tensor, &itemsize)))
+    if (UNLIKELY(!is_plain(tensor, &itemsize)))
         return 0;
-    if (UNLIKELY(tensor.device.device_type != DL_CPU)) {
-        has_stream = current_stream(table, tensor.device, &stream);
+    if (UNLIKELY(tensor->device.device_type != DL_CPU)) {
+        has_stream = current_stream(table, tensor->device, &stream);
         if (!has_stream)
             return 0;
     }
-    dims = reserve(out, tensor.ndim);
+    dims = reserve(out, tensor->ndim);
     if (UNLIKELY(dims == NULL))
         return -1;
-    if (UNLIKELY(!read_place(&tensor, itemsize, dims, &first))) {
+    if (UNLIKELY(!read_place(tensor, itemsize, dims, &first))) {
         give_back(out, dims);
         return 0;
     }
-    tensor.data = first;
-    tensor.byte_offset = 0;
-    tensor.shape = dims;
-    tensor.strides = dims + tensor.ndim;
-    if (tensor.device.device_type == DL_CPU)
-        tensor.device.device_id = 0;
-    fill(out, Py_NewRef(x), &tensor, itemsize, 0);
+    tensor->data = first;
+    tensor->byte_offset = 0;
+    tensor->shape = dims;
+    tensor->strides = dims + tensor->ndim;
+    if (tensor->device.device_type == DL_CPU)
+        tensor->device.device_id = 0;
+    fill(out, owner, tensor, itemsize, 0);
     out->has_stream = has_stream;
     out->stream = stream;
     return 1;
+}
+
+static int view_tensor(PyObject *x, const DLPackExchangeAPI *table, InterchangeView *out)
+{
+    DLTensor tensor;
+    void *owner = own_tensor(x, table, &tensor);
+    int found;
+
+    if (UNLIKELY(owner == NULL))
+        return PyErr_Occurred() ? -1 : 0;
+    found = fill_tensor(&tensor, table, owner, out);
+    if (UNLIKELY(found <= 0))
+        drop_owner(owner);
+    return found;
 }
 
 /* ---------------------------------------------------------------- anything */
@@ -278,7 +329,7 @@ int interchange_view(void *object, InterchangeView *out)
 
 int interchange_view_release(InterchangeView *view)
 {
-    PyObject *owner;
+    void *owner;
 
     if (UNLIKELY(check_struct(view, RELEASE) < 0))
         return -1;
@@ -287,13 +338,14 @@ int interchange_view_release(InterchangeView *view)
                                           ? "the view is not filled: it never was, or was released"
                                           : "the struct is a copy of a view, or was never set up");
     owner = view->owner;
-    if (UNLIKELY(view->ndim > INTERCHANGE_VIEW_AXES && !is_array(owner)))
+    if (UNLIKELY(view->ndim > INTERCHANGE_VIEW_AXES &&
+                 (is_storage(owner) || !is_array(owner))))
         PyMem_Free((void *)view->shape);
     view->self = NULL;
     view->owner = NULL;
     view->data = NULL;
     view->shape = view->strides = NULL;
     view->ndim = 0;
-    Py_DECREF(owner);
+    drop_owner(owner);
     return 0;
 }

@@ -133,8 +133,8 @@ typedef struct InterchangeView {
  *
  * Nothing is copied, unless `object` itself copies when it is asked.  Until it is released, the
  * view keeps the memory alive; it does not keep others from writing there, nor from resizing the
- * array in place, which libraries that allow it (torch's resize_ and set_) must not be asked to do
- * meanwhile.
+ * array in place, which libraries that allow it (torch's resize_, and set_ of a subclass of
+ * torch.Tensor) must not be asked to do meanwhile.
  *
  * Arrays of interchange, ndarrays and tensors of torch are read where they are.  The first object
  * of a type takes longer: what the type allows is found out in Python.

@@ -1,0 +1,137 @@
+"""Memory of a torch tensor lives as long as its Array, whatever storage the tensor gets."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import interchange as ix
+
+pytestmark = pytest.mark.interop
+
+DTYPES = ("float64", "uint16", "complex64")
+
+
+@pytest.fixture
+def torch(need):
+    """Return torch."""
+    need("torch")
+    import torch
+
+    return torch
+
+
+def swap(torch, x, other):
+    """Give two tensors the implementation of each other."""
+    torch.utils.swap_tensors(x, other)
+
+
+def set_data(_, x, other):
+    """Give a tensor the storage of another by its attribute."""
+    x.data = other
+
+
+def set_storage(_, x, other):
+    """Give a tensor the storage of another by its method."""
+    x.set_(other)
+
+
+EXCHANGES = (swap, set_data, set_storage)
+IMPORTS = {
+    "from_dlpack": ix.from_dlpack,
+    "asarray": ix.asarray,
+    "without a copy": lambda x: ix.from_dlpack(x, copy=False),
+    "a view": lambda x: ix.from_dlpack(x)[::2],
+    "an Array of it": lambda x: ix.from_dlpack(ix.from_dlpack(x)),
+    "a capsule of it": lambda x: ix.from_dlpack(x).__dlpack__(max_version=(1, 0)),
+}
+
+
+def tensor_of(torch, dtype, cls=None):
+    """Return a tensor, and what tells whether its memory is there: it is an ndarray's."""
+    block = np.arange(6).astype(dtype)
+    x = torch.from_numpy(block)
+    return x if cls is None else cls(x), weakref.ref(block)
+
+
+def is_kept(torch, imported, x, alive, exchange):
+    """Whether memory is there after an exchange, and is not once nobody imports it."""
+    held = [imported(x)]
+    exchange(torch, x, torch.zeros(4, dtype=x.dtype))
+    gc.collect()
+    kept = alive() is not None
+    held.clear()
+    gc.collect()
+    return kept, alive() is None
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("exchange", EXCHANGES)
+@pytest.mark.parametrize("way", IMPORTS)
+def test_a_tensor_may_get_another_storage(torch, way, exchange, dtype):
+    """The Array keeps the one that it was imported with; at the first import, and at the third."""
+    if ix.core_name != "native":
+        pytest.skip("the readable core holds what torch's own capsules hold")
+    results = set()
+    for _ in range(3):
+        x, alive = tensor_of(torch, dtype)
+        results.add(is_kept(torch, IMPORTS[way], x, alive, exchange))
+
+    assert results == {(True, True)}
+
+
+@pytest.mark.parametrize("kind", ["Tensor", "Parameter", "subclass"])
+@pytest.mark.parametrize("way", IMPORTS)
+def test_a_swap_frees_no_memory_that_is_imported(torch, way, kind):
+    """Of a tensor of any class, with both cores: torch refuses the swap, or the memory is kept."""
+    makers = {
+        "Tensor": None,
+        "Parameter": lambda x: torch.nn.Parameter(x, requires_grad=False),
+        "subclass": lambda x: x.as_subclass(type("Named", (torch.Tensor,), {})),
+    }
+    for _ in range(3):
+        x, alive = tensor_of(torch, "float32", makers[kind])
+        held = IMPORTS[way](x)
+        other = torch.zeros(4) if makers[kind] is None else makers[kind](torch.zeros(4))
+        try:
+            swap(torch, x, other)
+        except RuntimeError:  # others hold its implementation
+            assert type(x) is not torch.Tensor or ix.core_name == "ctypes"
+        del x, other
+        gc.collect()
+
+        assert alive() is not None
+        del held
+
+
+def test_the_storage_is_given_back(torch):
+    """As often as it was held, also where a Python object of it came and went in between."""
+    x = torch.zeros(8)
+    ix.from_dlpack(x)
+    ix.from_dlpack(x)
+    implementation = x.untyped_storage()._cdata
+    count = torch._C._storage_Use_Count
+    before = count(implementation)
+    arrays = [ix.from_dlpack(x) for _ in range(5)]
+    x.untyped_storage()
+    during = count(implementation)
+    del arrays
+
+    assert (during - before, count(implementation)) in {(5, before), (0, before)}
+
+
+def test_a_storage_that_only_an_array_holds_is_freed_with_an_exception_in_flight(torch):
+    """What torch runs then does not touch the exception."""
+    x, alive = tensor_of(torch, "float64")
+    ix.from_dlpack(x)
+    arrays = [ix.from_dlpack(x)]
+    arrays[0]._owner = None
+    del x
+    with pytest.raises(ValueError, match="nope"):
+        arrays.pop()[int("nope")]
+    gc.collect()
+
+    assert alive() is None
