@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -14,6 +15,7 @@ pytestmark = pytest.mark.isolated
 PAGE = Path(__file__).parents[2] / "docs" / "how-it-works.md"
 SETUP = """
 import ctypes
+import inspect
 import numpy as np
 import interchange as ix
 from interchange.abi import VERSIONED, capsule_name, capsule_pointer
@@ -31,9 +33,30 @@ def kind(act):
 x = ix.from_dlpack(np.ones(3))
 """
 PROBES = {
-    "the type of `ix.from_dlpack` and of `ix.asarray`": (
-        "print(*{type(f).__name__ for f in (ix.from_dlpack, ix.asarray)})"
+    "the type of `ix.from_dlpack`, `ix.asarray` and `ix.from_cai`": (
+        "print(*{type(f).__name__ for f in (ix.from_dlpack, ix.asarray, ix.from_cai)})"
     ),
+    "the type of `__dlpack__` and `__dlpack_device__` of `ix.Array`": (
+        "print(*{type(vars(ix.Array)[n]).__name__ if n in vars(ix.Array) else 'function'"
+        " for n in ('__dlpack__', '__dlpack_device__')})"
+    ),
+    "annotations in the signatures of these five": (
+        "f = (ix.from_dlpack, ix.asarray, ix.from_cai, ix.Array.__dlpack__)\n"
+        "found = {bool(inspect.get_annotations(each)) for each in f}\n"
+        "print({True: 'there', False: 'not there'}[found.pop()] if len(found) == 1 else found)"
+    ),
+    "the type of `shape`, `strides`, `dtype`, `device` and `ptr` of `ix.Array`": (
+        "print(*{type(inspect.getattr_static(ix.Array, n)).__name__"
+        " for n in ('shape', 'strides', 'dtype', 'device', 'ptr')})"
+    ),
+    "the type of `ix.Array.__add__`, and of its other operators": (
+        "print(type(inspect.getattr_static(ix.Array, '__add__')).__name__)"
+    ),
+    "`ix.to_arrow(x)`": (
+        "print('goes out' if kind(lambda: ix.to_arrow(x)) != 'BackendUnavailableError'"
+        " else words(ix.to_arrow, x)[-15:].replace(' [', 'refused (').replace(']', ')'))"
+    ),
+    "the C API, `interchange._C_API`": ("print('there' if hasattr(ix, '_C_API') else 'not there')"),
     "the bases of `ix.Array`": (
         "print('object' if ix.Array.__bases__ == (object,) else 'those with its methods')"
     ),
@@ -110,6 +133,49 @@ def rows():
 def test_every_difference_is_in_the_table():
     """The table and the probes of this file have the same rows."""
     assert rows().keys() == PROBES.keys()
+
+
+SURFACE = {
+    "the type of `ix.from_dlpack`, `ix.asarray` and `ix.from_cai`": (
+        r"interchange\.(asarray|from_cai|(xp\.)?from_dlpack) type"
+    ),
+    "the type of `__dlpack__` and `__dlpack_device__` of `ix.Array`": (
+        r"interchange\.Array\.__dlpack(_device)?__ type"
+    ),
+    "annotations in the signatures of these five": (
+        r"interchange\.(asarray|from_cai|(xp\.)?from_dlpack|Array\.__dlpack__) annotations"
+    ),
+    "the type of `shape`, `strides`, `dtype`, `device` and `ptr` of `ix.Array`": (
+        r"interchange\.Array\.(shape|strides|dtype|device|ptr) type"
+    ),
+    "the type of `ix.Array.__add__`, and of its other operators": (
+        r"interchange\.Array\.__(?!dlpack|c_dlpack)\w+__ type"
+    ),
+    "the C exchange table on `ix.Array`": (
+        r"interchange\.Array\.__(c_dlpack|dlpack_c)_exchange_api__ \w+"
+    ),
+    "`ix.to_arrow(x)`": r"Arrays that go out as columns: .*",
+}
+"""Row of the table -> the aspects of ``surface.py`` that it explains."""
+
+
+def test_no_other_difference_is_seen(run_isolated, twins):
+    """Of everything public, and of what each case of the page on errors says, with both cores."""
+    readable, native = (
+        json.loads(run_isolated("surface.py", env={"INTERCHANGE_CORE": one}, warnings="ignore"))
+        for one in twins
+    )
+    names = readable.keys() | native.keys()
+    different = {name for name in names if readable.get(name) != native.get(name)}
+    explained = {
+        name: [row for row, pattern in SURFACE.items() if re.fullmatch(pattern, name)]
+        for name in different
+    }
+
+    assert len(names) > 3000
+    assert {name: rows for name, rows in explained.items() if len(rows) != 1} == {}
+    assert {row for rows in explained.values() for row in rows} == SURFACE.keys()
+    assert SURFACE.keys() <= rows().keys()
 
 
 @pytest.mark.parametrize("what", PROBES)
