@@ -183,6 +183,9 @@ class _Subject(pytest.Collector):
             raise pytest.UsageError(f"{self.name}: {words}")
         for name in names:
             yield _Item.from_parent(self, name=name, pool=pool, expected=expected)
+        named = self.name in self.config.getoption("--interchange-subject")
+        if named and verdict is None and settings.selection.is_whole:
+            yield _Floor.from_parent(self, name="enough_is_judged", pool=pool, items=names)
 
 
 class _Test(pytest.Item):
@@ -210,6 +213,21 @@ class _Broken(_Test):
     def runtest(self) -> None:
         """Fail."""
         raise CheckFailedError(f"the subject cannot be judged\n{self.reason}")
+
+
+class _Floor(_Test):
+    """The test that fails where so little of a subject is judged that nothing follows."""
+
+    def __init__(self, *, name: str, pool: Pool, items: list[str], **options: Any) -> None:
+        super().__init__(name, **options)
+        self.pool, self.items = pool, items
+
+    def runtest(self) -> None:
+        """Run items until there are enough; those of other tests may run elsewhere, or not."""
+        from interchange_conformance.judging import floor
+
+        if words := floor.tried(self.items, self.pool.about.roles, self.pool.run_one):
+            raise CheckFailedError(f"the subject is hardly judged\n{words}")
 
 
 class _Item(_Test):

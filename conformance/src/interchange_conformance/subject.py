@@ -140,6 +140,8 @@ class Subject:
         Modules to import once, before processes are forked for the checks.
     environment : mapping
         Variables to set before the library is imported, unless they are set.
+    shapes : tuple of tuple of int
+        Extents that `make` has, where it has few: they are tried where it has none of the usual.
     """
 
     name: str
@@ -166,6 +168,7 @@ class Subject:
     immutable: bool = False
     preload: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    shapes: tuple[Shape, ...] = ()
 
     @property
     def version(self) -> str:

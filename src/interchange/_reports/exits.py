@@ -50,8 +50,9 @@ COMMANDS: Final = {
         FOUND: "something is not: a check fails that is not known to, or no longer fails that is"
         " known to",
         CANNOT: "a library or a driver that is not here, a description that does not import, words"
-        " that name nothing, items of which none applies, a file that is wrong or cannot be"
-        " written; also where something is not as expected besides",
+        " that name nothing, items of which none applies, a library to which hardly any rule"
+        " applies, a file that is wrong or cannot be written; also where something is not as"
+        " expected besides",
     },
 }
 """Command -> exit code -> when it ends so."""

@@ -19,6 +19,7 @@ from interchange_conformance.checks._memory import (
     resident,
 )
 from interchange_conformance.findings import CannotMakeError, NotApplicable
+from interchange_conformance.probes.forms import Form
 from interchange_conformance.probes.under_test import ProducerUnderTest
 from interchange_conformance.subject import Subject
 from mutants._honest_producer import honest_constants, honest_producer
@@ -229,8 +230,9 @@ def test_what_is_missing_is_said_of_the_first_shape_that_was_asked_for():
 
 def test_elements_are_numbered_through_a_capsule(library):
     """From 0 on, in C order, in the bytes of int32."""
-    x, elements = _exports.numbered(library, (2, 2))
+    x, elements, form = _exports.numbered(library, [(2, 2)])
 
+    assert form == ((2, 2), "int32")
     assert x.array.tolist() == [[0, 1], [2, 3]]
     assert b"".join(elements) == x.array.tobytes()
 
@@ -239,7 +241,7 @@ def test_constants_are_made_with_their_numbers():
     """What cannot be written has to be born so."""
     library = ProducerUnderTest(honest_constants())
 
-    x, elements = _exports.numbered(library, (2, 2))
+    x, elements, _ = _exports.numbered(library, [(2, 2)])
 
     assert x.array.tolist() == [[0, 1], [2, 3]]
     assert b"".join(elements) == x.array.tobytes()
@@ -250,12 +252,15 @@ def test_constants_are_made_with_their_numbers():
     [
         (7, "uint8", b"\7"),
         (-2, "int32", (-2).to_bytes(4, sys.byteorder, signed=True)),
+        (3, "float64", struct.pack("=d", 3)),
+        (3, "float16", struct.pack("=e", 3)),
         (1 + 2j, "complex64", struct.pack("=ff", 1, 2)),
+        (3, "complex128", struct.pack("=dd", 3, 0)),
     ],
 )
 def test_numbers_are_held_in_the_bytes_of_their_type(library, number, dtype, element):
     """As the machine writes them."""
-    x, elements = _exports.holding(library, [number] * 2, (2,), dtype)
+    x, elements, _ = _exports.holding(library, [number], [Form((2,), dtype)])
 
     assert elements == [element] * 2
     assert x.array.tolist() == [number] * 2
@@ -268,7 +273,7 @@ def test_memory_that_must_not_be_written_is_not(library):
     )
 
     with pytest.raises(NotApplicable, match="no writable one of int32"):
-        _exports.numbered(ProducerUnderTest(readonly), (2, 2))
+        _exports.numbered(ProducerUnderTest(readonly), [(2, 2)])
 
 
 # ------------------------------------------------------------------ memory
@@ -281,7 +286,7 @@ def test_a_meter_sees_the_arrays_of_a_library(library):
 
 def test_a_library_whose_memory_nobody_sees_is_not_measured(library):
     """Its arrays are views of one block, for example."""
-    block = library.make(BLOCK, "uint8")
+    block = library.make((BLOCK,), "uint8")
     subject = Subject("views", make=lambda *_: block[:])
 
     with pytest.raises(NotApplicable, match="neither"):

@@ -20,7 +20,7 @@ MODULES = (
 )  # fmt: skip
 
 JUDGE = """
-import json, sys
+import json, math, sys
 from interchange_conformance.findings import CannotMakeError
 from interchange_conformance.registry import load_checks
 from interchange_conformance.running.execution import execute
@@ -32,7 +32,7 @@ kind, modules = {**SIGNATURES, "deviceless": Deviceless, "speechless": Speechles
 )
 
 def make(shape, dtype, device, readonly):
-    many = len(shape) == 1 and shape[0] > 2**16  # they are numbered one by one
+    many = math.prod(shape) > 2**16  # they are numbered one by one
     if device != "cpu" or dtype not in ELEMENTS or readonly or many:
         raise CannotMakeError("the zoo has none")
     return host(shape, dtype, kind=kind)
@@ -354,14 +354,15 @@ def test_the_codes_are_those_of_the_header(name):
 def test_what_is_due_of_a_view_is_what_numpy_makes_of_it(name):
     """The elements and the shape that a check expects are right."""
     view = VIEWS[name]
-    base = np.arange(24 if view.axes == 2 else LINE, dtype=np.int32)
+    shape = (TABLE, (LINE,))[view.axes == 1]
+    base = np.arange(np.prod(shape), dtype=np.int32)
     elements = [number.tobytes() for number in base]
 
     if name == "spread":
         theirs = np.broadcast_to(base.reshape(TABLE)[2:3, :], (5, 6))
     else:
-        theirs = view.make(base.reshape(TABLE if view.axes == 2 else (LINE,)))
-    due = view.due(elements)
+        theirs = view.make(base.reshape(shape))
+    due = view.due(elements, shape)
 
     assert due.shape == theirs.shape
     assert due.elements == [number.tobytes() for number in theirs.ravel()]

@@ -12,14 +12,16 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange.abi.dlpack import DLDeviceType
+from interchange.abi.dlpack import DLDataTypeCode, DLDeviceType
 from interchange_conformance.findings import Found, NotApplicable, expect
+from interchange_conformance.probes.forms import NUMERIC, forms_of
 from interchange_conformance.probes.opened_capsule import OpenedCapsule
 from interchange_conformance.zoo import ELEMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from interchange_conformance.probes.forms import Form
     from interchange_conformance.probes.under_test import ProducerUnderTest
 
 NEWEST: Final = (1, 3)
@@ -36,7 +38,6 @@ GENERATIONS: Final = {"legacy": "legacy", "versioned": "versioned"}
 """Cases of checks that look at both structs."""
 
 _PENDING: Final = 0.01  # until a new array is there [seconds]
-_SHAPES: Final = ((2, 3), (6,))
 
 
 def asking(generation: str, **more: Any) -> dict[str, Any]:
@@ -82,17 +83,10 @@ def device_said(x: Any) -> Any:
 
 
 def some_array(
-    producer: ProducerUnderTest, dtype: str = "float32", *, readonly: bool = False
+    producer: ProducerUnderTest, dtype: str | None = None, *, readonly: bool = False
 ) -> Any:
-    """Return an array of six elements: with two axes, or with one where there is no other."""
-    with_two_axes, with_one = _SHAPES
-    try:
-        return producer.make(with_two_axes, dtype, readonly=readonly)
-    except NotApplicable as first:
-        try:
-            return producer.make(with_one, dtype, readonly=readonly)
-        except NotApplicable:
-            raise first from None
+    """Return an array of which nothing special is asked, or nothing but its element type."""
+    return producer.make(dtype=dtype, readonly=readonly)
 
 
 def knows(producer: ProducerUnderTest, x: Any, keyword: str) -> bool:
@@ -243,43 +237,65 @@ def require_host(found: OpenedCapsule) -> OpenedCapsule:
     return found
 
 
-def numbered(producer: ProducerUnderTest, shape: tuple[int, ...]) -> tuple[Any, list[bytes]]:
-    """Return an array of int32 whose elements are 0, 1, 2..., and the bytes of each."""
-    return holding(producer, list(range(math.prod(shape))), shape, "int32")
+def numbered(
+    producer: ProducerUnderTest, shapes: Iterable[tuple[int, ...]]
+) -> tuple[Any, list[bytes], Form]:
+    """Return an array whose elements are 0, 1, 2..., the bytes of each, and its form."""
+    return holding(producer, list(range(100)), forms_of(shapes, NUMERIC))
 
 
 def holding(
-    producer: ProducerUnderTest, numbers: list[Any], shape: tuple[int, ...], dtype: str
-) -> tuple[Any, list[bytes]]:
-    """Return an array that holds some numbers in C order, and the bytes of each.
+    producer: ProducerUnderTest, numbers: list[Any], forms: Iterable[Form]
+) -> tuple[Any, list[bytes], Form]:
+    """Return an array that holds some numbers in C order, the bytes of each, and its form.
 
-    They are written through its capsule; of a library whose arrays are never written, it is made
-    of them, and a capsule that shows others is found.
+    They are written through its capsule, and again from the first where the array is larger; of a
+    library whose arrays are never written, it is made of them, and a capsule that shows others is
+    found.
 
     Raises
     ------
     NotApplicable
         The array must not be written, or is not changed by that.
     """
-    elements = [bytes_of(number, dtype) for number in numbers]
     immutable = producer.subject.immutable
-    x = producer.make_from(numbers, shape, dtype) if immutable else producer.make(shape, dtype)
+    if immutable:
+        x, form = made_from(producer, numbers, forms)
+    else:
+        x, form = producer.first_of(forms)
+    elements = [bytes_of(number, form.dtype) for number in repeated(numbers, form)]
     found = require_host(newest(producer, x))
-    if found.dtype != ELEMENTS[dtype] or (found.readonly and not immutable):
-        raise NotApplicable(f"the array is no writable one of {dtype}, so what it holds is unknown")
+    if found.dtype != ELEMENTS[form.dtype] or (found.readonly and not immutable):
+        words = f"the array is no writable one of {form.dtype}, so what it holds is unknown"
+        raise NotApplicable(words)
     if immutable:
         read = found.read()
         expect(read == elements, f"an array of {numbers!r:.60} is exported as one of {read!r:.90}")
-        return x, elements
+        return x, elements, form
     found.write(elements)
     if newest(producer, x).read() != elements:
         raise NotApplicable("what is written through a capsule does not reach the array")
-    return x, elements
+    return x, elements, form
+
+
+def made_from(
+    producer: ProducerUnderTest, numbers: list[Any], forms: Iterable[Form]
+) -> tuple[Any, Form]:
+    """Return an array made of some numbers, in the first form that the library has, and that."""
+    return producer.first_of(forms, lambda form: producer.make_from(repeated(numbers, form), *form))
+
+
+def repeated(numbers: list[Any], form: Form) -> list[Any]:
+    """Return as many numbers as a form has elements, from the first again where that is more."""
+    return [numbers[n % len(numbers)] for n in range(math.prod(form.shape))]
 
 
 def bytes_of(number: Any, dtype: str) -> bytes:
     """Return an element as it lies in memory."""
-    if isinstance(number, complex):
-        return struct.pack("=ff", number.real, number.imag)
-    _, bits, _ = ELEMENTS[dtype]
+    code, bits, _ = ELEMENTS[dtype]
+    if code == DLDataTypeCode.kDLComplex:
+        form = "=ff" if bits == 64 else "=dd"
+        return struct.pack(form, complex(number).real, complex(number).imag)
+    if code == DLDataTypeCode.kDLFloat:
+        return struct.pack({16: "=e", 32: "=f", 64: "=d"}[bits], number)
     return int(number).to_bytes(bits // 8, sys.byteorder, signed=number < 0)

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     Meter = Callable[[], int]
 
-BLOCK: Final = (2**22,)
-"""Shape of an array that is large enough to be seen: 4 MiB of uint8."""
+BLOCK: Final = 2**22
+"""Size of an array that is large enough to be seen [bytes]."""
+_SEEN: Final = 2**16  # from what size on one is [bytes]
 _ROUNDS: Final = 16
 _TRIES: Final = 5
 _PATIENCE: Final = 0.02  # until what others still do to memory is done [seconds]
@@ -91,7 +92,10 @@ def meter_for(producer: ProducerUnderTest) -> Meter:
     NotApplicable
         None does: the library takes its memory from an allocator of its own, for example.
     """
-    touch(producer, producer.make(BLOCK, "uint8"))  # whatever is made once is made now
+    form = producer.block(BLOCK)
+    if form.nbytes < _SEEN:
+        raise NotApplicable(f"arrays of {form.nbytes} bytes are too small to be seen")
+    touch(producer, producer.make(*form))  # whatever is made once is made now
     for turn in range(_TRIES):
         if turn:
             time.sleep(_PATIENCE)  # a library's own threads may be giving memory back
@@ -99,14 +103,16 @@ def meter_for(producer: ProducerUnderTest) -> Meter:
         found = _seeing(producer)
         if found is not None:
             return found
-    raise NotApplicable("an array of 4 MiB more is seen neither by malloc nor by the kernel")
+    words = f"an array of {form.nbytes} bytes more is seen neither by malloc nor by the kernel"
+    raise NotApplicable(words)
 
 
 def _seeing(producer: ProducerUnderTest) -> Meter | None:
     """Return the first meter that sees a new array as what it is."""
-    size = BLOCK[0]
+    form = producer.block(BLOCK)
+    size = form.nbytes
     before = [meter() for meter in METERS]
-    x = producer.make(BLOCK, "uint8")
+    x = producer.make(*form)
     touch(producer, x)
     for meter, start in zip(METERS, before, strict=True):
         if size // 2 < meter() - start < size * 2:

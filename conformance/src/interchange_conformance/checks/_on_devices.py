@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, driver
 from interchange_conformance.findings import CannotMakeError, Found, NotApplicable, expect
+from interchange_conformance.probes.forms import Form, blocks_of
 from interchange_conformance.probes.pending_work import PendingWork
 
 from ._exports import device_said, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from interchange_conformance.driver.cuda import Cuda
     from interchange_conformance.probes.opened_capsule import OpenedCapsule
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 SHAPE: Final = (1024,)
 NBYTES: Final = 4096  # of SHAPE in float32 [bytes]
-_FORMS: Final = ((SHAPE, "float32"), ((NBYTES,), "uint8"), ((NBYTES,), "int8"))
-"""Arrays of NBYTES; the first is asked for that the library has."""
 CUDA, PINNED, ROCM, MANAGED = 2, 3, 10, 13
 WITH_STREAMS: Final = frozenset({CUDA, ROCM, MANAGED})
 KINDS: Final = {"cuda": ("cuda", 0), "cuda:1": ("cuda", 1), "managed": ("managed", 0)} | {
@@ -67,17 +66,18 @@ def _address_or_reason(producer: ProducerUnderTest, x: Any, keywords: dict[str, 
         return words(error)
 
 
-def _first_of(make: Callable[[tuple[int, ...], str], Any]) -> Any:
-    """Return the first array that a library has of those that will do."""
-    for shape, dtype in _FORMS:
-        with contextlib.suppress(NotApplicable):
-            return make(shape, dtype)
-    return make(*_FORMS[0])
+def _forms(producer: ProducerUnderTest) -> Iterator[Form]:
+    """Yield forms of arrays of NBYTES, or more where the library has no others."""
+    yield Form(SHAPE, "float32")
+    yield from blocks_of(NBYTES)
+    if producer.plain.nbytes >= NBYTES:
+        yield producer.plain
 
 
 def fresh(producer: ProducerUnderTest, device: str) -> Any:
     """Return an array of `NBYTES` that was asked for on a device, and never exported."""
-    return _first_of(lambda shape, dtype: producer.make(shape, dtype, device=device))
+    forms = _forms(producer)
+    return producer.first_of(forms, lambda form: producer.make(*form, device=device))[0]
 
 
 def make_there(producer: ProducerUnderTest, device: str) -> tuple[Cuda, Any, int]:
@@ -138,7 +138,8 @@ def make_busy(producer: ProducerUnderTest, stream: int, device: str = "cuda") ->
     if producer.subject.make_on is None:
         return _publishing(producer, stream, device)
     cuda = driver()
-    x = _first_of(lambda shape, dtype: producer.make_on(stream, shape, dtype, device))
+    forms = _forms(producer)
+    x, _ = producer.first_of(forms, lambda form: producer.make_on(stream, *form, device))
     if not hasattr(x, "__dlpack__"):
         raise NotApplicable(f"{type(x).__name__} has no __dlpack__")
     cuda.synchronize()

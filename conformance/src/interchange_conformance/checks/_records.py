@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import Found, NotApplicable, expect, note
-from interchange_conformance.zoo import ELEMENTS
-from interchange_conformance.zoo.memory import itemsize
 
 if TYPE_CHECKING:
     from interchange_conformance.driver.cuda import Cuda
@@ -75,8 +73,8 @@ def _field_size(_: Any, kind: Any, shape: Any = ()) -> int:
 
 def device_array(
     producer: ProducerUnderTest,
-    shape: Ints = (2, 3),
-    dtype: str = "float32",
+    shape: Ints | None = None,
+    dtype: str | None = None,
     *,
     readonly: bool = False,
 ) -> Any:
@@ -165,9 +163,18 @@ def span_of(record: Any, element: int) -> tuple[int, int]:
     return address + low, address + high + element
 
 
-def size_of(dtype: str) -> int:
-    """Return the size of an element [bytes]."""
-    return itemsize(ELEMENTS[dtype])
+def size_in(record: Any) -> int:
+    """Return the size of an element, as a record says it [bytes]; that it is wrong is found by it.
+
+    Raises
+    ------
+    NotApplicable
+        It says none.
+    """
+    try:
+        return int(entry(record, "typestr")[2:])
+    except (TypeError, ValueError) as error:
+        raise NotApplicable(f"typestr is {record['typestr']!r:.200}") from error
 
 
 def allocation_of(cuda: Cuda, address: int) -> tuple[int, int]:

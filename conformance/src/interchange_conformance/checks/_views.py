@@ -6,6 +6,8 @@ steps of 0.
 
 from __future__ import annotations
 
+import math
+from operator import le
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from interchange_conformance.findings import NotApplicable
@@ -13,7 +15,9 @@ from interchange_conformance.findings import NotApplicable
 from ._exports import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from interchange_conformance.probes.under_test import ProducerUnderTest
 
     Shape = tuple[int, ...]
     Rows = list[list[bytes]]
@@ -22,6 +26,7 @@ TABLE: Final = (4, 6)
 """Rows and columns of the arrays that views with two axes are made of."""
 LINE: Final = 12
 """Elements of the arrays that views with one axis are made of."""
+_MOST: Final = 2**14  # elements that are looked at one by one
 
 
 class Elements(NamedTuple):
@@ -56,12 +61,20 @@ class View(NamedTuple):
     make: Callable[[Any], Any]
     plain: Callable[[Any], Any]
 
-    def due(self, elements: list[bytes]) -> Elements:
+    def bases(self, producer: ProducerUnderTest) -> Iterator[Shape]:
+        """Yield shapes of arrays to make the view of: the usual one, and that of a plain array."""
+        yield TABLE if self.axes == 2 else (LINE,)
+        shape = producer.plain.shape
+        is_large = len(shape) == self.axes and all(map(le, (TABLE, (LINE,))[self.axes == 1], shape))
+        if is_large and math.prod(shape) <= _MOST:
+            yield shape
+
+    def due(self, elements: list[bytes], shape: Shape) -> Elements:
         """Return what the view of a base with these elements ought to be."""
         if self.axes == 1:
             line = self.plain(elements)
             return Elements((len(line),), line)
-        rows, columns = TABLE
+        rows, columns = shape
         base = [elements[row * columns : (row + 1) * columns] for row in range(rows)]
         table = [list(row) for row in self.plain(base)]
         return Elements((len(table), len(table[0])), [one for row in table for one in row])
@@ -88,7 +101,11 @@ VIEWS: Final = {
     "transposed-inner": View(
         2, lambda x: x[1:, ::2].T, lambda rows: zip(*(row[::2] for row in rows[1:]), strict=True)
     ),
-    "spread": View(2, lambda x: spread(x[2:3, :], (5, 6)), lambda rows: [rows[2]] * 5),
+    "spread": View(
+        2,
+        lambda x: spread(x[2:3, :], (5, (extents_of(x) or TABLE)[1])),
+        lambda rows: [rows[2]] * 5,
+    ),
 }
 
 

@@ -28,7 +28,7 @@ from ._records import (
     entry,
     is_int,
     record_of,
-    size_of,
+    size_in,
     span_of,
 )
 
@@ -127,7 +127,7 @@ def record_strides_count_bytes(producer: ProducerUnderTest, case: Shape) -> None
         return
     plain = type(strides) is tuple and all(map(is_int, strides))
     expect(plain, f"strides is {strides!r:.200}, due: None or a tuple of ints")
-    size = size_of("float32")
+    size = size_in(record)
     apart = [step for step, extent in zip(strides, case, strict=False) if extent > 1]
 
     words = f"strides {strides} of elements of {size} bytes: elements would overlap"
@@ -313,11 +313,11 @@ def recorded_elements_are_in_their_allocation(producer: ProducerUnderTest) -> No
 
     Publish the address of the first element, with the strides in bytes that belong to it.
     """
-    x = device_array(producer, (16, 32), "float64")
+    x = device_array(producer, (16, 32))
     record = record_of(x)
     start, end = allocation_of(driver(), address_of_elements(record))
     del x
-    low, high = span_of(record, size_of("float64"))
+    low, high = span_of(record, size_in(record))
 
     where = f"the elements are at {low:#x} to {high:#x}, the allocation at {start:#x} to {end:#x}"
     expect(start <= low <= high <= end, where)
@@ -349,13 +349,14 @@ def records_agree_with_capsules(producer: ProducerUnderTest, case: bool) -> None
     Let one description serve both: address, shape and read-only flag, strides times the size of an
     element, and the device that the driver says the address is on.
     """
-    x = device_array(producer, (4, 6), "float64", readonly=case)
+    x = device_array(producer, (4, 6), readonly=case)
     record = record_of(x)
     opened = handed_over(producer, x)
     if opened.copied:
         raise NotApplicable("the capsule is one of a copy")
     address = address_of_elements(record)
-    said = (address, tuple(entry(record, "shape")), _steps(record.get("strides"), (4, 6)))
+    shape = tuple(entry(record, "shape"))
+    said = (address, shape, _steps(record.get("strides"), shape, size_in(record)))
     due = (opened.first, opened.shape, _steps_of(opened))
     kind, device = driver().kind(address)
 
@@ -367,17 +368,17 @@ def records_agree_with_capsules(producer: ProducerUnderTest, case: bool) -> None
         expect(flag == opened.readonly, f"read-only is {flag}, the capsule says {opened.readonly}")
 
 
-def _steps(strides: Any, shape: Shape) -> list[int]:
-    """Return byte strides of float64, without those of axes of length 1, which mean nothing."""
+def _steps(strides: Any, shape: Shape, size: int) -> list[int]:
+    """Return byte strides, without those of axes of length 1, which mean nothing."""
     if strides is None:
-        strides = [step * size_of("float64") for step in c_strides(shape)]
+        strides = [step * size for step in c_strides(shape)]
     return [step for step, extent in zip(strides, shape, strict=False) if extent > 1]
 
 
 def _steps_of(opened: OpenedCapsule) -> list[int]:
     """Return the same of a capsule, whose strides count elements, or are NULL."""
-    strides = opened.strides and [step * size_of("float64") for step in opened.strides]
-    return _steps(strides, opened.shape or ())
+    strides = opened.strides and [step * opened.itemsize for step in opened.strides]
+    return _steps(strides, opened.shape or (), opened.itemsize)
 
 
 @check("CAI-LIFE-1", source="CUDA Array Interface 3, Lifetime management", on="cuda")

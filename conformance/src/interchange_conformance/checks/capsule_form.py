@@ -17,6 +17,7 @@ from interchange.abi.dlpack import (
     DLManagedTensorVersioned,
 )
 from interchange_conformance.findings import Found, NotApplicable, expect, note
+from interchange_conformance.probes.forms import DTYPES, forms_of
 from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import ELEMENTS
@@ -95,7 +96,9 @@ def names_tell_which_struct_follows(producer: ProducerUnderTest, case: str) -> N
     Name the capsule after the struct that you put into it. The two structs begin differently, so
     that a consumer who trusts a wrong name follows pointers that are none.
     """
-    found = opened(producer, producer.make((1, 2, 3)), case)
+    forms = [*forms_of([(1, 2, 3)], DTYPES), producer.plain]
+    x, form = producer.first_of(forms)
+    found = opened(producer, x, case)
 
     def says(struct: Any) -> tuple[int, tuple[int, int, int], int]:
         tensor = struct.from_address(found.address).dl_tensor
@@ -103,14 +106,14 @@ def names_tell_which_struct_follows(producer: ProducerUnderTest, case: str) -> N
         return tensor.ndim, (dtype.code, dtype.bits, dtype.lanes), tensor.device.device_type
 
     note(f"reading the struct of a capsule named {found.name!r}")
-    due = (3, ELEMENTS["float32"])
+    due = (len(form.shape), ELEMENTS[form.dtype])
     other = DLManagedTensor if found.versioned else DLManagedTensorVersioned
     named = DLManagedTensorVersioned if found.versioned else DLManagedTensor
     expect(
         says(named)[:2] == due or says(other)[:2] != due,
-        f"read as {named.__name__}, as the name {found.name!r} asks for, the struct of a float32 "
-        f"array of 3 axes says (ndim, dtype, device type) = {says(named)}; read as "
-        f"{other.__name__} it says {says(other)}",
+        f"read as {named.__name__}, as the name {found.name!r} asks for, the struct of a "
+        f"{form.dtype} array of {len(form.shape)} axes says (ndim, dtype, device type) = "
+        f"{says(named)}; read as {other.__name__} it says {says(other)}",
     )
 
 

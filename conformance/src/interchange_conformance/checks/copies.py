@@ -27,7 +27,7 @@ from ._exports import (
     told,
     ways_out,
 )
-from ._views import LINE, TABLE, VIEWS, View, view_of
+from ._views import VIEWS, View, view_of
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.opened_capsule import OpenedCapsule
@@ -215,8 +215,8 @@ def copies_hold_the_elements(producer: ProducerUnderTest, case: View | None) -> 
     Copy by the strides of the array, and describe the copy by strides of its own.
     """
     whole = case or View(1, lambda x: x, lambda line: line)
-    x, elements = numbered(producer, TABLE if whole.axes == 2 else (LINE,))
-    due = whole.due(elements)
+    x, elements, form = numbered(producer, whole.bases(producer))
+    due = whole.due(elements, form.shape)
 
     y = view_of(x, whole.make, due.shape)
     newest(producer, y)

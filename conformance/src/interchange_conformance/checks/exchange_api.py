@@ -22,6 +22,7 @@ from interchange.abi.dlpack import (
 )
 from interchange.abi.exchange import ATTRIBUTES
 from interchange_conformance.findings import Found, NotApplicable, expect, note
+from interchange_conformance.probes.forms import DTYPES, forms_of
 from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.memory import c_strides
@@ -53,6 +54,7 @@ _MOST_TABLES: Final = 16  # in a chain of majors
 _MAY_BE_NULL: Final = "dltensor_from_py_object_no_sync"
 _PATTERN: Final = b"\xa5\x5a\xc3\x3c"
 _COUNT: Final = 256  # [elements], of memory that is watched
+_WATCHED: Final = 1024  # [bytes]
 _OTHERS: Final = 8  # arrays made to take memory that was wrongly given back
 
 
@@ -161,13 +163,18 @@ def exchanged_tensors_agree_with_capsules(
     Let one function fill both: address, device, element type, shape and strides.
     """
     table = table_of(producer)
-    x = of_the_carrier(producer, producer.make(*case))
+    x = of_the_carrier(producer, _of_form(producer, *case))
     capsule = handed_over(producer, x)
     tensor = owned(table, x)
     differences = _differences(tensor, capsule)
     tensor.consume().release()
 
     expect(not differences, f"the table and the capsule differ: {differences}")
+
+
+def _of_form(producer: ProducerUnderTest, shape: tuple[int, ...], dtype: str) -> Any:
+    """Return an array of a shape: of an element type, or else of any."""
+    return producer.first_of(forms_of([shape], (dtype, *DTYPES)))[0]
 
 
 def _differences(one: OpenedCapsule, other: OpenedCapsule) -> str:
@@ -277,16 +284,17 @@ def exchanged_tensors_keep_their_memory(producer: ProducerUnderTest) -> None:
     Let managed.manager_ctx own the array or its memory until the deleter is called.
     """
     table = table_of(producer)
-    x = of_the_carrier(producer, producer.make((_COUNT,), "float32"))
+    form = producer.block(_WATCHED)
+    x = of_the_carrier(producer, producer.make(*form))
     tensor = owned(table, x)
     if tensor.readonly or tensor.device[0] != DLDeviceType.kDLCPU:
         raise NotApplicable("needs writable host memory")
-    due = [_PATTERN] * _COUNT
+    due = [(_PATTERN * 4)[: tensor.itemsize] for _ in tensor.addresses()]
     tensor.write(due)
     del x
     collect()
     producer.subject.release()
-    others = [producer.make((_COUNT,), "float32") for _ in range(_OTHERS)]
+    others = [producer.make(*form) for _ in range(_OTHERS)]
     note("reading memory whose array is gone")
     kept = tensor.read() == due
     del others

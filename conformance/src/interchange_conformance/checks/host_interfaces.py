@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange.abi import BrokenRule, parse_record
 from interchange.abi.buffers import buffer_address
 from interchange_conformance.findings import Found, NotApplicable, expect
+from interchange_conformance.probes.forms import DTYPES, forms_of
 from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.memory import ELEMENTS, c_strides, itemsize
@@ -84,11 +85,14 @@ def buffers_describe_the_array(producer: ProducerUnderTest, case: Ints) -> None:
     Fill ndim, shape, itemsize and len from the array; len is the product of shape and itemsize,
     also where strides leave gaps.
     """
-    found = _buffer(producer.make(case))
+    x, form = producer.first_of(forms_of([case], DTYPES))
+    found, size = _buffer(x), form.itemsize
 
     expect(found.shape == case, f"an array of shape {case} has a buffer of shape {found.shape}")
-    expect(found.itemsize == 4, f"float32 has a buffer of {found.itemsize} bytes per element")
-    due = 4 * prod(case)
+    expect(
+        found.itemsize == size, f"{form.dtype} has a buffer of {found.itemsize} bytes per element"
+    )
+    due = size * prod(case)
     expect(found.nbytes == due, f"the buffer has {found.nbytes} bytes, due was {due}")
 
 
@@ -101,7 +105,7 @@ def formats_name_the_element_type(producer: ProducerUnderTest, case: str) -> Non
     the sizes are the standard ones: 'l' then means 4 bytes, and 'q' means 8. No format at all means
     unsigned bytes.
     """
-    found = _buffer(producer.make((6,), case))
+    found = _buffer(producer.make(dtype=case))
 
     letters = found.format
     size = itemsize(ELEMENTS[case])
@@ -129,8 +133,8 @@ def elements_without_a_format_are_no_other_numbers(producer: ProducerUnderTest, 
 
     Raise BufferError. 'e' or 'H' for bfloat16 is read as other numbers without a word.
     """
-    _buffer(producer.make((6,)))  # others have one
-    x = producer.make((6,), case)
+    _buffer(producer.make())  # others have one
+    x = producer.make(dtype=case)
 
     try:
         found = memoryview(x)
@@ -168,12 +172,13 @@ def a_buffer_keeps_the_array(producer: ProducerUnderTest) -> None:
 
     Let the view own a reference to whatever owns the memory.
     """
-    x = producer.make((4096,))
+    form = producer.block(2**14)
+    x = producer.make(*form)
     found = _buffer(x)
     before = found.tobytes()
     del x
     collect()
-    others = [producer.make((4096,)) for _ in range(4)]
+    others = [producer.make(*form) for _ in range(4)]
     for other in others:
         _overwrite(other)
 
@@ -253,7 +258,7 @@ def typestrs_of_host_memory_name_the_element_type(producer: ProducerUnderTest, c
 
     Write the order, the kind and the number of bytes, such as '<f4', and '|' for single bytes.
     """
-    found = str(_record(producer.make((6,), case)).typestr)
+    found = str(_record(producer.make(dtype=case)).typestr)
 
     due = TYPESTRS[case].replace("<", _NATIVE)
     same = found[1:] == due[1:] and (found[0] == due[0] or due[0] == "|")
@@ -309,7 +314,8 @@ def buffer_and_record_agree(producer: ProducerUnderTest) -> None:
 
     address = buffer_address(found)
     expect(record.ptr == address, "the record and the buffer have different addresses")
-    strides = record.strides or tuple(4 * step for step in c_strides(record.shape))
+    strides = record.strides
+    strides = strides or tuple(found.itemsize * step for step in c_strides(record.shape))
     due = found.strides
     expect(strides == due, f"the record has strides {strides}, the buffer {due}")
     agree = found.readonly or not record.readonly  # a buffer may be more careful

@@ -5,13 +5,14 @@ Source: dlpack.h 1.3, DLTensor.
 
 from __future__ import annotations
 
+import contextlib
 import math
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.probes.forms import NUMERIC, SIX, Form, forms_of
 from interchange_conformance.registry import area
-from interchange_conformance.zoo.memory import itemsize, reach
+from interchange_conformance.zoo.memory import c_strides, itemsize, reach
 
 from ._exports import (
     GENERATIONS,
@@ -26,7 +27,7 @@ from ._exports import (
     require_way,
     some_array,
 )
-from ._views import LINE, TABLE, VIEWS, extents_of, spread, view_of
+from ._views import LINE, VIEWS, extents_of, spread, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -223,17 +224,25 @@ def strides_count_elements(producer: ProducerUnderTest) -> None:
     Divide byte strides by the size of an element. In bytes, consumers read every eighth float64,
     and then beyond the end.
     """
-    found = newest(producer, some_array(producer, "float64"))
-    bytes_each = newest(producer, some_array(producer, "uint8"))
-    if found.strides is None or bytes_each.strides is None or found.itemsize == 1:
+    x, form = producer.first_of([*forms_of(SIX, ["float64"]), producer.plain])
+    found = newest(producer, x)
+    plain = _strides_of_bytes(producer) or c_strides(form.shape)
+    if found.strides is None or found.itemsize == 1:
         raise NotApplicable(f"strides {found.strides}, elements of {found.itemsize} bytes")
 
-    in_bytes = tuple(step * found.itemsize for step in bytes_each.strides)
+    in_bytes = tuple(step * found.itemsize for step in plain)
     expect(
         found.strides != in_bytes,
-        f"the strides of a new array are {bytes_each.strides} for elements of one byte, and "
+        f"the strides of a new array are {plain} for elements of one byte, and "
         f"{found.strides} for elements of {found.itemsize}: they are bytes",
     )
+
+
+def _strides_of_bytes(producer: ProducerUnderTest) -> Shape | None:
+    """Return the strides of an array of bytes, where the library has one."""
+    with contextlib.suppress(NotApplicable):
+        return newest(producer, some_array(producer, "uint8")).strides
+    return None
 
 
 @check(
@@ -265,7 +274,7 @@ def steps_of_half_elements_stay(producer: ProducerUnderTest, case: str) -> None:
 
 def uneven(producer: ProducerUnderTest) -> Any:
     """Return a view of 2-byte elements in an array of 2 rows of 5 bytes, which are numbered."""
-    base, _ = holding(producer, list(range(10)), (2, 5), "uint8")
+    base, *_ = holding(producer, list(range(10)), [Form((2, 5), "uint8")])
     pairs = producer.make((1,), "uint16")
     y = view_of(base, lambda x: x[:, :4].view(pairs.dtype))
     if tuple(y.shape) != (2, 2):
@@ -301,24 +310,21 @@ def views_lead_to_their_own_elements(producer: ProducerUnderTest, case: tuple[st
     not the lowest one, and let the strides be those of the view and not of its base.
     """
     generation, view = case
-    x, elements = numbered(producer, TABLE if view.axes == 2 else (LINE,))
-    due = view.due(elements)
+    x, elements, form = numbered(producer, view.bases(producer))
+    due = view.due(elements, form.shape)
     y = view_of(x, view.make, due.shape)
 
     found = require_host(opened(producer, y, generation))
     expect(found.shape == due.shape, f"the view has shape {due.shape}, the struct {found.shape}")
     note(f"reading a view at {found.first:#x} with strides {found.strides}")
     read = found.read()
+    number_of = {element: number for number, element in enumerate(elements[:100])}
+    numbers = [[number_of.get(one, one.hex()) for one in many] for many in (read, due.elements)]
     expect(
         read == due.elements,
-        f"element n of the base holds n; the view reads as {_as_ints(read)} with strides "
-        f"{found.strides}, and {_as_ints(due.elements)} is due",
+        f"element n of the base holds n; the view reads as {numbers[0]} with strides "
+        f"{found.strides}, and {numbers[1]} is due",
     )
-
-
-def _as_ints(elements: list[bytes]) -> list[int]:
-    """Return what int32 elements hold."""
-    return [int.from_bytes(element, sys.byteorder, signed=True) for element in elements]
 
 
 @check(
@@ -333,7 +339,7 @@ def host_memory_needs_no_offset(producer: ProducerUnderTest, case: View) -> None
     Add the offset to data. Both are right, and some consumers still forget to add byte_offset, or
     refuse what has one.
     """
-    x = producer.make(TABLE if case.axes == 2 else (LINE,), "int32")
+    x, _ = producer.first_of(forms_of(case.bases(producer), NUMERIC))
 
     found = require_host(newest(producer, view_of(x, case.make)))
 

@@ -14,6 +14,7 @@ from interchange.abi import capsules
 from interchange_conformance.findings import NotApplicable, expect, note
 from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
+from interchange_conformance.zoo.memory import c_strides
 
 from ._exports import GENERATIONS, answer, asking, opened, require_host, some_array
 from ._memory import BLOCK, allocated, blocks, kept, least_kept, meter_for, touch
@@ -38,8 +39,8 @@ WAYS: Final[dict[str, Callable[[OpenedCapsule], object]]] = {
 _EACH: Final = {
     f"{generation}-{way}": (generation, way) for generation in GENERATIONS for way in WAYS
 }
-_HELD: Final = (2**20,)
-"""Shape of an array whose memory, once it is freed, is soon another's: 1 MiB of uint8."""
+_HELD: Final = 2**20
+"""Size of an array whose memory, once it is freed, is soon another's [bytes]."""
 _MANY_AXES: Final = (1,) * 40  # so that a struct is too large for Python's own small blocks
 _CALLS: Final = 40
 _REFUSALS: Final = 8
@@ -51,7 +52,7 @@ _LEAK: Final = 32, 0.9
 def filled(producer: ProducerUnderTest, x: Any, generation: str) -> OpenedCapsule:
     """Return a capsule of contiguous host memory, a pattern in it where it may be written."""
     found = require_host(opened(producer, x, generation))
-    if found.strides not in {None, (1,)} or not found.data:
+    if found.strides not in {None, c_strides(found.shape or ())} or not found.data:
         raise NotApplicable(f"the array is not contiguous, its strides are {found.strides}")
     if not (found.readonly or producer.subject.immutable):
         ctypes.memset(found.first, 0x5A, found.nbytes)
@@ -60,7 +61,7 @@ def filled(producer: ProducerUnderTest, x: Any, generation: str) -> OpenedCapsul
 
 def other_arrays(producer: ProducerUnderTest) -> list[Any]:
     """Return arrays of other contents, which take what memory was freed."""
-    arrays = [producer.make(_HELD, "uint8") for _ in range(4)]
+    arrays = [producer.make(*producer.block(_HELD)) for _ in range(4)]
     for x in arrays:
         touch(producer, x)
     return arrays
@@ -81,7 +82,7 @@ def memory_stays_while_it_is_held(producer: ProducerUnderTest, case: tuple[str, 
     given back by the deleter. The array itself may be gone long before.
     """
     generation, held = case
-    found = filled(producer, producer.make(_HELD, "uint8"), generation)
+    found = filled(producer, producer.make(*producer.block(_HELD)), generation)
     first, size = found.first, found.nbytes
     note("reading the memory of an array that is gone, while it is held")
     before = ctypes.string_at(first, size)
@@ -105,7 +106,7 @@ def destructors_leave_consumed_tensors_alone(producer: ProducerUnderTest, case: 
     Look at the name in the destructor, and return if it is the used one: the tensor belongs to the
     consumer, who did not need to clear the destructor.
     """
-    found = filled(producer, producer.make(_HELD, "uint8"), case)
+    found = filled(producer, producer.make(*producer.block(_HELD)), case)
     first, size, deleter = found.first, found.nbytes, found.deleter
     before = ctypes.string_at(first, size)
 
@@ -130,7 +131,7 @@ def exports_are_released_in_any_order(producer: ProducerUnderTest) -> None:
 
     Give every struct its own extents, strides and reference to the owner of the memory.
     """
-    x = producer.make(_HELD, "uint8")
+    x = producer.make(*producer.block(_HELD))
     kinds = [one for one in GENERATIONS if _there_is(producer, x, one)]
     found = [filled(producer, x, kinds[turn % len(kinds)]) for turn in range(4)]
     places = [(one.first, one.nbytes, one.shape) for one in found]
@@ -173,10 +174,10 @@ def memory_is_freed_when_nobody_holds_it(
     deleter free all that was taken: the reference to the owner, the struct, and the vectors.
     """
     generation, way = case
-    meter = meter_for(producer)
+    meter, form = meter_for(producer), producer.block(BLOCK)
 
     def export() -> None:
-        x = producer.make(BLOCK, "uint8")
+        x = producer.make(*form)
         touch(producer, x)
         found = opened(producer, x, generation)
         if not found.deleter:
@@ -184,11 +185,10 @@ def memory_is_freed_when_nobody_holds_it(
         WAYS[way](found)
 
     size = kept(producer, meter, export)
-    expect(
-        size < BLOCK[0] // 2,
-        f"of every array of 4 MiB that was exported, {way} and forgotten, {size / 2**20:.1f} MiB "
-        "are kept",
+    words = (
+        f"of every array of {form.nbytes / 2**20:.1f} MiB that was exported, {way} and forgotten"
     )
+    expect(size < form.nbytes // 2, f"{words}, {size / 2**20:.1f} MiB are kept")
 
 
 @check("DLP-LIFE-2", source=f"{_DESTRUCTOR}; {_DELETER}", cases=_EACH)

@@ -8,12 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.findings import NotApplicable, expect
+from interchange_conformance.probes.forms import NUMERIC, forms_of
 from interchange_conformance.registry import area
 
 from ._exports import answer, asking, knows, opened, some_array, told
-from ._views import LINE, TABLE, VIEWS, view_of
+from ._views import VIEWS, view_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from interchange_conformance.probes.under_test import ProducerUnderTest
     from interchange_conformance.registry import Decorator
 
@@ -26,7 +29,7 @@ _KINDS: Final = {"readonly": "readonly", "immutable": "immutable"}
 
 
 def _unwritable(
-    producer: ProducerUnderTest, kind: str, shape: tuple[int, ...] | None = None
+    producer: ProducerUnderTest, kind: str, shapes: Iterable[tuple[int, ...]] | None = None
 ) -> Any:
     """Return an array that must not be written: one made so, or one of a library of such."""
     immutable = producer.subject.immutable
@@ -34,9 +37,10 @@ def _unwritable(
         raise NotApplicable(
             f"the library's arrays are {'all' if immutable else 'not all'} constant"
         )
-    if shape is None:
+    if shapes is None:
         return some_array(producer, readonly=not immutable)
-    return producer.make(shape, "int32", readonly=not immutable)
+    forms = forms_of(shapes, NUMERIC)
+    return producer.first_of(forms, lambda form: producer.make(*form, readonly=not immutable))[0]
 
 
 @check("DLP-RO-1", source=_FLAG, cases=_KINDS)
@@ -81,7 +85,7 @@ def views_of_readonly_arrays_are_flagged(producer: ProducerUnderTest, case: View
     Hand the flag on from the base to the view, and decide by the view when it is exported.
     """
     kind = "immutable" if producer.subject.immutable else "readonly"
-    x = _unwritable(producer, kind, TABLE if case.axes == 2 else (LINE,))
+    x = _unwritable(producer, kind, case.bases(producer))
     base = opened(producer, x, "versioned")
     if not base.readonly:
         raise NotApplicable("the array itself is not flagged")

@@ -8,9 +8,11 @@ made of, and against what the library reads itself.
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.findings import NotApplicable, expect, note
+from interchange_conformance.probes.forms import NUMERIC, SIX, forms_of
 from interchange_conformance.probes.under_test import ConsumerUnderTest
 from interchange_conformance.registry import area
 from interchange_conformance.zoo import ELEMENTS, host
@@ -21,15 +23,18 @@ from ._exports import (
     asking,
     bytes_of,
     holding,
+    made_from,
     opened,
+    repeated,
     require_host,
     some_array,
     told,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from interchange_conformance.probes.forms import Form
     from interchange_conformance.probes.opened_capsule import OpenedCapsule
     from interchange_conformance.probes.under_test import ProducerUnderTest
     from interchange_conformance.registry import Decorator
@@ -38,19 +43,14 @@ check: Decorator = area("capsule")
 
 _WHERE: Final = "dlpack.h 1.3, DLTensor.data and byte_offset"
 _NUMBERS: Final = [3, 1, 4, 15, 92, 65]
-_SHAPES: Final = ((2, 3), (6,))
-_DTYPE: Final = "int32"
+_MOST: Final = 2**14  # elements that are looked at one by one
 
 
-def _tried(make: Callable[[tuple[int, ...]], Any]) -> Any:
-    """Return what can be made of two axes, or else of one."""
-    try:
-        return make(_SHAPES[0])
-    except NotApplicable as first:
-        try:
-            return make(_SHAPES[1])
-        except NotApplicable:
-            raise first from None
+def _forms(producer: ProducerUnderTest) -> Iterator[Form]:
+    """Yield forms of arrays that hold the numbers."""
+    yield from forms_of(SIX, NUMERIC)
+    if math.prod(producer.plain.shape) <= _MOST:
+        yield from forms_of([producer.plain.shape], NUMERIC)
 
 
 @check("DLP-DATA-2", source=_WHERE)
@@ -59,7 +59,7 @@ def both_generations_lead_to_the_same_elements(producer: ProducerUnderTest) -> N
 
     Fill both structs from one place: the address of the first element, or what it is an offset of.
     """
-    x, elements = _tried(lambda shape: holding(producer, _NUMBERS, shape, _DTYPE))
+    x, elements, _ = holding(producer, _NUMBERS, _forms(producer))
     for generation in GENERATIONS:
         found = require_host(opened(producer, x, generation))
         note(f"reading the elements of a {generation} capsule")
@@ -72,11 +72,11 @@ def exported_elements_are_those_it_was_made_of(producer: ProducerUnderTest, case
 
     Let data + byte_offset be the address of the first element.
     """
-    x = _tried(lambda shape: producer.make_from(_NUMBERS, shape, _DTYPE))
+    x, form = made_from(producer, _NUMBERS, _forms(producer))
     found = require_host(opened(producer, x, case))
-    if found.dtype != ELEMENTS[_DTYPE]:
-        raise NotApplicable(f"the array is none of {_DTYPE}")
-    due = [bytes_of(number, _DTYPE) for number in _NUMBERS]
+    if found.dtype != ELEMENTS[form.dtype]:
+        raise NotApplicable(f"the array is none of {form.dtype}")
+    due = [bytes_of(number, form.dtype) for number in repeated(_NUMBERS, form)]
     note(f"reading the elements of a {case} capsule")
     _expect_elements(found, due, f"a {case} capsule of an array that was made of {_NUMBERS}")
 
@@ -90,14 +90,14 @@ def exported_elements_are_those_that_the_library_reads(
     Let data + byte_offset be the address of the first element, and export what the array looks at.
     """
     read = _reader(producer)
-    x, _ = _tried(lambda shape: holding(producer, _NUMBERS, shape, _DTYPE))
+    x, elements, form = holding(producer, _NUMBERS, _forms(producer))
     found = require_host(opened(producer, x, case))
     note(f"writing through a {case} capsule")
-    found.write([bytes_of(number, _DTYPE) for number in _NUMBERS])
+    found.write(elements)
     seen = read(x)
 
     words = f"{_NUMBERS} was written through a {case} capsule, and the library reads {seen!s:.200}"
-    expect(seen == _NUMBERS, words)
+    expect(seen == repeated(_NUMBERS, form), words)
 
 
 def _reader(producer: ProducerUnderTest) -> Callable[[Any], list[Any]]:
@@ -106,7 +106,7 @@ def _reader(producer: ProducerUnderTest) -> Callable[[Any], list[Any]]:
     if producer.subject.immutable:
         raise NotApplicable("its arrays are never written")
     try:
-        kind = type(consumer.take(host(_SHAPES[1])))
+        kind = type(consumer.take(host(SIX[1])))
     except NotApplicable:
         raise
     except Exception as error:

@@ -229,8 +229,20 @@ def _refuse_less(report: Report, options: argparse.Namespace) -> None:
             if one.spec in options.subjects and not one.broken and one.name not in handed
             if all(judged.verdict.status == "not-applicable" for judged in one.judged)
         ]
+        words += [
+            f"{one.name} was hardly judged: {one.hardly}{_of_make(one)}"
+            for one in report.subjects
+            if one.spec in options.subjects and one.hardly and one.name not in handed
+            if any(judged.verdict.status != "not-applicable" for judged in one.judged)
+        ]
     if words:
         raise UsageError("\n".join(words))
+
+
+def _of_make(subject: SubjectReport) -> str:
+    """Return what a description can do so that more of its arrays is judged."""
+    words = "; where make() has shapes that the kit does not try, name them in Subject.shapes"
+    return words if "producer" in subject.roles else ""
 
 
 def _example(subject: SubjectReport) -> str:

@@ -20,7 +20,7 @@ from interchange_conformance.running import interpreters
 from interchange_conformance.running.loading import shipped
 from interchange_conformance.running.pool import Pool
 
-from . import expectations
+from . import expectations, floor
 from .expectations import Expected
 from .selecting import select
 
@@ -205,7 +205,8 @@ def judge(
         begin(pool.about.name, len(items) + (verdict is not None))
         judged = _run(pool, verdict, items, expected, settings, tell)
         about = pool.about
-    return _reported(spec, about, judged, time.monotonic() - began)
+    seconds = time.monotonic() - began
+    return _reported(spec, about, judged, seconds, _hardly(about, verdict, judged, settings))
 
 
 def pool_of(spec: str, settings: Settings) -> Pool:
@@ -314,7 +315,18 @@ def _run(
     return [expected.judge(one) for one in found]
 
 
-def _reported(spec: str, about: About, judged: Sequence[Judged], seconds: float) -> SubjectReport:
+def _hardly(
+    about: About, verdict: Verdict | None, judged: Sequence[Judged], settings: Settings
+) -> str:
+    """Return in which roles a subject was hardly judged, where all was to be run, and was."""
+    if about.broken or verdict is not None or settings.fail_fast or not settings.selection.is_whole:
+        return ""
+    return floor.hardly([one.verdict for one in judged], about.roles)
+
+
+def _reported(
+    spec: str, about: About, judged: Sequence[Judged], seconds: float, hardly: str
+) -> SubjectReport:
     """Return the report of a subject."""
     return SubjectReport(
         spec=spec,
@@ -324,6 +336,7 @@ def _reported(spec: str, about: About, judged: Sequence[Judged], seconds: float)
         broken=about.broken,
         judged=tuple(judged),
         seconds=round(seconds, 3),
+        hardly=hardly,
     )
 
 

@@ -22,20 +22,20 @@ from interchange_conformance.findings import (
     NotApplicable,
 )
 from interchange_conformance.signatures import signature_of
+from interchange_conformance.subject import HOST
 from interchange_conformance.zoo import compiled
 
+from .forms import DTYPES, SHAPES, SIX, USUAL, Form, blocks_of, forms_of
 from .opened_arrow import METHODS, Opened
 from .opened_capsule import OpenedCapsule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from interchange_conformance.subject import Subject
 
     Shape = tuple[int, ...]
 
-SHAPE = (2, 3)
-"""Shape of an array of which nothing special is asked [elements]."""
 _PATIENCE = 1.0  # with a library that frees on a thread of its own [seconds]
 _PAUSE = 0.005  # between two looks [seconds]
 
@@ -103,15 +103,20 @@ class _UnderTest:
 class ProducerUnderTest(_UnderTest):
     """A library that makes arrays."""
 
+    def __init__(self, subject: Subject) -> None:
+        super().__init__(subject)
+        self._plain: Form | None = None
+        self._blocks: dict[int, Form] = {}
+
     def make(
         self,
-        shape: Shape = SHAPE,
-        dtype: str = "float32",
+        shape: Shape | None = None,
+        dtype: str | None = None,
         *,
-        device: str = "cpu",
+        device: str = HOST,
         readonly: bool = False,
     ) -> Any:
-        """Return an array of the library.
+        """Return an array of the library: of a shape and an element type, or of any that it has.
 
         Raises
         ------
@@ -120,6 +125,21 @@ class ProducerUnderTest(_UnderTest):
         BrokenSubjectError
             The subject's ``make`` raised something else.
         """
+        if shape is not None and dtype is not None:
+            return self._make(shape, dtype, device, readonly)
+        if shape is not None:
+            forms = forms_of([shape], DTYPES)
+        elif dtype is not None:
+            forms = self._of(dtype)
+        elif device != HOST or readonly:
+            forms = iter([USUAL, self.plain])
+        else:
+            x, self._plain = self.first_of([self._plain] if self._plain else self._any())
+            return x
+        return self.first_of(forms, lambda form: self._make(*form, device, readonly))[0]
+
+    def _make(self, shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
+        """Return an array of a shape and an element type."""
         make = self._need("make")
         try:
             return make(shape, dtype, device, readonly)
@@ -128,6 +148,62 @@ class ProducerUnderTest(_UnderTest):
         except Exception as error:
             words = f"make({shape}, {dtype!r}, {device!r}, {readonly})"
             raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
+
+    def _any(self) -> Iterator[Form]:
+        """Return all that a library may have: what its description names, and what many have."""
+        return forms_of((*SIX, *self.subject.shapes, *SHAPES), DTYPES)
+
+    def _of(self, dtype: str) -> Iterator[Form]:
+        """Yield forms of an element type: of the usual shapes, and of that of a plain array."""
+        yield from forms_of(SIX, [dtype])
+        yield Form(self.plain.shape, dtype)
+
+    @property
+    def plain(self) -> Form:
+        """The form of a host array of which nothing special is asked; learnt once."""
+        if self._plain is None:
+            with contextlib.suppress(NotApplicable, BrokenSubjectError):
+                self.make()
+        return self._plain or USUAL
+
+    def first_of(
+        self, forms: Iterable[Form], make: Callable[[Form], Any] | None = None
+    ) -> tuple[Any, Form]:
+        """Return an array of the first of some forms that the library has, and that form.
+
+        Parameters
+        ----------
+        forms : iterable of Form
+            Shapes and element types.
+        make : callable, optional
+            ``make(form)`` -> an array; a plain one of host memory when left out.
+
+        Raises
+        ------
+        NotApplicable
+            The library has none of them.
+        BrokenSubjectError
+            The subject raised something else for the first.
+        """
+        first = ""  # no exception is kept: its frames would keep arrays alive
+        for form in forms:
+            try:
+                return (make(form) if make else self.make(*form)), form
+            except NotApplicable as error:  # noqa: PERF203 - most libraries have the first
+                first = first or str(error)
+            except BrokenSubjectError:
+                if not first:
+                    raise
+        raise NotApplicable(first)
+
+    def block(self, nbytes: int) -> Form:
+        """Return the form of host arrays of a size, a power of two; else that of any [bytes]."""
+        if nbytes not in self._blocks:
+            try:
+                _, self._blocks[nbytes] = self.first_of(blocks_of(nbytes))
+            except NotApplicable:
+                self._blocks[nbytes] = self.plain
+        return self._blocks[nbytes]
 
     def make_from(self, numbers: list[Any], shape: Shape, dtype: str) -> Any:
         """Return an array of host memory that holds some numbers, in C order.
@@ -149,7 +225,7 @@ class ProducerUnderTest(_UnderTest):
             raise BrokenSubjectError(f"{words} raised {type(error).__name__}: {error}") from error
 
     def make_on(
-        self, stream: int, shape: Shape = SHAPE, dtype: str = "float32", device: str = "cuda"
+        self, stream: int, shape: Shape = SIX[0], dtype: str = "float32", device: str = "cuda"
     ) -> Any:
         """Return an array of CUDA memory on which work may be pending on a stream, a handle.
 

@@ -78,15 +78,17 @@ def as_document(report: Report, catalogue: Catalogue) -> dict[str, Any]:
 
 def _subject(subject: SubjectReport) -> dict[str, Any]:
     """Return what was found of one subject."""
-    return {
+    told = {
         "spec": subject.spec,
         "name": subject.name,
         "version": subject.version,
         "roles": list(subject.roles),
         "broken": subject.broken,
+        "hardly": subject.hardly,
         "seconds": subject.seconds,
         "results": [_result(one) for one in subject.judged],
     }
+    return _without_empty(told, "hardly")
 
 
 def _result(judged: Judged) -> dict[str, Any]:
@@ -264,6 +266,7 @@ def _read_subject(part: _Part, checks: Mapping[str, CheckFacts]) -> SubjectRepor
         part.text("broken"),
         tuple(_read_result(one, name, checks) for one in part.parts("results")),
         part.number("seconds"),
+        part.text("hardly", default=""),
     )
 
 

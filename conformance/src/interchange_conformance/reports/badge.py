@@ -64,6 +64,8 @@ def message_of(report: Report, catalogue: Catalogue | None = None) -> Message:
             f"{failing} MUST failing" if unexpected else f"{failing} MUST failing, known",
             _BAD if unexpected else _KNOWN,
         )
+    if kept and any(subject.hardly for subject in report.subjects):
+        return Message("hardly judged", _NOTHING)
     return Message(f"{kept} MUST ok", _GOOD) if kept else Message("nothing judged", _NOTHING)
 
 

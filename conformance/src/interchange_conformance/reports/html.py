@@ -90,7 +90,9 @@ def _found(report: Report) -> Found:
     results = f"{items:,} result{'s' if items != 1 else ''}"
     ran = f"{count} {'library' if count == 1 else 'libraries'}, {results}"
     if not report.unexpected:
-        return Found(ran, "all as expected", "")
+        hardly = ", ".join(one_line(one.name) for one in report.subjects if one.hardly)
+        ended = f"all as expected, and hardly anything judged of {hardly}" if hardly else ""
+        return Found(ran, ended or "all as expected", "libraries" if hardly else "")
     listed = any(one.is_unexpected for sub in report.subjects for one in sub.judged)
     place = "unexpected" if listed else "grid" if any(one.is_bad for one in report.grid) else ""
     return Found(ran, f"{report.unexpected} not as expected", place)

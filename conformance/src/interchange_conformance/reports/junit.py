@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _ILLEGAL: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What no XML may hold, not even escaped; and \\r, which readers turn into a line break."""
 _JUDGED: Final = "subject_can_be_judged"
-"""Name of the test that fails where a subject could not be judged at all."""
+"""Name of the test that fails where a subject could not be judged at all, or hardly."""
 _DIGITS: Final = 3  # of a time, after the point [seconds]
 
 
@@ -79,7 +79,8 @@ def _set_times(root: JUnitXml, seconds: list[float]) -> None:
 
 def _suite(subject: SubjectReport, report: Report, catalogue: Catalogue) -> TestSuite:
     """Return the suite of one subject."""
-    tests = [_broken(subject)] if subject.broken else []
+    tests = [_broken(subject, subject.broken)] if subject.broken else []
+    tests += [_broken(subject, f"hardly judged: {subject.hardly}")] if subject.hardly else []
     tests += [_test(subject, one, catalogue) for one in subject.judged]
     facts = {
         "spec": subject.spec, "version": subject.version, "kit": report.kit,
@@ -161,8 +162,8 @@ def _details(subject: SubjectReport, judged: Judged, check: CheckFacts) -> str:
     return "\n".join(f"{name}: {value}" for name, value in rows.items() if value)
 
 
-def _broken(subject: SubjectReport) -> TestCase:
-    """Return the test that fails where a subject could not be judged."""
+def _broken(subject: SubjectReport, why: str) -> TestCase:
+    """Return the test that fails where a subject could not be judged, or hardly."""
     test = TestCase(_JUDGED, f"{_dotless(subject.name)}.subject", 0.0)
-    test.result = _ended(Error(_line(subject.broken), "broken-subject"), subject.broken)
+    test.result = _ended(Error(_line(why), "broken-subject"), why)
     return test

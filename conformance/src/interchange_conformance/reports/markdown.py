@@ -42,6 +42,7 @@ def as_markdown(report: Report, catalogue: Catalogue | None = None) -> str:
     parts = [
         f"<!-- Written by: {_comment(command)} --markdown FILE -->",
         summary(report),
+        _list(_hardly(report), "## Hardly judged"),
         _list(_unexpected(report, known), "## Unexpected"),
         *(rules_table(table) for table in tables(report, known)),
         grid_table(report),
@@ -72,6 +73,15 @@ def summary(report: Report) -> str:
         for subject in report.subjects
     ]
     return _table(["Library", "Release", *(name.capitalize() for name in GROUPS.values())], rows)
+
+
+def _hardly(report: Report) -> list[str]:
+    """Return the entries of the list of subjects to which hardly anything applies."""
+    return [
+        f"**{plain(subject.name)}**: {plain(subject.hardly)}. Nothing follows from what passes."
+        for subject in report.subjects
+        if subject.hardly
+    ]
 
 
 def _place(report: Report) -> str:

@@ -66,6 +66,8 @@ class SubjectReport(NamedTuple):
         One per item, in the order of the registry.
     seconds : float
         How long it took [seconds].
+    hardly : str
+        In which role so few rules apply to it that nothing follows from what passes, or nothing.
     """
 
     spec: str
@@ -75,6 +77,7 @@ class SubjectReport(NamedTuple):
     broken: str
     judged: tuple[Judged, ...]
     seconds: float
+    hardly: str = ""
 
 
 class Exchange(NamedTuple):

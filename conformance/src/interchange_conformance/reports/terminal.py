@@ -133,8 +133,10 @@ def _summary(subject: SubjectReport, name: str) -> Line:
         )
     counts = count(subject.judged)
     told = ", ".join(in_words(counts)) or "nothing to judge"
-    style = _STYLES["unexpected" if counts["unexpected"] else "pass" if counts["pass"] else "known"]
-    return Line(f"{name}  {told} ({subject.seconds:.1f} s)", style)
+    is_fine = counts["pass"] and not subject.hardly
+    style = _STYLES["unexpected" if counts["unexpected"] else "pass" if is_fine else "known"]
+    hardly = f"; hardly judged: {one_line(subject.hardly)}" if subject.hardly else ""
+    return Line(f"{name}  {told}{hardly} ({subject.seconds:.1f} s)", style)
 
 
 def _finding(

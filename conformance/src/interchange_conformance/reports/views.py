@@ -104,6 +104,8 @@ class Library(NamedTuple):
         Group, where its part of a bar begins, and how wide it is [percent of the bar].
     roles : str
         What it was judged as.
+    hardly : str
+        In which roles it was hardly judged, or nothing.
     """
 
     name: str
@@ -112,6 +114,7 @@ class Library(NamedTuple):
     counts: Mapping[Group, int]
     bar: Sequence[tuple[Group, float, float]]
     roles: str
+    hardly: str
 
 
 class Libraries(NamedTuple):
@@ -138,7 +141,8 @@ def _library(subject: SubjectReport, catalogue: Catalogue) -> Library:
     )
     counts = count(subject.judged)
     name = one_line(subject.name)
-    return Library(name, subject.version, subject.broken, counts, _bar(counts), roles)
+    about = name, subject.version, subject.broken, counts, _bar(counts), roles
+    return Library(*about, one_line(subject.hardly))
 
 
 def _bar(counts: Mapping[Group, int]) -> list[tuple[Group, float, float]]:

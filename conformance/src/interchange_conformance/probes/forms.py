@@ -1,0 +1,96 @@
+"""Forms of arrays: the shapes and element types that a library is asked for, the usual ones first.
+
+Source: interchange.  Some libraries have one element type, one number of axes or one shape only:
+the first form that such a library has takes the place of the usual one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from interchange_conformance.zoo.memory import ELEMENTS, itemsize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    Shape = tuple[int, ...]
+
+DTYPES: Final = (
+    "float32", "float64", "int32", "int64", "uint8", "int8", "int16", "uint16", "uint32", "uint64",
+    "float16", "complex64", "complex128", "bool", "bfloat16", "float8_e4m3fn", "float8_e5m2",
+)  # fmt: skip
+NUMERIC: Final = ("int32", *(one for one in DTYPES[:13] if one != "int32"))
+"""Element types that hold the numbers 0 to 99."""
+SIX: Final = ((2, 3), (6,))
+"""Shapes of six elements: that of an array of which nothing special is asked, and a flat one."""
+SHAPES: Final = (
+    *SIX, (1, 2, 3), (2, 3, 1), (1, 1, 2, 3), (1, 2, 3, 1), (), (4, 6), (6, 4), (4, 4, 4),
+    (480, 640), (480, 640, 3), (1080, 1920), (1080, 1920, 3),
+    *itertools.chain.from_iterable(
+        ((side,), (side, side), (side, side, 3), (3, side, side), (side, side, 4))
+        for side in (8, 4, 16, 32, 64, 2, 1, 3, 5, 10, 100, 128, 224, 256, 512)
+    ),
+)  # fmt: skip
+"""Shapes of which a library that has few may have one; others are named by its description."""
+
+
+class Form(NamedTuple):
+    """What ``make`` can be asked for.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Extents [elements].
+    dtype : str
+        Name of the element type.
+    """
+
+    shape: Shape
+    dtype: str
+
+    @property
+    def itemsize(self) -> int:
+        """Size of one element [bytes]."""
+        return itemsize(ELEMENTS[self.dtype])
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all elements [bytes]."""
+        return math.prod(self.shape) * self.itemsize
+
+
+USUAL: Final = Form(SIX[0], DTYPES[0])
+"""What is asked for first."""
+
+
+def forms_of(shapes: Iterable[Shape], dtypes: Sequence[Any]) -> Iterator[Form]:
+    """Yield each shape with each element type, the first shape first.
+
+    Parameters
+    ----------
+    shapes : iterable of tuple of int
+        Extents [elements].
+    dtypes : sequence of str
+        Names of element types.
+    """
+    return (Form(shape, dtype) for shape in shapes for dtype in dtypes)
+
+
+def blocks_of(nbytes: int) -> Iterator[Form]:
+    """Yield forms of a size, of one axis to four.
+
+    Parameters
+    ----------
+    nbytes : int
+        A power of two, 1024 at least [bytes].
+    """
+    for dtype in dict.fromkeys(("uint8", *DTYPES)):
+        count = nbytes // itemsize(ELEMENTS[dtype])
+        rows = 1 << count.bit_length() // 2
+        for shape in (
+            (count,), (rows, count // rows), (rows, count // rows // 4, 4),
+            (1, rows, count // rows // 4, 4),
+        ):  # fmt: skip
+            yield Form(shape, dtype)
