@@ -1,6 +1,7 @@
 """Other interpreters of the process: the native core is the main one's, and others do without.
 
-Exports stay out of it: NumPy's deleters, which the readable core uses, ask for the main GIL.
+Before CPython 3.12 NumPy's deleters, as those of most libraries, ask for the main GIL there, and
+wait for ever.
 """
 
 from __future__ import annotations
@@ -98,6 +99,75 @@ except ImportError as error:
     sys.exit(f"{error} {kept.shape}")
 print(second.core_name, second.from_dlpack(kept).shape, kept.shape, second._core.refused)
 """
+
+
+BY_DLPACK = {
+    "a.__dlpack__()": "Array.__dlpack__()",
+    "a.__dlpack__(max_version=(1, 0))": "Array.__dlpack__()",
+    "ix.from_pointer(a.ptr, (2,), 'bfloat16', owner=a).__dlpack__()": "Array.__dlpack__()",
+    "ix.from_dlpack(x).shape": "from_dlpack()",
+    "ix.from_dlpack(x, copy=True).shape": "from_dlpack()",
+    "ix.from_dlpack(new_capsule(ctypes.addressof(anchor), VERSIONED, None))": "from_dlpack()",
+    "ix.xp.from_dlpack(x).shape": "from_dlpack()",
+}
+OTHERWISE = {
+    "ix.asarray(x).tolist()": "[0.0, 1.0, 2.0]",
+    "ix.asarray(x, copy=True).tolist()": "[0.0, 1.0, 2.0]",
+    "ix.from_array_interface(x).tolist()": "[0.0, 1.0, 2.0]",
+    "(a + a)[::3].tolist()": "[0, 6]",
+    "a[np.array([0, 1])].shape": "(2,)",
+    "ix.xp.sum(a)": "6",
+    "ix.xp.asarray([1, 2]).dtype": "int64",
+    "np.asarray(a).tolist()": "[0, 1, 2, 3]",
+    "ix.convert(a, 'numpy').tolist()": "[0, 1, 2, 3]",
+    "ix.from_dlpack(a).shape": "(4,)",
+    "pickle.loads(pickle.dumps(a)).shape": "(4,)",
+}
+ACT = """
+import ctypes, pickle
+import interchange as ix
+import numpy as np
+from interchange.abi import VERSIONED
+from interchange.abi.capsules import anchor, new_capsule
+a, x = ix.from_buffer(bytearray(range(4))), np.arange(3.0)
+def act(text):
+    try:
+        return str(eval(text)).split(" object ")[0]
+    except ix.ExchangeError as error:
+        return f"{error.call} {error.rule}"
+for text in %r:
+    print(act(text), flush=True)
+"""
+
+
+def said_by(run_isolated, texts):
+    """Return what each expression is in another interpreter, which then ends."""
+    script = f"{LEGACY}\nrun_in_another({ACT % [*texts]!r})\n"
+    env = {"INTERCHANGE_CORE": ""}
+    return run_isolated(script, env=env, warnings="ignore", timeout=20).splitlines()
+
+
+def test_another_interpreter_exchanges_by_dlpack_or_refuses(run_isolated):
+    """Where the deleters of others would wait for ever, no capsule is made or taken."""
+    texts = [text for text in BY_DLPACK if "anchor" not in text or sys.version_info < (3, 12)]
+    said = said_by(run_isolated, texts)
+
+    if sys.version_info < (3, 12):
+        assert said == [f"{BY_DLPACK[text]} DLP-LIFE-6" for text in texts]
+    else:
+        assert [text for text, line in zip(texts, said, strict=True) if "DLP-" in line] == []
+
+
+def test_another_interpreter_does_all_else(run_isolated):
+    """What needs no capsule works there, and ends."""
+    assert said_by(run_isolated, OTHERWISE) == [*OTHERWISE.values()]
+
+
+def test_inspection_in_another_interpreter_ends(run_isolated):
+    """It asks for no capsule that could not be dropped."""
+    (said,) = said_by(run_isolated, ["'DLP-LIFE-6' in str(ix.inspect(x))"])
+
+    assert said == str(sys.version_info < (3, 12))
 
 
 def test_a_second_import_in_one_process_uses_the_readable_core(run_isolated, core):

@@ -71,8 +71,9 @@ class NumPyBackend(Backend):
     def describe(self, native: Any, cls: type[Any]) -> Any:
         """Return an Array over an ndarray: by DLPack, or by the array interface."""
         try:
+            _core.check_interpreter(_CALL)
             capsule = native.__dlpack__(max_version=DLPACK_VERSION)
-        except BufferError:  # element types of ml_dtypes
+        except BufferError:  # element types of ml_dtypes; another interpreter
             return host.import_array_interface(native, cls, _CALL)
         return _core.consume_capsule(capsule, native, cls, _CALL)
 

@@ -71,6 +71,7 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
         answer_again,
         array_type,
         call_stream,
+        check_interpreter,
         computed,
         consume_capsule,
         consume_fresh_capsule,
@@ -100,6 +101,7 @@ else:
     Tensor = chosen.Tensor
     answer_again = chosen.answer_again
     array_type = chosen.array_type
+    check_interpreter = chosen.check_interpreter
     computed = chosen.computed
     consume_capsule = chosen.consume_capsule
     consume_fresh_capsule = chosen.consume_fresh_capsule
@@ -134,6 +136,7 @@ __all__ = [
     "answer_again",
     "array_type",
     "call_stream",
+    "check_interpreter",
     "chosen",
     "computed",
     "consume_capsule",

@@ -33,6 +33,7 @@ from interchange.abi.memory import memory, pointers, words
 
 from ._export import answer_again, make_capsule
 from ._owners import (
+    CAN_RELEASE,
     HAS_GIL,
     LEGACY_CLAIM,
     NOTHING,
@@ -40,6 +41,7 @@ from ._owners import (
     VERSIONED_DELETER,
     ManagedTensorOwner,
     as_pointer,
+    check_interpreter,
     claim,
     deleters,
     empty_owner,
@@ -89,6 +91,7 @@ __all__ = [
     "answer_again",
     "array_type",
     "call_stream",
+    "check_interpreter",
     "computed",
     "consume_capsule",
     "consume_fresh_capsule",
@@ -342,6 +345,8 @@ def fast_import(  # noqa: C901 - each call within costs a tenth of the whole
     call : str
         Named in errors.
     """
+    if not CAN_RELEASE:
+        return lambda negotiate: negotiate  # which refuses
     make_cell = ctypes.py_object  # names of this function are found faster than those of modules
     open_capsule = capsules.fast_pointer
     handles = DLDataTypeCode.kDLOpaqueHandle

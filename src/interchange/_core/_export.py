@@ -22,7 +22,7 @@ from interchange.abi.dlpack import (
 
 from ._numpy import is_ndarray, ndarray_over, numpy_can_export
 from ._numpy_deleters import capsule_of, numpy_functions, reference_to
-from ._owners import ManagedTensorOwner
+from ._owners import ManagedTensorOwner, check_interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,6 +116,7 @@ def _capsule_maker(tensor: Tensor, flags: int) -> Callable[..., Any]:
     see through an ndarray.  Where what keeps the memory may refer back to the tensor, as the owner
     of a described array may, nothing of the kind is kept.
     """
+    check_interpreter("Array.__dlpack__()")
     spec = tensor._spec
     opaque = isinstance(tensor._keepalive, (ManagedTensorOwner, ctypes.py_object)) or is_ndarray(
         tensor._keepalive

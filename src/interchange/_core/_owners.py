@@ -13,6 +13,7 @@ from functools import partial
 from operator import length_hint
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange._types.errors import ExchangeError
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
 from interchange.abi.memory import pointers
@@ -138,6 +139,28 @@ def claim(owner: ManagedTensorOwner, cell: Any, generation: _Generation) -> int:
             function(as_pointer(address))
         raise
     return address
+
+
+def _is_main() -> bool:
+    """Whether this is the main interpreter of its process."""
+    state = capsules.python_function("PyInterpreterState_Get", ctypes.c_void_p)()
+    number = capsules.python_function("PyInterpreterState_GetID", ctypes.c_int64, ctypes.c_void_p)
+    return bool(number(state) == 0)
+
+
+CAN_RELEASE: Final = sys.version_info >= (3, 12) or _is_main()
+"""Whether native code that asks for the GIL, as deleters do, gets it while this code has it.
+
+Before CPython 3.12 it asks for that of the main interpreter, and waits for ever in another one.
+"""
+
+
+def check_interpreter(call: str) -> None:
+    """Refuse to exchange memory where the deleters of other libraries would never return."""
+    if not CAN_RELEASE:
+        what = "NumPy's deleter waits for ever in an interpreter that is not the main one"
+        fix = "exchange memory in the main interpreter, or run on CPython 3.12 or newer"
+        raise ExchangeError(call, what, "DLP-LIFE-6", fix)
 
 
 HAS_GIL: Final = getattr(sys, "_is_gil_enabled", lambda: True)()

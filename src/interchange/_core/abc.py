@@ -175,6 +175,9 @@ class Core(Protocol):
         A core may let such a capsule own the memory, and need not rename it.
         """
 
+    def check_interpreter(self, call: str) -> None:
+        """Refuse where native code that asks for the GIL, as deleters do, never gets it."""
+
     ALONE: int
     """Reference count of a capsule that only the asking function refers to; -1: never looked at."""
 

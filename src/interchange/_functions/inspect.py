@@ -10,6 +10,7 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange import _core
 from interchange._array import Array
 from interchange._protocols.asking import attribute
 from interchange._protocols.capabilities import capabilities_of
@@ -227,6 +228,7 @@ def _inspect_producer(x: Any) -> Report:
         wanted["stream"] = -1  # nothing will be read, so that nobody need wait
     home = None if device is None else device_guard(device, _CALL)
     try:
+        _core.check_interpreter(_CALL)
         with home or contextlib.nullcontext():
             capsule = None if capabilities is None else capabilities.ask(x.__dlpack__, wanted)[0]
     except Exception as error:  # noqa: BLE001 - as above

@@ -134,6 +134,7 @@ def import_(
     ExchangeError, NoProtocolError, StreamError
         Or what the producer raised, unchanged.
     """
+    _core.check_interpreter(call)
     known = capabilities_of(x)
     if known is None:
         from .strangers import way_to_share  # for an error alone
@@ -316,6 +317,7 @@ def check_capsule(
 
     Handles of streams are the same everywhere; 0, 1 and 2 are what devices differ about.
     """
+    _core.check_interpreter(call)
     if handle is not None and not may_be_stream(handle):
         what = f"stream={show(handle)} is not a stream on any device"
         raise StreamError(call, what, "DLP-STREAM-2")

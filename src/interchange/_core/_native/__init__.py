@@ -73,6 +73,11 @@ release = _extension.release
 serve_c_callers = _extension.serve_c_callers
 
 
+def check_interpreter(call: str) -> None:
+    """Take the main interpreter, in which alone this core is, for one that gets the GIL."""
+    del call
+
+
 def consume_managed_tensor(
     table: ExchangeTable, source: object, cls: type[T], call: str
 ) -> T | None:

@@ -111,7 +111,7 @@ _LIFE: Final = (
     ),
     Rule(
         "DLP-LIFE-6",
-        "this NumPy's native deleters do not pass the self-test, so memory of our own cannot leave",
+        "native deleters that fail the self-test are not used, so no memory is exchanged by them",
         "install a NumPy release that this version of interchange was tested with",
         "interchange",
     ),
