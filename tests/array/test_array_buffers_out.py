@@ -240,3 +240,13 @@ def test_a_refusal_within_a_refusal_names_one_rule():
     with pytest.raises(ix.ExchangeError, match=r"the memory is on cuda:0\).*\[BUF-1\]$") as caught:
         ix.from_buffer(array)
     assert str(caught.value).count("[") == 1
+
+
+@needs_buffer
+def test_an_array_without_a_format_is_told_how_its_bits_pass():
+    """Its element type has NumPy's letter, and is no dtype of NumPy's."""
+    array = ix.from_buffer(bytearray(4), dtype="bfloat16")
+
+    with pytest.raises(ix.ExchangeError, match=r"x\.view\('uint16'\)"):
+        ix.from_buffer(array)
+    assert ix.from_buffer(array.view("uint16")).shape == (2,)

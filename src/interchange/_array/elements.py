@@ -19,6 +19,8 @@ from .pickling import bytes_of, fetch
 from .transfers import copy
 
 INTEGERS = frozenset(KINDS["integral"])
+_ASKING = frozenset({"index", "as_index", "range"})
+"""Names of what asks for an index alone."""
 
 
 class Elements:
@@ -104,8 +106,7 @@ class Elements:
         if array.dtype.category not in INTEGERS:
             what = f"elements are {array.dtype}"
             raise ArgumentError("operator.index()", what, "IX-ARGUMENT-1", "pass whole numbers")
-        if sys.version_info < (3, 12) and array.ndim == 1 and array.size and array.itemsize > 1:
-            # bytearray() asks this first, and takes a TypeError for leave to iterate
+        if array.ndim == 1 and array.size and array.itemsize > 1 and _may_be_bytearray():
             what = f"an array of shape {array.shape}"
             way_out = f"{_one_element(array)}, or copy the memory, `bytearray(x.tobytes())`"
             raise ViewError("operator.index()", what, "IX-ELEMENT-1", way_out)
@@ -164,6 +165,18 @@ def on_host(array: Any, call: str) -> Any:
         backend, native = computing_with(array)
         return backend.to_host(native)
     return host.as_ndarray(array, call)
+
+
+def _may_be_bytearray() -> bool:
+    """Whether ``bytearray()`` may be what asks for an index, as far as the caller's names say.
+
+    Before Python 3.12 it takes a TypeError for leave to iterate, and an element for a byte; others
+    take it for leave to read a sequence, as ``numpy.moveaxis`` does of its axes.
+    """
+    if sys.version_info >= (3, 12):
+        return False
+    names = sys._getframe(2).f_code.co_names
+    return "bytearray" in names or _ASKING.isdisjoint(names)
 
 
 def _number(array: Any, call: str) -> Any:

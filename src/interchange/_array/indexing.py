@@ -131,7 +131,7 @@ def assign(array: Described, key: Any, value: Any) -> None:
     if not all(map(is_basic, parts)):
         parts = tuple(p if type(p) is cls else read_part(p, array, _SET) for p in parts)
     if not isinstance(value, (cls, *SCALARS)) and is_ndarray(value):
-        value = import_array_interface(value, cls, _SET)
+        value = import_array_interface(value, cls, _SET, copies=True)
     _check_kind(array, value)
     elements = operand(value, backend, cls, _SET)
     if type(value) is cls and not backend.keeps_readonly and _may_overlap(array, value):

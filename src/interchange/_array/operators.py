@@ -25,12 +25,17 @@ if TYPE_CHECKING:
     from interchange._types.typing import Scalar
 
 
+_REPEATING = frozenset({"__mul__", "__rmul__", "__imul__"})
+
+
 def _other(array: Any, other: Any, backend: Any, dunder: str) -> Any:
     """Return the other operand for the library, or NotImplemented where Python is to ask it."""
     kind = type(other)  # by identity: a metaclass may call its classes equal to these
     if kind is float or kind is int or kind is complex or kind is bool:
         return other
     cls = type(array)
+    if dunder in _REPEATING and array.shape and isinstance(other, (list, tuple, str)):
+        return operand(other, backend, cls, f"Array.{dunder}()")  # else Python asks for an index
     is_known = type(other) is cls or isinstance(as_scalar(other), SCALARS)
     if not is_known and (not is_foreign(other) or computes_itself(other)):
         return NotImplemented

@@ -265,12 +265,12 @@ def _import(
 
     `stream` is one of the device that memory is on, or will be copied to where it `uploads`.
     """
-    only_shared = without_copies(x, copy)
+    only_shared, copies = without_copies(x, copy), copy is True
     try:
         if stream is None:
-            array = import_any(x, copy=only_shared, call=_CALL)
+            array = import_any(x, copy=only_shared, copies=copies, call=_CALL)
         else:
-            array = import_any(x, stream=stream, call=_CALL)
+            array = import_any(x, stream=stream, copies=copies, call=_CALL)
             if not (uploads and streams_of(array.device) is None):
                 check_stream(stream_handle(stream, _CALL), array.device, _CALL)
     except InterchangeError:

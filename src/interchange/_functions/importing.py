@@ -226,7 +226,8 @@ def asarray(
         The elements are not of `dtype` (IX-CAST-1), or are opaque handles, which are taken only
         where `dtype` says so (DLP-DTYPE-7).
     CopyNeededError
-        ``__array__`` alone is spoken, and would copy (AI-ARRAY-1).
+        ``__array__`` alone is spoken, and would copy (AI-ARRAY-1); host memory has no strides in
+        elements (DLP-STRIDES-3, BUF-SUBOFFSETS-1).
     ExchangeError, StreamError
         As `from_dlpack`.
 
@@ -256,14 +257,19 @@ def import_any(
     *,
     stream: Any = None,
     assume_writable: bool = False,
+    copies: bool | None = None,
     call: str,
 ) -> Array:
-    """Return what `asarray` does, with errors in the name of `call`."""
+    """Return what `asarray` does, with errors in the name of `call`.
+
+    With `copies` also what no strides describe is copied, as it is by default where `copy` is True.
+    """
     dlpack.check_copy(copy, call)
     target = None if device is None else Device.of(device, call)
     wanted = None if dtype is None else DType.of(dtype, call)
     handle = stream_handle(stream, call)
-    array, copied = _first_that_works(x, target, copy, call, stream)
+    may_copy = copy is True if copies is None else copies
+    array, copied = _first_that_works(x, target, copy, call, stream, copies=may_copy)
     try:
         if assume_writable:
             array = array.__copy__()
@@ -302,14 +308,20 @@ def _other_elements(x: Any, found: DType, wanted: DType, call: str) -> Unsupport
 
 
 def _first_that_works(
-    x: Any, target: Device | None, copy: bool | None, call: str, stream: Any = None
+    x: Any,
+    target: Device | None,
+    copy: bool | None,
+    call: str,
+    stream: Any = None,
+    *,
+    copies: bool,
 ) -> tuple[Array, bool]:
     """Return an Array of `x` by the first protocol that it speaks, and whether it is a copy."""
     if type(x) is fast_path.kind and target is None and copy is None and stream is None:
         try:
             return from_dlpack(x), False  # type: ignore[arg-type] # of that kind
         except BufferError:  # of its element type
-            return host.import_array_interface(x, Array, call), False
+            return host.import_array_interface(x, Array, call, copies=copies), False
     if isinstance(x, Array):
         return x, False  # who names a stream orders it
     if isinstance(x, type):  # which has the methods of its instances
@@ -324,27 +336,30 @@ def _first_that_works(
         try:
             return _negotiate(x, target, copy, stream, call=call), copy is True
         except BufferError:
-            found = _without_dlpack(x, copy, call, stream)
+            found = _without_dlpack(x, copy, call, stream, copies=copies)
             if found is None and not (copy and is_column(x)):
                 raise
     else:
-        found = _without_dlpack(x, copy, call, stream)
+        found = _without_dlpack(x, copy, call, stream, copies=copies)
     return (import_array_method(x, Array, copy, call), False) if found is None else found
 
 
-def _without_dlpack(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Array, bool] | None:
+def _without_dlpack(
+    x: Any, copy: bool | None, call: str, stream: Any, *, copies: bool
+) -> tuple[Array, bool] | None:
     """Return an Array of `x` by another protocol, and whether it is a copy, or None for none."""
-    found = _by_record(x, call)
+    found = _by_record(x, call, copies=copies)
     if found is not None:
-        return found, False
+        return found, found.owner is not x
     if speaks_arrow(x) and not is_by_array_method(x):
         from .arrow_asarray import import_column  # few need it
 
         return import_column(x, copy, call, stream)
     try:
-        return host.import_buffer(x, Array, call), False
+        found = host.import_buffer(x, Array, call, copies=copies)
     except NoProtocolError:
         return None
+    return found, found.owner is not x
 
 
 def _record_of_the_host(x: Any, call: str) -> Any:
@@ -362,13 +377,13 @@ def _record_of_the_host(x: Any, call: str) -> Any:
     return raw if x.__dlpack_device__() == (DLDeviceType.kDLCPU, 0) else None
 
 
-def _by_record(x: Any, call: str) -> Array | None:
+def _by_record(x: Any, call: str, *, copies: bool) -> Array | None:
     """Return an Array of `x` by the record of an interface, or None where it has none."""
     raw = attribute(x, ATTRIBUTE)
     if raw is not None:
         return import_cai(raw, x, call)
     if attribute(x, "__array_interface__") is not None:
-        return host.import_array_interface(x, Array, call)
+        return host.import_array_interface(x, Array, call, copies=copies)
     return None
 
 

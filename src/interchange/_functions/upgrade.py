@@ -273,10 +273,12 @@ class UpgradedNamespace(ModuleType):
         if freely and copy is None and is_last_resort(x):  # a copy may be made, and no loss
             self._check_nulls(x, copy)
             asked = True
+        copies = freely if copy is None else copy
         if library.memory == "host" or device is None:
-            array = importing.asarray(x, device=where, copy=asked)
+            array = importing.import_any(x, None, where, asked, copies=copies, call=call)
         else:  # the library moves its own arrays best
-            array = importing.asarray(x, copy=without_copies(x, asked))
+            asked = without_copies(x, asked)
+            array = importing.import_any(x, copy=asked, copies=copies, call=call)
             array = array.copy() if copy and where is array.device else array
         check_place(array, library, call)
         if library.memory == "device" and array.device is CPU:

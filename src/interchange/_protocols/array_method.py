@@ -51,7 +51,8 @@ def import_array_method(x: Any, cls: type[T], copy: bool | None, call: str) -> T
         if not isinstance(x, type) and attribute(x, "__dlpack__") is not None:
             what += ", which has __dlpack__ and no __dlpack_device__"
         raise NoProtocolError(call, what, "IX-PROTOCOL-1", way_in(x))
-    tensor = import_array_interface(ask_for_array(x, copy, call), cls, call)
+    array = ask_for_array(x, copy, call)
+    tensor = import_array_interface(array, cls, call, copies=copy is True)
     tensor._owner = x
     return tensor
 

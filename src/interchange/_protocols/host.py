@@ -18,6 +18,7 @@ from interchange._streams.rules import STREAM_RULES
 from interchange._types.devices import CPU
 from interchange._types.dtypes import DType, from_format
 from interchange._types.errors import (
+    CopyNeededError,
     ExchangeError,
     NoProtocolError,
     ReadOnlyError,
@@ -38,6 +39,7 @@ from interchange.abi import (
     parse_record,
 )
 from interchange.abi.capsules import anchor
+from interchange.abi.dlpack import DLDataTypeCode
 
 from .asking import attribute
 from .dlpack import READ_ONLY
@@ -50,10 +52,12 @@ if TYPE_CHECKING:
     from interchange._core import Tensor
     from interchange._types.devices import Device
     from interchange._types.errors import InterchangeError
+    from interchange._types.layout import Ints
 
     T = TypeVar("T", bound="Tensor")
 
 _PYBUF_WRITABLE = 1
+_COPY = "pass `asarray(x, copy=True)`"
 _OF_A_SHAPE = "pass a shape of 64 axes at most, whose bytes a signed 64-bit integer counts"
 
 
@@ -129,8 +133,8 @@ def open_buffer(x: Any, call: str, wanted: DType | None = None) -> memoryview:
     return view
 
 
-def import_buffer(x: Any, cls: type[T], call: str) -> T:
-    """Import an object with the buffer protocol.
+def import_buffer(x: Any, cls: type[T], call: str, *, copies: bool = False) -> T:
+    """Import an object with the buffer protocol; what has no whole strides may be copied.
 
     Raises
     ------
@@ -140,13 +144,15 @@ def import_buffer(x: Any, cls: type[T], call: str) -> T:
     """
     view = open_buffer(x, call)
     try:
-        return describe_buffer(view, x, cls, call, readonly=view.readonly)
+        return describe_buffer(view, x, cls, call, readonly=view.readonly, copies=copies)
     except BaseException:
         view.release()  # which the traceback would keep open, and its holder with it
         raise
 
 
-def describe_buffer(view: memoryview, x: Any, cls: type[T], call: str, *, readonly: bool) -> T:
+def describe_buffer(
+    view: memoryview, x: Any, cls: type[T], call: str, *, readonly: bool, copies: bool = False
+) -> T:
     """Return a tensor of the elements of a buffer as they are; who opened it lets it go.
 
     Raises
@@ -155,12 +161,15 @@ def describe_buffer(view: memoryview, x: Any, cls: type[T], call: str, *, readon
         Strides and plain elements cannot describe it (BUF-SUBOFFSETS-1, BUF-FORMAT-1,
         DLP-STRIDES-3).
     """
-    if any(offset >= 0 for offset in view.suboffsets or ()):
+    is_indirect = any(offset >= 0 for offset in view.suboffsets or ())
+    if is_indirect and not copies:
         what = f"the buffer has suboffsets {view.suboffsets}"
-        raise ExchangeError(call, what, "BUF-SUBOFFSETS-1")
+        raise CopyNeededError(call, what, "BUF-SUBOFFSETS-1", _COPY)
     dtype = element_of(view, x, call)
-    shape = tuple(view.shape or ())
-    layout = layout_of(shape, tuple(view.strides or ()), dtype.itemsize, call)
+    shape, steps = tuple(view.shape or ()), tuple(view.strides or ())
+    layout = None if is_indirect else _layout_of(shape, steps, dtype, call, copies=copies)
+    if layout is None:
+        return _dense(view, dtype, shape, cls, call)
     return describe_memory(
         buffer_address(view),
         dtype,
@@ -168,6 +177,33 @@ def describe_buffer(view: memoryview, x: Any, cls: type[T], call: str, *, readon
         readonly=readonly,
         owner=x,
         keep=view,
+        cls=cls,
+        call=call,
+    )
+
+
+def _layout_of(
+    shape: Ints, steps: Ints | None, dtype: DType, call: str, *, copies: bool
+) -> Layout | None:
+    """Return the layout of byte strides, or None where only a copy has one and may be made."""
+    try:
+        return layout_of(shape, steps, dtype.itemsize, call)
+    except ExchangeError as error:
+        if copies:
+            return None
+        raise CopyNeededError(call, error.what, error.rule, _COPY) from None
+
+
+def _dense(view: memoryview, dtype: DType, shape: Ints, cls: type[T], call: str) -> T:
+    """Return a tensor over a copy of a buffer, in C order."""
+    block = bytearray(view)
+    return describe_memory(
+        buffer_address(memoryview(block)),
+        dtype,
+        Layout(shape),
+        readonly=False,
+        owner=block,
+        keep=memoryview(block),
         cls=cls,
         call=call,
     )
@@ -187,8 +223,8 @@ def element_of(view: memoryview, x: Any, call: str) -> DType:
         _refuse_elements(error, x)
 
 
-def import_array_interface(x: Any, cls: type[T], call: str) -> T:
-    """Import an object with ``__array_interface__``.
+def import_array_interface(x: Any, cls: type[T], call: str, *, copies: bool = False) -> T:
+    """Import an object with ``__array_interface__``; what has no whole strides may be copied.
 
     Raises
     ------
@@ -222,17 +258,20 @@ def import_array_interface(x: Any, cls: type[T], call: str) -> T:
         dtype = dtype_of(record, getattr(x, "dtype", None), call)
     except UnsupportedDTypeError as error:
         _refuse_elements(error, x)
-    layout = layout_of(record.shape, record.strides, dtype.itemsize, call)
-    return describe_memory(
-        record.ptr,
-        dtype,
-        layout,
-        readonly=record.readonly,
-        owner=x,
-        keep=keep,
-        cls=cls,
-        call=call,
-    )
+    layout = _layout_of(record.shape, record.strides, dtype, call, copies=copies)
+    memory: dict[str, Any] = {
+        "readonly": record.readonly,
+        "owner": x,
+        "keep": keep,
+        "cls": cls,
+        "call": call,
+    }
+    if layout is not None:
+        found: T = describe_memory(record.ptr, dtype, layout, **memory)
+        return found
+    each = Layout((*record.shape, dtype.itemsize), (*(record.strides or ()), 1))  # in bytes
+    parts: T = describe_memory(record.ptr, DType(DLDataTypeCode.kDLUInt, 8), each, **memory)
+    return _dense(memoryview(as_ndarray(parts, call)), dtype, record.shape, cls, call)
 
 
 def _refuse_elements(error: InterchangeError, x: Any) -> NoReturn:

@@ -65,7 +65,9 @@ def _of_text(x: Any, kind: str) -> str:
 
 def _of_bits(x: Any) -> str | None:
     """Return how elements that nobody named are passed: as their bits."""
-    if x.dtype.names is None and x.dtype.itemsize in _UNSIGNED:
+    dtype = x.dtype
+    is_plain = getattr(dtype, "names", None) is None and not getattr(dtype, "is_packed", False)
+    if is_plain and dtype.itemsize in _UNSIGNED:
         return f"pass its bits, `x.view('uint{8 * x.dtype.itemsize}')`"
     return None
 

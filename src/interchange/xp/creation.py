@@ -66,8 +66,11 @@ def asarray(
         raise _no_numbers(_ASARRAY, obj)
     # Without a dtype it is moved and copied as asked; with one, casting may copy anyhow.
     if dtype is None:
-        return importing.import_any(obj, None, device, copy, call=_ASARRAY)
-    found = importing.import_any(obj, copy=without_copies(obj, copy), call=_ASARRAY)
+        return importing.import_any(
+            obj, None, device, copy, copies=copy is not False, call=_ASARRAY
+        )
+    asked = without_copies(obj, copy)
+    found = importing.import_any(obj, copy=asked, copies=copy is not False, call=_ASARRAY)
     try:
         if copy and found.dtype is dtype_of(dtype, _ASARRAY):
             found, copy = found.copy(), None

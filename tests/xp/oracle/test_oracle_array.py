@@ -36,7 +36,10 @@ def test_python_makes_the_same_of_an_array(convert, data):
     shape = data.draw(st.sampled_from(((), (), (), (1,), (2,), (1, 1), (0,))))
     x = data.draw(v.arrays(dtype, shape))
 
-    check(f"__{convert.__name__}__", convert, x)
+    def made(array):
+        return range(array) if convert is range else convert(array)
+
+    check(f"__{convert.__name__}__", made, x)
 
 
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if "int" not in d])
