@@ -214,7 +214,7 @@ _OURS: Final = (
     Rule(
         "ARROW-CORE-1",
         "memory goes out as Arrow by the native core, whose callbacks are C",
-        "install a wheel that has it, or build it with a C compiler",
+        "set INTERCHANGE_CORE=native, which takes it, or says how to build it",
         "interchange; CPython, Thread State and the Global Interpreter Lock",
     ),
     Rule(

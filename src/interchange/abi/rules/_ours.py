@@ -179,7 +179,7 @@ OURS: Final = (
     Rule(
         "IX-CAPI-2",
         "the C API is a part of the native core",
-        "install a wheel that has it, or build it with a C compiler",
+        "set INTERCHANGE_CORE=native, which takes it, or says how to build it",
         "interchange",
     ),
     Rule(
