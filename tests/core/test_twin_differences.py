@@ -49,14 +49,16 @@ PROBES = {
         "print(*{type(inspect.getattr_static(ix.Array, n)).__name__"
         " for n in ('shape', 'strides', 'dtype', 'device', 'ptr')})"
     ),
-    "the type of `ix.Array.__add__`, and of its other operators": (
+    "the type of `__add__` and the other operators of `ix.Array`": (
         "print(type(inspect.getattr_static(ix.Array, '__add__')).__name__)"
     ),
     "`ix.to_arrow(x)`": (
         "print('goes out' if kind(lambda: ix.to_arrow(x)) != 'BackendUnavailableError'"
         " else words(ix.to_arrow, x)[-15:].replace(' [', 'refused (').replace(']', ')'))"
     ),
-    "the C API, `interchange._C_API`": ("print('there' if hasattr(ix, '_C_API') else 'not there')"),
+    "the capsule of the C API, `_C_API` of `interchange`": (
+        "print('there' if hasattr(ix, '_C_API') else 'not there')"
+    ),
     "the bases of `ix.Array`": (
         "print('object' if ix.Array.__bases__ == (object,) else 'those with its methods')"
     ),
@@ -148,7 +150,7 @@ SURFACE = {
     "the type of `shape`, `strides`, `dtype`, `device` and `ptr` of `ix.Array`": (
         r"interchange\.Array\.(shape|strides|dtype|device|ptr) type"
     ),
-    "the type of `ix.Array.__add__`, and of its other operators": (
+    "the type of `__add__` and the other operators of `ix.Array`": (
         r"interchange\.Array\.__(?!dlpack|c_dlpack)\w+__ type"
     ),
     "the C exchange table on `ix.Array`": (
