@@ -42,9 +42,9 @@ class Backend:
     ----------
     name : str
         What the library is called.
-    array_type : type
+    array_type : class
         The class of its arrays.
-    plain_type : type or None
+    plain_type : class or None
         The same, where all its results can be taken as they are; `as_native` sees all others.
     is_mutable : bool
         Whether its arrays can be written.
