@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._streams.handles import stream_handle
-from interchange._streams.ordering import pending_streams_of
+from interchange._streams.ordering import all_users_of, pending_streams_of
 from interchange._streams.pending import (
     PendingCopy,
     PendingWork,
     pending_work_of,
-    users_of,
 )
 from interchange._streams.rules import (
     NO_SYNC,
@@ -146,7 +145,7 @@ def add_earlier_users(
     StreamError
         Such a stream captures (DLP-STREAM-8).
     """
-    users = users_of(pending_work_of(array))
+    users = all_users_of(array, call)
     if users and not isinstance(users[0], PendingCopy):  # whose stream is forgotten some time
         del users[0]  # it is among the producers
     if not users:

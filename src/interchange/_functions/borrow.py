@@ -21,7 +21,6 @@ from interchange._types.devices import ordinal_of
 from interchange._types.errors import ArgumentError, InterchangeError, ReadOnlyError, show
 from interchange.abi._records import NamedTuple
 
-from .cai import CudaArrayView
 from .importing import asarray, import_any, import_cai
 
 if TYPE_CHECKING:
@@ -217,14 +216,12 @@ class _EarlierUse(NamedTuple):
 
 def import_published(x: Any, stream: Any, call: str) -> Array:
     """Return an Array that names the producer's stream, if there is a way to learn it."""
-    if isinstance(x, CudaArrayView):
-        x = x.array
     if isinstance(x, Array):
         return x
     if hasattr(type(x), "__interchange__"):
         return asarray(x)
     raw = getattr(x, ATTRIBUTE, None)
-    if isinstance(raw, dict) and names_stream(raw):
+    if names_stream(raw):
         try:
             return import_cai(raw, x, call)
         except BufferError:

@@ -30,7 +30,7 @@ from interchange._types.errors import (
 )
 from interchange.abi import PyCapsule
 
-from .importing import import_any, import_dlpack, on_stream
+from .importing import import_any, import_dlpack, on_stream, record_that_goes_first
 
 if TYPE_CHECKING:
     from interchange._types.typing import AnyArray, SupportsCUDAArrayInterface
@@ -355,24 +355,19 @@ def to_cai(x: AnyArray, /, *, stream: Any = None, version: int = 3) -> CudaArray
     handle = stream_handle(stream, _TO)
     if isinstance(x, CudaArrayView):
         x = x.array
-    if type(x) is PyCapsule or (not isinstance(x, Array) and dlpack.speaks(x)):
-        array = _from_producer(x, stream)
-        cai.check_describable(array, _TO)
-    else:
-        array = import_any(x, call=_TO)
-        cai.check_describable(array, _TO)
-        array = on_stream(array, handle, stream, _TO)
-    return CudaArrayView(array, version)
-
-
-def _from_producer(x: Any, stream: Any) -> Array:
-    """Return an Array of a DLPack producer, ready on a stream; by its own record if it refuses."""
     try:
-        return import_dlpack(x, stream, _TO)
+        is_told = dlpack.speaks(x) and type(x) is not Array  # the stream, when it is asked
+        is_told = is_told and record_that_goes_first(x, _TO) is None
+        if type(x) is PyCapsule:
+            array = import_dlpack(x, stream, _TO)
+        else:
+            array = import_any(x, stream=stream if is_told else None, call=_TO)
     except BufferError as error:
-        if type(x) is not PyCapsule and getattr(x, ATTRIBUTE, None) is not None:
-            return from_cai(x, stream=stream)
         if isinstance(error, InterchangeError):
             raise
         what = f"{type(x).__name__} gives no memory ({error})"
         raise ExchangeError(_TO, what, "IX-PROTOCOL-1") from error
+    cai.check_describable(array, _TO)
+    if not is_told and type(x) is not PyCapsule:
+        array = on_stream(array, handle, stream, _TO)
+    return CudaArrayView(array, version)

@@ -5,7 +5,7 @@ Source: array API standard 2025.12 (``from_dlpack``, ``asarray``); PEP 3118; Num
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._array import Array, transfers
@@ -15,7 +15,7 @@ from interchange._protocols.array_method import import_array_method
 from interchange._protocols.asking import attribute, is_read_once, speaks_arrow
 from interchange._protocols.capabilities import fast_path
 from interchange._protocols.losses import is_by_array_method, is_column
-from interchange._protocols.published_work import ATTRIBUTE
+from interchange._protocols.published_work import ATTRIBUTE, names_stream
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_ready, ordinal_for
 from interchange._streams.pending import PendingWork
@@ -187,7 +187,8 @@ def asarray(
     """Import whatever `x` speaks, asked in this order; memory is shared, and nothing is cast.
 
     1. an `Array` itself, and an object with ``__interchange__`` (the `Producer` mixin);
-    2. DLPack, or a bare capsule;
+    2. DLPack, or a bare capsule; ``__cuda_array_interface__`` before it where that is of version 3,
+       which says where work is pending;
     3. ``__cuda_array_interface__``, where DLPack refused or is not spoken;
     4. ``__array_interface__``, likewise;
     5. Arrow's PyCapsule interface, likewise, as `from_arrow`: a column of data frames, in one chunk
@@ -329,19 +330,32 @@ def _first_that_works(
     describe = getattr(type(x), "__interchange__", None)
     if describe is not None:
         return check_described(describe(x), x, call), False
-    raw = _record_of_the_host(x, call)
-    if raw is not None:
-        return import_cai(raw, x, call), False
+    found = _by_record_first(x, call)
+    if found is not None:
+        return found, False
     if type(x) is PyCapsule or dlpack.speaks(x):
         try:
             return _negotiate(x, target, copy, stream, call=call), copy is True
         except BufferError:
-            found = _without_dlpack(x, copy, call, stream, copies=copies)
-            if found is None and not (copy and is_column(x)):
+            other = _without_dlpack(x, copy, call, stream, copies=copies)
+            if other is None and not (copy and is_column(x)):
                 raise
     else:
-        found = _without_dlpack(x, copy, call, stream, copies=copies)
-    return (import_array_method(x, Array, copy, call), False) if found is None else found
+        other = _without_dlpack(x, copy, call, stream, copies=copies)
+    return (import_array_method(x, Array, copy, call), False) if other is None else other
+
+
+def _by_record_first(x: Any, call: str) -> Array | None:
+    """Return an Array of a CUDA record that is asked before DLPack, or None for the latter."""
+    raw = record_that_goes_first(x, call)
+    if raw is None:
+        return None
+    try:
+        return import_cai(raw, x, call)
+    except BufferError:
+        if x.__dlpack_device__() == _HOST:
+            raise
+        return None
 
 
 def _without_dlpack(
@@ -362,10 +376,14 @@ def _without_dlpack(
     return found, found.owner is not x
 
 
-def _record_of_the_host(x: Any, call: str) -> Any:
-    """Return the CUDA record of an array that DLPack says is on the host: it says where work is.
+_HOST: Final = (DLDeviceType.kDLCPU, 0)
 
-    So are managed and page-locked arrays of numba-cuda, which are ndarrays.
+
+def record_that_goes_first(x: Any, call: str) -> Any:
+    """Return the CUDA record of an array that DLPack knows, too, if it says where work is.
+
+    So does one of version 3, and one of what DLPack says is on the host: managed and page-locked
+    arrays of numba-cuda, which are ndarrays.
     """
     try:
         raw = attribute(x, ATTRIBUTE)
@@ -374,7 +392,7 @@ def _record_of_the_host(x: Any, call: str) -> Any:
         raise
     if raw is None or attribute(x, "__dlpack_device__") is None:
         return None
-    return raw if x.__dlpack_device__() == (DLDeviceType.kDLCPU, 0) else None
+    return raw if names_stream(raw) or x.__dlpack_device__() == _HOST else None
 
 
 def _by_record(x: Any, call: str, *, copies: bool) -> Array | None:

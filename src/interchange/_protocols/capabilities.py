@@ -28,11 +28,18 @@ from .guards import (
     NEEDS_NO_NEGOTIATION,
     NO_RECORD_ON_HOST,
 )
-from .losses import EXPORT_GUARDS, may_be_masked
+from .losses import EXPORT_GUARDS, WITHOUT_MASKED_RECORDS, may_be_masked, record_with_mask
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from interchange.abi.exchange import ExchangeTable
 
+    from .losses import Loss
+
+    Guard = Callable[[Any], Loss | None]
+
+_RECORD: Final = "__cuda_array_interface__"
 KEYWORDS: Final = ("max_version", "stream", "dl_device", "copy")
 _ABOUT_KEYWORDS: Final = (
     r"keyword|incompatible function arguments|positional argument|takes no arguments"
@@ -84,7 +91,7 @@ class Capabilities:
             load_numpy()  # refuses a release that does not know `max_version`
         self.is_immutable = any(base in IMMUTABLE for base in bases)
         guarded = (EXPORT_GUARDS[library] for library, _ in bases if library in EXPORT_GUARDS)
-        self.guard = next(guarded, None)
+        self.guard = _find_guard(self.library, next(guarded, None))
         self.keywords, self.forwards = _read_keywords(method)
         self.table = _find_table(cls, self.library)
 
@@ -127,6 +134,15 @@ class Capabilities:
     def _refuses_keywords(self, error: TypeError) -> bool:
         """Whether `error` is about the call and not about what the producer did in it."""
         return compiled(_ABOUT_KEYWORDS).search(str(error)) is not None
+
+
+def _find_guard(library: str, guard: Guard | None) -> Guard | None:
+    """Return what tells of losses: that of a library, and for others that of masks of records."""
+    if library in WITHOUT_MASKED_RECORDS:
+        return guard
+    if guard is None:
+        return record_with_mask
+    return lambda x: guard(x) or record_with_mask(x)
 
 
 def _read_keywords(method: Any) -> tuple[frozenset[str] | None, bool]:
@@ -221,7 +237,7 @@ class FastPath:
             return Sharing.CAREFULLY
         if library_of(cls) in NO_RECORD_ON_HOST:
             return Sharing.BY_DLPACK
-        may_answer = hasattr(cls, "__cuda_array_interface__") or hasattr(cls, "__getattr__")
+        may_answer = hasattr(cls, _RECORD) or hasattr(cls, "__getattr__")
         return Sharing.CAREFULLY if may_answer else Sharing.UNLESS_RECORD
 
 
@@ -231,6 +247,8 @@ def _answers_as_host_only(cls: type) -> bool:
     base = getattr(sys.modules.get(module), name, None)
     if base is None or base not in cls.__mro__ or may_be_masked(cls):
         return False
+    if library_of(cls) not in WITHOUT_MASKED_RECORDS and hasattr(cls, _RECORD):
+        return False  # which may have a mask
     same = ("__dlpack__", "__dlpack_device__", "__getattribute__")
     return all(getattr(cls, method) is getattr(base, method) for method in same)
 

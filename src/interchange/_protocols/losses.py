@@ -119,6 +119,27 @@ def _pyarrow(x: Any) -> Loss | None:
     return what, "ARROW-TENSOR-1", "pass `interchange.from_arrow(x)`"
 
 
+def record_with_mask(x: Any) -> Loss | None:
+    """Return what an object would lose whose CUDA record has a mask, of which DLPack knows none."""
+    try:
+        raw = getattr(x, "__cuda_array_interface__", None)
+    except Exception:  # noqa: BLE001 - a property may raise anything, and is not what was asked for
+        return None
+    mask = raw.get("mask") if isinstance(raw, dict) else None
+    if mask is None:
+        return None
+    way_out = 'pass `from_cai(x, mask="separate")`, which gives two arrays'
+    return f"the CUDA record of {type(x).__name__} has a mask", "CAI-MASK-1", way_out
+
+
+WITHOUT_MASKED_RECORDS: Final = frozenset(
+    {
+        *("array_api_strict", "cuda", "cupy", "dask", "interchange", "jaxlib", "marray", "mlx"),
+        *("numba", "numpy", "paddle", "pyarrow", "tensorflow", "torch", "tvm_ffi", "warp"),
+    }
+)
+"""Libraries whose arrays have no CUDA record, or one that never has a mask."""
+
 EXPORT_GUARDS: Final[dict[str, Callable[[Any], Loss | None]]] = {
     "dask": _dask,
     "marray": _marray,

@@ -168,9 +168,9 @@ def stream_of(
     return stream
 
 
-def names_stream(raw: dict[str, Any]) -> bool:
+def names_stream(raw: Any) -> bool:
     """Whether a record is of a version that says where work is pending."""
-    version = raw.get("version")
+    version = raw.get("version") if isinstance(raw, dict) else None
     return isinstance(version, int) and version >= FIRST_WITH_STREAM
 
 

@@ -1,0 +1,207 @@
+"""Objects with DLPack and a CUDA record, which says where work is, and of a mask."""
+
+from __future__ import annotations
+
+import pytest
+
+import interchange as ix
+from interchange import cuda as kernels, xp
+
+pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
+
+COUNT = 4096
+
+
+class Both:
+    """An array as CuPy's are: DLPack makes the consumer's stream wait for the one of the record."""
+
+    def __init__(self, cuda, *, mask=None, version=3):
+        self.stream = cuda.stream()
+        self.ptr = cuda.memory(COUNT)
+        self.cuda, self.mask, self.version = cuda, mask, version
+        self.asked = []
+
+    @property
+    def __cuda_array_interface__(self):
+        record = {"shape": (COUNT,), "typestr": "|u1", "data": (self.ptr, False)}
+        record |= {"version": self.version, "mask": self.mask}
+        return {**record, "stream": self.stream} if self.version == 3 else record
+
+    def _described(self):
+        return ix.from_pointer(
+            self.ptr, (COUNT,), "uint8", device="cuda:0", stream=self.stream, owner=self
+        )
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, *, stream=None, max_version=None):
+        self.asked.append(stream)
+        return self._described().__dlpack__(stream=stream, max_version=max_version)
+
+
+class OfTheInstance(Both):
+    """Its record is an attribute of the object, and its class knows none."""
+
+    __cuda_array_interface__ = None
+
+    def __init__(self, cuda, **kwargs):
+        super().__init__(cuda, **kwargs)
+        record = Both.__cuda_array_interface__.fget(self)
+        type(self).__cuda_array_interface__ = None
+        self.__dict__["__cuda_array_interface__"] = record
+
+
+PUBLISHED = {
+    "to_cai": ix.to_cai,
+    "asarray": ix.asarray,
+}
+
+
+@pytest.mark.parametrize("publish", PUBLISHED)
+def test_the_stream_of_the_record_is_published(emulator, cuda, publish):
+    """It is the producer's, which goes on there; nobody waits before the memory is taken."""
+    producer = Both(cuda)
+    with emulator.trace() as trace:
+        found = PUBLISHED[publish](producer).__cuda_array_interface__["stream"]
+
+    assert found == producer.stream
+    assert producer.asked == []
+    assert not {"cuEventRecord", "cuStreamWaitEvent"} & set(trace.names)
+
+
+@pytest.mark.parametrize(
+    "copy", [lambda x: ix.asarray(x, copy=True), lambda x: ix.asarray(x).copy()]
+)
+def test_a_copy_runs_on_the_stream_of_the_record(emulator, cuda, copy):
+    """And not on the default stream, which would have to wait for it."""
+    producer = Both(cuda)
+    with emulator.trace() as trace:
+        copied = copy(producer)
+
+    (stream,) = [call.args["stream"] for call in trace.calls if call.name == "cuMemcpyAsync"]
+    assert stream == producer.stream
+    assert producer.asked == []
+    assert copied.__cuda_array_interface__["stream"] != 1
+
+
+def test_a_consumer_that_keeps_its_duties_does_not_race(cuda, gate):
+    """It waits for the stream that is published, and makes that one wait for its read."""
+    producer, consumer, target = Both(cuda), cuda.stream(), cuda.pinned(COUNT)
+    view = ix.to_cai(producer)
+    cuda.fill(producer.ptr, 7, producer.stream, COUNT)
+    shut = gate(consumer)
+
+    with ix.borrow(ix.from_cai(view.__cuda_array_interface__), stream=consumer) as x:
+        cuda.copy(target, x.ptr, consumer, COUNT)
+    cuda.fill(producer.ptr, 9, producer.stream, COUNT)
+    shut.open()
+
+    assert cuda.read(target, COUNT) == {7}
+
+
+COPIES = {
+    "asarray": lambda x, s: ix.asarray(x, copy=True, stream=s),
+    "from_dlpack": lambda x, s: ix.from_dlpack(x, copy=True, stream=s),
+    "from_dlpack, copy": lambda x, s: ix.from_dlpack(x, stream=s).copy(),
+    "a view": lambda x, s: ix.from_dlpack(x, stream=s)[::2].copy(),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES)
+@pytest.mark.parametrize("is_named", [False, True])
+def test_the_producer_waits_for_a_copy(cuda, gate, copy, is_named):
+    """By whichever protocol the memory came."""
+    producer = Both(cuda)
+    stream = cuda.stream() if is_named else None
+    shut = gate(stream) if is_named else None
+
+    copied = COPIES[copy](producer, stream)
+    cuda.fill(producer.ptr, 9, producer.stream, COUNT)
+    if shut is not None:
+        shut.open()
+    cuda.synchronize()
+
+    assert set(copied.to_device("cpu").tobytes()) == {0}
+
+
+def test_a_record_of_version_2_does_not_go_before_dlpack(cuda):
+    """It says nothing of streams, and the producer orders them."""
+    producer = Both(cuda, version=2)
+
+    ix.asarray(producer)
+    ix.to_cai(producer)
+
+    assert producer.asked == [1, 1]
+
+
+# ---------------------------------------------------------------- masks
+
+
+@kernels.jit
+def _nothing(x):
+    x[0] = x[0]
+
+
+def _launch(x):
+    _nothing[1, 1](x)
+
+
+def _view(x):
+    ix.viewable("x")(lambda x: x)(x)
+
+
+DOORS = {
+    "asarray": ix.asarray,
+    "asarray(copy=True)": lambda x: ix.asarray(x, copy=True),
+    "from_dlpack": ix.from_dlpack,
+    "from_cai": ix.from_cai,
+    "to_cai": ix.to_cai,
+    "to_capsule": ix.to_capsule,
+    "to_arrow": ix.to_arrow,
+    "convert": lambda x: ix.convert(x, "numpy", copy=True),
+    "borrow": lambda x: ix.borrow(x, stream=1).__enter__(),
+    "viewable": _view,
+    "kernels": _launch,
+    "xp.asarray": xp.asarray,
+    "xp.from_dlpack": xp.from_dlpack,
+}
+
+
+@pytest.mark.parametrize("kind", [Both, OfTheInstance])
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("door", DOORS)
+def test_a_mask_is_not_lost(cuda, door, version, kind):
+    """Whichever protocol is asked: DLPack would not tell of it."""
+    producer = kind(cuda, mask=Both(cuda), version=version)
+    for _ in range(2):  # the second time the type is known
+        with pytest.raises(ix.InterchangeError) as caught:
+            DOORS[door](producer)
+
+        assert caught.value.rule == "CAI-MASK-1", str(caught.value)
+    assert producer.asked == []
+
+
+def test_a_mask_of_an_array_of_the_host_is_not_lost(cuda):
+    """A subclass of ndarray is asked by its fields, unless it has a record."""
+    np = pytest.importorskip("numpy")
+
+    class Managed(np.ndarray):
+        @property
+        def __cuda_array_interface__(self):
+            return {"shape": (4,), "typestr": "|u1", "data": (1, False), "version": 3, "mask": self}
+
+    x = np.zeros(4, "u1").view(Managed)
+    for take in (ix.from_dlpack, ix.from_dlpack, ix.asarray, ix.asarray):
+        with pytest.raises(ix.InterchangeError, match="CAI-MASK-1"):
+            take(x)
+    assert cuda
+
+
+def test_data_and_mask_are_had_apart(cuda):
+    """As the error advises."""
+    producer = Both(cuda, mask=Both(cuda))
+
+    data, mask = ix.from_cai(producer, mask="separate")
+
+    assert (data.ptr, mask.ptr) == (producer.ptr, producer.mask.ptr)
