@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
@@ -207,6 +208,14 @@ def test_an_optional_key_may_be_absent_or_none(key, field, meaning, how):
         ("shape", (2, 2**63), "CAI-SHAPE-1"),
         ("shape", (2, None), "CAI-SHAPE-1"),
         ("shape", (2, 3.5), "CAI-SHAPE-1"),
+        ("shape", (2.0, 3.0), "CAI-SHAPE-1"),
+        ("shape", (True, 3), "CAI-SHAPE-1"),
+        ("shape", (np.True_, 3), "CAI-SHAPE-1"),
+        ("strides", (12.0, 4), "CAI-STRIDES-1"),
+        ("strides", (True, 4), "CAI-STRIDES-1"),
+        ("data", (np.True_, False), "CAI-DATA-1"),
+        ("version", 3.0, "CAI-VER-1"),
+        ("version", True, "CAI-VER-1"),
         ("shape", (2, float("nan")), "CAI-SHAPE-1"),
         ("shape", (2, float("inf")), "CAI-SHAPE-1"),
         ("shape", (2, (3,)), "CAI-SHAPE-1"),
@@ -265,6 +274,8 @@ def outcome(record):
         ("shape", (2.0, 3)),
         ("shape", [2, 3]),
         ("shape", (2, 3.5)),
+        ("shape", (True, 3)),
+        ("version", 3.0),
         ("strides", (12.0, 4)),
         ("strides", [12, 4]),
         ("data", b"xy"),
@@ -287,6 +298,7 @@ def test_a_record_is_judged_alike_before_and_after_its_like(key, value):
 
     before = outcome(odd)
     parse_record(good)
+    parse_record({**good, "shape": (1, 3)})
 
     assert outcome(odd) == before
 
@@ -297,8 +309,8 @@ class Count(int):
 
 @pytest.mark.parametrize(
     "kind",
-    [list, lambda v: tuple(map(Count, v)), lambda v: tuple(map(float, v))],
-    ids=["list", "subclass", "float"],
+    [list, lambda v: tuple(map(Count, v)), lambda v: tuple(map(np.int32, v))],
+    ids=["list", "subclass", "NumPy's"],
 )
 def test_what_equals_ints_becomes_ints(kind):
     """Lists and numbers that are whole are taken, and arrive as tuples of exact ints."""
@@ -318,6 +330,18 @@ def test_a_missing_address_is_zero():
 def test_every_address_of_64_bits_is_taken(ptr):
     """Addresses reach to the end of the address space."""
     assert parse_record({**GOOD, "data": (ptr, True)})[:2] == (ptr, True)
+
+
+@pytest.mark.parametrize("stream", [0, "x", 7])
+@pytest.mark.parametrize("version", [0, 1, 2])
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_stream_is_a_key_of_version_3(version, stream, is_known):
+    """Below it the key is unknown, and ignored like any other."""
+    record = {**GOOD, "strides": None, "version": version}
+    if is_known:
+        parse_record(record)
+
+    assert parse_record({**record, "stream": stream}).stream is None
 
 
 def test_unknown_keys_are_ignored():

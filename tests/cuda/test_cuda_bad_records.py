@@ -202,3 +202,25 @@ def test_a_refusal_keeps_nothing_alive(record, exporter):
     gc.collect()
 
     assert gone() is None
+
+
+@pytest.mark.parametrize("shape", [(4.0, 8), (True, 8), (4, 8.0)])
+def test_numbers_that_only_equal_ints_are_refused(record, exporter, shape):
+    """By both cores, also after a record that they equal."""
+    for good in ((4, 8), (1, 8)):
+        assert ix.from_cai(exporter(**record(shape=good))).shape == good
+
+    with pytest.raises(ix.ExchangeError) as caught:
+        ix.from_cai(exporter(**record(shape=shape)))
+
+    assert caught.value.rule == "CAI-SHAPE-1"
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+@pytest.mark.parametrize("stream", [0, "own", "text"])
+def test_a_stream_below_version_3_is_ignored(cuda, record, exporter, version, stream):
+    """`unsynced` says what is waited for."""
+    named = cuda.stream() if stream == "own" else stream
+    x = ix.from_cai(exporter(**record(version=version, stream=named)))
+
+    assert x.__cuda_array_interface__["stream"] == 1

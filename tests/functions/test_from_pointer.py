@@ -136,7 +136,7 @@ def test_an_address_is_an_int_from_0_on(ptr):
 
 @pytest.mark.parametrize(
     "shape",
-    [None, 6, 6.0, "6", (6.0,), (None,), ("6",), frozenset()],
+    [None, 6, 6.0, "6", (6.0,), (None,), (True,), ("6",), frozenset()],
     ids=lambda x: repr(x).partition(" at 0x")[0],
 )
 def test_a_shape_is_made_of_ints(shape):
@@ -145,7 +145,9 @@ def test_a_shape_is_made_of_ints(shape):
 
 
 @pytest.mark.parametrize(
-    "strides", [3, "31", (3.0, 1), (3, None)], ids=lambda x: repr(x).partition(" at 0x")[0]
+    "strides",
+    [3, "31", (3.0, 1), (3, None), (3, True)],
+    ids=lambda x: repr(x).partition(" at 0x")[0],
 )
 def test_strides_are_made_of_ints(strides):
     """Other types are wrong arguments."""

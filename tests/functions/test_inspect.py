@@ -426,3 +426,24 @@ def test_a_report_prints_its_parts_indented():
     assert lines[:2] == ["outer", "  inner"]
     assert lines[2].split() == ["data", "0x0"]
     assert lines[3].lstrip().startswith("MUST   DLP-CAP-1: y; ")
+
+
+@pytest.mark.parametrize("shape", [(4.0,), (True,)])
+@pytest.mark.parametrize("attribute", ["__cuda_array_interface__", "__array_interface__"])
+def test_numbers_that_only_equal_ints_are_told(attribute, shape):
+    """A record of ints that was met before changes nothing."""
+    good = {"shape": (4,), "strides": None, "typestr": "|u1", "data": (4096, False)}
+    good |= {"version": 3, "stream": None}
+    for record in (good, {**good, "shape": (1,)}):
+        assert ix.inspect(type("Theirs", (), {attribute: record})()).ok
+
+    report = ix.inspect(type("Theirs", (), {attribute: {**good, "shape": shape}})())
+
+    assert [finding.rule for finding in report.parts[0].findings] == ["CAI-SHAPE-1"]
+
+
+def test_a_stream_that_a_version_does_not_know_is_not_judged():
+    """Beside what is wrong with such a record."""
+    report = ix.inspect({"shape": 4, "typestr": "|u1", "data": (1, 0), "version": 2, "stream": 0})
+
+    assert [finding.rule for finding in report.findings] == ["CAI-SHAPE-1"]

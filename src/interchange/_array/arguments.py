@@ -9,6 +9,7 @@ from math import prod
 from operator import index as as_index
 
 from interchange._types.errors import ArgumentError, ViewError, show
+from interchange._types.indices import is_bool
 
 
 def check_order(order: object) -> str:
@@ -24,6 +25,8 @@ def check_ints(values: object, name: str, call: str) -> tuple[int, ...]:
     try:
         if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__getitem__"):
             raise TypeError(values)  # noqa: TRY301 - both kinds are worded alike
+        if any(map(is_bool, values)):  # type: ignore[call-overload]
+            raise TypeError(values)  # noqa: TRY301 - as above
         found = tuple(as_index(value) for value in values)  # type: ignore[attr-defined]
     except TypeError as error:
         what = f"{name}={show(values)} is no tuple of ints"

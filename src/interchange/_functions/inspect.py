@@ -44,6 +44,7 @@ from interchange.abi import (
     capsule_pointer,
     parse_record,
 )
+from interchange.abi.cai import LATEST_VERSION
 
 from .host_importing import from_buffer
 
@@ -304,7 +305,9 @@ def _tell_all_entries(report: Report, record: Any, first: BrokenRule) -> None:
     report._broken(first.rule, first.what)
     if not isinstance(record, dict):
         return
-    for key in record.keys() & _GOOD_RECORD.keys():
+    version = record.get("version") or 0
+    is_silent = isinstance(version, int) and 0 <= version < LATEST_VERSION
+    for key in record.keys() & (_GOOD_RECORD.keys() - ({"stream"} if is_silent else set())):
         value = record[key]
         as_many = key == "strides" and isinstance(value, (tuple, list))
         axes = {"shape": (0,) * len(value)} if as_many else {}

@@ -20,6 +20,7 @@ LATEST_VERSION: Final = 3
 _USUAL_KEYS: Final = 6  # shape, typestr, data, strides, version, stream
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)  # [bytes]
 _INT64_MAX: Final = 2**63 - 1
+_INTS: Final = {int}
 _UINT64_MAX: Final = 2**64 - 1
 
 _TYPESTR: Final = r"([<>|])([tbiufcmMOSUV])([0-9]{0,9})(\[[0-9a-zA-Z/]+\])?"
@@ -129,9 +130,9 @@ def _as_int(value: object) -> int | None:
     """Return an exact int for an int-like (a NumPy integer is one), None for anything else."""
     if type(value) is int:
         return value
-    if type(value) is bool:
-        return None
     try:
+        if type(value) is bool or getattr(getattr(value, "dtype", None), "kind", "i") == "b":
+            return None
         return int.__index__(as_index(value))  # type: ignore[arg-type]
     except NO_ROOM:
         raise
@@ -140,15 +141,15 @@ def _as_int(value: object) -> int | None:
 
 
 def _numbers(value: object, low: int) -> tuple[int, ...] | None:
-    """Return a tuple of exact ints, or None; by value, so that 2.0 and True are 2 and 1."""
+    """Return a tuple of exact ints, or None; 2.0 and True are none, though they equal some."""
     try:
         entries = tuple(value) if isinstance(value, (tuple, list)) else (None,)
-        numbers = tuple(int(entry) for entry in entries)
-        fits = numbers == entries and all(low <= number <= _INT64_MAX for number in numbers)
     except NO_ROOM:
         raise
     except Exception:  # noqa: BLE001 - whatever a stranger raises, these are no numbers
         return None
+    numbers = tuple(number for number in map(_as_int, entries) if number is not None)
+    fits = len(numbers) == len(entries) and all(low <= n <= _INT64_MAX for n in numbers)
     return numbers if fits else None
 
 
@@ -211,7 +212,7 @@ def parse_record(
     ----------
     record : dict or Mapping
         What ``__cuda_array_interface__`` or ``__array_interface__`` gave.  Optional keys may be
-        absent or None; unknown keys are ignored.
+        absent or None; unknown keys are ignored, and ``stream`` below version 3.
 
     Returns
     -------
@@ -232,11 +233,13 @@ def parse_record(
     try:  # as most records are: met before, without a mask
         data = record["data"]
         ptr, readonly = data
-        extents, steps, element, version = _known[
-            record["shape"], record["strides"], record["typestr"], record["version"]
-        ]
+        shape, strides, number = record["shape"], record["strides"], record["version"]
+        extents, steps, element, version = _known[shape, strides, record["typestr"], number]
         stream = record["stream"]
         usual = stream is None or (type(stream) is int and 0 < stream <= _UINT64_MAX)
+        if type(number) is not int or {*map(type, shape), *map(type, strides or ()), int} != _INTS:
+            usual = False  # a key that equals a known one, such as 2.0
+        usual = usual and (version >= LATEST_VERSION or stream is None)
         descr = None if len(record) == _USUAL_KEYS else record["descr"]
         usual = usual and len(record) == _USUAL_KEYS + (descr is not None)
         if usual and type(data) is tuple and type(ptr) is int and not ptr >> 64:
@@ -258,7 +261,7 @@ def _parse_carefully(record: Any) -> InterfaceRecord:
         raise BrokenRule("CAI-DICT-1", _what_is_missing(record)) from error
     form = _form(*entries)
     ptr, readonly = _address(data)
-    stream = get("stream")
+    stream = get("stream") if form[-1] >= LATEST_VERSION else None  # lower ones know no such key
     if stream is not None:
         stream = _checked_stream(stream)
     return InterfaceRecord(ptr, readonly, *form, stream, get("mask"), get("descr"))
