@@ -21,7 +21,8 @@ from interchange._types.devices import ordinal_of
 from interchange._types.errors import ArgumentError, InterchangeError, ReadOnlyError, show
 from interchange.abi._records import NamedTuple
 
-from .importing import asarray, import_any, import_cai
+from .importing import asarray, import_any
+from .record_importing import import_cai
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -30,7 +30,8 @@ from interchange._types.errors import (
 )
 from interchange.abi import PyCapsule
 
-from .importing import import_any, import_dlpack, on_stream, record_that_goes_first
+from .importing import import_any, import_dlpack, on_stream
+from .record_importing import record_that_goes_first
 
 if TYPE_CHECKING:
     from interchange._types.typing import AnyArray, SupportsCUDAArrayInterface

@@ -5,17 +5,16 @@ Source: array API standard 2025.12 (``from_dlpack``, ``asarray``); PEP 3118; Num
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from interchange import _core
 from interchange._array import Array, transfers
 from interchange._array.arguments import check_ints
-from interchange._protocols import cuda_array_interface, dlpack, host
+from interchange._protocols import dlpack, host
 from interchange._protocols.array_method import import_array_method
-from interchange._protocols.asking import attribute, is_read_once, speaks_arrow
+from interchange._protocols.asking import is_read_once, speaks_arrow
 from interchange._protocols.capabilities import fast_path
 from interchange._protocols.losses import is_by_array_method, is_column
-from interchange._protocols.published_work import ATTRIBUTE, names_stream
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_ready, ordinal_for
 from interchange._streams.pending import PendingWork
@@ -35,9 +34,10 @@ from interchange._types.errors import (
 )
 from interchange._types.layout import Layout
 from interchange.abi import PyCapsule
-from interchange.abi.dlpack import DLDataTypeCode, DLDeviceType
+from interchange.abi.dlpack import DLDataTypeCode
 
 from .producer import Producer, check_described
+from .record_importing import by_record, by_record_first
 
 if TYPE_CHECKING:
     from typing_extensions import CapsuleType
@@ -330,7 +330,7 @@ def _first_that_works(
     describe = getattr(type(x), "__interchange__", None)
     if describe is not None:
         return check_described(describe(x), x, call), False
-    found = _by_record_first(x, call)
+    found = by_record_first(x, call)
     if found is not None:
         return found, False
     if type(x) is PyCapsule or dlpack.speaks(x):
@@ -345,24 +345,11 @@ def _first_that_works(
     return (import_array_method(x, Array, copy, call), False) if other is None else other
 
 
-def _by_record_first(x: Any, call: str) -> Array | None:
-    """Return an Array of a CUDA record that is asked before DLPack, or None for the latter."""
-    raw = record_that_goes_first(x, call)
-    if raw is None:
-        return None
-    try:
-        return import_cai(raw, x, call)
-    except BufferError:
-        if x.__dlpack_device__() == _HOST:
-            raise
-        return None
-
-
 def _without_dlpack(
     x: Any, copy: bool | None, call: str, stream: Any, *, copies: bool
 ) -> tuple[Array, bool] | None:
     """Return an Array of `x` by another protocol, and whether it is a copy, or None for none."""
-    found = _by_record(x, call, copies=copies)
+    found = by_record(x, call, copies=copies)
     if found is not None:
         return found, found.owner is not x
     if speaks_arrow(x) and not is_by_array_method(x):
@@ -374,49 +361,6 @@ def _without_dlpack(
     except NoProtocolError:
         return None
     return found, found.owner is not x
-
-
-_HOST: Final = (DLDeviceType.kDLCPU, 0)
-
-
-def record_that_goes_first(x: Any, call: str) -> Any:
-    """Return the CUDA record of an array that DLPack knows, too, if it says where work is.
-
-    So does one of version 3, and one of what DLPack says is on the host: managed and page-locked
-    arrays of numba-cuda, which are ndarrays.
-    """
-    try:
-        raw = attribute(x, ATTRIBUTE)
-    except Exception as error:
-        dlpack.explain_refusal(x, error, call)
-        raise
-    if raw is None or attribute(x, "__dlpack_device__") is None:
-        return None
-    return raw if names_stream(raw) or x.__dlpack_device__() == _HOST else None
-
-
-def _by_record(x: Any, call: str, *, copies: bool) -> Array | None:
-    """Return an Array of `x` by the record of an interface, or None where it has none."""
-    raw = attribute(x, ATTRIBUTE)
-    if raw is not None:
-        return import_cai(raw, x, call)
-    if attribute(x, "__array_interface__") is not None:
-        return host.import_array_interface(x, Array, call, copies=copies)
-    return None
-
-
-def import_cai(raw: Any, x: Any, call: str) -> Array:
-    """Return an Array of a record that `x` gave, with the policies that are the default."""
-    return cuda_array_interface.import_record(
-        raw,
-        x,
-        Array,
-        owner=x,
-        dtype=None,
-        sync=cuda_array_interface.SYNCS,
-        unsynced="legacy",
-        call=call,
-    )
 
 
 def from_pointer(
