@@ -205,7 +205,8 @@ def _signature_of(function: Callable[..., Any]) -> str:
     """Return what a C function says of itself: a signature, and the words of the Python one."""
     defaults = (f"{key}={value!r}" for key, value in (function.__kwdefaults__ or {}).items())
     lines = (function.__doc__ or "").splitlines()
-    doc = "\n".join(line.removeprefix("    ") for line in lines)
+    indent = "    " if sys.version_info < (3, 13) else ""  # which newer compilers take away
+    doc = "\n".join(line.removeprefix(indent) for line in lines)
     return f"{function.__name__}(x, /, *, {', '.join(defaults)})\n--\n\n{doc}"
 
 
