@@ -118,7 +118,10 @@ class Subject:
         is ``"float32"`` or the like, ``"bool"``, ``"string"``, or one of these with the sizes of
         lists behind it, ``"float32[3]"`` and ``"int16[2][4]"``.  `start` values at the beginning
         are not in the column, but before it in the same memory, as where a slice begins; there are
-        `chunks` chunks.  Raises `CannotMakeError` for what the library has not.
+        `chunks` chunks.  Raises `CannotMakeError` for what the library has not.  A function with a
+        fifth parameter, which has a default, is asked with the handle of a stream there, too, for a
+        column of numbers in CUDA memory of the current device, whose library counts that stream as
+        the one on which work on the column is pending; the check then enqueues writes there.
     take_arrow : callable or None
         ``take_arrow(x)`` -> an object of the library on the memory of `x`, which has one method of
         the interface, and gives a column or a table of one column.

@@ -6,6 +6,7 @@ describes the kit's zoo makes structs of, with callbacks in C.
 
 from __future__ import annotations
 
+import ctypes
 import re
 import struct
 from dataclasses import replace
@@ -13,9 +14,18 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi.arrow_formats import NUMBERS
+from interchange_conformance.driver.cuda import opened
 from interchange_conformance.findings import CannotMakeError
 from interchange_conformance.subject import Subject
-from interchange_conformance.zoo.arrow import Chunk, EverySource, Field
+from interchange_conformance.zoo.arrow import (
+    Chunk,
+    DeviceArraySource,
+    DeviceStreamSource,
+    EverySource,
+    Field,
+    Place,
+    building,
+)
 from interchange_conformance.zoo.memory import Memory
 
 if TYPE_CHECKING:
@@ -25,11 +35,14 @@ _FORMATS: Final = {name: text for text, name in NUMBERS.items()}
 _LETTERS: Final = dict(zip("cCsSiIlLefg", "bBhHiIqQefd", strict=True))
 _SIZED: Final = re.compile(r"\[([0-9]+)\]")
 _BYTE: Final = (1, 8, 1)
+_CUDA: Final = 2
+_NO_TIMING: Final = 2
+_events: Final[list[ctypes.c_void_p]] = []
 
 
 def block(data: bytes) -> Memory:
     """Return memory that holds some bytes, aligned."""
-    memory = Memory(len(data), _BYTE)
+    memory = Memory(0, _BYTE, lead=len(data))
     memory.view()[:] = data
     return memory
 
@@ -94,13 +107,57 @@ def column_of(
     return kind(found[0][0], tuple(chunk for _, chunk in found), tuple(values[start:]))
 
 
-def producer_of(kind: type[EverySource]) -> Subject:
-    """Return the subject whose columns are of a kind."""
+class HonestDeviceColumn(DeviceArraySource, DeviceStreamSource):
+    """A column of bytes on a device: each export has an event behind the work of its stream."""
 
-    def make(values: Sequence[Any], dtype: str, start: int, chunks: int) -> Any:
+    stream = 0
+
+    def _give(self, method: str, keywords: dict[str, Any], make: Any) -> Any:
+        """Answer with structs that have an event of their own."""
+        self.place = Place(_CUDA, 0, ctypes.addressof(self.event()))
+        return super()._give(method, keywords, make)
+
+    def event(self) -> ctypes.c_void_p:
+        """Return an event, recorded now; it stays, as the structs of the zoo do."""
+        cuda, event = opened(), ctypes.c_void_p()
+        cuda("cuEventCreate", ctypes.byref(event), _NO_TIMING)
+        self.record(event)
+        _events.append(event)
+        return event
+
+    def record(self, event: ctypes.c_void_p) -> None:
+        """Record an event behind the work."""
+        opened()("cuEventRecord", event, self.stream)
+
+
+def device_column_of(kind: type[HonestDeviceColumn], values: Sequence[Any], stream: int) -> Any:
+    """Return a column of bytes in memory of the current device, used on a stream."""
+    chunk = Chunk(len(values), 0, 0, (None, opened().memory(len(values))))
+    found = kind(Field("C"), (chunk,), tuple(values))
+    found.stream = stream
+    return found
+
+
+def producer_of(
+    kind: type[EverySource], on_device: type[HonestDeviceColumn] = HonestDeviceColumn
+) -> Subject:
+    """Return the subject whose columns are of a kind, and on devices of another."""
+
+    def make(
+        values: Sequence[Any], dtype: str, start: int, chunks: int, stream: int | None = None
+    ) -> Any:
+        if stream is not None:
+            return device_column_of(on_device, values, stream)
         return column_of(kind, values, dtype, start, chunks)
 
-    return Subject(kind.__name__, make_arrow=make)
+    return Subject(kind.__name__, make_arrow=make, release=forget_released)
+
+
+def forget_released() -> None:
+    """Let go of the structs that were released, which the zoo keeps to be asked about."""
+    for one in tuple(building._kept):
+        if one.due and not one.alive:
+            one.forget()
 
 
 def honest_arrow_producer() -> Subject:
@@ -119,4 +176,4 @@ def saying(change: Callable[[Any], Any]) -> Subject:
     def make(values: Sequence[Any], dtype: str, start: int, chunks: int) -> Any:
         return change(column_of(HonestColumn, values, dtype, start, chunks))
 
-    return Subject("a column that says otherwise", make_arrow=make)
+    return Subject("a column that says otherwise", make_arrow=make, release=forget_released)

@@ -6,12 +6,14 @@ Source: the checks of the same name.
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from interchange.abi import capsules
-from interchange.abi.arrow import ARROW_ARRAY
+from interchange.abi.arrow import ARROW_ARRAY, ARROW_SCHEMA
 from interchange_conformance.probes.arrow_structs import read_type
-from interchange_conformance.probes.opened_arrow import METHODS, pointer_in
+from interchange_conformance.probes.opened_arrow import METHODS, Struct, pointer_in
+from interchange_conformance.zoo.arrow import make_schema
 
 from ._honest_arrow_producer import HonestColumn, changed, honest_arrow_producer, saying
 from .lifetime import address_of
@@ -101,6 +103,42 @@ def takes_no_request() -> Subject:
         return method
 
     return changed(**{method: bare(method) for method, _ in METHODS.values()})
+
+
+_schemas_for_ever: list[Any] = []
+
+
+@mutant("requested_schemas_are_released", twin=honest_arrow_producer)
+def keeps_requested_schemas() -> Subject:
+    """It takes a requested schema out of its capsule, and never releases it."""
+
+    def asked(x: HonestColumn, kind: str, requested: Any) -> Any:
+        if requested is not None:
+            _schemas_for_ever.append(Struct(ARROW_SCHEMA, pointer_in(requested)))
+        return getattr(HonestColumn, METHODS[kind][0])(x)
+
+    return _asked_for(asked)
+
+
+@mutant("schemas_are_those_of_exports", twin=honest_arrow_producer)
+def says_the_type_of_its_elements() -> Subject:
+    """Its __arrow_c_schema__ says that columns of lists are columns of numbers."""
+
+    def schema(x: HonestColumn) -> Any:
+        below = x.field.children[0] if x.field.children else None
+        return make_schema(below or x.field).capsule(ARROW_SCHEMA)
+
+    return changed(__arrow_c_schema__=schema)
+
+
+@mutant("schemas_are_those_of_exports", twin=honest_arrow_producer)
+def says_that_nothing_is_null() -> Subject:
+    """Its __arrow_c_schema__ says that no field is nullable, and its exports that all are."""
+
+    def schema(x: HonestColumn) -> Any:
+        return make_schema(replace(x.field, flags=0)).capsule(ARROW_SCHEMA)
+
+    return changed(__arrow_c_schema__=schema)
 
 
 def _asked_for(answer: Any) -> Subject:

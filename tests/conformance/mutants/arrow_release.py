@@ -9,7 +9,10 @@ import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ._honest_arrow_producer import honest_arrow_producer, saying
+from interchange.abi.arrow import ARROW_SCHEMA
+from interchange_conformance.zoo.arrow import make_schema
+
+from ._honest_arrow_producer import changed, honest_arrow_producer, saying
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -72,6 +75,20 @@ def _spoil(blocks: list[Any]) -> None:
         block.view()[:] = bytes([0xA5]) * block.size
 
 
+_never_freed: list[Any] = []
+
+
+@mutant("release_gives_memory_back", twin=honest_arrow_producer)
+def never_lets_go_of_memory() -> Subject:
+    """Its release callbacks mark structs released, and keep the memory."""
+
+    def change(x: HonestColumn) -> HonestColumn:
+        _never_freed.append(x.chunks)
+        return x
+
+    return saying(change)
+
+
 @mutant("release_releases_what_is_below", twin=honest_arrow_producer)
 def forgets_children_of_schemas() -> Subject:
     """The callback of its schemas releases no children."""
@@ -99,3 +116,17 @@ def _with_its_child(chunk: Chunk) -> Chunk:
     """Return a chunk whose release spoils the memory of its child."""
     child = chunk.children[0] if chunk.children else None
     return chunk if child is None else replace(chunk, spoils=_data_of(child))
+
+
+@mutant("children_that_were_moved_out_live_on", twin=honest_arrow_producer)
+def children_live_as_long_as_the_schema() -> Subject:
+    """The memory of children goes with the schema that was exported with their parent."""
+
+    def schema(x: HonestColumn) -> Any:
+        (chunk, *_) = x.chunks
+        loan = make_schema(x.field)
+        child = chunk.children[0] if chunk.children else None
+        loan.spoil(None if child is None else _data_of(child))
+        return x._capsule(loan, x.answers.schema_name, ARROW_SCHEMA)
+
+    return changed(_schema=schema)

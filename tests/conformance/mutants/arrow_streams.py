@@ -6,11 +6,18 @@ Source: the checks of the same name.
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from interchange_conformance.driver.cuda import opened
 from interchange_conformance.zoo.arrow import Place
 
-from ._honest_arrow_producer import honest_arrow_producer, saying
+from ._honest_arrow_producer import (
+    HonestColumn,
+    HonestDeviceColumn,
+    honest_arrow_producer,
+    producer_of,
+    saying,
+)
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -58,3 +65,36 @@ def leaves_reserved_bytes() -> Subject:
 def has_events_on_the_host() -> Subject:
     """It has an event for memory of the host."""
     return saying(lambda x: x.but(place=Place(1, -1, 4096)))
+
+
+def _on_devices(**methods: Any) -> Subject:
+    """Return a producer whose columns on devices have some methods replaced."""
+    return producer_of(HonestColumn, type("Changed", (HonestDeviceColumn,), methods))
+
+
+@mutant("events_come_after_pending_work", twin=honest_arrow_producer)
+def has_no_event() -> Subject:
+    """It exports columns that work is pending on as if they were ready."""
+
+    def give(x: HonestDeviceColumn, method: str, keywords: Any, make: Any) -> Any:
+        x.place = Place(2, 0)
+        return super(HonestDeviceColumn, x)._give(method, keywords, make)
+
+    return _on_devices(_give=give)
+
+
+@mutant("events_come_after_pending_work", twin=honest_arrow_producer)
+def records_on_another_stream() -> Subject:
+    """It records its events on a stream that no work is on."""
+    return _on_devices(record=lambda _, event: opened()("cuEventRecord", event, opened().stream()))
+
+
+@mutant("events_come_after_pending_work", twin=honest_arrow_producer)
+def destroys_its_event() -> Subject:
+    """It destroys its events when it has exported."""
+
+    def record(x: HonestDeviceColumn, event: Any) -> None:
+        HonestDeviceColumn.record(x, event)
+        opened()("cuEventDestroy_v2", event)
+
+    return _on_devices(record=record)

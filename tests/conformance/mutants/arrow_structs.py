@@ -209,3 +209,9 @@ def counts_nulls_of_the_whole() -> Subject:
         return replace(one, null_count=one.null_count + 1 if one.offset else one.null_count)
 
     return _chunks(change)
+
+
+@mutant("fields_with_nulls_are_nullable", twin=honest_arrow_producer)
+def says_that_nothing_is_null() -> Subject:
+    """Its fields are not nullable, whatever is null in them."""
+    return saying(lambda x: x.but(flags=0))

@@ -20,8 +20,12 @@ from ._exports import newest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange_conformance.probes.under_test import ProducerUnderTest
+    from interchange_conformance.probes.under_test import (
+        ArrowProducerUnderTest,
+        ProducerUnderTest,
+    )
 
+    Producer = ArrowProducerUnderTest | ProducerUnderTest
     Meter = Callable[[], int]
 
 BLOCK: Final = 2**22
@@ -120,7 +124,7 @@ def _seeing(producer: ProducerUnderTest) -> Meter | None:
     return None
 
 
-def _settle(producer: ProducerUnderTest) -> None:
+def _settle(producer: Producer) -> None:
     """Let go of what nobody needs, the library's caches included."""
     collect()
     producer.subject.release()
@@ -134,7 +138,7 @@ def kept(producer: ProducerUnderTest, meter: Meter, act: Callable[[], object]) -
 
 
 def least_kept(
-    producer: ProducerUnderTest, meters: tuple[Meter, ...], act: Callable[[], object]
+    producer: Producer, meters: tuple[Meter, ...], act: Callable[[], object]
 ) -> list[float]:
     """Return how much is kept per call of `act`, by each meter, in the quieter of two spans.
 
@@ -146,9 +150,7 @@ def least_kept(
     return [min(both) for both in zip(*spans, strict=True)]
 
 
-def _span(
-    producer: ProducerUnderTest, meters: tuple[Meter, ...], act: Callable[[], object]
-) -> list[float]:
+def _span(producer: Producer, meters: tuple[Meter, ...], act: Callable[[], object]) -> list[float]:
     """Return how much is kept per call of `act`, by each meter, in one span."""
     _settle(producer)
     before = [meter() for meter in meters]

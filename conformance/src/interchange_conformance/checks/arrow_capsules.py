@@ -5,11 +5,13 @@ Source: the Arrow PyCapsule interface, PyCapsule Standard; Export Protocol.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import capsules
-from interchange.abi.arrow import ARROW_SCHEMA
+from interchange.abi.arrow import ARROW_FLAG_NULLABLE, ARROW_SCHEMA
 from interchange_conformance.findings import Found, NotApplicable, expect, note
+from interchange_conformance.probes.arrow_structs import read_type
 from interchange_conformance.probes.opened_arrow import (
     METHODS,
     Opened,
@@ -18,16 +20,20 @@ from interchange_conformance.probes.opened_arrow import (
     pointer_in,
     release_at,
 )
-from interchange_conformance.probes.under_test import collect
+from interchange_conformance.probes.under_test import collect, settled
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.arrow import Field, make_schema
 from interchange_conformance.zoo.arrow.spies import Spy
 
-from ._arrow import CAPSULE, KINDS, ON_DEVICES, PLAIN, made
+from ._arrow import CAPSULE, COLUMNS, KINDS, ON_DEVICES, PLAIN, made
 
 if TYPE_CHECKING:
+    from interchange_conformance.probes.arrow_structs import Type
     from interchange_conformance.probes.under_test import ArrowProducerUnderTest
     from interchange_conformance.registry import Decorator
+    from interchange_conformance.zoo.arrow import Loan
+
+    from ._arrow import Column
 
 check: Decorator = area("arrow")
 
@@ -124,6 +130,45 @@ def capsules_whose_structs_were_taken_release_nothing(
     expect(found == [1] * len(found), f"release was called {found} times in the end, due: once")
 
 
+@check("ARROW-METHOD-1", source=f"{CAPSULE}, ArrowSchema Export", severity="SHOULD",
+       cases={f"{kind}-{name}": (kind, columns) for kind in KINDS for name, columns in
+              COLUMNS.items()})  # fmt: skip
+def schemas_are_those_of_exports(
+    arrow_producer: ArrowProducerUnderTest, case: tuple[str, tuple[Column, ...]]
+) -> None:
+    """``__arrow_c_schema__`` of a column says the type that its other methods export.
+
+    Make both from one description of the type: a consumer that looks at the schema first decides
+    by it what it will do with the memory.
+    """
+    kind, columns = case
+    for column in columns:
+        try:
+            x = made(arrow_producer, column)
+        except NotApplicable:
+            continue
+        ask = getattr(x, "__arrow_c_schema__", None)
+        if ask is None:
+            raise NotApplicable(f"{type(x).__name__} has no __arrow_c_schema__")
+        if column.chunks > 1 and kind.endswith("array"):
+            continue
+        (capsule,) = capsules_of(ask(), "__arrow_c_schema__", (ARROW_SCHEMA,))
+        said = _type_words(read_type(pointer_in(capsule)))
+        found = _type_words(arrow_producer.open(x, kind).type)
+        expect(said == found, f"__arrow_c_schema__() says {said}, its {kind} method {found}")
+
+
+def _type_words(one: Type | None) -> str:
+    """Return a type as text: formats, what is below, and whether nulls are allowed."""
+    if one is None:
+        return "nothing"
+    below = [f"{(child.name or b'').decode('utf-8', 'replace')}: {_type_words(child)}"
+             for child in one.children if child is not None]  # fmt: skip
+    words = one.text + ("" if one.flags & ARROW_FLAG_NULLABLE else " not null")
+    words += f" of ({', '.join(below)})" if below else ""
+    return words if one.dictionary is None else f"{words} into {_type_words(one.dictionary)}"
+
+
 class _Flying(Exception):  # noqa: N818 - it is on its way
     """What is on its way."""
 
@@ -172,9 +217,20 @@ _REQUESTED: Final = {
 }
 
 
-@check("ARROW-METHOD-2", source=f"{CAPSULE}, Schema Requests",
-       cases={f"{kind}-{name}": (kind, field) for kind in KINDS for name, field in
-              _REQUESTED.items()})  # fmt: skip
+_ASKED: Final = {
+    f"{kind}-{name}": (kind, field) for kind in KINDS for name, field in _REQUESTED.items()
+}
+
+
+def _request(producer: ArrowProducerUnderTest, kind: str, field: Field) -> tuple[Any, Loan]:
+    """Return a column, and a schema to request of it, which has a table where that is one."""
+    x = made(producer, PLAIN)
+    table = Opened(producer.export(x, kind), kind).is_table
+    asked = Field("+s", children=(Field(field.format, "x"),)) if table else field
+    return x, make_schema(asked)
+
+
+@check("ARROW-METHOD-2", source=f"{CAPSULE}, Schema Requests", cases=_ASKED)
 def requested_schemas_are_wishes(
     arrow_producer: ArrowProducerUnderTest, case: tuple[str, Field]
 ) -> None:
@@ -184,10 +240,8 @@ def requested_schemas_are_wishes(
     return says what you did. What is requested and is there already, is granted.
     """
     kind, field = case
-    x = made(arrow_producer, PLAIN)
-    table = Opened(arrow_producer.export(x, kind), kind).is_table
-    asked = Field("+s", children=(Field(field.format, "x"),)) if table else field
-    capsule = make_schema(asked).capsule(ARROW_SCHEMA)
+    x, schema = _request(arrow_producer, kind, field)
+    capsule = schema.capsule(ARROW_SCHEMA)
     note(f"requesting the format {field.format!r}")
     try:
         found = arrow_producer.export(x, kind, requested_schema=capsule)
@@ -203,6 +257,26 @@ def requested_schemas_are_wishes(
         [str(float(one)) for one in PLAIN.due], [str(one) for one in PLAIN.due]
     )  # fmt: skip
     expect(right, f"with {field.format!r} requested, {PLAIN.due} came as {values}")
+
+
+@check("ARROW-RELEASE-1", source=f"{CAPSULE}, Schema Requests; {_LIFETIME}", cases=_ASKED)
+def requested_schemas_are_released(
+    arrow_producer: ArrowProducerUnderTest, case: tuple[str, Field]
+) -> None:
+    """A requested schema is released once, whether it is taken out of its capsule or left there.
+
+    Release what you take when you have read it; where you only look, leave it to the capsule.
+    """
+    kind, field = case
+    x, schema = _request(arrow_producer, kind, field)
+    note(f"requesting the format {field.format!r}")
+    with contextlib.suppress(Exception):  # a refusal is for another check to judge
+        arrow_producer.export(x, kind, requested_schema=schema.capsule(ARROW_SCHEMA))
+    del x
+    settled(arrow_producer.subject, lambda: schema.releases > 0)
+
+    words = f"a requested schema was released {schema.releases} times, due: once"
+    expect(schema.releases == 1, words)
 
 
 @check("ARROW-METHOD-2", source=f"{CAPSULE}, Schema Requests", cases=KINDS)

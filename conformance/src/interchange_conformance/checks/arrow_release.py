@@ -21,18 +21,19 @@ from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 from interchange_conformance.zoo.arrow.spies import Spy
 
-from ._arrow import COLUMNS, DATA, KINDS, PLAIN, STREAM, made
+from ._arrow import COLUMNS, DATA, KINDS, PLAIN, STREAM, Column, made
+from ._memory import METERS, least_kept
 
 if TYPE_CHECKING:
     from interchange_conformance.probes.under_test import ArrowProducerUnderTest
     from interchange_conformance.registry import Decorator
 
-    from ._arrow import Column
-
 check: Decorator = area("arrow")
 
 _CALLBACK: Final = f"{DATA}, Release callback semantics for producers"
 _LISTS: Final[Column] = COLUMNS["lists"][0]
+_LARGE: Final = Column([0.5] * 2**16, "float64")
+_LARGE_SIZE: Final = 8 * len(_LARGE.values)  # [bytes]
 
 
 def _structs(producer: ArrowProducerUnderTest, kind: str, column: Column) -> list[Struct]:
@@ -102,6 +103,26 @@ def memory_stays_until_it_is_released(arrow_producer: ArrowProducerUnderTest, ca
     expect(found == PLAIN.due, f"{PLAIN.due} was read as {found} after all else was gone")
 
 
+@check("ARROW-RELEASE-1", source=_CALLBACK, cases=KINDS)
+def release_gives_memory_back(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
+    """A column that was exported and released, and of which nothing is left, holds no memory.
+
+    Count what an export holds, the library's own references included, and drop all of it in the
+    release callback.
+    """
+
+    def export() -> None:
+        for struct in _structs(arrow_producer, case, _LARGE):
+            struct.release()
+
+    if not any(meter() for meter in METERS):
+        raise NotApplicable("neither malloc nor the kernel says how much memory there is")
+    note("exporting and releasing many columns")
+    kept = max(least_kept(arrow_producer, METERS, export))
+    words = f"{kept / 2**10:.0f} KiB are kept of each, after release"
+    expect(kept < _LARGE_SIZE // 2, f"of columns of {_LARGE_SIZE // 2**10} KiB, {words}")
+
+
 # ---------------------------------------------------------------- what is below
 
 
@@ -149,10 +170,10 @@ def _arrays(structs: list[Struct]) -> list[int]:
 def children_that_were_moved_out_live_on(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
     """A child that was moved out of its parent can be read after the parent is released.
 
-    Let each child hold the memory that it needs, and leave those alone whose release is NULL.
+    Let each child hold the memory that it needs, and leave those alone whose release is NULL: the
+    library's object, the capsules and the stream may be gone, too.
     """
-    opened = _nested(arrow_producer, case)
-    due = _flat(opened.column())
+    opened, due = _nested(arrow_producer, case), _flat(_LISTS.due)
     kind: Any = opened.type.children[0]
     parents = [Struct(opened.names[1], chunk) for chunk in opened.chunks]
     children = []
@@ -164,10 +185,13 @@ def children_that_were_moved_out_live_on(arrow_producer: ArrowProducerUnderTest,
     note("releasing parents whose children were moved out")
     for parent in parents:
         parent.release()
+    del opened, parents, parent
     collect()
+    others = [made(arrow_producer, _LISTS._replace(values=[[77] * 3] * 4)) for _ in range(8)]
 
     note("reading children that were moved out")
     found = _flat([one for it in children for one in elements(kind, read_array(it.address))])
+    del others
     expect(found == due, f"children held {due}, and then {found}")
 
 

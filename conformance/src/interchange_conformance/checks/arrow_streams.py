@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi import capsules
 from interchange.abi.arrow import ARROW_CHUNK, ARROW_SCHEMA, ARROW_STRUCTS, ArrowDeviceArray
+from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import expect, note
 from interchange_conformance.probes.opened_arrow import (
     METHODS,
@@ -18,6 +19,8 @@ from interchange_conformance.probes.opened_arrow import (
     capsules_of,
     pointer_in,
 )
+from interchange_conformance.probes.pending_work import PendingWork
+from interchange_conformance.probes.under_test import collect
 from interchange_conformance.registry import area
 
 from ._arrow import COLUMNS, DEVICE, ON_DEVICES, PLAIN, STREAM, STREAMS, made
@@ -31,6 +34,8 @@ check: Decorator = area("arrow")
 _CALLBACKS: Final = ("get_schema", "get_next", "get_last_error", "release")
 _Callback: Final = capsules.Prototype(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 _HOST: Final = 1
+_CUDA: Final = 2
+_NBYTES: Final = 4096
 _MOST: Final = 100  # chunks
 _EXPORTS: Final = 8  # of memory that is used anew, of which some may be clean by chance
 
@@ -129,6 +134,40 @@ def memory_of_the_host_is_said_to_be_there(
         place = f"an array of the host says device ({said.device_type}, {said.device_id})"
         expect(said.device_type == _HOST and said.device_id in (-1, 0), place)
         expect(not said.sync_event, "an array of the host has an event to wait for")
+
+
+@check("ARROW-DEVICE-3", source=f"{DEVICE}, ArrowDeviceArray.sync_event; Memory management",
+       cases=ON_DEVICES, on="cuda")  # fmt: skip
+def events_come_after_pending_work(arrow_producer: ArrowProducerUnderTest, case: str) -> None:
+    """Who waits for the event of a column on a device sees the work that is pending on it.
+
+    Record an event on the stream of the work when you export, and keep it until release; leave
+    sync_event NULL only where the work is done.
+    """
+    cuda = driver()
+    cuda.make_current(0)
+    stream, consumer = cuda.stream(), cuda.stream()
+    x = arrow_producer.make([0] * _NBYTES, "uint8", stream=stream)
+    (node,) = arrow_producer.open(x, case).nodes
+    address = (node.buffers[1] or 0) + node.offset
+    work = PendingWork(cuda, address, _NBYTES, stream)
+    note("exporting a column that work is pending on")
+    opened = arrow_producer.open(x, case)
+    chunk = Struct(opened.names[1], opened.chunks[0])
+    del x, opened
+    collect()
+    said = ArrowDeviceArray.from_address(chunk.address)
+    place = (said.device_type, said.device_id)
+    expect(place == (_CUDA, 0), f"the array is on device {place}, due: {(_CUDA, 0)}")
+    if said.sync_event:
+        note("waiting for the event of a column")
+        event = ctypes.c_void_p.from_address(said.sync_event)
+        code = cuda.code("cuStreamWaitEvent", consumer, event, 0)
+        expect(code == 0, f"the event cannot be waited for: error {code}")
+
+    seen = work.seen_on(consumer)
+    what = "a wait for the event" if said.sync_event else "sync_event is NULL"
+    expect(seen.is_ordered(), seen.evidence(f"work is pending on a column, and {what}"))
 
 
 def _leave_junk() -> None:

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from interchange.abi import BrokenRule
+from interchange.abi.arrow import ARROW_FLAG_NULLABLE
 from interchange.abi.arrow_formats import ANY, NUMBERS, decode_metadata, parse_format
 from interchange_conformance.findings import Found, expect
 from interchange_conformance.probes.arrow_structs import below_array, below_type, bit_at, pairs
@@ -253,6 +254,21 @@ def null_counts_are_right(arrow_producer: ArrowProducerUnderTest, case: Columns)
                 due = _nulls(kind, one)
                 words = f"an array of format {kind.text!r} says {one.null_count} nulls of {due}"
                 expect(one.null_count in (-1, due), words)
+
+
+@check("ARROW-NULL-1", source=f"{DATA}, ArrowSchema.flags", cases=COLUMNS)
+def fields_with_nulls_are_nullable(arrow_producer: ArrowProducerUnderTest, case: Columns) -> None:
+    """A field whose elements are null in some place has the flag ARROW_FLAG_NULLABLE.
+
+    Set the flag wherever an element may be null: without it a consumer need not look at the
+    validity, and takes nulls for whatever lies there.
+    """
+    for _, opened in exports(arrow_producer, case):
+        for node in opened.nodes:
+            for kind, one in pairs(opened.type, node):
+                nulls = 0 if kind.flags & ARROW_FLAG_NULLABLE else _nulls(kind, one)
+                words = f"by its {opened.kind} method, a field of format {kind.text!r} is not"
+                expect(not nulls, f"{words} nullable, and has {nulls} nulls")
 
 
 def _nulls(kind: Type, node: Node) -> int:

@@ -369,8 +369,16 @@ class _ArrowUnderTest(_UnderTest):
 class ArrowProducerUnderTest(_ArrowUnderTest):
     """A library that hands columns out as Arrow."""
 
-    def make(self, values: list[Any], dtype: str, *, start: int = 0, chunks: int = 1) -> Any:
-        """Return a column of the library.
+    def make(
+        self,
+        values: list[Any],
+        dtype: str,
+        *,
+        start: int = 0,
+        chunks: int = 1,
+        stream: int | None = None,
+    ) -> Any:
+        """Return a column of the library; with a stream one of CUDA memory, used on that stream.
 
         Raises
         ------
@@ -379,8 +387,12 @@ class ArrowProducerUnderTest(_ArrowUnderTest):
         BrokenSubjectError
             The subject's ``make_arrow`` raised something else.
         """
+        make = self._need("make_arrow")
+        given = (values, dtype, start, chunks, *(() if stream is None else (stream,)))
+        if stream is not None and not _takes(make, given):
+            raise NotApplicable("the subject's make_arrow() takes no stream")
         try:
-            return self._need("make_arrow")(values, dtype, start, chunks)
+            return make(*given)
         except CannotMakeError as error:
             words = f"no {dtype} from {start} on in {chunks} chunks"
             raise NotApplicable(f"{words}: {error}") from error

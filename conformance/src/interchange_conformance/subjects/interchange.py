@@ -146,7 +146,9 @@ def write(y: Any) -> None:
         store(y.ptr, data)
 
 
-def make_arrow(values: Sequence[Any], dtype: str, start: int, chunks: int) -> Any:
+def make_arrow(
+    values: Sequence[Any], dtype: str, start: int, chunks: int, stream: int | None = None
+) -> Any:
     """Return a column of an Array, which has no nulls, and is one chunk."""
     ix = _ix()
     name, sizes = dtype.partition("[")[0], [int(one) for one in _SIZED.findall(dtype)]
@@ -155,6 +157,8 @@ def make_arrow(values: Sequence[Any], dtype: str, start: int, chunks: int) -> An
     numbers = _flat(values, 1 + len(sizes)) if None not in values else [None]
     if None in numbers:
         raise CannotMakeError("an Array has no nulls")
+    if stream is not None:
+        return ix.to_arrow(make_on(stream, (len(values), *sizes), name)[start:])
     block = bytearray(struct.pack(f"={len(numbers)}{_LETTERS[name]}", *numbers))
     return ix.to_arrow(ix.from_buffer(block, dtype=name, shape=(-1, *sizes))[start:])
 

@@ -35,7 +35,8 @@ _HANDED_OVER: Final = (
     Rule(
         "ARROW-METHOD-1",
         "__arrow_c_array__ and __arrow_c_device_array__ return a capsule of the schema and one of "
-        "the array, and the methods of streams and schemas return one capsule",
+        "the array, and the methods of streams and schemas return one capsule; all methods of an "
+        "object say the same type",
         _MEND,
         "PyCapsule, Export Protocol",
     ),
@@ -56,7 +57,8 @@ _HANDED_OVER: Final = (
     ),
     Rule(
         "ARROW-RELEASE-1",
-        "release is called once, by who owns the struct, and sets release to NULL",
+        "release is called once, by who owns the struct, gives back what that holds, and sets "
+        "release to NULL",
         "mend whoever calls it, or the callback",
         "data, Release callback semantics",
     ),
@@ -122,9 +124,10 @@ _DESCRIBED: Final = (
     ),
     Rule(
         "ARROW-NULL-1",
-        "null_count is -1 or the number of nulls, which the bits of the validity say",
+        "null_count is -1 or the number of nulls, which the bits of the validity say, and a field "
+        "that has some is nullable",
         _MEND,
-        "data, ArrowArray.null_count",
+        "data, ArrowArray.null_count, ArrowSchema.flags",
     ),
     Rule(
         "ARROW-TENSOR-1",

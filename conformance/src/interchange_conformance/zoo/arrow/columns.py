@@ -36,7 +36,7 @@ _BYTE: Final = ELEMENTS["uint8"]
 
 def _block(data: bytes) -> Memory:
     """Return memory that holds some bytes."""
-    memory = Memory(len(data), _BYTE)
+    memory = Memory(0, _BYTE, lead=len(data))
     memory.view()[:] = data
     return memory
 
