@@ -19,7 +19,7 @@ from interchange.xp._table.operands import KINDS, OPERANDS
 from interchange.xp._table.parameters import ARGUMENTS, COMMON, EXTENSION_ARGUMENTS, UNTYPED
 
 NAMES = sorted(TABLE.keys() - {"from_dlpack"})  # which has a docstring of its own
-LINE = re.compile(r"^(\*?\w+) : (.*)\n    (.*)$", re.MULTILINE)
+LINE = re.compile(r"^(\*?\w+) : (.*)\n((?:    .*\n)+)", re.MULTILINE)
 MISSING = inspect.Parameter.empty
 
 
@@ -38,7 +38,7 @@ def lines_of(name):
     found = {}
     for parameter, line, words in LINE.findall(text):
         kind, _, default = re.fullmatch(r"(.*?)(, (optional|default .*))?", line).groups()
-        found[parameter] = kind, default, words
+        found[parameter] = kind, default, " ".join(words.split())
     return found
 
 

@@ -17,6 +17,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 _PACKAGE: Final = __name__.rpartition(".")[0]
 EXTENSIONS: Final = ("fft", "linalg")
+_WIDTH: Final = 88  # of a line [characters]
 
 
 def document(function: F) -> F:
@@ -51,15 +52,25 @@ def docstring(name: str, signature: inspect.Signature) -> str:
     for parameter in signature.parameters.values():
         stars = "*" * (parameter.kind is parameter.VAR_POSITIONAL)
         lines += [f"{stars}{parameter.name} : {_kind(name, parameter)}"]
-        lines += [f"    {words(name, parameter.name)}"]
+        lines += _lines(words(name, parameter.name), "    ")
     if len(signature.parameters) == 0:
         del lines[-2:]
     source = f"Source: array API standard 2025.12, ``{name}``, which names the element types; the"
-    lines += ["", "Notes", "-----", f"{source} library that computes may take others."]
+    lines += ["", "Notes", "-----", *_lines(f"{source} library that computes may take others.")]
     if row.example:
         lines += ["", "Examples", "--------", ">>> from interchange import xp"]
         lines += [f">>> {row.example}", row.result]
     return "\n".join(lines) + "\n"
+
+
+def _lines(text: str, indent: str = "") -> list[str]:
+    """Return a text as lines of a docstring."""
+    lines, text = [], f"{indent}{text}"
+    while len(text) > _WIDTH:
+        end = text.rindex(" ", 0, _WIDTH + 1)
+        lines.append(text[:end])
+        text = indent + text[end + 1 :]
+    return [*lines, text]
 
 
 def _kind(name: str, parameter: inspect.Parameter) -> str:
