@@ -7,6 +7,8 @@ not made the object.
 from __future__ import annotations
 
 import sys
+from collections import UserString
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -44,15 +46,29 @@ def is_masked(x: Any) -> bool:
     return bool(mask.any()) if hasattr(mask, "any") else bool(mask)
 
 
-def may_nest(values: Any, *kinds: type) -> bool:
-    """Whether there is a list, a tuple, a masked array or one of some kinds among values."""
-    known = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
-    wanted = (list, tuple, *kinds) if known is None else (list, tuple, known, *kinds)
+def may_nest(values: Any) -> bool:
+    """Whether there is a sequence or an array among values, as far as their types say."""
     try:
         found: Iterable[type] = set(map(type, values))  # each once, since they may be many
     except TypeError:  # a metaclass may take the hash away
         found = map(type, values)
-    return any(issubclass(kind, wanted) for kind in found)
+    return any(hasattr(kind, "__len__") for kind in found)
+
+
+def is_sequence(x: Any) -> bool:
+    """Whether `x` holds elements in a row, such as a list or a range; no text, and no memory."""
+    if isinstance(x, (list, tuple)):
+        return True
+    if not all(hasattr(type(x), word) for word in ("__len__", "__getitem__")):
+        return False
+    try:
+        if not isinstance(x, Sequence) or isinstance(x, (str, UserString)):
+            return False
+    except TypeError:  # a metaclass may take the hash away
+        return False
+    from .strangers import has_memory  # few need it
+
+    return not has_memory(x)
 
 
 def holds_masked(x: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._types.errors import show
 
 from .asking import attribute, speaks_arrow
+from .losses import is_sequence
 
 if TYPE_CHECKING:
     from interchange._types.dtypes import DType
@@ -44,11 +45,11 @@ def way_in(x: Any) -> str | None:
         return "look at what gave None instead of an array"
     if isinstance(x, str):
         return "pass its bytes, `asarray(x.encode())`"
-    if isinstance(x, _NUMBERS) or (isinstance(x, (list, tuple)) and _leads_to_numbers(x)):
+    if isinstance(x, _NUMBERS) or (is_sequence(x) and _leads_to_numbers(x)):
         return _of_numbers(x)
     if memory_of(x) is not None:
         return _of_holder(x)
-    if isinstance(x, range) or (attribute(x, "__next__") is not None and not is_arrow(x)):
+    if attribute(x, "__next__") is not None and not is_arrow(x):
         return "pass `interchange.xp.asarray(list(x))`, which makes a new array"
     if is_arrow(x):
         return _of_arrow(x)
@@ -122,14 +123,19 @@ def _has_buffer(x: Any) -> bool:
     return True
 
 
+def has_memory(x: Any) -> bool:
+    """Whether `x` gives its elements as an array or as a buffer does."""
+    return any(hasattr(x, word) for word in _ARRAY_WORDS) or _has_buffer(x)
+
+
 def _leads_to_numbers(x: Any) -> bool:
-    """Whether the first element of nested lists is a number or an array."""
+    """Whether the first element of nested sequences is a number or an array."""
     for _ in range(_DEEPEST):  # a list may hold itself
-        if not isinstance(x, (list, tuple)) or not x:
+        if not is_sequence(x) or not len(x):
             break
         x = x[0]
-    if isinstance(x, (list, tuple)):
-        return not x
+    if is_sequence(x):
+        return not len(x)
     return isinstance(x, _NUMBERS) or any(hasattr(x, word) for word in _ARRAY_WORDS)
 
 

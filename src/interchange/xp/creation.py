@@ -13,7 +13,7 @@ from interchange._array.operands import SCALARS, array_of, as_scalar, operand
 from interchange._functions import importing
 from interchange._protocols.array_method import without_copies
 from interchange._protocols.dlpack import check_copy
-from interchange._protocols.losses import is_masked, may_nest
+from interchange._protocols.losses import is_masked, is_sequence, may_nest
 from interchange._types.errors import (
     ArgumentError,
     CopyNeededError,
@@ -57,7 +57,7 @@ def asarray(
     check_copy(copy, _ASARRAY)
     if type(obj) is Array:
         return _again(obj, dtype, device, copy)
-    if isinstance(obj, (*SCALARS, list, tuple)):
+    if isinstance(obj, (*SCALARS, list, tuple)) or is_sequence(obj):
         if copy is False:
             what = f"a {type(obj).__name__} has no memory of elements"
             raise CopyNeededError(_ASARRAY, what, "DLP-COPY-1")
@@ -118,7 +118,9 @@ def _with_natives(obj: Any, backend: Backend) -> Any:
         return operand(obj, backend, Array, _ASARRAY)
     if is_masked(obj):
         raise ExchangeError(_ASARRAY, "an array in the list has masked elements", "AI-MASK-1")
-    if not isinstance(obj, (list, tuple)) or not may_nest(obj, Array):
+    if not is_sequence(obj):
+        return obj
+    if isinstance(obj, (list, tuple)) and not may_nest(obj):
         return obj  # numbers alone, perhaps very many
     return [_with_natives(each, backend) for each in obj]
 
