@@ -16,6 +16,7 @@ cdef extern from "interchange/interchange.h" nogil:
     uint32_t INTERCHANGE_VIEW_WRITABILITY_UNKNOWN
     uint32_t INTERCHANGE_VIEW_IS_COPIED
     uint32_t INTERCHANGE_VIEW_PADDED
+    uint32_t INTERCHANGE_VIEW_UNALIGNED
 
     struct InterchangeArrayOpaque:
         pass

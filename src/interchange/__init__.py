@@ -54,7 +54,7 @@ if _typing.TYPE_CHECKING:  # what checkers see; `_LATER` says the same
     from ._functions.borrow import borrow
     from ._functions.cai import CudaArrayView, from_cai, to_cai
     from ._functions.exporting import convert, to_capsule
-    from ._functions.headers import get_include
+    from ._functions.headers import get_include, get_library
     from ._functions.host_importing import from_array_interface, from_buffer
     from ._functions.inspect import Finding, Report, inspect
     from ._functions.like import like
@@ -111,6 +111,7 @@ __all__ = [
     "from_dlpack",
     "from_pointer",
     "get_include",
+    "get_library",
     "inspect",
     "like",
     "set_backend",
@@ -127,7 +128,7 @@ _LATER = {
     "_functions.borrow": ("borrow",),
     "_functions.cai": ("CudaArrayView", "from_cai", "to_cai"),
     "_functions.exporting": ("convert", "to_capsule"),
-    "_functions.headers": ("get_include",),
+    "_functions.headers": ("get_include", "get_library"),
     "_functions.host_importing": ("from_array_interface", "from_buffer"),
     "_functions.inspect": ("Finding", "Report", "inspect"),
     "_functions.like": ("like",),

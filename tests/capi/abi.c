@@ -18,6 +18,7 @@ int main(void)
     NUMBER(INTERCHANGE_VIEW_WRITABILITY_UNKNOWN);
     NUMBER(INTERCHANGE_VIEW_IS_COPIED);
     NUMBER(INTERCHANGE_VIEW_PADDED);
+    NUMBER(INTERCHANGE_VIEW_UNALIGNED);
     STRUCT(InterchangeArrayHandle);
     STRUCT(InterchangeView);
     FIELD(InterchangeView, struct_size);

@@ -41,6 +41,8 @@ def check(total):
     ):
         with pytest.raises(TypeError):
             total(bad)
+    with pytest.raises(ValueError, match="aligned"):
+        total(np.zeros(17, "u1")[1:].view("f8"))
     x = np.ones(3)
     before = sys.getrefcount(x)
     for _ in range(100):
@@ -90,6 +92,17 @@ def test_cpp_does_not_write_where_it_may_not(cpp, is_known):
     with pytest.raises(ValueError, match="must not be written"):
         cpp.fill(x if is_known else legacy, 3.0)
     assert x.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("function", ["total", "fill"])
+def test_cpp_gives_no_pointer_to_what_is_not_aligned(cpp, function):
+    """Whose elements C++ cannot read, nor write."""
+    x = np.zeros(17, "u1")[1:].view("f8")
+    arguments = (x,) if function == "total" else (x, 3.0)
+
+    with pytest.raises(ValueError, match="not aligned"):
+        getattr(cpp, function)(*arguments)
+    assert x.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.usefixtures("native_core")

@@ -81,6 +81,41 @@ def test_a_read_only_ndarray_is_flagged(c_api):
     assert (c_api.fields(x)["flags"], c_api.fields(frozen)["flags"]) == (0, c_api.READ_ONLY)
 
 
+ALIGNMENTS = {"u1": 1, "f2": 2, "i4": 4, "f8": 8, "c8": 4, "c16": 8}
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2, 4, 8])
+@pytest.mark.parametrize("dtype", ALIGNMENTS)
+@pytest.mark.parametrize("way", [lambda x: x, ix.asarray, ix.from_dlpack, memoryview])
+def test_elements_that_are_not_aligned_are_flagged(c_api, way, dtype, offset):
+    """Whoever described them; of complex numbers each half is looked at."""
+    itemsize = np.dtype(dtype).itemsize
+    x = np.zeros(16 + 2 * itemsize, "u1")
+    start = -x.ctypes.data % 16 + offset
+    x = x[start:][: (x.size - start) // itemsize * itemsize].view(dtype)
+    flag = c_api.UNALIGNED if offset % ALIGNMENTS[dtype] else 0
+
+    assert [c_api.fields(way(x))["flags"] for _ in range(3)] == 3 * [flag]
+
+
+@pytest.mark.parametrize(
+    ("element", "device", "is_flagged"),
+    [
+        ("float32x4", "cpu", False),
+        ("float32x4", "cuda", True),
+        ("float8_e4m3fn", "cuda", False),
+        ("float64", "opencl", False),
+        ("float64", "cuda", True),
+    ],
+)
+def test_alignment_is_that_of_a_number_in_memory_with_addresses(c_api, element, device, is_flagged):
+    """A vector is aligned as its lanes are, and a handle is no address."""
+    ptr = 4096 + (4 if device == "cpu" else 1)
+    x = ix.from_pointer(ptr, (3,), element, device=device)
+
+    assert bool(c_api.fields(x)["flags"] & c_api.UNALIGNED) is is_flagged
+
+
 @pytest.mark.parametrize(
     "x",
     [

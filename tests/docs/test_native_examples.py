@@ -27,9 +27,9 @@ def programs(monkeypatch: pytest.MonkeyPatch, root: Path) -> ModuleType:
     return importlib.import_module("programs")
 
 
-def test_there_is_such_a_page() -> None:
-    """The guide on columns."""
-    assert [path.name for path in GUIDES] == ["columns-and-tensors.md"]
+def test_there_are_such_pages() -> None:
+    """The guides on the C API and on columns."""
+    assert sorted(path.name for path in GUIDES) == ["c-api.md", "columns-and-tensors.md"]
 
 
 @pytest.mark.interop

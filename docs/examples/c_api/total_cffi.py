@@ -83,7 +83,10 @@ static double sum(const InterchangeView *view, int axis, const double *first)
 """
 
 DECLARATIONS = """
+#define INTERCHANGE_VIEW_UNALIGNED ...
+
 typedef struct {
+    uint32_t flags;
     void *data;
     const int64_t *shape;
     const int64_t *strides;
@@ -119,6 +122,8 @@ def total(x: object) -> float:
     try:
         if (view.device_type, view.dtype_code, view.dtype_bits, view.dtype_lanes) != (1, 2, 64, 1):
             raise TypeError("total() takes doubles in memory of the host")
+        if view.flags & lib.INTERCHANGE_VIEW_UNALIGNED:
+            raise ValueError("total() takes aligned doubles")
         return lib.sum(view, 0, ffi.cast("double *", view.data)) if view.data else 0.0
     finally:
         lib.release_view(view, text, 500)

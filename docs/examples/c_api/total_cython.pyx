@@ -8,6 +8,7 @@ include_dirs=[interchange.get_include()]).
 from libc.stdint cimport int64_t
 
 from interchange cimport (
+    INTERCHANGE_VIEW_UNALIGNED,
     InterchangeAPI,
     InterchangeView,
     interchange_import,
@@ -37,6 +38,8 @@ def total(x):
     try:
         if (view.device_type, view.dtype_code, view.dtype_bits, view.dtype_lanes) != (1, 2, 64, 1):
             raise TypeError("total() takes doubles in memory of the host")
+        if view.flags & INTERCHANGE_VIEW_UNALIGNED:
+            raise ValueError("total() takes aligned doubles")
         if view.data == NULL:
             return 0.0
         with nogil:

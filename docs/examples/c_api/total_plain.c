@@ -36,6 +36,8 @@ static PyObject *total(PyObject *module, PyObject *x)
     if (view.device_type != 1 || view.dtype_code != 2 || view.dtype_bits != 64 ||
         view.dtype_lanes != 1)
         PyErr_SetString(PyExc_TypeError, "total() takes doubles in memory of the host");
+    else if (view.flags & INTERCHANGE_VIEW_UNALIGNED)
+        PyErr_SetString(PyExc_ValueError, "total() takes aligned doubles");
     else
         result = PyFloat_FromDouble(view.data == NULL ? 0.0 : sum(&view, 0, view.data));
     if (api->view_release(&view) != 0)

@@ -1,10 +1,11 @@
-"""Where the header of the C API is, for whoever compiles against it.
+"""Where the header and the library of the C API are, for those who compile and link.
 
 Source: NumPy, ``get_include``; interchange/interchange.h.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -37,6 +38,40 @@ def get_include() -> str:
     """
     check_native("get_include()")
     return str(_FOLDER)
+
+
+def get_library() -> str:
+    """Return the path of the shared library whose symbols are the functions of the C API.
+
+    Returns
+    -------
+    str
+        Pass it to the linker as a file, or to ``ctypes.PyDLL``, which keeps the GIL.  It needs the
+        symbols of Python, and its functions work once `interchange` is imported.
+
+    Raises
+    ------
+    BackendUnavailableError
+        The native core is not built here, or another core is in use, as in an interpreter that is
+        not the main one: the library is not set up (IX-CAPI-2).
+
+    Examples
+    --------
+    .. doctest::
+        :skipif: core_name != "native"
+
+        >>> import ctypes
+        >>> library = ctypes.PyDLL(get_library())
+        >>> hasattr(library, "interchange_view")
+        True
+    """
+    call = "get_library()"
+    check_native(call)
+    if _core.core_name == "ctypes":
+        what = "the readable core is in use"
+        fix = "leave INTERCHANGE_CORE unset, and ask in the main interpreter"
+        raise BackendUnavailableError(call, what, "IX-CAPI-2", fix)
+    return str(import_module(_EXTENSION).__file__)
 
 
 def check_native(call: str) -> None:

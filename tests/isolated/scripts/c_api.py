@@ -28,7 +28,7 @@ from interchange.abi import capsules
 
 NAME = b"interchange._C_API"
 VERSION = 1
-READ_ONLY, UNKNOWN, IS_COPIED, PADDED = 1, 2, 4, 8
+READ_ONLY, UNKNOWN, IS_COPIED, PADDED, UNALIGNED = 1, 2, 4, 8, 16
 
 
 class View(Structure):

@@ -14,8 +14,12 @@
 #define DLPACK_IS_COPIED 2u
 #define DLPACK_PADDED 4u
 
+#define DL_COMPLEX 5 /* an element type's code; below, device types */
 #define DL_CPU 1
 #define DL_CUDA 2
+#define DL_OPENCL 4
+#define DL_VULKAN 7
+#define DL_METAL 8
 #define DL_ROCM 10
 
 #define DLPACK_LEGACY "dltensor"

@@ -69,6 +69,20 @@ static void fill(InterchangeView *out, void *owner, const DLTensor *tensor, int3
     out->self = out;
 }
 
+/* The flag of elements that begin where C does not expect them; ndarrays that are read where they
+ * are have none.  Steps are whole elements, so that the first one tells. */
+static uint32_t alignment_flag(const DLTensor *tensor)
+{
+    uint32_t bytes = tensor->dtype.bits / (tensor->dtype.code == DL_COMPLEX ? 16u : 8u);
+    int32_t device = tensor->device.device_type;
+
+    bytes &= 0u - bytes; /* of a size that is no power of 2: what divides it */
+    if (LIKELY(bytes == 0 || ((uintptr_t)tensor->data & (bytes - 1)) == 0) ||
+        device == DL_OPENCL || device == DL_VULKAN || device == DL_METAL) /* handles */
+        return 0;
+    return INTERCHANGE_VIEW_UNALIGNED;
+}
+
 /* ---------------------------------------------------------------- arrays of ours */
 
 static uint32_t flags_of(Array *self)
@@ -130,7 +144,8 @@ static int view_array(Array *self, InterchangeView *out)
     has_stream = LIKELY(LOAD(self->work) == NULL) ? 0 : pending_stream(self, &stream);
     if (UNLIKELY(has_stream < 0))
         return -1;
-    fill(out, Py_NewRef((PyObject *)self), &tensor, self->itemsize, flags_of(self));
+    fill(out, Py_NewRef((PyObject *)self), &tensor, self->itemsize,
+         flags_of(self) | alignment_flag(&tensor));
     out->has_stream = has_stream;
     out->stream = stream;
     return 0;
@@ -260,7 +275,7 @@ static int fill_tensor(DLTensor *tensor, const DLPackExchangeAPI *table, void *o
     tensor->strides = dims + tensor->ndim;
     if (tensor->device.device_type == DL_CPU)
         tensor->device.device_id = 0;
-    fill(out, owner, tensor, itemsize, 0);
+    fill(out, owner, tensor, itemsize, alignment_flag(tensor));
     out->has_stream = has_stream;
     out->stream = stream;
     return 1;

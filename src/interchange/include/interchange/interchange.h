@@ -49,7 +49,8 @@ typedef struct InterchangeArrayOpaque *InterchangeArrayHandle;
 INTERCHANGE_EXPORTED int interchange_array_get_handle(void *object, InterchangeArrayHandle *out);
 
 /* Address of the first element; NULL where there are no elements.  On devices that have handles in
- * place of addresses (OpenCL, Vulkan, Metal), the handle. */
+ * place of addresses (OpenCL, Vulkan, Metal), the handle.  It may be no multiple of the size of an
+ * element: look at it before you follow it as another pointer than `char *`. */
 INTERCHANGE_EXPORTED int interchange_array_get_data_ptr(InterchangeArrayHandle array, void **out);
 
 /* Number of axes, 0 to 64. */
@@ -95,11 +96,16 @@ INTERCHANGE_EXPORTED int interchange_array_get_readonly(InterchangeArrayHandle a
 #define INTERCHANGE_VIEW_WRITABILITY_UNKNOWN 2u /* nobody said: take it for read-only */
 #define INTERCHANGE_VIEW_IS_COPIED 4u           /* its library copied the elements for this view */
 #define INTERCHANGE_VIEW_PADDED 8u              /* elements below 8 bits occupy a byte each */
+#define INTERCHANGE_VIEW_UNALIGNED 16u          /* see `data` of the struct */
 
 /* What an array holds.  It may be read without the GIL, by any thread, until it is released.
  *
  * Declare it as `InterchangeView view = INTERCHANGE_VIEW_INIT;`.  A filled view stays where it is:
- * a copy of the struct is no view, and is refused. */
+ * a copy of the struct is no view, and is refused.
+ *
+ * Where INTERCHANGE_VIEW_UNALIGNED is set, `data` is no multiple of the size of a number of that
+ * type, which of a complex element is one half, and of a short vector one lane.  C and C++ do not
+ * define what `*(double *)data` is then: copy each element by memcpy(), or refuse. */
 typedef struct InterchangeView {
     size_t struct_size;      /* [bytes]; set by the caller: sizeof(InterchangeView) */
     uint32_t version;        /* set by the caller: INTERCHANGE_VIEW_VERSION */

@@ -101,6 +101,8 @@ public:
                 (INTERCHANGE_VIEW_READ_ONLY | INTERCHANGE_VIEW_WRITABILITY_UNKNOWN)) == 0;
     }
 
+    bool is_aligned() const noexcept { return !(view_.flags & INTERCHANGE_VIEW_UNALIGNED); }
+
     std::int64_t size() const noexcept // [elements]
     {
         std::int64_t count = 1;
@@ -115,11 +117,16 @@ public:
                view_.dtype_lanes == 1;
     }
 
-    // The first element, of host memory with elements of T; `const T` for memory that is only read.
+    // The first element, of host memory with aligned elements of T; `const T` for memory that is only
+    // read.
     template <typename T> T *data() const
     {
         if (!holds<std::remove_const_t<T>>() || !is_on_host()) {
             PyErr_SetString(PyExc_TypeError, "the array is on a device, or of other elements");
+            throw Error();
+        }
+        if (!is_aligned()) {
+            PyErr_SetString(PyExc_ValueError, "the elements are not aligned; pass a copy");
             throw Error();
         }
         if (!std::is_const_v<T> && !may_be_written()) {
