@@ -101,6 +101,8 @@ class Verdict(NamedTuple):
     cause: str = ""
 
 
+OWN: Final = "of the library alone: "
+"""What a note begins with about what is no exchange: a process that dies of it breaks no rule."""
 _tell: Callable[[str], object] = str
 
 

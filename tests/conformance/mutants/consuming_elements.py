@@ -33,6 +33,12 @@ def reads_bfloat16_as_float16() -> Subject:
 
 
 @mutant("elements_are_read_as_their_type_says", twin=honest)
+def reads_float8_as_bytes() -> Subject:
+    """It reads float8_e4m3fn as uint8, and hands it on as that."""
+    return _reading({(10, 8, 1): (1, 8, 1)})
+
+
+@mutant("elements_are_read_as_their_type_says", twin=honest)
 def reads_signed_numbers_as_unsigned_ones() -> Subject:
     """It reads int8 as uint8."""
     return _reading({(0, 8, 1): (1, 8, 1)})

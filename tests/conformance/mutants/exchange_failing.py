@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._honest_carrier import carrier_of, device_carrier_of, honest_carrier, honest_device_carrier
+from ._honest_carrier import (
+    carrier_of,
+    changed,
+    device_carrier_of,
+    honest_carrier,
+    honest_device_carrier,
+)
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -24,6 +30,18 @@ def refuses_exports_in_silence() -> Subject:
 def exports_nothing() -> Subject:
     """Returns 0 for what its table cannot export, and NULL for the tensor."""
     return carrier_of(managed_tensor_from_py_object_no_sync="from_object_without_result")
+
+
+def _fail(_: object) -> None:
+    """Give the table no capsule."""
+    raise ValueError("the table makes nothing")
+
+
+@mutant("refused_exports_of_tables_leave_an_error", twin=honest_carrier)
+def table_fails_silently() -> Subject:
+    """Returns -1 for every array, plain ones included, and sets no error."""
+    functions = {"managed_tensor_from_py_object_no_sync": "from_object_in_silence"}
+    return carrier_of(changed(_for_table=_fail), **functions)
 
 
 @mutant("refused_loans_of_tables_leave_an_error", twin=honest_carrier)

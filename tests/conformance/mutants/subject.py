@@ -18,7 +18,7 @@ from interchange_conformance.zoo import claiming
 
 from ._honest_consumer import honest as honest_consumer
 from ._honest_device_producer import honest_device_producer
-from ._honest_producer import honest_producer
+from ._honest_producer import Honest, honest_producer, producer_of
 from .model import mutant
 
 if TYPE_CHECKING:
@@ -45,6 +45,21 @@ def _after(act: Callable[[], object]) -> Subject:
 
 
 # ---------------------------------------------------------------- what make() returns
+
+
+class _Fragile(Honest):
+    """An array whose transpose ends the process."""
+
+    @property
+    def T(self) -> Any:  # noqa: N802 - the standard's name
+        """No array."""
+        os.abort()
+
+
+@mutant("views_are_made_without_harm", twin=honest_producer)
+def a_transpose_that_aborts() -> Subject:
+    """x.T ends the process, whether the array was exported or not."""
+    return producer_of(_Fragile)
 
 
 @mutant("make_returns_an_array", twin=honest_producer)

@@ -121,18 +121,36 @@ def silent(error: BaseException) -> bool:
     return isinstance(error, BufferError) and _SILENT in str(error)
 
 
+def described(table: ExchangeTable, x: Any) -> OpenedCapsule:
+    """Return what `owned` does; where the table fails, which other checks tell, none applies.
+
+    Raises
+    ------
+    NotApplicable
+        The function failed.
+    """
+    try:
+        return owned(table, x)
+    except Found as found:
+        raise NotApplicable(str(found)) from found
+
+
 def owned(table: ExchangeTable, x: Any) -> OpenedCapsule:
     """Return the tensor that a table makes of an array; it is to be consumed and released.
 
     Raises
     ------
     Found
-        The function failed.
+        The function failed, and said why.
+    NotApplicable
+        It failed in silence, which one check tells.
     """
     try:
         address = table.managed_from(x)
     except Exception as error:
         what = f"managed_tensor_from_py_object_no_sync of {type(x).__name__}"
+        if silent(error):
+            raise NotApplicable(f"{what} failed, and no error was set") from error
         raise Found(f"{what} failed: {error!r:.300}") from error
     return opened_at(address)
 

@@ -6,11 +6,13 @@ steps of 0.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from operator import le
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from interchange_conformance.findings import NotApplicable
+from interchange_conformance.findings import OWN, NotApplicable, note
+from interchange_conformance.probes.forms import NUMERIC, forms_of
 
 from ._exports import words
 
@@ -68,6 +70,17 @@ class View(NamedTuple):
         is_large = len(shape) == self.axes and all(map(le, (TABLE, (LINE,))[self.axes == 1], shape))
         if is_large and math.prod(shape) <= _MOST:
             yield shape
+
+    def rehearse(self, producer: ProducerUnderTest) -> None:
+        """Make the view of an array that was never exported, and drop it.
+
+        A library that this ends is told so by a check of its own, and not accused of its exports.
+        """
+        x, _ = producer.first_of(forms_of(self.bases(producer), NUMERIC))
+        note(f"{OWN}making a view")
+        with contextlib.suppress(Exception):  # it is looked at when the view is made again
+            self.make(x)
+        note("handing arrays out")
 
     def due(self, elements: list[bytes], shape: Shape) -> Elements:
         """Return what the view of a base with these elements ought to be."""

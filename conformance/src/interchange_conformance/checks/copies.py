@@ -215,6 +215,7 @@ def copies_hold_the_elements(producer: ProducerUnderTest, case: View | None) -> 
     Copy by the strides of the array, and describe the copy by strides of its own.
     """
     whole = case or View(1, lambda x: x, lambda line: line)
+    whole.rehearse(producer)
     x, elements, form = numbered(producer, whole.bases(producer))
     due = whole.due(elements, form.shape)
 

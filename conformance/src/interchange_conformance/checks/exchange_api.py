@@ -32,6 +32,7 @@ from ._exchange import (
     attributes_of,
     borrowed,
     carrier_of,
+    described,
     of_the_carrier,
     opened_at,
     owned,
@@ -209,7 +210,7 @@ def exchanged_tensors_are_of_the_version_of_the_table(producer: ProducerUnderTes
     Write the version of the rules that the export obeys into managed.version.
     """
     table = table_of(producer)
-    tensor = owned(table, of_the_carrier(producer, producer.make()))
+    tensor = described(table, of_the_carrier(producer, producer.make()))
     version = tensor.version or (0, 0)
     tensor.consume().release()
 
@@ -225,7 +226,7 @@ def exchanged_tensors_hold_the_values_of_the_array(producer: ProducerUnderTest) 
     """
     table = table_of(producer)
     x = of_the_carrier(producer, producer.make((2,), "complex64"))
-    base = owned(table, x)
+    base = described(table, x)
     if base.readonly or producer.subject.immutable or base.device[0] != DLDeviceType.kDLCPU:
         raise NotApplicable("needs writable host memory")
     base.write([struct.pack("=ff", 1, 2)] * 2)
@@ -251,7 +252,7 @@ def exchanged_read_only_arrays_say_so(producer: ProducerUnderTest) -> None:
     Set DLPACK_FLAG_BITMASK_READ_ONLY in managed.flags: the table has no other word for it.
     """
     table = table_of(producer)
-    tensor = owned(table, of_the_carrier(producer, producer.make(readonly=True)))
+    tensor = described(table, of_the_carrier(producer, producer.make(readonly=True)))
     flags = tensor.flags
     tensor.consume().release()
 
@@ -267,10 +268,10 @@ def exchanged_tensors_give_their_references_back(producer: ProducerUnderTest) ->
     """
     table = table_of(producer)
     x = of_the_carrier(producer, producer.make())
-    owned(table, x).consume().release()  # what the library keeps for later, it keeps now
+    described(table, x).consume().release()  # what the library keeps for later, it keeps now
     before = sys.getrefcount(x)
     for _ in range(3):
-        owned(table, x).consume().release()
+        described(table, x).consume().release()
     collect()
     more = sys.getrefcount(x) - before
 
@@ -286,7 +287,7 @@ def exchanged_tensors_keep_their_memory(producer: ProducerUnderTest) -> None:
     table = table_of(producer)
     form = producer.block(_WATCHED)
     x = of_the_carrier(producer, producer.make(*form))
-    tensor = owned(table, x)
+    tensor = described(table, x)
     if tensor.readonly or tensor.device[0] != DLDeviceType.kDLCPU:
         raise NotApplicable("needs writable host memory")
     due = [(_PATTERN * 4)[: tensor.itemsize] for _ in tensor.addresses()]
@@ -314,7 +315,7 @@ def borrowed_tensors_agree_with_owned_ones(producer: ProducerUnderTest) -> None:
     """
     table = _lending_table(producer)
     x = of_the_carrier(producer, producer.make())
-    tensor = owned(table, x)
+    tensor = described(table, x)
     tensor_of_x = borrowed(table, x)  # whose struct is to be there while it is read
     differences = _differences(tensor_of_x.opened, tensor)
     tensor.consume().release()

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 check: Decorator = area("exchange-api")
 
 _FAILING: Final = "0 on success, -1 on failure with a Python exception set"
+_ASKED: Final = {"plain": None, **UNSPEAKABLE}
 
 
 @check(
     "DLP-API-2",
     source=f"dlpack.h 1.3, DLPackManagedTensorFromPyObjectNoSync: {_FAILING}",
-    cases=UNSPEAKABLE,
+    cases=_ASKED,
 )
 def refused_exports_of_tables_leave_an_error(producer: ProducerUnderTest, case: Any) -> None:
     """An array that a table cannot export is refused with a Python error set.
@@ -36,13 +37,13 @@ def refused_exports_of_tables_leave_an_error(producer: ProducerUnderTest, case: 
     Return -1 whenever an error is set, and set one whenever you return -1: a BufferError, where the
     array cannot be described. Who gets 0 follows the pointer.
     """
-    x = of_the_carrier(producer, array_of(producer, case))
+    x = of_the_carrier(producer, array_of(producer, case) if case else producer.make())
     table = table_of(producer, x)
-    note("a table exports what DLPack has no words for")
+    note("a table exports an array")
     try:
         address = table.managed_from(x)
     except Exception as error:  # noqa: BLE001 - it is what is looked at
-        _expect_told(error, f"the export of {case!r:.60}")
+        _expect_told(error, f"the export of {case or 'a plain array'!r:.60}")
         return
     opened_at(address).consume().release()
 
@@ -50,22 +51,22 @@ def refused_exports_of_tables_leave_an_error(producer: ProducerUnderTest, case: 
 @check(
     "DLP-API-2",
     source=f"dlpack.h 1.3, DLPackDLTensorFromPyObjectNoSync: {_FAILING}",
-    cases=UNSPEAKABLE,
+    cases=_ASKED,
 )
 def refused_loans_of_tables_leave_an_error(producer: ProducerUnderTest, case: Any) -> None:
     """An array that a table cannot lend is refused with a Python error set.
 
     Return -1 whenever an error is set, and set one whenever you return -1.
     """
-    x = of_the_carrier(producer, array_of(producer, case))
+    x = of_the_carrier(producer, array_of(producer, case) if case else producer.make())
     table = table_of(producer, x)
     if not table.has_tensor_from:
         raise NotApplicable("dltensor_from_py_object_no_sync is NULL, as it may be")
-    note("a table lends what DLPack has no words for")
+    note("a table lends an array")
     try:
         table.tensor_from(x)
     except Exception as error:  # noqa: BLE001 - it is what is looked at
-        _expect_told(error, f"the loan of {case!r:.60}")
+        _expect_told(error, f"the loan of {case or 'a plain array'!r:.60}")
 
 
 def _expect_told(error: Exception, what: str) -> None:

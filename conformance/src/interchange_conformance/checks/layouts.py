@@ -310,6 +310,7 @@ def views_lead_to_their_own_elements(producer: ProducerUnderTest, case: tuple[st
     not the lowest one, and let the strides be those of the view and not of its base.
     """
     generation, view = case
+    view.rehearse(producer)
     x, elements, form = numbered(producer, view.bases(producer))
     due = view.due(elements, form.shape)
     y = view_of(x, view.make, due.shape)
@@ -339,6 +340,7 @@ def host_memory_needs_no_offset(producer: ProducerUnderTest, case: View) -> None
     Add the offset to data. Both are right, and some consumers still forget to add byte_offset, or
     refuse what has one.
     """
+    case.rehearse(producer)
     x, _ = producer.first_of(forms_of(case.bases(producer), NUMERIC))
 
     found = require_host(newest(producer, view_of(x, case.make)))

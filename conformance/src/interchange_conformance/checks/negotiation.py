@@ -294,13 +294,14 @@ _NO_STREAMS: Final[dict[str, Any]] = {
 @check(
     "DLP-STREAM-1",
     source="array API standard 2025.12, array.__dlpack__, stream: on CPU only None is accepted",
+    severity="SHOULD",
     cases=_STREAMS,
 )
 def host_memory_takes_no_stream(producer: ProducerUnderTest, case: int) -> None:
     """A stream is refused for host memory, which has none.
 
     Raise ValueError for every stream but None. A consumer that names a stream expects work on
-    that stream to wait for the memory, which you cannot promise.
+    that stream to wait for the memory, of which the host knows nothing; no data is lost by it.
     """
     _refuses_stream(producer, case)
 

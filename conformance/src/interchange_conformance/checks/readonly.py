@@ -85,6 +85,7 @@ def views_of_readonly_arrays_are_flagged(producer: ProducerUnderTest, case: View
     Hand the flag on from the base to the view, and decide by the view when it is exported.
     """
     kind = "immutable" if producer.subject.immutable else "readonly"
+    case.rehearse(producer)
     x = _unwritable(producer, kind, case.bases(producer))
     base = opened(producer, x, "versioned")
     if not base.readonly:

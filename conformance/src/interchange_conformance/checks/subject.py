@@ -21,17 +21,21 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange_conformance.driver.cuda import driver
 from interchange_conformance.findings import BrokenSubjectError, Found, NotApplicable, expect, note
 from interchange_conformance.probes.array_metadata import has_protocol, metadata_of
+from interchange_conformance.probes.forms import NUMERIC, forms_of
 from interchange_conformance.registry import area
 from interchange_conformance.subject import DEVICES, KINDS
 from interchange_conformance.zoo import host
 
 from ._exports import device_said
+from ._views import VIEWS, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from interchange_conformance.probes.under_test import ConsumerUnderTest, ProducerUnderTest
     from interchange_conformance.registry import Decorator
+
+    from ._views import View
 
 check: Decorator = area("subject")
 
@@ -101,6 +105,18 @@ def make_gives_the_dtype_that_it_was_asked_for(producer: ProducerUnderTest, case
     if all(one.dtype != case for one in said):
         words = "; ".join(map(str, said))
         raise Found(f"make() was asked for {case}: {words}")
+
+
+@check("IX-SUBJECT-1", source=_SOURCE, severity="SHOULD", cases=VIEWS)
+def views_are_made_without_harm(producer: ProducerUnderTest, case: View) -> None:
+    """To slice or to transpose an array that nobody exported does the process no harm.
+
+    Mend the operation, or raise: checks of what is exported need views, and do not say what they
+    would find.
+    """
+    x, _ = producer.first_of(forms_of(case.bases(producer), NUMERIC))
+    note("making a view of an array that was never exported")
+    view_of(x, case.make)
 
 
 _TYPES: Final = {

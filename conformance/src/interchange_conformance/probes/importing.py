@@ -17,6 +17,7 @@ from interchange_conformance.evidence import causes
 from interchange_conformance.findings import Found, NotApplicable, note
 from interchange_conformance.zoo import AS_IS, host
 
+from .panics import as_errors
 from .under_test import collect
 
 if TYPE_CHECKING:
@@ -113,8 +114,9 @@ class Attempt:
         self.array: Any = None
         self.error: BaseException | None = None
         try:
-            self.array = take(source)
-            _look_at(self.array)
+            with as_errors():
+                self.array = take(source)
+                _look_at(self.array)
         except NotApplicable:
             raise
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the checks judge it

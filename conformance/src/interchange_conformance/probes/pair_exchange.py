@@ -19,6 +19,7 @@ from interchange_conformance.findings import Found, NotApplicable, note
 from interchange_conformance.zoo.memory import c_strides
 
 from .opened_capsule import OpenedCapsule
+from .panics import without_panics
 from .under_test import ProducerUnderTest
 
 if TYPE_CHECKING:
@@ -189,6 +190,7 @@ def exchange(producer: Subject, consumer: Subject, devices: tuple[str, ...]) -> 
     evidence : str
         The error, what was wrong, or by which protocol where it is not DLPack.
     """
+    consumer = without_panics(consumer)
     refusals: list[str] = []
     lacking: list[str] = []
     for device, (shape, dtype) in itertools.product(devices, _KINDS):

@@ -28,6 +28,7 @@ from interchange_conformance.zoo import compiled
 from .forms import DTYPES, SHAPES, SIX, USUAL, Form, blocks_of, forms_of
 from .opened_arrow import METHODS, Opened
 from .opened_capsule import OpenedCapsule
+from .panics import as_errors, without_panics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -89,7 +90,7 @@ class _UnderTest:
     """
 
     def __init__(self, subject: Subject) -> None:
-        self.subject = subject
+        self.subject = without_panics(subject)
         self._exported: dict[int, tuple[Any, dict[str, Any]]] = {}
 
     def _need(self, name: str) -> Any:
@@ -261,7 +262,8 @@ class ProducerUnderTest(_UnderTest):
         if method is None:
             raise NotApplicable(f"{type(x).__name__} has no __dlpack__")
         try:
-            found = method(**keywords)
+            with as_errors():
+                found = method(**keywords)
         except Exception as error:
             causes.see(error)
             self._need_again(x, error)
@@ -412,7 +414,8 @@ class ArrowProducerUnderTest(_ArrowUnderTest):
         method = getattr(x, name, None)
         if method is None:
             raise NotApplicable(f"{type(x).__name__} has no {name}")
-        return method(**keywords)
+        with as_errors():
+            return method(**keywords)
 
     def open(self, x: Any, kind: str, **keywords: Any) -> Opened:
         """Export a column and open what comes."""

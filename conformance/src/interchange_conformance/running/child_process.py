@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from interchange_conformance.evidence.causes import cause_of_end
 from interchange_conformance.evidence.printable import cleaned
+from interchange_conformance.findings import OWN
 
 from . import kernel
 
@@ -213,6 +214,8 @@ class ChildProcess:
             when = ", when the check was over"
         if code is None:
             return "hang", f"the process was still running after its time{when}"
+        if code < 0 and self._messages.note.startswith(OWN):
+            return "not-applicable", f"{_signal_name(-code)} ended the process{when}"
         if code < 0:
             return "crash", f"{_signal_name(-code)} ended the process{when}"
         if code == LOST and verdict is None:
