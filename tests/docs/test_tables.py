@@ -181,3 +181,14 @@ def test_every_next_change_is_told(tables: ModuleType) -> None:
     told = tables.fragments()
 
     assert told.count("\n- ") == len(fragments)
+
+
+def test_what_is_asked_in_order_is_said_in_one_place(tables: ModuleType) -> None:
+    """The guide prints the steps of the docstring of ``asarray``, and has no list of its own."""
+    guide = (tables.DOCS / "guides" / "accept-any-array.md").read_text(encoding="utf-8")
+    steps = re.findall(r"^(\d)\. ", tables.protocols(), re.MULTILINE)
+
+    assert steps == re.findall(r"^ *(\d)\. ", interchange.asarray.__doc__ or "", re.MULTILINE)
+    assert len(steps) > 5
+    assert "```{protocol-order}\n```" in guide
+    assert re.findall(r"^\d\. ", guide, re.MULTILINE) == []
