@@ -151,7 +151,7 @@ def _view(x):
     ix.viewable("x")(lambda x: x)(x)
 
 
-DOORS = {
+IMPORTERS = {
     "asarray": ix.asarray,
     "asarray(copy=True)": lambda x: ix.asarray(x, copy=True),
     "from_dlpack": ix.from_dlpack,
@@ -170,13 +170,13 @@ DOORS = {
 
 @pytest.mark.parametrize("kind", [Both, OfTheInstance])
 @pytest.mark.parametrize("version", [2, 3])
-@pytest.mark.parametrize("door", DOORS)
-def test_a_mask_is_not_lost(cuda, door, version, kind):
+@pytest.mark.parametrize("importer", IMPORTERS)
+def test_a_mask_is_not_lost(cuda, importer, version, kind):
     """Whichever protocol is asked: DLPack would not tell of it."""
     producer = kind(cuda, mask=Both(cuda), version=version)
     for _ in range(2):  # the second time the type is known
         with pytest.raises(ix.InterchangeError) as caught:
-            DOORS[door](producer)
+            IMPORTERS[importer](producer)
 
         assert caught.value.rule == "CAI-MASK-1", str(caught.value)
     assert producer.asked == []

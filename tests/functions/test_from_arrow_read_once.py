@@ -45,25 +45,25 @@ def refused(function, x, **keywords):
     return caught.value
 
 
-DOORS = {
+IMPORTERS = {
     "from_arrow": ix.from_arrow,
     "asarray": ix.asarray,
     "xp.asarray": xp.asarray,
     "convert": lambda x, **keywords: ix.asarray(ix.convert(x, "numpy", **keywords)),
 }
-every_door = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+every_importer = pytest.mark.parametrize("importer", IMPORTERS.values(), ids=IMPORTERS)
 
 
-@every_door
-def test_all_batches_of_a_refused_stream_are_in_the_copy_that_the_error_advises(door):
+@every_importer
+def test_all_batches_of_a_refused_stream_are_in_the_copy_that_the_error_advises(importer):
     """Those that were taken, and those that were not."""
     source = stream(2, 3, 4)
-    error = refused(door, Once(source))
+    error = refused(importer, Once(source))
 
     assert error.rule == "ARROW-CHUNK-1"
     assert "`copy=True`" in error.way_out
     assert "`error.taken`" in error.way_out
-    assert tuple(door(error.taken, copy=True).tolist()) == source.values
+    assert tuple(importer(error.taken, copy=True).tolist()) == source.values
     del error
     assert source.counts == source.due
 
@@ -86,14 +86,14 @@ def test_a_pair_of_capsules_is_kept_likewise():
     assert (data.shape, mask.tolist()) == ((4,), [True, False, True, True])
 
 
-@every_door
-def test_bits_are_kept_for_the_copy(door):
+@every_importer
+def test_bits_are_kept_for_the_copy(importer):
     """Bools are refused where nothing may be copied."""
     source = arrow.bools().as_stream()
-    error = refused(door, Once(source), copy=False)
+    error = refused(importer, Once(source), copy=False)
 
     assert error.rule == "ARROW-BOOL-1"
-    assert tuple(door(error.taken, copy=True).tolist()) == source.values
+    assert tuple(importer(error.taken, copy=True).tolist()) == source.values
 
 
 def test_nulls_are_kept_for_the_mask():
@@ -127,17 +127,17 @@ def test_what_is_refused_twice_is_kept_twice():
 
 
 @pytest.mark.parametrize(
-    ("door", "rule"),
+    ("importer", "rule"),
     [
         (partial(ix.asarray, dtype="float32"), "IX-CAST-1"),
         (partial(xp.asarray, dtype="float32", copy=False), "DLP-COPY-1"),
         (lambda x: ix.convert(x, "cupy"), "DLP-RO-3"),
     ],
 )
-def test_an_array_that_is_refused_afterwards_is_kept(door, rule):
+def test_an_array_that_is_refused_afterwards_is_kept(importer, rule):
     """For its element type, or by the library that it was for."""
     source = stream(3)
-    error = refused(door, Once(source))
+    error = refused(importer, Once(source))
 
     assert error.rule == rule
     assert tuple(ix.asarray(error.taken).tolist()) == source.values
