@@ -79,6 +79,7 @@ def test_what_has_no_buffer_is_a_type_error():
         buffer_address(object())
 
 
+@pytest.mark.skipif(ctypes.sizeof(ctypes.c_void_p) != 8, reason="80 bytes are of 64 bits")
 def test_the_struct_has_the_size_of_the_c_struct():
     """Eleven fields, two ints side by side: 80 bytes on every 64-bit platform."""
     assert ctypes.sizeof(Py_buffer) == 80

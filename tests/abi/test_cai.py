@@ -10,6 +10,7 @@ from hypothesis import example, given, strategies as st
 
 from interchange.abi import RULES, BrokenRule, InterfaceRecord, TypeStr, cai
 from interchange.abi.cai import format_record, parse_record, parse_typestr
+from interchange.abi.memory import ADDRESS_END
 
 KINDS = "tbiufcmMOSUV"
 UNITS = ["[ns]", "[D]", "[25s]", "[ms/3]"]
@@ -237,7 +238,7 @@ def test_an_optional_key_may_be_absent_or_none(key, field, meaning, how):
         ("data", (4096.0, False), "CAI-DATA-1"),
         ("data", (True, False), "CAI-DATA-1"),
         ("data", (-1, False), "CAI-DATA-1"),
-        ("data", (2**64, False), "CAI-DATA-1"),
+        ("data", (ADDRESS_END, False), "CAI-DATA-1"),
         ("data", b"memory", "CAI-DATA-1"),
         ("typestr", "float32", "CAI-TYPESTR-1"),
         ("typestr", ["<f4"], "CAI-TYPESTR-1"),
@@ -326,8 +327,8 @@ def test_a_missing_address_is_zero():
     assert parse_record({**GOOD, "shape": (0,), "data": (None, False)}).ptr == 0
 
 
-@pytest.mark.parametrize("ptr", [0, 1, 2**63 - 1, 2**63, 2**64 - 1])
-def test_every_address_of_64_bits_is_taken(ptr):
+@pytest.mark.parametrize("ptr", [0, 1, ADDRESS_END // 2 - 1, ADDRESS_END // 2, ADDRESS_END - 1])
+def test_every_address_is_taken(ptr):
     """Addresses reach to the end of the address space."""
     assert parse_record({**GOOD, "data": (ptr, True)})[:2] == (ptr, True)
 
@@ -372,7 +373,7 @@ def records(draw):
     )
     version = draw(st.integers(0, 5))
     stream = draw(st.none() | st.integers(1, 2**64 - 1)) if version >= 3 else None
-    ptr, readonly = draw(st.integers(0, 2**64 - 1)), draw(st.booleans())
+    ptr, readonly = draw(st.integers(0, ADDRESS_END - 1)), draw(st.booleans())
     return InterfaceRecord(ptr, readonly, shape, strides, typestr, version, stream)
 
 

@@ -160,7 +160,7 @@ def test_a_scalar_has_no_length():
 
 def test_iterating_goes_along_the_first_axis():
     """Each item is a view."""
-    array = ix.asarray(np.arange(6).reshape(2, 3))
+    array = ix.asarray(np.arange(6, dtype="i8").reshape(2, 3))
 
     rows = list(array)
 

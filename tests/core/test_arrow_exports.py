@@ -27,6 +27,7 @@ from interchange.abi.arrow import (
     ArrowSchema,
 )
 from interchange.abi.arrow_formats import encode_metadata
+from interchange.abi.memory import ADDRESS_END
 
 METADATA = encode_metadata([(b"k\xe9y", b"a\0b"), (b"", b"")])
 ITEM = ArrowField("+w:3", "item", None, 0, (ArrowField("f", "\N{GREEK SMALL LETTER PI}"),))
@@ -37,7 +38,7 @@ COLUMN = ArrowColumn(
     1,
     (0,),
     (
-        ArrowColumn(3, 1, 2, (2**48, 2**63 - 8)),
+        ArrowColumn(3, 1, 2, (2**28, ADDRESS_END // 2 - 8)),
         ArrowColumn(3, 0, 0, (0,), (ArrowColumn(9, 0, 5, (0, 4096)),)),
     ),
 )

@@ -21,6 +21,7 @@ from interchange.abi import (
     capsule_name,
     capsule_pointer,
 )
+from interchange.abi.memory import ADDRESS_END, READABLE_END
 from interchange.testing import producers
 
 NEWEST = {"max_version": (1, 3)}
@@ -396,7 +397,19 @@ def descriptions(draw):
     shape = tuple(draw(st.lists(EXTENTS, max_size=4)))
     strides = draw(st.one_of(st.none(), st.tuples(*[STEPS] * len(shape))))
     address = draw(
-        st.sampled_from([1, 3, 4096, ADDRESS, 2**47, 2**62, 2**63 - 8, 2**63, 2**64 - 8])
+        st.sampled_from(
+            [
+                1,
+                3,
+                4096,
+                ADDRESS,
+                2**31,
+                ADDRESS_END // 4,
+                READABLE_END,
+                ADDRESS_END // 2,
+                ADDRESS_END - 8,
+            ]
+        )
     )
     return address, shape, draw(st.sampled_from(NAMES)), strides, draw(st.booleans())
 

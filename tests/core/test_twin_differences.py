@@ -16,6 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-it-works.md"
 SETUP = """
 import ctypes
 import inspect
+import sys
 import numpy as np
 import interchange as ix
 from interchange.abi import VERSIONED, capsule_name, capsule_pointer
@@ -71,7 +72,8 @@ PROBES = {
         "print(s.version.minor)"
     ),
     "an ndarray whose strides leave the address range": (
-        "far = np.lib.stride_tricks.as_strided(np.zeros(4), (3,), (2**62,))\n"
+        "step = min(2**62, sys.maxsize & ~7)\n"
+        "far = np.lib.stride_tricks.as_strided(np.zeros(4), (3,), (step,))\n"
         "print('refused at', {'Array': 'the first look', 'ExchangeError': 'the import'}"
         "[kind(lambda: type(ix.from_dlpack(far)).__name__)])"
     ),

@@ -10,6 +10,7 @@ from interchange._protocols import host
 from interchange._types.devices import CPU, HANDLES, HOST_ACCESSIBLE
 from interchange._types.layout import Layout
 from interchange.abi import DLDeviceType
+from interchange.abi.memory import ADDRESS_END
 from interchange.testing import producers
 
 FLOAT = ix.DType(2, 32)
@@ -62,7 +63,7 @@ def test_described_memory_is_that_memory():
         ({"shape": (2,), "strides": (2**62,)}, "DLP-STRIDES-2"),
         ({"ptr": 0}, "DLP-DATA-1"),
         ({"ptr": 4, "shape": (3,), "strides": (-1,)}, "DLP-STRIDES-2"),
-        ({"ptr": 2**64 - 4, "shape": (2,)}, "DLP-STRIDES-2"),
+        ({"ptr": ADDRESS_END - 4, "shape": (2,)}, "DLP-STRIDES-2"),
     ],
     ids=repr,
 )
@@ -76,8 +77,8 @@ def test_a_description_of_no_memory_is_refused_in_the_callers_name(changes, rule
     [
         (1, (1,), None),
         (9, (3,), (-1,)),
-        (2**64 - 4, (1,), None),
-        (2**64 - 24, (6,), None),
+        (ADDRESS_END - 4, (1,), None),
+        (ADDRESS_END - 24, (6,), None),
         (1, (6,), None),
         (5, (2**20,), (0,)),
     ],

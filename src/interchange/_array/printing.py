@@ -5,6 +5,7 @@ Source: interchange.  Only host memory is looked at, and never more than a few e
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from interchange._protocols import host
@@ -36,8 +37,8 @@ def _preview(array: Described) -> str | None:
     """Return the elements as text, indented, or None where they cannot be read."""
     if array.device is not CPU or array.dtype.is_packed or not array.size:
         return None
-    if numpy_dtype(array.dtype) is None:
-        return None
+    if array.nbytes > sys.maxsize or numpy_dtype(array.dtype) is None:
+        return None  # one of 32 bits may be larger than what NumPy describes there
     import numpy as np
 
     view = host.as_ndarray(array, "repr()")

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._types.errors import BackendUnavailableError, show
 from interchange.abi import capsules
 from interchange.abi.arrow import ARROW_CHUNK, ARROW_RELEASE, ARROW_SCHEMA, ARROW_STRUCTS
-from interchange.abi.memory import memory
 from interchange.abi.rules import BrokenRule
 
 from ._owners import (
@@ -104,7 +103,7 @@ def take_arrow(capsule: Any, name: bytes) -> ArrowOwner:
     release = place.value
     if not release:
         raise refuse_arrow(capsule, name)
-    struct = ARROW_STRUCTS[name].from_buffer_copy(memory, address)
+    struct = ARROW_STRUCTS[name].from_buffer_copy(ARROW_STRUCTS[name].from_address(address))
     owner, own = _owner_of(struct, name), _finaliser(release, struct)
     owner.__del__, place.value = (own, None) if place.value == release else (NOTHING, place.value)
     if owner.__del__ is NOTHING:

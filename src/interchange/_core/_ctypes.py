@@ -29,7 +29,7 @@ from interchange.abi.dlpack import (
     DLManagedTensor,
     DLManagedTensorVersioned,
 )
-from interchange.abi.memory import memory, pointers, words
+from interchange.abi.memory import SHIFT, memory, pointers, words
 
 from ._export import answer_again, make_capsule
 from ._owners import (
@@ -236,14 +236,14 @@ def consume_managed_tensor(
         address = out.value
         if failed or not address:
             return None
-        deleter = pointers[address + VERSIONED_DELETER >> 3]
+        deleter = pointers[address + VERSIONED_DELETER >> SHIFT]
         if deleter:
             function = deleters.get(deleter) or keep_deleter(deleter)
             owner.__del__ = partial(function, as_pointer(address))
     except BaseException:  # as in `claim`
         address = out.value
-        if address and owner.__del__ is NOTHING and pointers[address + VERSIONED_DELETER >> 3]:
-            deleter = pointers[address + VERSIONED_DELETER >> 3]
+        if address and owner.__del__ is NOTHING and pointers[address + VERSIONED_DELETER >> SHIFT]:
+            deleter = pointers[address + VERSIONED_DELETER >> SHIFT]
             try:
                 function = deleters[deleter]
             except KeyError:

@@ -13,7 +13,6 @@ import ctypes
 import sys
 from functools import lru_cache
 from itertools import repeat
-from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from interchange._types.errors import ExchangeError
@@ -21,7 +20,7 @@ from interchange._types.numpy_release import load_numpy
 from interchange.abi import capsules
 from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
-from interchange.abi.memory import memory
+from interchange.abi.memory import memory, writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +58,8 @@ def _read_functions(
     shape = ctypes.cast(managed.dl_tensor.shape, ctypes.c_void_p).value
     if managed.manager_ctx != id(dummy) or sys.getrefcount(dummy) != before + 1:
         raise _refuse("manager_ctx is not a reference to the owner")
-    if shape != address + ctypes.sizeof(struct):
+    end = address + ctypes.sizeof(struct)
+    if not end <= shape < end + ctypes.sizeof(ctypes.c_int64):  # it may be aligned
         raise _refuse("the struct and its shape are not one block")
     destructor = capsules.capsule_destructor(capsule)
     if not managed.deleter or not destructor:
@@ -70,7 +70,7 @@ def _read_functions(
         repeat(_as_pointer(destructor)),
         repeat(_as_pointer(_name_address(capsule))),
         map(capsules.fast_allocate, repeat(ctypes.c_size_t.from_param(size))),
-        Struct(f"{size}s").pack_into,
+        writer(f"{size}s"),
     )
 
 

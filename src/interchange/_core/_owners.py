@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._types.errors import ExchangeError
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned
-from interchange.abi.memory import pointers
+from interchange.abi.memory import SHIFT, pointers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +120,7 @@ def claim(owner: ManagedTensorOwner, cell: Any, generation: _Generation) -> int:
     steps = iter(_CLAIM)
     try:
         address, _, _ = map(_call_function, steps, (cell, cell, cell), names)
-        deleter = pointers[address + at >> 3]
+        deleter = pointers[address + at >> SHIFT]
         if deleter:  # NULL means that there is nothing to release: DLP-LIFE-5
             try:
                 function = deleters[deleter]
@@ -130,8 +130,10 @@ def claim(owner: ManagedTensorOwner, cell: Any, generation: _Generation) -> int:
     except BaseException:
         if not address and not length_hint(steps):  # there was no memory for the last step
             address = capsules.fast_pointer(cell, names[1])
-        if address and owner.__del__ is NOTHING and pointers[address + at >> 3]:
-            deleter = pointers[address + at >> 3]  # called here, at a depth that the claim had, too
+        if address and owner.__del__ is NOTHING and pointers[address + at >> SHIFT]:
+            deleter = pointers[
+                address + at >> SHIFT
+            ]  # called here, at a depth that the claim had, too
             try:
                 function = deleters[deleter]
             except KeyError:

@@ -31,8 +31,18 @@ from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_READ_ONLY,
     DLPACK_MAJOR_VERSION,
     DLDataTypeCode,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
 )
-from interchange.abi.memory import memory, words
+from interchange.abi.memory import (
+    ADDRESS_END,
+    POINTER,
+    READABLE_END,
+    format_of,
+    memory,
+    reader,
+    words,
+)
 
 if TYPE_CHECKING:
     from interchange._types.errors import (
@@ -42,12 +52,26 @@ if TYPE_CHECKING:
 KNOWN_FLAGS: Final = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED
 """Flags that a tensor carries; padded is part of its element type, others are unknown."""
 _PADDED: Final = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
-_ADDRESS_END: Final = 2**64
-_DIMS_END: Final = len(memory) - 16 * MOST_AXES  # of an address that shape and strides may have
+_DIMS_END: Final = READABLE_END - 16 * MOST_AXES  # of an address that shape and strides may have
 
-unpack_versioned: Final = struct.Struct("=I12xQQQ16sQQQ").unpack_from
+_TENSOR: Final = (
+    ("dl_tensor.data", POINTER),
+    ("dl_tensor.device", "16s"),
+    ("dl_tensor.shape", POINTER),
+    ("dl_tensor.strides", POINTER),
+    ("dl_tensor.byte_offset", "Q"),
+)
+VERSIONED_FORMAT: Final = format_of(
+    DLManagedTensorVersioned,
+    ("version.major", "I"),
+    ("deleter", POINTER),
+    ("flags", "Q"),
+    *_TENSOR,
+)
+LEGACY_FORMAT: Final = format_of(DLManagedTensor, *_TENSOR, ("deleter", POINTER))
+unpack_versioned: Final = reader(VERSIONED_FORMAT)
 """Memory, address -> major, deleter, flags, data, kind, shape, strides, byte_offset."""
-unpack_legacy: Final = struct.Struct("=Q16sQQQ8xQ").unpack_from
+unpack_legacy: Final = reader(LEGACY_FORMAT)
 """Memory, address -> data, kind, shape, strides, byte_offset, deleter."""
 _unpack_kind: Final = struct.Struct("=iiiBBH").unpack
 
@@ -84,8 +108,8 @@ def _learn_kind(raw: bytes, padded: int, call: str) -> Kind:
     known = _padded_kinds if padded else kinds
     if len(known) >= _MOST_KINDS:
         known.clear()
-    both = struct.Struct(f"{16 * ndim}s").unpack_from
-    one = struct.Struct(f"{8 * ndim}s").unpack_from
+    both = reader(f"{16 * ndim}s")
+    one = reader(f"{8 * ndim}s")
     kind = known[raw] = (8 * ndim, both, one, {}, device, dtype)
     return kind
 
@@ -111,7 +135,7 @@ def place(spec: Spec) -> Placed:
     if not spec.layout.size:
         return 0, 0, spec
     low, high = spec.layout.byte_bounds(spec.dtype.itemsize)
-    return max(-low, 1), _ADDRESS_END - high, spec
+    return max(-low, 1), ADDRESS_END - high, spec
 
 
 def _find_spec(kind: Kind, shape: int, strides: int, call: str) -> Placed:
@@ -176,7 +200,7 @@ def find(
             what = f"byte_offset {offset} with shape {spec.shape} and strides {spec.strides}"
             raise ExchangeError(call, what, "DLP-STRIDES-2")
         return data, Spec(spec.dtype, spec.device, spec.layout, offset)
-    if data + offset >= _ADDRESS_END:
+    if data + offset >= ADDRESS_END:
         raise ExchangeError(call, f"data {data:#x} + byte_offset {offset}", "DLP-DATA-2")
     if not first <= data + offset <= last:
         what = f"data {data:#x} + byte_offset {offset} with shape {spec.shape}"

@@ -45,6 +45,7 @@ from interchange.abi import (
     parse_record,
 )
 from interchange.abi.cai import LATEST_VERSION
+from interchange.abi.memory import ADDRESS_END
 
 from .host_importing import from_buffer
 
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from interchange.abi import InterfaceRecord
 
 _CALL: Final = "inspect()"
-_ADDRESS_END: Final = 2**64
 _GOOD_RECORD: Final = {
     "shape": (),
     "typestr": "|u1",
@@ -344,7 +344,7 @@ def _judge_place(
         report._broken(found[1], found[0])
     elif ptr and 0 not in shape:
         low, high = Layout(shape, strides).byte_bounds(itemsize)
-        if ptr + low <= 0 or ptr + high > _ADDRESS_END:
+        if ptr + low <= 0 or ptr + high > ADDRESS_END:
             what = f"address {ptr:#x} with shape {shape} and strides {strides}"
             report._broken("DLP-STRIDES-2", what)
 
@@ -417,7 +417,7 @@ def _inspect_tensor(report: Report, tensor: Any, *, padded: bool, version: tuple
     report._say("strides", text, strides_elements=None if strides is None else list(strides))
     empty = 0 in shape
     data = tensor.data or 0
-    wraps = data + offset >= _ADDRESS_END
+    wraps = data + offset >= ADDRESS_END
     is_handle = numbers[0] in HANDLES
     itemsize = dtype.itemsize if dtype else 1
     _judge_place(report, 0 if is_handle or wraps else data + offset, shape, strides, itemsize)

@@ -6,14 +6,15 @@ Source: NumPy 2.1 release notes (``max_version`` in ``ndarray.__dlpack__``).
 from __future__ import annotations
 
 import functools
-import re
 from typing import Any, Final
+
+from interchange.abi._patterns import compiled
 
 from .errors import BackendUnavailableError
 
 LEAST: Final = (2, 1)
 """The first release of NumPy that will do."""
-_RELEASE: Final = re.compile(r"(\d+)\.(\d+)")
+_RELEASE: Final = r"(\d+)\.(\d+)"
 
 
 @functools.cache
@@ -27,7 +28,7 @@ def load_numpy() -> Any:
     """
     import numpy as np
 
-    found = _RELEASE.match(np.__version__)
+    found = compiled(_RELEASE).match(np.__version__)
     if found is not None and (int(found[1]), int(found[2])) < LEAST:
         least = ".".join(map(str, LEAST))
         what = f"NumPy {np.__version__} is loaded"

@@ -10,12 +10,12 @@ from __future__ import annotations
 import ctypes
 import re
 from functools import lru_cache
-from struct import pack, unpack_from
+from struct import pack
 from typing import TYPE_CHECKING, Final
 
 from ._records import NamedTuple
 from ._show import show
-from .memory import memory
+from .memory import memory, reader
 from .rules import BrokenRule
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ NUMBERS: Final = {
 }
 """Format string of a number -> its dtype."""
 
+_read_int32: Final = reader("i")
 _TIMES: Final = {
     "tdD": ("date32", "int32"),
     "tdm": ("date64", "int64"),
@@ -202,7 +203,7 @@ def decode_metadata(address: int) -> dict[bytes, bytes]:
 
 def _read_length(address: int) -> tuple[int, int]:
     """Return the 32-bit number at an address, and the address after it."""
-    (number,) = unpack_from("i", memory, address)
+    (number,) = _read_int32(memory, address)
     if number < 0:
         raise BrokenRule("ARROW-FORMAT-3", f"the metadata has the length {number}")
     return number, address + 4

@@ -14,6 +14,7 @@ from typing import Any, Final
 from ._patterns import compiled
 from ._records import NamedTuple
 from ._show import NO_ROOM, show
+from .memory import ADDRESS_END
 from .rules import BrokenRule
 
 LATEST_VERSION: Final = 3
@@ -164,7 +165,7 @@ def _address(value: object) -> tuple[int, bool]:
         raise
     except Exception:  # noqa: BLE001 - whatever a stranger raises, the flag is none
         ptr = None
-    if ptr is None or not 0 <= ptr <= _UINT64_MAX:
+    if ptr is None or not 0 <= ptr < ADDRESS_END:
         raise BrokenRule("CAI-DATA-1", f"data is {show(value)}")
     return ptr, readonly
 

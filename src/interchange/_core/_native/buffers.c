@@ -36,8 +36,8 @@ static const Format *format_of(const Buffer *buffer)
 /* Shape, strides and address; 0: this is not ordinary. */
 static int read_layout(const Buffer *buffer, const Format *format, Array *into)
 {
-    int64_t steps[MOST_AXES];
-    DLTensor tensor = {.data = buffer->buf, .ndim = buffer->ndim, .shape = (int64_t *)buffer->shape};
+    int64_t steps[MOST_AXES], room[MOST_AXES];
+    DLTensor tensor = {.data = buffer->buf, .ndim = buffer->ndim};
 
     if (buffer->suboffsets != NULL || buffer->ndim < 0 || buffer->ndim > MOST_AXES)
         return 0;
@@ -48,6 +48,7 @@ static int read_layout(const Buffer *buffer, const Format *format, Array *into)
             return 0;
         steps[i] = buffer->strides[i] / format->itemsize;
     }
+    tensor.shape = wide_extents(buffer->shape, buffer->ndim, room);
     tensor.strides = steps;
     if (reserve_dims(into, buffer->ndim) < 0)
         return 0;

@@ -244,13 +244,28 @@ extern HIDDEN PyMethodDef describing_functions[];
 
 extern HIDDEN PyMethodDef consuming_functions[];
 
+/* The extents of an array or a buffer of Python's as DLPack has them: `room` where they are
+ * narrower. */
+static inline int64_t *wide_extents(Py_ssize_t *extents, int ndim, int64_t *room)
+{
+#if UINTPTR_MAX > UINT32_MAX
+    (void)ndim;
+    (void)room;
+    return (int64_t *)extents;
+#else
+    for (int i = 0; i < ndim; i++)
+        room[i] = extents[i];
+    return room;
+#endif
+}
+
 /* ---- numpy.c */
 typedef struct {
     PyObject_HEAD
     char *data;
     int nd;
-    int64_t *dimensions; /* [elements] */
-    int64_t *strides;    /* [bytes] */
+    Py_ssize_t *dimensions; /* [elements] */
+    Py_ssize_t *strides;    /* [bytes] */
     PyObject *base;
     PyObject *descr;
     int flags;

@@ -214,7 +214,9 @@ static int count_bytes(const DLTensor *prototype, size_t *out)
     }
     if (size > INT64_MAX - ALIGNMENT)
         return -1;
-    *out = is_empty ? 0 : (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    *out = is_empty ? 0 : (size_t)((size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    if (!is_empty && *out < size)
+        *out = SIZE_MAX / ALIGNMENT * ALIGNMENT; /* pointers of 32 bits: there is no such memory */
     return 0;
 }
 

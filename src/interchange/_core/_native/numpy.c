@@ -73,7 +73,7 @@ static void fill_in_c_order(int ndim, int64_t *dims)
 
 int read_fields(const NDArray *array, const Descr *descr, int64_t *dims)
 {
-    int64_t steps[MOST_AXES];
+    int64_t steps[MOST_AXES], room[MOST_AXES];
     DLTensor tensor = {.data = array->data};
     char *first;
 
@@ -87,7 +87,7 @@ int read_fields(const NDArray *array, const Descr *descr, int64_t *dims)
     if (!count_elements(array, descr->itemsize, steps))
         return 0;
     tensor.ndim = array->nd;
-    tensor.shape = array->dimensions;
+    tensor.shape = wide_extents(array->dimensions, array->nd, room);
     tensor.strides = steps;
     return read_place(&tensor, descr->itemsize, dims, &first);
 }

@@ -10,7 +10,11 @@
 #define ELEMENT_SLOTS 128 /* a power of 2, more than there are element types of one lane */
 #define MOST_ELEMENTS 96
 #define FURTHEST_STRIDE ((int64_t)1 << 40) /* [elements]; what is longer is looked at in Python */
-#define HIGHEST_DIMS ((uintptr_t)1 << 62)  /* no process has memory there, and Python refuses it */
+#if UINTPTR_MAX > UINT32_MAX
+#define HIGHEST_DIMS ((uintptr_t)1 << 62) /* no process has memory there, and Python refuses it */
+#else
+#define HIGHEST_DIMS (UINTPTR_MAX - 7 - 16 * MOST_AXES)
+#endif
 
 typedef struct {
     PyObject *dtype;
@@ -118,12 +122,12 @@ int read_extents(const DLTensor *tensor, int64_t itemsize, int64_t *dims, int64_
 
 int read_place(const DLTensor *tensor, int64_t itemsize, int64_t *dims, char **first)
 {
-    uintptr_t data = (uintptr_t)tensor->data;
-    int64_t low, high;
+    uintptr_t data = (uintptr_t)tensor->data, begin, end;
+    int64_t low, high; /* more bytes than a pointer of 32 bits reaches, perhaps */
 
     if (data == 0 || __builtin_add_overflow(data, tensor->byte_offset, &data) ||
-        !read_extents(tensor, itemsize, dims, &low, &high) || data < -(uintptr_t)low ||
-        data > UINTPTR_MAX - (uintptr_t)high + 1)
+        !read_extents(tensor, itemsize, dims, &low, &high) ||
+        __builtin_add_overflow(data, low, &begin) || __builtin_add_overflow(data, high - 1, &end))
         return 0;
     *first = (char *)data;
     return 1;
