@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interchange._types.numpy_release import LEAST
+from interchange._types.numpy_dtypes import LEAST
 
 ROOT = Path(__file__).parents[2]
 

@@ -16,7 +16,7 @@ from interchange._streams.rules import NO_SYNC, check_stream, streams_of
 from interchange._types.devices import CPU
 from interchange._types.errors import UnsupportedDTypeError
 from interchange._types.layout import Layout, c_strides, f_strides
-from interchange._types.numpy_release import load_numpy
+from interchange._types.numpy_dtypes import load_numpy
 from interchange._types.spec import Spec
 
 if TYPE_CHECKING:

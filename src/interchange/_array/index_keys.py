@@ -15,7 +15,7 @@ from interchange._protocols.losses import holds_masked
 from interchange._protocols.published_work import ATTRIBUTE as CUDA_RECORD
 from interchange._types.errors import ExchangeError, MixedDevicesError, OutOfBoundsError, show
 from interchange._types.indices import slice_indices, way_to_index, way_within
-from interchange._types.numpy_release import load_numpy
+from interchange._types.numpy_dtypes import load_numpy
 
 from .backing import library_of
 from .elements import INTEGERS

@@ -13,7 +13,7 @@ from interchange._core._numpy import require_numpy_dtype
 from interchange._protocols import host
 from interchange._types.devices import CPU
 from interchange._types.dtypes import DType
-from interchange._types.numpy_release import load_numpy
+from interchange._types.numpy_dtypes import load_numpy
 from interchange.abi.dlpack import DLPACK_VERSION
 
 from .array_api_gaps import fill_gaps

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from interchange._types.devices import CPU
 from interchange._types.errors import UnsupportedDTypeError
-from interchange._types.numpy_dtypes import numpy_dtype
-from interchange._types.numpy_release import load_numpy
+from interchange._types.numpy_dtypes import load_numpy, numpy_dtype
 from interchange.abi import capsules
 from interchange.abi.dlpack import DLManagedTensorVersioned
 

@@ -16,7 +16,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from interchange._types.errors import ExchangeError
-from interchange._types.numpy_release import load_numpy
+from interchange._types.numpy_dtypes import load_numpy
 from interchange.abi import capsules
 from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLManagedTensor, DLManagedTensorVersioned

@@ -11,7 +11,7 @@ import sys
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._types.numpy_release import load_numpy
+from interchange._types.numpy_dtypes import load_numpy
 from interchange._types.signatures import signature_of
 from interchange._types.type_table import TypeTable
 from interchange.abi import exchange_table

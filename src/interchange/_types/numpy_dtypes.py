@@ -1,4 +1,4 @@
-"""The NumPy dtype of an element type, of ml_dtypes where NumPy has none, and its hash.
+"""NumPy of a release that will do, its dtype of an element type or that of ml_dtypes, and its hash.
 
 Source: NumPy, data types; ``hashdescr.c``; ml_dtypes.  Neither is imported before the dtype is
 asked for, nor to hash.
@@ -7,16 +7,23 @@ asked for, nor to hash.
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib
 import sys
 from typing import Any, Final, Protocol
 
+from interchange.abi._patterns import compiled
+
 from .dtype_table import NATIVE
-from .numpy_release import load_numpy
+from .errors import BackendUnavailableError
 
 _USER_FLAGS: Final = 0x40  # `numpy.dtype.flags` of what ml_dtypes makes, from 0.5.2 on
 _FLAGS_AS_INT: Final = (2, 4)  # release of NumPy that hashes them so; a byte before
 _WIDEST: Final = ctypes.alignment(ctypes.c_longlong)  # [bytes], of one number
+
+LEAST: Final = (2, 1)
+"""The first release of NumPy that will do: its arrays take ``max_version``."""
+_RELEASE: Final = r"(\d+)\.(\d+)"
 
 
 class Named(Protocol):
@@ -41,6 +48,26 @@ class Named(Protocol):
     @property
     def itemsize(self) -> int:
         """Size of one element [bytes]."""
+
+
+@functools.cache
+def load_numpy() -> Any:
+    """Return NumPy, which is imported here.
+
+    Raises
+    ------
+    BackendUnavailableError
+        It is older than what interchange needs (IX-NUMPY-1).
+    """
+    import numpy as np
+
+    found = compiled(_RELEASE).match(np.__version__)
+    if found is not None and (int(found[1]), int(found[2])) < LEAST:
+        least = ".".join(map(str, LEAST))
+        what = f"NumPy {np.__version__} is loaded"
+        fix = f"pip install 'numpy>={least}'"
+        raise BackendUnavailableError("interchange", what, "IX-NUMPY-1", fix)
+    return np
 
 
 def numpy_dtype(dtype: Named) -> Any | None:

@@ -263,7 +263,7 @@ def test_the_zoo_needs_no_array_library():
 
 @GENERATIONS
 @pytest.mark.parametrize("destructor", ["held", "numpy"])
-def test_numpy_releases_what_it_took_once(generation, destructor):
+def test_numpy_dtypess_what_it_took_once(generation, destructor):
     """The counters agree with a consumer that is known to be right."""
     np = pytest.importorskip("numpy")
     source = host((2, 3), "int32", strides=(-3, 1)).but(
