@@ -191,7 +191,9 @@ def _reads_directly(cls: type) -> bool:
     frozen.flags.writeable = False
     block = numpy.arange(24, dtype="i4").reshape((2, 3, 4))
     samples = (block, block[:, ::-1, 1:3], block.T, frozen, numpy.zeros((), "c16"), block[:0])
-    return all(type(x) is cls and _has_fields(x) for x in samples)
+    letters = ("f8", "i4", "c16", "u1", "?", ">i4", "<i4", "e", "V3", "M8[s]")
+    dtypes = (*(numpy.dtype(letter) for letter in letters), numpy.dtype("f4", metadata={"a": 1}))
+    return all(type(x) is cls and _has_fields(x) for x in samples) and all(map(_has_head, dtypes))
 
 
 def _has_fields(x: Any) -> bool:
@@ -199,6 +201,12 @@ def _has_fields(x: Any) -> bool:
     data = x.__array_interface__["data"][0]
     expected = (data, x.shape, x.strides, id(x.dtype), x.flags.num)
     return bool(_extension.fields_of(x, x.ndim) == expected)
+
+
+def _has_head(dtype: Any) -> bool:
+    """Whether a dtype begins with what C reads there."""
+    expected = (dtype.kind, dtype.char, dtype.byteorder, dtype.num)
+    return bool(_extension.head_of(dtype) == expected)
 
 
 def _signature_of(function: Callable[..., Any]) -> str:

@@ -272,16 +272,23 @@ typedef struct {
 } NDArray;
 #define NDARRAY_WRITEABLE 0x0400 /* of `flags` */
 
-/* What is known of the dtype object of ndarrays. */
+/* How a dtype object begins.  None is kept: others of its number and byte order have its elements. */
 typedef struct {
-    PyObject *descr;
-    PyObject *dtype;
+    PyObject_HEAD
+    PyObject *scalar_type;
+    char kind, letter, byteorder, flags;
+    int number;
+} DescrHead;
+
+/* What is known of the element type that a dtype object has. */
+typedef struct {
+    PyObject *dtype; /* set last; NULL while it is not known */
     DLDataType element;
     int32_t itemsize;
 } Descr;
 
-/* Of an ndarray that may be read where it is, perhaps in `room`; NULL: the ordinary way. */
-HIDDEN const Descr *descr_of(PyObject *x, Descr *room);
+/* Of an ndarray that may be read where it is; NULL: the ordinary way. */
+HIDDEN const Descr *descr_of(PyObject *x);
 /* Shape and strides [elements], into room for both; 0: the ordinary way. */
 HIDDEN int read_fields(const NDArray *array, const Descr *descr, int64_t *dims);
 HIDDEN Array *read_ndarray(PyObject *x); /* NULL without an exception: the ordinary way */

@@ -26,8 +26,6 @@
 
 #define LOAD(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
 #define STORE(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
-#define LOAD_WHOLE(place, out) __atomic_load(&(place), (out), __ATOMIC_ACQUIRE) /* of a struct */
-#define STORE_WHOLE(place, value) __atomic_store(&(place), &(value), __ATOMIC_RELEASE)
 #define EXCHANGE(place, value) __atomic_exchange_n(&(place), (value), __ATOMIC_ACQ_REL)
 
 #define BEGIN_LOCKED(object) Py_BEGIN_CRITICAL_SECTION(object)
@@ -86,8 +84,6 @@ static inline PyObject *dict_item(PyObject *dict, PyObject *key)
 
 #define LOAD(place) (place)
 #define STORE(place, value) ((void)((place) = (value)))
-#define LOAD_WHOLE(place, out) ((void)(*(out) = (place)))
-#define STORE_WHOLE(place, value) STORE(place, value)
 #define EXCHANGE(place, value)            \
     ({                                    \
         __typeof__(place) before_ = place; \

@@ -1,11 +1,11 @@
 /* ndarrays read where they are: no capsule, no call into NumPy.
  *
- * Source: NumPy, numpy/ndarraytypes.h (PyArrayObject_fields, unchanged since 1.7).  Python proves
- * at the first ndarray that this NumPy has the fields where they are read here; element types are
- * those of dtype objects that NumPy has exported before. */
+ * Source: NumPy, numpy/ndarraytypes.h (PyArrayObject_fields, unchanged since 1.7; the beginning of
+ * PyArray_Descr, as old).  Python proves at the first ndarray that this NumPy has the fields where
+ * they are read here; element types are those of dtypes that NumPy has exported before. */
 #include "core.h"
 
-#define DESCR_SLOTS 64 /* a power of 2 */
+#define MOST_NUMBERS 24 /* of NumPy's own element types; others have higher ones */
 
 /* Bits of `flags`. */
 #define NDARRAY_C_CONTIGUOUS 0x0001
@@ -13,15 +13,19 @@
 #define NDARRAY_ALIGNED 0x0100
 #define NDARRAY_WARN_ON_WRITE INT32_MIN /* bit 31 */
 
-/* Of a slot only the dtype object may go: who reads it has an ndarray of that, or of another.  The
- * element types are kept for ever by others. */
-static Descr descrs[DESCR_SLOTS];
-static Guard guard;
+static Descr descrs[MOST_NUMBERS]; /* by number, of native byte order; filled once, kept for ever */
+STATIC_LOCK(learning);
 static int fills_strides = 1; /* of arrays in C order, in structs: NumPy before 2.4 does not */
 
+/* Where the element type of a dtype object is, or is to be; NULL where it never is. */
 static Descr *descr_slot(PyObject *descr)
 {
-    return &descrs[((uintptr_t)descr >> 4) * 2654435761u >> 7 & (DESCR_SLOTS - 1)];
+    const DescrHead *head = (const DescrHead *)descr;
+
+    if (UNLIKELY(head->number < 0 || head->number >= MOST_NUMBERS ||
+                 (head->byteorder != '=' && head->byteorder != '|')))
+        return NULL;
+    return &descrs[head->number];
 }
 
 /* Steps in elements; 0: some step is no whole element. */
@@ -92,35 +96,14 @@ int read_fields(const NDArray *array, const Descr *descr, int64_t *dims)
     return read_place(&tensor, descr->itemsize, dims, &first);
 }
 
-/* What is known of a dtype object, or of another one. */
-static const Descr *look(PyObject *descr, Descr *room)
-{
-    Descr *slot = descr_slot(descr);
-#ifdef Py_GIL_DISABLED
-    uint32_t before;
-
-    do {
-        before = guard_look(&guard);
-        room->descr = LOAD(slot->descr);
-        room->dtype = LOAD(slot->dtype);
-        LOAD_WHOLE(slot->element, &room->element);
-        room->itemsize = LOAD(slot->itemsize);
-    } while (guard_missed(&guard, before));
-    return room;
-#else
-    (void)room;
-    return slot;
-#endif
-}
-
-const Descr *descr_of(PyObject *x, Descr *room)
+const Descr *descr_of(PyObject *x)
 {
     const NDArray *array = (const NDArray *)x;
-    PyObject *own = array->descr; /* looked at once: somebody may set another */
-    const Descr *descr = look(own, room);
+    const Descr *descr = descr_slot(array->descr);
 
-    if (UNLIKELY(descr->descr != own || !(array->flags & NDARRAY_ALIGNED) ||
-                 (array->flags & NDARRAY_WARN_ON_WRITE) || array->nd < 0 || array->nd > MOST_AXES))
+    if (UNLIKELY(descr == NULL || LOAD(descr->dtype) == NULL ||
+                 !(array->flags & NDARRAY_ALIGNED) || (array->flags & NDARRAY_WARN_ON_WRITE) ||
+                 array->nd < 0 || array->nd > MOST_AXES))
         return NULL;
     return descr;
 }
@@ -128,7 +111,6 @@ const Descr *descr_of(PyObject *x, Descr *room)
 Array *read_ndarray(PyObject *x)
 {
     const NDArray *array = (const NDArray *)x;
-    Descr room;
     const Descr *descr;
     Array *self;
     int flags;
@@ -136,7 +118,7 @@ Array *read_ndarray(PyObject *x)
     self = new_array(core.array_type); /* finalisers may run now, and import or change arrays */
     if (self == NULL)
         return NULL;
-    descr = descr_of(x, &room);
+    descr = descr_of(x);
     flags = array->flags;
     if (UNLIKELY(descr == NULL || reserve_dims(self, array->nd) < 0 ||
                  !read_fields(array, descr, self->dims))) {
@@ -174,33 +156,33 @@ static int is_of(PyObject *descr, DLDataType element, int32_t itemsize)
 
 static int learn(PyObject *descr, PyObject *dtype)
 {
-    PyObject *dropped = NULL;
+    Descr *slot = descr_slot(descr);
     DLDataType element;
     int32_t itemsize;
-    int learnt = learn_element_type(dtype, &element, &itemsize);
+    int learnt = slot == NULL ? 0 : learn_element_type(dtype, &element, &itemsize);
 
     if (learnt > 0)
         learnt = is_of(descr, element, itemsize);
     if (learnt > 0) {
-        Descr *slot = descr_slot(descr);
-        guard_begin(&guard);
-        dropped = EXCHANGE(slot->descr, Py_NewRef(descr));
-        set_for_good(&slot->dtype, Py_NewRef(dtype));
-        STORE_WHOLE(slot->element, element);
-        STORE(slot->itemsize, itemsize);
-        guard_end(&guard);
+        LOCK(learning);
+        if (slot->dtype == NULL) {
+            slot->element = element;
+            slot->itemsize = itemsize;
+            STORE(slot->dtype, Py_NewRef(dtype));
+        }
+        UNLOCK(learning);
     }
-    Py_XDECREF(dropped);
     return learnt < 0 ? -1 : 0;
 }
 
-/* Remember the dtype object of an ndarray that NumPy exported as `found`. */
+/* Remember the element type of an ndarray that NumPy exported as `found`. */
 int learn_descr(PyObject *x, Array *found)
 {
     PyObject *descr = Py_NewRef(((const NDArray *)x)->descr), *spec, *dtype = NULL;
+    Descr *slot = descr_slot(descr);
     int failed = 0;
 
-    if (LOAD(descr_slot(descr)->descr) != descr) {
+    if (slot != NULL && LOAD(slot->dtype) == NULL) {
         spec = array_spec(found);
         dtype = spec == NULL ? NULL : PyObject_GetAttr(spec, core.n_dtype);
         failed = dtype == NULL ? -1 : learn(descr, dtype);
@@ -236,6 +218,15 @@ static PyObject *fields_of(PyObject *module, PyObject *args)
                          (unsigned long long)(uintptr_t)array->descr, array->flags);
 }
 
+/* head_of(dtype) -> kind, letter, byte order and number, for the caller to compare. */
+static PyObject *head_of(PyObject *module, PyObject *dtype)
+{
+    const DescrHead *head = (const DescrHead *)dtype;
+
+    (void)module;
+    return Py_BuildValue("CCCi", head->kind, head->letter, head->byteorder, head->number);
+}
+
 /* read_directly(type or None, fills_strides): whether, and of which type, ndarrays are read where
  * they are; whether this NumPy says the strides of arrays in C order. */
 static PyObject *read_directly(PyObject *module, PyObject *args)
@@ -257,6 +248,7 @@ static PyObject *read_directly(PyObject *module, PyObject *args)
 
 PyMethodDef numpy_functions[] = {
     {"fields_of", fields_of, METH_VARARGS, "fields_of(array, ndim): for the self-test."},
+    {"head_of", head_of, METH_O, "head_of(dtype): for the self-test."},
     {"read_directly", read_directly, METH_VARARGS,
      "read_directly(type, fills_strides): of ndarrays, or None for none."},
     {NULL, NULL, 0, NULL},

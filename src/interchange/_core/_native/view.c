@@ -158,8 +158,7 @@ static int view_array(Array *self, InterchangeView *out)
 static int view_ndarray(PyObject *x, InterchangeView *out)
 {
     const NDArray *array = (const NDArray *)x;
-    Descr room;
-    const Descr *descr = descr_of(x, &room);
+    const Descr *descr = descr_of(x);
     DLTensor tensor = {.device = {DL_CPU, 0}};
     int64_t *dims;
 
