@@ -83,6 +83,38 @@ def test_an_error_that_many_checks_meet_is_one_finding(check, write_subject, tmp
     assert all(f"{one}" in told for one in bad)
 
 
+def test_one_error_that_checks_caught_is_one_finding_in_every_report(check, tmp_path):
+    """What several checks only quote has its cause all the same: TensorFlow's one RuntimeError."""
+    spec = "mutants.subjects:mutant.one_cause.answers_all_that_is_unusual_with_one_error"
+    files = {name: tmp_path / name for name in ("json", "markdown", "html")}
+    only = ("--only", "arrays_without_elements_are_taken,strides_of_single_elements_do_not_matter")
+
+    code, out, _ = check(
+        spec, *only, *(word for name in files for word in (f"--{name}", files[name]))
+    )
+
+    report = json.loads(files["json"].read_text())
+    (finding,) = report["subjects"][0]["findings"]
+    assert code == 1
+    assert "4 unexpected (1 finding)" in out
+    assert len(finding["items"]) == 4
+    assert len({item.partition("[")[0] for item in finding["items"]}) == 2
+    assert finding["cause"].startswith("RuntimeError: the tensor handle could not be created: ")
+    assert "in take)" in finding["cause"]
+    assert "and 3 more items of the same cause" in files["markdown"].read_text()
+    assert files["html"].read_text().count('<article class="card') == 1
+
+
+def test_evidence_quotes_the_errors_that_were_seen():
+    """Those that say enough to be known again."""
+    causes.see(raised(OSError("the plain words of a library")))
+
+    assert causes.seen_in("it was refused with OSError: the plain words of a library") == (
+        causes.cause_of(OSError("the plain words of a library"))
+    )
+    assert causes.seen_in("it was refused with OSError: other words") == ""
+
+
 def test_a_generation_that_raises_leaves_the_other_to_be_judged(check, write_subject, tmp_path):
     """An exception of the library is no struct under a wrong name, which would end it all."""
     spec, only = write_subject(NEVER_VERSIONED), ("--only", "names_*,host_memory_has_device_id_0")

@@ -86,6 +86,13 @@ def test_the_page_and_markdown_list_the_checks_of_a_cause(
     assert f"and 2 more items of the same cause, also of `{COPY}`, `{KIND}`" in text
 
 
+def test_json_lists_the_items_of_a_cause(alike: Report, small_catalogue: Catalogue) -> None:
+    """As one finding, beside each item's own result."""
+    (subject,) = as_json.as_document(alike, small_catalogue)["subjects"]
+
+    assert subject["findings"] == [{"items": [NAMED, COPY, KIND], "cause": CAUSE}]
+
+
 def test_a_cause_is_read_back(alike: Report, small_catalogue: Catalogue) -> None:
     """From JSON."""
     assert as_json.from_json(as_json.as_json(alike, small_catalogue))[0] == alike

@@ -54,6 +54,18 @@ def see(error: BaseException) -> None:
     _seen[_told(error)] = _behind(_places(error))
 
 
+def seen_in(evidence: str) -> str:
+    """Return the cause that evidence quotes, of those that were kept in mind; the longest of some.
+
+    Parameters
+    ----------
+    evidence : str
+        As a check wrote it, who caught the error.
+    """
+    quoted = [told for told in _seen if is_told_in(told, evidence)]
+    return max((f"{told}{_seen[told]}" for told in quoted), key=len, default="")
+
+
 def _told(error: BaseException) -> str:
     """Return an error's class, and the first line of its words."""
     words = words_of(error).strip().partition("\n")[0][:_LONGEST]

@@ -11,6 +11,9 @@ import functools
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange_conformance.evidence import causes
+from interchange_conformance.findings import CannotMakeError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -49,11 +52,17 @@ def without_panics(subject: Subject) -> Subject:
 
 
 def _safe(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that does the same."""
+    """Return a function that does the same, and whose errors are kept in mind as causes."""
 
     @functools.wraps(function, updated=())
     def call(*arguments: Any, **keywords: Any) -> Any:
-        with as_errors():
-            return function(*arguments, **keywords)
+        try:
+            with as_errors():
+                return function(*arguments, **keywords)
+        except CannotMakeError:
+            raise
+        except Exception as error:
+            causes.see(error)
+            raise
 
     return call

@@ -16,9 +16,10 @@ from interchange_conformance.registry import ROLES, SEVERITIES
 
 from .catalogue import Catalogue, CheckFacts, catalogue_of, check_name
 from .model import SCHEMA, Exchange, Judged, Report, Standing, SubjectReport
+from .tabulating import cause_of, unexpected_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 _DRIVERS: Final = ("none", "emulated", "real")
 _OUTCOMES: Final = ("shared", "copied", "refused", "wrong", "crash", "hang")
@@ -68,7 +69,7 @@ def as_document(report: Report, catalogue: Catalogue) -> dict[str, Any]:
         "platform": report.platform,
         "driver": report.driver,
         "unexpected": report.unexpected,
-        "subjects": [_subject(subject) for subject in report.subjects],
+        "subjects": [_subject(subject, catalogue) for subject in report.subjects],
         "grid": [_without_empty(one._asdict(), "evidence") for one in report.grid],
         "checks": {check.name: _without(check, "name") for check in catalogue.checks.values()},
         "rules": {rule.id: _without(rule, "id") for rule in catalogue.rules.values()},
@@ -76,7 +77,13 @@ def as_document(report: Report, catalogue: Catalogue) -> dict[str, Any]:
     }
 
 
-def _subject(subject: SubjectReport) -> dict[str, Any]:
+def _finding(alike: Sequence[Judged]) -> dict[str, Any]:
+    """Return what nobody expected: items of one cause, whatever their checks."""
+    told = {"items": [one.verdict.item for one in alike], "cause": cause_of(alike)}
+    return _without_empty(told, "cause")
+
+
+def _subject(subject: SubjectReport, catalogue: Catalogue) -> dict[str, Any]:
     """Return what was found of one subject."""
     told = {
         "spec": subject.spec,
@@ -87,6 +94,7 @@ def _subject(subject: SubjectReport) -> dict[str, Any]:
         "hardly": subject.hardly,
         "seconds": subject.seconds,
         "results": [_result(one) for one in subject.judged],
+        "findings": [_finding(alike) for alike in unexpected_of(subject, catalogue)],
     }
     return _without_empty(told, "hardly")
 

@@ -142,6 +142,7 @@ _NUMBERED: Final = ("item", "evidence", "output", "cause", "reason", "link", "re
 def _slim(document: Any, texts: dict[str, int]) -> Any:
     """Return a document without what the script can tell by itself, its texts by their numbers."""
     for subject in document["subjects"]:
+        del subject["findings"]
         for result in subject["results"]:
             del result["check"], result["seconds"]
             if result["standing"] == "as-expected":

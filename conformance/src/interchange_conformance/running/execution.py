@@ -71,4 +71,4 @@ def _cause_of(found: Found, evidence: str) -> str:
     if found.__cause__ is not None:
         return causes.cause_of(found.__cause__)
     cause = causes.cause_of(found.__context__)  # what was caught before need not be what was found
-    return cause if causes.is_told_in(cause, evidence) else ""
+    return cause if causes.is_told_in(cause, evidence) else causes.seen_in(evidence)
