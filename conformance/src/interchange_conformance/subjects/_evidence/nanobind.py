@@ -47,11 +47,3 @@ def newer_majors_are_refused() -> None:
     x = host((6,)).but(generation="versioned", version=(2, 0))
     _, shape, *_ = extension.describe(extension.take(x))
     assert shape == (6,)
-
-
-def host_memory_takes_no_stream() -> None:
-    """Any stream is, and ignored."""
-    x = extension.make([2], (2, 32, 1))
-    assert x.__dlpack_device__() == (1, 0)
-    assert "dltensor" in repr(x.__dlpack__(stream=1))
-    assert "dltensor" in repr(x.__dlpack__(stream=-2))
