@@ -400,3 +400,54 @@ def test_nanoarrow_shares_what_goes_out(na):
     assert array.child(0).buffers[1] == x.ctypes.data
     assert [list(row) for row in na.Array(exported).to_pylist()] == x.tolist()
     assert (there.device_type_id, there.array.child(0).buffers[1]) == (1, x.ctypes.data)
+
+
+# ---------------------------------------------------------------- read once
+
+
+def readers(need):
+    """Yield what gives its batches once: readers of pyarrow and DuckDB, a stream of nanoarrow."""
+    need("pyarrow")
+    import pyarrow as pa
+
+    table = pa.table({"x": np.arange(5.0)})
+    yield pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=2))
+    need("nanoarrow")
+    import nanoarrow as na
+
+    yield na.ArrayStream(pa.chunked_array([np.arange(2.0), np.arange(2.0, 5.0)]))
+    need("duckdb")
+    import duckdb
+
+    query = duckdb.connect().sql("select i::double as x from range(5000) t(i)")
+    yield query.to_arrow_reader(2048)
+
+
+def test_batches_that_were_taken_are_in_the_copy(need):
+    """A refused reader is used up, and the error has all of it."""
+    for reader in readers(need):
+        with pytest.raises(ix.CopyNeededError) as caught:
+            ix.asarray(reader)
+
+        found = ix.asarray(caught.value.taken, copy=True)
+        assert found.tolist() == list(range(found.size))
+        assert found.size in {5, 5000}
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_lazy_frame_is_refused_as_it_is(pl):
+    """Its schema is not resolved, of which Polars would warn."""
+    frame = pl.LazyFrame({"x": [1.0]}).with_columns(y=pl.col("x") + 1)
+
+    for function in (ix.from_arrow, ix.asarray, ix.inspect):
+        with pytest.raises(ix.NoProtocolError):
+            function(frame)
+
+
+def test_a_series_is_not_asked_for_what_its_type_lacks(pl, monkeypatch):
+    """Its ``__getattr__`` takes microseconds each time."""
+    column, asked = pl.Series([1.0, 2.0]), []
+    monkeypatch.setattr(pl.Series, "__getattr__", lambda _, name: asked.append(name))
+
+    assert ix.asarray(column).tolist() == ix.from_arrow(column).tolist() == [1.0, 2.0]
+    assert asked == []

@@ -12,7 +12,7 @@ from interchange._array import Array, transfers
 from interchange._array.arguments import check_ints
 from interchange._protocols import dlpack, host
 from interchange._protocols.array_method import import_array_method
-from interchange._protocols.asking import is_read_once, speaks_arrow
+from interchange._protocols.asking import has_on_type, is_read_once, speaks_arrow
 from interchange._protocols.capabilities import fast_path
 from interchange._protocols.losses import is_by_array_method, is_column
 from interchange._streams.handles import stream_handle
@@ -327,7 +327,8 @@ def _first_that_works(
         return x, False  # who names a stream orders it
     if isinstance(x, type):  # which has the methods of its instances
         return import_array_method(x, Array, copy, call), False
-    describe = getattr(type(x), "__interchange__", None)
+    cls: Any = type(x)
+    describe = cls.__interchange__ if has_on_type(cls, "__interchange__") else None
     if describe is not None:
         return check_described(describe(x), x, call), False
     found = by_record_first(x, call)
