@@ -142,3 +142,47 @@ def test_memory_that_is_busy_goes_to_its_own_stream_alone():
     with pytest.raises(ix.ExchangeError, match="stream=7 is to wait for stream=9") as caught:
         ix.to_capsule(array, stream=7)
     assert caught.value.rule == "DLP-STREAM-6"
+
+
+# ---------------------------------------------------------------- what is refused of a capsule
+
+
+def _capsule(dtype="uint8", device="cpu"):
+    """Return a capsule of three read-only elements, or of none on a device."""
+    if device == "cpu":
+        return ix.asarray(bytes(3)).view(dtype).__dlpack__(max_version=(1, 0))
+    x = ix.from_pointer(0, (0,), dtype, device=device)
+    return x.__dlpack__(stream=-1, max_version=(1, 0))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "device", "rule"),
+    [("uint8", "cpu", "CAI-DEV-1"), ("float8_e4m3fn", "cuda", "CAI-TYPESTR-2")],
+)
+def test_to_cai_does_not_consume_what_it_refuses(dtype, device, rule):
+    """What a capsule holds is known before."""
+    capsule = _capsule(dtype, device)
+    with pytest.raises(ix.ExchangeError) as caught:
+        ix.to_cai(capsule)
+
+    assert (caught.value.rule, caught.value.taken) == (rule, None)
+    assert str(ix.from_dlpack(capsule, stream=-1).dtype) == dtype
+
+
+REFUSING = {
+    "from_dlpack(assume_writable)": lambda c: ix.from_dlpack(c, assume_writable=True),
+    "from_dlpack(device)": lambda c: ix.from_dlpack(c, device="cuda_managed"),
+    "asarray(dtype)": lambda c: ix.asarray(c, dtype="float32"),
+    "to_capsule": ix.to_capsule,
+    "borrow": lambda c: ix.borrow(c, stream=1, writable=True).__enter__(),
+    "convert": lambda c: ix.convert(c, "cupy"),
+}
+
+
+@pytest.mark.parametrize("refuse", REFUSING)
+def test_what_came_out_of_a_capsule_is_kept_by_the_error(refuse):
+    """The capsule is used up; the elements are not lost."""
+    with pytest.raises(ix.InterchangeError, match=r"error\.taken") as caught:
+        REFUSING[refuse](_capsule())
+
+    assert ix.asarray(caught.value.taken).tolist() == [0, 0, 0]

@@ -15,11 +15,18 @@ from interchange._protocols.host import check_host
 from interchange._streams.events import recorded_event_of
 from interchange._streams.ordering import wait_on_host
 from interchange._types.devices import CPU
-from interchange._types.errors import ArgumentError, ExchangeError, ViewError, refuse_record, show
+from interchange._types.errors import (
+    ArgumentError,
+    ExchangeError,
+    InterchangeError,
+    ViewError,
+    refuse_record,
+    show,
+)
 from interchange.abi import BrokenRule, PyCapsule, capsule_name, capsule_pointer
 from interchange.abi.arrow import ARROW_SCHEMA, ArrowColumn, ArrowField, ArrowSchema
 
-from .importing import import_any
+from .importing import import_any, keep_array
 
 if TYPE_CHECKING:
     from typing_extensions import CapsuleType
@@ -228,7 +235,12 @@ def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -
     if isinstance(x, Mapping):
         return _table(x, kind)
     array = import_any(x, call=_CALL)
-    return ArrowExport((array,), field_of(array, kind, "", _CALL), kind)
+    try:
+        field = field_of(array, kind, "", _CALL)
+    except InterchangeError as error:
+        keep_array(error, x, array)
+        raise
+    return ArrowExport((array,), field, kind)
 
 
 def _is_text(name: str) -> bool:

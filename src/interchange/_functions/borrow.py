@@ -21,7 +21,7 @@ from interchange._types.devices import ordinal_of
 from interchange._types.errors import ArgumentError, InterchangeError, ReadOnlyError, show
 from interchange.abi._records import NamedTuple
 
-from .importing import asarray, import_any
+from .importing import asarray, import_any, keep_array
 from .record_importing import import_cai
 
 if TYPE_CHECKING:
@@ -140,7 +140,9 @@ class borrow(Generic[T]):  # noqa: N801 - used like a function
         if self._writable and array.readonly is not False:
             kind = "read-only memory" if array.readonly else "memory not known to be writable"
             way_out = "pass a copy, `asarray(x, copy=True)`, or `writable=False`"
-            raise ReadOnlyError(_CALL, f"writable=True of {kind}", "DLP-RO-3", way_out)
+            error = ReadOnlyError(_CALL, f"writable=True of {kind}", "DLP-RO-3", way_out)
+            keep_array(error, x, array)
+            raise error
         view = array.__copy__()
         if not self._writable:
             view._flags = (view._flags or 0) | READ_ONLY

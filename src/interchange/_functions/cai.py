@@ -360,6 +360,10 @@ def to_cai(x: AnyArray, /, *, stream: Any = None, version: int = 3) -> CudaArray
         is_told = dlpack.speaks(x) and type(x) is not Array  # the stream, when it is asked
         is_told = is_told and record_that_goes_first(x, _TO) is None
         if type(x) is PyCapsule:
+            held = dlpack.look_into(x, Array, _TO)
+            if held is not None:  # what is refused is not consumed
+                dlpack.refuse_handles(held, _TO)
+                cai.check_describable(held, _TO)
             array = import_dlpack(x, stream, _TO)
         else:
             array = import_any(x, stream=stream if is_told else None, call=_TO)

@@ -101,7 +101,11 @@ def to_capsule(
     (4,)
     """
     array = import_any(x, call="to_capsule()")
-    capsule: CapsuleType = array.__dlpack__(stream=stream, max_version=max_version)
+    try:
+        capsule: CapsuleType = array.__dlpack__(stream=stream, max_version=max_version)
+    except InterchangeError as error:
+        keep_array(error, x, array)
+        raise
     return capsule
 
 

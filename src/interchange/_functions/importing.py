@@ -109,8 +109,17 @@ def from_dlpack(
     target = None if device is None else Device.of(device, _DLPACK)
     array = _negotiate(x, target, copy, stream, assume_writable=assume_writable, call=_DLPACK)
     if array._spec.dtype.code is HANDLES and type(x) is not Array:
-        dlpack.refuse_handles(array, _DLPACK)
+        _refuse_handles(x, array, _DLPACK)
     return array
+
+
+def _refuse_handles(x: Any, array: Array, call: str) -> None:
+    """Refuse opaque handles; the error keeps those of a capsule, which is consumed."""
+    try:
+        dlpack.refuse_handles(array, call)
+    except InterchangeError as error:
+        keep_array(error, x, array)
+        raise
 
 
 def import_dlpack(x: Any, stream: Any, call: str) -> Array:
@@ -149,13 +158,20 @@ def _negotiate(
         except Exception as error:
             dlpack.explain_refusal(x, error, call)
             raise
-    needs_copy = dlpack.check_result(array, copy=copy, assume_writable=assume_writable, call=call)
-    moves = needs_copy or target not in {None, array.device}
-    if type(x) is Array and stream is not None and not moves:  # who moves memory orders it
-        make_ready(array, handle, stream, call)
-    return transfers.place(
-        array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call
-    )
+    try:
+        needs_copy = dlpack.check_result(
+            array, copy=copy, assume_writable=assume_writable, call=call
+        )
+        moves = needs_copy or target not in {None, array.device}
+        if type(x) is Array and stream is not None and not moves:  # who moves memory orders it
+            make_ready(array, handle, stream, call)
+        return transfers.place(
+            array, target, copy=copy, needs_copy=needs_copy, stream=stream, call=call
+        )
+    except InterchangeError as error:
+        if type(x) is PyCapsule:
+            keep_array(error, x, array)
+        raise
 
 
 def _described(x: Any, call: str) -> Array | None:

@@ -15,6 +15,7 @@ from interchange._array import Array
 from interchange._protocols.asking import attribute
 from interchange._protocols.capabilities import capabilities_of
 from interchange._protocols.dlpack import device_of
+from interchange._streams.driver import driver_of
 from interchange._streams.ordering import device_guard
 from interchange._streams.rules import STREAM_RULES
 from interchange._types.devices import HANDLES, Device
@@ -419,6 +420,8 @@ def _inspect_tensor(report: Report, tensor: Any, *, padded: bool, version: tuple
     data = tensor.data or 0
     wraps = data + offset >= ADDRESS_END
     is_handle = numbers[0] in HANDLES
+    if not (empty or wraps or is_handle):
+        _judge_home(report, numbers, data + offset)
     itemsize = dtype.itemsize if dtype else 1
     _judge_place(report, 0 if is_handle or wraps else data + offset, shape, strides, itemsize)
     if not tensor.data and not empty:
@@ -427,6 +430,18 @@ def _inspect_tensor(report: Report, tensor: Any, *, padded: bool, version: tuple
         report._broken("DLP-DATA-3", f"data is not NULL for shape {shape}")
     if offset > INT64_MAX or (wraps and not is_handle and not empty):
         report._broken("DLP-DATA-2", f"data {data:#x} + byte_offset {offset}")
+
+
+def _judge_home(report: Report, numbers: tuple[int, int], ptr: int) -> None:
+    """Tell whether memory of a device is on another one, where a driver is there to be asked."""
+    try:
+        device = Device(*numbers)
+        place = driver_of(device, _CALL).pointer_attributes(ptr, _CALL)
+    except InterchangeError:  # no driver, or none for such devices
+        return
+    if place is not None and place.type is device.type and place.ordinal != device.id:
+        what = f"the struct says {device}, and {ptr:#x} is on {Device(place.type, place.ordinal)}"
+        report._broken("DLP-DEV-9", what)
 
 
 def _inspect_device(report: Report, raw: Any) -> tuple[int, int]:

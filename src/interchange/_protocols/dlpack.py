@@ -45,6 +45,7 @@ from interchange._types.errors import (
     error_for,
     show,
 )
+from interchange.abi import USED_NAME, VERSIONED, capsule_name, capsule_pointer
 from interchange.abi.dlpack import (
     DLPACK_FLAG_BITMASK_IS_COPIED,
     DLPACK_FLAG_BITMASK_READ_ONLY,
@@ -331,6 +332,19 @@ def check_capsule(
         check_stream(handle, Device(where), call)
     if copy is False and target is not None and where != target.type:
         check_shares(Device(where), target, call)
+
+
+def look_into(capsule: Any, cls: type[T], call: str) -> T | None:
+    """Return what a capsule holds, which stays unconsumed; None where an import tells why not."""
+    name = capsule_name(capsule)
+    if name not in USED_NAME:
+        return None
+    address = capsule_pointer(capsule, name)
+    try:
+        ptr, spec, flags = _parsing.check_struct(address, name == VERSIONED, call)
+    except InterchangeError:
+        return None
+    return _core.describe(ptr, spec, flags, None, capsule, cls)
 
 
 def _tell_device(found: Device, said: Device, wanted: Device | None) -> str | None:

@@ -181,6 +181,12 @@ _DEVICES: Final = (
         "practice of CuPy and PyTorch; the standard is silent",
         "SHOULD",
     ),
+    Rule(
+        "DLP-DEV-9",
+        "a struct says the device that its address is on",
+        "describe the memory with the ordinal that its driver tells of the address",
+        "header, DLDevice",
+    ),
 )
 
 _DTYPES: Final = (

@@ -1,0 +1,43 @@
+"""`inspect` on memory of devices: whether it is where it is said to be."""
+
+from __future__ import annotations
+
+import pytest
+
+import interchange as ix
+
+pytestmark = [pytest.mark.emulated, pytest.mark.gpu]
+
+
+@pytest.fixture
+def elsewhere(cuda):
+    """Return the address of memory on the second device."""
+    if len(cuda.contexts) < 2:
+        pytest.skip("needs two devices")
+    cuda("cuCtxPushCurrent", cuda.contexts[1])
+    ptr = cuda.memory(16)
+    cuda("cuCtxPopCurrent")
+    return ptr
+
+
+@pytest.mark.parametrize("max_version", [None, (1, 0)])
+@pytest.mark.parametrize("how", ["an Array", "its capsule"])
+def test_memory_of_another_device_is_told(elsewhere, max_version, how):
+    """The importers believe the struct; who looks is told what the driver knows."""
+    for device, rules in (("cuda:0", ["DLP-DEV-9"]), ("cuda:1", [])):
+        x = ix.from_pointer(elsewhere, (16,), "uint8", device=device)
+        if how == "an Array":
+            report = ix.inspect(x).parts[0].parts[0]
+        else:
+            report = ix.inspect(x.__dlpack__(stream=-1, max_version=max_version))
+
+        assert [finding.rule for finding in report.findings] == rules
+        assert report.ok is (not rules)
+
+
+def test_empty_memory_is_nowhere(cuda):
+    """Its address is not asked about."""
+    x = ix.from_pointer(0, (0,), "uint8", device="cuda:1")
+
+    assert ix.inspect(x.__dlpack__(stream=-1)).ok
+    assert cuda
