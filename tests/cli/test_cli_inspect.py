@@ -115,3 +115,40 @@ def test_json_has_the_words_of_the_rules(run_cli: Callable[..., Any]) -> None:
             "text": ix.abi.RULES["CAI-DATA-2"].text,
         }
     ]
+
+
+@pytest.mark.parametrize("command", [["inspect"], ["inspect", "--json", "-"]])
+def test_names_of_others_do_not_reach_the_terminal(
+    run_cli: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+) -> None:
+    """Control characters are written out, as `check` does."""
+    code = """
+class Theirs:
+    __array_interface__ = {"shape": "\x1b[31m", "typestr": "\x1b]0;x\x07"}
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **_):
+        raise RuntimeError("\x1b[2J\u202e")
+
+Theirs.__qualname__ = "\x1b[31mTheirs"
+"""
+    (tmp_path / "theirs.py").write_text(code, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    done = run_cli(command[0], "theirs:Theirs()", *command[1:])
+
+    assert "Theirs" in done.out
+    assert not {"\x1b", "\x07", "\u202e"} & {*done.out, *done.err}
+
+
+def test_errors_of_others_do_not_reach_the_terminal(run_cli: Callable[..., Any]) -> None:
+    """What an expression raises is quoted."""
+    done = run_cli("inspect", "builtins:int('\x1b[31m')")
+    unknown = run_cli("inspect", r"builtins:type('\x1b[31m', (), {})()")
+
+    assert (done.code, unknown.code) == (2, 2)
+    assert "\x1b" not in done.err + unknown.err

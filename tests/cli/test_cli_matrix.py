@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from interchange.abi import RULES
-from interchange.cli import libraries, matrix
+from interchange.cli import html, libraries, matrix, reports, table
 from interchange.cli.subjects import AbsentError, load, make_sample, sample_values
 
 if TYPE_CHECKING:
@@ -254,6 +254,25 @@ def test_what_does_not_import_is_left_out_with_the_reason(
     found = matrix.run([broken], "float32")
 
     assert found.absent == {"Broken": "does not import: libbroken.so: not found"}
+
+
+def test_words_of_libraries_do_not_reach_the_terminal(
+    subject_named: Callable[[str], Subject],
+    tmp_path: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Nor a page, or a file of Markdown: control characters are written out."""
+    (tmp_path / "red_library.py").write_text(r"raise OSError('\x1b[31mred\u202e')")
+    monkeypatch.syspath_prepend(tmp_path)
+    red = replace(subject_named("NumPy"), name="Red", module="red_library")
+
+    found = matrix.run([red, *_here()], "float32")
+    table.show(found)
+
+    for text in (capsys.readouterr().out, reports.as_markdown(found), html.as_html(found)):
+        assert "red" in text
+        assert not {"\x1b", "\u202e"} & {*text}
 
 
 @pytest.mark.parametrize(

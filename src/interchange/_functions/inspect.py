@@ -58,10 +58,10 @@ _GOOD_RECORD: Final = {
     "shape": (),
     "typestr": "|u1",
     "data": (1, False),
-    "strides": None,
-    "version": 3,
-    "stream": None,
+    "version": LATEST_VERSION,
+    **dict.fromkeys(("strides", "stream")),
 }
+_RECORDS: Final = ("__cuda_array_interface__", "__array_interface__")
 _FLAGS: Final = ("read-only", "copied", "padded")
 
 
@@ -137,9 +137,10 @@ class Report:
         self.fields[name] = text
         self.values |= values
 
-    def _failed(self, name: str, text: str) -> None:
-        """Add a field that could not be asked."""
+    def _failed(self, name: str, text: str) -> Report:
+        """Add a field that could not be asked, and return the report."""
         self._say(name, text, **{name.strip("_"): {"error": text}})
+        return self
 
 
 Report.__module__ = "interchange"
@@ -179,20 +180,20 @@ def inspect(x: Any, /) -> Report:
     """
     if type(x) is PyCapsule:
         return _inspect_capsule(x)
-    if isinstance(x, dict):
+    if issubclass(type(x), dict):  # an object's own __class__ may raise
         return _inspect_record("interface record", x)
     report = Report(_name(x))
-    if attribute(x, "__dlpack__") is not None:
-        report.parts.append(_inspect_producer(x))
-    for name in ("__cuda_array_interface__", "__array_interface__"):
+    for name in ("__dlpack__", *_RECORDS):
         try:
-            record = attribute(x, name)
+            found = attribute(x, name)
         except Exception as error:  # noqa: BLE001 - a stranger's property may raise anything
             report.parts.append(Report(name))
-            report.parts[-1]._failed("record", f"raised {show(error, 200)}")
+            opened = "record" if name in _RECORDS else "capsule"
+            report.parts[-1]._failed(opened, f"raised {show(error, 200)}")
             continue
-        if record is not None:
-            report.parts.append(_inspect_record(name, record))
+        if found is not None:
+            by_record = name in _RECORDS
+            report.parts += [_inspect_record(name, found) if by_record else _inspect_producer(x)]
     buffer = _inspect_buffer(x)
     if buffer is not None:
         report.parts.append(buffer)
@@ -224,7 +225,6 @@ def _inspect_producer(x: Any) -> Report:
         report._broken(error.rule, error.what)
     except Exception as error:  # noqa: BLE001 - a stranger's method may raise anything
         report._failed("__dlpack_device__", f"raised {show(error, 200)}")
-    capabilities = capabilities_of(x)
     wanted: dict[str, Any] = {"max_version": DLPACK_VERSION}
     if device is not None and device.type in STREAM_RULES:
         wanted["stream"] = -1  # nothing will be read, so that nobody need wait
@@ -232,10 +232,10 @@ def _inspect_producer(x: Any) -> Report:
     try:
         _core.check_interpreter(_CALL)
         with home or contextlib.nullcontext():
+            capabilities = capabilities_of(x)
             capsule = None if capabilities is None else capabilities.ask(x.__dlpack__, wanted)[0]
     except Exception as error:  # noqa: BLE001 - as above
-        report._failed("capsule", f"refused: {type(error).__name__}: {error}")
-        return report
+        return report._failed("capsule", f"refused: {type(error).__name__}: {_said_by(error)}")
     if type(capsule) is not PyCapsule:
         report._broken("DLP-CAP-3", f"__dlpack__() returned {show(capsule)}")
         return report
@@ -248,13 +248,21 @@ def _inspect_producer(x: Any) -> Report:
     return report
 
 
+def _said_by(error: Exception) -> str:
+    """Return the words of an error, which may have none."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a stranger's
+        return "no text"
+
+
 def _inspect_buffer(x: Any) -> Report | None:
     """Describe the buffer of an object, or return None where it has none."""
-    if isinstance(x, Array):
+    if issubclass(type(x), Array):
         return None
     try:
         view = memoryview(x)
-    except (TypeError, BufferError, ValueError):
+    except Exception:  # noqa: BLE001 - a stranger's __buffer__ may raise anything
         return None
     report = Report("buffer protocol")
     shape, strides = view.shape, view.strides
@@ -278,6 +286,8 @@ def _inspect_record(kind: str, record: Any) -> Report:
     except BrokenRule as broken:
         _tell_all_entries(report, record, broken)
         return report
+    except Exception as error:  # noqa: BLE001 - of a stranger's kind of dict
+        return report._failed("record", f"raised {show(error, 200)}")
     _tell_record(report, found)
     if found.mask is not None:
         report._broken("CAI-MASK-1", "the record has a mask")

@@ -10,6 +10,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Final
 
+from .texts import printable
 from .writing import forget_stdout
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def run(name: str, work: Callable[[], int], *refusals: type[Exception]) -> int:
         if _is_broken_pipe(error):  # the reader of our output went away, as `head` does
             forget_stdout()
         elif isinstance(error, refusals):
-            print(f"{name}: {error}", file=sys.stderr)  # noqa: T201 - what it is for
+            print(printable(f"{name}: {error}"), file=sys.stderr)  # noqa: T201 - what it is for
         else:
             traceback.print_exc()
         return CANNOT

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import interchange
 from interchange._reports import exits, files, writing
+from interchange._reports.texts import printable
 from interchange._types.errors import NoProtocolError
 from interchange.abi import RULES
 
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         except NoProtocolError as error:
             raise UsageError(str(error)) from error
     if not files.takes_stdout(to):
-        print(report)
+        print(printable(str(report)))
     for file in to.values():
         writing.write(file, as_json(report))
     return exits.FINE if report.ok else exits.FOUND

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from interchange._reports.texts import one_line
+
 from . import forms
 from .columns import EVERY, NESTED, START, WIDTH
 from .cuda_driver import open_cuda
@@ -214,4 +216,4 @@ def _plain(text: str) -> str:
     """Return text of a library that Markdown shows as it stands."""
     for mark in "\\`*_{}[]<>|":
         text = text.replace(mark, f"\\{mark}")
-    return " ".join(text.split())
+    return one_line(text)

@@ -13,6 +13,8 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange._reports.texts import printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -100,7 +102,8 @@ class Terminal:
             self.line(*_padded(row, widths))
 
     def _written(self, text: str) -> str:
-        """Return text with what the encoding lacks written out."""
+        """Return text with what is hidden, and what the encoding lacks, written out."""
+        text = printable(text)
         return text.encode(self._encoding, "backslashreplace").decode(self._encoding)
 
 
