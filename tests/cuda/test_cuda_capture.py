@@ -161,3 +161,50 @@ def test_memory_of_ours_may_die_during_a_capture(cuda, capture):
     cuda.synchronize()
     with capture(stream):
         del array
+
+
+class Copying:
+    """A DLPack producer that copies on the consumer's stream, and does not say so."""
+
+    def __init__(self, cuda, array):
+        self.cuda, self.array, self.spare = cuda, array, cuda.memory()
+        self.asked = 0
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        del dl_device
+        self.asked += 1
+        if copy:
+            self.cuda.copy(self.spare, self.array.ptr, stream)
+        return self.array.__dlpack__(stream=-1, max_version=max_version)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("device", [None, "cuda:0", "cuda_host"])
+@pytest.mark.parametrize("take", [ix.from_dlpack, ix.asarray])
+def test_an_import_that_copies_is_refused_before_its_producer_is_asked(cuda, produce, take, device):
+    """What the producer enqueues would be in the graph by then."""
+    stream = cuda.stream()
+    producer = Copying(cuda, ix.from_cai(produce()))
+    cuda("cuStreamBeginCapture", stream, cuda.api.CUstreamCaptureMode(GLOBAL))
+    rule = refusal(lambda: take(producer, device=device, copy=True, stream=stream))
+    graph = cuda("cuStreamEndCapture", stream)
+
+    assert (rule, producer.asked) == ("DLP-STREAM-8", 0)
+    assert cuda("cuGraphGetNodes", graph, 0)[-1] == 0
+    cuda("cuGraphDestroy", graph)
+    assert take(producer, device=device, copy=True, stream=stream).shape == (producer.array.size,)
+
+
+@pytest.mark.parametrize("kind", ["no stream", "DLPack"])
+def test_a_borrower_that_the_host_would_wait_for_does_not_capture(cuda, produce, capture, kind):
+    """It is refused on entry, when nothing is enqueued yet."""
+    stream = cuda.stream()
+    array = ix.from_cai(produce())
+    given = array if kind == "no stream" else Copying(cuda, array)
+    with capture(stream):
+        borrowed = ix.borrow(given, stream=stream)
+        rule = refusal(borrowed.__enter__)
+
+    assert rule == "DLP-STREAM-8"

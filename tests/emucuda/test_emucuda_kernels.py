@@ -324,9 +324,11 @@ def test_a_kernel_belongs_to_its_context(cuda, kernels, axpy, vectors):
     values = ctypes.c_double(2), doubles(x, 4), doubles(y, 4)
     with cuda.device(1):
         stream, theirs = cuda.stream(), kernels.function(AXPY)
+        cuda.cuCtxEnablePeerAccess(cuda.context, 0)
         wrong = kernels.launch_code(axpy, stream, *values)
         kernels.launch(theirs, stream, *values, block=(4, 1, 1))
         cuda.cuStreamSynchronize(stream)
+        cuda.cuCtxDisablePeerAccess(cuda.context)
 
     assert wrong == "INVALID_HANDLE"
     assert kernels.launch_code(theirs, 0, *values) == "INVALID_HANDLE"

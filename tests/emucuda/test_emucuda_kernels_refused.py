@@ -180,3 +180,79 @@ def test_a_module_cannot_be_unloaded_during_a_capture(cuda, kernels, streams):
     assert (code, spoilt) == ("STREAM_CAPTURE_UNSUPPORTED", ("STREAM_CAPTURE_INVALIDATED", False))
     assert cuda.code("cuModuleUnload", module) == "SUCCESS"
     assert cuda.end(streams[1]) == ("SUCCESS", True)
+
+
+@pytest.fixture
+def foreign(cuda):
+    """Return memory of the second device, and its context; the first device is current."""
+    with cuda.device(1):
+        found = cuda.memory(64), cuda.cuCtxGetCurrent()
+        cuda.cuCtxSynchronize()
+    return found
+
+
+def reached(cuda, ptr):
+    """Whether kernels of the current context reach an address, as the driver answers."""
+    kind = cuda.driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER
+    error, found = cuda.driver.cuPointerGetAttribute(kind, ptr)
+    assert error or int(found) == int(ptr)
+    return not error
+
+
+def test_memory_of_another_device_is_out_of_reach(cuda, kernels, axpy, streams, memory, foreign):
+    """It is a report, and an illegal address; with peer access it is neither."""
+    ptr, peer = foreign
+    arguments = (streams[0], ctypes.c_double(2), doubles(ptr, 8), doubles(memory, 8))
+
+    assert (reached(cuda, memory), reached(cuda, ptr)) == (True, False)
+    assert kernels.launch_code(axpy, *arguments) == "ILLEGAL_ADDRESS"
+    (report,) = cuda.emulator.expect_reports()
+    assert report.startswith("foreign access: axpy on stream")
+    assert "memory of device 1" in report
+
+    cuda.cuCtxEnablePeerAccess(peer, 0)
+    assert cuda.code("cuCtxEnablePeerAccess", peer, 0) == "PEER_ACCESS_ALREADY_ENABLED"
+    assert reached(cuda, ptr)
+    kernels.launch(axpy, *arguments)
+    cuda.cuCtxSynchronize()
+    cuda.cuCtxDisablePeerAccess(peer)
+    assert cuda.code("cuCtxDisablePeerAccess", peer) == "PEER_ACCESS_NOT_ENABLED"
+    assert not reached(cuda, ptr)
+
+
+def test_a_graph_does_not_reach_memory_of_another_device_either(
+    cuda, kernels, axpy, streams, memory, foreign
+):
+    """Access may have gone since its capture."""
+    ptr, peer = foreign
+    cuda.cuCtxEnablePeerAccess(peer, 0)
+    cuda.begin(streams[0])
+    kernels.launch(axpy, streams[0], ctypes.c_double(2), doubles(ptr, 8), doubles(memory, 8))
+    graph = cuda.cuStreamEndCapture(streams[0])
+    runnable = cuda.cuGraphInstantiate(graph, 0)
+    cuda.cuCtxDisablePeerAccess(peer)
+
+    assert cuda.code("cuGraphLaunch", runnable, streams[0]) == "ILLEGAL_ADDRESS"
+    assert "foreign access" in cuda.emulator.expect_reports()[0]
+
+
+def test_memory_of_a_pool_is_reached_by_the_devices_that_it_names(cuda):
+    """Whatever contexts have enabled."""
+    driver = cuda.driver
+    with cuda.device(1):
+        ptr = cuda.cuMemAllocAsync(64, cuda.stream())
+        cuda.cuCtxSynchronize()
+    pool = cuda.cuDeviceGetDefaultMemPool(1)
+    access = driver.CUmemAccessDesc()
+    access.location.type = driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+    access.location.id = 0
+    flags = driver.CUmemAccess_flags
+
+    found = []
+    for kind in (flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE, flags.CU_MEM_ACCESS_FLAGS_PROT_NONE):
+        access.flags = kind
+        cuda.cuMemPoolSetAccess(pool, [access], 1)
+        found.append((reached(cuda, ptr), cuda.cuMemPoolGetAccess(pool, access.location) == kind))
+    assert found == [(True, True), (False, True)]
+    with cuda.device(1):
+        cuda.cuMemFree(ptr)

@@ -11,6 +11,7 @@ import pytest
 
 import interchange as ix
 from interchange import cuda
+from interchange.cuda import device_launch
 
 pytestmark = [pytest.mark.interop, pytest.mark.emulated]
 
@@ -111,18 +112,60 @@ def test_a_launch_with_checks_is_not_captured(driver):
     assert capture(driver, stream, act) == 0
 
 
-def test_a_launch_on_the_default_stream_during_a_capture_is_told(driver):
-    """By the rule of captures."""
-    stream = cuda.stream()
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_launch_on_the_default_stream_during_a_capture_is_refused_before(driver, is_first):
+    """The driver is not asked: it would end the capture."""
+    use(driver, 0)
+    stream, kernel = cuda.stream(), cuda.jit(unchecked.__wrapped_kernel__)
     x = cuda.to_device(np.zeros(SIZE, "f4"))
-    unchecked[1, SIZE](x)
+    if not is_first:
+        kernel[1, SIZE](x)
 
     def act():
         with pytest.raises(ix.StreamError) as caught:
-            unchecked[1, SIZE](x)
+            kernel[1, SIZE](x)
         assert caught.value.rule == "DLP-STREAM-8"
 
-    assert capture(driver, stream, act) != 0
+    assert capture(driver, stream, act) == 0
+
+
+class Unnamed:
+    """An array whose library speaks DLPack, and names no stream."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        return self._array.__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("kind", ["a record without a stream", "DLPack", "page-locked memory"])
+def test_a_launch_after_which_the_host_would_wait_is_no_part_of_a_capture(driver, kind):
+    """It is refused before the driver is asked, and the graph has no node of it."""
+    stream = cuda.stream()
+    x = cuda.to_device(np.zeros(SIZE, "f4"), stream=stream)
+    unchecked[1, SIZE, stream](x)
+    managed = Managed(driver)
+    del managed.__cuda_array_interface__["stream"]
+    given = {
+        "a record without a stream": managed,
+        "DLPack": Unnamed(x),
+        "page-locked memory": ix.asarray(np.zeros(SIZE, "f4")).to_device("cuda_host"),
+    }[kind]
+    unchecked[1, SIZE, stream](given)
+
+    def act():
+        with pytest.raises(ix.StreamError) as caught:
+            unchecked[1, SIZE, stream](given)
+        assert caught.value.rule == "DLP-STREAM-8"
+
+    assert capture(driver, stream, act) == 0
+    driver.cuMemFree(managed.ptr)
 
 
 def test_a_launch_on_the_capturing_stream_is_a_node(driver):
@@ -133,3 +176,98 @@ def test_a_launch_on_the_capturing_stream_is_a_node(driver):
     count = capture(driver, stream, lambda: unchecked[1, SIZE, stream](x))
 
     assert (count, x.to_device("cpu").tolist()) == (1, [1.0] * SIZE)
+
+
+# ---------------------------------------------------------------- streams of other GPUs
+
+
+@pytest.fixture
+def two(driver):
+    """Return an array on the first device, a stream of the second; the first is current."""
+    use(driver, 1)
+    stream = cuda.stream()
+    use(driver, 0)
+    x = cuda.to_device(np.zeros(SIZE, "f4"))
+    cuda.synchronize()
+    return x, stream
+
+
+@pytest.mark.parametrize("kernel", [unchecked, checked])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_launch_on_a_stream_of_another_gpu_is_refused(emulator, two, kernel, is_known):
+    """And the next one, on a stream of the arrays' own, is what it was before."""
+    x, stream = two
+    kernel = cuda.jit(debug=kernel.debug)(kernel.__wrapped_kernel__)
+    if is_known:
+        kernel[1, SIZE](x)
+    for _ in range(2):
+        with pytest.raises(ix.StreamError, match="cuda:1, and an array on cuda:0") as caught:
+            kernel[1, SIZE, stream](x)
+        assert caught.value.rule == "CPY-LAUNCH-3"
+    with emulator.trace() as calls:
+        kernel[1, SIZE](x)
+        kernel[1, SIZE](x)
+
+    assert calls.names.count("cuLaunchKernel") == 2
+    assert x.to_device("cpu").tolist() == [2.0 + is_known] * SIZE
+    assert emulator.unexpected_reports() == []
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_with_peer_access_a_stream_of_another_gpu_is_taken(emulator, driver, two, is_known):
+    """The kernel is one of the stream's context; those after it are of the arrays' own."""
+    x, stream = two
+    if is_known:
+        unchecked[1, SIZE](x)
+    use(driver, 0)
+    first = driver.cuCtxGetCurrent()[1]
+    use(driver, 1)
+    assert not driver.cuCtxEnablePeerAccess(first, 0)[0]
+    use(driver, 0)
+    cuda.synchronize()
+    try:
+        with emulator.trace() as calls:
+            for _ in range(3):
+                unchecked[1, SIZE, stream](x)
+        stream.synchronize()
+        unchecked[1, SIZE](x)
+        found = x.to_device("cpu").tolist()
+    finally:
+        use(driver, 1)
+        driver.cuCtxDisablePeerAccess(first)
+        use(driver, 0)
+
+    assert calls.names.count("cuLaunchKernel") == 3
+    assert found == [4.0 + is_known] * SIZE
+    assert emulator.unexpected_reports() == []
+
+
+@pytest.mark.parametrize("on", ["the default stream", "a stream"])
+def test_the_context_is_chosen_before_a_launch_over_arrays_of_another_gpu(
+    emulator, driver, two, on
+):
+    """No launch fails first, whichever device is current."""
+    x, _ = two
+    stream = cuda.stream() if on == "a stream" else 1
+    for current in (0, 1, 0):
+        use(driver, current)
+        with emulator.trace() as calls:
+            for _ in range(3):
+                unchecked[1, SIZE, stream](x)
+        assert calls.names.count("cuLaunchKernel") == 3
+    cuda.synchronize()
+
+    assert x.to_device("cpu").tolist() == [9.0] * SIZE
+    assert emulator.unexpected_reports() == []
+
+
+def test_a_handle_that_was_used_again_for_another_gpu_is_asked_for_anew(two, monkeypatch):
+    """What was remembered of it is what the driver said of a stream that is gone."""
+    x, stream = two
+    unchecked[1, SIZE](x)
+    monkeypatch.setitem(device_launch.streams, stream.handle, 0)
+
+    with pytest.raises(ix.StreamError) as caught:
+        unchecked[1, SIZE, stream](x)
+    assert caught.value.rule == "CPY-LAUNCH-3"
+    assert device_launch.streams[stream.handle] == 1

@@ -423,9 +423,15 @@ def import_unordered(x: Any) -> Any:  # noqa: ARG001 - of the contract
     return None
 
 
-def make_launcher(address: int, pending: type, on_consumer: type, ordered: type) -> Launcher | None:
+def make_launcher(
+    calls: tuple[int, int, int],
+    streams: dict[int, int],
+    pending: type,
+    on_consumer: type,
+    ordered: type,
+) -> Launcher | None:
     """Leave repeated launches to Python."""
-    del address, pending, on_consumer, ordered
+    del calls, streams, pending, on_consumer, ordered
     return None
 
 

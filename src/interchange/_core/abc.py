@@ -118,8 +118,8 @@ class Launcher(Protocol):
         Parameters
         ----------
         loaded : dict[int, tuple]
-            By the ordinal of a GPU; the first item is the handle of the function.  It is looked up
-            for each launch.
+            By the ordinal of a GPU; the first items are the handles of the function and of its
+            context.  It is looked up for each launch.
         ordinal : int
             Of the GPU.
         arguments : tuple
@@ -132,7 +132,8 @@ class Launcher(Protocol):
 
         Numbers have the same types and fit what they are passed as.  Arrays have the same dtype,
         device, number of axes, order, permission to write and alignment to 8 bytes, and all work on
-        them is on the stream of the launch.  If not, or if the driver refuses, nothing happened.
+        them is on the stream of the launch, which is of their GPU, and whose use ends no capture.
+        If not, or if the driver refuses, nothing happened.
         """
 
 
@@ -388,14 +389,23 @@ class Core(Protocol):
         """
 
     def make_launcher(
-        self, address: int, pending: type, on_consumer: type, ordered: type
+        self,
+        calls: tuple[int, int, int],
+        streams: dict[int, int],
+        pending: type,
+        on_consumer: type,
+        ordered: type,
     ) -> Launcher | None:
         """Return what repeats launches of a kernel; None where Python does it.
 
         Parameters
         ----------
-        address : int
-            Of ``cuLaunchKernel``.
+        calls : tuple[int, int, int]
+            Addresses of ``cuLaunchKernel``, of ``cuStreamIsCapturing``, which is asked of the
+            legacy default stream, and of ``cuCtxGetCurrent``; that is 0 where there is one GPU.
+        streams : dict[int, int]
+            Handle -> ordinal of its GPU.  A stream that is not in it is left to Python where there
+            are several GPUs.
         pending, on_consumer : type
             Work of exactly these types is on its ``stream``, and nobody asks to be told of more; of
             `on_consumer` where its ``origin`` is None.

@@ -14,7 +14,7 @@ from interchange._array import Array
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._protocols.published_work import ATTRIBUTE, names_stream
 from interchange._streams.handles import stream_handle
-from interchange._streams.ordering import order_streams, ordinal_for
+from interchange._streams.ordering import order_streams, ordinal_for, refuse_capture
 from interchange._streams.pending import BorrowedWork, PendingWork, origins_of, pending_work_of
 from interchange._streams.rules import NO_SYNC, check_stream, streams_of
 from interchange._types.devices import ordinal_of
@@ -191,8 +191,10 @@ def order_use(
         for first in before:
             order_streams(device, first, consumer, work.ordinal, call, borrowed.ordinal, fork=True)
         earlier.append(_EarlierUse(work, before, kept))
-    view._pending_work = borrowed
     way = None if named is not None else is_named
+    if way is False or (way and not all(one.before for one in earlier)):  # the host is to wait
+        refuse_capture(device, consumer, borrowed.ordinal, call)
+    view._pending_work = borrowed
     debts.callback(_hand_back, array, earlier, borrowed, call, is_named=way)
 
 

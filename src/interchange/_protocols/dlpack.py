@@ -21,6 +21,7 @@ from interchange._streams.ordering import (
     order_before,
     order_streams,
     ordinal_for,
+    refuse_capture,
     wait_for_device,
 )
 from interchange._streams.pending import pending_work_of
@@ -173,6 +174,13 @@ def import_(
     return tensor
 
 
+def _refuse_copy_in_capture(source: Device, wanted: dict[str, Any], call: str) -> None:
+    """Refuse a copy on a stream that captures, before the producer enqueues one (DLP-STREAM-8)."""
+    stream = wanted.get("stream", STREAM_RULES[source.type].default)
+    if stream != NO_SYNC:
+        refuse_capture(source, stream, ordinal_for(source, stream, call), call)
+
+
 def explain_refusal(x: Any, error: Exception, call: str) -> None:
     """Raise why a producer refused, where that is known and its own error is of another kind."""
     if isinstance(error, (InterchangeError, *NO_ROOM)):
@@ -225,6 +233,8 @@ def _keywords(
         check_shares(source, device, call)
     if copy is not None:
         wanted["copy"] = copy
+    if (copy or (device is not None and device != source)) and source.type in STREAM_RULES:
+        _refuse_copy_in_capture(source, wanted, call)
     if source.type is _MANAGED and has_several(source, call):
         _ask_to_share(wanted, source)
     return wanted

@@ -145,6 +145,11 @@ class CudaMemory:
         self.check(error, "cuPointerGetAttribute", call)
         return int(found)
 
+    def is_reached(self, ptr: int) -> bool:
+        """Whether kernels in the current context reach an address."""
+        attribute = self.api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER
+        return not self.api.cuPointerGetAttribute(attribute, ptr)[0]
+
     # ------------------------------------------------------------ allocations
 
     def allocate(self, nbytes: int, ordinal: int, call: str) -> int:

@@ -20,30 +20,67 @@ _LAUNCH: Final[tuple[Any, ...]] = (_POINTER, *[_UINT] * 7, _POINTER, _POINTER, _
 _EMULATED: Final = "emu_annotate"  # which no other driver has
 
 
-def find_launch(driver: CudaDriver) -> Callable[..., int]:
-    """Return what launches a kernel.
+class LaunchCalls:
+    """What a launch calls, without objects of answers.
 
-    Returns
-    -------
-    callable
+    Parameters
+    ----------
+    driver : CudaDriver
+        The driver.
+    call : str
+        Named in errors.
+
+    Attributes
+    ----------
+    launch : callable
         ``f(function, grid x, y, z, block x, y, z, shared [bytes], stream, parameters, None)``,
         which returns the driver's code; `parameters` is the address of a list of addresses.
+    has_several : bool
+        Whether there are several GPUs.
     """
-    try:
-        launch = ctypes.CDLL(LIBRARY).cuLaunchKernel  # an object of our own, with its types
-    except OSError:
-        return lambda *arguments: int(driver.api.cuLaunchKernel(*arguments[:-1], 0)[0])
-    launch.argtypes, launch.restype = _LAUNCH, ctypes.c_int
-    return launch
+
+    launch: Callable[..., int]
+    has_several: bool
+
+    def __init__(self, driver: CudaDriver, call: str) -> None:
+        self._api: Any = driver.api
+        self.has_several = driver.count_devices(call) > 1
+        try:
+            library: Any = ctypes.CDLL(LIBRARY)  # an object of our own, with its types
+        except OSError:
+            self._library = None
+            self.launch = lambda *given: int(self._api.cuLaunchKernel(*given[:-1], 0)[0])
+            return
+        self._library = library
+        self.launch = library.cuLaunchKernel
+        library.cuLaunchKernel.argtypes = _LAUNCH
+        library.cuStreamIsCapturing.argtypes = _POINTER, _POINTER
+
+    def is_disturbing(self, stream: int) -> bool:
+        """Whether a default stream captures, or its use would end the capture of another."""
+        if self._library is None:
+            error, status = self._api.cuStreamIsCapturing(stream)
+            return bool(error or status)
+        answer = ctypes.c_int()
+        failed = self._library.cuStreamIsCapturing(stream, ctypes.byref(answer))
+        return bool(failed or answer.value)
+
+    def current_context(self) -> int:
+        """Return the context of the calling thread, 0 for none."""
+        if self._library is None:
+            return int(self._api.cuCtxGetCurrent()[1])
+        answer = ctypes.c_void_p()
+        self._library.cuCtxGetCurrent(ctypes.byref(answer))
+        return answer.value or 0
 
 
-def find_launch_address() -> int | None:
-    """Return where ``cuLaunchKernel`` is, None where it is hidden behind the bindings."""
+def find_addresses(*names: str) -> list[int] | None:
+    """Return where functions of the driver are, None where they are hidden behind the bindings."""
     try:
-        launch = ctypes.CDLL(LIBRARY).cuLaunchKernel
+        library = ctypes.CDLL(LIBRARY)
     except OSError:
         return None
-    return ctypes.cast(launch, _POINTER).value
+    return [ctypes.cast(getattr(library, name), _POINTER).value or 0 for name in names]
 
 
 def takes_host_code() -> bool:

@@ -204,6 +204,13 @@ class CudaDriver(CudaEvents):
             what = f"stream={stream} captures, which no copy and no wait of the host can be part of"
             raise StreamError(call, what, "DLP-STREAM-8")
 
+    def refuse_disturbing(self, stream: int, call: str) -> None:
+        """Raise `StreamError` where the use of a stream would end a capture (DLP-STREAM-8).
+
+        It is asked in the stream's context.
+        """
+        self._capture_of(stream, call)
+
     def synchronize(self, stream: int, ordinal: int, call: str) -> None:
         """Let the host wait for a stream."""
         self.refuse_capture(stream, ordinal, call)

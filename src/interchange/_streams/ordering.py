@@ -151,6 +151,21 @@ def device_guard(
         return None
 
 
+def refuse_capture(device: Device, stream: int, ordinal: int, call: str) -> None:
+    """Refuse a stream that captures, before anything is enqueued that cannot be part of a capture.
+
+    Raises
+    ------
+    StreamError
+        It captures, or its use would end the capture of another (DLP-STREAM-8).
+    """
+    try:
+        driver = driver_of(device, call)
+    except ExchangeError:  # whoever needs it says so
+        return
+    driver.refuse_capture(stream, ordinal, call)
+
+
 def has_several(device: Device, call: str) -> bool:
     """Whether there are several devices that memory of this type may belong to."""
     try:

@@ -181,8 +181,10 @@ class Packing:
 
     def __init__(self, types: Iterable[ScalarType | ArrayType]) -> None:
         parts: list[str] = []
+        self._arrays: list[tuple[int, int]] = []  # where each begins, and its number of axes
         for type_ in types:
             if isinstance(type_, ArrayType):
+                self._arrays.append((len(parts), type_.ndim))
                 parts += ["Q", *["q"] * (2 * type_.ndim)]
             else:
                 parts.append(_FORMATS[type_.name])
@@ -205,6 +207,14 @@ class Packing:
             packed = self._make()
         self._pack_into(packed.memory, 0, *numbers)
         return packed
+
+    def pointers_in(self, numbers: Sequence[Any]) -> list[int]:
+        """Return the addresses of the arrays that have elements."""
+        return [
+            numbers[first]
+            for first, ndim in self._arrays
+            if 0 not in numbers[first + 1 : first + 1 + ndim]
+        ]
 
     def release(self, packed: Packed) -> None:
         """Let a later launch use the memory."""

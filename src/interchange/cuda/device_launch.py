@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from interchange._array.allocations import allocate_pinned
 from interchange._streams import _cuda_modules as modules
 from interchange._streams.driver import driver_of
+from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
 from interchange._types.devices import Device
 from interchange._types.errors import ArgumentError, StreamError, UnsupportedDeviceError
 from interchange.abi.dlpack import DLDeviceType
@@ -22,7 +23,7 @@ from .arguments import Packing
 from .configuration import MOST_SHARED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from interchange._streams.cuda import CudaDriver
 
@@ -61,16 +62,21 @@ class _Loaded(NamedTuple):
 
     Attributes
     ----------
-    function : int
-        Handle.
+    function, context : int
+        Handles.
     status : ctypes.c_int32 or None
         Where the emulated driver tells the place of an index that is out of bounds.
     """
 
     function: int
+    context: int
     status: Any
 
 
+streams: Final[dict[int, int]] = {}
+"""Stream -> its GPU, where there are several: the driver is asked once for each handle, and again
+where it refuses a launch, since a handle may be used again."""
+_MOST_STREAMS: Final = 1024  # that are remembered
 _kernels: Final[weakref.WeakSet[DeviceKernel]] = weakref.WeakSet()
 _for_good: Final[list[Any]] = []
 """Code that a driver may run as long as the process lives."""
@@ -89,7 +95,7 @@ class DeviceKernel:
     Attributes
     ----------
     by_ordinal : dict[int, tuple]
-        What was launched last on each GPU; the handle of the function comes first.
+        What was launched last on each GPU; the handles of the function and its context come first.
     """
 
     program: Program
@@ -100,7 +106,7 @@ class DeviceKernel:
         self._packing = Packing(program.arguments)
         self.by_ordinal: dict[int, _Loaded] = {}
         self._by_context: dict[int, _Loaded] = {}
-        self._launch: Callable[..., int] | None = None
+        self._calls: modules.LaunchCalls | None = None
         self._lock = threading.Lock()
         _kernels.add(self)
 
@@ -116,42 +122,85 @@ class DeviceKernel:
         return 0
 
     def enqueue(
-        self, configuration: Configuration, numbers: Iterable[Any], ordinal: int, call: str
+        self, configuration: Configuration, numbers: Sequence[Any], ordinal: int, call: str
     ) -> None:
         """Enqueue the kernel with the numbers of its arguments."""
         packed = self._packing.pack_numbers(numbers)
         loaded = self.by_ordinal.get(ordinal)
-        if loaded is None or self._enqueue(loaded, configuration, packed.place):
-            self._launch_carefully(configuration, packed.place, ordinal, call)
+        if (
+            loaded is None
+            or not self._is_ready(loaded, configuration.stream, ordinal)
+            or self._enqueue(loaded, configuration, packed.place)
+        ):
+            self._launch_carefully(configuration, packed.place, numbers, ordinal, call)
         self._packing.release(packed)
+
+    def _is_ready(self, loaded: _Loaded, stream: int, ordinal: int) -> bool:
+        """Whether a stream is of a GPU, and a launch on it ends no capture.
+
+        A default stream is one of the context that is current.
+        """
+        calls: Any = self._calls
+        if stream > PER_THREAD_DEFAULT_STREAM:
+            return not calls.has_several or streams.get(stream) == ordinal
+        if calls.has_several and calls.current_context() != loaded.context:
+            return False
+        return stream == PER_THREAD_DEFAULT_STREAM or not calls.is_disturbing(stream)
 
     def _enqueue(self, loaded: _Loaded, configuration: Configuration, place: int) -> int:
         """Return what the driver says to a launch in the current context."""
         grid, block, stream, _, shared_bytes = configuration
-        launch: Any = self._launch
-        code: int = launch(loaded.function, *grid, *block, shared_bytes, stream, place, None)
+        calls: Any = self._calls
+        code: int = calls.launch(loaded.function, *grid, *block, shared_bytes, stream, place, None)
         return code
 
     def _launch_carefully(
-        self, configuration: Configuration, place: int, ordinal: int, call: str
+        self,
+        configuration: Configuration,
+        place: int,
+        numbers: Sequence[Any],
+        ordinal: int,
+        call: str,
     ) -> _Loaded:
         """Enqueue the kernel in the context of the stream, and load it there if need be."""
         driver: Any = driver_of(Device.of((_BY_DEVICE, ordinal), call), call)
-        self._launch = self._launch or modules.find_launch(driver)
+        calls = self._calls = self._calls or modules.LaunchCalls(driver, call)
         modules.have_context(driver, ordinal, call)
         with driver.on_stream(configuration.stream, ordinal, call) as context:
+            where = ordinal
+            if calls.has_several or configuration.stream <= LEGACY_DEFAULT_STREAM:
+                where = self._check_stream(driver, configuration.stream, numbers, ordinal, call)
             known = context in self._by_context
-            loaded = self._load_in(driver, context, ordinal, call)
+            loaded = self._load_in(driver, context, where, call)
             code = self._enqueue(loaded, configuration, place)
             name = modules.error_name(driver, code) if code else ""
             if known and name in _LOST:  # another context has the number of one that is gone
                 del self._by_context[context]
-                loaded = self._load_in(driver, context, ordinal, call)
+                loaded = self._load_in(driver, context, where, call)
                 code = self._enqueue(loaded, configuration, place)
         if code:
             self._refuse(driver, configuration, code, call)
-        self.by_ordinal[ordinal] = loaded
+        self.by_ordinal[where] = loaded
         return loaded
+
+    def _check_stream(
+        self, driver: Any, stream: int, numbers: Sequence[Any], ordinal: int, call: str
+    ) -> int:
+        """Return the GPU of a stream, whose context is current; refuse what a launch cannot do."""
+        if stream <= LEGACY_DEFAULT_STREAM:
+            driver.refuse_disturbing(stream, call)
+        if stream <= PER_THREAD_DEFAULT_STREAM:
+            return ordinal
+        where: int = driver.current_device(call)
+        if len(streams) >= _MOST_STREAMS:
+            streams.clear()
+        streams[stream] = where
+        if where != ordinal:
+            for ptr in self._packing.pointers_in(numbers):
+                if not driver.is_reached(ptr):
+                    what = f"stream={stream} of cuda:{where}, and an array on cuda:{ordinal}"
+                    raise StreamError(call, what, "CPY-LAUNCH-3")
+        return where
 
     def _refuse(
         self, driver: CudaDriver, configuration: Configuration, code: int, call: str
@@ -177,10 +226,10 @@ class DeviceKernel:
         loaded = self._by_context.get(context)
         if loaded is None:
             load = self._load_host_code if modules.takes_host_code() else self._load_ptx
-            loaded = self._by_context[context] = load(driver, ordinal, call)
+            loaded = self._by_context[context] = load(driver, context, ordinal, call)
         return loaded
 
-    def _load_ptx(self, driver: CudaDriver, ordinal: int, call: str) -> _Loaded:
+    def _load_ptx(self, driver: CudaDriver, context: int, ordinal: int, call: str) -> _Loaded:
         """Load the code for a GPU."""
         from .llvm.ptx import entry_name, find_architecture, to_ptx
 
@@ -188,9 +237,15 @@ class DeviceKernel:
         text = to_ptx(self.program, architecture, checks=self.checks)
         image = text.encode() + b"\0"
         function = modules.load_function(driver, image, entry_name(self.program), call)
-        return _Loaded(function, None)
+        return _Loaded(function, context, None)
 
-    def _load_host_code(self, driver: CudaDriver, ordinal: int, call: str) -> _Loaded:  # noqa: ARG002 - as the other
+    def _load_host_code(
+        self,
+        driver: CudaDriver,
+        context: int,
+        ordinal: int,  # noqa: ARG002 - as the other
+        call: str,
+    ) -> _Loaded:
         """Load the code for the CPU, which the emulated driver runs."""
         from .host_image import host_image
         from .llvm.compiled import HostKernel
@@ -199,7 +254,8 @@ class DeviceKernel:
         status = ctypes.c_int32()
         _for_good.append((compiled, status))
         image = host_image(compiled, status if self.checks else None)
-        return _Loaded(modules.load_function(driver, image, self.program.name, call), status)
+        function = modules.load_function(driver, image, self.program.name, call)
+        return _Loaded(function, context, status)
 
     # ------------------------------------------------------------ with checks
 
@@ -217,7 +273,10 @@ class DeviceKernel:
         addresses = (ctypes.c_void_p * (self._packing.count + 1))(
             *packed.addresses[: self._packing.count], ctypes.addressof(where)
         )
-        loaded = self._launch_carefully(configuration, ctypes.addressof(addresses), ordinal, call)
+        numbers = [n for each in passed for n in each.numbers]
+        loaded = self._launch_carefully(
+            configuration, ctypes.addressof(addresses), numbers, ordinal, call
+        )
         driver.synchronize(configuration.stream, ordinal, call)
         self._packing.release(packed)
         if loaded.status is None:
@@ -233,6 +292,7 @@ class DeviceKernel:
 
 def _forget_all() -> None:
     """Let every kernel load anew."""
+    streams.clear()
     for kernel in tuple(_kernels):
         kernel.forget()
 

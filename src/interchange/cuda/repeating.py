@@ -9,9 +9,13 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
-from interchange._streams._cuda_modules import find_launch_address
+from interchange._streams._cuda_modules import find_addresses
+from interchange._streams.ordering import has_several
+from interchange._types.devices import Device
+from interchange.abi.dlpack import DLDeviceType
 
 from .consumer import WORK
+from .device_launch import streams
 from .types import ScalarType, int64
 
 if TYPE_CHECKING:
@@ -55,7 +59,7 @@ class Repeater:
         Parameters
         ----------
         loaded : dict[int, tuple]
-            By the ordinal of a GPU; the first item is the handle of the function.
+            By the ordinal of a GPU; the handles of the function and of its context come first.
         ordinal : int
             Of the GPU.
         arguments : iterable of tuples
@@ -69,15 +73,19 @@ class Repeater:
                 return
             described.append(_describe(value, passed))
         with self._lock:
-            launcher = self._launcher = self._launcher or _make()
+            launcher = self._launcher = self._launcher or _make(ordinal)
             if launcher is not None and launcher.learn(loaded, ordinal, tuple(described)):
                 self.launch = launcher.launch
 
 
-def _make() -> Launcher | None:
+def _make(ordinal: int) -> Launcher | None:
     """Return a launcher of the core, None where it has none, or the driver's library is hidden."""
-    address = find_launch_address()
-    return None if address is None else _core.make_launcher(address, *WORK)
+    addresses = find_addresses("cuLaunchKernel", "cuStreamIsCapturing", "cuCtxGetCurrent")
+    if addresses is None:
+        return None
+    launch, capturing, current = addresses
+    several = has_several(Device.of((DLDeviceType.kDLCUDA, ordinal), "cuda.jit()"), "cuda.jit()")
+    return _core.make_launcher((launch, capturing, current if several else 0), streams, *WORK)
 
 
 def _is_told_by_type(value: Any, passed: Passed, *, is_typed: bool) -> bool:

@@ -2,6 +2,7 @@
 #include "emucuda.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_STACK 64
 static struct context primary[MAX_DEVICES];
@@ -12,6 +13,7 @@ static void context_open(struct context *context)
 {
     context->alive = true;
     context->id = next_id();
+    memset(context->peers, 0, sizeof context->peers);
     context->legacy = stream_make(context, CU_STREAM_DEFAULT, 0);
     context->legacy->shown = (uint64_t)CU_STREAM_LEGACY;
 }
@@ -319,22 +321,42 @@ API cuCtxSetLimit(CUlimit limit, size_t value)
     return CUDA_SUCCESS;
 }
 
-/* Every device may reach every other's memory from the start; enabling is remembered nowhere. */
+/* ---- memory of other devices ---- */
+
+/* Memory of a pool is reached by devices, and not by contexts. */
+bool context_reaches(const struct context *context, const struct allocation *allocation)
+{
+    if (allocation->memory != MEMORY_DEVICE || allocation->device == context->device)
+        return true;
+    return allocation->pool ? allocation->pool->peers[context->device]
+                            : context->peers[allocation->device];
+}
+
+/* Remembered by device, of which the peer is nearly always the primary context. */
+static CUresult change_peer(CUcontext peer, bool enable)
+{
+    struct context *other;
+    CONTEXT(context);
+    CHECK(usable(peer, &other));
+    REQUIRE(other->device != context->device, CUDA_ERROR_INVALID_CONTEXT);
+    bool *enabled = &context->peers[other->device];
+    REQUIRE(*enabled != enable, enable ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+                                       : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+    *enabled = enable;
+    return CUDA_SUCCESS;
+}
+
 API cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 {
     ENTRY("cuCtxEnablePeerAccess peer=%p", (void *)peer);
-    struct context *other;
-    CONTEXT(context);
     REQUIRE(flags == 0, CUDA_ERROR_INVALID_VALUE);
-    return usable(peer, &other);
+    return change_peer(peer, true);
 }
 
 API cuCtxDisablePeerAccess(CUcontext peer)
 {
     ENTRY("cuCtxDisablePeerAccess peer=%p", (void *)peer);
-    struct context *other;
-    CONTEXT(context);
-    return usable(peer, &other);
+    return change_peer(peer, false);
 }
 
 API cuCtxSynchronize(void)

@@ -99,6 +99,18 @@ static void complain_bounds(const struct actor *actor, const struct access *acce
                a ? place(a, where, sizeof where) : "no allocation of the driver's is there");
 }
 
+/* Of memory of another device, without peer access. */
+void report_foreign(const struct actor *actor, const struct access *access, int device)
+{
+    char mine[32], bytes[96], where[160];
+    if (driver.races == RACES_OFF)
+        return;
+    report_add("foreign access: %s on %s %s %s, which device %d does not reach; %s", actor->what,
+               stream_name(actor->stream, mine, sizeof mine), access->write ? "writes" : "reads",
+               range(&access->region, bytes, sizeof bytes), device,
+               place(allocation_at(access->region.start), where, sizeof where));
+}
+
 void report_unreachable(const struct actor *actor, const struct access *access)
 {
     const struct allocation *a = allocation_at(access->region.start);

@@ -64,6 +64,7 @@ void detect_freed(const struct actor *actor, struct allocation *allocation);
 void report_pair(const struct actor *first, const struct access *first_access,
                  const struct actor *second, const struct access *second_access);
 /* Of freed memory, beyond an allocation, or where there is none. */
+void report_foreign(const struct actor *actor, const struct access *access, int device);
 void report_unreachable(const struct actor *actor, const struct access *access);
 void report_fault(const struct actor *actor, const char *kind, const char *what, int place);
 void report_add(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -55,21 +55,27 @@ void launch_release(struct launch *launch)
 
 /* ---- what it may touch ---- */
 
-static bool reachable(const struct region *region)
+static const struct allocation *around(const struct region *region)
 {
     const struct allocation *a = allocation_at(region->start);
-    return a && a->life != FREED && region_within(region, a->start, a->size);
+    return a && a->life != FREED && region_within(region, a->start, a->size) ? a : NULL;
 }
 
 /* Choice: what a GPU would find out in the middle of the kernel is the result of the call, and the
- * kernel does not run. Host memory that the driver does not know is out of its reach. */
-static CUresult check_reach(const struct access *access, const struct stream *stream,
-                            const char *name)
+ * kernel does not run. Host memory that the driver does not know is out of its reach, and so is that
+ * of another device without peer access. */
+static CUresult check_reach(const struct access *access, const struct kernel *kernel,
+                            const struct stream *stream)
 {
-    if (reachable(&access->region))
+    const struct allocation *a = around(&access->region);
+    const struct context *context = kernel->module->context;
+    if (a && context_reaches(context, a))
         return CUDA_SUCCESS;
-    struct actor actor = stream_actor(stream, name);
-    report_unreachable(&actor, access);
+    struct actor actor = stream_actor(stream, kernel->name);
+    if (a)
+        report_foreign(&actor, access, context->device);
+    else
+        report_unreachable(&actor, access);
     return CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
@@ -86,7 +92,7 @@ static CUresult touch_array(struct op *op, const struct array *array, const stru
     REQUIRE(possible, CUDA_ERROR_INVALID_VALUE);
     if (region_empty(&bounds.region))
         return CUDA_SUCCESS;
-    CHECK(check_reach(&bounds, stream, op->name));
+    CHECK(check_reach(&bounds, op->launch->kernel, stream));
     array_touched(op, start, array, lengths, strides);
     return CUDA_SUCCESS;
 }
@@ -109,7 +115,7 @@ CUresult launch_possible(const struct op *op, const struct stream *stream)
         return CUDA_SUCCESS;
     REQUIRE(op->launch->kernel->module->context, CUDA_ERROR_INVALID_HANDLE);
     for (int i = 0; i < op->accesses; i++)
-        CHECK(check_reach(&op->access[i], stream, op->name));
+        CHECK(check_reach(&op->access[i], op->launch->kernel, stream));
     return CUDA_SUCCESS;
 }
 

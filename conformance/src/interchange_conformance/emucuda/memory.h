@@ -57,6 +57,7 @@ struct pool {
     bool managed;
     int device; /* of its memory, as far as pointer attributes go */
     enum memory memory;
+    bool peers[MAX_DEVICES]; /* which reach its memory, beside its own device */
     uint64_t threshold, used, used_high;
     int reuse[3];
 };

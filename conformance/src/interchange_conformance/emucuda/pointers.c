@@ -30,6 +30,7 @@ static size_t answer_size(CUpointer_attribute attribute)
 static CUresult answer(const struct allocation *a, CUpointer_attribute attribute, uint64_t address,
                        uint64_t *value)
 {
+    struct context *context;
     bool device = a->memory == MEMORY_DEVICE, managed = a->memory == MEMORY_MANAGED;
     *value = 0;
     switch ((int)attribute) {
@@ -39,7 +40,9 @@ static CUresult answer(const struct allocation *a, CUpointer_attribute attribute
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *value = device || managed ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
         break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: /* of kernels in the context that is current */
+        REQUIRE(current_context(&context) != CUDA_SUCCESS || context_reaches(context, a),
+                CUDA_ERROR_INVALID_VALUE);
         *value = address;
         break;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:

@@ -174,12 +174,17 @@ API cuMemPoolTrimTo(CUmemoryPool handle, size_t keep)
     return CUDA_SUCCESS;
 }
 
-/* Every device reaches every pool. */
+/* Of devices other than its own, which always reaches it. */
 API cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, size_t count)
 {
     ENTRY("cuMemPoolSetAccess pool=%p", (void *)handle);
     POOL(pool, handle);
     REQUIRE(map || count == 0, CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < count; i++)
+        if (map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+            DEVICE(map[i].location.id);
+            pool->peers[map[i].location.id] = map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        }
     return CUDA_SUCCESS;
 }
 
@@ -189,6 +194,11 @@ API cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocat
     POOL(pool, handle);
     REQUIRE(location, CUDA_ERROR_INVALID_VALUE);
     *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || pool->memory != MEMORY_DEVICE)
+        return CUDA_SUCCESS;
+    DEVICE(location->id);
+    if (location->id != pool->device && !pool->peers[location->id])
+        *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
     return CUDA_SUCCESS;
 }
 

@@ -12,6 +12,7 @@ struct context {
     struct handle handle;
     int device;
     bool primary, alive;
+    bool peers[MAX_DEVICES]; /* whose memory its kernels reach, beside their own device's */
     unsigned retained, flags;
     uint64_t id;
     struct stream *legacy;
@@ -23,6 +24,8 @@ struct context {
 void contexts_start(void);
 CUresult current_context(struct context **context);
 void context_synchronize(struct context *context);
+struct allocation;
+bool context_reaches(const struct context *context, const struct allocation *allocation);
 uint64_t contexts_made(void); /* by cuCtxCreate, and not destroyed */
 
 #define CONTEXT(name)     \

@@ -2,18 +2,22 @@
  *
  * Source: CUDA driver API, cuLaunchKernel; interchange.cuda.kernel, `_run_as_before`, which this
  * does in one step.  Whatever is not as it was (another type, layout or device, work on another
- * stream, a number out of range, a driver that refuses) is left to Python: nothing happened then.
+ * stream, a number out of range, a stream of another GPU, a default stream while another captures, a
+ * driver that refuses) is left to Python: nothing happened then.
  * No pointer of an array is followed. */
 #include "core.h"
 
 #define MOST_PLANS 16 /* of a kernel; what comes later is launched by Python */
 #define ALIGNMENT 7 /* of addresses: whoever is a multiple of 8 is aligned for every type */
+#define LEGACY_DEFAULT_STREAM 1
 #define PER_THREAD_DEFAULT_STREAM 2 /* it is another one in each thread */
 
 typedef int (*LaunchKernel)(void *function, unsigned int grid_x, unsigned int grid_y,
                             unsigned int grid_z, unsigned int block_x, unsigned int block_y,
                             unsigned int block_z, unsigned int shared_bytes, void *stream,
                             void **parameters, void **extra);
+typedef int (*IsCapturing)(void *stream, int *status);
+typedef int (*GetCurrent)(void **context);
 
 /* What an argument has to be like. */
 typedef struct {
@@ -26,7 +30,7 @@ typedef struct {
 } Argument;
 
 typedef struct {
-    PyObject *loaded;  /* dict: ordinal -> (handle of the function, ...) */
+    PyObject *loaded;  /* dict: ordinal -> (handle of the function, its context, ...) */
     PyObject *ordinal; /* of the GPU */
     Py_ssize_t count;
     Argument arguments[];
@@ -36,6 +40,9 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     LaunchKernel call;
+    IsCapturing capturing;
+    GetCurrent current; /* NULL where there is one GPU */
+    PyObject *streams;  /* dict: handle -> ordinal, of streams whose GPU is known */
     PyTypeObject *pending, *on_consumer, *ordered; /* classes of pending work */
     int count;
     Plan *plans[MOST_PLANS];
@@ -169,12 +176,47 @@ static int pass_all(const Launcher *self, const Plan *plan, PyObject *arguments,
     return 1;
 }
 
-/* The function that is loaded for a plan, or NULL. */
-static void *function_of(const Plan *plan)
+static void *handle_at(PyObject *loaded, Py_ssize_t place)
+{
+    PyObject *number = PyTuple_GetItem(loaded, place);
+
+    return number == NULL ? NULL : PyLong_AsVoidPtr(number);
+}
+
+/* Whether the stream of a launch is of the GPU of a plan: a default one is the current context's. */
+static int is_there(const Launcher *self, const Plan *plan, PyObject *loaded, const Sizes *sizes)
+{
+    void *context = NULL;
+    PyObject *ordinal;
+    int is_same;
+
+    if (self->current == NULL)
+        return 1;
+    if ((uintptr_t)sizes->handle <= LEGACY_DEFAULT_STREAM)
+        return self->current(&context) == 0 && context == handle_at(loaded, 1);
+    ordinal = dict_item(self->streams, sizes->stream);
+    is_same = ordinal != NULL && PyLong_AsLong(ordinal) == PyLong_AsLong(plan->ordinal);
+    drop_item(ordinal);
+    return is_same;
+}
+
+/* Whether a launch would end the capture of another stream (DLP-STREAM-8). */
+static int is_disturbing(const Launcher *self, const Sizes *sizes)
+{
+    int status = 0;
+
+    return (uintptr_t)sizes->handle <= LEGACY_DEFAULT_STREAM &&
+           (self->capturing(sizes->handle, &status) != 0 || status != 0);
+}
+
+/* The function that is loaded for a plan, or NULL where the launch is not for it. */
+static void *function_of(const Launcher *self, const Plan *plan, const Sizes *sizes)
 {
     PyObject *found = dict_item(plan->loaded, plan->ordinal);
-    PyObject *number = found == NULL ? NULL : PyTuple_GetItem(found, 0);
-    void *function = number == NULL ? NULL : PyLong_AsVoidPtr(number);
+    void *function = NULL;
+
+    if (found != NULL && is_there(self, plan, found, sizes) && !is_disturbing(self, sizes))
+        function = handle_at(found, 0);
 
     drop_item(found);
     return function;
@@ -197,7 +239,7 @@ static PyObject *launch(PyObject *object, PyObject *const *args, Py_ssize_t coun
     if (LIKELY(read_sizes(args[0], &sizes)))
         for (int i = 0; i < plans && function == NULL && !PyErr_Occurred(); i++)
             if (pass_all(self, self->plans[i], args[1], &sizes, &parameters))
-                function = function_of(self->plans[i]);
+                function = function_of(self, self->plans[i], &sizes);
     if (LIKELY(function != NULL)) {
         Py_BEGIN_ALLOW_THREADS
         is_done = !call(function, sizes.grid[0], sizes.grid[1], sizes.grid[2], sizes.block[0],
@@ -300,6 +342,7 @@ static void launcher_dealloc(PyObject *object)
 
     while (self->count > 0)
         free_plan(self->plans[--self->count]);
+    Py_DECREF(self->streams);
     Py_DECREF(self->pending);
     Py_DECREF(self->on_consumer);
     Py_DECREF(self->ordered);
@@ -348,22 +391,28 @@ static int make_type(void)
     return 0;
 }
 
-/* make_launcher(address, pending, on_consumer, ordered): of cuLaunchKernel; classes of work. */
+/* make_launcher((launch, capturing, current), streams, pending, on_consumer, ordered): addresses of
+ * cuLaunchKernel, cuStreamIsCapturing and, where there are several GPUs, cuCtxGetCurrent, else 0; a
+ * dict, handle -> ordinal; classes of work. */
 static PyObject *make_launcher(PyObject *module, PyObject *args)
 {
-    unsigned long long address;
-    PyObject *pending, *on_consumer, *ordered;
+    unsigned long long address, capturing, current;
+    PyObject *streams, *pending, *on_consumer, *ordered;
     Launcher *self;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "KO!O!O!", &address, &PyType_Type, &pending, &PyType_Type,
-                          &on_consumer, &PyType_Type, &ordered))
+    if (!PyArg_ParseTuple(args, "(KKK)O!O!O!O!", &address, &capturing, &current, &PyDict_Type,
+                          &streams, &PyType_Type, &pending, &PyType_Type, &on_consumer,
+                          &PyType_Type, &ordered))
         return NULL;
     if (make_type() < 0)
         return NULL;
     self = PyObject_New(Launcher, launcher_type);
     if (self == NULL)
         return NULL;
+    *(void **)&self->capturing = (void *)(uintptr_t)capturing;
+    *(void **)&self->current = (void *)(uintptr_t)current;
+    self->streams = Py_NewRef(streams);
     *(void **)&self->call = (void *)(uintptr_t)address;
     self->pending = (PyTypeObject *)Py_NewRef(pending);
     self->on_consumer = (PyTypeObject *)Py_NewRef(on_consumer);
@@ -374,6 +423,6 @@ static PyObject *make_launcher(PyObject *module, PyObject *args)
 
 PyMethodDef launching_functions[] = {
     {"make_launcher", make_launcher, METH_VARARGS,
-     "make_launcher(address, pending, on_consumer, ordered): of cuLaunchKernel; classes of work."},
+     "make_launcher((launch, capturing, current), streams, pending, on_consumer, ordered)"},
     {NULL, NULL, 0, NULL},
 };

@@ -75,4 +75,7 @@ KERNELS: Final = (
          "CUDA C++ Programming Guide, Compute Capabilities"),
     Rule("CPY-LAUNCH-2", "the registers and the shared memory of a block fit into a GPU's",
          "take a smaller block", "CUDA C++ Programming Guide, Compute Capabilities"),
+    Rule("CPY-LAUNCH-3", "the stream of a launch is of the GPU that its arrays are on, or of one"
+         " that reaches their memory", "launch on a stream of that GPU, or enable peer access"
+         " between the two", "CUDA driver API, Peer Context Memory Access"),
 )  # fmt: skip
