@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from interchange import CopyNeededError
 from interchange.abi import RULES
 from interchange.cli import html, libraries, matrix, reports, table
 from interchange.cli.subjects import AbsentError, load, make_sample, sample_values
@@ -317,3 +318,26 @@ def test_samples_hold_numbers_that_every_type_can(dtype: str) -> None:
 
     assert len(values) == 1000
     assert there.tolist() == values
+
+
+def test_what_is_shared_only_where_it_is_aligned_says_what_else_becomes_of_it(
+    add_liar: Callable[..., Subject],
+) -> None:
+    """Both are shown: aligned samples are shared, and a note has the verdict on others."""
+
+    def particular(_: Any, array: Any) -> Any:
+        if array.ptr % 64:
+            raise CopyNeededError("convert()", "it is not aligned", "DLP-COPY-1", "copy it")
+        return array.__array__()
+
+    particular_one = add_liar(particular)
+    found = matrix.run([*_here(), particular_one], "float32")
+
+    for name in ("NumPy", "bytearray", "memoryview", "array.array"):
+        cell = found.cells[name, "Liar"]
+        assert cell.verdict == "zero-copy"
+        assert cell.reason == (
+            "only where memory starts at a multiple of 64 bytes, as here; else copied"
+        )
+        assert found.cells[name, "NumPy"].reason is None
+    assert "multiple of 64 bytes" in reports.MEANINGS["zero-copy"]

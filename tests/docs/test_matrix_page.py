@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+import interchange
 from interchange import abi
-from interchange.cli import column_libraries, cuda_libraries, libraries
+from interchange.cli import column_libraries, cuda_libraries, libraries, reports
+from interchange.cli.matrix import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +82,34 @@ def test_it_has_every_column(matrix: str, made: Made) -> None:
     known = [subject.name for subject in made.subjects if subject.target is not None]
 
     assert [name for name in known if name not in absent] == columns
+
+
+def test_it_is_of_this_release(matrix: str) -> None:
+    """Where interchange is among the releases, it is the one whose docs these are."""
+    told = re.findall(r"\barray-interchange ([^,;\s]+)", matrix)
+
+    assert set(told) <= {interchange.__version__}
+
+
+def test_the_words_of_the_matrix_are_those_of_the_command(root: Path) -> None:
+    """What it says of hand-overs between NumPy, buffers and interchange, it says today."""
+    pytest.importorskip("ml_dtypes", reason="bfloat16 takes ml_dtypes")
+    text = (root / "docs/_generated/matrix.md").read_text(encoding="utf-8")
+    few = [
+        one
+        for one in libraries.SUBJECTS
+        if one.library in {"numpy", "ml_dtypes", "stdlib", "interchange"}
+    ]
+    now = reports.as_markdown(run(few, "float32"))
+
+    assert set(_words(now)) <= set(_words(text))
+    assert any(line.startswith("elements are bfloat16") for line in _words(now))
+
+
+def _words(text: str) -> list[str]:
+    """Return meanings and reasons, without their numbers."""
+    lines = re.findall(r"^(?:\d+\.|-) .*$", text, re.MULTILINE)
+    return [line.partition(" ")[2] for line in lines if "Left out" not in line]
 
 
 def test_nothing_failed(matrix: str) -> None:

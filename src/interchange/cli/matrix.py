@@ -7,10 +7,11 @@ array is taken for a stream that its producer has nothing to do with, and is rea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import interchange
+from interchange._array.host_copies import ALIGNMENT
 from interchange._types.errors import InterchangeError
 
 from .cuda_driver import open_cuda
@@ -27,6 +28,7 @@ REFUSED: Final = "refused"
 FAILED: Final = "failed"
 VERDICTS: Final = (SHARED, COPIED, REFUSED, FAILED)
 """What a hand-over can come to, best first."""
+_ONLY_ALIGNED: Final = "only where memory starts at a multiple of 64 bytes, as here; else "
 _UNSAID: Final = "with assume_writable=True, which its library says and its capsule cannot"
 
 
@@ -126,6 +128,8 @@ def run(
         ``hand(sample, consumer, stream)`` -> cell; `hand_over` when left out.
     """
     matrix = Matrix(dtype, device, columns=columns)
+    ordinary: dict[str, Sample] = {}
+    tries_both = hand is None and device == "cpu"
     hand = hand or hand_over
     for subject in subjects:
         tell(f"importing {subject.name}")
@@ -135,6 +139,8 @@ def run(
                 matrix.consumers.append(subject)
             if subject.make is not None:
                 matrix.samples.append(make_sample(subject, module, dtype))
+                if tries_both:
+                    ordinary[subject.name] = make_sample(subject, module, dtype, aligned=False)
         except AbsentError as error:
             matrix.absent[subject.name] = str(error)
     stream = open_cuda().consumer if device == "cuda" and matrix.samples else None
@@ -142,8 +148,32 @@ def run(
         name = sample.subject.name
         tell(f"handing over {name}")
         for consumer in matrix.consumers:
-            matrix.cells[name, consumer.name] = hand(sample, consumer, stream)
+            cell = hand(sample, consumer, stream)
+            matrix.cells[name, consumer.name] = _with_ordinary(cell, ordinary.get(name), consumer)
     return matrix
+
+
+def _with_ordinary(cell: Cell, sample: Sample | None, consumer: Subject) -> Cell:
+    """Return a cell, with what becomes of memory that is not aligned where that is another thing.
+
+    Parameters
+    ----------
+    cell : Cell
+        Of a sample that is aligned.
+    sample : Sample or None
+        Of the same subject, and not aligned, where it makes such arrays.
+    consumer : Subject
+        Who takes it.
+    """
+    if cell.verdict != SHARED or sample is None or not sample.address % ALIGNMENT:
+        return cell
+    other = hand_over(sample, consumer)
+    if other.verdict == SHARED:
+        return cell
+    if other.verdict == FAILED:
+        return other
+    notes = [cell.reason] if cell.reason else []
+    return replace(cell, reason="; ".join([*notes, f"{_ONLY_ALIGNED}{other.verdict}"]))
 
 
 def steps(subjects: Sequence[Subject]) -> int:

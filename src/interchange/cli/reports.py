@@ -26,7 +26,8 @@ SYMBOLS: Final = {SHARED: "●", COPIED: "○", REFUSED: "✗", FAILED: "!"}
 ASCII_SYMBOLS: Final = {SHARED: "=", COPIED: "+", REFUSED: "x", FAILED: "!"}
 """The same, where an encoding has no others."""
 MEANINGS: Final = {
-    SHARED: "the same memory, at the same address",
+    SHARED: "the same memory, at the same address; host arrays start at a multiple of 64 bytes, and"
+    " a note tells what becomes of others where that differs",
     COPIED: "the memory cannot be shared with it; a copy was asked for, and came",
     REFUSED: "not even a copy can be handed over",
     FAILED: "wrong: interchange or one of the two libraries has a mistake",

@@ -224,8 +224,17 @@ def load(subject: Subject) -> Any:
     return module
 
 
-def make_sample(subject: Subject, module: Any, wanted: str) -> Sample:
+def make_sample(subject: Subject, module: Any, wanted: str, *, aligned: bool = True) -> Sample:
     """Make an array of a subject, and ask its library about it.
+
+    Parameters
+    ----------
+    subject, module : Subject, module
+        What makes it.
+    wanted : str
+        Name of the element type.
+    aligned : bool, default True
+        Whether its memory starts at a multiple of 64 bytes, or not, as that of most arrays.
 
     Raises
     ------
@@ -236,7 +245,7 @@ def make_sample(subject: Subject, module: Any, wanted: str) -> Sample:
     values = sample_values(dtype)
     try:
         with silenced():
-            array = _aligned(subject, module, dtype, values)
+            array = _placed(subject, module, dtype, values, aligned=aligned)
             made = subject.look.dtype(array)
             address, readonly = subject.look.address(array), subject.look.readonly(array)
     except Exception as error:
@@ -247,8 +256,8 @@ def make_sample(subject: Subject, module: Any, wanted: str) -> Sample:
     return Sample(subject, version, array, dtype, values, address, readonly)
 
 
-def _aligned(subject: Subject, module: Any, dtype: str, values: list[Any]) -> Any:
-    """Return an array whose memory is aligned, since some consumers share no other.
+def _placed(subject: Subject, module: Any, dtype: str, values: list[Any], *, aligned: bool) -> Any:
+    """Return an array whose memory is aligned, since some consumers share no other, or is not.
 
     Not every producer can be told where its memory shall be: arrays are made until one fits.
     """
@@ -257,7 +266,7 @@ def _aligned(subject: Subject, module: Any, dtype: str, values: list[Any]) -> An
     array, held = None, []
     for attempt in range(_TRIES):
         array = subject.make(module, dtype, values)
-        if subject.look.address(array) % ALIGNMENT == 0:
+        if (subject.look.address(array) % ALIGNMENT == 0) is aligned:
             break
         held += [array, bytearray(_FILLER + 16 * attempt)]  # so that the next is elsewhere
     return array
