@@ -66,6 +66,7 @@ def test_equal_dtypes_are_the_same_elements(name):
             ix.from_dlpack(swapped)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of NumPy 2.5
 def test_what_is_set_in_place_is_read():
     """The elements are those that an ndarray has when it is imported."""
     x = np.zeros(4, "i4")
