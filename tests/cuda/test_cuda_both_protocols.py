@@ -158,7 +158,7 @@ IMPORTERS = {
     "from_cai": ix.from_cai,
     "to_cai": ix.to_cai,
     "to_capsule": ix.to_capsule,
-    "to_arrow": ix.to_arrow,
+    **({"to_arrow": ix.to_arrow} if ix.core_name == "native" else {}),
     "convert": lambda x: ix.convert(x, "numpy", copy=True),
     "borrow": lambda x: ix.borrow(x, stream=1).__enter__(),
     "viewable": _view,
