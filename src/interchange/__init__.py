@@ -27,6 +27,7 @@ from ._types.devices import Device
 from ._types.dtypes import DType, dtype_named as _dtype_named  # noqa: F401 - likewise
 from ._types.errors import (
     ArgumentError,
+    AxesError,
     BackendUnavailableError,
     ConsumedCapsuleError,
     ContractError,
@@ -72,6 +73,7 @@ __all__ = [
     "ArgumentError",
     "Array",
     "ArrowExport",
+    "AxesError",
     "Backend",
     "BackendUnavailableError",
     "ConsumedCapsuleError",

@@ -35,6 +35,7 @@ BASES = {  # design: what each error is for those who catch Python's own
     "OutOfDeviceMemoryError": (interchange.ExchangeError, BufferError, MemoryError),
     "ArgumentError": (TypeError,),
     "ViewError": (ValueError,),
+    "AxesError": (ValueError, AttributeError),
     "MixedDevicesError": (ValueError,),
     "OutOfBoundsError": (IndexError,),
     "ContractError": (ValueError,),

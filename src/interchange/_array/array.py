@@ -14,6 +14,7 @@ from interchange._protocols import dlpack
 from interchange._types.errors import (
     ArgumentError,
     CopyNeededError,
+    InterchangeError,
     ViewError,
     show,
 )
@@ -206,7 +207,10 @@ class Array(Elements, Operators, Protocols):
         BackendUnavailableError
             No library computes where the memory is (IX-XP-3).
         """
-        cast: Array = namespace_of(None).astype(self, dtype, copy=copy)
+        try:
+            cast: Array = namespace_of(None).astype(self, dtype, copy=copy)
+        except InterchangeError as error:
+            raise error._said_by("Array.astype()") from error.__cause__
         return cast
 
     def contiguous(self, order: str = "C") -> Array:

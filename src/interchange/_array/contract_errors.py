@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interchange._types.errors import ContractError, explain
+from interchange.abi._show import module_of
 
 from .contract import Held
 
@@ -45,7 +46,7 @@ def _origin(array: Described) -> str:
     if array.owner is None:
         return "of memory without an owner"
     owner = type(array.owner)
-    return f"from {owner.__module__}.{owner.__qualname__}"
+    return f"from {'.'.join(filter(None, (module_of(owner), owner.__qualname__)))}"
 
 
 def name_argument(error: ContractError, name: str) -> None:

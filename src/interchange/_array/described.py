@@ -12,7 +12,7 @@ from interchange import _core
 from interchange._protocols import dlpack
 from interchange._streams.pending import pending_work_of
 from interchange._types.dtypes import DType
-from interchange._types.errors import UnsupportedDTypeError, ViewError, error_for
+from interchange._types.errors import AxesError, UnsupportedDTypeError, error_for
 from interchange._types.layout import problem
 from interchange._types.spec import Spec
 
@@ -178,12 +178,12 @@ class Described(_core.Tensor):
 
         Raises
         ------
-        ViewError
+        AxesError
             The array has not exactly two axes (IX-AXES-1).
         """
         if self.ndim != _TWO_AXES:
             what = f"an array of {self.ndim} axes"
-            raise ViewError("Array.T", what, "IX-AXES-1", _transposed(self))
+            raise AxesError("Array.T", what, "IX-AXES-1", _transposed(self))
         return self.permute_dims((1, 0))
 
     @property
@@ -192,12 +192,12 @@ class Described(_core.Tensor):
 
         Raises
         ------
-        ViewError
+        AxesError
             The array has fewer than two axes (IX-AXES-1).
         """
         if self.ndim < _TWO_AXES:
             what = f"an array of {self.ndim} axes"
-            raise ViewError("Array.mT", what, "IX-AXES-1", _OF_ONE_AXIS)
+            raise AxesError("Array.mT", what, "IX-AXES-1", _OF_ONE_AXIS)
         axes = range(self.ndim)
         return self.permute_dims((*axes[:-2], axes[-1], axes[-2]))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._protocols.capabilities import library_of as module_of
 from interchange._types.devices import CPU
 from interchange._types.errors import ArgumentError, MixedDevicesError, show
+from interchange.abi._show import name_of
 
 from .backing import computing_with, library_of, view_by
 
@@ -95,14 +96,10 @@ def mixed(call: str, one: object, other: object) -> MixedDevicesError:
 
 def foreign(call: str, x: object) -> ArgumentError:
     """Return the error for what is no array of ours."""
-    kind = type(x)
-    name = (
-        kind.__qualname__
-        if kind.__module__ == "builtins"
-        else f"{kind.__module__}.{kind.__qualname__}"
-    )
     if is_foreign(x):
-        return ArgumentError(call, f"an operand is a {name}", "IX-XP-1", "pass `asarray(x)`")
+        return ArgumentError(
+            call, f"an operand is a {name_of(type(x))}", "IX-XP-1", "pass `asarray(x)`"
+        )
     from interchange._protocols.strangers import way_in  # for an error alone
 
     way_out = way_in(x) or "pass an Array or a number"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from interchange._protocols import host
 from interchange._types.devices import CPU
 from interchange._types.numpy_dtypes import numpy_dtype
+from interchange.abi._show import name_of
 
 if TYPE_CHECKING:
     from .described import Described
@@ -21,10 +22,7 @@ _MOST = 100  # elements shown without an ellipsis
 
 def describe_array(array: Described) -> str:
     """Return the repr of an Array."""
-    owner = type(array.owner)
-    name = owner.__qualname__
-    if owner.__module__ != "builtins":
-        name = f"{owner.__module__}.{name}"
+    name = name_of(type(array.owner))
     head = (
         f"Array(shape={array.shape}, dtype={array.dtype}, device={array.device},"
         f" strides={array.strides}, readonly={array.readonly}, owner={name}"

@@ -45,6 +45,7 @@ from interchange.abi import (
     capsule_pointer,
     parse_record,
 )
+from interchange.abi._show import name_of
 from interchange.abi.cai import LATEST_VERSION
 from interchange.abi.memory import ADDRESS_END
 
@@ -205,10 +206,7 @@ def inspect(x: Any, /) -> Report:
 
 def _name(x: object) -> str:
     """Return the name of an object's type."""
-    cls = type(x)
-    return (
-        cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
-    )
+    return name_of(type(x))
 
 
 # ---------------------------------------------------------------- objects

@@ -16,6 +16,7 @@ from interchange._types.signatures import signature_of
 from interchange._types.type_table import TypeTable
 from interchange.abi import exchange_table
 from interchange.abi._patterns import compiled
+from interchange.abi._show import module_of, name_of
 from interchange.abi.exchange import ATTRIBUTES
 
 from .asking import attribute
@@ -48,7 +49,7 @@ _ABOUT_KEYWORDS: Final = (
 
 def library_of(cls: type) -> str:
     """Return the top-level module of a type."""
-    return str(cls.__module__).partition(".")[0]
+    return module_of(cls).partition(".")[0]
 
 
 class Capabilities:
@@ -84,7 +85,7 @@ class Capabilities:
 
     def __init__(self, cls: type, method: Any) -> None:
         self.library = library_of(cls)
-        names = {self.library, f"{cls.__module__}.{cls.__qualname__}"}
+        names = {self.library, name_of(cls)}
         self.native_release = not names.isdisjoint(NATIVE_RELEASE)
         bases = [(library_of(base), base.__qualname__) for base in cls.__mro__]
         if NEEDS_NO_NEGOTIATION in bases:

@@ -28,6 +28,7 @@ from interchange._types.errors import (
 from interchange._types.layout import problem
 from interchange._types.spec import Spec
 from interchange.abi import BrokenRule, InterfaceRecord, TypeStr, format_record, parse_record
+from interchange.abi._show import module_of
 from interchange.abi.dlpack import DLDeviceType
 
 from .capabilities import library_of
@@ -123,7 +124,7 @@ def import_record(
     DriverUnavailableError
         There is no driver to ask (IX-DRIVER-1).
     """
-    if x is not None and type(x).__module__ not in plain_modules:
+    if x is not None and module_of(type(x)) not in plain_modules:
         raw = mended(raw, x)
     _refuse_loss(x, call)
     hint: Any = dtype
@@ -179,7 +180,7 @@ def _place_of(
 def is_plain_type(cls: type) -> bool:
     """Whether the records of a type's objects were found to need no mending."""
     is_foreign = library_of(cls) != "interchange" and not hasattr(cls, "keys")
-    is_mended = cls.__module__ not in plain_modules or record_guard_of(cls) is not None
+    is_mended = module_of(cls) not in plain_modules or record_guard_of(cls) is not None
     return is_foreign and not is_mended and not issubclass(cls, _core.Tensor)
 
 

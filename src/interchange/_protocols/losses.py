@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
+from interchange.abi._show import module_of
+
 from .asking import attribute, speaks_arrow
 
 if TYPE_CHECKING:
@@ -346,7 +348,7 @@ def nulls_in(x: Any) -> Loss | None:
 
 def libraries_of(cls: type) -> list[str]:
     """Return the top-level modules of a type and of its bases."""
-    return [str(base.__module__).partition(".")[0] for base in cls.__mro__]
+    return [module_of(base).partition(".")[0] for base in cls.__mro__]
 
 
 def lost_by(

@@ -13,6 +13,7 @@ from interchange._streams.pending import PendingWork, this_thread
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
 from interchange._types.errors import ExchangeError, refuse_record
 from interchange.abi import BrokenRule
+from interchange.abi._show import module_of
 from interchange.abi.dlpack import DLDeviceType
 
 from .capabilities import library_of
@@ -71,7 +72,7 @@ class PublishedWork(PendingWork):
         self.unsynced = unsynced
         self.hint = hint
         self.named = None
-        if type(keep).__module__ not in plain_modules:
+        if getattr(type(keep), "__module__", "") not in plain_modules:
             keepalive = STREAM_KEEPERS.get(library_of(type(keep)))
             self.named = None if keepalive is None else keepalive(ordinal)
 
@@ -192,5 +193,5 @@ def mended(raw: Any, x: Any) -> Any:
         return raw
     if len(plain_modules) >= _MOST_MODULES:
         plain_modules.clear()
-    plain_modules.add(str(type(x).__module__))
+    plain_modules.add(module_of(type(x)))
     return raw

@@ -10,6 +10,7 @@ from io import FileIO, StringIO
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import show
+from interchange.abi._show import module_of
 
 from .asking import attribute, speaks_arrow
 from .losses import is_sequence
@@ -142,7 +143,7 @@ def _leads_to_numbers(x: Any) -> bool:
 def way_out_of_tracer(x: Any) -> str | None:
     """Return what to do about a value that JAX traces, which has no elements yet."""
     for base in type(x).__mro__:
-        if base.__name__ == "Tracer" and base.__module__.partition(".")[0] == "jax":
+        if base.__name__ == "Tracer" and module_of(base).partition(".")[0] == "jax":
             return "compute with jax where it traces, and import what comes out of it"
     return None
 

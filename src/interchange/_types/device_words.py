@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Final
 
+from interchange.abi._show import module_of
 from interchange.abi.dlpack import DLDeviceType
 
 from .errors import UnsupportedDeviceError, show
@@ -91,7 +92,7 @@ def read_device(value: object, call: str) -> Pair | None:
     UnsupportedDeviceError
         DLPack has no number for it, or it stands for one or another (DLP-DEV-1).
     """
-    kind = (str(type(value).__module__).partition(".")[0], type(value).__name__)
+    kind = (module_of(type(value)).partition(".")[0], type(value).__name__)
     if kind == _TORCH_DEVICE:
         found = _read_torch(value, call)
     elif kind in _READERS:

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange.abi._patterns import compiled
+from interchange.abi._show import module_of
 from interchange.abi.cai import TypeStr, parse_typestr
 from interchange.abi.dlpack import DLDataTypeCode as Code
 from interchange.abi.rules import BrokenRule
@@ -363,9 +364,9 @@ def _from_foreign(value: object, call: str) -> DType | None:
         what = f"dtype={show(value)} is structured"
         raise UnsupportedDTypeError(call, what, "DLP-DTYPE-3")
     if isinstance(value, type):
-        if value.__module__ == "numpy":
+        if module_of(value) == "numpy":
             return _from_scalar_type(value, call)
-        name = value.__name__ if value.__module__ != "builtins" else None
+        name = value.__name__ if module_of(value) != "builtins" else None
     elif isinstance(name, str) and isinstance(text, str):
         return _from_numpy(name, text, call)
     elif name is None and type(value).__name__.lower().endswith("type"):

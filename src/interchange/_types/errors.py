@@ -151,6 +151,10 @@ class ViewError(InterchangeError, ValueError):
     """No view can be made so, or an argument's value does not describe one array."""
 
 
+class AxesError(ViewError, AttributeError):
+    """An array of so many axes has no such attribute: `T` is of two, `mT` of two and more."""
+
+
 class MixedDevicesError(InterchangeError, ValueError):
     """Arrays on different devices meet in one computation."""
 

@@ -45,6 +45,25 @@ def show(value: Any, most: int = 60) -> str:
     return text
 
 
+def module_of(cls: type) -> str:
+    """Return the module of a class; empty for one that was made where no module is."""
+    module = getattr(cls, "__module__", None)
+    return module if isinstance(module, str) else ""
+
+
+def name_of(cls: type) -> str:
+    """Return the name of a class, with its module unless that is builtins.
+
+    Examples
+    --------
+    >>> import fractions
+    >>> name_of(int), name_of(fractions.Fraction)
+    ('int', 'fractions.Fraction')
+    """
+    module = module_of(cls)
+    return cls.__qualname__ if module in {"", "builtins"} else f"{module}.{cls.__qualname__}"
+
+
 def _pieces(value: Any, most: int) -> Iterator[str]:
     """Yield the repr of a value in pieces; of text and bytes at least `most` characters."""
     how: Callable[..., str] = type(value).__repr__

@@ -56,3 +56,8 @@ __all__ = [  # noqa: RUF022 - as everywhere
     "stream", "synchronize", "syncthreads", "threadIdx", "to_device", "uint16", "uint32", "uint64",
     "uint8", "void",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

@@ -17,6 +17,7 @@ from interchange._types.errors import (
     UnsupportedDTypeError,
     show,
 )
+from interchange.abi._show import module_of
 
 from .operators import literal_type
 from .types import BY_NAME, PART_OF, ArrayType, ScalarType, int64
@@ -103,7 +104,7 @@ def _scalar_type(value: Any) -> ScalarType | None:
     """Return the type of a number of Python or NumPy, None of anything else."""
     if type(value) is int:
         return int64 if -(1 << 63) <= value < 1 << 63 else literal_type(value)
-    if isinstance(value, (bool, float, complex)) and type(value).__module__ == "builtins":
+    if isinstance(value, (bool, float, complex)) and module_of(type(value)) == "builtins":
         return literal_type(value)
     numpy = sys.modules.get("numpy")
     is_numpys = numpy is not None and isinstance(value, numpy.generic)

@@ -12,6 +12,7 @@ from interchange import _core
 from interchange._streams._cuda_modules import find_addresses
 from interchange._streams.ordering import has_several
 from interchange._types.devices import Device
+from interchange.abi._show import module_of
 from interchange.abi.dlpack import DLDeviceType
 
 from .consumer import WORK
@@ -90,7 +91,7 @@ def _make(ordinal: int) -> Launcher | None:
 
 def _is_told_by_type(value: Any, passed: Passed, *, is_typed: bool) -> bool:
     """Whether the type of a number says what it is passed as; an int's is mostly int64."""
-    is_plain = type(value).__module__ in _KNOWN
+    is_plain = module_of(type(value)) in _KNOWN
     return is_plain and (is_typed or type(value) is not int or passed.type is int64)
 
 

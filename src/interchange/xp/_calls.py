@@ -172,7 +172,7 @@ def dtype_of(dtype: Any, call: str) -> DType:
     try:
         return DType.of(dtype, call)
     except UnsupportedDTypeError as error:
-        raise ViewError(call, error.what, "IX-XP-7", "pass a dtype of xp") from error
+        raise ViewError(call, error.what, "IX-XP-7", error.way_out) from error
 
 
 def create(

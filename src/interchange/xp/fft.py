@@ -35,6 +35,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)
+
+
 def _along_axis(name: str) -> AlongAxis:
     """Return the transform along one axis that the standard calls `name`."""
 

@@ -45,6 +45,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)
+
+
 class EigResult(NamedTuple):
     """What `eig` finds."""
 

@@ -1,0 +1,113 @@
+"""What programs ask an Array and the public modules that they do not know: attributes, names."""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+
+import numpy as np
+import pytest
+
+import interchange as ix
+from interchange import cuda, xp
+
+WITHOUT_MODULE: dict[str, object] = {}
+_SIZE = 1013  # which no other test has: ctypes makes each type once
+exec(  # noqa: S102 - it is what is tested
+    f"import ctypes\nmemory = (ctypes.c_float * {_SIZE})(1, 2)",
+    {"__builtins__": __builtins__},
+    WITHOUT_MODULE,
+)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 3, 4)])
+def test_a_transpose_that_is_none_is_no_attribute(shape):
+    """`hasattr` answers; the error is a ValueError, too, as in the standard's other libraries."""
+    x = xp.ones(shape)
+
+    assert hasattr(x, "T") is (len(shape) == 2)
+    assert hasattr(x, "mT") is (len(shape) >= 2)
+    for name in {"T", "mT"} - {name for name in ("T", "mT") if hasattr(x, name)}:
+        assert getattr(x, name, None) is None
+        with pytest.raises(ValueError, match="IX-AXES-1") as caught:
+            getattr(x, name)
+        assert type(pickle.loads(pickle.dumps(caught.value))) is ix.AxesError
+
+
+@pytest.mark.parametrize("module", [xp, xp.linalg, xp.fft, cuda], ids=lambda one: one.__name__)
+def test_a_module_lists_its_public_names(module):
+    """Those that editors complete, and none that it imports."""
+    assert dir(module) == sorted(module.__all__)
+    assert all(hasattr(module, name) for name in dir(module))
+
+
+@pytest.mark.parametrize("make", [ix.asarray, ix.from_buffer, xp.asarray])
+def test_memory_of_a_class_without_a_module_is_shown(make):
+    """Classes that are made by `exec` may have none; the repr names the class alone."""
+    assert not hasattr(type(WITHOUT_MODULE["memory"]), "__module__")
+    x = make(WITHOUT_MODULE["memory"])
+
+    assert repr(x).splitlines()[0].endswith("owner=c_float_Array_1013,")
+    assert x[:3].tolist() == [1.0, 2.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "do",
+    [
+        lambda x: str(ix.inspect(x)),
+        lambda x: ix.convert(x, "numpy").tolist(),
+        ix.viewable("x")(lambda x: x.tolist()),
+        lambda x: ix.asarray(x).require(dtype="float32", shape=(_SIZE,)).tolist(),
+    ],
+    ids=["inspect", "convert", "viewable", "require"],
+)
+def test_memory_of_a_class_without_a_module_is_taken(do):
+    """By every function."""
+    assert do(WITHOUT_MODULE["memory"])
+
+
+def test_errors_about_a_class_without_a_module_name_the_class():
+    """Where they say what an operand is, and where memory came from."""
+    memory = WITHOUT_MODULE["memory"]
+    with pytest.raises(ix.ContractError, match=r"c_float_Array_1013"):
+        ix.asarray(memory).require(dtype="int8")
+    with pytest.raises(TypeError):
+        xp.ones(3) + memory
+    kind = type("Made", (), {})
+    namespace: dict[str, object] = {}
+    text = "class Speaking:\n    __dlpack__ = 3"
+    exec(text, {"__builtins__": __builtins__}, namespace)  # noqa: S102 - it is what is tested
+    for x in (namespace["Speaking"](), kind(), (ctypes.c_int * 0)()):
+        with pytest.raises((TypeError, ix.InterchangeError)):
+            xp.add(xp.ones(3), x)
+
+
+CASTS = {
+    "Array.astype()": lambda name: xp.ones(3).astype(name),
+    "xp.astype()": lambda name: xp.astype(xp.ones(3), name),
+    "xp.zeros()": lambda name: xp.zeros(3, dtype=name),
+    "xp.asarray()": lambda name: xp.asarray([1], dtype=name),
+}
+
+
+@pytest.mark.parametrize("call", CASTS)
+def test_an_unknown_element_type_is_told_with_the_nearest_name(call):
+    """In the name of the call that was made."""
+    with pytest.raises(
+        ix.ViewError, match=r"the nearest name is `'float32'` \[IX-XP-7\]"
+    ) as caught:
+        CASTS[call]("flaot32")
+
+    assert caught.value.call == call
+
+
+@pytest.mark.parametrize(
+    ("dtype", "given"), [("int8", 1j), ("float", 1.0), (None, 1.0), (3, 1.0)], ids=repr
+)
+def test_every_error_of_the_method_names_it(dtype, given):
+    """Whatever is wrong with the type."""
+    with pytest.raises(ix.InterchangeError) as caught:
+        xp.asarray([given]).astype(dtype)
+
+    assert caught.value.call == "Array.astype()"
+    assert np.asarray([given]).tolist() == [given]
