@@ -55,7 +55,8 @@ class Installed:
         for name in sorted(needed - OURS.keys()):
             _link(name, self.site)
             self._add_commands(name)
-        self.install(*(wheels[name] for name in sorted(needed & OURS.keys())))
+        if wheels:
+            self.install(*(wheels[name] for name in sorted(needed & OURS.keys())))
 
     def install(self, *wheels: Path) -> None:
         """Install wheels, for which everything that they need must be there."""
@@ -164,6 +165,21 @@ def wheels(tmp_path_factory) -> dict[str, Path]:
 def environment_of(wheels) -> Callable[..., Installed]:
     """Return a function that makes an environment in a folder, of some requirements."""
     return lambda folder, *wanted: Installed(folder, wheels, *wanted)
+
+
+@pytest.fixture
+def bare(tmp_path) -> Installed:
+    """Return an environment with pip, and with what both distributions ask an index for."""
+    made = Installed(tmp_path / "bare", {}, *_asked_of_an_index(), "pip", "setuptools")
+    made._add_commands("pip")
+    return made
+
+
+def _asked_of_an_index() -> list[str]:
+    """Return the requirements of both distributions that are none of ours."""
+    asked = [one for name in OURS for one in metadata.requires(name) or ()]
+    plain = [one for one in asked if "extra ==" not in one]
+    return [one for one in plain if _normal(Requirement(one).name) not in OURS]
 
 
 @pytest.fixture(scope="session")

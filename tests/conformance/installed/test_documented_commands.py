@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -106,6 +107,55 @@ def test_the_settings_of_pytest_in_the_guide_work(installed, project):
     cases = [case.get("name") for case in ET.parse(project / "junit.xml").iter("testcase")]  # noqa: S314
     assert "make_returns_an_array" in cases
     assert "test_one" in cases
+
+
+PROJECT = """\
+[build-system]
+requires = ["setuptools>=77"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "mylib"
+version = "1"
+dependencies = ["numpy"]
+
+[tool.setuptools]
+packages = ["mylib"]
+"""
+
+
+@pytest.fixture
+def repository(tmp_path_factory):
+    """Return a repository of these sources, as somebody has it."""
+    if not shutil.which("git"):
+        pytest.skip("needs git")
+    folder = tmp_path_factory.mktemp("repository")
+    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "*.so")
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "MANIFEST.in"):
+        shutil.copy(DOCS.parent / name, folder)
+    for name in ("src", "conformance"):
+        shutil.copytree(DOCS.parent / name, folder / name, ignore=ignored)
+    git = ("git", "-c", "user.name=tests", "-c", "user.email=tests@example.org")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "Sources")):
+        subprocess.run([*git, *words], cwd=folder, check=True)
+    return folder
+
+
+def test_the_workflow_runs_as_it_stands_there(project, repository, bare):
+    """Each of its steps, one after another, in an environment in which nothing is installed."""
+    (workflow,) = blocks("conformance/your-ci.md", "yaml")
+    steps = re.findall(r"^      - run: (?:>\n((?: {10}.*\n)+)|(.*)\n)", workflow, re.MULTILINE)
+    said = [" ".join((folded or line).split()) for folded, line in steps]
+    (project / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
+    offline = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "INTERCHANGE_BUILD": "skip"}
+
+    for step in said:
+        command = shortened(step)
+        done = bare.run(command, project, INTERCHANGE=repository.as_uri(), **offline)
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+    assert [step.partition(" ")[0] for step in said] == ["git", "pip", "interchange"]
+    assert {file.suffix for file in project.glob("conformance.*")} == {".xml", ".html", ".json"}
 
 
 def test_what_the_workflow_uploads_is_written(installed, project):
