@@ -8,7 +8,8 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any, Final
 
-from ._cuda_calls import LIBRARY
+from ._cuda_calls import LIBRARY, find_quick_calls
+from .rules import LEGACY_DEFAULT_STREAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _POINTER, _UINT = ctypes.c_void_p, ctypes.c_uint
 _LAUNCH: Final[tuple[Any, ...]] = (_POINTER, *[_UINT] * 7, _POINTER, _POINTER, _POINTER)
+_LEGACY: Final = ctypes.c_void_p(LEGACY_DEFAULT_STREAM)
 _EMULATED: Final = "emu_annotate"  # which no other driver has
 
 
@@ -44,6 +46,9 @@ class LaunchCalls:
 
     def __init__(self, driver: CudaDriver, call: str) -> None:
         self._api: Any = driver.api
+        self._capturing = find_quick_calls(driver.api)[0]
+        self._answer = ctypes.c_int()
+        self._status = ctypes.c_void_p(ctypes.addressof(self._answer))
         self.has_several = driver.count_devices(call) > 1
         try:
             library: Any = ctypes.CDLL(LIBRARY)  # an object of our own, with its types
@@ -54,16 +59,13 @@ class LaunchCalls:
         self._library = library
         self.launch = library.cuLaunchKernel
         library.cuLaunchKernel.argtypes = _LAUNCH
-        library.cuStreamIsCapturing.argtypes = _POINTER, _POINTER
 
-    def is_disturbing(self, stream: int) -> bool:
-        """Whether a default stream captures, or its use would end the capture of another."""
-        if self._library is None:
-            error, status = self._api.cuStreamIsCapturing(stream)
-            return bool(error or status)
-        answer = ctypes.c_int()
-        failed = self._library.cuStreamIsCapturing(stream, ctypes.byref(answer))
-        return bool(failed or answer.value)
+    def is_disturbing(self) -> bool:
+        """Whether the use of the legacy default stream would end the capture of another.
+
+        It never captures itself, so that the code tells, and the answer may be everybody's.
+        """
+        return bool(self._capturing(_LEGACY, self._status))
 
     def current_context(self) -> int:
         """Return the context of the calling thread, 0 for none."""

@@ -145,7 +145,7 @@ class DeviceKernel:
             return not calls.has_several or streams.get(stream) == ordinal
         if calls.has_several and calls.current_context() != loaded.context:
             return False
-        return stream == PER_THREAD_DEFAULT_STREAM or not calls.is_disturbing(stream)
+        return stream == PER_THREAD_DEFAULT_STREAM or not calls.is_disturbing()
 
     def _enqueue(self, loaded: _Loaded, configuration: Configuration, place: int) -> int:
         """Return what the driver says to a launch in the current context."""
