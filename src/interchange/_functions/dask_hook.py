@@ -1,7 +1,8 @@
 """An import hook: Dask is told of Arrays when both are imported, in either order.
 
 Source: Python, "importlib", "sys.meta_path".  What it is told is in `dask`, which is not
-imported without Dask.
+imported without Dask.  The compiler of PyTorch is told to leave our functions to Python: its graph
+breaks there, since it cannot trace what reads the memory of a tensor.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ import sys
 import threading
 from typing import Any, Final
 
-_PACKAGES: Final = frozenset({"dask", "distributed"})
+_PACKAGES: Final = frozenset({"dask", "distributed", "torch"})
+_DYNAMO: Final = "torch._dynamo.trace_rules"
 _waiting: Final = {
     "dask.sizeof",
     "dask.tokenize",
     "dask.array.dispatch",
     "distributed.protocol.serialize",
     "distributed.protocol.cuda",
+    _DYNAMO,
 }
-"""Modules of Dask that were not told of Arrays yet."""
+"""Modules of Dask and PyTorch that were not told of Arrays yet."""
 
 
 def _tell(module: Any) -> None:
@@ -29,6 +32,9 @@ def _tell(module: Any) -> None:
     except KeyError:
         return
     try:
+        if module.__name__ == _DYNAMO:
+            module.add(__name__.partition(".")[0])
+            return
         from .dask import TELL
 
         TELL[module.__name__](module)

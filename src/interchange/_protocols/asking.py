@@ -8,6 +8,8 @@ table.
 
 from __future__ import annotations
 
+from collections import UserString
+from collections.abc import Sequence
 from typing import Any, Final
 
 from interchange._types.type_table import TypeTable
@@ -20,6 +22,8 @@ ARROW_METHODS: Final = (
     "__arrow_c_stream__",
 )
 """The methods of Arrow that give memory; the first that is there is asked."""
+ARRAY_WORDS: Final = ("__dlpack__", "__array_interface__", "__array__")
+"""Attributes of what gives its elements as an array."""
 _TAKEN: Final = "__interchange_taken__"  # of what was taken of Arrow's memory, and refused
 
 _MOST_TYPES: Final = 512
@@ -96,3 +100,31 @@ def is_read_once(x: Any) -> bool:
     return (
         method is not None and method.endswith("stream__") and not has_on_type(type(x), "__len__")
     )
+
+
+def has_buffer(x: Any) -> bool:
+    """Whether `x` gives a buffer."""
+    try:
+        memoryview(x).release()
+    except (TypeError, BufferError, ValueError):
+        return False
+    return True
+
+
+def has_memory(x: Any) -> bool:
+    """Whether `x` gives its elements as an array or as a buffer does."""
+    return any(hasattr(x, word) for word in ARRAY_WORDS) or has_buffer(x)
+
+
+def is_sequence(x: Any) -> bool:
+    """Whether `x` holds elements in a row, such as a list or a range; no text, and no memory."""
+    if isinstance(x, (list, tuple)):
+        return True
+    if not all(hasattr(type(x), word) for word in ("__len__", "__getitem__")):
+        return False
+    try:
+        if not isinstance(x, Sequence) or isinstance(x, (str, UserString)):
+            return False
+    except TypeError:  # a metaclass may take the hash away
+        return False
+    return not has_memory(x)

@@ -7,8 +7,6 @@ not made the object.
 from __future__ import annotations
 
 import sys
-from collections import UserString
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -55,22 +53,6 @@ def may_nest(values: Any) -> bool:
     except TypeError:  # a metaclass may take the hash away
         found = map(type, values)
     return any(hasattr(kind, "__len__") for kind in found)
-
-
-def is_sequence(x: Any) -> bool:
-    """Whether `x` holds elements in a row, such as a list or a range; no text, and no memory."""
-    if isinstance(x, (list, tuple)):
-        return True
-    if not all(hasattr(type(x), word) for word in ("__len__", "__getitem__")):
-        return False
-    try:
-        if not isinstance(x, Sequence) or isinstance(x, (str, UserString)):
-            return False
-    except TypeError:  # a metaclass may take the hash away
-        return False
-    from .strangers import has_memory  # few need it
-
-    return not has_memory(x)
 
 
 def holds_masked(x: Any) -> bool:

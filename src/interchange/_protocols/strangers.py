@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._types.errors import show
 from interchange.abi._show import module_of
 
-from .asking import attribute, speaks_arrow
-from .losses import is_sequence
+from .asking import ARRAY_WORDS, attribute, has_buffer, is_sequence, speaks_arrow
 
 if TYPE_CHECKING:
     from interchange._types.dtypes import DType
@@ -25,7 +24,6 @@ _COLUMN: Final = "pass `interchange.from_arrow(x)`"
 _NUMBERS: Final = (bool, int, float, complex)
 _TWO: Final = 2  # axes of a table
 _DEEPEST: Final = 64  # axes of an array
-_ARRAY_WORDS: Final = ("__dlpack__", "__array_interface__", "__array__")
 _PLAIN: Final = frozenset(
     {
         *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -105,7 +103,7 @@ def way_to_share(x: Any) -> str | None:
     found = way_in(x)
     if found is not None or isinstance(x, type):
         return found
-    speaks = any(attribute(x, word) is not None for word in _OTHER_WORDS) or _has_buffer(x)
+    speaks = any(attribute(x, word) is not None for word in _OTHER_WORDS) or has_buffer(x)
     if not speaks:
         return None
     is_text = is_arrow(x) and not is_plain(x)
@@ -113,20 +111,6 @@ def way_to_share(x: Any) -> str | None:
 
 
 _OTHER_WORDS: Final = ("__cuda_array_interface__", "__array_interface__", "__array__")
-
-
-def _has_buffer(x: Any) -> bool:
-    """Whether `x` gives a buffer."""
-    try:
-        memoryview(x).release()
-    except (TypeError, BufferError, ValueError):
-        return False
-    return True
-
-
-def has_memory(x: Any) -> bool:
-    """Whether `x` gives its elements as an array or as a buffer does."""
-    return any(hasattr(x, word) for word in _ARRAY_WORDS) or _has_buffer(x)
 
 
 def _leads_to_numbers(x: Any) -> bool:
@@ -137,7 +121,7 @@ def _leads_to_numbers(x: Any) -> bool:
         x = x[0]
     if is_sequence(x):
         return not len(x)
-    return isinstance(x, _NUMBERS) or any(hasattr(x, word) for word in _ARRAY_WORDS)
+    return isinstance(x, _NUMBERS) or any(hasattr(x, word) for word in ARRAY_WORDS)
 
 
 def way_out_of_tracer(x: Any) -> str | None:

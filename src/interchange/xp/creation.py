@@ -12,8 +12,9 @@ from interchange._array.backing import wrap
 from interchange._array.operands import SCALARS, array_of, as_scalar, operand
 from interchange._functions import importing
 from interchange._protocols.array_method import without_copies
+from interchange._protocols.asking import is_sequence
 from interchange._protocols.dlpack import check_copy
-from interchange._protocols.losses import is_masked, is_sequence, may_nest
+from interchange._protocols.losses import is_masked, may_nest
 from interchange._types.errors import (
     ArgumentError,
     CopyNeededError,
