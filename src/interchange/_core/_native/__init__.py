@@ -170,7 +170,7 @@ def _ways_of(cls: type) -> tuple[int, int, bool, int]:
 def _learn(cls: type) -> None:
     """Tell C how objects of a type are imported."""
     ways = _ways_of(cls)
-    if cls is _fast_paths[0].kind and _reads_directly(cls):
+    if _fast_paths and cls is _fast_paths[0].kind and _reads_directly(cls):
         _extension.read_directly(cls, fills_strides())
     if cls is getattr(sys.modules.get("torch"), "Tensor", None):
         from ._torch_bits import functions_are_right
