@@ -124,6 +124,7 @@ class Import:
         self.taken: Any = None
         self.values: list[Any] | None = None
         self.error: BaseException | None = None
+        self._refusal = ""
         try:
             note(f"taking {source!r}")
             self.taken = consumer.take(source)
@@ -137,13 +138,16 @@ class Import:
             self.error.__context__ = self.error.__cause__ = None
 
     def __str__(self) -> str:
+        if self._refusal:
+            return self._refusal
         if self.error is None:
             return f"was read as {self.values!s:.200}"
         return f"was refused by {type(self.error).__name__}: {str(self.error)[:200]}"
 
     def counts(self) -> tuple[int, ...]:
         """Let go of what was taken, and return how often each struct has been released by then."""
-        self.taken = None
+        self._refusal = "" if self.error is None else str(self)
+        self.taken = self.error = None  # an error may hold what was taken before it
         source = self.source
         settled(self._consumer.subject, lambda: source.counts == source.due)
         return source.counts
