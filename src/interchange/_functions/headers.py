@@ -5,7 +5,6 @@ Source: NumPy, ``get_include``; interchange/interchange.h.
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -71,7 +70,9 @@ def get_library() -> str:
         what = "the readable core is in use"
         fix = "leave INTERCHANGE_CORE unset, and ask in the main interpreter"
         raise BackendUnavailableError(call, what, "IX-CAPI-2", fix)
-    return str(import_module(_EXTENSION).__file__)
+    from interchange._core._native import _extension
+
+    return str(_extension.__file__)
 
 
 def check_native(call: str) -> None:
