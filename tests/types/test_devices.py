@@ -260,3 +260,17 @@ def test_any_text_is_a_device_or_a_refusal(text):
 def test_a_device_is_made_of_its_name(words, text):
     """As its repr reads."""
     assert Device(*words) is Device.of(text)
+
+
+@pytest.mark.parametrize(("number", "name"), NAMES.items())
+def test_a_type_is_equal_to_its_name_and_its_number(number, name):
+    """As with torch.device, `x.device.type == "cuda"` says where an Array is."""
+    kind = Device(number).type
+
+    assert kind == name
+    assert name == kind
+    assert kind == int(number)
+    assert not kind != name  # noqa: SIM202 - what __ne__ says
+    assert kind != f"{name}:0"
+    assert kind != "cuda" or name == "cuda"
+    assert {kind: 1}[int(number)] == 1

@@ -336,7 +336,7 @@ def check_capsule(
     if not is_special and (copy is not False or target is None):
         return
     where = _core.device_in_capsule(capsule)
-    if where not in NAMES:
+    if where is None or where not in NAMES:
         return
     if is_special and where in STREAM_RULES:
         check_stream(handle, Device(where), call)

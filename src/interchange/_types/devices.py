@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeGuard
 
 from interchange.abi._patterns import compiled
-from interchange.abi.dlpack import DLDeviceType
+from interchange.abi.dlpack import DEVICE_NAMES, DLDeviceType
 
 from .errors import ArgumentError, UnsupportedDeviceError, show
 from .interning import find, intern, names
@@ -18,27 +18,7 @@ if TYPE_CHECKING:
 
     from .interning import Known
 
-NAMES: Final = {
-    DLDeviceType.kDLCPU: "cpu",
-    DLDeviceType.kDLCUDA: "cuda",
-    DLDeviceType.kDLCUDAHost: "cuda_host",
-    DLDeviceType.kDLOpenCL: "opencl",
-    DLDeviceType.kDLVulkan: "vulkan",
-    DLDeviceType.kDLMetal: "metal",
-    DLDeviceType.kDLVPI: "vpi",
-    DLDeviceType.kDLROCM: "rocm",
-    DLDeviceType.kDLROCMHost: "rocm_host",
-    DLDeviceType.kDLExtDev: "ext_dev",
-    DLDeviceType.kDLCUDAManaged: "cuda_managed",
-    DLDeviceType.kDLOneAPI: "oneapi",
-    DLDeviceType.kDLWebGPU: "webgpu",
-    DLDeviceType.kDLHexagon: "hexagon",
-    DLDeviceType.kDLMAIA: "maia",
-    DLDeviceType.kDLTrn: "trn",
-    DLDeviceType.kDLTPU: "tpu",
-    DLDeviceType.kDLTPUHost: "tpu_host",
-    DLDeviceType.kDLAscend: "ascend",
-}
+NAMES: Final = DEVICE_NAMES
 """Device type -> its name here."""
 
 HOST_ACCESSIBLE: Final = frozenset(
@@ -179,7 +159,7 @@ class Device:
 
     @property
     def type(self) -> DLDeviceType:
-        """The kind of device."""
+        """The kind of device, equal to its number and to its name, such as ``"cuda"``."""
         return self._type
 
     @property

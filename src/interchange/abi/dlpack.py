@@ -25,7 +25,10 @@ DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED: Final = 1 << 2
 
 
 class DLDeviceType(IntEnum):
-    """Where memory lives.  5 and 6 were never assigned."""
+    """Where memory lives.  5 and 6 were never assigned.
+
+    A member is equal to its number and to its name in `DEVICE_NAMES`, such as ``"cuda"``.
+    """
 
     kDLCPU = 1
     kDLCUDA = 2
@@ -46,6 +49,42 @@ class DLDeviceType(IntEnum):
     kDLTPU = 19  # main branch, after 1.3
     kDLTPUHost = 20  # main branch, after 1.3
     kDLAscend = 21  # main branch, after 1.3
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return DEVICE_NAMES[self] == other
+        return int.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return DEVICE_NAMES[self] != other
+        return int.__ne__(self, other)
+
+    __hash__ = int.__hash__
+
+
+DEVICE_NAMES: Final = {
+    DLDeviceType.kDLCPU: "cpu",
+    DLDeviceType.kDLCUDA: "cuda",
+    DLDeviceType.kDLCUDAHost: "cuda_host",
+    DLDeviceType.kDLOpenCL: "opencl",
+    DLDeviceType.kDLVulkan: "vulkan",
+    DLDeviceType.kDLMetal: "metal",
+    DLDeviceType.kDLVPI: "vpi",
+    DLDeviceType.kDLROCM: "rocm",
+    DLDeviceType.kDLROCMHost: "rocm_host",
+    DLDeviceType.kDLExtDev: "ext_dev",
+    DLDeviceType.kDLCUDAManaged: "cuda_managed",
+    DLDeviceType.kDLOneAPI: "oneapi",
+    DLDeviceType.kDLWebGPU: "webgpu",
+    DLDeviceType.kDLHexagon: "hexagon",
+    DLDeviceType.kDLMAIA: "maia",
+    DLDeviceType.kDLTrn: "trn",
+    DLDeviceType.kDLTPU: "tpu",
+    DLDeviceType.kDLTPUHost: "tpu_host",
+    DLDeviceType.kDLAscend: "ascend",
+}
+"""Device type -> its name in `interchange.Device`."""
 
 
 class DLDataTypeCode(IntEnum):
