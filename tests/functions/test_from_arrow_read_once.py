@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 import interchange as ix
-from interchange import xp
+from interchange import _core, xp
 from interchange_conformance.zoo import arrow
 
 pytestmark = pytest.mark.usefixtures("arrow_zoo")
@@ -179,3 +179,31 @@ def test_what_a_producer_got_wrong_is_released_at_once():
 
     assert (error.rule, error.taken) == ("ARROW-LENGTH-1", None)
     assert source.counts == source.due
+
+
+def test_what_an_error_keeps_is_read_by_one_call_alone(monkeypatch):
+    """Another call, while the stream is asked, takes no batch and does not see its end."""
+    source = stream(2, 3, 4)
+    error = refused(ix.from_arrow, Once(source))
+    call_stream, others = _core.call_stream, []
+
+    def meanwhile(*args):
+        if not others:
+            others.append(None)
+            others.append(refused(ix.from_arrow, error.taken, copy=True))
+        return call_stream(*args)
+
+    monkeypatch.setattr(_core, "call_stream", meanwhile)
+    assert tuple(ix.from_arrow(error.taken, copy=True).tolist()) == source.values
+    assert others[1].rule == "ARROW-RELEASE-3"
+
+
+@every_importer
+def test_what_was_taken_of_an_error_is_not_kept_by_the_next(importer):
+    """Which would advise to pass it again."""
+    error = refused(importer, Once(stream(2, 3)))
+    importer(error.taken, copy=True)
+    again = refused(importer, error.taken, copy=True)
+
+    assert (again.rule, again.taken) == ("ARROW-RELEASE-3", None)
+    assert "error.taken" not in str(again)

@@ -297,7 +297,7 @@ def _import(
     job = None
     try:
         elements = taken.read(
-            lambda column: read_elements(column, storage=storage, tables=tables, call=call), call
+            lambda column: read_elements(column, storage=storage, tables=tables, call=call)
         )
         job = _Import(x, taken, elements, stream, call)
         taken.fill(None if copy is True else 1)

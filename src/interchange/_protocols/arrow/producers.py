@@ -30,6 +30,8 @@ from .types import read_type
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from typing_extensions import Self
+
     from interchange._core import ArrowOwner
     from interchange._types.errors import InterchangeError
 
@@ -62,27 +64,34 @@ class Taken:
 
     __interchange_taken__ = True  # for `asking`
 
-    __slots__ = ("_schema", "_stream", "chunks", "has_failed", "is_read_once", "name")
+    __slots__ = ("_keepers", "_schema", "_stream", "chunks", "has_failed", "is_read_once", "name")
 
     def __init__(self, name: bytes, schema: ArrowOwner, stream: ArrowOwner | None) -> None:
         self.name = name
         self.chunks: list[ArrowOwner] = []
         self.is_read_once = False
         self.has_failed = False
-        self._schema: ArrowOwner | None = schema
+        self._schema = schema
         self._stream = stream  # None at its end
+        self._keepers: list[None] = []  # one while an error keeps it; pop() is for one thread
 
-    def read(self, reader: Callable[[ColumnType], Any], call: str) -> Any:
-        """Return what a reader makes of the type.
+    def claim(self, call: str) -> Self:
+        """Take it from the error that keeps it: no other call reads it, until one keeps it again.
 
         Raises
         ------
         NoProtocolError
-            All of it was taken before (ARROW-RELEASE-3).
+            Another call took it, or takes it now (ARROW-RELEASE-3).
         """
-        if self._schema is None:
+        try:
+            self._keepers.pop()
+        except IndexError:
             what, way_out = "what an error had taken was taken again", "pass it once"
-            raise NoProtocolError(call, what, "ARROW-RELEASE-3", way_out)
+            raise NoProtocolError(call, what, "ARROW-RELEASE-3", way_out) from None
+        return self
+
+    def read(self, reader: Callable[[ColumnType], Any]) -> Any:
+        """Return what a reader makes of the type."""
         return reader(read_type(self._schema.address))
 
     def fill(self, most: int | None) -> None:
@@ -120,6 +129,7 @@ class Taken:
         if is_hopeless or not self.is_read_once or (self.has_failed and not self.chunks):
             return False
         error.taken = self  # type: ignore[attr-defined] # of whatever class
+        self._keepers.append(None)
         return True
 
     def tell(self, error: InterchangeError) -> InterchangeError:
@@ -137,10 +147,10 @@ class Taken:
 
     def close(self) -> None:
         """Give back all but the chunks, which another object has."""
-        for owner in (self._stream, self._schema):
-            if owner is not None:
-                owner.release()
-        self._stream, self._schema, self.chunks = None, None, []
+        self._schema.release()
+        if self._stream is not None:
+            self._stream.release()
+        self._stream, self.chunks = None, []
 
     def release(self) -> None:
         """Give back everything."""
@@ -167,14 +177,14 @@ def take(x: Any, call: str) -> Taken:
     Raises
     ------
     NoProtocolError
-        `x` speaks no Arrow (IX-PROTOCOL-1).
+        `x` speaks no Arrow (IX-PROTOCOL-1), or was taken by another call (ARROW-RELEASE-3).
     UnsupportedDTypeError
         What it exports stands for objects of Python (ARROW-TYPE-1).
     BrokenRule
         Of what came (ARROW-METHOD-1, ARROW-CAP-1, ARROW-RELEASE-3, ARROW-STREAM-1).
     """
     if type(x) is Taken:
-        return x
+        return x.claim(call)
     name, given = _ask(x, call)
     found = _of_stream(name, given) if name in ARROW_CHUNK else _of_pair(name, given)
     found.is_read_once = is_read_once(x)
