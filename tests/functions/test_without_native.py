@@ -16,7 +16,7 @@ import sys
 sys.modules["interchange._core._native"] = None
 import interchange as ix
 from interchange._functions import headers
-headers.find_spec = lambda name: None
+headers.PathFinder = type("Nowhere", (), {"find_spec": lambda name, path: None})
 try:
     print(ix.get_include())
 except ix.BackendUnavailableError as error:

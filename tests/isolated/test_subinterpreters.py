@@ -133,7 +133,7 @@ a, x = ix.from_buffer(bytearray(range(4))), np.arange(3.0)
 def act(text):
     try:
         return str(eval(text)).split(" object ")[0]
-    except ix.ExchangeError as error:
+    except ix.InterchangeError as error:
         return f"{error.call} {error.rule}"
 for text in %r:
     print(act(text), flush=True)
@@ -161,6 +161,14 @@ def test_another_interpreter_exchanges_by_dlpack_or_refuses(run_isolated):
 def test_another_interpreter_does_all_else(run_isolated):
     """What needs no capsule works there, and ends."""
     assert said_by(run_isolated, OTHERWISE) == [*OTHERWISE.values()]
+
+
+def test_another_interpreter_has_the_header_and_no_library(run_isolated, core):
+    """The C API is set up in the main one, and `get_library` refuses by its own error."""
+    header, library = said_by(run_isolated, ["ix.get_include()[-7:]", "ix.get_library()"])
+
+    assert library == "get_library() IX-CAPI-2"
+    assert header == "include" or core.name == "ctypes"  # where no native core is built
 
 
 def test_inspection_in_another_interpreter_ends(run_isolated):

@@ -5,7 +5,7 @@ Source: NumPy, ``get_include``; interchange/interchange.h.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +13,8 @@ from interchange import _core
 from interchange._types.errors import BackendUnavailableError
 
 _EXTENSION: Final = "interchange._core._native._extension"
-_FOLDER: Final = Path(__file__).resolve().parents[1] / "include"
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
+_FOLDER: Final = _PACKAGE / "include"
 
 
 def get_include() -> str:
@@ -83,5 +84,8 @@ def check_native(call: str) -> None:
     BackendUnavailableError
         It is not (IX-CAPI-2).
     """
-    if _core.core_name == "ctypes" and find_spec(_EXTENSION) is None:
+    if _core.core_name != "ctypes":
+        return
+    folder = str(_PACKAGE / "_core" / "_native")  # it may refuse to be imported
+    if PathFinder.find_spec(_EXTENSION, [folder]) is None:
         raise BackendUnavailableError(call, "the native core is not built here", "IX-CAPI-2")
