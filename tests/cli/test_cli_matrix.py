@@ -340,4 +340,6 @@ def test_what_is_shared_only_where_it_is_aligned_says_what_else_becomes_of_it(
             "only where memory starts at a multiple of 64 bytes, as here; else copied"
         )
         assert found.cells[name, "NumPy"].reason is None
-    assert "multiple of 64 bytes" in reports.MEANINGS["zero-copy"]
+    assert "multiple of 64 bytes" in reports.meaning_of("zero-copy", found)
+    found.columns = "in"
+    assert "multiple" not in reports.meaning_of("zero-copy", found)

@@ -12,7 +12,7 @@ from interchange._reports.pages import Section, render
 from interchange._reports.texts import one_line
 
 from .matrix import COPIED, FAILED, REFUSED, SHARED, VERDICTS
-from .reports import MEANINGS, SYMBOLS, place, ran, remarks, summary
+from .reports import SYMBOLS, meaning_of, place, ran, remarks, summary
 from .versions import environment
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _exchanges(matrix: Matrix) -> Exchanges:
     """Return the table."""
     return Exchanges(
         " ".join([*remarks(matrix), place(matrix)]),
-        [(_GROUPS[one], SYMBOLS[one], one, MEANINGS[one]) for one in VERDICTS],
+        [(_GROUPS[one], SYMBOLS[one], one, meaning_of(one, matrix)) for one in VERDICTS],
         [one_line(consumer.name) for consumer in matrix.consumers],
         [_row(matrix, sample) for sample in matrix.samples],
     )

@@ -25,14 +25,17 @@ SYMBOLS: Final = {SHARED: "●", COPIED: "○", REFUSED: "✗", FAILED: "!"}
 """What stands for a verdict where there is little room."""
 ASCII_SYMBOLS: Final = {SHARED: "=", COPIED: "+", REFUSED: "x", FAILED: "!"}
 """The same, where an encoding has no others."""
-MEANINGS: Final = {
-    SHARED: "the same memory, at the same address; host arrays start at a multiple of 64 bytes, and"
-    " a note tells what becomes of others where that differs",
+_MEANINGS: Final = {
+    SHARED: "the same memory, at the same address",
     COPIED: "the memory cannot be shared with it; a copy was asked for, and came",
     REFUSED: "not even a copy can be handed over",
     FAILED: "wrong: interchange or one of the two libraries has a mistake",
 }
 """What the verdicts mean."""
+_ALIGNED: Final = (
+    "; these arrays start at a multiple of 64 bytes, and a note tells what becomes of others where"
+    " that differs"
+)
 
 
 class Reason(NamedTuple):
@@ -66,6 +69,12 @@ def number_reasons(matrix: Matrix) -> dict[Reason, int]:
         if reason is not None:
             numbers.setdefault(reason, len(numbers) + 1)
     return numbers
+
+
+def meaning_of(verdict: str, matrix: Matrix) -> str:
+    """Return what a verdict means in a matrix."""
+    is_of_host = matrix.device == "cpu" and matrix.columns is None
+    return _MEANINGS[verdict] + (_ALIGNED if verdict == SHARED and is_of_host else "")
 
 
 def summary(matrix: Matrix) -> str:
@@ -188,7 +197,7 @@ def as_markdown(matrix: Matrix) -> str:
         "\n".join(rows),
         place(matrix),
         " ".join([summary(matrix), *remarks(matrix)]),
-        "\n".join(f"- {SYMBOLS[verdict]} {verdict}: {MEANINGS[verdict]}" for verdict in used),
+        "\n".join(f"- {SYMBOLS[one]} {one}: {meaning_of(one, matrix)}" for one in used),
         "\n".join(f"{number}. {_markdown_reason(reason)}" for reason, number in numbers.items()),
         "\n".join(f"- Left out: {name} ({_plain(why)})" for name, why in matrix.absent.items()),
         f"Releases: {releases(matrix)}",

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from .matrix import COPIED, FAILED, REFUSED, SHARED, VERDICTS
 from .reports import (
     ASCII_SYMBOLS,
-    MEANINGS,
     SYMBOLS,
+    meaning_of,
     number_reasons,
     place,
     reason_of,
@@ -46,7 +46,7 @@ def show(matrix: Matrix) -> None:
     for verdict in VERDICTS:
         if matrix.count(verdict):
             sign = f"{symbols[verdict]} {verdict}:"
-            out.text(MEANINGS[verdict], label=(sign, _STYLES[verdict]))
+            out.text(meaning_of(verdict, matrix), label=(sign, _STYLES[verdict]))
     out.line()
     _print_list(out, [(f"{number}", str(reason)) for reason, number in numbers.items()])
     _print_list(out, [("left out:", f"{name} ({why})") for name, why in matrix.absent.items()])
