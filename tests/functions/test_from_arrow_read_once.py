@@ -207,3 +207,34 @@ def test_what_was_taken_of_an_error_is_not_kept_by_the_next(importer):
 
     assert (again.rule, again.taken) == ("ARROW-RELEASE-3", None)
     assert "error.taken" not in str(again)
+
+
+def test_an_argument_that_is_refused_is_kept():
+    """By an error that names a call for the copy, since the function takes no `copy`."""
+
+    @ix.viewable("x")
+    def total(x):
+        return sum(x.tolist())
+
+    source = stream(2, 3)
+    error = refused(total, Once(source))
+
+    assert "`asarray(x, copy=True)`" in error.way_out
+    assert total(ix.asarray(error.taken, copy=True)) == sum(source.values)
+
+
+@pytest.mark.parametrize("borrow", [False, True])
+def test_an_argument_that_does_not_meet_its_contract_is_kept(borrow):
+    """Else `asarray(x)`, as the error advises, would find the stream read."""
+
+    @ix.viewable("other", borrow=borrow, stream="on", x=ix.Contract(dtype="float64"))
+    def total(x, other=None, on=None):
+        return sum(x.tolist()), other, on
+
+    source = stream(3)
+    error = refused(total, Once(source))
+
+    assert error.rule == "IX-REQUIRE-1"
+    assert "`error.taken`" in error.way_out
+    assert total(ix.asarray(error.taken).astype("float64"))[0] == sum(source.values)
+    assert refused(total, Table(stream(3))).taken is None

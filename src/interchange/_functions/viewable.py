@@ -13,8 +13,11 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from interchange import _core
+from interchange._array import Array
 from interchange._array.contract import Contract, Held, are_met, plans_of
 from interchange._array.contract_errors import contract_error, name_argument
+from interchange._protocols.asking import is_read_once
+from interchange._protocols.losses import fitted
 from interchange._types.errors import ArgumentError, ContractError, InterchangeError, show
 from interchange._types.signatures import demanded_of, signature_of
 
@@ -24,8 +27,6 @@ from .replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    from interchange._array import Array
 
 R = TypeVar("R")
 
@@ -317,7 +318,7 @@ class _Arguments:
                 if contract is None or array is None or contract._is_met(array, extents):
                     continue
                 del array  # the traceback keeps this frame
-                raise self._refuse(self._held(values, found), found)
+                raise self._refuse(self._held(values, found), values, found)
             return found[0] if len(found) == 1 else found
 
         return _core.fast_checks(take_any if starred else take, plans_of(contracts))
@@ -331,9 +332,16 @@ class _Arguments:
             if contract is not None and array is not None
         ]
 
-    def _refuse(self, held: list[Held], arrays: list[Any]) -> ContractError:
-        """Return the error of Arrays that do not meet their contracts, and let them go."""
+    def _refuse(self, held: list[Held], values: Iterable[Any], arrays: list[Any]) -> ContractError:
+        """Return the error of Arrays that do not meet their contracts, and let them go.
+
+        It keeps the first of those that cannot be imported again.
+        """
         error = contract_error(held, self._call)
+        for value, array in zip(values, arrays, strict=True):
+            if isinstance(array, Array) and array is not value and is_read_once(value):
+                error = error._with(array)
+                break
         held.clear()
         arrays.clear()
         return error
@@ -361,7 +369,7 @@ class _Arguments:
             raise
         if held and not are_met(held):
             del taken
-            raise self._refuse(held, found)
+            raise self._refuse(held, values, found)
         return found[0] if len(found) == 1 else found
 
     def _take_several(
@@ -407,7 +415,7 @@ class _Arguments:
         """Name the argument that could not be imported; a producer's own error stays as it is."""
         call = f"{self._call}, argument {said!r}"
         if isinstance(error, InterchangeError):
-            raise error._said_by(call) from error.__cause__
+            raise error._but(call, fitted(error.way_out, call)) from error.__cause__
         if sys.version_info >= (3, 11):
             error.add_note(call)
 
