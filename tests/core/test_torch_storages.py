@@ -135,3 +135,46 @@ def test_a_storage_that_only_an_array_holds_is_freed_with_an_exception_in_flight
     gc.collect()
 
     assert alive() is None
+
+
+IN_A_MODE = """
+import gc, weakref
+import numpy as np
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+import interchange as ix
+
+class Refusing(TorchDispatchMode):
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        raise RuntimeError(f"no {function}")
+
+first = torch.zeros(3)
+def import_first(*_):
+    ix.from_dlpack(first)
+    return torch.zeros(())
+
+if MODE == "grad":
+    torch.func.grad(lambda x: import_first() + x)(torch.ones(()))
+else:
+    modes = {"refusing": Refusing, "fake": lambda: FakeTensorMode(allow_non_fake_inputs=True)}
+    with modes[MODE]():
+        ix.from_dlpack(first)
+block = np.arange(6.0)
+x, alive = torch.from_numpy(block), weakref.ref(block)
+del block
+array = ix.from_dlpack(x)
+x.data = torch.zeros(2)
+gc.collect()
+print(alive() is not None)
+"""
+
+
+@pytest.mark.isolated
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("mode", ["grad", "refusing", "fake"])
+def test_a_first_import_in_a_mode_of_torch_spoils_no_later_one(run_isolated, mode):
+    """Tensors of a self-test are others there; the process would do without it from then on."""
+    if ix.core_name != "native":
+        pytest.skip("the readable core holds what torch's own capsules hold")
+    assert run_isolated(f"MODE = {mode!r}\n{IN_A_MODE}", warnings="ignore").split() == ["True"]

@@ -173,9 +173,9 @@ def _learn(cls: type) -> None:
     if _fast_paths and cls is _fast_paths[0].kind and _reads_directly(cls):
         _extension.read_directly(cls, fills_strides())
     if cls is getattr(sys.modules.get("torch"), "Tensor", None):
-        from ._torch_bits import functions_are_right
+        from ._torch_bits import functions_are_right, is_proven
 
-        _extension.trust_torch(cls if functions_are_right(_extension) else None)
+        _extension.trust_torch(cls if is_proven(functions_are_right, _extension) else None)
     with _changing:
         if len(_types) >= _MOST_TYPES:
             _forget()

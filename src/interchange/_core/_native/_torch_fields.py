@@ -8,7 +8,14 @@ from __future__ import annotations
 import sys
 from typing import Any, Final
 
+from ._torch_bits import is_proven
+
 _NUMPY_KINDS: Final = {"b": 6, "i": 0, "u": 1, "f": 2, "c": 5}
+
+
+def fields_are_right(extension: Any) -> bool:
+    """Whether the functions are right, where no mode of torch's makes other tensors."""
+    return is_proven(functions_are_right, extension)
 
 
 def functions_are_right(extension: Any) -> bool:

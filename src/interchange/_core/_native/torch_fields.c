@@ -137,7 +137,7 @@ static PyObject *ask_for_proof(void)
     PyObject *proven = NULL;
 
     if (module != NULL && extension != NULL)
-        proven = PyObject_CallMethod(module, "functions_are_right", "O", extension);
+        proven = PyObject_CallMethod(module, "fields_are_right", "O", extension);
     Py_XDECREF(module);
     Py_XDECREF(extension);
     return proven;
