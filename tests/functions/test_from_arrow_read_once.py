@@ -238,3 +238,14 @@ def test_an_argument_that_does_not_meet_its_contract_is_kept(borrow):
     assert "`error.taken`" in error.way_out
     assert total(ix.asarray(error.taken).astype("float64"))[0] == sum(source.values)
     assert refused(total, Table(stream(3))).taken is None
+
+
+def test_a_stream_is_kept_beside_the_capsule_of_another_argument():
+    """One was taken before the other was refused."""
+    source = stream(2, 3)
+    capsule = ix.asarray(bytes(3)).__dlpack__(max_version=(1, 0))
+    error = refused(ix.viewable("x", "y")(lambda x, y: (x, y)), capsule, y=Once(source))
+
+    assert error.taken["x"].tolist() == [0, 0, 0]
+    assert tuple(ix.asarray(error.taken["y"], copy=True).tolist()) == source.values
+    assert error.way_out.count("error.taken") == 1

@@ -199,3 +199,30 @@ def test_what_is_no_schema_is_no_wish(wanted):
         ix.to_arrow(np.ones(3)).__arrow_c_array__(wanted)
 
     assert caught.value.rule == "ARROW-CAP-1"
+
+
+def test_to_arrow_keeps_the_array_of_a_capsule():
+    """An array without axes is no column."""
+    with pytest.raises(ix.ViewError, match=r"error\.taken") as caught:
+        ix.to_arrow(np.asarray(7.0).__dlpack__())
+
+    assert float(caught.value.taken) == 7.0
+
+
+@pytest.mark.parametrize(
+    "bad", [np.zeros(4), object(), np.zeros(3, "complex64")], ids=["length", "object", "elements"]
+)
+def test_errors_of_tables_keep_the_columns_of_capsules(bad):
+    """`error.taken` is the table, with Arrays for what was taken."""
+    capsules = {
+        "a": np.zeros(3, "uint8").__dlpack__(),
+        "b": bad,
+        "c": np.zeros(3, "int8").__dlpack__(),
+    }
+    with pytest.raises(ix.InterchangeError, match=r"error\.taken") as caught:
+        ix.to_arrow(capsules)
+
+    taken = caught.value.taken
+    assert list(taken) == ["a", "b", "c"]
+    taken["b"] = np.arange(3)
+    assert repr(ix.to_arrow(taken)) == "ArrowExport(a table of 'a', 'b', 'c')"

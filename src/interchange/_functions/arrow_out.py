@@ -26,7 +26,7 @@ from interchange._types.errors import (
 from interchange.abi import BrokenRule, PyCapsule, capsule_name, capsule_pointer
 from interchange.abi.arrow import ARROW_SCHEMA, ArrowColumn, ArrowField, ArrowSchema
 
-from .importing import import_any, keep_array
+from .importing import import_any, keep_array, keep_arrays
 
 if TYPE_CHECKING:
     from typing_extensions import CapsuleType
@@ -257,7 +257,18 @@ def _table(columns: Mapping[Any, Any], kind: str) -> ArrowExport:
         if not isinstance(name, str) or not _is_text(name):
             what, way_out = f"a column is called {show(name)}", "name columns by text without NUL"
             raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
-    arrays = {name: import_any(x, call=_CALL) for name, x in columns.items()}
+    arrays: dict[str, Array] = {}
+    try:
+        for name, x in columns.items():
+            arrays[name] = import_any(x, call=_CALL)
+        return ArrowExport(tuple(arrays.values()), _field_of_table(arrays, kind), kind)
+    except InterchangeError as error:
+        keep_arrays(error, columns, [(columns[name], array) for name, array in arrays.items()])
+        raise
+
+
+def _field_of_table(arrays: Mapping[str, Array], kind: str) -> ArrowField:
+    """Return the type of a table of several arrays."""
     fields = tuple(
         field_of(array, kind if array.ndim > 1 else "column", name, _CALL)
         for name, array in arrays.items()
@@ -269,5 +280,4 @@ def _table(columns: Mapping[Any, Any], kind: str) -> ArrowExport:
         if len(set(said)) > 1:
             differ = f"the columns have the {what} {', '.join(map(str, said))}"
             raise ViewError(_CALL, differ, "ARROW-OUT-3")
-    field = ArrowField("+s", children=fields)
-    return ArrowExport(tuple(arrays.values()), field, kind)
+    return ArrowField("+s", children=fields)

@@ -8,7 +8,7 @@ direction can meet that duty: a context manager can.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, overload
 
 from interchange._array import Array
 from interchange._protocols.dlpack import READ_ONLY
@@ -21,7 +21,7 @@ from interchange._types.devices import ordinal_of
 from interchange._types.errors import ArgumentError, InterchangeError, ReadOnlyError, show
 from interchange.abi._records import NamedTuple
 
-from .importing import asarray, import_any, keep_array
+from .importing import asarray, import_any, keep_array, keep_arrays
 from .record_importing import import_cai
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 """What the body gets: an Array, or a tuple of them."""
+
+Taken: TypeAlias = "list[tuple[Any, Array]]"
+"""Sources and their Arrays, for the error of what is refused afterwards."""
 
 _CALL: Final = "borrow()"
 
@@ -113,9 +116,19 @@ class borrow(Generic[T]):  # noqa: N801 - used like a function
         if self._debts is not None:
             what = "this context was entered before"
             raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "make a new one")
-        with contextlib.ExitStack() as debts:
-            arrays = tuple(self._take(x, debts) for x in self._given)
-            self._debts = debts.pop_all()
+        taken: Taken = []
+        try:
+            with contextlib.ExitStack() as debts:
+                arrays = tuple([self._take(x, debts, taken) for x in self._given])
+                self._debts = debts.pop_all()
+        except InterchangeError as error:
+            if len(self._given) > 1:
+                keep_arrays(error, dict(enumerate(self._given)), taken)
+            elif taken:
+                keep_array(error, *taken[0])
+            raise
+        finally:
+            taken.clear()  # a traceback keeps this frame
         found: Any = arrays
         given: T = found if len(arrays) > 1 else found[0]
         return given
@@ -134,15 +147,14 @@ class borrow(Generic[T]):  # noqa: N801 - used like a function
         finally:
             self._given = ()
 
-    def _take(self, x: Any, debts: contextlib.ExitStack) -> Array:
-        """Return an Array for the body; note whom its end is told to."""
+    def _take(self, x: Any, debts: contextlib.ExitStack, taken: Taken) -> Array:
+        """Return an Array for the body; note whom its end is told to, and what was taken."""
         array = import_published(x, self._stream, _CALL)
+        taken.append((x, array))
         if self._writable and array.readonly is not False:
             kind = "read-only memory" if array.readonly else "memory not known to be writable"
             way_out = "pass a copy, `asarray(x, copy=True)`, or `writable=False`"
-            error = ReadOnlyError(_CALL, f"writable=True of {kind}", "DLP-RO-3", way_out)
-            keep_array(error, x, array)
-            raise error
+            raise ReadOnlyError(_CALL, f"writable=True of {kind}", "DLP-RO-3", way_out)
         view = array.__copy__()
         if not self._writable:
             view._flags = (view._flags or 0) | READ_ONLY

@@ -26,6 +26,7 @@ from interchange._streams.rules import (
 from interchange._types.devices import Device, is_index
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
+    SEVERAL_USED_UP,
     ArgumentError,
     InterchangeError,
     NoProtocolError,
@@ -40,6 +41,8 @@ from .producer import Producer, check_described
 from .record_importing import by_record, by_record_first
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from typing_extensions import CapsuleType
 
     from interchange._types.typing import AnyArray, AnyDevice, SupportsDLPack
@@ -312,6 +315,24 @@ def keep_array(error: InterchangeError, x: Any, array: Array) -> None:
     """Raise an error that keeps the Array of a source that can be read once, if `x` is one."""
     if error.taken is None and is_read_once(x):
         raise error._with(array) from error.__cause__
+
+
+def keep_arrays(
+    error: InterchangeError, given: Mapping[Any, Any], taken: Iterable[tuple[Any, Any]]
+) -> None:
+    """Raise an error that keeps the Arrays of all sources that can be read once, if there are any.
+
+    `taken` has the sources in the order in which they were imported, with their Arrays.
+    """
+    known = {id(x): array for x, array in taken if is_read_once(x)}
+    if error.taken is not None:  # that of the source which was refused
+        late = next((x for x in given.values() if id(x) not in known and is_read_once(x)), None)
+        known[id(late)] = error.taken
+    if known:
+        kept = {name: known.get(id(x), x) for name, x in given.items()}
+        by_name = all(isinstance(name, str) for name in kept)
+        found = kept if by_name else tuple(kept.values())
+        raise error._with(found, SEVERAL_USED_UP) from error.__cause__
 
 
 def _other_elements(x: Any, found: DType, wanted: DType, call: str) -> UnsupportedDTypeError:

@@ -10,23 +10,25 @@ import difflib
 import inspect
 import sys
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 
 from interchange import _core
-from interchange._array import Array
 from interchange._array.contract import Contract, Held, are_met, plans_of
 from interchange._array.contract_errors import contract_error, name_argument
-from interchange._protocols.asking import is_read_once
 from interchange._protocols.losses import fitted
 from interchange._types.errors import ArgumentError, ContractError, InterchangeError, show
 from interchange._types.signatures import demanded_of, signature_of
 
 from .borrow import borrow as _borrow
-from .importing import asarray, import_any
+from .importing import asarray, import_any, keep_array, keep_arrays
 from .replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from interchange._array import Array
+
+    from .borrow import Taken
 
 R = TypeVar("R")
 
@@ -269,6 +271,14 @@ def _is_generator(function: Any) -> bool:
     return bool(flags & inspect.CO_GENERATOR and not flags & inspect.CO_ITERABLE_COROUTINE)
 
 
+class _Use(NamedTuple):
+    """How one call takes its arguments: who is told at its end, the stream, and what was taken."""
+
+    debts: contextlib.ExitStack | None
+    handle: Any
+    taken: Taken
+
+
 class _Arguments:
     """The parameters that are imported.
 
@@ -309,16 +319,17 @@ class _Arguments:
                 for value in values:
                     found.append(None if value is None else asarray(value))  # noqa: PERF401
             except Exception as error:
-                name = self.names[len(found)]
+                name, taken = self.names[len(found)], list(zip(values, found, strict=False))
                 found.clear()  # the traceback keeps this frame
-                self._blame(error, name)
+                self._blame(error, name, values, taken)
                 raise
             extents: dict[str, int] = {}
             for array, contract in zip(found, contracts, strict=True):
                 if contract is None or array is None or contract._is_met(array, extents):
                     continue
                 del array  # the traceback keeps this frame
-                raise self._refuse(self._held(values, found), values, found)
+                taken = list(zip(values, found, strict=True))
+                self._refuse(self._held(values, found), found, values, taken)
             return found[0] if len(found) == 1 else found
 
         return _core.fast_checks(take_any if starred else take, plans_of(contracts))
@@ -332,44 +343,60 @@ class _Arguments:
             if contract is not None and array is not None
         ]
 
-    def _refuse(self, held: list[Held], values: Iterable[Any], arrays: list[Any]) -> ContractError:
-        """Return the error of Arrays that do not meet their contracts, and let them go.
-
-        It keeps the first of those that cannot be imported again.
-        """
+    def _refuse(
+        self, held: list[Held], arrays: list[Any], values: Iterable[Any], taken: Taken
+    ) -> NoReturn:
+        """Raise the error of Arrays that do not meet their contracts, and let them go."""
         error = contract_error(held, self._call)
-        for value, array in zip(values, arrays, strict=True):
-            if isinstance(array, Array) and array is not value and is_read_once(value):
-                error = error._with(array)
-                break
         held.clear()
         arrays.clear()
-        return error
+        self._keep(error, values, taken)
+        raise error
+
+    def _keep(self, error: InterchangeError, values: Iterable[Any], taken: Taken) -> None:
+        """Raise an error that keeps the Arrays of arguments that can be read once, if any."""
+        given: dict[str, Any] = {}
+        for (name, kind, _), value in zip(self._each, values, strict=True):
+            several = _several(name, value) if kind in _STARRED else [(name, name, value)]
+            given.update((said, one) for _, said, one in several)
+        given = {said: one for said, one in given.items() if one is not None}
+        try:
+            if len(given) > 1:
+                keep_arrays(error, given, taken)
+            for value, array in taken:  # of which one is no None
+                keep_array(error, value, array)
+        finally:
+            taken.clear()  # the traceback keeps this frame
 
     def take(self, debts: contextlib.ExitStack | None, handle: Any, *values: Any) -> Any:
         """Return an Array of each value, which meets its contract; of one value no tuple."""
         held: list[Held] = []
         found: list[Any] = []
+        notes: Taken = []
+        use = _Use(debts, handle, notes)
         taken: Any = None
         try:
             for (name, kind, contract), value in zip(self._each, values, strict=True):
                 if kind in _STARRED:
-                    taken = self._take_several(name, value, contract, debts, handle, held)
+                    taken = self._take_several(name, value, contract, use, held)
                 elif value is None:
                     taken = None
                 else:
-                    taken = self._take_one(name, value, debts, handle, name)
+                    taken = self._take_one(name, value, use, name)
                     if contract is not None:
                         held.append(Held(name, taken, contract, taken is value))
                 found.append(taken)
-        except BaseException:
+        except BaseException as error:
             held.clear()  # the traceback keeps this frame
             found.clear()
             taken = None
+            if isinstance(error, InterchangeError):
+                self._keep(error, values, notes)
+            notes.clear()
             raise
         if held and not are_met(held):
             del taken
-            raise self._refuse(held, values, found)
+            self._refuse(held, found, values, notes)
         return found[0] if len(found) == 1 else found
 
     def _take_several(
@@ -377,8 +404,7 @@ class _Arguments:
         name: str,
         values: Any,
         contract: Contract | None,
-        debts: contextlib.ExitStack | None,
-        handle: Any,
+        use: _Use,
         held: list[Held],
     ) -> Any:
         """Return an Array of each value of a starred parameter; note what is held to a contract."""
@@ -387,7 +413,7 @@ class _Arguments:
             for key, said, value in _several(name, values):
                 taken[key] = None
                 if value is not None:
-                    taken[key] = array = self._take_one(said, value, debts, handle, name)
+                    taken[key] = array = self._take_one(said, value, use, name)
                     if contract is not None:
                         held.append(Held(said, array, contract, array is value))
         except BaseException:
@@ -396,26 +422,34 @@ class _Arguments:
             raise
         return taken if isinstance(values, dict) else tuple(taken.values())
 
-    def _take_one(
-        self, said: str, value: Any, debts: contextlib.ExitStack | None, handle: Any, name: str
-    ) -> Array:
+    def _take_one(self, said: str, value: Any, use: _Use, name: str) -> Array:
         """Return an Array of a value; where it cannot be made, the error names the argument."""
         try:
-            if debts is not None:
-                lent = _borrow(value, stream=handle, writable=name in self._written)
-                return debts.enter_context(lent)
-            if handle is None:
-                return asarray(value)
-            return import_any(value, stream=handle, call=self._call)
+            if use.debts is not None:
+                lent = _borrow(value, stream=use.handle, writable=name in self._written)
+                return lent._take(value, use.debts, use.taken)
+            if use.handle is None:
+                array = asarray(value)
+            else:
+                array = import_any(value, stream=use.handle, call=self._call)
         except Exception as error:
             self._blame(error, said)
             raise
+        use.taken.append((value, array))
+        return array
 
-    def _blame(self, error: Exception, said: str) -> None:
+    def _blame(
+        self, error: Exception, said: str, values: Iterable[Any] = (), taken: Taken | None = None
+    ) -> None:
         """Name the argument that could not be imported; a producer's own error stays as it is."""
         call = f"{self._call}, argument {said!r}"
         if isinstance(error, InterchangeError):
-            raise error._but(call, fitted(error.way_out, call)) from error.__cause__
+            told = error._but(call, fitted(error.way_out, call))
+            if taken is not None:
+                self._keep(told, values, taken)
+            raise told from error.__cause__
+        if taken:
+            taken.clear()
         if sys.version_info >= (3, 11):
             error.add_note(call)
 

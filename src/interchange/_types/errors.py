@@ -32,6 +32,7 @@ def explain(call: str, what: str, rule: str, way_out: str | None = None) -> str:
 
 
 _USED_UP: Final = "what was passed may be used up: pass `error.taken` in its place"
+SEVERAL_USED_UP: Final = "what was passed may be used up: pass what `error.taken` has in its place"
 
 
 def reason_of(error: Exception) -> str:
@@ -63,7 +64,9 @@ class InterchangeError(Exception):
         The parts of the message.
     taken : object or None
         What came from a source that can be read once, and was refused: `asarray`, `convert` and
-        `from_arrow` take it in the place of the source.  None where nothing is lost.
+        `from_arrow` take it in the place of the source.  Where several sources were passed, all of
+        them, with Arrays for what was taken: a dict by their names, a tuple by their places.  None
+        where nothing is lost.
     """
 
     taken: object = None
@@ -82,12 +85,13 @@ class InterchangeError(Exception):
     def _but(self, call: str, way_out: str) -> Self:
         """Return the same error in the name of another call, with another way out."""
         found = type(self)(call, self.what, self.rule, way_out)
-        found.taken = self.taken
+        vars(found).update({**vars(self), **vars(found)})
         return found
 
     def _with(self, taken: object, advice: str = _USED_UP) -> Self:
         """Return the same error with what was taken of a source that may be used up."""
-        found = self._but(self.call, f"{self.way_out}; {advice}")
+        way_out = self.way_out.removesuffix(f"; {_USED_UP}")
+        found = self._but(self.call, f"{way_out}; {advice}")
         found.taken = taken
         return found
 

@@ -57,15 +57,21 @@ class Use:
         It names the stream.
     call : str
         Named in errors.
+
+    Attributes
+    ----------
+    taken : list[tuple[object, Array]]
+        What was not imported by a fast path, and its Array.
     """
 
-    __slots__ = ("_call", "_debts", "_given", "_later", "_stream")
+    __slots__ = ("_call", "_debts", "_given", "_later", "_stream", "taken")
 
     def __init__(self, configuration: Configuration, call: str) -> None:
         self._stream, self._call = configuration.stream, call
         self._given = configuration.given or configuration.stream
         self._debts: contextlib.ExitStack | None = None
         self._later: list[tuple[Array, int | None]] = []
+        self.taken: list[tuple[Any, Array]] = []
 
     def take(self, x: Any) -> Any:
         """Return an Array of anything, ready on the stream once `order` was called, too."""
@@ -83,6 +89,7 @@ class Use:
             if back is not None:
                 return self._order(found, back)
         array = import_published(x, self._given, self._call)
+        self.taken.append((x, array))
         if array.device is CPU:
             return array
         named = _named_stream(array, self._call)

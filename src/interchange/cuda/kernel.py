@@ -10,8 +10,9 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
+from interchange._functions.importing import keep_arrays
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM
-from interchange._types.errors import ArgumentError, ExchangeError, show
+from interchange._types.errors import ArgumentError, ExchangeError, InterchangeError, show
 
 from . import host_launch
 from .arguments import Packing, check_writable, form_of, pass_array, pass_number
@@ -136,20 +137,36 @@ class Kernel:
             return
         call = f"{self.__name__}[...]()"
         wanted = self._wanted(len(arguments), call)
-        with Use(configuration, call) as use:
-            passed = [
-                pass_number(value, kind, call)
-                or pass_array(use.take(_settled(value, kind)), kind, call)
-                for value, kind in zip(arguments, wanted, strict=True)
-            ]
-            ordinal = find_ordinal(passed, call)
-            if ordinal is None:
-                self._run_on_host(configuration, passed, call)
-            else:
-                use.order(ordinal)
-                self._run_on_device(configuration, passed, ordinal, call)
-                if not self.debug:
-                    self._remember(arguments, passed, ordinal)
+        use = Use(configuration, call)
+        try:
+            with use:
+                self._run_with(use, configuration, arguments, wanted, call)
+        except InterchangeError as error:
+            keep_arrays(error, dict(enumerate(arguments)), use.taken)
+            raise
+
+    def _run_with(
+        self,
+        use: Use,
+        configuration: Configuration,
+        arguments: tuple[Any, ...],
+        wanted: Sequence[ScalarType | ArrayType | None],
+        call: str,
+    ) -> None:
+        """Run the kernel with arrays that are ready on its stream."""
+        passed = [
+            pass_number(value, kind, call)
+            or pass_array(use.take(_settled(value, kind)), kind, call)
+            for value, kind in zip(arguments, wanted, strict=True)
+        ]
+        ordinal = find_ordinal(passed, call)
+        if ordinal is None:
+            self._run_on_host(configuration, passed, call)
+        else:
+            use.order(ordinal)
+            self._run_on_device(configuration, passed, ordinal, call)
+            if not self.debug:
+                self._remember(arguments, passed, ordinal)
 
     def _wanted(self, count: int, call: str) -> Sequence[ScalarType | ArrayType | None]:
         """Return the types in the signature, for so many arguments."""
