@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -150,6 +151,12 @@ AROUND = {
                   "made = outer(2)\n",
     "a function in a class": "class Scale:\n\tdef make(n):\n\t\tdef inner(out):\n\t\t\t__y = n\n"
                              "\t\t\tout[0] *= __y\n\t\treturn inner\nmade = Scale.make(2)\n",
+    "a private name of a class": "__f = _Scale__c__f = 3\n_Scale__f = 2\nclass Scale:\n"
+                                 "    @staticmethod\n    def make(out):\n"
+                                 "        out[0] *= __f\n        __c__f = 1\nmade = Scale.make\n",
+    "a private name around it": "class _Scale:\n    def make(self, __n):\n"
+                                "        def inner(out):\n            out[0] *= __n\n"
+                                "        return inner\nmade = _Scale().make(2)\n",
     "a condition": "if True:\n    def made(out):\n        out[0] *= 2\n",
     "two of one name": "def made(out):\n    out[0] *= 3\ndef made(out):\n    out[0] *= 2\n",
     "a loop": "def made(out): out[0] *= 3\nfor _ in '12':\n  def made(out): out[0] *= 2\n",
@@ -161,6 +168,17 @@ AROUND = {
 def test_what_stands_around_a_function_does_not_matter(where):
     """Its code depends on it: on free names, on classes, on what is imported."""
     assert result(cuda.jit(defined(AROUND[where], "made"))) == 20
+
+
+@pytest.mark.parametrize("where", ["{}", "def kernel(out):\n    {}"])
+def test_warnings_of_a_text_are_given_by_python_alone(where):
+    """Where warnings are errors, it is no reason to refuse the text, which Python read before."""
+    text = where.format('"""\\d"""') + "\ndef other(out):\n    pass\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        function = defined(text if "kernel" in text else text.replace("other", "kernel"))
+
+    cuda.jit(function)
 
 
 # ---------------------------------------------------------------- without a file

@@ -12,6 +12,7 @@ import inspect
 import linecache
 import sys
 import tokenize
+import warnings
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -60,17 +61,19 @@ def find_definition(lines: Lines, function: Callable[..., Any]) -> Definition | 
     """Return where a text defines a function, at its line or at another; None if it does not."""
     code = function.__code__
     wanted = _shape(code)
-    try:
-        named = [each for each in _codes_in("".join(lines)) if each.co_name == code.co_name]
-        same = [each for each in named if _shape(each) == wanted]
-        if not same:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python gave those of the text when it read it
+        try:
+            named = [each for each in _codes_in("".join(lines)) if each.co_name == code.co_name]
+            same = [each for each in named if _shape(each) == wanted]
+            if not same:
+                return None
+            found = min(same, key=lambda each: abs(each.co_firstlineno - code.co_firstlineno))
+            first = found.co_firstlineno
+            block = inspect.getblock(lines[first - 1 :])
+            tree = _parsed("".join(block))
+        except _UNREADABLE:
             return None
-        found = min(same, key=lambda each: abs(each.co_firstlineno - code.co_firstlineno))
-        first = found.co_firstlineno
-        block = inspect.getblock(lines[first - 1 :])
-        tree = _parsed("".join(block))
-    except _UNREADABLE:
-        return None
     return Definition(tree, block, first) if isinstance(tree, ast.FunctionDef) else None
 
 

@@ -1,6 +1,6 @@
 """The source of a function that is to be a kernel: its tree, its lines, and what its names mean.
 
-Source: the Python Language Reference, "Naming and binding".
+Source: the Python Language Reference, "Naming and binding", "Private name mangling".
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Source:
 
     def meaning(self, name: str) -> Any:
         """Return what a name means outside the function, `MISSING` for nothing."""
-        function = self.function
+        function, name = self.function, self._compiled_name(name)
         for free, cell in zip(self.code.co_freevars, function.__closure__ or (), strict=True):
             if free == name:
                 try:
@@ -109,3 +109,11 @@ class Source:
                     return MISSING
         found = function.__globals__.get(name, MISSING)
         return getattr(builtins, name, MISSING) if found is MISSING else found
+
+    def _compiled_name(self, name: str) -> str:
+        """Return a name as code has it: with that of the class, where it is private to one."""
+        known = {*self.code.co_names, *self.code.co_freevars}
+        if not name.startswith("__") or name.endswith("__") or name in known:
+            return name
+        private = (each for each in known if each[0] == "_" and each.endswith(name))
+        return min(private, key=len, default=name)
