@@ -112,3 +112,24 @@ def test_a_type_without_arrow_is_not_asked_what_its_elements_are():
             function(LazyFrame())
         assert caught.value.rule == "IX-PROTOCOL-1"
     assert not speaks_arrow(LazyFrame())
+
+
+class OtherDict(Column):
+    """Its ``__dict__`` is another's, as that of proxies is."""
+
+    __dict__ = property(lambda _: None)
+
+    def __init__(self, x):
+        object.__setattr__(self, "x", x)
+
+    def __getattr__(self, name):
+        raise AttributeError(name)
+
+
+@pytest.mark.usefixtures("arrow_zoo")
+def test_a_column_whose_attributes_are_not_in_its_dict_is_asked_for_them():
+    """What ``__dict__`` gives there is not what it has."""
+    column = OtherDict(arrow.numbers("int32", 3).as_stream())
+
+    assert attribute(column, "__array__") is None
+    assert ix.asarray(column).shape == (3,)

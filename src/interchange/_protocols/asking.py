@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import UserString
 from collections.abc import Sequence
+from types import GetSetDescriptorType
 from typing import Any, Final
 
 from interchange._types.type_table import TypeTable
@@ -59,7 +60,14 @@ def _is_column(cls: type) -> bool:
     is_plain: bool = getattr(cls, "__getattribute__", None) is object.__getattribute__
     if not has_on_type(cls, "__getattr__") or not is_plain:
         return False  # a look at the object takes no longer, or is its own business
-    return bool(cls.__dictoffset__) and any(has_on_type(cls, word) for word in ARROW_METHODS)
+    has_dict = bool(cls.__dictoffset__) and not _replaces_dict(cls)
+    return has_dict and any(has_on_type(cls, word) for word in ARROW_METHODS)
+
+
+def _replaces_dict(cls: type) -> bool:
+    """Whether a type gives something else for ``__dict__``, as proxies do."""
+    found = (base.__dict__["__dict__"] for base in cls.__mro__ if "__dict__" in base.__dict__)
+    return any(type(one) is not GetSetDescriptorType for one in found)
 
 
 def has_on_type(cls: type, name: str) -> bool:
