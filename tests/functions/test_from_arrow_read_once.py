@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import pickle
 from functools import partial
 
 import pytest
@@ -249,3 +250,13 @@ def test_a_stream_is_kept_beside_the_capsule_of_another_argument():
     assert error.taken["x"].tolist() == [0, 0, 0]
     assert tuple(ix.asarray(error.taken["y"], copy=True).tolist()) == source.values
     assert error.way_out.count("error.taken") == 1
+
+
+def test_an_error_of_another_process_advises_nothing_that_it_lacks():
+    """What was taken stays where it was taken."""
+    error = refused(ix.asarray, Once(stream(2, 3)))
+    there = pickle.loads(pickle.dumps(error))
+
+    assert (there.rule, there.taken) == ("ARROW-CHUNK-1", None)
+    assert "`copy=True`" in there.way_out
+    assert "taken" not in str(there)

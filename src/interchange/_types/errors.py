@@ -70,6 +70,7 @@ class InterchangeError(Exception):
     """
 
     taken: object = None
+    _advice: str = ""  # about `taken`, at the end of the way out
 
     def __init__(self, call: str, what: str, rule: str, way_out: str | None = None) -> None:
         super().__init__(explain(call, what, rule, way_out))
@@ -90,13 +91,14 @@ class InterchangeError(Exception):
 
     def _with(self, taken: object, advice: str = _USED_UP) -> Self:
         """Return the same error with what was taken of a source that may be used up."""
-        way_out = self.way_out.removesuffix(f"; {_USED_UP}")
+        way_out = self.way_out.removesuffix(self._advice)
         found = self._but(self.call, f"{way_out}; {advice}")
-        found.taken = taken
+        found.taken, found._advice = taken, f"; {advice}"
         return found
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, str]]:
-        return type(self), (self.call, self.what, self.rule, self.way_out)
+        way_out = self.way_out.removesuffix(self._advice)  # a pickle has nothing that was taken
+        return type(self), (self.call, self.what, self.rule, way_out)
 
 
 class ExchangeError(InterchangeError, BufferError):
