@@ -94,7 +94,7 @@ CASTS = {
 def test_an_unknown_element_type_is_told_with_the_nearest_name(call):
     """In the name of the call that was made."""
     with pytest.raises(
-        ix.ViewError, match=r"the nearest name is `'float32'` \[IX-XP-7\]"
+        ix.ViewError, match=r"the nearest name is `'float32'`, or pass a dtype of xp \[IX-XP-7\]"
     ) as caught:
         CASTS[call]("flaot32")
 

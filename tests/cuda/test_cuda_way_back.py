@@ -139,6 +139,7 @@ def test_a_copy_that_the_producer_cannot_follow_is_refused(emulator, cuda, produ
     assert not {"cuMemAlloc", "cuMemcpyAsync", "cuEventRecord"} & set(trace.names)
 
 
+@pytest.mark.interop  # llvmlite compiles kernels
 @pytest.mark.parametrize("way_in", IMPORTS)
 def test_the_producer_waits_for_a_kernel(cuda, produce, way_in, gate):
     """A launch is a loan: its end is told to all who used the memory before."""

@@ -373,8 +373,7 @@ def fast_import(  # noqa: C901 - each call within costs a tenth of the whole
                 found = consume_capsule(x, None, cls, call)
                 spec = found._known or found._spec
                 if spec.dtype.code is handles:
-                    release(found)
-                    refuse_handles(spec, call)
+                    refuse_handles(spec, call, found)
                 if spec.device is not CPU:
                     note_ready(found, None, None, call)
                 return found

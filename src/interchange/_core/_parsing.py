@@ -208,11 +208,15 @@ def find(
     return data + offset, spec
 
 
-def refuse_handles(spec: Spec, call: str) -> None:
-    """Refuse opaque handles that nobody asked for: what they refer to is kept alive by nobody."""
+def refuse_handles(spec: Spec, call: str, taken: Any = None) -> None:
+    """Refuse opaque handles, unless they are asked for: they keep nothing alive.
+
+    The error keeps `taken`, the Array of a capsule, which is consumed.
+    """
     if spec.dtype.code is DLDataTypeCode.kDLOpaqueHandle:
         way_out = f"pass `asarray(x, dtype='{spec.dtype}')` if the handles are yours"
-        raise UnsupportedDTypeError(call, f"elements are {spec.dtype}", "DLP-DTYPE-7", way_out)
+        error = UnsupportedDTypeError(call, f"elements are {spec.dtype}", "DLP-DTYPE-7", way_out)
+        raise error if taken is None else error._with(taken)
 
 
 def foreign_major(address: int, call: str) -> VersionError:

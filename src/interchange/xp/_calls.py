@@ -172,7 +172,8 @@ def dtype_of(dtype: Any, call: str) -> DType:
     try:
         return DType.of(dtype, call)
     except UnsupportedDTypeError as error:
-        raise ViewError(call, error.what, "IX-XP-7", error.way_out) from error
+        way_out = f"{error.way_out}, or pass a dtype of xp"
+        raise ViewError(call, error.what, "IX-XP-7", way_out) from error
 
 
 def create(

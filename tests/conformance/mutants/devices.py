@@ -52,6 +52,18 @@ def counts_every_device_as_the_first() -> Subject:
     return _saying(_CUDA, _FIRST)
 
 
+@mutant("capsules_have_the_number_of_their_device", twin=honest_device_producer)
+def ships_every_device_as_the_first() -> Subject:
+    """Ships memory of every device as that of device 0."""
+
+    def capsule(self: OnDevice, block: Block, copied: bool, max_version: Any) -> Any:
+        if block.device[0] == _CUDA:
+            block = replace(block, device=_FIRST)
+        return OnDevice.capsule(self, block, copied, max_version)
+
+    return producer_with(capsule=capsule)
+
+
 @mutant("managed_memory_is_said_to_be_managed", twin=honest_device_producer)
 def says_that_managed_memory_is_the_devices() -> Subject:
     """Says type 2 of managed memory."""

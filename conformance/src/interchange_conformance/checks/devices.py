@@ -103,6 +103,20 @@ def device_memory_has_the_number_of_its_device(producer: ProducerUnderTest, case
     expect(said == due, f"the memory is on {due}, and __dlpack_device__() said {said}")
 
 
+@check("DLP-DEV-9", source="dlpack.h 1.3, DLDevice.device_id", cases=_ORDINALS, on="cuda")
+def capsules_have_the_number_of_their_device(producer: ProducerUnderTest, case: str) -> None:
+    """The struct of memory of a CUDA device names the device that the driver names.
+
+    Write the pointer's ordinal into the struct: a consumer makes that device current.
+    """
+    cuda, x, address = make_there(producer, case)
+    due = (CUDA, cuda.kind(address)[1])
+
+    shipped = _open(producer, x).device
+
+    expect(shipped == due, f"the memory is on {due}, and the capsule says {shipped}")
+
+
 @check(
     "DLP-DEV-3",
     source="dlpack.h 1.3, kDLCUDAManaged",

@@ -88,12 +88,13 @@ def consume_managed_tensor(
 # ---------------------------------------------------------------- what C asks for
 
 
-def _arrived(array: Any, call: str) -> None:
-    """Refuse what nobody asked for, and note where memory on a device is ready."""
+def _arrived(array: Any, call: str, is_of_capsule: bool) -> None:
+    """Refuse what was not asked for, and note where memory on a device is ready."""
     spec = array._spec
     if spec.dtype.code is DLDataTypeCode.kDLOpaqueHandle:
-        release(array)
-        _parsing.refuse_handles(spec, call)
+        if not is_of_capsule:  # else it cannot be had again
+            release(array)
+        _parsing.refuse_handles(spec, call, array if is_of_capsule else None)
     if spec.device is not CPU:
         note_ready(array, None, None, call)
 

@@ -160,14 +160,16 @@ void release_now(Array *self)
     delete_managed(managed, owns);
 }
 
-/* What follows an arrival from elsewhere: refuse handles, note a stream.  Drops what is refused. */
-int finish_arrival(Array **array, PyObject *call)
+/* What follows an arrival from elsewhere: refuse handles, note a stream.  Drops what is refused; an
+ * error keeps what came in a capsule, which is consumed. */
+int finish_arrival(Array **array, PyObject *call, int is_of_capsule)
 {
     PyObject *done;
 
     if (LOAD((*array)->spec) == NULL)
         return 0; /* ordinary memory of the host */
-    done = PyObject_CallFunctionObjArgs(core.arrived, (PyObject *)*array, call, NULL);
+    done = PyObject_CallFunctionObjArgs(core.arrived, (PyObject *)*array, call,
+                                        is_of_capsule ? Py_True : Py_False, NULL);
     if (done == NULL)
         Py_CLEAR(*array);
     Py_XDECREF(done);

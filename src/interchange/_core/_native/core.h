@@ -238,7 +238,7 @@ HIDDEN Array *consume(PyObject *capsule, PyObject *source, PyTypeObject *cls, Py
 HIDDEN Array *consume_fresh(PyObject *capsule, PyObject *source, PyObject *call);
 HIDDEN Array *own_managed(DLManagedTensorVersioned *managed, PyObject *source, PyTypeObject *cls,
                           PyObject *call);
-HIDDEN int finish_arrival(Array **array, PyObject *call);
+HIDDEN int finish_arrival(Array **array, PyObject *call, int is_of_capsule);
 HIDDEN void release_now(Array *self);
 extern HIDDEN PyMethodDef describing_functions[];
 

@@ -167,7 +167,7 @@ static int to_array(DLManagedTensorVersioned *tensor, void **out)
         return -1;
     }
     self = own_managed(tensor, Py_None, core.array_type, core.from_dlpack_text);
-    if (self == NULL || finish_arrival(&self, core.from_dlpack_text) < 0)
+    if (self == NULL || finish_arrival(&self, core.from_dlpack_text, 0) < 0)
         return -1;
     *out = self;
     return 0;

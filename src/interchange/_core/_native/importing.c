@@ -116,7 +116,7 @@ static Array *ask(PyObject *x, int is_immutable, PyObject *call)
         Py_DECREF(self);
         return NULL;
     }
-    if (finish_arrival(&self, call) < 0)
+    if (finish_arrival(&self, call, 0) < 0)
         return NULL;
     if (is_immutable && (self->flags == FLAGS_UNKNOWN || !(self->flags & DLPACK_IS_COPIED)))
         self->flags = (self->flags == FLAGS_UNKNOWN ? 0 : self->flags) | DLPACK_READ_ONLY;
@@ -198,7 +198,7 @@ static Array *by_table(PyObject *x, int is_torch, PyObject *call)
             release_now(self);
             Py_CLEAR(self);
         } else {
-            finish_arrival(&self, call);
+            finish_arrival(&self, call, 0);
         }
     }
     return self;
@@ -209,7 +209,7 @@ static Array *import_capsule(PyObject *capsule, PyObject *call)
     Array *self = consume(capsule, Py_None, core.array_type, call);
 
     if (self != NULL)
-        finish_arrival(&self, call);
+        finish_arrival(&self, call, 1);
     return self;
 }
 

@@ -181,6 +181,7 @@ OURS: Final = (
         "the C API is a part of the native core",
         "set INTERCHANGE_CORE=native, which takes it, or says how to build it",
         "interchange",
+        "SHOULD",
     ),
     Rule(
         "IX-XP-1",
@@ -256,6 +257,7 @@ OURS: Final = (
         "the NumPy whose arrays and functions are used is 2.1 or newer",
         "install a newer NumPy, `pip install 'numpy>=2.1'`",
         "interchange",
+        "SHOULD",
     ),
     Rule(
         "IX-SUBJECT-1",
