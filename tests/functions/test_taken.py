@@ -49,7 +49,13 @@ SEVERAL = {
 }
 
 
-@pytest.mark.parametrize("call", SEVERAL)
+COMPILED = {"kernel, read-only", "kernel, count"}  # by llvmlite, before they are refused
+
+
+@pytest.mark.parametrize(
+    "call",
+    [pytest.param(call, marks=[pytest.mark.interop] * (call in COMPILED)) for call in SEVERAL],
+)
 def test_errors_of_several_arguments_keep_those_of_capsules(call):
     """What came out of the first is there to be passed again, whatever is wrong with the second."""
     refuse, bad = SEVERAL[call]
@@ -78,6 +84,7 @@ def test_errors_keep_nothing_of_what_can_be_asked_again():
     assert caught.value.taken is None
 
 
+@pytest.mark.interop  # llvmlite compiles kernels
 def test_an_error_of_a_kernel_keeps_its_line_beside_what_was_taken():
     """The attribute of `KernelError` stays."""
     with pytest.raises(ix.InterchangeError) as caught:
