@@ -51,7 +51,7 @@ def fingerprint_of_verdicts() -> str:
     """Return a digest of all checks, and of what the libraries of the page are known to fail."""
     checks = [
         [list(check.items()), check.rule, check.severity, check.claim]
-        for check in load_checks().values()
+        for _, check in sorted(load_checks().items())  # in whichever order they were imported
     ]
     known = [
         file.read_text(encoding="utf-8")
