@@ -108,7 +108,7 @@ class Elements:
             raise ArgumentError("operator.index()", what, "IX-ARGUMENT-1", "pass whole numbers")
         if array.ndim == 1 and array.size and array.itemsize > 1 and _may_be_bytearray():
             what = f"an array of shape {array.shape}"
-            way_out = f"{_one_element(array)}, or copy the memory, `bytearray(x.tobytes())`"
+            way_out = f"{_one_element(array)}, or take the bytes with `bytearray(x.tobytes())`"
             raise ViewError("operator.index()", what, "IX-ELEMENT-1", way_out)
         return int(_number(self, "operator.index()"))
 

@@ -100,8 +100,8 @@ class _Import:
         call = self.call
         if len(chunks) > 1 and copy is not True:
             what = f"the column has {len(chunks)} chunks or more"
-            way_out = "pass `copy=True`" if self.taken.is_read_once else None
-            raise CopyNeededError(call, what, "ARROW-CHUNK-1", way_out)
+            copying = "pass `copy=True`" if self.taken.is_read_once else None
+            raise CopyNeededError(call, what, "ARROW-CHUNK-1", copying)
         if self.elements.is_bits and copy is False:
             raise CopyNeededError(call, "the elements are bits", "ARROW-BOOL-1")
         if len({chunk.device for chunk in chunks}) > 1:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound="Tensor")
 
 _PYBUF_WRITABLE = 1
-_COPY = "pass `asarray(x, copy=True)`"
+_COPYING = "pass `asarray(x, copy=True)`"
 _OF_A_SHAPE = "pass a shape of 64 axes at most, whose bytes a signed 64-bit integer counts"
 
 
@@ -164,7 +164,7 @@ def describe_buffer(
     is_indirect = any(offset >= 0 for offset in view.suboffsets or ())
     if is_indirect and not copies:
         what = f"the buffer has suboffsets {view.suboffsets}"
-        raise CopyNeededError(call, what, "BUF-SUBOFFSETS-1", _COPY)
+        raise CopyNeededError(call, what, "BUF-SUBOFFSETS-1", _COPYING)
     dtype = element_of(view, x, call)
     shape, steps = tuple(view.shape or ()), tuple(view.strides or ())
     layout = None if is_indirect else _layout_of(shape, steps, dtype, call, copies=copies)
@@ -191,7 +191,7 @@ def _layout_of(
     except ExchangeError as error:
         if copies:
             return None
-        raise CopyNeededError(call, error.what, error.rule, _COPY) from None
+        raise CopyNeededError(call, error.what, error.rule, _COPYING) from None
 
 
 def _dense(view: memoryview, dtype: DType, shape: Ints, cls: type[T], call: str) -> T:

@@ -128,7 +128,7 @@ def record_with_mask(x: Any) -> Loss | None:
     mask = raw.get("mask") if isinstance(raw, dict) else None
     if mask is None:
         return None
-    way_out = 'pass `from_cai(x, mask="separate")`, which gives two arrays'
+    way_out = 'call `from_cai(x, mask="separate")`, which gives two arrays'
     return f"the CUDA record of {type(x).__name__} has a mask", "CAI-MASK-1", way_out
 
 

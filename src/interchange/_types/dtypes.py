@@ -241,7 +241,7 @@ class DType:
         if other is getattr(sys.modules.get("numpy"), "generic", self):
             # numpy.isdtype() asks this before it looks for the hash among those of scalar types
             what = f"DType {self} is compared with numpy.generic, the base of all scalar types"
-            way_out = "pass `numpy.dtype(dtype)` to NumPy's function, or call `xp.isdtype()`"
+            way_out = "pass `np.dtype(x)` to NumPy's function, or use `xp.isdtype`"
             raise ArgumentError("DType.__eq__()", what, "IX-ARGUMENT-1", way_out)
         return names(other, self, DType.of)
 
