@@ -89,7 +89,7 @@ def test_isdtype_takes_the_category(dtype, kind):
 @pytest.mark.parametrize("kind", ["real floating", "integral", ("bool", "numeric"), np.float64])
 def test_numpys_isdtype_refuses_what_is_no_dtype_of_its_own(dtype, kind):
     """It looks the hash of its argument up among those of scalar types, and never finds it."""
-    with pytest.raises(ArgumentError, match=r"numpy\.dtype\(dtype\).*xp\.isdtype"):
+    with pytest.raises(ArgumentError, match=r"np\.dtype\(x\).*xp\.isdtype"):
         np.isdtype(dtype, kind)
     if dtype == "bool":  # one of the words for a kind
         assert np.isdtype(np.bool_, dtype) is not np.isdtype(np.float64, dtype)
