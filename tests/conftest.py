@@ -224,9 +224,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what asserts how the readable core works where another one is in use."""
+    """Skip what asserts how the ctypes core works where another one is in use."""
     if item.get_closest_marker("readable") and interchange.core_name != "ctypes":
-        pytest.skip("of the readable core: runs with INTERCHANGE_CORE=ctypes")
+        pytest.skip("of the ctypes core: runs with INTERCHANGE_CORE=ctypes")
 
 
 @pytest.fixture

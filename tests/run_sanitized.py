@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-FLOORS = [
+LAYERS = [
     TESTS / name
     for name in (
         "abi", "types", "streams", "core", "protocols", "array", "functions", "compat", "xp",
@@ -134,7 +134,7 @@ def main(arguments: list[str]) -> int:
         print("a leak that was made is not seen")
         return 1
     pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    what = arguments or [*map(str, FLOORS), f"--ignore={BLURRED}"]
+    what = arguments or [*map(str, LAYERS), f"--ignore={BLURRED}"]
     code, found = step([*pytest, *what], leaks=False)
     if not arguments:
         more, leaks = step([*pytest, "-n0", *map(str, LEAKING)], leaks=True)

@@ -74,7 +74,7 @@ def test_no_package_imports_its_neighbour_and_is_imported_by_it(package):
 
 BY_NAME = {
     "interchange": "its public names, when they are first used",
-    "interchange._array.namespace": "interchange.xp, a floor above, which an Array must name",
+    "interchange._array.namespace": "interchange.xp, a layer above, which an Array must name",
     "interchange._backends.selection": "the backend that is chosen, beside it",
     "interchange._core": "the core that is chosen, below it",
     "interchange._core._native": "the extension, which may not be built",

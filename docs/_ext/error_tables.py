@@ -1,8 +1,8 @@
-"""The table of errors by cause, executed: each cause is tried, and so is its way out.
+"""The table of errors by cause, executed: each cause is tried, and so is its fix.
 
 Source: `interchange`; the causes are in docs/examples/errors.  Needs neither Sphinx nor docutils.
 
-Code in a way out stands between backticks.  What it says is done by one of two rules: a keyword,
+Code in a fix stands between backticks.  What it says is done by one of two rules: a keyword,
 such as ``copy=True``, is for the call that failed; an expression after "pass", "copy", "move",
 "fill" or "give" takes the place of `x` in that call, and any other that of the call.
 """
@@ -39,7 +39,7 @@ _VERBS: Final = re.compile(rf"\b({'|'.join([*sorted(_PASSING), *_OTHERS])})\b")
 
 
 class Advice(NamedTuple):
-    """One piece of code in a way out."""
+    """One piece of code in a fix."""
 
     code: str
     is_passed: bool
@@ -76,7 +76,7 @@ def prepared(case: Any) -> dict[str, Any]:
 
 
 def _run(code: str, space: dict[str, Any]) -> None:
-    """Execute code of a case, or of a way out."""
+    """Execute code of a case, or of a fix."""
     exec(code, space)  # noqa: S102 - both are ours
 
 
@@ -97,20 +97,20 @@ def meet(case: Any) -> interchange.InterchangeError:
     raise ValueError(f"{case.cause}: {case.call} raises nothing")
 
 
-def advice_of(way_out: str) -> list[Advice]:
-    """Return the code in a way out, and of each whether it is to be passed."""
+def advice_of(hint: str) -> list[Advice]:
+    """Return the code in a fix, and of each whether it is to be passed."""
     found = []
-    for match in CODE.finditer(way_out):
+    for match in CODE.finditer(hint):
         if match[1].startswith(_COMMAND):
             continue
-        verbs = _VERBS.findall(CODE.sub("", way_out[: match.start()]))
+        verbs = _VERBS.findall(CODE.sub("", hint[: match.start()]))
         passes = not _PASSING.isdisjoint(verbs[-1:])
         found.append(Advice(match[1], passes and not NAME.fullmatch(match[1])))
     return found
 
 
 def follow(case: Any, advice: Advice) -> None:
-    """Do what a way out says, in the place of what failed; whatever it raises comes through."""
+    """Do what a fix says, in the place of what failed; whatever it raises comes through."""
     try:
         space = prepared(case)
         keyword = _KEYWORD.fullmatch(advice.code)
@@ -126,7 +126,7 @@ def follow(case: Any, advice: Advice) -> None:
             return
         if advice.code.startswith("error."):
             space["error"] = _refusal(case, space)
-        found = eval(advice.code, space)  # noqa: S307 - a way out of ours
+        found = eval(advice.code, space)  # noqa: S307 - a fix of ours
         if advice.is_passed:
             _run(case.call, {**space, "x": found})
     finally:
@@ -134,7 +134,7 @@ def follow(case: Any, advice: Advice) -> None:
 
 
 def _refusal(case: Any, space: dict[str, Any]) -> interchange.InterchangeError | None:
-    """Return the error of a case under the name that its way out has for it."""
+    """Return the error of a case under the name that its fix has for it."""
     try:
         _run(case.call, space)
     except interchange.InterchangeError as error:
@@ -154,14 +154,14 @@ def _with_keyword(call: str, name: str, value: str) -> str:
 
 
 def causes(*words: str) -> str:
-    """Return the table of one group: cause, program, error and way out, as they are here and now.
+    """Return the table of one group: cause, program, error and fix, as they are here and now.
 
     A program that needs a library which is not installed is left out, and the page says so.
     """
     cases = load().GROUPS[" ".join(words)]
     absent = sorted({name for case in cases for name in missing(case)})
     rows = [_row(case) for case in cases if not missing(case)]
-    parts = [tables.table(("Cause", "Program", "Error", "Way out"), rows)] if rows else []
+    parts = [tables.table(("Cause", "Program", "Error", "Fix"), rows)] if rows else []
     if absent:
         parts.append(f"Left out here, where this page was built without: {', '.join(absent)}.")
     return "\n\n".join(parts)
@@ -177,4 +177,4 @@ def _row(case: Any) -> tuple[str, str, str, str]:
     program = "<br>".join(tables.code(line) for line in [*shown, case.call])
     what = _ADDRESS.sub("", error.what)
     said = f"{tables.code(type(error).__name__)}: {tables.sentence(what)} ({error.rule})"
-    return tables.sentence(case.cause), program, said, tables.sentence(error.way_out)
+    return tables.sentence(case.cause), program, said, tables.sentence(error.hint)

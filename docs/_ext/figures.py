@@ -1,4 +1,4 @@
-"""The figures of the docs: what goes in and what comes out, the questions and the floors, columns.
+"""The figures of the docs: what goes in and what comes out, the questions and the layers, columns.
 
 Source: `interchange` itself, the matrices of ``_generated``, and the table of how-it-works.md, so
 that no figure can go stale.  In a MyST page::
@@ -116,22 +116,22 @@ def exchange_figure() -> str:
     return drawing("What goes in, and what comes out", described, y + 4, [*parts, *more])
 
 
-# ---------------------------------------------------------------- questions and floors
+# ---------------------------------------------------------------- questions and layers
 
 QUESTIONS: Final = ("where", "who keeps it", "who waits")
 """The three questions, as the figure's columns name them."""
 
 
-class Floor(NamedTuple):
-    """One floor: its number, its packages, and which questions it answers."""
+class Layer(NamedTuple):
+    """One layer: its number, its packages, and which questions it answers."""
 
     number: str
     packages: tuple[str, ...]
     answers: frozenset[str]
 
 
-def floors() -> list[Floor]:
-    """Return the floors of the table in how-it-works.md, the highest first.
+def layers() -> list[Layer]:
+    """Return the layers of the table in how-it-works.md, the highest first.
 
     Raises
     ------
@@ -144,13 +144,13 @@ def floors() -> list[Floor]:
     for number, packages, answers in rows:
         asked = frozenset(filter(None, answers.split(", ")))
         if not asked <= set(QUESTIONS):
-            raise ValueError(f"floor {number} answers {answers!r}, which is no question")
-        found.append(Floor(number, tuple(re.findall(r"`(\w+)`", packages)), asked))
+            raise ValueError(f"layer {number} answers {answers!r}, which is no question")
+        found.append(Layer(number, tuple(re.findall(r"`(\w+)`", packages)), asked))
     return found
 
 
-def floors_figure() -> str:
-    """Return the figure of the floors, and of the questions that each answers."""
+def layers_figure() -> str:
+    """Return the figure of the layers, and of the questions that each answers."""
     left, step, top = 250, 103, 42
     middles = [left + step * place + step / 2 for place in range(len(QUESTIONS))]
     parts = [
@@ -158,30 +158,30 @@ def floors_figure() -> str:
         for x, name in zip(middles, QUESTIONS, strict=True)
     ]
     parts.append(words(4, 18, "imports only go down", "small"))
-    for place, floor in enumerate(floors()):
+    for place, layer in enumerate(layers()):
         y = top + 34 * place - 12
         parts += [
-            box(1, y, WIDTH - 2, 30, "core" if floor.answers else "chip"),
-            words(10, y + 20, floor.number, "head"),
-            words(32, y + 20, ", ".join(floor.packages)),
+            box(1, y, WIDTH - 2, 30, "core" if layer.answers else "chip"),
+            words(10, y + 20, layer.number, "head"),
+            words(32, y + 20, ", ".join(layer.packages)),
         ]
         parts += [
             f'<circle class="answer" cx="{x:g}" cy="{y + 15:g}" r="7"/>'
             for x, name in zip(middles, QUESTIONS, strict=True)
-            if name in floor.answers
+            if name in layer.answers
         ]
     described = "; ".join(
-        f"floor {one.number}, {', '.join(one.packages)}, answers "
+        f"layer {one.number}, {', '.join(one.packages)}, answers "
         + (", ".join(name for name in QUESTIONS if name in one.answers) or "none by itself")
-        for one in floors()
+        for one in layers()
     )
-    height = top + 34 * len(floors()) - 12
-    return drawing("The floors, and the questions that they answer", described, height, parts)
+    height = top + 34 * len(layers()) - 12
+    return drawing("The layers, and the questions that they answer", described, height, parts)
 
 
 # ---------------------------------------------------------------- directives
 
-FIGURES: Final = {"exchange-figure": exchange_figure, "floors-figure": floors_figure}
+FIGURES: Final = {"exchange-figure": exchange_figure, "layers-figure": layers_figure}
 """Name of a directive -> the function that draws it."""
 
 

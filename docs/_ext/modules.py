@@ -1,4 +1,4 @@
-"""What each module is for, in one line: its own first one, floor by floor.
+"""What each module is for, in one line: its own first one, layer by layer.
 
 Source: the modules of `interchange` and of the conformance kit.  Needs no Sphinx, as `tables`.
 """

@@ -18,7 +18,7 @@ Source: Sphinx, "Developing extensions".  In a MyST page::
 A program and a remedy that fail end the build, and so does a mistake that is not refused.  Without
 Sphinx the functions can be called all the same.
 
-The docs are built with the readable core, which makes no exports to Arrow.  The examples of
+The docs are built with the ctypes core, which makes no exports to Arrow.  The examples of
 ``native-doctest`` run with the core that is there, all of a page in one process.
 """
 

@@ -1,4 +1,4 @@
-"""Every place in src where an error is made: its rule, and the texts that its way out may have.
+"""Every place in src where an error is made: its rule, and the texts that its fix may have.
 
 Source: Python, ``ast``.  A text is a template: what is only known at run time is a NUL in it.
 """
@@ -26,7 +26,7 @@ _FITS: Final = losses.fitted.__name__
 _LISTS: Final = ("_protocols/deviations.py", "_streams/duties.py", "_streams/rules.py", "cli/")
 """Modules whose rows cite rules, and raise nothing."""
 _DEEPEST = 9  # names that stand for names
-_LEAST, _MOST = 2, 3  # parts of a tuple that becomes an error: what, rule, way out
+_LEAST, _MOST = 2, 3  # parts of a tuple that becomes an error: what, rule, fix
 
 
 class Site(NamedTuple):
@@ -40,9 +40,9 @@ class Site(NamedTuple):
     chosen: tuple[str, ...]
     is_tuple: bool
 
-    def makes(self, frames: set[tuple[str, int]], rule: str, way_out: str, text: str) -> bool:
+    def makes(self, frames: set[tuple[str, int]], rule: str, hint: str, text: str) -> bool:
         """Whether an error came from here with this text; of tuples the frames do not tell."""
-        if rule != self.rule or not pattern(text).fullmatch(way_out):
+        if rule != self.rule or not pattern(text).fullmatch(hint):
             return False
         return self.is_tuple or any(
             path == self.path and self.first <= line <= self.last for path, line in frames
@@ -78,7 +78,7 @@ class _Sources:
         if node is None or depth > _DEEPEST:
             return set()
         if isinstance(node, ast.Constant):
-            own = {RULES[rule].way_out} if rule in RULES else set()
+            own = {RULES[rule].hint} if rule in RULES else set()
             return own if node.value is None else {str(node.value)}
         if isinstance(node, ast.JoinedStr):
             parts = (str(p.value) if isinstance(p, ast.Constant) else HOLE for p in node.values)
@@ -197,7 +197,7 @@ def _sites_of(known: _Sources, path: str, scope: ast.AST, node: ast.AST) -> list
     for one in sorted(known.texts(rule, scope, "", 0) if not _is_none(rule) else ()):
         if _RULE.fullmatch(one) and one in RULES and not one.startswith(_OF_KERNELS):
             known.chosen.clear()
-            texts = known.texts(rest[0], scope, one) if rest else {RULES[one].way_out}
+            texts = known.texts(rest[0], scope, one) if rest else {RULES[one].hint}
             chosen = texts & known.chosen
             last, split = node.end_lineno or node.lineno, (sorted(texts - chosen), sorted(chosen))
             made.append(Site(path, node.lineno, last, one, *map(tuple, split), is_tuple))

@@ -113,12 +113,12 @@ def rules_of(*prefixes: str) -> list[abi.Rule]:
 def rules(*prefixes: str) -> str:
     """Return the rules of some areas, each with an anchor that is its id in lower case."""
     return table(
-        ("Rule", "Says", "Way out", "Source"),
+        ("Rule", "Says", "Fix", "Source"),
         (
             (
                 f"[{rule.id}]{{#{rule.id.lower()}}} {rule.severity}",
                 sentence(rule.text),
-                sentence(rule.way_out),
+                sentence(rule.hint),
                 _source(rule.source),
             )
             for rule in rules_of(*prefixes)

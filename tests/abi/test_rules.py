@@ -46,11 +46,11 @@ def test_a_text_is_one_sentence_without_a_full_stop(row):
 
 
 @each_rule()
-def test_a_way_out_is_one_sentence_without_a_full_stop(row):
-    """So do ways out."""
-    assert row.way_out
-    assert row.way_out == row.way_out.strip().rstrip(".")
-    assert "\n" not in row.way_out
+def test_a_fix_is_one_sentence_without_a_full_stop(row):
+    """So do fixes."""
+    assert row.hint
+    assert row.hint == row.hint.strip().rstrip(".")
+    assert "\n" not in row.hint
 
 
 @each_rule()

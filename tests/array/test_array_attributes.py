@@ -32,7 +32,7 @@ def test_the_class_makes_no_arrays():
         ix.Array((2, 3), "float32")
 
     assert caught.value.rule == "IX-ARGUMENT-1"
-    assert "`from_pointer`" in caught.value.way_out
+    assert "`from_pointer`" in caught.value.hint
 
 
 def test_an_array_has_no_room_for_other_attributes():

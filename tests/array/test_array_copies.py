@@ -205,7 +205,7 @@ def test_other_moves_are_refused(source, target):
 
     assert caught.value.rule == "DLP-DEV-6"
     assert f"from {ix.Device.of(source)} to {ix.Device.of(target)}" in caught.value.what
-    assert "library that owns the device" in caught.value.way_out
+    assert "library that owns the device" in caught.value.hint
 
 
 def test_a_target_that_is_no_device_is_refused():

@@ -195,7 +195,7 @@ def test_every_legacy_way_in_finds_the_elements(way, memory):
     assert array.readonly is None
 
 
-# ---------------------------------------------------------------- ways out
+# ---------------------------------------------------------------- fixes
 
 
 class Capsuled:

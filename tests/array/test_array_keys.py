@@ -238,7 +238,7 @@ def test_masked_indices_are_refused():
 
 @pytest.mark.parametrize("key", [[0, 1], np.array([0, 1]), np.array(1), [True, False]], ids=repr)
 def test_an_index_of_the_host_is_refused_on_a_device(key):
-    """Nothing moves unasked; the way out says how to move it."""
+    """Nothing moves unasked; the fix says how to move it."""
     array = ix.from_pointer(8, (2,), "float32", device="cuda:0")
 
     with pytest.raises(ix.MixedDevicesError, match=r"xp\.asarray\(index, device='cuda:0'\)"):

@@ -72,7 +72,7 @@ def test_a_word_that_means_nothing_is_refused_at_definition(words, said):
     error = refused(ix.ArgumentError, "IX-ARGUMENT-1", **words)
 
     assert said in error.what
-    assert error.way_out
+    assert error.hint
 
 
 @pytest.mark.parametrize(
@@ -123,13 +123,13 @@ def test_a_dtype_that_is_mistyped_is_told_the_nearest_name(typed, meant):
     """Of a type, or of a kind; where none is like it, none is told."""
     error = refused(ix.UnsupportedDTypeError, "DLP-DTYPE-1", dtype=typed)
 
-    assert (error.way_out == f"did you mean {meant!r}?") is (meant is not None)
+    assert (error.hint == f"did you mean {meant!r}?") is (meant is not None)
 
 
 @pytest.mark.parametrize("word", ["float", "f", "long"])
 def test_a_dtype_of_several_readings_is_told_them(word):
     """And no name that is merely like it."""
-    assert "pass `" in refused(ix.UnsupportedDTypeError, "DLP-DTYPE-1", dtype=word).way_out
+    assert "pass `" in refused(ix.UnsupportedDTypeError, "DLP-DTYPE-1", dtype=word).hint
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ def refusal(x, contract, name="x"):
     return caught.value
 
 
-def mended(way_out, **names):
-    """Return what the calls of a way out make of the arguments."""
-    calls = way_out.split("`")[1]
+def mended(hint, **names):
+    """Return what the calls of a fix make of the arguments."""
+    calls = hint.split("`")[1]
     space = {"ix": ix, **names}
     exec(calls, space)  # noqa: S102 - as the test says
     return {name: space[name] for name in names}
@@ -30,12 +30,12 @@ def mended(way_out, **names):
 
 def check_mending(x, contract):
     """Make the calls that an error names; the result meets the contract."""
-    way_out = refusal(x, contract).way_out
-    found = mended(way_out, x=x)["x"]
+    hint = refusal(x, contract).hint
+    found = mended(hint, x=x)["x"]
 
-    assert "pass x" not in way_out
+    assert "pass x" not in hint
     assert ix.viewable(x=contract)(lambda x: x)(found) is found
-    return way_out
+    return hint
 
 
 FROZEN = np.zeros((2, 3), "f4")
@@ -82,9 +82,9 @@ HOST = np.arange(6, dtype="f4").reshape(2, 3)
 )
 def test_the_calls_of_the_error_mend_it(x, words, call):
     """They are told as somebody would write them."""
-    way_out = check_mending(x, ix.Contract(**words))
+    hint = check_mending(x, ix.Contract(**words))
 
-    assert way_out.partition(" (what")[0] == f"first `{call}`"
+    assert hint.partition(" (what")[0] == f"first `{call}`"
 
 
 def test_memory_that_may_be_writable_is_copied():
@@ -100,9 +100,9 @@ def test_memory_that_may_be_writable_is_copied():
 )
 def test_who_writes_to_a_copy_is_told_so(words, is_told):
     """The caller's own memory stays as it was."""
-    way_out = refusal(FROZEN, ix.Contract(**words), "out").way_out
+    hint = refusal(FROZEN, ix.Contract(**words), "out").hint
 
-    assert way_out.endswith("(what is written is then in this copy, out)") is is_told
+    assert hint.endswith("(what is written is then in this copy, out)") is is_told
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_who_writes_to_a_copy_is_told_so(words, is_told):
 )
 def test_no_call_is_named_where_none_mends(x, words, said):
     """The error says what an argument must be like, and what is not in the way is left out."""
-    assert refusal(x, ix.Contract(**words)).way_out == said
+    assert refusal(x, ix.Contract(**words)).hint == said
 
 
 def test_each_argument_is_mended():
@@ -139,12 +139,12 @@ def test_each_argument_is_mended():
 
     with pytest.raises(ix.ContractError) as caught:
         function(HOST[0], HOST[1:], HOST[0])
-    found = mended(caught.value.way_out, x=HOST[0], y=HOST[1:], z=HOST[0])
+    found = mended(caught.value.hint, x=HOST[0], y=HOST[1:], z=HOST[0])
     function(**found)
     with pytest.raises(ix.ContractError) as caught:
         function(HOST[0], HOST, HOST[0].astype("f8"))
 
-    assert caught.value.way_out == (
+    assert caught.value.hint == (
         "pass y of shape ('n',), where n is 3, and first `x = ix.asarray(x).astype('float64')`"
     )
 
@@ -160,7 +160,7 @@ def test_names_hold_for_what_was_mended():
     with pytest.raises(ix.ContractError) as caught:
         function(**arguments)
 
-    assert function(**mended(caught.value.way_out, **arguments)) == ((5, 4), (5,))
+    assert function(**mended(caught.value.hint, **arguments)) == ((5, 4), (5,))
 
 
 def test_values_of_starred_parameters_are_mended():
@@ -173,7 +173,7 @@ def test_values_of_starred_parameters_are_mended():
     rest = [HOST, HOST.T]
     with pytest.raises(ix.ContractError) as caught:
         function(*rest, left=HOST[:1])
-    found = mended(caught.value.way_out, rest=rest, left=HOST[:1])
+    found = mended(caught.value.hint, rest=rest, left=HOST[:1])
 
     assert re.findall(r"argument '(.+?)'", str(caught.value)) == ["rest[1]", "left"]
     assert function(*found["rest"], left=found["left"])
@@ -184,7 +184,7 @@ def test_a_name_that_is_none_is_written_as_x():
     with pytest.raises(ix.ContractError) as caught:
         ix.asarray(HOST).require(order="F", name="the picture")
 
-    assert caught.value.way_out == "first `x = x.contiguous('F')`"
+    assert caught.value.hint == "first `x = x.contiguous('F')`"
 
 
 # ---------------------------------------------------------------- any contract, any array
@@ -230,5 +230,5 @@ def test_whatever_is_named_mends(values, contracts):
     try:
         function(**names)
     except ix.ContractError as error:
-        if "pass " not in error.way_out:
-            function(**mended(error.way_out, **names))
+        if "pass " not in error.hint:
+            function(**mended(error.hint, **names))

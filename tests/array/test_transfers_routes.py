@@ -98,7 +98,7 @@ def test_other_moves_are_refused(there, target, copy):
 
     assert error.rule == "DLP-DEV-6"
     assert error.what == f"moving from {there} to {target}"
-    assert "library that owns the device" in error.way_out
+    assert "library that owns the device" in error.hint
 
 
 @pytest.mark.parametrize(("there", "target"), REFUSED)

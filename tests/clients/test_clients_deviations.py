@@ -124,7 +124,7 @@ def test_numba_speaks_no_dlpack(numba):
 
 @of_stream_0
 def test_numba_publishes_stream_0(numba):
-    """Of `default_stream` (CAI-STREAM-1): refused, and the legacy stream is the way out."""
+    """Of `default_stream` (CAI-STREAM-1): refused, and the legacy stream is the fix."""
     x = numba.device_array(4, "f4", stream=numba.default_stream())
     y = numba.device_array(4, "f4", stream=numba.legacy_default_stream())
 

@@ -211,7 +211,7 @@ def test_a_library_that_would_forget_it_gets_a_copy(function, make):
 
 @pytest.mark.parametrize("function", [FORGETFUL.from_dlpack, FORGETFUL.asarray])
 def test_where_nothing_may_be_copied_it_is_refused(function):
-    """A rule and a way out are named."""
+    """A rule and a fix are named."""
     with pytest.raises(ix.ReadOnlyError, match="pass `copy=True`") as caught:
         function(ix.asarray(b"abc"), copy=False)
 

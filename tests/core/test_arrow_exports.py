@@ -124,7 +124,7 @@ def chunk_of(native, kind, keep):
     return owner, struct.from_address(owner.address)
 
 
-# ---------------------------------------------------------------- the readable core
+# ---------------------------------------------------------------- the ctypes core
 
 
 @pytest.mark.parametrize(

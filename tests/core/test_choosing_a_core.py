@@ -52,7 +52,7 @@ def choose(run_isolated):
 
 
 def test_the_readable_core_can_be_forced(choose):
-    """``INTERCHANGE_CORE=ctypes`` gives the readable core, and refuses nobody."""
+    """``INTERCHANGE_CORE=ctypes`` gives the ctypes core, and refuses nobody."""
     assert choose("ctypes") == "ctypes {}"
 
 

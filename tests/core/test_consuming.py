@@ -37,7 +37,7 @@ def source(request):
 
 @pytest.fixture
 def readable_core():
-    """Return the readable core, whichever is in use."""
+    """Return the ctypes core, whichever is in use."""
     return readable
 
 

@@ -74,7 +74,7 @@ def is_kept(torch, imported, x, alive, exchange):
 def test_a_tensor_may_get_another_storage(torch, way, exchange, dtype):
     """The Array keeps the one that it was imported with; at the first import, and at the third."""
     if ix.core_name != "native":
-        pytest.skip("the readable core holds what torch's own capsules hold")
+        pytest.skip("the ctypes core holds what torch's own capsules hold")
     results = set()
     for _ in range(3):
         x, alive = tensor_of(torch, dtype)
@@ -176,5 +176,5 @@ print(alive() is not None)
 def test_a_first_import_in_a_mode_of_torch_spoils_no_later_one(run_isolated, mode):
     """Tensors of a self-test are others there; the process would do without it from then on."""
     if ix.core_name != "native":
-        pytest.skip("the readable core holds what torch's own capsules hold")
+        pytest.skip("the ctypes core holds what torch's own capsules hold")
     assert run_isolated(f"MODE = {mode!r}\n{IN_A_MODE}", warnings="ignore").split() == ["True"]

@@ -16,7 +16,7 @@ def told(run_isolated, twins, request):
     for core in twins:
         env = {"INTERCHANGE_CORE": core}
         rows = run_isolated("ndarrays.py", request.param, env=env).splitlines()
-        # the readable core looks late, and then knows who exported, not who asked
+        # the ctypes core looks late, and then knows who exported, not who asked
         rows = [row.replace("from_dlpack(): shape", f"{request.param}(): shape") for row in rows]
         found[core] = [json.loads(row) for row in rows]
     return found

@@ -55,7 +55,7 @@ def test_the_calls_of_the_error_mend_it(cuda, make, words, call):
     x = make()
     with pytest.raises(ix.ContractError) as caught:
         function(x)
-    text = caught.value.way_out.partition(" (what")[0]
+    text = caught.value.hint.partition(" (what")[0]
     space = {"x": x, "ix": ix}
     exec(text.split("`")[1], space)  # noqa: S102 - as the test says
     cuda.synchronize()

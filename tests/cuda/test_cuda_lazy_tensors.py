@@ -52,7 +52,7 @@ TAKEN = {
 @pytest.mark.parametrize("way", TAKEN)
 @pytest.mark.parametrize("which", [0, 1], ids=["a subclass", "torch's own"])
 def test_a_bit_that_changes_the_values_is_refused(make_tensor, which, way, bit):
-    """Every time, also after tensors without it; and the way out is named."""
+    """Every time, also after tensors without it; and the fix is named."""
     cls = make_tensor[which]
     for _ in range(3):
         TAKEN[way](cls())

@@ -59,7 +59,7 @@ def test_what_was_sent_arrives(traveller, same):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_frame_is_the_memory_itself(order):
-    """On the way out nothing is copied."""
+    """On the fix nothing is copied."""
     memory = np.arange(1000.0).reshape((10, 100), order=order)
 
     _, (frame,) = protocol.serialize(ix.asarray(memory))

@@ -39,7 +39,7 @@ def test_facts_that_do_not_fit_are_refused(load, changes):
 @pytest.mark.parametrize("load", [from_frames, from_device_frames])
 @pytest.mark.parametrize("name", ["shape", "dtype", "order", "readonly"])
 def test_facts_that_are_missing_are_an_error_of_ours(load, name):
-    """With the way out."""
+    """With the fix."""
     facts = {key: value for key, value in FACTS.items() if key != name}
 
     with pytest.raises(ix.ExchangeError, match="send the array again"):

@@ -1,4 +1,4 @@
-"""Errors by cause: each is met, its way out is followed, no place that makes one is left out."""
+"""Errors by cause: each is met, its fix is followed, no place that makes one is left out."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OTHER_LIBRARIES = {
     "torch",
 }
 LOOKS_LIKE_CODE = re.compile(r"\w\(|\b[a-z_]+=")
-WORDED_BY_CONTRACTS = {  # whose ways out are run by test_contract_mending.py
+WORDED_BY_CONTRACTS = {  # whose fixes are run by test_contract_mending.py
     *(f"_array/contract{part}.py" for part in ("", "_errors", "_mending", "_words")),
     "_functions/viewable.py",
 }
@@ -81,17 +81,17 @@ def libraries(case):
     return {*imported, *re.findall(r'convert\(x, "(\w+)"', case.call)}
 
 
-def commands(way_out):
-    """Return the code of a way out that does something: a bare name does not."""
+def commands(hint):
+    """Return the code of a fix that does something: a bare name does not."""
     return [
         advice
-        for advice in error_tables.advice_of(way_out)
+        for advice in error_tables.advice_of(hint)
         if not error_tables.NAME.fullmatch(advice.code)
     ]
 
 
 def refusal_of(case, advice):
-    """Return the rule by which a way out fails, or None: no other error is expected."""
+    """Return the rule by which a fix fails, or None: no other error is expected."""
     try:
         error_tables.follow(case, advice)
     except ix.InterchangeError as again:
@@ -106,11 +106,11 @@ def test_a_cause_is_met_under_its_rule(case):
 
 
 @cases()
-def test_a_way_out_leads_out(case):
+def test_a_fix_leads_out(case):
     """Whatever it says to do is done, and fails at nothing but what a driver is needed for."""
-    way_out = error_tables.meet(case).way_out
+    hint = error_tables.meet(case).hint
 
-    failed = {refusal_of(case, advice) for advice in error_tables.advice_of(way_out)}
+    failed = {refusal_of(case, advice) for advice in error_tables.advice_of(hint)}
 
     assert failed <= {None, case.rest}
     assert case.rule != case.rest
@@ -139,7 +139,7 @@ def test_a_row_says_what_the_error_says():
     row = next(row for row in error_tables.causes("Elements", "as", "numbers").splitlines()[2:])
 
     assert error.what in row.replace("\\", "")
-    assert row.endswith(f"| {error.way_out} |")
+    assert row.endswith(f"| {error.hint} |")
 
 
 def test_a_row_whose_library_is_absent_is_left_out(monkeypatch):
@@ -165,7 +165,7 @@ def test_every_library_that_a_program_imports_is_looked_for():
 
 
 def test_the_places_are_found():
-    """Those of all floors, with one text each at least."""
+    """Those of all layers, with one text each at least."""
     assert len(SITES) > 250
     assert {site.path.partition("/")[0] for site in SITES} >= {
         *("_array", "_backends", "_core", "_functions", "_protocols", "_streams", "_types", "xp")
@@ -181,7 +181,7 @@ def named(site):
 @pytest.mark.parametrize(
     "site", [site for site in SITES if site.path not in WORDED_BY_CONTRACTS], ids=named
 )
-def test_code_in_a_way_out_stands_between_backticks(site):
+def test_code_in_a_fix_stands_between_backticks(site):
     """Else nobody could tell what is to be done."""
     texts = [error_tables.CODE.sub("", text) for text in (*site.texts, *site.chosen)]
 
@@ -189,19 +189,19 @@ def test_code_in_a_way_out_stands_between_backticks(site):
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES.values() if not rule.id.startswith("CPY")])
-def test_code_in_the_way_out_of_a_rule_stands_between_backticks(rule):
-    """Since it is the way out of whoever says none."""
-    assert LOOKS_LIKE_CODE.search(error_tables.CODE.sub("", rule.way_out)) is None
+def test_code_in_the_fix_of_a_rule_stands_between_backticks(rule):
+    """Since it is the fix of whoever says none."""
+    assert LOOKS_LIKE_CODE.search(error_tables.CODE.sub("", rule.hint)) is None
 
 
 @pytest.fixture(scope="module")
 def made():
-    """Where the errors of all cases were made: places, rule and way out."""
+    """Where the errors of all cases were made: places, rule and fix."""
     found = []
     plain = ix.InterchangeError.__init__
 
-    def init(self, call, what, rule, way_out=None):
-        plain(self, call, what, rule, way_out)
+    def init(self, call, what, rule, hint=None):
+        plain(self, call, what, rule, hint)
         frame, places = sys._getframe(1), set()
         while frame is not None:
             path = Path(frame.f_code.co_filename)
@@ -209,7 +209,7 @@ def made():
                 name = path.relative_to(raise_sites.SOURCES).as_posix()
                 places.add((name, frame.f_lineno))
             frame = frame.f_back
-        found.append((places, rule, self.way_out))
+        found.append((places, rule, self.hint))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ix.InterchangeError, "__init__", init)
@@ -219,7 +219,7 @@ def made():
 
 
 def needing_a_case():
-    """Return the places whose ways out have code."""
+    """Return the places whose fixes have code."""
     return [
         site
         for site in SITES
@@ -231,7 +231,7 @@ def needing_a_case():
 
 @pytest.mark.interop
 @pytest.mark.parametrize("site", needing_a_case(), ids=named)
-def test_a_place_whose_way_out_has_code_is_met_by_a_case(site, made):
+def test_a_place_whose_fix_has_code_is_met_by_a_case(site, made):
     """Each text of its own; of those that it chooses from by what it got, one at least."""
     missed = [
         text
@@ -252,7 +252,7 @@ def test_every_text_that_is_chosen_is_followed(made):
     missed = {
         text
         for text in texts
-        if not any(raise_sites.pattern(text).fullmatch(way_out) for _, _, way_out in made)
+        if not any(raise_sites.pattern(text).fullmatch(hint) for _, _, hint in made)
     }
 
     assert missed == set()
@@ -286,7 +286,7 @@ OBJECTS = [
 
 @cases(OBJECTS)
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_no_way_out_of_a_function_leads_to_the_same_rule(case, function):
+def test_no_fix_of_a_function_leads_to_the_same_rule(case, function):
     """Whatever the object is: what a function that refuses it says is done, and is not in vain."""
     refused = case._replace(call=FUNCTIONS[function], rest="IX-DRIVER-1")
     error = refusal(refused)
@@ -306,7 +306,7 @@ def refusal(case):
 
 def advice_in(error):
     """Return what an error says to do."""
-    return [] if error is None else error_tables.advice_of(error.way_out)
+    return [] if error is None else error_tables.advice_of(error.hint)
 
 
 # ---------------------------------------------------------------- what needs a driver
@@ -317,14 +317,14 @@ HELD = 'held = ix.asarray(np.arange(3, dtype="f4")).to_device("cuda")'
 
 @pytest.mark.emulated
 @cases([case for case in CASES if case.rest in {"IX-DRIVER-1", "DLP-DEV-5"}])
-def test_a_way_out_that_needs_a_driver_leads_out_where_there_is_one(case):
+def test_a_fix_that_needs_a_driver_leads_out_where_there_is_one(case):
     """Of memory that is on the device."""
     pytest.importorskip("cuda.bindings.driver", reason="no cuda-bindings")
     make = case.make.replace(error_tables.load().CUDA, ON_DEVICE)
     there = case._replace(make=f"{HELD}\n{make}".replace("(4096, False)", "(held.ptr, False)"))
     error = error_tables.meet(there)
 
-    for advice in error_tables.advice_of(error.way_out):
+    for advice in error_tables.advice_of(error.hint):
         error_tables.follow(there, advice)
 
     assert error.rule == case.rule

@@ -1,4 +1,4 @@
-"""The figures of the docs show what the library does today: protocols, kinds of arrays, floors."""
+"""The figures of the docs show what the library does today: protocols, kinds of arrays, layers."""
 
 from __future__ import annotations
 
@@ -116,25 +116,25 @@ def test_the_figure_shows_every_kind_of_array_of_the_matrix(
     ]
 
 
-def test_the_floors_are_those_of_the_linter(figures: ModuleType, project: str) -> None:
+def test_the_layers_are_those_of_the_linter(figures: ModuleType, project: str) -> None:
     """All packages, in its order."""
     layers = re.search(r'containers = \["interchange"\]\nlayers = \[(.*?)\]', project, re.DOTALL)
     assert layers is not None
-    drawn = [name for floor in figures.floors() for name in floor.packages]
+    drawn = [name for layer in figures.layers() for name in layer.packages]
 
     assert drawn == re.findall(r'"(\w+)"', layers[1])
-    assert [floor.number for floor in figures.floors()] == list("876543210")
+    assert [layer.number for layer in figures.layers()] == list("876543210")
 
 
 def test_every_question_is_answered(figures: ModuleType) -> None:
-    """By a floor of its own, and by those that ask them in order."""
-    answers = [floor.answers for floor in figures.floors() if floor.answers]
+    """By a layer of its own, and by those that ask them in order."""
+    answers = [layer.answers for layer in figures.layers() if layer.answers]
 
     assert [{question} for question in figures.QUESTIONS if {question} not in answers] == []
     assert set(figures.QUESTIONS) in answers
 
 
-@pytest.mark.parametrize("name", ["exchange_figure", "floors_figure"])
+@pytest.mark.parametrize("name", ["exchange_figure", "layers_figure"])
 def test_a_figure_is_told_in_words(figures: ModuleType, name: str) -> None:
     """Readers of screens are told what it shows."""
     drawn = ET.fromstring(getattr(figures, name)())  # noqa: S314 - ours

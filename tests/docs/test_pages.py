@@ -1,4 +1,4 @@
-"""What the pages say is so: names, rule ids, floors, paths, versions, examples."""
+"""What the pages say is so: names, rule ids, layers, paths, versions, examples."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def test_substitutions_exist(page: Path, tables: ModuleType) -> None:
     assert asked <= set(tables.facts())
 
 
-def test_every_floor_is_in_the_table(pages: dict[str, str], project: str) -> None:
-    """The floors of how-it-works.md are those that the linter enforces."""
+def test_every_layer_is_in_the_table(pages: dict[str, str], project: str) -> None:
+    """The layers of how-it-works.md are those that the linter enforces."""
     layers = re.search(r'containers = \["interchange"\]\nlayers = \[(.*?)\]', project, re.DOTALL)
     assert layers is not None
     rows = re.findall(r"^\| \d \| (.*?) \|", pages["docs/how-it-works.md"], re.MULTILINE)

@@ -59,13 +59,13 @@ def test_every_rule_is_on_the_page_once(
 
 @pytest.mark.parametrize("rule", abi.RULES.values(), ids=lambda rule: rule.id)
 def test_a_rules_row_says_what_the_rule_says(tables: ModuleType, rule: abi.Rule) -> None:
-    """Text and way out stand in the row, word for word once the marks are taken off."""
+    """Text and fix stand in the row, word for word once the marks are taken off."""
     table = tables.rules(tables.area(rule.id))
 
     (row,) = [row for row in table.splitlines() if f"[{rule.id}]" in row]
 
-    _, text, way_out, source = (_plain(cell) for cell in _cells(row))
-    assert (text, way_out) == (rule.text.replace("`", ""), rule.way_out.replace("`", ""))
+    _, text, hint, source = (_plain(cell) for cell in _cells(row))
+    assert (text, hint) == (rule.text.replace("`", ""), rule.hint.replace("`", ""))
     assert rule.source.partition(",")[0].partition(";")[0] in source
 
 

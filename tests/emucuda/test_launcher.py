@@ -262,7 +262,7 @@ def test_a_command_that_cannot_be_run_is_named(tmp_path):
 
 
 def test_a_driver_that_cannot_be_built_is_said_without_a_traceback():
-    """The way out is in the one line."""
+    """The fix is in the one line."""
     done = launch("--", PYTHON, "-c", "pass", CC="no-such-compiler")
 
     assert done.returncode == 2

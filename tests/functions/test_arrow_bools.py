@@ -39,7 +39,7 @@ def test_of_several_chunks_a_copy_makes_ones_too():
 
 @pytest.mark.parametrize("copy", [None, False])
 def test_nobody_shares_them(copy):
-    """The way out is the copy."""
+    """The fix is the copy."""
     source = arrow.bytes_of_bool(ODD)
     with pytest.raises(ix.ExchangeError, match=r"pass `copy=True`") as caught:
         ix.from_arrow(source, copy=copy)

@@ -63,7 +63,7 @@ def test_no_mask_is_lost(make, take):
         take(make())
 
     assert caught.value.rule == "AI-MASK-1"
-    assert "fill" in caught.value.way_out
+    assert "fill" in caught.value.hint
 
 
 @every_function
@@ -136,7 +136,7 @@ def test_elements_are_not_made_without_a_word(error, copy, rule):
         ix.asarray(Other(), copy=copy)
 
     assert caught.value.rule == rule
-    assert "copy=True" in caught.value.way_out or copy is False
+    assert "copy=True" in caught.value.hint or copy is False
 
 
 @pytest.mark.parametrize("kind", [Column, Old, Computing])

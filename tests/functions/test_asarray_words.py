@@ -102,12 +102,12 @@ CALLS["f(), argument 'x'"].__wrapped__.__name__ = "f"
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("call", CALLS)
 def test_no_error_advises_what_was_just_done(call, bad):
-    """It is in the name of the function that was called, and the way out leads elsewhere."""
+    """It is in the name of the function that was called, and the fix leads elsewhere."""
     with pytest.raises(ix.InterchangeError) as caught:
         CALLS[call](BAD[bad])
 
     name = call.partition("(")[0]
-    assert not re.search(rf"\b{re.escape(name)}\(\)", caught.value.way_out)
+    assert not re.search(rf"\b{re.escape(name)}\(\)", caught.value.hint)
     assert caught.value.call in {call, "asarray()" if name == "xp.asarray" else call}
 
 
@@ -132,11 +132,11 @@ NUMBERS = [[1, 2], [[1.5], [2.5]], (1, 2), [], [[]], 5, 2.5, True, 1j, [True], r
 @pytest.mark.parametrize("x", NUMBERS, ids=repr)
 @pytest.mark.parametrize("take", [ix.asarray, ix.from_dlpack, ix.from_buffer, xp.sum])
 def test_numbers_and_lists_are_refused_with_the_call_that_takes_them(take, x):
-    """The way out, as it is written, makes an array of these very numbers."""
+    """The fix, as it is written, makes an array of these very numbers."""
     with pytest.raises(ix.InterchangeError) as caught:
         take(x)
 
-    written = caught.value.way_out.split("`")[1]
+    written = caught.value.hint.split("`")[1]
     made = eval(written, {"interchange": ix, "x": x})  # noqa: S307 - it is our own word
     assert made.tolist() == np.asarray(x).tolist()
 
@@ -146,7 +146,7 @@ def test_a_long_list_is_not_written_out():
     with pytest.raises(ix.NoProtocolError) as caught:
         ix.asarray(list(range(1000)))
 
-    assert "`interchange.xp.asarray(x)`, " in caught.value.way_out
+    assert "`interchange.xp.asarray(x)`, " in caught.value.hint
 
 
 def _endless():
@@ -161,17 +161,17 @@ def test_what_holds_no_numbers_is_not_sent_there(x):
     with pytest.raises(ix.NoProtocolError) as caught:
         ix.asarray(x)
 
-    assert "xp.asarray" not in caught.value.way_out
+    assert "xp.asarray" not in caught.value.hint
 
 
 @pytest.mark.parametrize(("found", "wanted"), [("f8", "f4"), ("i4", "bool"), ("f4", "c8")])
 def test_another_element_type_is_refused_with_the_cast(found, wanted):
-    """The way out, as it is written, gives elements of that type."""
+    """The fix, as it is written, gives elements of that type."""
     x = np.ones(2, found)
     with pytest.raises(ix.UnsupportedDTypeError) as caught:
         ix.asarray(x, dtype=wanted)
 
-    written = caught.value.way_out.split("`")[1]
+    written = caught.value.hint.split("`")[1]
     made = eval(written, {"asarray": ix.asarray, "x": x})  # noqa: S307 - it is our own word
     assert made.dtype == wanted
 
@@ -181,7 +181,7 @@ def test_no_cast_is_named_where_there_is_none():
     with pytest.raises(ix.UnsupportedDTypeError) as caught:
         ix.asarray(np.ones(2, "c8"), dtype="f4")
 
-    assert "astype" not in caught.value.way_out
+    assert "astype" not in caught.value.hint
 
 
 def test_the_namespaces_asarray_casts():

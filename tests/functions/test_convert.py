@@ -80,8 +80,8 @@ def test_a_library_that_is_not_known_is_refused(name):
     error = refusal(ix.BackendUnavailableError, b"abc", name)
 
     assert error.rule == "IX-CONVERT-1"
-    assert all(target in error.way_out for target in ix.TARGETS)
-    assert "from_dlpack" in error.way_out
+    assert all(target in error.hint for target in ix.TARGETS)
+    assert "from_dlpack" in error.hint
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_library_that_is_not_installed_is_refused(monkeypatch, name):
 
     error = refusal(ix.BackendUnavailableError, x, name)
 
-    assert (error.rule, error.way_out) == ("IX-CONVERT-1", f"install {name}")
+    assert (error.rule, error.hint) == ("IX-CONVERT-1", f"install {name}")
     assert isinstance(error.__cause__, ImportError)
 
 
@@ -145,7 +145,7 @@ def test_writable_memory_is_handed_over(library):
 
 
 @pytest.mark.parametrize(
-    ("make", "kind", "way_out"),
+    ("make", "kind", "hint"),
     [
         (lambda: b"abc", "read-only memory", "pass `copy=True`"),
         (
@@ -156,11 +156,11 @@ def test_writable_memory_is_handed_over(library):
     ],
     ids=["read-only", "unknown"],
 )
-def test_memory_that_the_library_would_write_is_refused(library, make, kind, way_out):
+def test_memory_that_the_library_would_write_is_refused(library, make, kind, hint):
     """Nothing reaches a library that would forget the flag."""
     error = refusal(ix.ReadOnlyError, make(), MINE)
 
-    assert (error.rule, error.way_out) == ("DLP-RO-3", way_out)
+    assert (error.rule, error.hint) == ("DLP-RO-3", hint)
     assert error.what.startswith(f"{kind}, of which {MINE} would not know (a write through it ")
     assert library.given == []
 
@@ -169,7 +169,7 @@ def test_memory_that_the_library_would_write_is_refused(library, make, kind, way
     "make", [lambda: b"abc", lambda: producers.host((3,), "uint8").but(generation="legacy")]
 )
 def test_a_copy_of_it_is_handed_over(library, make):
-    """copy=True is the way out."""
+    """copy=True is the fix."""
     ix.convert(make(), MINE, copy=True)
 
     assert library.given[0].readonly is False

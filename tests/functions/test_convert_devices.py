@@ -85,7 +85,7 @@ def test_device_memory_is_not_handed_to_a_library_of_the_host(name):
 
     assert error.rule == "DLP-DEV-6"
     assert error.what == f"{name} has arrays on the host alone, and the memory is on cuda:0"
-    assert "pass `copy=True`" in error.way_out
+    assert "pass `copy=True`" in error.hint
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_host_memory_is_not_handed_to_a_library_of_devices(name):
 
     assert error.rule == "IX-CONVERT-2"
     assert error.what == f"{name} has arrays on devices alone, and the memory is on cpu"
-    assert "pass `copy=True`" in error.way_out
+    assert "pass `copy=True`" in error.hint
 
 
 def test_every_target_says_where_its_arrays_are():

@@ -50,7 +50,7 @@ def test_memory_that_is_ready_needs_no_driver(place, name):
 @pytest.mark.parametrize("device", [2, 3, 10, 11, 13])
 @pytest.mark.usefixtures("no_driver")
 def test_an_event_needs_a_driver(device):
-    """The error says what is missing, and the way out of who has waited."""
+    """The error says what is missing, and the fix of who has waited."""
     error = refusal(numbers().as_device_array(Place(device, 0, EVENT)))
 
     assert error.rule == "ARROW-DEVICE-2"
@@ -65,7 +65,7 @@ def test_an_event_of_another_kind_is_refused(device):
     error = refusal(source)
 
     assert error.rule == "ARROW-DEVICE-2"
-    assert "`stream=-1`" in error.way_out
+    assert "`stream=-1`" in error.hint
     assert ix.asarray(source, stream=-1).ptr == source.chunks[0].buffers[1]
 
 

@@ -62,8 +62,8 @@ def test_all_batches_of_a_refused_stream_are_in_the_copy_that_the_error_advises(
     error = refused(importer, Once(source))
 
     assert error.rule == "ARROW-CHUNK-1"
-    assert "`copy=True`" in error.way_out
-    assert "`error.taken`" in error.way_out
+    assert "`copy=True`" in error.hint
+    assert "`error.taken`" in error.hint
     assert tuple(importer(error.taken, copy=True).tolist()) == source.values
     del error
     assert source.counts == source.due
@@ -150,7 +150,7 @@ def test_a_stream_that_fails_half_way_leaves_what_came_before():
     error = refused(ix.from_arrow, Once(source), copy=True)
 
     assert error.rule == "ARROW-STREAM-1"
-    assert "and no others" in error.way_out
+    assert "and no others" in error.hint
     assert ix.from_arrow(error.taken, copy=True).shape == (5,)
 
 
@@ -220,7 +220,7 @@ def test_an_argument_that_is_refused_is_kept():
     source = stream(2, 3)
     error = refused(total, Once(source))
 
-    assert "`asarray(x, copy=True)`" in error.way_out
+    assert "`asarray(x, copy=True)`" in error.hint
     assert total(ix.asarray(error.taken, copy=True)) == sum(source.values)
 
 
@@ -236,7 +236,7 @@ def test_an_argument_that_does_not_meet_its_contract_is_kept(borrow):
     error = refused(total, Once(source))
 
     assert error.rule == "IX-REQUIRE-1"
-    assert "`error.taken`" in error.way_out
+    assert "`error.taken`" in error.hint
     assert total(ix.asarray(error.taken).astype("float64"))[0] == sum(source.values)
     assert refused(total, Table(stream(3))).taken is None
 
@@ -249,7 +249,7 @@ def test_a_stream_is_kept_beside_the_capsule_of_another_argument():
 
     assert error.taken["x"].tolist() == [0, 0, 0]
     assert tuple(ix.asarray(error.taken["y"], copy=True).tolist()) == source.values
-    assert error.way_out.count("error.taken") == 1
+    assert error.hint.count("error.taken") == 1
 
 
 def test_an_error_of_another_process_advises_nothing_that_it_lacks():
@@ -258,5 +258,5 @@ def test_an_error_of_another_process_advises_nothing_that_it_lacks():
     there = pickle.loads(pickle.dumps(error))
 
     assert (there.rule, there.taken) == ("ARROW-CHUNK-1", None)
-    assert "`copy=True`" in there.way_out
+    assert "`copy=True`" in there.hint
     assert "taken" not in str(there)

@@ -261,12 +261,12 @@ def test_each_argument_is_refused_by_its_rule(keywords, expected):
 
 @pytest.mark.parametrize("offset", [0, 8])
 @pytest.mark.parametrize("dtype", [">i4", np.dtype(">f4"), ">c8"], ids=str)
-def test_the_way_out_of_foreign_byte_order_swaps_the_bytes(dtype, offset):
+def test_the_fix_of_foreign_byte_order_swaps_the_bytes(dtype, offset):
     """It is a call of NumPy for these bytes, and what it returns is taken."""
     x = np.arange(4).astype(dtype).tobytes()
     with pytest.raises(ix.UnsupportedDTypeError) as caught:
         ix.from_buffer(x, dtype=dtype, offset=offset)
-    (call,) = re.findall("`(.+)`", caught.value.way_out)
+    (call,) = re.findall("`(.+)`", caught.value.hint)
 
     swapped = ix.asarray(eval(call))  # noqa: S307 - ours
 
@@ -275,7 +275,7 @@ def test_the_way_out_of_foreign_byte_order_swaps_the_bytes(dtype, offset):
 
 @pytest.mark.parametrize("dtype", [">f16", ">f3", ">M8[s]", ">x4"])
 def test_bytes_are_not_swapped_for_types_that_are_not_known(dtype):
-    """The way out would end in another error."""
+    """The fix would end in another error."""
     with pytest.raises(ix.UnsupportedDTypeError) as caught:
         ix.from_buffer(bytes(32), dtype=dtype)
 
@@ -284,7 +284,7 @@ def test_bytes_are_not_swapped_for_types_that_are_not_known(dtype):
 
 @pytest.mark.parametrize("keywords", [{"dtype": "u1"}, {"shape": 2}, {"offset": 1}], ids=str)
 def test_bytes_that_do_not_lie_side_by_side_are_not_read_anew(keywords):
-    """Gaps, another order; the way out copies them."""
+    """Gaps, another order; the fix copies them."""
     for block in (memoryview(b"abcdef")[::2], np.zeros((2, 3), "u1").T):
         assert refusal(block, **keywords) == (ix.ExchangeError, "IX-BUFFER-2")
         assert ix.from_buffer(bytes(block), **keywords).readonly is True

@@ -169,7 +169,7 @@ def test_every_argument_is_taken():
 
 
 def test_arrays_of_two_libraries_are_refused():
-    """The error names both, where they are, and two ways out."""
+    """The error names both, where they are, and two fixes."""
     error = refusal(ix.ArgumentError, b"abc", np.ones(2), array_api_strict.ones(2))
 
     assert "ndarray of numpy (argument 1)" in str(error)
@@ -239,7 +239,7 @@ def test_a_library_that_is_not_installed_is_refused(monkeypatch):
     """The error says what to install."""
     monkeypatch.setitem(sys.modules, "cupy", None)
 
-    assert refusal(ix.BackendUnavailableError, backend="cupy").way_out == "install cupy"
+    assert refusal(ix.BackendUnavailableError, backend="cupy").hint == "install cupy"
 
 
 @pytest.mark.parametrize("backend", [3, np, b"numpy"], ids=lambda x: repr(x).partition(" at 0x")[0])

@@ -146,7 +146,7 @@ def test_a_type_that_is_not_known_is_refused(x):
     """The caller can name a library."""
     error = refusal(ix.NoProtocolError, np.ones(2), x)
 
-    assert (error.rule, error.way_out) == (
+    assert (error.rule, error.hint) == (
         "IX-PROTOCOL-1",
         "name a library, as in `convert(result, 'numpy')`",
     )

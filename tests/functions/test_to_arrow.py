@@ -23,7 +23,7 @@ from interchange.abi.arrow import (
 )
 from interchange.abi.arrow_formats import NUMBERS, decode_metadata
 
-pytestmark = pytest.mark.skipif(ix.core_name != "native", reason="the readable core refuses")
+pytestmark = pytest.mark.skipif(ix.core_name != "native", reason="the ctypes core refuses")
 FORMATS = {name: text for text, name in NUMBERS.items()}
 INNER = b"item"
 

@@ -10,17 +10,17 @@ import interchange as ix
 from interchange.abi import capsules
 from interchange.abi.arrow import ARROW_SCHEMA, ArrowSchema
 
-pytestmark = pytest.mark.skipif(ix.core_name != "native", reason="the readable core refuses")
+pytestmark = pytest.mark.skipif(ix.core_name != "native", reason="the ctypes core refuses")
 METHODS = ("array", "stream", "device_array", "device_stream")
 
 
 def refusal(error, x, **keywords):
-    """Return rule and way out by which an export is refused, with exactly that class."""
+    """Return rule and fix by which an export is refused, with exactly that class."""
     with pytest.raises(error) as caught:
         ix.to_arrow(x, **keywords)
     assert type(caught.value) is error
     assert str(caught.value).startswith("to_arrow(): ")
-    return caught.value.rule, caught.value.way_out
+    return caught.value.rule, caught.value.hint
 
 
 def test_a_kind_is_one_of_two():
@@ -65,13 +65,13 @@ WAYS_OUT = {
 
 
 @pytest.mark.parametrize("name", WAYS_OUT)
-def test_a_way_out_leads_out(name):
+def test_a_fix_leads_out(name):
     """What the error says to pass is taken."""
     x, keywords, error, rule = WAYS_OUT[name]
     x = ix.asarray(x)
 
-    found, way_out = refusal(error, x, **keywords)
-    code = way_out.partition("`")[2].partition("`")[0]
+    found, hint = refusal(error, x, **keywords)
+    code = hint.partition("`")[2].partition("`")[0]
 
     assert found == rule
     keywords = {**keywords, **({"kind": "column"} if code.startswith("kind=") else {})}
@@ -180,7 +180,7 @@ def test_a_schema_of_other_fields_is_incompatible():
 
     with pytest.raises(ix.ExchangeError) as caught:
         exported.__arrow_c_array__(wanted)
-    assert (caught.value.rule, caught.value.way_out) == ("ARROW-METHOD-2", "request 2")
+    assert (caught.value.rule, caught.value.hint) == ("ARROW-METHOD-2", "request 2")
 
 
 def test_a_schema_of_many_fields_is_counted_to_the_end():

@@ -75,7 +75,7 @@ def test_a_legacy_capsule_of_read_only_memory_is_refused():
         ix.to_capsule(b"abc")
 
     assert caught.value.rule == "DLP-RO-1"
-    assert "max_version" in caught.value.way_out
+    assert "max_version" in caught.value.hint
 
 
 def test_a_versioned_capsule_says_read_only():

@@ -90,9 +90,9 @@ def test_sharing_is_refused_with_what_copies(make, refuse):
     with pytest.raises(ix.CopyNeededError) as caught:
         REFUSE[refuse](x)
 
-    assert "copy=True" in caught.value.way_out
+    assert "copy=True" in caught.value.hint
     assert make == "array" or caught.value.rule == "DLP-STRIDES-3"
-    assert make == "array" or "`asarray(x, copy=True)`" in caught.value.way_out
+    assert make == "array" or "`asarray(x, copy=True)`" in caught.value.hint
     assert ix.asarray(x, copy=True).tolist() == field("f4").tolist()
 
 
@@ -147,7 +147,7 @@ def test_rows_that_lie_apart_are_copied():
     assert ix.asarray(rows, copy=True).tolist() == [[0, 1, 2], [3, 4, 5]]
     with pytest.raises(ix.CopyNeededError, match="BUF-SUBOFFSETS-1") as caught:
         ix.asarray(rows)
-    assert caught.value.way_out == "pass `asarray(x, copy=True)`"
+    assert caught.value.hint == "pass `asarray(x, copy=True)`"
 
 
 @pytest.mark.parametrize("strides", [(2**62 + 1, 5), (-(2**62) - 1, 5)])

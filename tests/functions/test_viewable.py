@@ -273,7 +273,7 @@ def test_a_decorator_without_names_is_refused_at_definition(names, keywords):
         ix.viewable(*names, **keywords)
 
     assert caught.value.rule == "IX-ARGUMENT-1"
-    assert '@viewable("x")' in caught.value.way_out
+    assert '@viewable("x")' in caught.value.hint
 
 
 # ---------------------------------------------------------------- what is refused

@@ -178,7 +178,7 @@ def test_what_the_body_requires_is_told_apart():
 
     assert caught.value.call == "Array.require()"
     assert caught.value.what == "argument 'x' from builtins.bytes has dtype uint8, wanted int8"
-    assert caught.value.way_out == "first `x = ix.asarray(x).astype('int8')`"
+    assert caught.value.hint == "first `x = ix.asarray(x).astype('int8')`"
 
 
 # ---------------------------------------------------------------- definition
@@ -237,7 +237,7 @@ class Hidden:
 
 
 @pytest.mark.parametrize(
-    ("words", "function", "said", "way_out"),
+    ("words", "function", "said", "hint"),
     [
         ({}, staticmethod(len), "it was put above @staticmethod", "put @staticmethod above"),
         ({}, classmethod(len), "it was put above @classmethod", "put @classmethod above"),
@@ -259,8 +259,8 @@ class Hidden:
     ],
     ids=["staticmethod", "classmethod", "property", "no function", "hidden", "*s", "**s"],
 )
-def test_what_cannot_be_decorated_is_refused_at_decoration(words, function, said, way_out):
-    """In the terms of the library, with a way out."""
+def test_what_cannot_be_decorated_is_refused_at_decoration(words, function, said, hint):
+    """In the terms of the library, with a fix."""
     decorate = ix.viewable("x", **words)
 
     with pytest.raises(ix.ArgumentError) as caught:
@@ -268,16 +268,16 @@ def test_what_cannot_be_decorated_is_refused_at_decoration(words, function, said
 
     assert caught.value.rule == "IX-ARGUMENT-1"
     assert said in caught.value.what
-    assert way_out in caught.value.way_out
+    assert hint in caught.value.hint
 
 
 @pytest.mark.parametrize("name", ["stream", "borrow", "writable"])
 def test_a_parameter_called_as_an_option_is_named_and_held_as_told(name):
-    """The way out is taken word for word."""
+    """The fix is taken word for word."""
     with pytest.raises(ix.ArgumentError) as caught:
         ix.viewable(**{name: WEIGHTS})
 
-    decorator, require = re.findall(r"@(.+?), and `(.+?)` in the body", caught.value.way_out)[0]
+    decorator, require = re.findall(r"@(.+?), and `(.+?)` in the body", caught.value.hint)[0]
     names = {"viewable": ix.viewable}
     exec(f"def function({name}): {require}\nfunction = {decorator}(function)", names)  # noqa: S102
     names["function"](np.ones(3))
@@ -298,7 +298,7 @@ def test_a_name_that_is_mistyped_is_told_the_nearest_parameter(how):
         decorate(centre.__wrapped__)
 
     assert caught.value.what.startswith("'wieghts' is no parameter of centre(points, ")
-    assert caught.value.way_out == "did you mean 'weights'?"
+    assert caught.value.hint == "did you mean 'weights'?"
 
 
 def test_the_order_of_contracts_is_that_of_the_function():

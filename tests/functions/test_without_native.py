@@ -1,4 +1,4 @@
-"""What the readable core cannot do is refused at the call, before anything is taken."""
+"""What the ctypes core cannot do is refused at the call, before anything is taken."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_nothing_goes_out_as_arrow(table):
         ix.to_arrow({"x": capsule} if table else capsule)
 
     assert caught.value.rule == "ARROW-CORE-1"
-    assert "INTERCHANGE_CORE=native" in caught.value.way_out
+    assert "INTERCHANGE_CORE=native" in caught.value.hint
     assert capsules.capsule_name(capsule) == capsules.VERSIONED
 
 

@@ -280,7 +280,7 @@ def equal(x, y):
     return np.array_equal(x, y, equal_nan=str(x.dtype) in FLOATS)
 
 
-needs_native = pytest.mark.skipif(ix.core_name != "native", reason="the readable core refuses")
+needs_native = pytest.mark.skipif(ix.core_name != "native", reason="the ctypes core refuses")
 
 
 @needs_native

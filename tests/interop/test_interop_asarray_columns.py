@@ -34,11 +34,11 @@ def table_of_one(need, kind):
 
 
 def refusal(x, error, **keywords):
-    """Return what `asarray` says of what it refuses: the rule, and the way out."""
+    """Return what `asarray` says of what it refuses: the rule, and the fix."""
     with pytest.raises(error) as caught:
         ix.asarray(x, **keywords)
     assert caught.value.call == "asarray()"
-    return caught.value.rule, caught.value.way_out
+    return caught.value.rule, caught.value.hint
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -122,7 +122,7 @@ def test_a_column_of_pandas_over_arrow_is_shared(need):
 
 
 @pytest.mark.parametrize(
-    ("make", "error", "rule", "way_out"),
+    ("make", "error", "rule", "hint"),
     [
         (lambda pl: pl.Series([True, False]), ix.CopyNeededError, "ARROW-BOOL-1", "`copy=True`"),
         (
@@ -151,15 +151,15 @@ def test_a_column_of_pandas_over_arrow_is_shared(need):
         ),
     ],
 )
-def test_what_arrow_refuses_is_told_by_arrow(need, make, error, rule, way_out):
-    """With a way out that this call has, or that names the function."""
+def test_what_arrow_refuses_is_told_by_arrow(need, make, error, rule, hint):
+    """With a fix that this call has, or that names the function."""
     need("polars")
     import polars as pl
 
     found, told = refusal(make(pl), error)
 
     assert found == rule
-    assert way_out in told
+    assert hint in told
 
 
 def test_nulls_are_told_with_the_call_that_takes_them(need):
@@ -168,10 +168,10 @@ def test_nulls_are_told_with_the_call_that_takes_them(need):
     import nanoarrow
 
     column = nanoarrow.Array([1, None], nanoarrow.int32())
-    rule, way_out = refusal(column, ix.ExchangeError)
+    rule, hint = refusal(column, ix.ExchangeError)
 
     assert rule == "ARROW-NULL-2"
-    assert "`interchange.from_arrow(x, nulls='separate')`" in way_out
+    assert "`interchange.from_arrow(x, nulls='separate')`" in hint
 
 
 class Forgetful:
@@ -254,4 +254,4 @@ def test_what_speaks_arrow_alone_is_sent_to_from_arrow(need, function):
     with pytest.raises(ix.NoProtocolError) as caught:
         function(nanoarrow.Array([1, 2], nanoarrow.int32()))
 
-    assert "`interchange.from_arrow(x)`" in caught.value.way_out
+    assert "`interchange.from_arrow(x)`" in caught.value.hint

@@ -11,7 +11,7 @@ import pytest
 import interchange as ix
 
 pytestmark = pytest.mark.interop
-needs_native = pytest.mark.skipif(ix.core_name != "native", reason="the readable core refuses")
+needs_native = pytest.mark.skipif(ix.core_name != "native", reason="the ctypes core refuses")
 
 ROWS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 

@@ -1,4 +1,4 @@
-"""What arrays of others would lose on their way: refused by all functions, with ways out."""
+"""What arrays of others would lose on their way: refused by all functions, with fixes."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def test_nulls_do_not_become_nan_without_a_word(need, library, kind, way):
         {**WAYS_IN, **others}[way](x)
 
     assert caught.value.rule == "AI-MASK-1"
-    assert "copy=True" in caught.value.way_out
+    assert "copy=True" in caught.value.hint
 
 
 @every_column
 @pytest.mark.parametrize("way", WAYS_IN)
 def test_nulls_become_what_the_library_makes_of_them_where_that_is_said(need, library, kind, way):
-    """``copy=True`` is the way out that the error names."""
+    """``copy=True`` is the fix that the error names."""
     x = column(need, library, kind)
 
     values = np.asarray(WAYS_IN[way](x, copy=True)).ravel()

@@ -86,13 +86,13 @@ def test_where_read_only_cannot_be_expressed_the_error_says_so(demand, chain):
 
     assert caught.value.rule == "DLP-RO-3"
     assert f"read-only memory, of which {last} would not know" in caught.value.what
-    assert "copy=True" in caught.value.way_out
+    assert "copy=True" in caught.value.hint
 
 
 @pytest.mark.parametrize("library", ["torch", "tvm_ffi", "warp"])
 @pytest.mark.parametrize("first", EXPRESS)
 def test_a_copy_of_read_only_memory_reaches_them(demand, first, library):
-    """The way out that the error names works: other memory, same elements."""
+    """The fix that the error names works: other memory, same elements."""
     demand(first, library)
     array, before = read_only()
 
@@ -144,7 +144,7 @@ def test_a_library_that_asks_for_legacy_capsules_is_told(need):
         jax.dlpack.from_dlpack(array)
 
     assert caught.value.rule == "DLP-RO-1"
-    assert 'convert(x, "jax")' in caught.value.way_out or "max_version" in caught.value.way_out
+    assert 'convert(x, "jax")' in caught.value.hint or "max_version" in caught.value.hint
 
 
 # ---------------------------------------------------------------- JAX and donation

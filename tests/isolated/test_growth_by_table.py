@@ -11,7 +11,7 @@ import interchange as ix
 pytestmark = [
     pytest.mark.isolated,
     pytest.mark.skipif(platform.system() != "Linux", reason="reads /proc/self/statm"),
-    pytest.mark.skipif(ix.core_name != "native", reason="the readable core serves no C callers"),
+    pytest.mark.skipif(ix.core_name != "native", reason="the ctypes core serves no C callers"),
 ]
 MOST = 2  # [bytes] of growth per operation
 

@@ -1,4 +1,4 @@
-"""Programs that are no kernels are refused at the line, with a rule and a way out."""
+"""Programs that are no kernels are refused at the line, with a rule and a fix."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_there_are_sixty_programs_at_least():
     ("function", "rule", "types"), PROGRAMS, ids=[row[0].__name__ for row in PROGRAMS]
 )
 def test_a_program_is_refused_by_its_rule(function, rule, types):
-    """The line in the file is named and shown with a caret; rule and way out end the message."""
+    """The line in the file is named and shown with a caret; rule and fix end the message."""
     with pytest.raises(KernelError) as caught:
         typed_program(Source(function), types)
     lines = str(caught.value).splitlines()
@@ -47,7 +47,7 @@ def test_a_program_is_refused_by_its_rule(function, rule, types):
     assert lines[0].startswith(f"{PATH}:{caught.value.line}, in ")
     assert lines[1].strip() == shown.strip()
     assert set(lines[2].strip()) == {"^"}
-    assert caught.value.way_out in lines[3]
+    assert caught.value.hint in lines[3]
     assert lines[3].endswith(f"[{rule}]")
 
 

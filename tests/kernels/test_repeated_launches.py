@@ -38,7 +38,7 @@ def again(emulator):  # noqa: ARG001 - it is loaded
     It was launched with two arrays before.
     """
     if ix.core_name != "native":
-        pytest.skip("the readable core leaves launches to Python")
+        pytest.skip("the ctypes core leaves launches to Python")
     kernel = cuda.jit(add.__wrapped_kernel__)
     kernel[1, COUNT](ones(), ones())
 

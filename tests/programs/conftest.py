@@ -51,7 +51,7 @@ def met():
         with pytest.raises(kind) as caught:
             call(*args, **keywords)
         assert caught.value.rule == rule
-        assert str(caught.value).endswith(f"{caught.value.way_out} [{rule}]")
+        assert str(caught.value).endswith(f"{caught.value.hint} [{rule}]")
         return caught.value
 
     return meet

@@ -1,6 +1,6 @@
-"""What users of the programs meet first when they get one wrong, and the way out, followed.
+"""What users of the programs meet first when they get one wrong, and the fix, followed.
 
-Each test makes the mistake, reads the error, and makes the call that its way out names.
+Each test makes the mistake, reads the error, and makes the call that its fix names.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ FRAME = struct.pack("<4sHHd6f", b"IMG1", 2, 3, 12.5, *range(6))
 
 
 def followed(error, **given):
-    """Return what is passed in the place of `given` by somebody who does what a way out says.
+    """Return what is passed in the place of `given` by somebody who does what a fix says.
 
     It names a call, as in "pass `asarray(x.buf)`", or statements, as in "first `x = x.copy()`".
     """
     names = {**vars(ix), "interchange": ix, "ix": ix, "np": np, "xp": ix.xp, **given}
-    statements = re.search(r"\bfirst `([^`]+)`", error.way_out)
+    statements = re.search(r"\bfirst `([^`]+)`", error.hint)
     if statements is not None:
         exec(statements[1], names)  # noqa: S102 - ours
         (name,) = given
         return names[name]
-    (call,) = re.findall(r"`([^`]+)`", error.way_out)
+    (call,) = re.findall(r"`([^`]+)`", error.hint)
     return eval(call, names)  # noqa: S307 - ours
 
 
 def test_a_list_is_filled(program, met):
-    """A list is no memory: the way out makes an array of it."""
+    """A list is no memory: the fix makes an array of it."""
     fill = program("fill_any").fill
     error = met(ix.NoProtocolError, "IX-PROTOCOL-1", fill, [1, 2], 7)
     assert "fill(), argument 'out': [1, 2]" in str(error)
@@ -45,7 +45,7 @@ def test_a_list_is_filled(program, met):
 
 
 def test_an_array_of_another_type_is_filled(program, met):
-    """The way out casts, and says that what is written is in the copy."""
+    """The fix casts, and says that what is written is in the copy."""
     fill, x = program("fill_any").fill, np.zeros(3)
     error = met(ix.ContractError, "IX-REQUIRE-1", fill, x, 7)
     assert "argument 'out' from numpy.ndarray has dtype float64, wanted int32" in str(error)
@@ -57,7 +57,7 @@ def test_an_array_of_another_type_is_filled(program, met):
 
 
 def test_a_file_that_is_mapped_for_reading_is_changed(program, met, tmp_path):
-    """The way out changes a copy; the file stays as it is."""
+    """The fix changes a copy; the file stays as it is."""
     scale, samples_of = (vars(program("mapped_file"))[name] for name in ("scale", "samples_of"))
     path = tmp_path / "points"
     path.write_bytes(b"samples " + struct.pack("4f", *range(4)))
@@ -74,7 +74,7 @@ def test_a_file_that_is_mapped_for_reading_is_changed(program, met, tmp_path):
 
 
 def test_a_block_of_shared_memory_is_taken_for_its_memory(met):
-    """The way out names the attribute that is."""
+    """The fix names the attribute that is."""
     block = SharedMemory(create=True, size=8)
     try:
         error = met(ix.NoProtocolError, "IX-PROTOCOL-1", ix.asarray, block)
@@ -90,21 +90,21 @@ def test_a_block_of_shared_memory_is_taken_for_its_memory(met):
 
 @pytest.mark.interop
 def test_a_column_of_a_table_in_chunks_is_taken_for_an_array(met, need):
-    """The way out joins them."""
+    """The fix joins them."""
     need("pyarrow")
     import pyarrow as pa
 
     x = pa.chunked_array([[3.0, 4.0]] * 2)
     error = met(ix.CopyNeededError, "ARROW-CHUNK-1", ix.from_arrow, x)
     assert "from_arrow(): the column has 2 chunks" in str(error)
-    assert "copy=True" in error.way_out
+    assert "copy=True" in error.hint
 
     assert ix.from_arrow(x, copy=True).tolist() == [3.0, 4.0] * 2
 
 
 @pytest.mark.interop
 def test_a_column_goes_to_a_library_that_forgets_that_it_is_read_only(met, need):
-    """The way out is a copy, and the column stays as it is."""
+    """The fix is a copy, and the column stays as it is."""
     need("pyarrow")
     need("torch")
     import pyarrow as pa
@@ -113,7 +113,7 @@ def test_a_column_goes_to_a_library_that_forgets_that_it_is_read_only(met, need)
     x = ix.from_arrow(table["speed"])
     error = met(ix.ReadOnlyError, "DLP-RO-3", ix.convert, x, "torch")
     assert "convert(): read-only memory, of which torch would not know" in str(error)
-    assert "copy=True" in error.way_out
+    assert "copy=True" in error.hint
 
     ix.convert(x, "torch", copy=True)[0] = 0
 
@@ -121,7 +121,7 @@ def test_a_column_goes_to_a_library_that_forgets_that_it_is_read_only(met, need)
 
 
 def test_a_type_has_another_name_here(met, program, tmp_path):
-    """The way out is the nearest name."""
+    """The fix is the nearest name."""
     path = tmp_path / "weights"
     path.write_bytes(bytes.fromhex("803f 0040"))
     weights_of = program("bfloat16_weights").weights_of
@@ -134,7 +134,7 @@ def test_a_type_has_another_name_here(met, program, tmp_path):
 @pytest.mark.emulated
 @pytest.mark.parametrize("name", ["x", "y"])
 def test_an_array_of_the_host_is_passed_to_a_launcher(axpy, met, name):
-    """The way out brings it to the device."""
+    """The fix brings it to the device."""
     from cuda.bindings import driver
 
     stream = driver.cuStreamCreate(1)[1]
@@ -151,7 +151,7 @@ def test_an_array_of_the_host_is_passed_to_a_launcher(axpy, met, name):
 
 
 def test_samples_of_another_type_are_swapped(met, program):
-    """The way out casts, which the function does not."""
+    """The fix casts, which the function does not."""
     swap_bytes, out = program("validated").swap_bytes, np.zeros(2, "i2")
     samples = np.ones(2, "float32")
     error = met(ix.ContractError, "IX-REQUIRE-1", swap_bytes, samples, out)
@@ -163,10 +163,10 @@ def test_samples_of_another_type_are_swapped(met, program):
 
 
 def test_a_frame_ends_too_early(met, program):
-    """The error says how much came; the way out takes what is there."""
+    """The error says how much came; the fix takes what is there."""
     error = met(ix.ViewError, "IX-BUFFER-1", program("network_frame").parts, FRAME[:-4])
     assert "from_buffer(): shape=(2, 3) of float32 at offset=16 in 36 bytes" in str(error)
-    assert "pass `shape=5`" in error.way_out
+    assert "pass `shape=5`" in error.hint
 
     found = ix.from_buffer(FRAME[:-4], dtype="<f4", offset=16, shape=5)
 
@@ -174,7 +174,7 @@ def test_a_frame_ends_too_early(met, program):
 
 
 def test_a_frame_has_numbers_in_the_order_of_networks(met):
-    """The way out swaps their bytes, which is a copy."""
+    """The fix swaps their bytes, which is a copy."""
     x = struct.pack(">3f", 1, 2, 3)
     error = met(ix.UnsupportedDTypeError, "DLP-DTYPE-3", ix.from_buffer, x, dtype=">f4")
     assert "from_buffer(): typestr '>f4' is not in native byte order" in str(error)
@@ -183,7 +183,7 @@ def test_a_frame_has_numbers_in_the_order_of_networks(met):
 
 
 def test_a_list_is_standardized(met, program):
-    """The way out makes an array of it, in the library that computes on the host."""
+    """The fix makes an array of it, in the library that computes on the host."""
     standardize = program("standardize").standardize
     error = met(ix.NoProtocolError, "IX-PROTOCOL-1", standardize, [1.0, 3.0])
     assert "asarray(): [1.0, 3.0] of type list" in str(error)
@@ -195,7 +195,7 @@ def test_a_list_is_standardized(met, program):
 
 @pytest.mark.interop
 def test_a_tensor_with_a_gradient_is_standardized(met, need, program):
-    """The way out leaves the gradient behind."""
+    """The fix leaves the gradient behind."""
     need("torch")
     import torch
 
@@ -208,7 +208,7 @@ def test_a_tensor_with_a_gradient_is_standardized(met, need, program):
 
 
 def test_a_ring_is_made_of_a_type_that_is_misspelt(met, program):
-    """The way out is the nearest name."""
+    """The fix is the nearest name."""
     make = program("frame_ring").FrameRing
     error = met(ix.UnsupportedDTypeError, "DLP-DTYPE-1", make, 1, (1, 3), "unit8")
     assert "dtype='unit8' is unknown" in str(error)
@@ -217,7 +217,7 @@ def test_a_ring_is_made_of_a_type_that_is_misspelt(met, program):
 
 
 def test_a_frame_of_another_type_is_pushed(met, program):
-    """The way out casts it."""
+    """The fix casts it."""
     ring, frame = program("frame_ring").FrameRing(1, (1, 3)), np.ones((1, 3))
     error = met(ix.ContractError, "IX-REQUIRE-1", ring.push, frame)
     assert "argument 'frame' from numpy.ndarray has dtype float64, wanted uint8" in str(error)

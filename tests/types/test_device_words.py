@@ -83,7 +83,7 @@ def test_a_device_of_torch_without_an_ordinal_is_refused_with_both_readings(kind
 
     assert (caught.value.call, caught.value.rule) == ("f()", "DLP-DEV-1")
     assert f"{kind}:0, or the current device" in caught.value.what
-    assert f"`torch.{kind}.current_device`" in caught.value.way_out
+    assert f"`torch.{kind}.current_device`" in caught.value.hint
     assert Device("cuda", 0) != value
 
 
@@ -92,7 +92,7 @@ def test_gpu_is_refused_with_both_readings():
     with pytest.raises(UnsupportedDeviceError) as caught:
         Device.of("gpu")
 
-    assert caught.value.way_out == "pass `'cuda:0'` or `'rocm:0'`"
+    assert caught.value.hint == "pass `'cuda:0'` or `'rocm:0'`"
 
 
 @pytest.mark.parametrize(

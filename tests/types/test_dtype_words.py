@@ -17,14 +17,14 @@ def test_a_short_code_is_what_numpy_takes_it_for(word):
 
 @pytest.mark.parametrize("word", READINGS)
 def test_a_word_with_two_readings_is_refused_with_both(word):
-    """The error says which there are, and its way out names both, in words that are taken."""
+    """The error says which there are, and its fix names both, in words that are taken."""
     with pytest.raises(UnsupportedDTypeError) as caught:
         DType.of(word)
 
     names = [reading.partition(",")[0] for reading in READINGS[word]]
     assert caught.value.rule == "DLP-DTYPE-1"
     assert all(reading in caught.value.what for reading in READINGS[word])
-    assert caught.value.way_out == f"pass `'{names[0]}'` or `'{names[1]}'`"
+    assert caught.value.hint == f"pass `'{names[0]}'` or `'{names[1]}'`"
     assert len({DType.of(name) for name in names}) == 2
 
 

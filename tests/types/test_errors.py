@@ -92,7 +92,7 @@ def test_tracebacks_name_what_users_can_import(name):
 
 
 @every_class
-def test_the_message_has_call_value_rule_way_out_and_id(name):
+def test_the_message_has_call_value_rule_fix_and_id(name):
     """The five parts stand in the message in that order."""
     error = getattr(interchange, name)("f()", "x=3 is odd", "IX-VIEW-1", "halve it")
 
@@ -105,15 +105,24 @@ def test_the_parts_are_attributes(name):
     error = getattr(interchange, name)("f()", "x=3 is odd", "IX-VIEW-1", "halve it")
 
     assert (error.call, error.what) == ("f()", "x=3 is odd")
-    assert (error.rule, error.way_out) == ("IX-VIEW-1", "halve it")
+    assert (error.rule, error.hint) == ("IX-VIEW-1", "halve it")
+
+
+@every_class
+def test_the_former_name_of_the_hint_is_kept(name):
+    """`way_out` is an alias of `hint` for one release, of errors and of rules."""
+    error = getattr(interchange, name)("f()", "x=3 is odd", "IX-VIEW-1", "halve it")
+
+    assert error.way_out == "halve it"
+    assert RULES["IX-VIEW-1"].way_out == RULES["IX-VIEW-1"].hint
 
 
 @every_class
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-@pytest.mark.parametrize("way_out", [None, "halve it"])
-def test_pickles_keep_message_and_parts(name, protocol, way_out):
+@pytest.mark.parametrize("hint", [None, "halve it"])
+def test_pickles_keep_message_and_parts(name, protocol, hint):
     """An error that comes out of another process says the same."""
-    error = getattr(interchange, name)("f()", "x=3 is odd", "DLP-RO-3", way_out)
+    error = getattr(interchange, name)("f()", "x=3 is odd", "DLP-RO-3", hint)
 
     again = pickle.loads(pickle.dumps(error, protocol))
 
@@ -131,10 +140,10 @@ def test_copies_keep_message_and_parts(name):
 
 @every_rule
 def test_every_rule_can_be_cited(rule):
-    """The rule's own text and way out make a whole message."""
+    """The rule's own text and fix make a whole message."""
     text = explain("f()", "x", rule)
 
-    assert text == f"f(): x; {RULES[rule].text}; {RULES[rule].way_out} [{rule}]"
+    assert text == f"f(): x; {RULES[rule].text}; {RULES[rule].hint} [{rule}]"
 
 
 @every_rule
@@ -142,7 +151,7 @@ def test_every_rule_has_an_error(rule):
     """Whatever rule is broken, there is a class for it, and its parts are kept."""
     error = error_for("f()", "x", rule)
 
-    assert (error.rule, error.way_out) == (rule, RULES[rule].way_out)
+    assert (error.rule, error.hint) == (rule, RULES[rule].hint)
     assert isinstance(error, (interchange.ExchangeError, interchange.StreamError))
 
 
@@ -173,7 +182,7 @@ def test_an_unknown_rule_is_a_mistake_of_ours():
 
 
 def test_a_broken_record_becomes_an_error_of_its_area():
-    """What floor 0 found is raised in the words of floor 1, without a chain."""
+    """What layer 0 found is raised in the words of layer 1, without a chain."""
     with pytest.raises(interchange.UnsupportedDTypeError) as caught:
         refuse_record("f()", BrokenRule("CAI-TYPESTR-1", "typestr is 'x'"))
 
@@ -300,7 +309,7 @@ def test_a_repr_that_raises_is_left_out():
 
 @every_class
 def test_an_id_stands_at_the_end_of_a_message_alone(name):
-    """Where an error of ours is the reason of another: its rule and its way out are left out."""
+    """Where an error of ours is the reason of another: its rule and its fix are left out."""
     inner = getattr(interchange, name)("f()", "x=3 is odd", "IX-VIEW-1")
 
     assert errors.reason_of(inner) == "x=3 is odd"

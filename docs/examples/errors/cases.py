@@ -1,7 +1,7 @@
 """Programs that meet an error, by what went wrong: for the table of the docs and for the tests.
 
 Source: interchange.  Every text is Python.  `make` gives the object `x`, and `call` is the line
-that fails; `rest` is what the way out needs and no test machine has, such as a driver.
+that fails; `rest` is what the fix needs and no test machine has, such as a driver.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Case(NamedTuple):
     rule : str
         The rule that its error cites.
     rest : str
-        A rule that the way out may meet: what it needs is not on every machine.
+        A rule that the fix may meet: what it needs is not on every machine.
     """
 
     cause: str

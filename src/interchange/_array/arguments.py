@@ -44,6 +44,6 @@ def resolve_shape(shape: object, size: int, call: str) -> tuple[int, ...]:
         return tuple(size // known if extent == -1 else extent for extent in extents)
     if unknown or any(extent < 0 for extent in extents) or known != size:
         what = f"shape={show(extents)} for {size} elements"
-        way_out = "pass extents with that product"
-        raise ViewError(call, what, "IX-VIEW-1", way_out)
+        hint = "pass extents with that product"
+        raise ViewError(call, what, "IX-VIEW-1", hint)
     return extents

@@ -139,8 +139,8 @@ class Contract:
         if self._align > 1 and device is not None and device.has_handles:
             what = f"align={self._align} on {device.type.name}, whose addresses are handles"
         if what:
-            way_out = "leave one of them out"
-            raise ArgumentError(call, f"{what}, contradict each other", "IX-ARGUMENT-1", way_out)
+            hint = "leave one of them out"
+            raise ArgumentError(call, f"{what}, contradict each other", "IX-ARGUMENT-1", hint)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{word}={show(value, 400)}" for word, value in self._given.items())

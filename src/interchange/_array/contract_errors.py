@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def contract_error(held: Sequence[Held], call: str) -> ContractError:
     """Return the error that says what is wrong with which argument, and what would mend it."""
-    from .contract_mending import way_out_of  # takes long
+    from .contract_mending import hint_for  # takes long
 
     bound: dict[str, Bound] = {}
     extents: dict[str, int] = {}
@@ -37,8 +37,8 @@ def contract_error(held: Sequence[Held], call: str) -> ContractError:
             came = "; ".join(complaints.values())
             wrong.append(f"argument {one.name!r} {_origin(one.array)} has {came}")
             found.append((one, complaints))
-    way_out = way_out_of(found, extents)
-    return ContractError(call, "; ".join(wrong), "IX-REQUIRE-1", way_out)
+    hint = hint_for(found, extents)
+    return ContractError(call, "; ".join(wrong), "IX-REQUIRE-1", hint)
 
 
 def _origin(array: Described) -> str:
@@ -55,6 +55,6 @@ def name_argument(error: ContractError, name: str) -> None:
     if not isinstance(held, Held):
         return
     named = contract_error([held._replace(name=name, is_ours=False)], error.call)
-    error.what, error.way_out = named.what, named.way_out
-    error.args = (explain(error.call, error.what, error.rule, error.way_out),)
+    error.what, error.hint = named.what, named.hint
+    error.args = (explain(error.call, error.what, error.rule, error.hint),)
     error._held = None

@@ -41,7 +41,7 @@ _OF_KIND: Final = {
 """Kind -> the type of it that arrays are cast to."""
 
 
-def way_out_of(found: Sequence[tuple[Held, dict[str, str]]], extents: dict[str, int]) -> str:
+def hint_for(found: Sequence[tuple[Held, dict[str, str]]], extents: dict[str, int]) -> str:
     """Return what to do, for every argument that does not meet its contract.
 
     Parameters

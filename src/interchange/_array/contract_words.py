@@ -38,9 +38,9 @@ def choices(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (list, set, frozenset, tuple)) else (value,)
 
 
-def _refuse(call: str, what: str, way_out: str) -> ArgumentError:
+def _refuse(call: str, what: str, hint: str) -> ArgumentError:
     """Return the error of a word that means nothing."""
-    return ArgumentError(call, what, "IX-ARGUMENT-1", way_out)
+    return ArgumentError(call, what, "IX-ARGUMENT-1", hint)
 
 
 def read_dtypes(given: Any, call: str) -> tuple[tuple[DType, ...], tuple[str, ...]]:

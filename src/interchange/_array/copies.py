@@ -133,7 +133,7 @@ def _copy_to(array: T, target: Device, stream: Any, call: str, *, copy: bool | N
     move = device_copies.find_move(there, target)
     if move is None:
         stream_handle(stream, call)
-        way_out = "move the array with the library that owns the device, then import it"
-        raise UnsupportedDeviceError(call, what, "DLP-DEV-6", way_out)
+        hint = "move the array with the library that owns the device, then import it"
+        raise UnsupportedDeviceError(call, what, "DLP-DEV-6", hint)
     moved: T = move(array, target, call, stream)
     return moved

@@ -83,8 +83,8 @@ def check_copy_stream(stream: Any, place: Device, call: str) -> int | None:
     number = check_stream(stream_handle(stream, call), place, call)
     if number == NO_SYNC:
         what = f"stream=-1 for a copy on {place}, which runs on a stream"
-        way_out = "name the stream to copy on, or none"
-        raise StreamError(call, what, STREAM_RULES[place.type].rule, way_out)
+        hint = "name the stream to copy on, or none"
+        raise StreamError(call, what, STREAM_RULES[place.type].rule, hint)
     return number
 
 

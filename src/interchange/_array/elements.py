@@ -108,8 +108,8 @@ class Elements:
             raise ArgumentError("operator.index()", what, "IX-ARGUMENT-1", "pass whole numbers")
         if array.ndim == 1 and array.size and array.itemsize > 1 and _may_be_bytearray():
             what = f"an array of shape {array.shape}"
-            way_out = f"{_one_element(array)}, or take the bytes with `bytearray(x.tobytes())`"
-            raise ViewError("operator.index()", what, "IX-ELEMENT-1", way_out)
+            hint = f"{_one_element(array)}, or take the bytes with `bytearray(x.tobytes())`"
+            raise ViewError("operator.index()", what, "IX-ELEMENT-1", hint)
         return int(_number(self, "operator.index()"))
 
     def __str__(self) -> str:

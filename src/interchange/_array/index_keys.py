@@ -57,8 +57,8 @@ def read_part(part: Any, array: Described, call: str) -> Any:
     if isinstance(part, _SEQUENCES) or is_ndarray(part):
         return _read_elements(part, array, call)
     if isinstance(as_scalar(part), bool) or _holds_bools(part):
-        what, way_out = f"index {show(part)} is no mask", "index by one, `x[xp.asarray(True)]`"
-        raise OutOfBoundsError(call, what, "IX-INDEX-2", None if array.shape else way_out)
+        what, hint = f"index {show(part)} is no mask", "index by one, `x[xp.asarray(True)]`"
+        raise OutOfBoundsError(call, what, "IX-INDEX-2", None if array.shape else hint)
     if is_foreign(part) and getattr(part, "ndim", None):
         raise foreign(call, part)
     try:
@@ -103,8 +103,8 @@ def _read_elements(part: Any, array: Described, call: str) -> Any:
     np = load_numpy()
     if not array.device.is_host_accessible:
         what = f"the array is on {array.device}, the index {show(part)} on the host"
-        way_out = f"pass an Array, `xp.asarray(index, device={str(array.device)!r})`"
-        raise MixedDevicesError(call, what, "IX-XP-2", way_out)
+        hint = f"pass an Array, `xp.asarray(index, device={str(array.device)!r})`"
+        raise MixedDevicesError(call, what, "IX-XP-2", hint)
     try:
         found = np.asarray(part)
     except (TypeError, ValueError, OverflowError):  # ragged, or of what NumPy does not know

@@ -74,8 +74,8 @@ def _check_kind(array: Described, value: Any) -> None:
         rank = next(ranks, 0)
     if rank > _RANKS.get(array.dtype.category, 3):
         what = f"{said} among elements of {array.dtype}"
-        way_out = f"write to a cast copy, `x.astype({_WIDE[rank]!r})`"
-        raise ArgumentError(_SET, what, "IX-XP-4", way_out)
+        hint = f"write to a cast copy, `x.astype({_WIDE[rank]!r})`"
+        raise ArgumentError(_SET, what, "IX-XP-4", hint)
 
 
 def _may_overlap(array: Described, other: Described) -> bool:

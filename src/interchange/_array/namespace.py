@@ -13,7 +13,7 @@ from interchange._types.errors import ViewError, show
 VERSIONS: Final = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 """Versions of the standard that the namespace holds; the last is its own."""
 
-_NAMESPACE: Final = f"{__name__.partition('.')[0]}.xp"  # a floor above, found when it is asked for
+_NAMESPACE: Final = f"{__name__.partition('.')[0]}.xp"  # a layer above, found when it is asked for
 
 
 def namespace_of(api_version: object) -> Any:

@@ -102,8 +102,8 @@ def foreign(call: str, x: object) -> ArgumentError:
         )
     from interchange._protocols.strangers import way_in  # for an error alone
 
-    way_out = way_in(x) or "pass an Array or a number"
-    return ArgumentError(call, f"an operand is {show(x)}", "IX-XP-1", way_out)
+    hint = way_in(x) or "pass an Array or a number"
+    return ArgumentError(call, f"an operand is {show(x)}", "IX-XP-1", hint)
 
 
 def array_of(x: Any, cls: type[Any], call: str) -> Any:

@@ -160,8 +160,8 @@ def _bring_back(array: T, device: str, readonly: bool | None) -> T:
         moved = move(array, target, None, _LOADS)
     except ExchangeError as error:  # no driver, no such device, no room
         what = f"the array was on {device}: {error.what}"
-        way_out = f"{error.way_out}, or set {LOAD_DEVICE}=cpu to load it on the host"
-        raise type(error)(_LOADS, what, error.rule, way_out) from error
+        hint = f"{error.hint}, or set {LOAD_DEVICE}=cpu to load it on the host"
+        raise type(error)(_LOADS, what, error.rule, hint) from error
     if moved is not array:
         moved._flags = None if readonly is None else READ_ONLY * readonly
     return moved

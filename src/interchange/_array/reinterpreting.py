@@ -37,12 +37,12 @@ def alignment_of(dtype: DType) -> int:
     return max(1, dtype.bits // (8 * parts))
 
 
-def check_aligned(address: int, dtype: DType, call: str, way_out: str | None = None) -> None:
+def check_aligned(address: int, dtype: DType, call: str, hint: str | None = None) -> None:
     """Refuse elements at an address where C programs must not read them [bytes]."""
     alignment = alignment_of(dtype)
     if address % alignment:
         what = f"{dtype} at address {address:#x}, which is no multiple of {alignment} bytes"
-        raise ViewError(call, what, "IX-VIEW-2", way_out or _COPY_ANYWAY)
+        raise ViewError(call, what, "IX-VIEW-2", hint or _COPY_ANYWAY)
 
 
 def reinterpret(layout: Layout, old: DType, new: DType, call: str) -> Layout:
@@ -88,8 +88,8 @@ def reinterpret(layout: Layout, old: DType, new: DType, call: str) -> Layout:
     # NumPy splits elements one by one, and joins those of the whole axis; bits are told by both.
     whole = have if want < have and not is_packed else last * have
     if whole % want:
-        way_out = "take a type whose size divides that of the last axis"
-        raise ViewError(call, f"{what}, {whole} bits in parts of {want}", _RULE, way_out)
+        hint = "take a type whose size divides that of the last axis"
+        raise ViewError(call, f"{what}, {whole} bits in parts of {want}", _RULE, hint)
     shape = (*lead, last * have // want)
     if is_packed:
         return Layout(shape)

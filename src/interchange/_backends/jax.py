@@ -68,8 +68,8 @@ class JAXBackend(DLPackBackend):
         """Refuse 64-bit types where JAX has none."""
         if dtype.name in _WIDE and not self._jax.config.jax_enable_x64:
             what = f"jax has no {dtype} on {self.device}"
-            way_out = "switch jax_enable_x64 of jax.config on, or cast to a narrower type"
-            raise UnsupportedDTypeError(_CALL, what, "DLP-DTYPE-4", way_out)
+            hint = "switch jax_enable_x64 of jax.config on, or cast to a narrower type"
+            raise UnsupportedDTypeError(_CALL, what, "DLP-DTYPE-4", hint)
 
     def find_dtype(self, dtype: DType) -> Any:
         """Return JAX's scalar type, unless JAX would silently take a narrower one."""

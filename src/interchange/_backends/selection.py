@@ -160,8 +160,8 @@ def _choose(device: Device, said: Callable[[Device], Any] | None, call: str) -> 
         raise BackendUnavailableError(call, what, "IX-XP-3", "return an interchange.Backend")
     names = LIBRARIES.get(device.type, ())
     what = f"no library that computes on {device} was found"
-    way_out = f"install one of {', '.join(names)}" if names else "name one with `set_backend`"
-    raise BackendUnavailableError(call, what, "IX-XP-3", way_out)
+    hint = f"install one of {', '.join(names)}" if names else "name one with `set_backend`"
+    raise BackendUnavailableError(call, what, "IX-XP-3", hint)
 
 
 def _candidates(

@@ -97,8 +97,8 @@ def make(device: Device) -> TorchBackend:
         namespace = importlib.import_module("array_api_compat.torch")
     except ModuleNotFoundError:
         what = "torch computes by the standard's names with array-api-compat only"
-        way_out = "install array-api-compat"
-        raise BackendUnavailableError("interchange.xp", what, "IX-XP-3", way_out) from None
+        hint = "install array-api-compat"
+        raise BackendUnavailableError("interchange.xp", what, "IX-XP-3", hint) from None
     if device is not CPU and device.id >= torch.cuda.device_count():
         raise LookupError(device)
     return TorchBackend(device, torch, namespace)

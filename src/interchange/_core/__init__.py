@@ -1,4 +1,4 @@
-"""Floor 3: addresses become memory.  The choice of the core, made once, here and nowhere else.
+"""Layer 3: addresses become memory.  The choice of the core, made once, here and nowhere else.
 
 ``INTERCHANGE_CORE=ctypes`` or ``native`` forces one and fails loudly.  A twin that is absent is
 fine; one that is broken is not, and raises.  setup.py builds the native one where it can.

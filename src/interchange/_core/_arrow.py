@@ -1,4 +1,4 @@
-"""Structs of Arrow, owned by the readable core: moved out of capsules, and taken from streams.
+"""Structs of Arrow, owned by the ctypes core: moved out of capsules, and taken from streams.
 
 Source: The Arrow C data interface, Release callback semantics and Moving an array; C stream
 interface; PyCapsule interface, Lifetime Semantics; CPython, where signal handlers run.  What owns a
@@ -227,5 +227,5 @@ def make_arrow_stream(
 
 def refuse_exports() -> BackendUnavailableError:
     """Say what is missing."""
-    what = "the readable core is in use, which has no release callbacks in C"
+    what = "the ctypes core is in use, which has no release callbacks in C"
     return BackendUnavailableError("to_arrow()", what, "ARROW-CORE-1")

@@ -1,4 +1,4 @@
-"""The readable core: capsules in and out, over ctypes alone.
+"""The ctypes core: capsules in and out, over ctypes alone.
 
 Source: dlpack.h 1.3; the Python specification of DLPack.  Memory is released by the producer's own
 capsule destructor where the capsule is ours alone (`consume_fresh_capsule`), else by its deleter,

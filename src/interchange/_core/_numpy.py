@@ -43,9 +43,9 @@ def require_numpy_dtype(dtype: DType, call: str) -> Any:
     if found is not None:
         return found
     name = dtype.ml_dtypes_name
-    way_out = f"install ml_dtypes, which has {name}" if name else lanes_of(dtype)
+    hint = f"install ml_dtypes, which has {name}" if name else lanes_of(dtype)
     what = f"NumPy has no dtype for {dtype}"
-    raise UnsupportedDTypeError(call, what, "DLP-DTYPE-4", way_out)
+    raise UnsupportedDTypeError(call, what, "DLP-DTYPE-4", hint)
 
 
 def lanes_of(dtype: DType) -> str | None:

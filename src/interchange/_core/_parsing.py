@@ -214,8 +214,8 @@ def refuse_handles(spec: Spec, call: str, taken: Any = None) -> None:
     The error keeps `taken`, the Array of a capsule, which is consumed.
     """
     if spec.dtype.code is DLDataTypeCode.kDLOpaqueHandle:
-        way_out = f"pass `asarray(x, dtype='{spec.dtype}')` if the handles are yours"
-        error = UnsupportedDTypeError(call, f"elements are {spec.dtype}", "DLP-DTYPE-7", way_out)
+        hint = f"pass `asarray(x, dtype='{spec.dtype}')` if the handles are yours"
+        error = UnsupportedDTypeError(call, f"elements are {spec.dtype}", "DLP-DTYPE-7", hint)
         raise error if taken is None else error._with(taken)
 
 

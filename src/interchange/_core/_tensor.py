@@ -1,4 +1,4 @@
-"""The Tensor of the readable core: a description of memory in slots.
+"""The Tensor of the ctypes core: a description of memory in slots.
 
 Source: `interchange._core.abc`; array API standard 2025.12, ``array.__dlpack__``.
 """

@@ -76,7 +76,7 @@ def _is_clearer(refused: BufferError) -> bool:
 
 
 def _told_by(refused: BufferError, call: str) -> BufferError:
-    """Return a refusal whose way out is one of this call."""
+    """Return a refusal whose fix is one of this call."""
     if not isinstance(refused, ExchangeError):
         return refused  # of the producer
-    return refused._but(call, fitted(refused.way_out, call))
+    return refused._but(call, fitted(refused.hint, call))

@@ -113,8 +113,8 @@ class _Import:
                 raise ExchangeError(call, what, "ARROW-BUFFER-2")
             if chunk.device.has_handles and chunk.leaf.first:
                 what = f"element {chunk.leaf.first} is the first, behind a handle of {chunk.device}"
-                way_out = "export without an offset"
-                raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-1", way_out)
+                hint = "export without an offset"
+                raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-1", hint)
             self.check_bools(chunk, copy)
 
     def check_bools(self, chunk: Chunk, copy: bool | None) -> None:

@@ -116,8 +116,8 @@ def from_arrow(
         (4, 3)
     """
     if nulls not in _NULLS:
-        what, way_out = f"nulls={show(nulls)}", "pass 'refuse' or 'separate'"
-        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
+        what, hint = f"nulls={show(nulls)}", "pass 'refuse' or 'separate'"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
     if not isinstance(storage, bool):
         raise ArgumentError(_CALL, f"storage={show(storage)}", "IX-ARGUMENT-1", "pass a bool")
     found: Array | tuple[Array, Array] = import_arrow(

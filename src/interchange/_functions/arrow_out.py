@@ -159,8 +159,8 @@ class ArrowExport:
         wanted = ArrowSchema.from_address(address).n_children
         if self._field.format == "+s" and wanted != len(self._field.children):
             what = f"a schema of {wanted} fields was requested"
-            way_out = f"request {len(self._field.children)}"
-            raise ExchangeError(_CALL, what, "ARROW-METHOD-2", way_out)
+            hint = f"request {len(self._field.children)}"
+            raise ExchangeError(_CALL, what, "ARROW-METHOD-2", hint)
 
 
 ArrowExport.__module__ = "interchange"
@@ -230,8 +230,8 @@ def to_arrow(x: AnyArray | Mapping[str, AnyArray], /, *, kind: str = "column") -
 
         raise refuse_exports()
     if kind not in _KINDS:
-        what, way_out = f"kind={show(kind)}", "pass 'column' or 'tensor'"
-        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
+        what, hint = f"kind={show(kind)}", "pass 'column' or 'tensor'"
+        raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
     if isinstance(x, Mapping):
         return _table(x, kind)
     array = import_any(x, call=_CALL)
@@ -255,8 +255,8 @@ def _table(columns: Mapping[Any, Any], kind: str) -> ArrowExport:
     """Return the export of several arrays, of which each is a column."""
     for name in columns:
         if not isinstance(name, str) or not _is_text(name):
-            what, way_out = f"a column is called {show(name)}", "name columns by text without NUL"
-            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
+            what, hint = f"a column is called {show(name)}", "name columns by text without NUL"
+            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
     arrays: dict[str, Array] = {}
     try:
         for name, x in columns.items():

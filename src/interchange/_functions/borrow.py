@@ -153,8 +153,8 @@ class borrow(Generic[T]):  # noqa: N801 - used like a function
         taken.append((x, array))
         if self._writable and array.readonly is not False:
             kind = "read-only memory" if array.readonly else "memory not known to be writable"
-            way_out = "pass a copy, `asarray(x, copy=True)`, or `writable=False`"
-            raise ReadOnlyError(_CALL, f"writable=True of {kind}", "DLP-RO-3", way_out)
+            hint = "pass a copy, `asarray(x, copy=True)`, or `writable=False`"
+            raise ReadOnlyError(_CALL, f"writable=True of {kind}", "DLP-RO-3", hint)
         view = array.__copy__()
         if not self._writable:
             view._flags = (view._flags or 0) | READ_ONLY

@@ -238,9 +238,9 @@ def _hand_over(
     """Return an Array of `x` as an array of a library."""
     if shares and not copy and array.readonly is not False and not target.keeps_readonly:
         kind = "read-only memory" if array.readonly else "memory not known to be writable"
-        way_out = "pass `copy=True`" + ("" if array.readonly else " or `assume_writable=True`")
+        hint = "pass `copy=True`" + ("" if array.readonly else " or `assume_writable=True`")
         what = f"{kind}, of which {library} would not know ({_RISK})"
-        raise ReadOnlyError(_CALL, what, "DLP-RO-3", way_out)
+        raise ReadOnlyError(_CALL, what, "DLP-RO-3", hint)
     array = _place(array, x, target, library, copy=copy, stream=stream)
     module = _import_target(library, target)
     try:
@@ -303,8 +303,8 @@ def _place(
     if target.memory == "device" and (there is CPU or (copy and there.is_host_accessible)):
         if not copy:
             what = f"{library} has arrays on devices alone, and the memory is on {there}"
-            way_out = "pass `copy=True`, and it is copied to the current device"
-            raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", way_out)
+            hint = "pass `copy=True`, and it is copied to the current device"
+            raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", hint)
         return copies.move_array(array, _current_device(), stream, _CALL)
     if target.memory == "host" and there is not CPU:
         array = share_with_host(array, None, _CALL)
@@ -334,8 +334,8 @@ def _check_unaltered(sent: Array, found: Array, library: str, *, shares: bool) -
     """Refuse what a library made, if it is cast, or copied where it should share."""
     if found.dtype is not sent.dtype:
         what = f"{library} made {found.dtype} of {sent.dtype}"
-        way_out = f"cast first, or let {library} have {sent.dtype} where that is an option of it"
-        raise UnsupportedDTypeError(_CALL, what, "IX-CONVERT-2", way_out)
+        hint = f"cast first, or let {library} have {sent.dtype} where that is an option of it"
+        raise UnsupportedDTypeError(_CALL, what, "IX-CONVERT-2", hint)
     if shares and found.ptr != sent.ptr:
         what = f"{library} copied {sent.dtype} of shape {sent.shape}"
         raise CopyNeededError(_CALL, what, "IX-CONVERT-3")
@@ -347,12 +347,12 @@ def _find_target(library: object) -> Target:
         raise ArgumentError(_CALL, f"library={show(library)}", "IX-ARGUMENT-1", "pass its name")
     if library not in TARGETS:
         what = f"library={library!r} is not known"
-        way_out = f"choose one of {', '.join(TARGETS)}, or the library's own from_dlpack"
+        hint = f"choose one of {', '.join(TARGETS)}, or the library's own from_dlpack"
         from interchange._types.nearest import nearest  # for an error alone
 
         found = nearest(library, TARGETS)
-        way_out = way_out if found is None else f"the nearest is `{found!r}`; {way_out}"
-        raise BackendUnavailableError(_CALL, what, "IX-CONVERT-1", way_out)
+        hint = hint if found is None else f"the nearest is `{found!r}`; {hint}"
+        raise BackendUnavailableError(_CALL, what, "IX-CONVERT-1", hint)
     return TARGETS[library]
 
 

@@ -68,7 +68,7 @@ def get_library() -> str:
     call = "get_library()"
     check_native(call)
     if _core.core_name == "ctypes":
-        what = "the readable core is in use"
+        what = "the ctypes core is in use"
         fix = "leave INTERCHANGE_CORE unset, and ask in the main interpreter"
         raise BackendUnavailableError(call, what, "IX-CAPI-2", fix)
     from interchange._core._native import _extension

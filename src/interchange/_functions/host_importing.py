@@ -149,8 +149,8 @@ def _element(dtype: Any, offset: int) -> DType:
             raise
         start = f", offset={offset}" if offset else ""
         swapped = f"np.frombuffer(x, {text!r}{start}).astype({'=' + text[1:]!r})"
-        way_out = f"let NumPy swap the bytes, `{swapped}`, which copies them"
-        raise UnsupportedDTypeError(_FROM_BUFFER, error.what, error.rule, way_out) from None
+        hint = f"let NumPy swap the bytes, `{swapped}`, which copies them"
+        raise UnsupportedDTypeError(_FROM_BUFFER, error.what, error.rule, hint) from None
 
 
 def _is_known(typestr: str) -> bool:
@@ -178,8 +178,8 @@ def _as_tuple(shape: Any) -> Any:
 def _decide_readonly(said: bool | None, *, is_readonly: bool) -> bool:
     """Return whether memory must not be written, or refuse to say that it may."""
     if said is False and is_readonly:
-        way_out = "leave readonly out, or pass a copy, `bytearray(x)`"
-        raise ReadOnlyError(_FROM_BUFFER, "readonly=False of read-only memory", "DLP-RO-3", way_out)
+        hint = "leave readonly out, or pass a copy, `bytearray(x)`"
+        raise ReadOnlyError(_FROM_BUFFER, "readonly=False of read-only memory", "DLP-RO-3", hint)
     return is_readonly if said is None else said
 
 

@@ -336,13 +336,13 @@ def keep_arrays(
 
 
 def _other_elements(x: Any, found: DType, wanted: DType, call: str) -> UnsupportedDTypeError:
-    """Return the error for elements of another type; the way out casts where a cast is."""
+    """Return the error for elements of another type; the fix casts where a cast is."""
     what = f"{type(x).__name__} has elements of {found}, wanted {wanted}"
     is_cast = found.typestr is not None and wanted.typestr is not None
     loses_half = found.category == "complex floating" != wanted.category
-    way_out = f"pass `asarray(x).astype('{wanted}')`, which copies"
+    hint = f"pass `asarray(x).astype('{wanted}')`, which copies"
     can_cast = is_cast and not loses_half and type(x) is not PyCapsule  # which is consumed by now
-    return UnsupportedDTypeError(call, what, "IX-CAST-1", way_out if can_cast else None)
+    return UnsupportedDTypeError(call, what, "IX-CAST-1", hint if can_cast else None)
 
 
 def _first_that_works(

@@ -90,8 +90,8 @@ def _check_place(array: Array, target: str) -> None:
         raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", known)
     if memory == "device" and there is CPU:
         what = f"{target} has arrays on devices alone, and the result is on the host"
-        way_out = "move it with `asarray(x, device='cuda')`"
-        raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", way_out)
+        hint = "move it with `asarray(x, device='cuda')`"
+        raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", hint)
 
 
 def _speaks(word: str) -> Callable[[Any], bool]:

@@ -146,8 +146,8 @@ def _find_backend(backend: object) -> Any:
         return importlib.import_module(OURS)
     if backend not in _LIBRARIES:
         what = f"backend={backend!r} is not known"
-        way_out = f"choose one of {', '.join(_LIBRARIES)} or interchange"
-        raise BackendUnavailableError(_CALL, what, "IX-CONVERT-1", way_out)
+        hint = f"choose one of {', '.join(_LIBRARIES)} or interchange"
+        raise BackendUnavailableError(_CALL, what, "IX-CONVERT-1", hint)
     try:
         return _namespace_of(backend)
     except ImportError as error:
@@ -163,8 +163,8 @@ def _refuse_mixture(found: dict[str, tuple[int, Any]], arrays: tuple[Any, ...]) 
     met = [(name, place, type(arrays[place]).__name__) for name, (place, _) in found.items()]
     said = " and ".join(f"{kind} of {name} (argument {place})" for name, place, kind in met)
     names = " or ".join(f"`backend={library_of_namespace(xp).name!r}`" for _, xp in found.values())
-    way_out = f"pass {names}, or bring one over with `convert`"
-    raise ArgumentError(_CALL, f"arrays of several libraries: {said}", "IX-NAMESPACE-1", way_out)
+    hint = f"pass {names}, or bring one over with `convert`"
+    raise ArgumentError(_CALL, f"arrays of several libraries: {said}", "IX-NAMESPACE-1", hint)
 
 
 def _check_strangers(strangers: list[tuple[int, Any]], xp: Any) -> None:
@@ -178,8 +178,8 @@ def _check_strangers(strangers: list[tuple[int, Any]], xp: Any) -> None:
             what = (
                 f"{xp.__name__} has arrays on the host alone, and argument {place} is on a device"
             )
-            way_out = "move it with `asarray(x, device='cpu')`, or pass `backend='interchange'`"
-            raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", way_out)
+            hint = "move it with `asarray(x, device='cpu')`, or pass `backend='interchange'`"
+            raise UnsupportedDeviceError(_CALL, what, "DLP-DEV-6", hint)
 
 
 def _holds_memory(x: Any) -> bool:

@@ -82,6 +82,6 @@ def check_place(array: Array, library: Library, call: str) -> None:
     """Refuse device memory where the library's arrays are on the host."""
     if library.memory == "host" and not array.device.is_host_accessible:
         what = f"{library.name} has arrays on the host alone, and the memory is on {array.device}"
-        way_out = "pass `device='cpu'`, and it is copied to the host"
-        known = way_out if array.device.type in COPIED_BY_DRIVERS else None
+        hint = "pass `device='cpu'`, and it is copied to the host"
+        known = hint if array.device.type in COPIED_BY_DRIVERS else None
         raise UnsupportedDeviceError(call, what, "DLP-DEV-6", known)

@@ -230,8 +230,8 @@ class UpgradedNamespace(ModuleType):
     def _check_mask(self, x: Any, call: str) -> None:
         """Refuse a masked array, of which the library would keep the data alone."""
         if not self._keeps_masks and is_masked(x):
-            way_out = FILLED
-            raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", way_out)
+            hint = FILLED
+            raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", hint)
 
     def _check_nulls(self, x: Any, copy: bool | None) -> None:
         """Refuse what the library's own function would lose of somebody else's column or array."""
@@ -284,8 +284,8 @@ class UpgradedNamespace(ModuleType):
         if library.memory == "device" and array.device is CPU:
             if copy is False or where is CPU or not (freely or device is not None):
                 what = f"{library.name} has arrays on devices alone, and the memory is on the host"
-                way_out = "name a device of the library, and it is copied there"
-                raise UnsupportedDeviceError(call, what, "IX-CONVERT-2", way_out)
+                hint = "name a device of the library, and it is copied there"
+                raise UnsupportedDeviceError(call, what, "IX-CONVERT-2", hint)
             return self._own_asarray(array.__array__(), dtype, own, None)
         if freely and library.takes_host and copy is not False and array.device is CPU:
             return self._own_asarray(array.__array__(), dtype, own, None)
@@ -467,8 +467,8 @@ def upgrade(xp: Any, /) -> UpgradedNamespace:
     missing = [name for name in _REQUIRED if not callable(getattr(xp, name, None))]
     if missing or not isinstance(getattr(xp, "__name__", None), str):
         what = f"xp={show(xp)} has no {missing[0] if missing else '__name__'}"
-        way_out = "pass a namespace such as numpy, or that of an array"
-        raise ArgumentError(_CALL, what, "IX-NAMESPACE-2", way_out)
+        hint = "pass a namespace such as numpy, or that of an array"
+        raise ArgumentError(_CALL, what, "IX-NAMESPACE-2", hint)
     with _making:
         known = _made.get(id(xp))
         if known is None:

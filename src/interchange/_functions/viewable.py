@@ -125,14 +125,14 @@ def viewable(
         signature = _checked_signature(function)
         if borrow and any(is_late(function) for is_late in _LATE):
             what = f"{_name_of(function)}() runs its body after it returned"
-            way_out = "borrow within the body"
-            raise ArgumentError(_CALL, f"borrow=True, and {what}", "IX-ARGUMENT-1", way_out)
+            hint = "borrow within the body"
+            raise ArgumentError(_CALL, f"borrow=True, and {what}", "IX-ARGUMENT-1", hint)
         for name in (*named, *((stream,) if stream else ())):
             _check_name(name, signature, function)
         if stream and signature.parameters[stream].kind in _STARRED:
             what = f"stream={show(stream)} names a parameter with a star"
-            way_out = "name a parameter that is one stream"
-            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
+            hint = "name a parameter that is one stream"
+            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
         chosen = [one for name, one in signature.parameters.items() if name in named]
         arguments = _Arguments(function, chosen, contracts, written)
         demanded = demanded_of(function, {*named, stream or ""})
@@ -147,28 +147,28 @@ def _check_options(**options: Any) -> None:
         if isinstance(value, Contract):
             what = f"{name}= is an option of viewable(), and no parameter to give a contract"
             contract = show(value, 400).removeprefix("Contract")
-            way_out = f'write @viewable("{name}"), and `{name}.require{contract}` in the body'
-            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
+            hint = f'write @viewable("{name}"), and `{name}.require{contract}` in the body'
+            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
 
 
 def _check_words(names: tuple[Any, ...], stream: Any, contracts: dict[str, Any]) -> None:
     """Refuse what the decorator is misused with."""
-    way_out = '@viewable("x"), or @viewable(x=Contract(dtype="float64")), of a parameter x'
+    hint = '@viewable("x"), or @viewable(x=Contract(dtype="float64")), of a parameter x'
     for name in names:
         if callable(name) or isinstance(name, (staticmethod, classmethod)):
             what = f"it was given {show(name)} and no names of parameters"
-            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", f"write {way_out}")
+            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", f"write {hint}")
         if isinstance(name, Collection) and not isinstance(name, str):
             several = '@viewable("x", "y"): names are passed one by one'
             what = f"{show(name)} is no name of a parameter"
             raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", f"write {several}")
     if not names and not contracts:
-        raise ArgumentError(_CALL, "no parameter is named", "IX-ARGUMENT-1", f"write {way_out}")
+        raise ArgumentError(_CALL, "no parameter is named", "IX-ARGUMENT-1", f"write {hint}")
     for name, contract in contracts.items():
         if not isinstance(contract, Contract):
             what = f"{name}={show(contract)} is no contract"
-            way_out = f"write {name}=Contract(dtype=..., shape=...)"
-            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
+            hint = f"write {name}=Contract(dtype=..., shape=...)"
+            raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
     if stream is not None and (not isinstance(stream, str) or stream in {*names, *contracts}):
         what = f"stream={show(stream)} names no parameter, or that of an array"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", 'write stream="stream"')
@@ -193,16 +193,16 @@ def _checked_signature(function: Any) -> inspect.Signature:
     """Return the parameters of what is decorated; refuse what is no function, or hides them."""
     kind = type(function).__name__
     if isinstance(function, (staticmethod, classmethod, property)):
-        what, way_out = f"it was put above @{kind}", f"put @{kind} above @viewable(...)"
+        what, hint = f"it was put above @{kind}", f"put @{kind} above @viewable(...)"
     elif not callable(function):
-        what, way_out = f"{show(function)} is no function", "decorate a function"
+        what, hint = f"{show(function)} is no function", "decorate a function"
     else:
         try:
             return signature_of(function)
         except (TypeError, ValueError) as error:
             what = f"{_name_of(function)}() does not tell its parameters: {error}"
-            way_out = "decorate a function with parameters of its own, which calls it"
-    raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
+            hint = "decorate a function with parameters of its own, which calls it"
+    raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
 
 
 def _check_name(name: Any, signature: inspect.Signature, function: Callable[..., Any]) -> None:
@@ -211,8 +211,8 @@ def _check_name(name: Any, signature: inspect.Signature, function: Callable[...,
         return
     what = f"{show(name)} is no parameter of {_name_of(function)}{signature}"
     like = difflib.get_close_matches(name, signature.parameters, 1) if name == str(name) else ()
-    way_out = f"did you mean {like[0]!r}?" if like else None
-    raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", way_out)
+    hint = f"did you mean {like[0]!r}?" if like else None
+    raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", hint)
 
 
 def _name_of(function: Any) -> str:
@@ -444,7 +444,7 @@ class _Arguments:
         """Name the argument that could not be imported; a producer's own error stays as it is."""
         call = f"{self._call}, argument {said!r}"
         if isinstance(error, InterchangeError):
-            told = error._but(call, fitted(error.way_out, call))
+            told = error._but(call, fitted(error.hint, call))
             if taken is not None:
                 self._keep(told, values, taken)
             raise told from error.__cause__

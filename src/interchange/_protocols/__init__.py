@@ -1,1 +1,1 @@
-"""Floor 4: who says what to whom, in which order."""
+"""Layer 4: who says what to whom, in which order."""

@@ -143,8 +143,8 @@ def _refusal(x: Any, copy: bool | None, call: str) -> InterchangeError:
     """Return the error for elements that would be copied, and perhaps changed."""
     lost = nulls_in(x)
     if lost is not None:
-        told, broken, way_out = lost
-        return error_for(call, told, broken, fitted(way_out, call))
+        told, broken, hint = lost
+        return error_for(call, told, broken, fitted(hint, call))
     what = f"{type(x).__name__} speaks __array__ alone, which may copy and cast"
     rule = "DLP-COPY-1" if copy is False else "AI-ARRAY-1"
     return CopyNeededError(call, what, rule, fitted(_way_to_copy(x), call))
@@ -152,9 +152,9 @@ def _refusal(x: Any, copy: bool | None, call: str) -> InterchangeError:
 
 def _way_to_copy(x: Any) -> str:
     """Return how the elements of what speaks ``__array__`` alone can be had."""
-    from .strangers import is_plain, names_of, one_column, way_in, way_out_of_tracer
+    from .strangers import hint_for_tracer, is_plain, names_of, one_column, way_in
 
-    found = way_out_of_tracer(x) or way_in(x)
+    found = hint_for_tracer(x) or way_in(x)
     if found is not None:
         return found
     names = names_of(x)

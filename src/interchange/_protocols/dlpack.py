@@ -90,10 +90,10 @@ def device_of(x: Any, call: str) -> Device:
     """Return the device that ``__dlpack_device__`` of `x` says."""
     method = getattr(x, "__dlpack_device__", None)
     if method is None:
-        from .strangers import way_out_of_tracer  # for an error alone
+        from .strangers import hint_for_tracer  # for an error alone
 
         what = f"{type(x).__name__} has __dlpack__ and no __dlpack_device__"
-        raise NoProtocolError(call, what, "DLP-NEG-1", way_out_of_tracer(x))
+        raise NoProtocolError(call, what, "DLP-NEG-1", hint_for_tracer(x))
     answer = method()
     if not is_pair(answer):
         what = f"__dlpack_device__() of {type(x).__name__} returned {show(answer)}"
@@ -145,8 +145,8 @@ def import_(
         raise NoProtocolError(call, what, "DLP-NEG-1", way_to_share(x))
     lost = None if known.guard is None else known.guard(x)
     if lost is not None:
-        what, rule, way_out = lost
-        raise error_for(call, what, rule, way_out)
+        what, rule, hint = lost
+        raise error_for(call, what, rule, hint)
     if known.table is not None and device is None and copy is None:
         found = _through_table(x, known, cls, call)
         if found is not None:
@@ -187,8 +187,8 @@ def explain_refusal(x: Any, error: Exception, call: str) -> None:
         return
     why = why_refused(x)
     if why is not None:
-        what, rule, way_out = why
-        raise error_for(call, what, rule, fitted(way_out, call)) from error
+        what, rule, hint = why
+        raise error_for(call, what, rule, fitted(hint, call)) from error
 
 
 def speaks(x: Any) -> bool:
@@ -440,10 +440,8 @@ def export_flags(tensor: Tensor, *, versioned: bool, call: str) -> int:
     if versioned:
         return READ_ONLY if flags is None else flags & READ_ONLY
     if flags is not None and flags & READ_ONLY:
-        way_out = (
-            "pass `max_version=(1, 0)` if the consumer knows it, else export a copy, `x.copy()`"
-        )
-        raise ReadOnlyError(call, "a legacy capsule of read-only memory", "DLP-RO-1", way_out)
+        hint = "pass `max_version=(1, 0)` if the consumer knows it, else export a copy, `x.copy()`"
+        raise ReadOnlyError(call, "a legacy capsule of read-only memory", "DLP-RO-1", hint)
     if tensor._spec.dtype.padded:
         what = f"a legacy capsule of {tensor._spec.dtype}"
         raise ExchangeError(call, what, "DLP-DTYPE-4", "pass `max_version=(1, 1)`")

@@ -82,9 +82,9 @@ def describe_memory(
     """
     found = problem(layout.shape, layout.strides, dtype.itemsize)
     is_ours = call == "from_pointer()"  # whose arguments no producer made
-    way_out = "pass the shape and the strides of memory that exists" if is_ours else None
+    hint = "pass the shape and the strides of memory that exists" if is_ours else None
     if found is not None:
-        known = _OF_A_SHAPE if call == "from_buffer()" else way_out
+        known = _OF_A_SHAPE if call == "from_buffer()" else hint
         raise error_for(call, *found, known)
     first, last, spec = place(Spec(dtype, device, layout))
     low, _ = layout.byte_bounds(dtype.itemsize)  # a handle has nothing before it
@@ -97,7 +97,7 @@ def describe_memory(
     elif ptr >> 64 or (low < 0 if device.has_handles else not first <= ptr <= last):
         address = show(ptr) if ptr >> 64 else f"{ptr:#x}"
         what = f"address {address} with shape {layout.shape} and strides {layout.strides}"
-        raise ExchangeError(call, what, "DLP-STRIDES-2", way_out)
+        raise ExchangeError(call, what, "DLP-STRIDES-2", hint)
     return _core.describe(ptr, spec, READ_ONLY if readonly else 0, owner, keep, cls)
 
 
@@ -120,13 +120,13 @@ def open_buffer(x: Any, call: str, wanted: DType | None = None) -> memoryview:
         from .strangers import way_to_bytes  # for an error alone
 
         what = f"{type(x).__name__} gives no buffer"
-        way_out = way_to_bytes(x, wanted)
-        raise NoProtocolError(call, what, "BUF-1", way_out) from error
+        hint = way_to_bytes(x, wanted)
+        raise NoProtocolError(call, what, "BUF-1", hint) from error
     except (BufferError, ValueError) as error:
-        from .odd_elements import way_out_of  # for an error alone
+        from .odd_elements import hint_for  # for an error alone
 
         what = f"{type(x).__name__} refuses its buffer ({reason_of(error)})"
-        raise ExchangeError(call, what, "BUF-1", way_out_of(x)) from error
+        raise ExchangeError(call, what, "BUF-1", hint_for(x)) from error
     if is_masked(x):
         view.release()
         raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", FILLED)
@@ -247,13 +247,13 @@ def import_array_interface(x: Any, cls: type[T], call: str, *, copies: bool = Fa
     except UnsupportedDTypeError as error:
         _refuse_elements(error, x)
     if record.mask is not None or is_masked(x):
-        way_out = FILLED if hasattr(x, "filled") else None
-        raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", way_out)
+        hint = FILLED if hasattr(x, "filled") else None
+        raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", hint)
     if not is_plain(record):
-        from .odd_elements import way_out_of  # for an error alone
+        from .odd_elements import hint_for  # for an error alone
 
         what = f"descr is {show(record.descr)}"
-        raise UnsupportedDTypeError(call, what, "AI-DESCR-1", way_out_of(x))
+        raise UnsupportedDTypeError(call, what, "AI-DESCR-1", hint_for(x))
     try:
         dtype = dtype_of(record, getattr(x, "dtype", None), call)
     except UnsupportedDTypeError as error:
@@ -275,7 +275,7 @@ def import_array_interface(x: Any, cls: type[T], call: str, *, copies: bool = Fa
 
 
 def _refuse_elements(error: InterchangeError, x: Any) -> NoReturn:
-    """Raise an error of element types with the way out that `x` has."""
+    """Raise an error of element types with the fix that `x` has."""
     from .odd_elements import explained  # for an error alone
 
     raise explained(error, x) from error.__cause__
@@ -314,9 +314,9 @@ def check_host(tensor: Tensor, call: str) -> None:
     """Refuse memory that the host cannot read."""
     device = tensor._spec.device
     if not device.is_host_accessible:
-        way_out = "copy it to the host, with `x.to_device('cpu')`"
+        hint = "copy it to the host, with `x.to_device('cpu')`"
         what = f"the memory is on {device}"
-        known = way_out if device.type in STREAM_RULES else None
+        known = hint if device.type in STREAM_RULES else None
         raise UnsupportedDeviceError(call, what, "DLP-DEV-6", known)
 
 
@@ -356,8 +356,8 @@ def as_memoryview(tensor: Tensor, call: str, flags: int = 0) -> memoryview:
     if spec.dtype.format is None:
         what = f"elements are {spec.dtype}"
         has_lanes = DType(spec.dtype.code, spec.dtype.bits).format is not None
-        way_out = lanes_of(spec.dtype) if has_lanes else None
-        raise UnsupportedDTypeError(call, what, "BUF-FORMAT-2", way_out)
+        hint = lanes_of(spec.dtype) if has_lanes else None
+        raise UnsupportedDTypeError(call, what, "BUF-FORMAT-2", hint)
     return memoryview(as_ndarray(tensor, call, tracked=True))
 
 

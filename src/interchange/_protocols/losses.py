@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 Loss = tuple[str, str, str]
-"""What would be lost, the id of the rule that forbids it, and a way out."""
+"""What would be lost, the id of the rule that forbids it, and a fix."""
 
 FILLED: Final = "pass `x.filled(0)`, or exchange data and mask as two arrays"
 _APART: Final = "fill them first, or exchange data and mask as two arrays"
@@ -128,8 +128,8 @@ def record_with_mask(x: Any) -> Loss | None:
     mask = raw.get("mask") if isinstance(raw, dict) else None
     if mask is None:
         return None
-    way_out = 'call `from_cai(x, mask="separate")`, which gives two arrays'
-    return f"the CUDA record of {type(x).__name__} has a mask", "CAI-MASK-1", way_out
+    hint = 'call `from_cai(x, mask="separate")`, which gives two arrays'
+    return f"the CUDA record of {type(x).__name__} has a mask", "CAI-MASK-1", hint
 
 
 WITHOUT_MASKED_RECORDS: Final = frozenset(
@@ -168,8 +168,8 @@ RECORD_LOSSES: Final[dict[str, Callable[[Any], Loss | None]]] = {"torch": _torch
 def _torch_refusal(x: Any) -> Loss | None:
     """Return why a tensor is no plain memory: it is of a layout without strides, or has none."""
     if getattr(x, "is_meta", False):
-        way_out = "make one that has, with `torch.empty_like(x, device='cpu')`"
-        return "the tensor is on torch's device meta, and has no memory", "DLP-DEV-1", way_out
+        hint = "make one that has, with `torch.empty_like(x, device='cpu')`"
+        return "the tensor is on torch's device meta, and has no memory", "DLP-DEV-1", hint
     if getattr(x, "is_quantized", False):
         what = f"the elements are {x.dtype}, numbers in a scale of the tensor's own"
         return what, "DLP-DTYPE-3", "pass `x.dequantize()`, or `x.int_repr()`"
@@ -192,8 +192,8 @@ def _arrow_refusal(x: Any) -> Loss | None:
         return _told_nulls(nulls, x)
     kind = str(getattr(x, "type", ""))
     if kind == "bool":
-        way_out = "pass `x.cast('uint8')`, or `copy=True`"
-        return "the elements are bits", "DLP-DTYPE-5", way_out
+        hint = "pass `x.cast('uint8')`, or `copy=True`"
+        return "the elements are bits", "DLP-DTYPE-5", hint
     known = next((way for start, way in _OF_ARROW.items() if kind.startswith(start)), None)
     return None if known is None else (f"the elements are {kind}", "DLP-DTYPE-3", known)
 
@@ -216,15 +216,15 @@ _OF_ARROW: Final = {
 
 def _numpy_refusal(x: Any) -> Loss | None:
     """Return why an ndarray cannot be exported: by its elements, which are no plain numbers."""
-    from .odd_elements import way_out_of  # for an error alone
+    from .odd_elements import hint_for  # for an error alone
 
-    dtype, way_out = getattr(x, "dtype", None), way_out_of(x)
-    if dtype is None or way_out is None:
+    dtype, hint = getattr(x, "dtype", None), hint_for(x)
+    if dtype is None or hint is None:
         return None
     if dtype.kind == "V" and dtype.names is None and dtype.type.__module__ != "numpy":
         return f"NumPy exports no {dtype}", "DLP-DTYPE-4", "pass `asarray(x)`"
     rule = "DLP-DTYPE-1" if dtype.kind in "fc" and dtype.isnative else "DLP-DTYPE-3"
-    return f"the elements are {dtype}", "AI-DESCR-1" if dtype.fields else rule, way_out
+    return f"the elements are {dtype}", "AI-DESCR-1" if dtype.fields else rule, hint
 
 
 REFUSALS: Final[dict[str, Callable[[Any], Loss | None]]] = {
@@ -244,13 +244,13 @@ _OF_FROM_ARROW: Final = {
 """Keyword that one function has -> the call of it."""
 
 
-def fitted(way_out: str, call: str) -> str:
-    """Return a way out for a call that may have no keyword ``copy``, or none that helps."""
+def fitted(hint: str, call: str) -> str:
+    """Return a fix for a call that may have no keyword ``copy``, or none that helps."""
     for keyword, instead in _OF_FROM_ARROW.items():
-        way_out = way_out.replace(keyword, instead)
+        hint = hint.replace(keyword, instead)
     if call in _TAKE_COPY:
-        return way_out
-    return way_out.replace("`copy=True`", "`asarray(x, copy=True)`")
+        return hint
+    return hint.replace("`copy=True`", "`asarray(x, copy=True)`")
 
 
 # ---------------------------------------------------------------- nulls
@@ -314,8 +314,8 @@ def _told_nulls(count: int, x: Any) -> Loss:
     filled = "fill them first" if fill is None else f"fill them first, with `x.{fill}(0)`"
     if speaks_arrow(x):
         filled += ", or take data and mask with `interchange.from_arrow(x, nulls='separate')`"
-    way_out = f"{filled}, or pass `copy=True` for what its __array__ makes of them"
-    return f"{count} of the elements are null", "AI-MASK-1", way_out
+    hint = f"{filled}, or pass `copy=True` for what its __array__ makes of them"
+    return f"{count} of the elements are null", "AI-MASK-1", hint
 
 
 def nulls_in(x: Any) -> Loss | None:

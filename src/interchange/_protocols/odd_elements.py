@@ -19,7 +19,7 @@ _WIDE: Final = {"f": ("float64", 8), "c": ("complex128", 16)}
 """Kind of a number -> the widest type that is exchanged, and its size [bytes]."""
 
 
-def way_out_of(x: Any) -> str | None:
+def hint_for(x: Any) -> str | None:
     """Return what of an ndarray can be passed; None where `x` is none, or nothing is known."""
     dtype: Any = getattr(x, "dtype", None)
     kind = getattr(dtype, "kind", None)
@@ -73,9 +73,9 @@ def _of_bits(x: Any) -> str | None:
 
 
 def explained(error: InterchangeError, x: Any) -> InterchangeError:
-    """Return an error of element types with the way out that `x` has, if one is known."""
-    way_out = way_out_of(x)
-    return error if way_out is None else error_for(error.call, error.what, error.rule, way_out)
+    """Return an error of element types with the fix that `x` has, if one is known."""
+    hint = hint_for(x)
+    return error if hint is None else error_for(error.call, error.what, error.rule, hint)
 
 
 def told_by_hand(error: InterchangeError, size: int) -> InterchangeError:
@@ -84,5 +84,5 @@ def told_by_hand(error: InterchangeError, size: int) -> InterchangeError:
         return error
     said = f"dtype='uint{8 * size}'"
     code = said if error.call == "from_cai()" else f"from_cai(x, {said})"
-    way_out = f"pass `{code}`, or the type that the elements are of"
-    return error_for(error.call, error.what, error.rule, way_out)
+    hint = f"pass `{code}`, or the type that the elements are of"
+    return error_for(error.call, error.what, error.rule, hint)

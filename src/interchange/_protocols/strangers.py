@@ -85,10 +85,10 @@ def way_to_bytes(x: Any, wanted: DType | None) -> str | None:
     code = memory_of(x)
     if code:
         return f"pass its memory, `{code}`"
-    way_out = way_to_share(x)  # not for the same call: Arrays have buffers from 3.12 on
-    if wanted is not None and way_out == _SHARED:
+    hint = way_to_share(x)  # not for the same call: Arrays have buffers from 3.12 on
+    if wanted is not None and hint == _SHARED:
         return f"use `asarray(x).view('{wanted}')`"
-    return way_out and way_out.replace("pass", "use", 1)
+    return hint and hint.replace("pass", "use", 1)
 
 
 def _of_numbers(x: Any) -> str:
@@ -124,7 +124,7 @@ def _leads_to_numbers(x: Any) -> bool:
     return isinstance(x, _NUMBERS) or any(hasattr(x, word) for word in ARRAY_WORDS)
 
 
-def way_out_of_tracer(x: Any) -> str | None:
+def hint_for_tracer(x: Any) -> str | None:
     """Return what to do about a value that JAX traces, which has no elements yet."""
     for base in type(x).__mro__:
         if base.__name__ == "Tracer" and module_of(base).partition(".")[0] == "jax":
@@ -176,8 +176,8 @@ def one_column(x: Any, names: list[Any]) -> str:
     for name in names:
         column = x[name]
         if isinstance(name, str) and is_plain(column):
-            way_out = _of_chunks(column, f"x[{name!r}]") or f"pass `asarray(x[{name!r}])`"
-            return way_out.replace("pass ", "pass one column, ", 1)
+            hint = _of_chunks(column, f"x[{name!r}]") or f"pass `asarray(x[{name!r}])`"
+            return hint.replace("pass ", "pass one column, ", 1)
     return "turn a column into plain numbers, and pass it"
 
 

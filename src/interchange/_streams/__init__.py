@@ -1,1 +1,1 @@
-"""Floor 2: who waits for whom: legal streams, pending work, ordering, and drivers of devices."""
+"""Layer 2: who waits for whom: legal streams, pending work, ordering, and drivers of devices."""

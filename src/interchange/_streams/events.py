@@ -108,8 +108,8 @@ def _event_at(address: int, device: Device, call: str) -> int:
     """Return the handle of a producer's event; elsewhere nobody knows what is at the address."""
     if streams_of(device) is None:
         what = f"memory on {device} has a sync_event, at {address:#x}, of a type that is not known"
-        way_out = "wait for it by the library that made it, and pass `stream=-1`"
-        raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-2", way_out)
+        hint = "wait for it by the library that made it, and pass `stream=-1`"
+        raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-2", hint)
     event = ctypes.c_void_p.from_address(address).value
     if not event:
         what = f"the sync_event of memory on {device} points to NULL, which is no event"
@@ -123,8 +123,8 @@ def _driver_for(event: int, device: Device, call: str) -> Driver:
         return driver_of(device, call)
     except DriverUnavailableError as error:
         what = f"memory on {device} is ready after the event {event:#x}, and {error.what}"
-        way_out = f"{error.way_out}, or wait for it, and pass `stream=-1`"
-        raise ExchangeError(call, what, "ARROW-DEVICE-2", way_out) from error
+        hint = f"{error.hint}, or wait for it, and pass `stream=-1`"
+        raise ExchangeError(call, what, "ARROW-DEVICE-2", hint) from error
 
 
 def recorded_event_of(tensors: Sequence[Any], call: str) -> RecordedEvent | None:
@@ -172,5 +172,5 @@ def _recorder_for(stream: int, device: Device, call: str) -> Driver:
         return driver_of(device, call)
     except DriverUnavailableError as error:
         what = f"work on {device} is pending on stream={stream}, and {error.what}"
-        way_out = f"{error.way_out}, or synchronize, and name no stream where the memory comes in"
-        raise ExchangeError(call, what, "ARROW-DEVICE-3", way_out) from error
+        hint = f"{error.hint}, or synchronize, and name no stream where the memory comes in"
+        raise ExchangeError(call, what, "ARROW-DEVICE-3", hint) from error

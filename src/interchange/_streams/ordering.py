@@ -226,8 +226,8 @@ def order_streams(
     except DriverUnavailableError as error:
         after = "the host" if consumer is None else f"stream={consumer}"
         what = f"{after} is to wait for stream={producer} on {device}, and {error.what}"
-        way_out = f"{error.way_out}, or synchronize on the producer's side"
-        raise ExchangeError(call, what, "DLP-STREAM-6", way_out) from error
+        hint = f"{error.hint}, or synchronize on the producer's side"
+        raise ExchangeError(call, what, "DLP-STREAM-6", hint) from error
     if consumer is None:
         driver.synchronize(producer, ordinal, call)
     else:

@@ -1,1 +1,1 @@
-"""Floor 1: element types, devices, layouts, errors, typing.  Integers only."""
+"""Layer 1: element types, devices, layouts, errors, typing.  Integers only."""

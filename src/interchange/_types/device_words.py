@@ -47,8 +47,8 @@ def _read_torch(device: Any, call: str) -> Pair | None:
     if ordinal is None:
         what = f"{show(device)} may be {device.type}:0, or the current device of torch"
         kind = device.type
-        way_out = f"pass `'{kind}:0'`, or the number that `torch.{kind}.current_device` gives"
-        raise UnsupportedDeviceError(call, what, "DLP-DEV-1", way_out)
+        hint = f"pass `'{kind}:0'`, or the number that `torch.{kind}.current_device` gives"
+        raise UnsupportedDeviceError(call, what, "DLP-DEV-1", hint)
     if number is DLDeviceType.kDLCUDA:
         return gpu(ordinal, is_rocm=sys.modules["torch"].version.hip is not None)
     return number, ordinal

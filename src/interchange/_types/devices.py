@@ -126,10 +126,10 @@ class Device:
                 what = f"device={show(value)} is unknown"
                 from .unknown_names import name_nearest  # for an error alone
 
-                way_out = name_nearest(value, _TYPE_OF_NAME)
+                hint = name_nearest(value, _TYPE_OF_NAME)
                 if value == "gpu":
-                    way_out = "pass `'cuda:0'` or `'rocm:0'`"
-                raise UnsupportedDeviceError(call, what, "DLP-DEV-1", way_out)
+                    hint = "pass `'cuda:0'` or `'rocm:0'`"
+                raise UnsupportedDeviceError(call, what, "DLP-DEV-1", hint)
             return cls._make(_TYPE_OF_NAME[match[1]], int(match[2] or 0), call)
         if is_pair(value):
             return cls._make(*value, call)

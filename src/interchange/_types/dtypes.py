@@ -241,8 +241,8 @@ class DType:
         if other is getattr(sys.modules.get("numpy"), "generic", self):
             # numpy.isdtype() asks this before it looks for the hash among those of scalar types
             what = f"DType {self} is compared with numpy.generic, the base of all scalar types"
-            way_out = "pass `np.dtype(x)` to NumPy's function, or use `xp.isdtype`"
-            raise ArgumentError("DType.__eq__()", what, "IX-ARGUMENT-1", way_out)
+            hint = "pass `np.dtype(x)` to NumPy's function, or use `xp.isdtype`"
+            raise ArgumentError("DType.__eq__()", what, "IX-ARGUMENT-1", hint)
         return names(other, self, DType.of)
 
     def __hash__(self) -> int:
@@ -343,12 +343,12 @@ def _from_text(text: str, call: str = "DType.of()") -> DType:
     if text in READINGS:
         one, other = READINGS[text]
         what = f"dtype={show(text)} may be {one}, or {other}"
-        way_out = " or ".join(f"`'{reading.partition(',')[0]}'`" for reading in (one, other))
-        raise UnsupportedDTypeError(call, what, "DLP-DTYPE-1", f"pass {way_out}")
+        hint = " or ".join(f"`'{reading.partition(',')[0]}'`" for reading in (one, other))
+        raise UnsupportedDTypeError(call, what, "DLP-DTYPE-1", f"pass {hint}")
     from .unknown_names import dtype_instead  # for an error alone
 
-    way_out = dtype_instead(text, BY_NAME)
-    raise UnsupportedDTypeError(call, f"dtype={show(text)} is unknown", "DLP-DTYPE-1", way_out)
+    hint = dtype_instead(text, BY_NAME)
+    raise UnsupportedDTypeError(call, f"dtype={show(text)} is unknown", "DLP-DTYPE-1", hint)
 
 
 def _from_foreign(value: object, call: str) -> DType | None:

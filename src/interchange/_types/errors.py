@@ -1,4 +1,4 @@
-"""The errors, and the one function that words them: call, value, rule, way out, id.
+"""The errors, and the one function that words them: call, value, rule, fix, id.
 
 Source: array API standard 2025.12 (which class per situation); where it asks for two classes, the
 error is both.  Texts of rules come from `interchange.abi.rules`.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from interchange.abi import rules
-from interchange.abi._show import (  # the floors above have them from here
+from interchange.abi._show import (  # the layers above have them from here
     NO_ROOM as NO_ROOM,  # noqa: PLC0414
     show as show,  # noqa: PLC0414
 )
@@ -25,10 +25,10 @@ def _row(rule: str) -> Rule:
     return rules.RULES[rule]
 
 
-def explain(call: str, what: str, rule: str, way_out: str | None = None) -> str:
-    """Word an error: what was called, what was found, the rule, a way out, the rule's id."""
+def explain(call: str, what: str, rule: str, hint: str | None = None) -> str:
+    """Word an error: what was called, what was found, the rule, a fix, the rule's id."""
     row = _row(rule)
-    return f"{call}: {what}; {row.text}; {way_out or row.way_out} [{rule}]"
+    return f"{call}: {what}; {row.text}; {hint or row.hint} [{rule}]"
 
 
 _USED_UP: Final = "what was passed may be used up: pass `error.taken` in its place"
@@ -55,12 +55,12 @@ class InterchangeError(Exception):
         What was found, with its value.
     rule : str
         Id of the rule that refuses it, a key of `interchange.abi.RULES`.
-    way_out : str, optional
+    hint : str, optional
         What the user can do; the rule's own advice when left out.
 
     Attributes
     ----------
-    call, what, rule, way_out : str
+    call, what, rule, hint : str
         The parts of the message.
     taken : object or None
         What came from a source that can be read once, and was refused: `asarray`, `convert` and
@@ -70,35 +70,40 @@ class InterchangeError(Exception):
     """
 
     taken: object = None
-    _advice: str = ""  # about `taken`, at the end of the way out
+    _advice: str = ""  # about `taken`, at the end of the fix
 
-    def __init__(self, call: str, what: str, rule: str, way_out: str | None = None) -> None:
-        super().__init__(explain(call, what, rule, way_out))
+    def __init__(self, call: str, what: str, rule: str, hint: str | None = None) -> None:
+        super().__init__(explain(call, what, rule, hint))
         self.call = call
         self.what = what
         self.rule = rule
-        self.way_out: str = way_out or _row(rule).way_out
+        self.hint: str = hint or _row(rule).hint
+
+    @property
+    def way_out(self) -> str:
+        """The former name of `hint`, kept for one release."""
+        return self.hint
 
     def _said_by(self, call: str) -> Self:
         """Return the same error in the name of another call: the one that the user made."""
-        return self._but(call, self.way_out)
+        return self._but(call, self.hint)
 
-    def _but(self, call: str, way_out: str) -> Self:
-        """Return the same error in the name of another call, with another way out."""
-        found = type(self)(call, self.what, self.rule, way_out)
+    def _but(self, call: str, hint: str) -> Self:
+        """Return the same error in the name of another call, with another fix."""
+        found = type(self)(call, self.what, self.rule, hint)
         vars(found).update({**vars(self), **vars(found)})
         return found
 
     def _with(self, taken: object, advice: str = _USED_UP) -> Self:
         """Return the same error with what was taken of a source that may be used up."""
-        way_out = self.way_out.removesuffix(self._advice)
-        found = self._but(self.call, f"{way_out}; {advice}")
+        hint = self.hint.removesuffix(self._advice)
+        found = self._but(self.call, f"{hint}; {advice}")
         found.taken, found._advice = taken, f"; {advice}"
         return found
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, str]]:
-        way_out = self.way_out.removesuffix(self._advice)  # a pickle has nothing that was taken
-        return type(self), (self.call, self.what, self.rule, way_out)
+        hint = self.hint.removesuffix(self._advice)  # a pickle has nothing that was taken
+        return type(self), (self.call, self.what, self.rule, hint)
 
 
 class ExchangeError(InterchangeError, BufferError):
@@ -193,12 +198,12 @@ _CLASS_OF_AREA: dict[str, type[InterchangeError]] = {
 }
 
 
-def error_for(call: str, what: str, rule: str, way_out: str | None = None) -> InterchangeError:
+def error_for(call: str, what: str, rule: str, hint: str | None = None) -> InterchangeError:
     """Return the error that belongs to the area of `rule`, `ExchangeError` unless told."""
     area = rule.rpartition("-")[0]
-    return _CLASS_OF_AREA.get(area, ExchangeError)(call, what, rule, way_out)
+    return _CLASS_OF_AREA.get(area, ExchangeError)(call, what, rule, hint)
 
 
 def refuse_record(call: str, broken: BrokenRule) -> NoReturn:
-    """Raise what floor 0 found wrong in a record, as an error of the area of its rule."""
+    """Raise what layer 0 found wrong in a record, as an error of the area of its rule."""
     raise error_for(call, broken.what, broken.rule) from None

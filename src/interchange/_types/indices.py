@@ -20,8 +20,8 @@ def expand_key(key: object, ndim: int, call: str) -> list[object]:
     dots = sum(part is Ellipsis for part in parts)
     if dots > 1 or used > ndim:
         what = f"{show(key)} has {'two Ellipses' if dots > 1 else f'{used} indices'} on {ndim} axes"
-        way_out = "leave one Ellipsis" if dots > 1 else f"pass {ndim} indices at most"
-        raise OutOfBoundsError(call, what, "IX-INDEX-1", way_out)
+        hint = "leave one Ellipsis" if dots > 1 else f"pass {ndim} indices at most"
+        raise OutOfBoundsError(call, what, "IX-INDEX-1", hint)
     fill: list[object] = [slice(None)] * (ndim - used)
     if not dots:
         return parts + fill
@@ -39,8 +39,8 @@ def slice_indices(part: slice, extent: int, call: str) -> tuple[int, int, int]:
         ) from error
     except TypeError as error:
         what = f"{show(part)} is no slice of ints"
-        way_out = "pass whole numbers, or none, as its bounds"
-        raise OutOfBoundsError(call, what, "IX-INDEX-1", way_out) from error
+        hint = "pass whole numbers, or none, as its bounds"
+        raise OutOfBoundsError(call, what, "IX-INDEX-1", hint) from error
     if not -INT64_MAX <= step <= INT64_MAX:
         step = extent + 1 if step > 0 else -extent - 1
     return start, stop, step

@@ -1,4 +1,4 @@
-"""The known word that is nearest to an unknown one, for the way out of an error.
+"""The known word that is nearest to an unknown one, for the fix of an error.
 
 Source: Python, difflib.
 """

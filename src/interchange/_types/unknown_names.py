@@ -29,7 +29,7 @@ _SYNONYMS: Final = {
 
 
 def dtype_instead(text: str, known: Iterable[str]) -> str:
-    """Return the way out of an unknown name of an element type."""
+    """Return the fix of an unknown name of an element type."""
     if text.startswith(_TIMES):
         return "pass `'int64'`, and count the unit"
     if text in _OBJECTS:
@@ -40,6 +40,6 @@ def dtype_instead(text: str, known: Iterable[str]) -> str:
 
 
 def name_nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the way out of an unknown word: the nearest one, or None where none is like it."""
+    """Return the fix of an unknown word: the nearest one, or None where none is like it."""
     found = nearest(word, known)
     return None if found is None else f"the nearest name is `{found!r}`"

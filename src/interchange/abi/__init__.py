@@ -1,4 +1,4 @@
-"""Floor 0: what the C world promises.  Structs, capsules, records and the rule book.
+"""Layer 0: what the C world promises.  Structs, capsules, records and the rule book.
 
 Source: dlpack.h 1.3 and its main branch; the Python specification of DLPack; the CUDA Array
 Interface; PEP 3118.  Names of C things are the C names.  Nothing here depends on an array library,

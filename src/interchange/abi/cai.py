@@ -2,7 +2,7 @@
 
 Source: CUDA Array Interface, versions 0 to 3; NumPy array interface, version 3 (typestr grammar).
 A record is read once, checked for form, and becomes an `InterfaceRecord`.  Nothing here judges a
-dtype, follows a pointer or looks at a stream's worth: that is for higher floors.
+dtype, follows a pointer or looks at a stream's worth: that is for higher layers.
 """
 
 from __future__ import annotations

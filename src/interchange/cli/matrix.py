@@ -281,7 +281,7 @@ def cell_of(
     rule = None
     if refusal is not None:
         rule, error = refusal.rule, str(refusal)
-        reason = f"{refusal.what}; {refusal.way_out}"
+        reason = f"{refusal.what}; {refusal.hint}"
     return Cell(
         producer=sample.subject.name,
         consumer=consumer.name,

@@ -149,8 +149,8 @@ def check_writable(passed: Sequence[Passed], writes: Iterable[int], call: str) -
         if array is not None and array.readonly is not False:
             unknown = array.readonly is None
             what = f"argument {place} is {'not known to be writable' if unknown else 'read-only'}"
-            way_out = "pass asarray(x, assume_writable=True)" if unknown else "pass a copy"
-            raise ReadOnlyError(call, what, "CPY-ARG-2", way_out)
+            hint = "pass asarray(x, assume_writable=True)" if unknown else "pass a copy"
+            raise ReadOnlyError(call, what, "CPY-ARG-2", hint)
 
 
 # ---------------------------------------------------------------- memory

@@ -234,7 +234,7 @@ class Calls(Expressions):
         try:
             return self.source.callee(function)
         except ArgumentError as error:
-            self.refuse(node, error.what, error.rule, error.way_out)
+            self.refuse(node, error.what, error.rule, error.hint)
 
     def _passed(self, node: ast.expr) -> Any:
         """Return what a parameter means: a number is a variable of the function's own."""

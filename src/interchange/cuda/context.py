@@ -65,9 +65,9 @@ class Context:
         self.reached: tuple[Source, ast.AST] = source, source.tree
         """The statement that was begun last."""
 
-    def refuse(self, node: ast.AST, what: str, rule: str, way_out: str | None = None) -> NoReturn:
+    def refuse(self, node: ast.AST, what: str, rule: str, hint: str | None = None) -> NoReturn:
         """Raise the error of a place in the function."""
-        refuse(self.source, node, what, rule, way_out)
+        refuse(self.source, node, what, rule, hint)
 
     def new_slot(self, name: str, type_: ScalarType) -> Slot:
         """Return a fresh variable."""

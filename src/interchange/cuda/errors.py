@@ -28,7 +28,7 @@ class KernelError(InterchangeError, TypeError):
 
 
 def refuse(
-    source: Source, node: ast.AST, what: str, rule: str, way_out: str | None = None
+    source: Source, node: ast.AST, what: str, rule: str, hint: str | None = None
 ) -> NoReturn:
     """Raise the error of a place in a function, a node of its tree."""
     first = getattr(node, "lineno", 1)
@@ -41,6 +41,6 @@ def refuse(
     line = source.first_line + first - 1
     marked = f"{text}\n{' ' * column}{'^' * width}"
     call = f"{source.file}:{line}, in {source.name}()\n{marked}\n{source.name}()"
-    error = KernelError(call, what, rule, way_out)
+    error = KernelError(call, what, rule, hint)
     error.line = line
     raise error from None

@@ -136,8 +136,8 @@ class Expressions(Context):
         if meaning is not None:
             return meaning
         if node.id in self.lost:
-            way_out = "give it a value before"
-            self.refuse(node, f"{node.id} {self.lost[node.id]}", "CPY-NAME-1", way_out)
+            hint = "give it a value before"
+            self.refuse(node, f"{node.id} {self.lost[node.id]}", "CPY-NAME-1", hint)
         if self._is_local(node.id):
             self.refuse(node, f"{node.id} has no value yet", "CPY-NAME-1")
         found = self.source.meaning(node.id)
@@ -239,8 +239,8 @@ class Expressions(Context):
             if not index.type.is_integer:
                 self.refuse(each, f"an index of {index.type}", "CPY-INDEX-2")
             if _is_below_0(index):
-                way_out = "write x.shape[0] - 1 for the last one"
-                self.refuse(each, "an index from the end", "CPY-INDEX-3", way_out)
+                hint = "write x.shape[0] - 1 for the last one"
+                self.refuse(each, "an index from the end", "CPY-INDEX-3", hint)
         self.program.places.append((self.source, node))
         place = len(self.program.places)
         return Element(array, tuple(self.cast(i, intp) for i in indices), place)

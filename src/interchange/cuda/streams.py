@@ -201,8 +201,8 @@ class DeviceEvent(Event):
             what = "an event was not recorded, or keeps no time"
             raise ArgumentError(call, what, "CPY-EVENT-1")
         if error == driver.api.CUresult.CUDA_ERROR_NOT_READY:
-            what, way_out = "an event was not reached yet", "call synchronize() of the later one"
-            raise ArgumentError(call, what, "CPY-EVENT-1", way_out)
+            what, hint = "an event was not reached yet", "call synchronize() of the later one"
+            raise ArgumentError(call, what, "CPY-EVENT-1", hint)
         driver.check(error, "cuEventElapsedTime", call)
         return float(found)
 

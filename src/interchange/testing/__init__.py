@@ -1,4 +1,4 @@
-"""Floor 8: what tests of exchanges stand on.  It knows the ABI and nothing else of interchange.
+"""Layer 8: what tests of exchanges stand on.  It knows the ABI and nothing else of interchange.
 
 Source: dlpack.h 1.3; array API standard 2025.12.  `producers` is a zoo of producers, honest and
 not; `recording` logs what is asked of a real array; ``interchange.testing.strategies`` draws

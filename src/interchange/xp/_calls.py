@@ -130,8 +130,8 @@ def creator(name: str, device: Any, like: Any = None) -> Backend:
         there = Device.of(device, call)
         if there.is_host_accessible and there is not CPU:
             what = f"no library creates arrays on {there}"
-            way_out = "name one of `xp.__array_namespace_info__().devices()`"
-            raise UnsupportedDeviceError(call, what, "IX-XP-3", way_out)
+            hint = "name one of `xp.__array_namespace_info__().devices()`"
+            raise UnsupportedDeviceError(call, what, "IX-XP-3", hint)
         return backend_of(there, call)
     if like is None:
         return backend_of(CPU, call)
@@ -172,8 +172,8 @@ def dtype_of(dtype: Any, call: str) -> DType:
     try:
         return DType.of(dtype, call)
     except UnsupportedDTypeError as error:
-        way_out = f"{error.way_out}, or pass a dtype of xp"
-        raise ViewError(call, error.what, "IX-XP-7", way_out) from error
+        hint = f"{error.hint}, or pass a dtype of xp"
+        raise ViewError(call, error.what, "IX-XP-7", hint) from error
 
 
 def create(

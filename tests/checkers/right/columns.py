@@ -29,7 +29,7 @@ assert_type(ix.to_arrow(np.ones(3)), ix.ArrowExport)
 assert_type(ix.to_arrow(np.ones((3, 2)), kind="tensor"), ix.ArrowExport)
 assert_type(ix.to_arrow({"label": b"abc", "rows": ix.asarray(np.ones((3, 2)))}), ix.ArrowExport)
 
-if ix.core_name == "native":  # the readable core exports nothing
+if ix.core_name == "native":  # the ctypes core exports nothing
     assert_type(ix.from_arrow(ix.to_arrow(np.ones(3))), ix.Array)
     assert_type(ix.from_arrow(Ours(), storage=True, device="cpu", copy=True), ix.Array)
     assert_type(ix.from_arrow(column, nulls="refuse"), ix.Array)

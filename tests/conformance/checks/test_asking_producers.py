@@ -183,7 +183,7 @@ def test_a_way_that_is_not_known_is_none(library):
     assert _exports.ways_out(library, old) == [{}]
 
 
-def test_where_there_is_no_way_out_checks_of_refusals_do_not_apply(library):
+def test_where_there_is_no_fix_checks_of_refusals_do_not_apply(library):
     """Everything is refused there."""
     with pytest.raises(NotApplicable, match="whatever is asked"):
         _exports.ways_out(library, Answering(raising(BufferError("no"))))

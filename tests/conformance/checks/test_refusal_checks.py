@@ -39,7 +39,7 @@ def test_an_error_that_says_everything_is_let_pass():
     [
         (TypeError("float32, wanted int32"), (TypeError,), "no InterchangeError"),
         (error(), (KeyError,), "is no KeyError"),
-        (error(way_out=""), (BufferError,), "does not say its way_out"),
+        (error(hint=""), (BufferError,), "does not say its hint"),
         (error(call="elsewhere()"), (BufferError,), "does not say its call"),
         (error(what=None), (BufferError,), "does not say its what"),
         (ix.ExchangeError("f()", "x", "DLP-COPY-1"), (BufferError,), "cites DLP-COPY-1"),

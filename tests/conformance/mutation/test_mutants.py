@@ -54,7 +54,7 @@ OF_THE_NATIVE_CORE = {
     "tables_of_uneven_columns_are_refused",
     "tensors_go_out_with_their_permutation",
 }
-"""What asks for columns of Arrow that interchange hands out: the readable core has none."""
+"""What asks for columns of Arrow that interchange hands out: the ctypes core has none."""
 
 
 @pytest.mark.exhaustive(but=ONE_OF_EACH_MODULE)
@@ -65,7 +65,7 @@ def test_a_mutant_is_caught(trials, is_emulated, name):
     if CHECKS[mutant.check].on == "cuda" and not is_emulated:
         pytest.skip("needs a CUDA driver, and the emulated one cannot be built here")
     if mutant.check in OF_THE_READABLE_CORE and interchange.core_name != "ctypes":
-        pytest.skip("of the readable core: runs with INTERCHANGE_CORE=ctypes")
+        pytest.skip("of the ctypes core: runs with INTERCHANGE_CORE=ctypes")
     if mutant.check in OF_THE_NATIVE_CORE and interchange.core_name != "native":
         pytest.skip("of the native core: runs with INTERCHANGE_CORE=native")
 

@@ -81,7 +81,7 @@ def checks_of(rule: Rule) -> Iterator[CheckFacts]:
     area, stem = area_of(rule), rule.id.lower().replace("-", "_")
     roles = ("functions",) if area == "functions" else ROLES[:2]
     claim = rule.text[0].upper() + rule.text[1:] + "."
-    advice = rule.way_out[0].upper() + rule.way_out[1:] + "."
+    advice = rule.hint[0].upper() + rule.hint[1:] + "."
     for role in roles:
         name = f"{role}_keeps_{stem}"
         yield CheckFacts(name, rule.id, role, area, rule.severity, rule.source, claim, advice)

@@ -213,14 +213,14 @@ def test_an_address_of_nonsense_is_harmless(browser: Any, page: Path) -> None:
 
 
 def test_a_cell_opens_what_is_behind_it(browser: Any, page: Path) -> None:
-    """Rule, way out, source, claim, evidence, reason, link, releases, advice and command."""
+    """Rule, fix, source, claim, evidence, reason, link, releases, advice and command."""
     browser.show(page, f"open={KNOWN_CELL}")
 
     told = browser.run(DETAILS)
     links = browser.texts("#details a", "href")
     for words in (
         "cuda.core: DLP-VER-3",
-        "Way out",
+        "Fix",
         "Source",
         "gave a capsule; BufferError was due.",
         "It accepts capsules of major version 2.",

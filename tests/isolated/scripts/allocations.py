@@ -73,7 +73,7 @@ ACTS = {  # what is made before, and what is tried
 
 
 def references():
-    maker = getattr(again, "_make_capsule", None)  # of the readable core
+    maker = getattr(again, "_make_capsule", None)  # of the ctypes core
     owners = (block, source, getattr(maker, "__self__", again._keepalive))
     return sum(map(sys.getrefcount, owners))
 

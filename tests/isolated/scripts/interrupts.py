@@ -53,7 +53,7 @@ def export():
 
 
 def maker_of(array):
-    """Return what the readable core makes capsules with, or what keeps the memory."""
+    """Return what the ctypes core makes capsules with, or what keeps the memory."""
     make = getattr(array, "_make_capsule", None)
     return getattr(make, "__self__", array._keepalive)
 

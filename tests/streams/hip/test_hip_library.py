@@ -35,7 +35,7 @@ def test_where_nothing_is_found_the_names_are_told():
     error = refusal()
 
     assert all(name in error.what for name in library.NAMES)
-    assert library.VARIABLE in error.way_out
+    assert library.VARIABLE in error.hint
 
 
 def test_what_is_named_is_loaded_or_nothing(monkeypatch, tmp_path):

@@ -1,7 +1,7 @@
 """What checks of the functions share: wrong calls, and what the error of one has to say.
 
 Source: interchange.  Every refusal is an error of the namespace, and of the built-in class that the
-standard or Python's custom asks for; it names the call, what was found, the rule and a way out.
+standard or Python's custom asks for; it names the call, what was found, the rule and a fix.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Wrong = tuple[Callable[[Any], object], tuple[type[BaseException], ...]]
 
-PARTS: Final = ("call", "what", "rule", "way_out")
+PARTS: Final = ("call", "what", "rule", "hint")
 """What an error has as attributes, each of them in its text."""
 
 

@@ -72,7 +72,7 @@ def as_document(report: Report, catalogue: Catalogue) -> dict[str, Any]:
         "subjects": [_subject(subject, catalogue) for subject in report.subjects],
         "grid": [_without_empty(one._asdict(), "evidence") for one in report.grid],
         "checks": {check.name: _without(check, "name") for check in catalogue.checks.values()},
-        "rules": {rule.id: _without(rule, "id") for rule in catalogue.rules.values()},
+        "rules": {rule.id: _rule_facts(rule) for rule in catalogue.rules.values()},
         "areas": dict(catalogue.areas),
     }
 
@@ -121,6 +121,13 @@ def _result(judged: Judged) -> dict[str, Any]:
 def _without_empty(told: dict[str, Any], *optional: str) -> dict[str, Any]:
     """Return a dict without those of its optional texts that are empty."""
     return {key: value for key, value in told.items() if value or key not in optional}
+
+
+def _rule_facts(rule: Rule) -> dict[str, Any]:
+    """Return a rule without its id, under the keys of report.schema.json."""
+    return {
+        ("way_out" if key == "hint" else key): value for key, value in _without(rule, "id").items()
+    }
 
 
 def _without(facts: CheckFacts | Rule, key: str) -> dict[str, Any]:

@@ -106,8 +106,8 @@ def _refuse_for_c(array: object, why: str) -> None:
     """Raise what a caller of the exchange table is told."""
     if why == "readonly":
         what = "a DLTensor of memory that is not known to be writable"
-        way_out = "ask for a managed tensor, which has a flag for it"
-        raise ReadOnlyError(_C_CALL, what, "DLP-RO-1", way_out)
+        hint = "ask for a managed tensor, which has a flag for it"
+        raise ReadOnlyError(_C_CALL, what, "DLP-RO-1", hint)
     if why == "work":
         what = "work on the memory may be pending, and this call orders no streams"
         raise ExchangeError(
@@ -115,8 +115,8 @@ def _refuse_for_c(array: object, why: str) -> None:
         )
     if why == "padded":
         what = "a DLTensor of elements that are padded"
-        way_out = "ask for a managed tensor, which has a flag for it"
-        raise ExchangeError(_C_CALL, what, "DLP-DTYPE-4", way_out)
+        hint = "ask for a managed tensor, which has a flag for it"
+        raise ExchangeError(_C_CALL, what, "DLP-DTYPE-4", hint)
     raise ExchangeError(_C_CALL, f"{show(array)} is no Array", "DLP-API-1")
 
 

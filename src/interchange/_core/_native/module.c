@@ -2,7 +2,7 @@
  *
  * Source: PEP 489 (multi-phase initialisation).  Its state is one per process: types that C callers
  * compare by identity cannot be several.  It is the main interpreter's: a thread that no Python
- * knows gets that one's GIL, and no other's.  Further interpreters use the readable core. */
+ * knows gets that one's GIL, and no other's.  Further interpreters use the ctypes core. */
 #include "capi.h"
 #include "records.h"
 

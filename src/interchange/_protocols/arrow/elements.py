@@ -123,10 +123,8 @@ def _dtype_of(level: ColumnType, *, storage: bool, call: str) -> DType:
     """Return the dtype of what holds numbers."""
     form = level.format
     if form.stored is None:
-        way_out = _way_out_of(level)
-        raise UnsupportedDTypeError(
-            call, f"the elements are {level.title}", "ARROW-TYPE-1", way_out
-        )
+        hint = _hint_for(level)
+        raise UnsupportedDTypeError(call, f"the elements are {level.title}", "ARROW-TYPE-1", hint)
     return _dtype_named("bool" if level.extension == BOOL8 and not storage else form.stored)
 
 
@@ -136,7 +134,7 @@ def _dtype_named(name: str) -> DType:
     return DType.of(name)
 
 
-def _way_out_of(level: ColumnType) -> str:
+def _hint_for(level: ColumnType) -> str:
     """Return what to do about elements of no one width."""
     if level.format.kind == "struct":
         names = [read_type(child).name for child in level.children[:1]]

@@ -69,8 +69,8 @@ def field_of(tensor: Tensor, kind: str, name: str, call: str) -> ArrowField:
     if not shape:
         raise ViewError(call, "the array has no axes", "ARROW-OUT-1", "pass `x.reshape(1)`")
     if max(shape[1:], default=0) > _MOST:
-        what, way_out = f"shape {shape}", "reshape the array to shorter axes"
-        raise ViewError(call, what, "ARROW-OUT-1", way_out)
+        what, hint = f"shape {shape}", "reshape the array to shorter axes"
+        raise ViewError(call, what, "ARROW-OUT-1", hint)
     if tensor.ptr % spec.dtype.itemsize and spec.layout.size:
         what = f"elements of {spec.dtype.itemsize} bytes are at {tensor.ptr:#x}"
         raise CopyNeededError(call, what, "ARROW-BUFFER-2", "pass `x.copy()`")
@@ -128,8 +128,8 @@ def _tensor_field(element: ArrowField, layout: Layout, name: str, call: str) -> 
         said["permutation"] = [order.index(axis) for axis in range(len(order))]
     size = prod(shape)
     if size > _MOST:
-        what, way_out = f"shape {layout.shape}", "reshape the array to smaller tensors"
-        raise ViewError(call, what, "ARROW-OUT-1", way_out)
+        what, hint = f"shape {layout.shape}", "reshape the array to smaller tensors"
+        raise ViewError(call, what, "ARROW-OUT-1", hint)
     pairs = [(EXTENSION_NAME, TENSOR.encode()), (EXTENSION_METADATA, json.dumps(said).encode())]
     child = element._replace(name="item")
     return ArrowField(f"+w:{size}", name, encode_metadata(pairs), children=(child,))

@@ -86,8 +86,8 @@ class Taken:
         try:
             self._keepers.pop()
         except IndexError:
-            what, way_out = "what an error had taken was taken again", "pass it once"
-            raise NoProtocolError(call, what, "ARROW-RELEASE-3", way_out) from None
+            what, hint = "what an error had taken was taken again", "pass it once"
+            raise NoProtocolError(call, what, "ARROW-RELEASE-3", hint) from None
         return self
 
     def read(self, reader: Callable[[ColumnType], Any]) -> Any:
@@ -224,8 +224,8 @@ def _ask(x: Any, call: str) -> tuple[bytes, Any]:
     method = None if isinstance(x, type) else method_of(x)
     if method is None:
         what = f"{show(x)} of type {type(x).__name__} exports no Arrow"
-        way_out = "use `interchange.asarray(x)`, which takes what is no column"
-        raise NoProtocolError(call, what, "IX-PROTOCOL-1", way_out)
+        hint = "use `interchange.asarray(x)`, which takes what is no column"
+        raise NoProtocolError(call, what, "IX-PROTOCOL-1", hint)
     lost = lost_by(x, ARROW_LOSSES)
     if lost is not None:
         raise error_for(call, *lost)
@@ -264,8 +264,8 @@ def _name_of(capsule: Any, wanted: tuple[bytes, ...], call: str) -> bytes:
     if name in wanted:
         return name
     if name in ARROW_CHUNK.values():
-        what, way_out = f"a capsule called {show(name)} came alone", _WITH_SCHEMA
-        raise NoProtocolError(call, what, "ARROW-METHOD-1", way_out)
+        what, hint = f"a capsule called {show(name)} came alone", _WITH_SCHEMA
+        raise NoProtocolError(call, what, "ARROW-METHOD-1", hint)
     what = f"a capsule called {show(name)} is none of {' and '.join(map(show, wanted))}"
     raise NoProtocolError(call, what, "ARROW-CAP-1", _WITH_SCHEMA)
 

@@ -39,7 +39,7 @@ def __dir__() -> list[str]:
 
 
 class BrokenRule(ValueError):  # noqa: N818 - it names what happened
-    """What floor 0 raises: a rule id and what was found.  Higher floors turn it into their errors.
+    """What layer 0 raises: a rule id and what was found.  Higher layers turn it into their errors.
 
     Parameters
     ----------

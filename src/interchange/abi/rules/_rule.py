@@ -21,7 +21,7 @@ class Rule(NamedTuple):
         What errors, checks and docs cite.
     text : str
         The rule, in one sentence without a full stop.
-    way_out : str
+    hint : str
         What somebody who met it can do, in the imperative.
     source : str
         The document and the place in it.
@@ -32,9 +32,14 @@ class Rule(NamedTuple):
 
     id: str
     text: str
-    way_out: str
+    hint: str
     source: str
     severity: Severity = "MUST"
+
+    @property
+    def way_out(self) -> str:
+        """The former name of `hint`, kept for one release."""
+        return self.hint
 
 
 Rule.__module__ = "interchange.abi"

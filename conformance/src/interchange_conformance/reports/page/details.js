@@ -74,7 +74,7 @@ function makeDetails({ report, states, outcomes }) {
     const { rule, severity } = row.element.dataset;
     const { text, way_out: wayOut, source } = report.rules[rule];
     const head = make('p', { class: 'says' }, severityMark(severity), ` ${sentence(text)}`);
-    const told = facts([['Way out', sentence(wayOut)], ['Source', source]]);
+    const told = facts([['Fix', sentence(wayOut)], ['Source', source]]);
     return make('section', { class: 'rule' }, named ? make('h3', {}, rule) : '', head, told);
   }
 
