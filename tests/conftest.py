@@ -1,6 +1,6 @@
 """What every test stands on: a runner for child processes, the cores, hypothesis profiles.
 
-Source: interchange.  Whatever could crash, hang or leave something behind at exit runs in a child.
+Whatever could crash, hang or leave something behind at exit runs in a child.
 """
 
 from __future__ import annotations

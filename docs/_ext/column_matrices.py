@@ -1,6 +1,6 @@
 """Writes the matrices of columns that compatibility-columns.md shows, with commit, day and machine.
 
-Source: interchange.  ``python docs/_ext/column_matrices.py`` runs ``interchange matrix --columns``
+``python docs/_ext/column_matrices.py`` runs ``interchange matrix --columns``
 both ways, which takes a minute, and needs the extra ``interop``.
 """
 

@@ -1,6 +1,6 @@
 """Writes down which names of `interchange.xp` each library computes, as it is installed here.
 
-Source: interchange.  ``python docs/_ext/computed.py`` asks every library that there is a backend
+``python docs/_ext/computed.py`` asks every library that there is a backend
 for, and keeps what was written of those that are not installed.
 """
 

@@ -1,6 +1,6 @@
 """Writes the verdicts of the pages on SciPy and scikit-learn, each of a real run.
 
-Source: interchange.  ``python docs/_ext/ecosystem.py`` takes some seconds.  A page begins with a
+``python docs/_ext/ecosystem.py`` takes some seconds.  A page begins with a
 fingerprint of what was called and how it was judged, by which a test sees when it is stale.
 """
 

@@ -1,6 +1,6 @@
 """The matrices that ``interchange matrix --markdown`` wrote, as heat maps, with their notes.
 
-Source: interchange.  In a MyST page::
+In a MyST page::
 
     ```{exchange-matrix} matrix
     ```

@@ -1,6 +1,6 @@
 """Says what became of a run of the tests, from the log that the run wrote itself.
 
-Source: interchange.  ``pytest --write-log FILE`` writes such logs (tests/run_log.py).
+``pytest --write-log FILE`` writes such logs (tests/run_log.py).
 """
 
 from __future__ import annotations

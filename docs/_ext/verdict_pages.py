@@ -1,6 +1,6 @@
 """Directives that show the verdicts of the kit's last run: a heat map, and a table per library.
 
-Source: interchange; ``_generated/conformance.json``, which ``verdicts`` writes.  In a MyST page::
+Source: ``_generated/conformance.json``, which ``verdicts`` writes.  In a MyST page::
 
     ```{verdicts-of} numpy
     ```

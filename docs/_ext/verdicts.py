@@ -1,6 +1,6 @@
 """Writes the verdicts and the pictures of the page on conformance, all of a real run.
 
-Source: interchange.  ``python docs/_ext/verdicts.py`` takes some minutes; with the JSON of a report
+``python docs/_ext/verdicts.py`` takes some minutes; with the JSON of a report
 it runs nothing, and keeps what that says.  The verdicts have a fingerprint of what they were made
 from, by which a test sees when they are stale.
 """

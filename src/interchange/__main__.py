@@ -1,7 +1,4 @@
-"""``python -m interchange``: the same as the ``interchange`` command.
-
-Source: interchange.
-"""
+"""``python -m interchange``: the same as the ``interchange`` command."""
 
 import sys
 

@@ -1,6 +1,6 @@
 """Types for the annotations of programs that take arrays of any library.
 
-Source: interchange.  At run time a protocol knows its objects by their attributes, `AnyArray`,
+At run time a protocol knows its objects by their attributes, `AnyArray`,
 `AnyColumn` and `AnyDevice` are `typing.Any`.
 """
 

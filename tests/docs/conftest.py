@@ -1,6 +1,6 @@
 """What tests of the docs stand on: the repository, its pages, and the module that prints tables.
 
-Source: interchange.  Nothing here needs Sphinx.
+Nothing here needs Sphinx.
 """
 
 from __future__ import annotations

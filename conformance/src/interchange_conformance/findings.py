@@ -1,7 +1,4 @@
-"""What a check says of a subject: an exception for each way not to pass.
-
-Source: interchange.
-"""
+"""What a check says of a subject: an exception for each way not to pass."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What is judged: a library, described by how it makes arrays, takes them and reads them back.
 
-Source: interchange.  A description needs nothing but the library itself; what it leaves out is not
+A description needs nothing but the library itself; what it leaves out is not
 judged.
 """
 

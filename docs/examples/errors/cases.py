@@ -1,6 +1,6 @@
 """Programs that meet an error, by what went wrong: for the table of the docs and for the tests.
 
-Source: interchange.  Every text is Python.  `make` gives the object `x`, and `call` is the line
+Every text is Python.  `make` gives the object `x`, and `call` is the line
 that fails; `rest` is what the fix needs and no test machine has, such as a driver.
 """
 

@@ -1,6 +1,6 @@
 """An Array and the array of the library that computes with it: each is made from the other.
 
-Source: interchange; CPython, the collector of cyclic garbage.  Each of the two is made from the
+Source: CPython, the collector of cyclic garbage.  Each of the two is made from the
 other when it is first needed: an exchange needs no library, and a chain of computations describes
 nothing in between.  The backing is one attribute, set once it is whole: other threads look at it.
 

@@ -1,6 +1,6 @@
 """Contracts on arguments: read once, then held against arrays.
 
-Source: interchange (IX-REQUIRE-1).
+Rule: IX-REQUIRE-1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The error of arguments that do not meet their contracts: one, that says all that differs.
 
-Source: interchange (IX-REQUIRE-1).
+Rule: IX-REQUIRE-1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What would make an argument meet its contract: calls, as somebody would write them.
 
-Source: interchange (IX-REQUIRE-1).  A call is named only where it mends: whoever makes it has an
+Rule: IX-REQUIRE-1.  A call is named only where it mends: whoever makes it has an
 array that meets the contract.
 """
 

@@ -1,6 +1,6 @@
 """The words of contracts: what each may be, and what it comes to.
 
-Source: interchange (IX-REQUIRE-1); array API standard 2025.12, ``isdtype`` (kinds of types).
+Rule: IX-REQUIRE-1.  Source: array API standard 2025.12, ``isdtype`` (kinds of types).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How an Array prints: shape, dtype, device, strides, readonly, owner, and a look at host data.
 
-Source: interchange.  Only host memory is looked at, and never more than a few elements.
+Only host memory is looked at, and never more than a few elements.
 """
 
 from __future__ import annotations

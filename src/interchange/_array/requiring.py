@@ -1,6 +1,6 @@
 """`Array.require`: the contract of a call, read once for all calls that pass the same words.
 
-Source: interchange (IX-REQUIRE-1).
+Rule: IX-REQUIRE-1.
 """
 
 from __future__ import annotations

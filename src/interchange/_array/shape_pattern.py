@@ -1,6 +1,6 @@
 """Patterns of shapes: extents, wildcards, names that stand for one extent, and ``...``.
 
-Source: interchange (IX-REQUIRE-1).
+Rule: IX-REQUIRE-1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which library computes on a device: said, set, imported, or at least installed.
 
-Source: interchange.  Nothing is imported before somebody computes, and then only what is chosen.
+Nothing is imported before somebody computes, and then only what is chosen.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The contract of a core: what both implementations, readable and native, offer.
 
-Source: interchange; the Python specification of DLPack; dlpack.h 1.3.  A *core* turns addresses
+Source: the Python specification of DLPack; dlpack.h 1.3.  A *core* turns addresses
 into memory: it consumes capsules and managed tensors, keeps their owners, and makes new ones.
 ``_ctypes`` does it in readable Python; ``_native`` does the same work in C.  Callers import
 `interchange._core` and never a twin.

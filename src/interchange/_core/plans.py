@@ -1,6 +1,6 @@
 """What a core knows of a contract on an array: numbers that it compares.
 
-Source: interchange (IX-REQUIRE-1).
+Rule: IX-REQUIRE-1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`like`: a result in the type of an argument.
 
-Source: interchange.  One table of kinds, asked in order; the first that knows the type gives.
+One table of kinds, asked in order; the first that knows the type gives.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""`viewable`: named arguments of a function arrive as Arrays, and meet their contracts.
-
-Source: interchange.
-"""
+"""`viewable`: named arguments of a function arrive as Arrays, and meet their contracts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The table of producers by consumers, which two pages have, as data for its template.
-
-Source: interchange.
-"""
+"""The table of producers by consumers, which two pages have, as data for its template."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How a command ends: exit codes that mean the same everywhere, and what each means where.
 
-Source: interchange; POSIX shells, for 130.  The docs print `CODES` and `COMMANDS`, and tests
+Source: POSIX shells, for 130.  The docs print `CODES` and `COMMANDS`, and tests
 provoke each code of each command.
 """
 

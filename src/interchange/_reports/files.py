@@ -1,6 +1,6 @@
 """Options that write a report, ``--json [FILE]`` and its like: the same for every command.
 
-Source: interchange.  Without a file, or with ``-``, a report goes to standard output, which then
+Without a file, or with ``-``, a report goes to standard output, which then
 has nothing else: what libraries print meanwhile goes to standard error.
 """
 

@@ -1,6 +1,6 @@
 """Pages of HTML, by Jinja2: one layout and one style, and text that is neither markup nor hidden.
 
-Source: interchange; Jinja2, "API" and "Template Designer Documentation"; CSP level 3 for the
+Source: Jinja2, "API" and "Template Designer Documentation"; CSP level 3 for the
 hashes.  The base install has no Jinja2, so that it is imported when a page is made.
 """
 

@@ -1,6 +1,6 @@
 """What every report does to text: hidden characters are made visible.
 
-Source: interchange; Unicode, "General Category".  Libraries are quoted, and so text may hold
+Source: Unicode, "General Category".  Libraries are quoted, and so text may hold
 anything: colours for a terminal, marks that turn the direction of writing, halves of characters
 that no encoding has.
 """

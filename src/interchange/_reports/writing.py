@@ -1,6 +1,6 @@
 """Files that are written whole, or not at all; what cannot be written is said beforehand.
 
-Source: interchange; POSIX rename(), which replaces a file in one step.
+Source: POSIX rename(), which replaces a file in one step.
 """
 
 from __future__ import annotations

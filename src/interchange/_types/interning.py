@@ -1,6 +1,6 @@
 """Equal values as one object, for as long as anybody has it, in whichever thread; its words.
 
-Source: interchange; weakref.WeakValueDictionary, whose ``setdefault`` is two steps, so that two
+Source: weakref.WeakValueDictionary, whose ``setdefault`` is two steps, so that two
 threads that meet a value for the first time get an object each.
 """
 

@@ -1,6 +1,6 @@
 """What is known of types, found by identity.
 
-Source: interchange.  A metaclass says what its classes are equal to, and whether they have a hash:
+A metaclass says what its classes are equal to, and whether they have a hash:
 a set or a dict of types would take one of a stranger's for another, or refuse to look.
 """
 

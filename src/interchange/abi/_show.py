@@ -1,6 +1,6 @@
 """A stranger's value in a message: short, and never the cause of another error.
 
-Source: interchange.  What could be long is written piece by piece, and no further than it is shown:
+What could be long is written piece by piece, and no further than it is shown:
 the repr of a list of millions takes seconds, and that of an int of more than 4,300 digits raises.
 """
 

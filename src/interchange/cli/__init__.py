@@ -1,6 +1,6 @@
 """The ``interchange`` command: versions, ``inspect``, ``matrix`` and ``check``.
 
-Source: interchange.  Its exit codes are those of `interchange._reports.exits`.
+Its exit codes are those of `interchange._reports.exits`.
 """
 
 from __future__ import annotations

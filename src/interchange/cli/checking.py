@@ -1,6 +1,6 @@
 """``interchange check``: hands over to the conformance kit, which judges interchange, too.
 
-Source: interchange; PEP 610, for where interchange was installed from.  The kit is a distribution
+Source: PEP 610, for where interchange was installed from.  The kit is a distribution
 of its own.  Where it is installed, only its options are read at once: what judges is imported when
 it shall.
 """

@@ -1,6 +1,6 @@
 """Columns of Arrow, handed to arrays of every library, and arrays to columns; and it is checked.
 
-Source: interchange.  Columns come in by `interchange.from_arrow` and go out by
+Columns come in by `interchange.from_arrow` and go out by
 `interchange.to_arrow`; what `interchange.cli.matrix` says of addresses and elements holds here.
 """
 

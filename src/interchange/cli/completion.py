@@ -1,6 +1,6 @@
 """Completion in shells: the script that offers commands, options and names behind Tab, by shtab.
 
-Source: interchange; shtab.  It is imported when somebody asks for a script, and not needed later:
+Source: shtab.  It is imported when somebody asks for a script, and not needed later:
 shells read the script alone.
 """
 

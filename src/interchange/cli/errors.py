@@ -1,7 +1,4 @@
-"""What a command ends with that cannot do what was asked.
-
-Source: interchange.
-"""
+"""What a command ends with that cannot do what was asked."""
 
 from __future__ import annotations
 

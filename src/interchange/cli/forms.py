@@ -1,6 +1,6 @@
 """The forms of JSON that commands write: a number each, and a JSON Schema in ``schemas``.
 
-Source: interchange; JSON Schema, draft 2020-12.  A document says the number of its form as
+Source: JSON Schema, draft 2020-12.  A document says the number of its form as
 ``schema``.  The number grows when a reader of the old form would misread the new one; fields may be
 added without that.
 """

@@ -1,6 +1,6 @@
 """The matrix as one page of HTML: nothing to fetch, no script, readable on a telephone.
 
-Source: interchange.  Layout, style and the table itself are those of the conformance kit's report.
+Layout, style and the table itself are those of the conformance kit's report.
 """
 
 from __future__ import annotations

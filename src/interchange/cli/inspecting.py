@@ -1,6 +1,6 @@
 """``interchange inspect``: evaluate what somebody typed, and open it.
 
-Source: interchange.  The text is the user's own, typed on their own machine, and is run as Python.
+The text is the user's own, typed on their own machine, and is run as Python.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The matrix: every array library found here hands an array to every other, and it is checked.
 
-Source: interchange.  A hand-over goes through `interchange.convert`; whether memory was shared is
+A hand-over goes through `interchange.convert`; whether memory was shared is
 seen from the addresses that the two libraries tell, and the elements are compared.  On devices an
 array is taken for a stream that its producer has nothing to do with, and is read on that stream.
 """

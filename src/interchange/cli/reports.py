@@ -1,6 +1,6 @@
 """What the matrix found, as JSON and as Markdown, and the numbered reasons that all reports share.
 
-Source: interchange.  Markdown is written by hand: it is a table and a list, whose cells refer to
+Markdown is written by hand: it is a table and a list, whose cells refer to
 the numbers, and the base install brings no library for it.
 """
 

@@ -1,6 +1,6 @@
 """What the command line knows of a library: how to find it, make an array, and look at one.
 
-Source: interchange.  Addresses and elements are read the library's own way, never through
+Addresses and elements are read the library's own way, never through
 interchange, so that what interchange did can be checked against them.
 """
 

@@ -1,6 +1,6 @@
 """The matrix on a terminal: a table as wide as there is room for, and the reasons underneath.
 
-Source: interchange.  Columns that find no room go into a further block by hand: rich, which may be
+Columns that find no room go into a further block by hand: rich, which may be
 missing, squeezes them instead.
 """
 

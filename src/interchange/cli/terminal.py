@@ -1,6 +1,6 @@
 """Lines on the terminal: laid out here, in colours and with a progress bar where rich is installed.
 
-Source: interchange.  rich is imported when something is drawn, and not before; without it, and
+rich is imported when something is drawn, and not before; without it, and
 where standard output is no terminal, the same lines are plain.  Columns and paragraphs are laid out
 by hand, because the base install has no rich, and the words must be the same with and without it.
 """

@@ -1,6 +1,6 @@
 """The environment variables that interchange and its conformance kit read, and what each does.
 
-Source: interchange.  The command lists them with their values, the docs print them, and a test
+The command lists them with their values, the docs print them, and a test
 looks through the sources, so that none is missing here.
 """
 

@@ -1,6 +1,6 @@
 """Which interchange this is, and which array libraries it finds, and what each of them speaks.
 
-Source: interchange.  Libraries are found without being imported; only the question what they speak
+Libraries are found without being imported; only the question what they speak
 needs an array of theirs.
 """
 

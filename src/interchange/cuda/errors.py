@@ -1,7 +1,4 @@
-"""The error of a program that is no kernel: the line, a caret, the rule, and what to write instead.
-
-Source: interchange.
-"""
+"""The error of a program that is no kernel: the line, a caret, the rule, what to write instead."""
 
 from __future__ import annotations
 

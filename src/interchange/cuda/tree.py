@@ -1,6 +1,6 @@
 """The typed program between the front end and code: every value has a type, every name a slot.
 
-Source: interchange.  Expressions have no effects; what has effects, and what is done on some paths
+Expressions have no effects; what has effects, and what is done on some paths
 only, is a statement.
 """
 

@@ -1,6 +1,6 @@
 """``python -m mutants`` in ``tests/conformance``: which mutant is caught by which check.
 
-Source: interchange.  Exit codes: 0, every mutant is caught by its check, and no twin by any; 1, not
+Exit codes: 0, every mutant is caught by its check, and no twin by any; 1, not
 so; 2, what was asked cannot be done.
 """
 

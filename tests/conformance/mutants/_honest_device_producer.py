@@ -1,6 +1,6 @@
 """An honest producer of device memory, and a subject for each way to leave one of its duties out.
 
-Source: interchange; `interchange_conformance.zoo.on_device`, which is pure ctypes over the driver.
+Source: `interchange_conformance.zoo.on_device`, which is pure ctypes over the driver.
 """
 
 from __future__ import annotations

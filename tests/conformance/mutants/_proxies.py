@@ -1,6 +1,6 @@
 """Modules that stand for interchange, with some of its functions changed.
 
-Source: interchange.  A check finds the functions by the name of a module: each variant is one, put
+A check finds the functions by the name of a module: each variant is one, put
 where Python finds modules.  What is not changed is interchange's own.
 """
 

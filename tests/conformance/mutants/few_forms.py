@@ -1,6 +1,6 @@
 """Mutants of libraries that have one element type, one number of axes or one shape only.
 
-Source: interchange.  Each breaks a rule for the arrays that it has; whoever asks for others finds
+Each breaks a rule for the arrays that it has; whoever asks for others finds
 nothing.
 """
 

@@ -1,6 +1,6 @@
 """Variants of interchange whose functions take what they should refuse, or refuse it wrongly.
 
-Source: interchange, its rule book; `checks.functions`.
+Source: the rule book; `checks.functions`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Variants of interchange that drop nulls, invent masks, or join chunks unasked.
 
-Source: interchange, its rule book; `checks.functions_arrow`.
+Source: the rule book; `checks.functions_arrow`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Variants of interchange that wait for no work on memory of a GPU where columns are concerned.
 
-Source: interchange, its rule book; `checks.functions_arrow_events`.
+Source: the rule book; `checks.functions_arrow_events`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Variants of interchange that hand arrays out as columns of something else.
 
-Source: interchange, its rule book; `checks.functions_arrow_out`.
+Source: the rule book; `checks.functions_arrow_out`.
 """
 
 from __future__ import annotations

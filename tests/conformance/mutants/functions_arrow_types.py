@@ -1,6 +1,6 @@
 """Variants of interchange that take elements of Arrow for other ones.
 
-Source: interchange, its rule book; `checks.functions_arrow_types`.
+Source: the rule book; `checks.functions_arrow_types`.
 """
 
 from __future__ import annotations

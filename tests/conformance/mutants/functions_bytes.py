@@ -1,6 +1,6 @@
 """Variants of interchange that read bytes which are not there, or other ones than were meant.
 
-Source: interchange, its rule book; `checks.functions_bytes`.
+Source: the rule book; `checks.functions_bytes`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Variants of interchange that say the wrong thing of a driver, or export what they cannot free.
 
-Source: interchange, its rule book; `checks.functions_driver`.
+Source: the rule book; `checks.functions_driver`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Variants of interchange that hand arrays out wrongly.
 
-Source: interchange, its rule book; `checks.functions_out`.
+Source: the rule book; `checks.functions_out`.
 """
 
 from __future__ import annotations

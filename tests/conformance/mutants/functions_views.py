@@ -1,6 +1,6 @@
 """Variants of interchange that make views which they should refuse, or views of something else.
 
-Source: interchange, its rule book; `checks.functions_views`.
+Source: the rule book; `checks.functions_views`.
 """
 
 from __future__ import annotations

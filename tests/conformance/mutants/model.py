@@ -1,7 +1,4 @@
-"""What a mutant is, and the table of all of them.
-
-Source: interchange.
-"""
+"""What a mutant is, and the table of all of them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A consumer that breaks many rules by one error, as TensorFlow does.
 
-Source: interchange.  ``tf.experimental.dlpack.from_dlpack`` answers whatever its runtime cannot
+``tf.experimental.dlpack.from_dlpack`` answers whatever its runtime cannot
 take with the same RuntimeError.
 """
 

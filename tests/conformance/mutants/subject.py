@@ -1,6 +1,6 @@
 """Mutants that break IX-SUBJECT-1: descriptions that lie, and arrays whose making leaves traces.
 
-Source: interchange; `interchange_conformance.subject.Subject`.
+Source: `interchange_conformance.subject.Subject`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Mutants and twins under names that a command line may have: ``mutants.subjects:mutant.name``.
 
-Source: interchange.  The kit looks names with dots up one attribute after another; those of mutants
+The kit looks names with dots up one attribute after another; those of mutants
 are looked up so, too.
 """
 

@@ -1,6 +1,6 @@
 """Tries the checks on mutants and their twins, in processes of their own.
 
-Source: interchange.  Most items are run one after another in one child, which takes a tenth of the
+Most items are run one after another in one child, which takes a tenth of the
 time; what is found there is found again in a child of its own before it counts.
 """
 

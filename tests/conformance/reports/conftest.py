@@ -1,6 +1,6 @@
 """What tests of the reports stand on: a report as of nine libraries, small ones, and a browser.
 
-Source: interchange.  The checks are made up from the rule book, so that these tests do not hang on
+The checks are made up from the rule book, so that these tests do not hang on
 which checks there are; their results are drawn with a fixed seed, but for findings that are real.
 """
 

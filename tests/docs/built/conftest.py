@@ -1,6 +1,6 @@
 """The pages of the docs as they are built, and the browser that looks at them.
 
-Source: interchange.  Needs the extra ``docs``, beside what the mark ``browser`` needs.
+Needs the extra ``docs``, beside what the mark ``browser`` needs.
 """
 
 from __future__ import annotations

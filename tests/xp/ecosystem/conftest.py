@@ -1,6 +1,6 @@
 """What the tests of other libraries stand on: the written calls, and what became of each.
 
-Source: interchange.  SciPy decides at its import whether it takes such arrays, so the calls are
+SciPy decides at its import whether it takes such arrays, so the calls are
 made in a child process, one per library and namespace; `calls` holds what runs there.
 """
 

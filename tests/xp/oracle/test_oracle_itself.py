@@ -1,7 +1,4 @@
-"""The oracle sees what is wrong: namespaces with one planted fault each do not agree with it.
-
-Source: interchange.
-"""
+"""The oracle sees what is wrong: namespaces with one planted fault each do not agree with it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What the checks of Arrow's functions share: columns that are refused or taken, and tensors.
 
-Source: interchange; Arrow canonical extension types, Fixed shape tensor.
+Source: Arrow canonical extension types, Fixed shape tensor.
 """
 
 from __future__ import annotations

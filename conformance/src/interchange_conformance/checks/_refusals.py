@@ -1,6 +1,6 @@
 """What checks of the functions share: wrong calls, and what the error of one has to say.
 
-Source: interchange.  Every refusal is an error of the namespace, and of the built-in class that the
+Every refusal is an error of the namespace, and of the built-in class that the
 standard or Python's custom asks for; it names the call, what was found, the rule and a fix.
 """
 

@@ -1,6 +1,6 @@
 """What the checks of columns that go out share: arrays to hand out, and what is in the structs.
 
-Source: interchange; the Arrow C data interface.
+Source: the Arrow C data interface.
 """
 
 from __future__ import annotations

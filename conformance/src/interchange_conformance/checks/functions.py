@@ -1,6 +1,6 @@
 """The functions of interchange: every rule of its own, in wrong calls and in right ones.
 
-Source: interchange, rules IX-*; a wrong call is answered with an error that cites the rule.
+Source: the rules IX-*; a wrong call is answered with an error that cites the rule.
 """
 
 from __future__ import annotations

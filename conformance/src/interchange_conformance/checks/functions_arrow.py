@@ -1,6 +1,6 @@
 """The function of interchange that takes columns of Arrow: those with nulls, and several chunks.
 
-Source: interchange, its rules ARROW-NULL-2 and ARROW-CHUNK-1; the Arrow C data interface.
+Source: the rules ARROW-NULL-2 and ARROW-CHUNK-1; the Arrow C data interface.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The function of interchange that hands arrays out as columns of Arrow, and what is in those.
 
-Source: interchange, its rules ARROW-OUT-* and ARROW-CORE-1; the Arrow C data interface; Arrow
+Source: the rules ARROW-OUT-* and ARROW-CORE-1; the Arrow C data interface; Arrow
 canonical extension types.
 """
 

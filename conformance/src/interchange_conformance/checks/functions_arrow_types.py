@@ -1,6 +1,6 @@
 """The function of interchange that takes columns of Arrow: numbers, bools and tensors.
 
-Source: interchange, its rules ARROW-TYPE-* and ARROW-BOOL-1; Arrow canonical extension types.
+Source: the rules ARROW-TYPE-* and ARROW-BOOL-1; Arrow canonical extension types.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The function of interchange that reads bytes as arrays: what it refuses, and what it shares.
 
-Source: interchange, its rules IX-BUFFER-1 and IX-BUFFER-2; PEP 3118.
+Source: the rules IX-BUFFER-1 and IX-BUFFER-2; PEP 3118.
 """
 
 from __future__ import annotations

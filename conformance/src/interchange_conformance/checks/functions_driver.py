@@ -1,6 +1,6 @@
 """The functions of interchange where they need a driver, and where NumPy's deleters are needed.
 
-Source: interchange, rules IX-DRIVER-* and DLP-LIFE-6; CUDA driver API.
+Source: the rules IX-DRIVER-* and DLP-LIFE-6; CUDA driver API.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The functions of interchange that hand arrays to other libraries.
 
-Source: interchange, its rules IX-CONVERT-*.  What a library does wrong is done by a stand-in for
+Source: the rules IX-CONVERT-*.  What a library does wrong is done by a stand-in for
 it: a module of its name, put where Python finds it, for as long as that takes.
 """
 

@@ -1,6 +1,6 @@
 """The functions of interchange that make views: indices, shapes, axes.
 
-Source: interchange, its rules IX-INDEX-1, IX-VIEW-1 and IX-AXES-1; array API standard 2025.12.
+Source: the rules IX-INDEX-1, IX-VIEW-1 and IX-AXES-1; array API standard 2025.12.
 """
 
 from __future__ import annotations

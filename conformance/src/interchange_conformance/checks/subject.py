@@ -1,6 +1,6 @@
 """The subject itself: whether its description does what it says, and leaves the process alone.
 
-Source: interchange; `interchange_conformance.subject.Subject`.  What is wrong here makes every
+Source: `interchange_conformance.subject.Subject`.  What is wrong here makes every
 other verdict on the subject doubtful.
 """
 

@@ -1,6 +1,6 @@
 """The ``check`` command: verdicts on libraries, and reports of them.
 
-Source: interchange.  Its exit codes are those of `interchange._reports.exits`.
+Its exit codes are those of `interchange._reports.exits`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The options of ``check``, for the kit's own command and for ``interchange check``.
 
-Source: interchange.  Who only reads a command line needs nothing that judges: this imports none.
+Who only reads a command line needs nothing that judges: this imports none.
 """
 
 from __future__ import annotations

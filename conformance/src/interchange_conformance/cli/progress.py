@@ -1,6 +1,6 @@
 """Shows on a terminal how far a run is: a bar of rich's, or plain lines without it.
 
-Source: interchange.  Where standard error is no terminal, nothing is shown.  The plain lines are
+Where standard error is no terminal, nothing is shown.  The plain lines are
 written by hand for environments that have the kit without rich, such as a folder on the path.
 """
 

@@ -1,6 +1,6 @@
 """Whether the CUDA driver that was asked for is there, tried before anything is judged on it.
 
-Source: interchange.  A run without its driver would find nothing, and say that all is well.  It is
+A run without its driver would find nothing, and say that all is well.  It is
 tried in a process of its own, since one that used a driver cannot be forked any more (IX-DRIVER-3).
 """
 

@@ -1,6 +1,6 @@
 """The cause of a verdict: what came out of the library, and from which of its lines.
 
-Source: interchange.  One mistake of a library breaks many checks; those whose causes are the same
+One mistake of a library breaks many checks; those whose causes are the same
 are one finding.  A cause is text, so that it goes through pipes and reports: ``ValueError: no such
 stream (mylib/arrays.py, line 12, in __dlpack__)``.
 """

@@ -1,6 +1,6 @@
 """The floor: by how many rules a library has to be judged before it means something that all pass.
 
-Source: interchange.  What a library lacks is not held against it, so that one which lacks nearly
+What a library lacks is not held against it, so that one which lacks nearly
 everything passes whatever it does; that is said, and is not taken for a run in which all is well.
 """
 

@@ -1,6 +1,6 @@
 """The grid: an array of each subject, taken by each.
 
-Source: interchange.  All libraries are imported into one process, which forks a child for each
+All libraries are imported into one process, which forks a child for each
 pair; those that do not survive each other's company are paired in processes of their own.
 """
 

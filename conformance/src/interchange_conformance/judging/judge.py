@@ -1,7 +1,4 @@
-"""Judges subjects: runs the checks, holds the verdicts against what is known, makes the report.
-
-Source: interchange.
-"""
+"""Judges subjects: runs the checks, holds the verdicts against what is known, makes the report."""
 
 from __future__ import annotations
 

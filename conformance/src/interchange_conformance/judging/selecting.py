@@ -1,7 +1,4 @@
-"""Which items are run: what ``--only`` and ``--role`` mean.
-
-Source: interchange.
-"""
+"""Which items are run: what ``--only`` and ``--role`` mean."""
 
 from __future__ import annotations
 

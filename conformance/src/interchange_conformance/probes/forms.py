@@ -1,6 +1,6 @@
 """Forms of arrays: the shapes and element types that a library is asked for, the usual ones first.
 
-Source: interchange.  Some libraries have one element type, one number of axes or one shape only:
+Some libraries have one element type, one number of axes or one shape only:
 the first form that such a library has takes the place of the usual one.
 """
 

@@ -1,6 +1,6 @@
 """The library under test: as a producer, as a consumer, and by the functions that it offers.
 
-Source: interchange.  To the subject's own functions it adds what every check would otherwise have
+To the subject's own functions it adds what every check would otherwise have
 to do: to tell what the library lacks from what it does wrong.
 """
 

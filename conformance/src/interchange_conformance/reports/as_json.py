@@ -1,6 +1,6 @@
 """A report as JSON, and back; ``report.schema.json`` beside this module describes it.
 
-Source: interchange; JSON Schema, draft 2020-12, for the description.  It is read back by hand,
+Source: JSON Schema, draft 2020-12, for the description.  It is read back by hand,
 into typed objects: jsonschema, which the tests hold it against, makes none and takes compiled code.
 """
 

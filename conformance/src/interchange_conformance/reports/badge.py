@@ -1,6 +1,6 @@
 """A badge for a README: how many MUST checks are kept, for a service that draws it.
 
-Source: interchange; shields.io, "Endpoint Badge", for the keys and the names of colours.
+Source: shields.io, "Endpoint Badge", for the keys and the names of colours.
 """
 
 from __future__ import annotations

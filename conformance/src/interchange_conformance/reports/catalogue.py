@@ -1,7 +1,4 @@
-"""What the checks and rules of a report say, kept beside it so that a reader needs nothing else.
-
-Source: interchange.
-"""
+"""What the checks and rules of a report say, kept beside it so that a reader needs nothing else."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A report as one page of HTML: nothing to fetch, readable on a telephone and by keyboard.
 
-Source: interchange; WAI-ARIA Authoring Practices, "Grid" and "Dialog".  The tables are written by
+Source: WAI-ARIA Authoring Practices, "Grid" and "Dialog".  The tables are written by
 templates, so that they are there without a script; ``page/page.js`` adds filters and opens what
 ``page/details.js`` makes of each cell.
 """

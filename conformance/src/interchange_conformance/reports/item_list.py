@@ -1,6 +1,6 @@
 """The items that a run would have, for a terminal and as JSON.
 
-Source: interchange; ``items.schema.json`` beside this module describes the JSON.
+Source: ``items.schema.json`` beside this module describes the JSON.
 """
 
 from __future__ import annotations

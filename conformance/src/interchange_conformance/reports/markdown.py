@@ -1,6 +1,6 @@
 """A report as Markdown, for docs: verdict tables, the grid, and what is known to fail.
 
-Source: interchange; CommonMark 0.31 and the tables of GitHub's dialect.  It is written by
+Source: CommonMark 0.31 and the tables of GitHub's dialect.  It is written by
 hand, because cells hold code, links and notes, and what libraries say is escaped for each of these.
 """
 

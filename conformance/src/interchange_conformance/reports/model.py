@@ -1,6 +1,6 @@
 """What a run found, as data: every report is made from this and from the registry.
 
-Source: interchange.  ``reports/report.schema.json`` describes its JSON.
+``reports/report.schema.json`` describes its JSON.
 """
 
 from __future__ import annotations

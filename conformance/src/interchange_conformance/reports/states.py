@@ -1,6 +1,6 @@
 """How a result is shown: its symbol, its word, and how bad it is beside others.
 
-Source: interchange.  A symbol never stands without its word, nor a colour without both.
+A symbol never stands without its word, nor a colour without both.
 """
 
 from __future__ import annotations

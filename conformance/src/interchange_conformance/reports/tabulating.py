@@ -1,7 +1,4 @@
-"""What Markdown and HTML share: subjects by rules, known failures, producers by consumers.
-
-Source: interchange.
-"""
+"""What Markdown and HTML share: subjects by rules, known failures, producers by consumers."""
 
 from __future__ import annotations
 

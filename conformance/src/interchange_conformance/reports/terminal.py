@@ -1,6 +1,6 @@
 """A report on a terminal: one line per subject, then all that somebody has to look at.
 
-Source: interchange.  Colours take rich; without it, and where standard output is no terminal, the
+Colours take rich; without it, and where standard output is no terminal, the
 same lines are plain.  They are broken by hand, so that the words are the same with and without it.
 """
 

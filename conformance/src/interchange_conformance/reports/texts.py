@@ -1,6 +1,6 @@
 """What several formats do to text: sentences, numbers of cases, commands to copy, safe links.
 
-Source: interchange.  `interchange._reports.texts` makes hidden characters visible.
+`interchange._reports.texts` makes hidden characters visible.
 """
 
 from __future__ import annotations

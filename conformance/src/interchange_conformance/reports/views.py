@@ -1,6 +1,6 @@
 """The sections of the page as data: libraries, rules, exchanges, findings and known failures.
 
-Source: interchange.  Templates in the folder ``page`` write them, before any script runs.
+Templates in the folder ``page`` write them, before any script runs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Follows a child process until its end, and says what that amounts to.
 
-Source: interchange; waitid(2), kill(2).  A crash, an exit and a hang are verdicts; what a child
+Source: waitid(2), kill(2).  A crash, an exit and a hang are verdicts; what a child
 leaves running is killed.
 """
 

@@ -1,6 +1,6 @@
 """Runs one piece of work in a forked child, and returns how that ended, whatever way it was.
 
-Source: interchange; fork(2).  The child leads a process group of its own, has one pipe for what it
+Source: fork(2).  The child leads a process group of its own, has one pipe for what it
 says and one for what it prints, and ends with its parent.
 """
 

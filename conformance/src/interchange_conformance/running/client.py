@@ -1,7 +1,4 @@
-"""The client of a fork server: starts the process, asks it, and survives whatever becomes of it.
-
-Source: interchange.
-"""
+"""The client of a fork server: starts the process, asks it, and survives whatever becomes of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Runs one item in this process and says how it ended.
-
-Source: interchange.
-"""
+"""Runs one item in this process and says how it ended."""
 
 from __future__ import annotations
 

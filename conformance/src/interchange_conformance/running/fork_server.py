@@ -1,6 +1,6 @@
 """The fork server: a process that imports libraries once, and forks a child for each piece of work.
 
-Source: interchange.  Requests and answers are lines of JSON on two inherited pipes, so that what a
+Requests and answers are lines of JSON on two inherited pipes, so that what a
 library prints gets in nobody's way.  The first request names the subjects to load, and its answer
 says what they are; one that names none makes a server whose children load what they are asked
 about: for work that needs an interpreter of its own, and for libraries that start Python threads

@@ -1,6 +1,6 @@
 """Another interpreter to judge in: that of an environment that has the library, and not the kit.
 
-Source: interchange.  The kit needs a recent NumPy beside interchange; what it judges need not.  The
+The kit needs a recent NumPy beside interchange; what it judges need not.  The
 processes that run checks need the kit's own modules and `interchange.abi`, which import nothing but
 the standard library: the other interpreter finds them in a folder with two links.
 """

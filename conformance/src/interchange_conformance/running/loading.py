@@ -1,6 +1,6 @@
 """From the text of a command line to a subject.
 
-Source: interchange.  ``numpy`` is one that ships with the kit, ``mylib.testing:subject`` an object
+``numpy`` is one that ships with the kit, ``mylib.testing:subject`` an object
 of a module: a `Subject`, or a function that makes arrays.
 """
 

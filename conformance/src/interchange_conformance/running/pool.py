@@ -1,6 +1,6 @@
 """The pool: hands items out to fork servers, and collects the verdicts.
 
-Source: interchange.  It never imports what it judges, and outlives whatever that does.
+It never imports what it judges, and outlives whatever that does.
 """
 
 from __future__ import annotations

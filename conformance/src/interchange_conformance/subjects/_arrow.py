@@ -1,6 +1,6 @@
 """What descriptions of libraries of Arrow share: element types with lists, and chunks.
 
-Source: interchange, `Subject.make_arrow`.
+Source: `Subject.make_arrow`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the descriptions of several libraries share: names of elements, host memory, reading it.
 
-Source: interchange.  For libraries that allocate nothing themselves, or describe memory and leave
+For libraries that allocate nothing themselves, or describe memory and leave
 the reading of it to others.
 """
 

@@ -1,6 +1,6 @@
 """Functions in C that the zoo has: compiled on the spot, kept in the user's cache, and loaded.
 
-Source: interchange.  A compiler is looked for where the emulated driver looks for its own.
+A compiler is looked for where the emulated driver looks for its own.
 """
 
 from __future__ import annotations

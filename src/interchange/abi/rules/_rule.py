@@ -1,7 +1,4 @@
-"""What a rule is: one row of the rule book.
-
-Source: interchange.
-"""
+"""What a rule is: one row of the rule book."""
 
 from __future__ import annotations
 

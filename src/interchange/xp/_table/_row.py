@@ -1,7 +1,4 @@
-"""`Row`: a function of the namespace, in words.
-
-Source: interchange.
-"""
+"""`Row`: a function of the namespace, in words."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The arrays of the written calls: one name each, made anew from one seed whenever asked.
 
-Source: interchange.  The names are chosen so that none is a function of the libraries called.
+The names are chosen so that none is a function of the libraries called.
 """
 
 from __future__ import annotations

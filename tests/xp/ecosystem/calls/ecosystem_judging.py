@@ -1,6 +1,6 @@
 """What is said of one call: does it give what NumPy gives, in whose arrays, or what it raises.
 
-Source: interchange.  A call is *wrong* when it returns without an error and anything of the result
+A call is *wrong* when it returns without an error and anything of the result
 is not NumPy's: values, shape, element type, the dtype or device that an array says it has, or the
 inputs afterwards.
 """

@@ -1,6 +1,6 @@
 """Judges every written call of one library with the arrays of one namespace, and prints JSON.
 
-Source: interchange.  ``python judge_calls.py scipy interchange.xp as-is numpy``: the library, the
+``python judge_calls.py scipy interchange.xp as-is numpy``: the library, the
 namespace, a layout of `ecosystem_data`, and who computes behind interchange.  It is run as a child
 process, since SciPy decides at its import whether it takes such arrays.
 """

@@ -1,6 +1,6 @@
 """How many examples are tried: a quarter of what the profile asks for, or what is asked for here.
 
-Source: interchange.  ``INTERCHANGE_ORACLE_EXAMPLES=200`` asks for as many as the suite of the
+``INTERCHANGE_ORACLE_EXAMPLES=200`` asks for as many as the suite of the
 standard's own project is usually run with; ``HYPOTHESIS_PROFILE=ci`` makes a run repeatable.
 """
 

@@ -1,6 +1,6 @@
 """What strangers are accused of by a MUST, done by hand: five lines each, without a check.
 
-Source: interchange.  One module per library, one function per check, named after it; a function
+One module per library, one function per check, named after it; a function
 returns normally where the library does what its file of known failures says, and where the process
 does not survive that, the name is in the module's `ENDS`.
 """
