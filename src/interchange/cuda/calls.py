@@ -15,8 +15,7 @@ from interchange._types.errors import ArgumentError
 from . import intrinsics
 from .context import Object, Returned, Values
 from .expressions import Expressions
-from .operators import typed_math
-from .tree import (
+from .ir import (
     ArrayValue,
     Barrier,
     Binary,
@@ -29,19 +28,20 @@ from .tree import (
     Special,
     Store,
 )
+from .operators import typed_math
 from .types import PART_OF, ArrayType, ScalarType, bool_, int32, intp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .context import Meaning
     from .expressions import Value
-    from .source import Source
-    from .tree import (
+    from .ir import (
         Expression,
         Slot,
         Statement,
     )
+    from .source import Source
 
 MATH: Final = {
     getattr(math, name): (name, count)
@@ -68,7 +68,7 @@ class Calls(Expressions):
     loops: int
     callers: tuple[object, ...]
 
-    def _Call(self, node: ast.Call) -> Value:
+    def read_call(self, node: ast.Call) -> Value:
         """Read a call."""
         called = self.value(node.func)
         if not isinstance(called, Object):
@@ -80,16 +80,11 @@ class Calls(Expressions):
             self.refuse(node, "keywords in a call", "CPY-CALL-1", "pass arguments by position")
         if isinstance(function, ScalarType):
             return self._cast_to(node, function)
-        for known, read in (
-            (intrinsics.syncthreads, self._barrier),
-            (intrinsics.grid, self._grid),
-            (intrinsics.gridsize, self._gridsize),
-            (len, self._length),
-        ):
-            if function is known:
-                return read(node)
-        if _is_hashable(function) and function in MATH:
-            return self._math(node, *MATH[function])
+        if _is_hashable(function):
+            if function in self._FUNCTIONS:
+                return self._FUNCTIONS[function](self, node)
+            if function in MATH:
+                return self._math(node, *MATH[function])
         python = getattr(function, "__wrapped_kernel__", function)
         if getattr(python, "__code__", None) is None:
             what = f"{getattr(function, '__name__', function)!s} cannot be called here"
@@ -160,6 +155,14 @@ class Calls(Expressions):
         if not isinstance(found, ArrayValue) or not found.type.ndim:
             self.refuse(node, "len() takes an array with axes, or a tuple", "CPY-CALL-1")
         return self.extent(found, 0)
+
+    _FUNCTIONS: Final[dict[Any, Callable[[Any, ast.Call], Value]]] = {
+        intrinsics.syncthreads: _barrier,
+        intrinsics.grid: _grid,
+        intrinsics.gridsize: _gridsize,
+        len: _length,
+    }
+    """Intrinsic, or built-in function -> what reads a call of it."""
 
     def _shared_array(self, node: ast.Call) -> ArrayValue:
         """Return an array in shared memory, of a shape and a type known now."""

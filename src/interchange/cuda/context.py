@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import refuse
+from .ir import ArrayValue, Cast, Constant, Read, Slot, Store
 from .operators import RefusedTypesError, can_store, most_generic
-from .tree import ArrayValue, Cast, Constant, Read, Slot, Store
 
 if TYPE_CHECKING:
     import ast
 
+    from .ir import Expression, Program, Statement
     from .source import Source
-    from .tree import Expression, Program, Statement
     from .types import ScalarType
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from .arguments import Passed
     from .configuration import Configuration
-    from .tree import Program
+    from .ir import Program
 
 _ON_GPUS: Final = frozenset(
     {DLDeviceType.kDLCUDA, DLDeviceType.kDLCUDAManaged, DLDeviceType.kDLCUDAHost}

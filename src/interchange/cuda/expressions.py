@@ -13,9 +13,7 @@ from interchange._types.errors import show
 
 from .context import Context, Object, Values
 from .intrinsics import AXES, Register
-from .operators import literal_type, typed_binary, typed_comparison
-from .source import MISSING
-from .tree import (
+from .ir import (
     ArrayValue,
     Binary,
     Constant,
@@ -29,12 +27,14 @@ from .tree import (
     Store,
     Unary,
 )
+from .operators import literal_type, typed_binary, typed_comparison
+from .source import MISSING
 from .types import BY_NAME, PART_OF, bool_, int32, intp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .tree import (
+    from .ir import (
         Expression,
         Statement,
     )
@@ -64,12 +64,12 @@ class Expressions(Context):
 
     def value(self, node: ast.expr) -> Value:
         """Return what an expression means: a number, an array, a tuple, or an object outside."""
-        read: Callable[[Any], Value] | None = getattr(self, f"_{type(node).__name__}", None)
+        read = self._EXPRESSIONS.get(type(node))
         if read is None:
             self.refuse(node, f"{type(node).__name__} is not in the dialect", "CPY-NPM-2")
-        return read(node)
+        return read(self, node)
 
-    def call(self, node: ast.Call) -> Value:
+    def read_call(self, node: ast.Call) -> Value:
         """Return what a call means: see `Calls`."""
         raise NotImplementedError
 
@@ -124,11 +124,11 @@ class Expressions(Context):
             self.refuse(node, f"{type(value).__name__} is no number", "CPY-NPM-1")
         return Constant(type_, value)
 
-    def _Constant(self, node: ast.Constant) -> Value:
+    def _read_constant(self, node: ast.Constant) -> Value:
         """Read a number that is written."""
         return self._constant(node, node.value)
 
-    def _Name(self, node: ast.Name) -> Value:
+    def _read_name(self, node: ast.Name) -> Value:
         """Read a name."""
         meaning = self.names.get(node.id)
         if isinstance(meaning, Slot):
@@ -151,14 +151,14 @@ class Expressions(Context):
         """Whether Python would take a name for a variable of the function."""
         return name in self.source.code.co_varnames
 
-    def _Tuple(self, node: ast.Tuple) -> Value:
+    def _read_tuple(self, node: ast.Tuple) -> Value:
         """Read a tuple."""
         numbers = self.numbers(node.elts)
         return Values(tuple(n if isinstance(n, Constant) else self.put(n) for n in numbers))
 
     # ------------------------------------------------------------ arrays
 
-    def _Attribute(self, node: ast.Attribute) -> Value:
+    def _read_attribute(self, node: ast.Attribute) -> Value:
         """Read an attribute."""
         owner = self.value(node.value)
         if isinstance(owner, Object):
@@ -201,7 +201,7 @@ class Expressions(Context):
             return Constant(intp, array.shape[axis])
         return Constant(intp, array.strides[axis])
 
-    def _Subscript(self, node: ast.Subscript) -> Value:
+    def _read_subscript(self, node: ast.Subscript) -> Value:
         """Read an element, or an item."""
         owner = self.value(node.value)
         if isinstance(owner, Values):
@@ -247,7 +247,7 @@ class Expressions(Context):
 
     # ------------------------------------------------------------ operators
 
-    def _BinOp(self, node: ast.BinOp) -> Value:
+    def _read_bin_op(self, node: ast.BinOp) -> Value:
         """Read an operation."""
         left, right = self.numbers([node.left, node.right])
         return self.binary(node, node.op, left, right)
@@ -267,7 +267,7 @@ class Expressions(Context):
             return self.cast(done, typed.result)
         return Binary(typed.result, name, left, right)
 
-    def _UnaryOp(self, node: ast.UnaryOp) -> Value:
+    def _read_unary_op(self, node: ast.UnaryOp) -> Value:
         """Read a sign, or not."""
         if isinstance(node.op, ast.Not):
             return Unary(bool_, "not", self.truth(node.operand))
@@ -288,7 +288,7 @@ class Expressions(Context):
             return Unary(value.type, "~", value)
         return Unary(value.type, "-", value)
 
-    def _Compare(self, node: ast.Compare) -> Value:
+    def _read_compare(self, node: ast.Compare) -> Value:
         """Read a comparison, or a chain of them."""
         for operator in node.ops:
             if type(operator) not in COMPARED:
@@ -323,7 +323,7 @@ class Expressions(Context):
         common = self.typed(node, typed_comparison, name, left.type, right.type)
         return Binary(bool_, name, self.cast(left, common), self.cast(right, common))
 
-    def _BoolOp(self, node: ast.BoolOp) -> Value:
+    def _read_bool_op(self, node: ast.BoolOp) -> Value:
         """Read and, or: the operand that decides, in the type that all of them have in common."""
         return self._shortened(node, self.number)
 
@@ -357,7 +357,7 @@ class Expressions(Context):
             is_and = isinstance(node.op, ast.And)
             self.out.append(If(test, *((body, nothing) if is_and else (nothing, body))))
 
-    def _IfExp(self, node: ast.IfExp) -> Value:
+    def _read_if_exp(self, node: ast.IfExp) -> Value:
         """Read a conditional expression."""
         test = self.truth(node.test)
         values: list[Expression] = []
@@ -372,6 +372,21 @@ class Expressions(Context):
             body.append(Store(result, self.cast(value, joined)))
         self.out.append(If(test, *bodies))
         return Read(result)
+
+    _EXPRESSIONS: Final[dict[type[ast.AST], Callable[[Any, Any], Value]]] = {
+        ast.Constant: _read_constant,
+        ast.Name: _read_name,
+        ast.Tuple: _read_tuple,
+        ast.Attribute: _read_attribute,
+        ast.Subscript: _read_subscript,
+        ast.BinOp: _read_bin_op,
+        ast.UnaryOp: _read_unary_op,
+        ast.Compare: _read_compare,
+        ast.BoolOp: _read_bool_op,
+        ast.IfExp: _read_if_exp,
+        ast.Call: lambda self, node: self.read_call(node),
+    }
+    """Kind of expression -> what reads it."""
 
     def nested(self, act: Callable[[], object]) -> list[Statement]:
         """Return the statements that come while something is done."""

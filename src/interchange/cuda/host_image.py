@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from .types import ArrayType
 
 if TYPE_CHECKING:
+    from .ir import Program
     from .llvm.compiled import HostKernel
-    from .tree import Program
     from .types import ScalarType
 
 _FORMAT: Final = "emucuda host code 1"

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from .arguments import Passed
     from .configuration import Configuration
+    from .ir import Program
     from .llvm.compiled import HostKernel
-    from .tree import Program
 
 _TYPES: Final = (Signature, Void, ScalarType)
 _ALIGNMENT: Final = 7  # of addresses: whoever is a multiple of 8 is aligned for every type

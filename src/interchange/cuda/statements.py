@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .calls import Calls, has_more
 from .context import Object, Values
-from .operators import most_generic
-from .tree import (
+from .ir import (
     TOO_DEEP,
     Argument,
     ArrayValue,
@@ -29,17 +28,18 @@ from .tree import (
     Store,
     StoreElement,
 )
+from .operators import most_generic
 from .types import UNSIGNED, ArrayType, bool_, int32
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .context import Meaning
-    from .source import Source
-    from .tree import (
+    from .ir import (
         Expression,
         Statement,
     )
+    from .source import Source
     from .types import ScalarType
 
 _RANGE: Final = 3  # the most that range() takes
@@ -90,20 +90,18 @@ class Statements(Calls):
         """Read statements; return whether what follows them is reached."""
         for statement in body:
             self.reached = self.source, statement
-            read: Callable[[Any], bool | None] | None = getattr(
-                self, f"_{type(statement).__name__}", None
-            )
-            if read is None or not isinstance(statement, ast.stmt):
+            read = self._STATEMENTS.get(type(statement))
+            if read is None:
                 what = f"{type(statement).__name__} is not in the dialect"
                 self.refuse(statement, what, "CPY-NPM-2")
-            if read(statement) is False:
+            if read(self, statement) is False:
                 return False
         return True
 
-    def _Pass(self, _: ast.Pass) -> None:
+    def _read_pass(self, _: ast.Pass) -> None:
         """Read nothing."""
 
-    def _Expr(self, node: ast.Expr) -> None:
+    def _read_expr(self, node: ast.Expr) -> None:
         """Read an expression for its effects."""
         if isinstance(node.value, ast.Constant):
             return  # a docstring
@@ -111,14 +109,14 @@ class Statements(Calls):
 
     # ------------------------------------------------------------ assignment
 
-    def _Assign(self, node: ast.Assign) -> None:
+    def _read_assign(self, node: ast.Assign) -> None:
         """Read an assignment."""
         value = self.value(node.value)
         if len(node.targets) > 1:
             self.refuse(node, "several targets", "CPY-NPM-2", "write one assignment for each")
         self._assign(node.targets[0], value)
 
-    def _AnnAssign(self, node: ast.AnnAssign) -> None:
+    def _read_ann_assign(self, node: ast.AnnAssign) -> None:
         """Refuse an annotation."""
         self.refuse(node, "an annotated variable", "CPY-NPM-2", "write int32(...) around the value")
 
@@ -194,7 +192,7 @@ class Statements(Calls):
             self.program.writes.add(array.argument)
         self.out.append(StoreElement(element, self.stored(target, value, array.type.element)))
 
-    def _AugAssign(self, node: ast.AugAssign) -> None:
+    def _read_aug_assign(self, node: ast.AugAssign) -> None:
         """Read an operation that assigns."""
         if isinstance(node.target, ast.Subscript):
             self._augment_element(node, node.target)
@@ -224,7 +222,7 @@ class Statements(Calls):
 
     # ------------------------------------------------------------ branches
 
-    def _If(self, node: ast.If) -> bool:
+    def _read_if(self, node: ast.If) -> bool:
         """Read two paths."""
         test = self.truth(node.test)
         self.in_entry_block = False
@@ -268,7 +266,7 @@ class Statements(Calls):
 
     # ------------------------------------------------------------ loops
 
-    def _While(self, node: ast.While) -> None:
+    def _read_while(self, node: ast.While) -> None:
         """Read a loop."""
         if node.orelse:
             self.refuse(node.orelse[0], "else after a loop", "CPY-NPM-2")
@@ -303,7 +301,7 @@ class Statements(Calls):
         self.names = before
         self.in_entry_block = False
 
-    def _For(self, node: ast.For) -> None:
+    def _read_for(self, node: ast.For) -> None:
         """Read a loop over a range."""
         if node.orelse:
             self.refuse(node.orelse[0], "else after a loop", "CPY-NPM-2")
@@ -364,19 +362,19 @@ class Statements(Calls):
         ]
         self._loop(test, begin, node.body, advance)
 
-    def _Break(self, _: ast.Break) -> bool:
+    def _read_break(self, _: ast.Break) -> bool:
         """Leave a loop."""
         self.out.append(Jump("break"))
         return False
 
-    def _Continue(self, _: ast.Continue) -> bool:
+    def _read_continue(self, _: ast.Continue) -> bool:
         """Begin the next round."""
         self.out.append(Jump("continue"))
         return False
 
     # ------------------------------------------------------------ leaving
 
-    def _Return(self, node: ast.Return) -> bool:
+    def _read_return(self, node: ast.Return) -> bool:
         """Leave the function."""
         is_nothing = node.value is None or (
             isinstance(node.value, ast.Constant) and node.value.value is None
@@ -398,6 +396,21 @@ class Statements(Calls):
         self.returned.places.append((self.out, len(self.out)))
         self.out.append(Jump("return"))
         return False
+
+    _STATEMENTS: Final[dict[type[ast.AST], Callable[[Any, Any], bool | None]]] = {
+        ast.Pass: _read_pass,
+        ast.Expr: _read_expr,
+        ast.Assign: _read_assign,
+        ast.AnnAssign: _read_ann_assign,
+        ast.AugAssign: _read_aug_assign,
+        ast.If: _read_if,
+        ast.While: _read_while,
+        ast.For: _read_for,
+        ast.Break: _read_break,
+        ast.Continue: _read_continue,
+        ast.Return: _read_return,
+    }
+    """Kind of statement -> what reads it."""
 
 
 def _is_number(value: object) -> bool:

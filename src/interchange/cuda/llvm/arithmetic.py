@@ -15,7 +15,7 @@ from interchange.cuda.types import PART_OF, bool_
 from .registers import I1, value_type
 
 if TYPE_CHECKING:
-    from interchange.cuda.tree import Binary, Rounds, Unary
+    from interchange.cuda.ir import Binary, Rounds, Unary
     from interchange.cuda.types import ScalarType
 
     from .registers import Writer

@@ -40,7 +40,7 @@ _FOLDER: Final = _READ | getattr(os, "O_DIRECTORY", 0)
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 
 
-def kept(parts: tuple[str, ...], make: Callable[[], bytes]) -> bytes:
+def get_or_compile(parts: tuple[str, ...], make: Callable[[], bytes]) -> bytes:
     """Return what was made of the same parts before, by whatever process, or make it.
 
     Parameters

@@ -12,40 +12,38 @@ from typing import TYPE_CHECKING, Any, Final
 from llvmlite import ir
 
 from interchange._types.errors import ArgumentError
-from interchange.cuda.tree import TOO_DEEP
+from interchange.cuda.ir import (
+    TOO_DEEP,
+    Argument,
+    Barrier,
+    Binary,
+    Cast,
+    Complex,
+    Constant,
+    Element,
+    Extent,
+    If,
+    Inlined,
+    Jump,
+    Loop,
+    Math,
+    Part,
+    Read,
+    Rounds,
+    Special,
+    Store,
+    StoreElement,
+    Unary,
+)
 from interchange.cuda.types import PART_OF
 
 from . import arithmetic
 from .registers import I8, I64, memory_type, value_type
 
 if TYPE_CHECKING:
-    from interchange.cuda.tree import (
-        Argument,
-        ArrayValue,
-        Barrier,
-        Binary,
-        Cast,
-        Complex,
-        Constant,
-        Element,
-        Expression,
-        Extent,
-        If,
-        Inlined,
-        Jump,
-        Loop,
-        Math,
-        Part,
-        Program,
-        Read,
-        Rounds,
-        Slot,
-        Special,
-        Statement,
-        Store,
-        StoreElement,
-        Unary,
-    )
+    from collections.abc import Callable
+
+    from interchange.cuda.ir import ArrayValue, Expression, Program, Slot, Statement
     from interchange.cuda.types import ScalarType
 
 
@@ -131,7 +129,7 @@ class Code:
         for statement in body:
             if self.b.block.is_terminated:
                 return
-            getattr(self, f"_{type(statement).__name__.lower()}")(statement)
+            self._WRITERS[type(statement)](self, statement)
 
     def slot(self, slot: Slot) -> Any:
         """Return the memory of a variable, which holds 0 at first."""
@@ -142,12 +140,12 @@ class Code:
             self._slots[slot] = memory
         return self._slots[slot]
 
-    def _store(self, node: Store) -> None:
+    def _write_store(self, node: Store) -> None:
         """Set a variable."""
         value = self.value(node.value)
         self.b.store(value, self.slot(node.slot))
 
-    def _storeelement(self, node: StoreElement) -> None:
+    def _write_store_element(self, node: StoreElement) -> None:
         """Set an element."""
         value = self.value(node.value)
         pointer = self.address(node.target)
@@ -155,7 +153,7 @@ class Code:
             value = self.b.zext(value, I8)
         self.b.store(value, pointer, align=self._alignment(node.target))
 
-    def _if(self, node: If) -> None:
+    def _write_if(self, node: If) -> None:
         """Write both ways, and go on where they meet."""
         test = self.value(node.test)
         names = ("then", "else", "endif")
@@ -172,7 +170,7 @@ class Code:
         if not reached:
             self.b.unreachable()
 
-    def _loop(self, node: Loop) -> None:
+    def _write_loop(self, node: Loop) -> None:
         """Write a loop."""
         names = ("test", "body", "step", "done")
         test, body, step, done = (self.function.append_basic_block(name) for name in names)
@@ -191,7 +189,7 @@ class Code:
         self.b.branch(test)
         self.b.position_at_end(done)
 
-    def _jump(self, node: Jump) -> None:
+    def _write_jump(self, node: Jump) -> None:
         """Write a jump."""
         if node.kind == "return":
             if self._ends:
@@ -202,7 +200,7 @@ class Code:
         step, done = self._loops[-1]
         self.b.branch(done if node.kind == "break" else step)
 
-    def _inlined(self, node: Inlined) -> None:
+    def _write_inlined(self, node: Inlined) -> None:
         """Write the body of a function."""
         end = self.function.append_basic_block(f"after.{node.name}")
         kept, self._loops = self._loops, []
@@ -214,7 +212,7 @@ class Code:
             self.b.branch(end)
         self.b.position_at_end(end)
 
-    def _barrier(self, _: Barrier) -> None:
+    def _write_barrier(self, _: Barrier) -> None:
         """Wait for the block."""
         self.barrier()
 
@@ -222,9 +220,9 @@ class Code:
 
     def value(self, node: Expression) -> Any:
         """Return the value of an expression."""
-        return getattr(self, f"_{type(node).__name__.lower()}")(node)
+        return self._COMPUTED[type(node)](self, node)
 
-    def _constant(self, node: Constant) -> Any:
+    def _compute_constant(self, node: Constant) -> Any:
         """Return a constant."""
         if node.type.kind == "complex":
             part = value_type(PART_OF[node.type])
@@ -235,24 +233,24 @@ class Code:
             return ir.Constant(value_type(node.type), float(node.value))
         return ir.Constant(value_type(node.type), int(node.value))
 
-    def _read(self, node: Read) -> Any:
+    def _compute_read(self, node: Read) -> Any:
         """Return what a variable holds."""
         return self.b.load(self.slot(node.slot), typ=value_type(node.type))
 
-    def _argument(self, node: Argument) -> Any:
+    def _compute_argument(self, node: Argument) -> Any:
         """Return a number that was passed."""
         return self.numbers[node.index]
 
-    def _special(self, node: Special) -> Any:
+    def _compute_special(self, node: Special) -> Any:
         """Return a number of the hardware."""
         return self.special(node.name, node.axis)
 
-    def _extent(self, node: Extent) -> Any:
+    def _compute_extent(self, node: Extent) -> Any:
         """Return a length or a stride."""
         _, lengths, strides = self.arrays[node.array.argument or 0]
         return (strides if node.is_stride else lengths)[node.axis]
 
-    def _complex(self, node: Complex) -> Any:
+    def _compute_complex(self, node: Complex) -> Any:
         """Return an operation of complex numbers."""
         return self.pair(node.type, self.value(node.real), self.value(node.imag))
 
@@ -261,11 +259,11 @@ class Code:
         empty = ir.Constant(value_type(type_), ir.Undefined)
         return self.b.insert_value(self.b.insert_value(empty, real, 0), imag, 1)
 
-    def _part(self, node: Part) -> Any:
+    def _compute_part(self, node: Part) -> Any:
         """Return a part of a complex number."""
         return self.b.extract_value(self.value(node.value), node.which)
 
-    def _math(self, node: Math) -> Any:
+    def _compute_math(self, node: Math) -> Any:
         """Return a function of math."""
         values = [self.value(argument) for argument in node.arguments]
         type_ = node.arguments[0].type
@@ -320,7 +318,7 @@ class Code:
         size = node.type.itemsize
         return size // 2 if node.type.kind == "complex" else size
 
-    def _element(self, node: Element) -> Any:
+    def _compute_element(self, node: Element) -> Any:
         """Return an element."""
         kind = memory_type(node.type)
         found = self.b.load(self.address(node), align=self._alignment(node), typ=kind)
@@ -328,21 +326,48 @@ class Code:
 
     # ------------------------------------------------------------ operators: see arithmetic.py
 
-    def _binary(self, node: Binary) -> Any:
+    def _compute_binary(self, node: Binary) -> Any:
         """Return an operation of two."""
         return arithmetic.binary(self, node)
 
-    def _unary(self, node: Unary) -> Any:
+    def _compute_unary(self, node: Unary) -> Any:
         """Return an operation of one."""
         return arithmetic.unary(self, node)
 
-    def _cast(self, node: Cast) -> Any:
+    def _compute_cast(self, node: Cast) -> Any:
         """Return a number as another type."""
         return arithmetic.cast(self, self.value(node.value), node.value.type, node.type)
 
-    def _rounds(self, node: Rounds) -> Any:
+    def _compute_rounds(self, node: Rounds) -> Any:
         """Return the length of a range."""
         return arithmetic.rounds(self, node)
+
+    _WRITERS: Final[dict[type[Any], Callable[[Any, Any], None]]] = {
+        Store: _write_store,
+        StoreElement: _write_store_element,
+        If: _write_if,
+        Loop: _write_loop,
+        Jump: _write_jump,
+        Inlined: _write_inlined,
+        Barrier: _write_barrier,
+    }
+    """Kind of statement -> what writes it."""
+    _COMPUTED: Final[dict[type[Any], Callable[[Any, Any], Any]]] = {
+        Constant: _compute_constant,
+        Read: _compute_read,
+        Argument: _compute_argument,
+        Special: _compute_special,
+        Extent: _compute_extent,
+        Complex: _compute_complex,
+        Part: _compute_part,
+        Math: _compute_math,
+        Element: _compute_element,
+        Binary: _compute_binary,
+        Unary: _compute_unary,
+        Cast: _compute_cast,
+        Rounds: _compute_rounds,
+    }
+    """Kind of expression -> what writes its value."""
 
     def declared(self, name: str, result: Any, arguments: list[Any]) -> Any:
         """Return a function of the module, declared at its first use."""

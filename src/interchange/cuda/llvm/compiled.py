@@ -20,7 +20,7 @@ from .host import host_module
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from interchange.cuda.tree import Program
+    from interchange.cuda.ir import Program
 
 _PROCESS: Final = ctypes.CDLL(None)
 _lock = threading.Lock()
@@ -110,7 +110,7 @@ class HostKernel:
             module.data_layout = self._host.layout
             self.llvm: str = str(module)
             parts = ("host", self.llvm, *self._host, f"checks={checks}", f"-O{self._level}")
-            self._engine = _load(self._host, cache.kept(parts, self._compile))
+            self._engine = _load(self._host, cache.get_or_compile(parts, self._compile))
         pointer, size = ctypes.c_void_p, ctypes.c_int64
         kinds = (pointer, pointer, size, size, pointer, pointer, pointer)
         self.run: Any = self._function("run", ctypes.c_int32, *kinds)

@@ -21,7 +21,7 @@ from .registers import I1, I8, I32, I64, POINTER, memory_type
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange.cuda.tree import ArrayValue, Program
+    from interchange.cuda.ir import ArrayValue, Program
     from interchange.cuda.types import ScalarType
 
 SPECIALS: Final = ("blockIdx", "threadIdx", "blockDim", "gridDim")

@@ -26,7 +26,7 @@ from .registers import I32
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from interchange.cuda.tree import ArrayValue, Program
+    from interchange.cuda.ir import ArrayValue, Program
     from interchange.cuda.types import ScalarType
 
 TRIPLE: Final = "nvptx64-nvidia-cuda"
@@ -159,7 +159,7 @@ def to_ptx(
         def compile_it() -> bytes:
             return _compiled(text, entry_name(program), library, architecture, features)
 
-        return cache.kept(parts, compile_it).decode()
+        return cache.get_or_compile(parts, compile_it).decode()
 
 
 def _compiled(text: str, kernel: str, library: bytes, architecture: str, features: str) -> bytes:

@@ -12,7 +12,7 @@ from llvmlite import ir
 from interchange.cuda.types import PART_OF
 
 if TYPE_CHECKING:
-    from interchange.cuda.tree import Expression
+    from interchange.cuda.ir import Expression
     from interchange.cuda.types import ScalarType
 
 I1: Final[Any] = ir.IntType(1)
