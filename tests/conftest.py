@@ -5,6 +5,7 @@ Whatever could crash, hang or leave something behind at exit runs in a child.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import os
@@ -28,6 +29,7 @@ collect_ignore_glob = ["isolated/scripts/*"]  # run by children, not collected
 SCRIPTS = Path(__file__).parent / "isolated" / "scripts"
 _SOURCE = Path(interchange.__file__).parent.parent
 _MUTANTS = Path(__file__).parent / "conformance"  # the folder of their package
+_TAKING = Path(__file__).parent / "taking.py"
 _TIME = 110.0  # [seconds]; below faulthandler_timeout, so that the child is the one that is blamed
 
 settings.register_profile("dev", deadline=None, print_blob=True, max_examples=24)
@@ -37,6 +39,17 @@ settings.register_profile(  # the same examples every time: what lands does not 
 )
 settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+@functools.cache
+def _load(path: Path) -> ModuleType:
+    """Import a file of the tests that is in no package."""
+    spec = importlib.util.spec_from_file_location(f"interchange_tests_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not there")
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -65,12 +78,22 @@ def pytest_configure(config: pytest.Config) -> None:
     path = config.getoption("--write-log")
     if path is None or hasattr(config, "workerinput"):
         return
-    spec = importlib.util.spec_from_file_location("run_log", Path(__file__).parent / "run_log.py")
-    if spec is None or spec.loader is None:
-        raise ImportError("tests/run_log.py is not there")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    config.pluginmanager.register(module.RunLog(path, config), "run_log")
+    run_log = _load(Path(__file__).parent / "run_log.py")
+    config.pluginmanager.register(run_log.RunLog(path, config), "run_log")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what asks for `taking` with every public function that takes an array (taking.py).
+
+    ``taking_stream`` is every one with the keyword ``stream``; the memory is on the device of the
+    test's mark.
+    """
+    for name in metafunc.fixturenames:
+        if name == "taking" or name.startswith("taking_"):
+            memory = "cuda" if metafunc.definition.get_closest_marker("emulated") else "cpu"
+            keyword = name.partition("_")[2] or None
+            found = _load(_TAKING).all_of(memory, keyword)
+            metafunc.parametrize(name, found, ids=lambda one: one.name)
 
 
 def pytest_report_header() -> str:
@@ -139,6 +162,12 @@ def run_child(
 
 
 @pytest.fixture(scope="session")
+def public_calls() -> ModuleType:
+    """Return the module that says how each public function is called with an array."""
+    return _load(_TAKING)
+
+
+@pytest.fixture(scope="session")
 def has_gil() -> bool:
     """Return whether one thread at a time runs Python code here."""
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
@@ -187,12 +216,7 @@ def _twins() -> list[str]:
 @pytest.fixture(scope="session")
 def c_api() -> ModuleType:
     """Return the mirror of the C API in ctypes; the API is there where the native core is."""
-    spec = importlib.util.spec_from_file_location("interchange_c_api", SCRIPTS / "c_api.py")
-    if spec is None or spec.loader is None:
-        raise ImportError("tests/isolated/scripts/c_api.py is not there")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return _load(SCRIPTS / "c_api.py")
 
 
 @pytest.fixture(scope="session", params=_twins())

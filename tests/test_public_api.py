@@ -348,6 +348,22 @@ def test_a_name_that_is_not_there_is_refused(name):
         module.nothing  # noqa: B018 - the error
 
 
+# ---------------------------------------------------------------- how tests call them
+
+
+def test_every_function_is_tested_with_arrays(public_calls):
+    """By its signature, else by a row in the tables of ``tests/taking.py``: add one there."""
+    assert public_calls.unknown() == []
+
+
+def test_a_function_that_no_signature_explains_is_found(public_calls, monkeypatch):
+    """One of two arrays is neither called with one, nor left out."""
+    monkeypatch.setattr(interchange, "twice", lambda dst, src, /: (dst, src), raising=False)
+    monkeypatch.setattr(interchange, "__all__", [*interchange.__all__, "twice"])
+
+    assert public_calls.unknown() == ["twice"]
+
+
 # ---------------------------------------------------------------- documentation
 
 

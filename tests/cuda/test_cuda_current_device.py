@@ -96,30 +96,44 @@ def two(cuda):
     return cuda
 
 
-WAYS_IN = {
-    "from_dlpack": (LikeCuPy, lambda x, s: ix.from_dlpack(x, stream=s)),
-    "asarray": (LikeCuPy, lambda x, s: ix.asarray(x).__dlpack__(stream=s, max_version=(1, 1))),
-    "borrow": (LikeCuPy, lambda x, s: ix.borrow(x, stream=s).__enter__()),
-    "to_cai": (LikeCuPy, lambda x, s: ix.to_cai(x, stream=s)),
-    "to_capsule": (LikeCuPy, lambda x, s: ix.to_capsule(x, stream=s)),
-    "from_cai": (OfRecords, lambda x, s: ix.from_cai(x, stream=s)),
-    "from_cai, taken": (OfRecords, lambda x, s: ix.to_cai(ix.from_cai(x), stream=s)),
-    "a record, borrowed": (OfRecords, lambda x, s: ix.borrow(x, stream=s).__enter__()),
-    "a record, by asarray": (OfRecords, lambda x, s: ix.to_capsule(x, stream=s)),
+ONE_PROTOCOL = {
+    "cuda.as_cuda_array": OfRecords,
+    "from_cai": OfRecords,
+    "from_dlpack": LikeCuPy,
+    "xp.from_dlpack": LikeCuPy,
 }
+"""Functions that take one of the protocols."""
 
 
-@pytest.mark.parametrize("way", WAYS_IN)
-def test_a_consumer_waits_for_the_producers_device_whichever_is_current(two, gate, way):
+def exported(x, *, stream):
+    """Return a capsule of an Array over a producer's memory."""
+    return ix.asarray(x).__dlpack__(stream=stream, max_version=(1, 1))
+
+
+@pytest.mark.parametrize("kind", [LikeCuPy, OfRecords])
+def test_a_consumer_waits_for_the_producers_device_whichever_is_current(
+    two, gate, taking_stream, kind
+):
     """Its event, or what it publishes, is of the stream that its work is on (DLP-DEV-8)."""
-    kind, take = WAYS_IN[way]
+    if ONE_PROTOCOL.get(taking_stream.name.partition(",")[0], kind) is kind:
+        waits_for_the_producer(two, gate, taking_stream, kind)
+
+
+@pytest.mark.parametrize("kind", [LikeCuPy, OfRecords])
+def test_an_export_waits_for_the_producers_device_whichever_is_current(two, gate, kind):
+    """So does an Array that was imported without a stream."""
+    waits_for_the_producer(two, gate, exported, kind)
+
+
+def waits_for_the_producer(two, gate, take, kind):
+    """Assert that what a function takes is read after the producer's work, on its device."""
     producer, target = kind(two), two.pinned()
     with current(two, HOME):
         stream = two.stream()
     shut = gate(producer.streams[HOME])
     producer.write(7)
 
-    taken = take(producer, stream)
+    taken = take(producer, stream=stream)
     with current(two, HOME):
         two.copy(target, producer.ptr, stream)
     before = set(ctypes.string_at(target, SIZE))

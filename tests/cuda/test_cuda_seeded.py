@@ -10,9 +10,7 @@ pytestmark = pytest.mark.emulated
 
 TAKE = {
     "from_cai, __dlpack__(stream)": lambda x, s: ix.from_cai(x).__dlpack__(stream=s),
-    "from_cai(stream)": lambda x, s: ix.from_cai(x, stream=s),
     "asarray, __dlpack__(stream)": lambda x, s: ix.asarray(x).__dlpack__(stream=s),
-    "to_cai(stream)": lambda x, s: ix.to_cai(x, stream=s),
 }
 
 
@@ -26,13 +24,33 @@ def pick(cuda, consumer):
 @pytest.mark.parametrize("busy_on", [1, 3])
 def test_a_read_without_the_wait_is_a_race(emulator, cuda, produce, way, consumer, busy_on):
     """The detector reports the read, whatever the timing was."""
+    read_without_the_wait(emulator, cuda, produce, TAKE[way], consumer, busy_on)
+
+
+@pytest.mark.parametrize("consumer", ["another", "legacy", "per-thread"])
+@pytest.mark.parametrize("busy_on", [1, 3])
+def test_a_read_without_the_wait_of_a_function_is_a_race(
+    emulator, cuda, produce, taking_stream, consumer, busy_on
+):
+    """So it is with every function that takes a stream, and a record."""
+    if "from_dlpack" in taking_stream.name:
+        return
+
+    def take(x, stream):
+        return taking_stream(x, stream=stream)
+
+    read_without_the_wait(emulator, cuda, produce, take, consumer, busy_on)
+
+
+def read_without_the_wait(emulator, cuda, produce, take, consumer, busy_on):
+    """Take memory while waits order nothing, read it, and expect the report."""
     streams = [cuda.stream() for _ in range(busy_on)]
     producer = produce(*streams, published=streams[0])
     stream, target = pick(cuda, consumer), cuda.pinned()
 
     producer.write(7)
     with emulator.without_waits():
-        taken = TAKE[way](producer, stream)
+        taken = take(producer, stream)
     cuda.copy(target, producer.ptr, stream)
     cuda.synchronize()
 
