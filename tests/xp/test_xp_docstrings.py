@@ -15,8 +15,7 @@ import pytest
 
 from interchange import xp
 from interchange.xp._table import TABLE
-from interchange.xp._table.operands import KINDS, OPERANDS
-from interchange.xp._table.parameters import ARGUMENTS, COMMON, EXTENSION_ARGUMENTS, UNTYPED
+from interchange.xp._table.parameters import COMMON, ELEMENT_KINDS, UNTYPED
 
 NAMES = sorted(TABLE.keys() - {"from_dlpack"})  # which has a docstring of its own
 LINE = re.compile(r"^(\*?\w+) : (.*)\n((?:    .*\n)+)", re.MULTILINE)
@@ -92,14 +91,12 @@ def test_no_words_are_of_parameters_that_are_not_there():
     """Each entry of the tables is of a parameter of its function, or of one that many have."""
     known = {(name, parameter.strip("*")) for name, parameter in PARAMETERS}
     names = {parameter for _, parameter in known}
-    tables = (ARGUMENTS, EXTENSION_ARGUMENTS)
-    told = [(name, one) for table in tables for name, words in table.items() for one in words]
+    told = [(name, one) for name, row in TABLE.items() for one in row.parameters]
     shared = [tuple(one.rsplit(".", 1)) for one in COMMON if "." in one]
 
     assert [one for one in told if one not in known] == []
     assert [one for one in shared if one not in known] == []
     assert {one for one in (*COMMON, *UNTYPED) if "." not in one} <= names
-    assert OPERANDS.keys() <= TABLE.keys()
 
 
 # ---------------------------------------------------------------- the standard's types
@@ -244,7 +241,10 @@ def call(module, name, array, *, keywords=None):
 
 def kind_in(words):
     """Return the kind of element types that the words name: the longest that is there."""
-    return max((kind for kind, said in KINDS.items() if said in words), key=lambda k: len(KINDS[k]))
+    return max(
+        (kind for kind, said in ELEMENT_KINDS.items() if said in words),
+        key=lambda k: len(ELEMENT_KINDS[k]),
+    )
 
 
 @pytest.mark.parametrize("name", OF_ARRAYS)
@@ -329,7 +329,7 @@ def test_the_element_type_that_is_left_out_is_the_one_that_it_says(name):
     if first is None:
         matrix = [[1, 2], [3, 4]]
         given = {kind: xp.asarray(matrix, dtype=kind) for kind in ("int8", "uint8", "float32")}
-        wider = {"int8": xp.int64, "uint8": xp.uint64} if "is wider" in words else {}
+        wider = {"int8": xp.int64, "uint8": xp.uint64} if "for integers narrower" in words else {}
         keywords = WITH.get(name, {})
         for kind, x in given.items():
             assert function(x, *more, **keywords).dtype == wider.get(kind, x.dtype)
@@ -337,4 +337,4 @@ def test_the_element_type_that_is_left_out_is_the_one_that_it_says(name):
     else:
         wanted = xp.int64 if name == "arange" else xp.float64
         assert function(first, *more).dtype == wanted
-        assert re.search(r"default (floating-point|integer) type|the default type for", words)
+        assert re.search(r"default (floating-point|integer) type|the default type of the kind", words)

@@ -21,68 +21,68 @@ __all__ = ['__array_api_version__', '__array_namespace_info__', 'abs', 'acos', '
 __array_api_version__: str
 from .inspection import Info as __array_namespace_info__
 def abs(x: Array, /) -> Array:
-    """Return the magnitude of each element."""
+    """Return the absolute value of each element."""
 def acos(x: Array, /) -> Array:
-    """Return the angle whose cosine each element is [radians]."""
+    """Return the inverse cosine of each element [radians]."""
 def acosh(x: Array, /) -> Array:
     """Return the inverse hyperbolic cosine of each element."""
 def add(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the sums of elements."""
+    """Add two arrays element by element."""
 def all(x: Array, /, *, axis: Axes = None, keepdims: builtins.bool = False) -> Array:
-    """Return whether all elements are true."""
+    """Test whether all elements are true."""
 def any(x: Array, /, *, axis: Axes = None, keepdims: builtins.bool = False) -> Array:
-    """Return whether an element is true."""
+    """Test whether any element is true."""
 def arange(start: float, /, stop: float | None = None, step: float = 1, *, dtype: Any = None, device: Any = None) -> Array:
-    """Return evenly spaced numbers from `start` to before `stop`."""
+    """Return evenly spaced numbers in the half-open interval [`start`, `stop`)."""
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> Array:
-    """Return where the greatest element is."""
+    """Return the index of the maximum along an axis."""
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> Array:
-    """Return where the least element is."""
+    """Return the index of the minimum along an axis."""
 def argsort(x: Array, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Array:
-    """Return the places of elements in sorted order."""
+    """Return the indices that sort an Array along an axis."""
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: builtins.bool | None = None) -> Array:
     """Return numbers, or the memory of any array or buffer, as an Array."""
 def asin(x: Array, /) -> Array:
-    """Return the angle whose sine each element is [radians]."""
+    """Return the inverse sine of each element [radians]."""
 def asinh(x: Array, /) -> Array:
     """Return the inverse hyperbolic sine of each element."""
 def astype(x: Array, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Array:
     """Return an Array cast to another element type, or to one of ml_dtypes such as bfloat16."""
 def atan(x: Array, /) -> Array:
-    """Return the angle whose tangent each element is [radians]."""
+    """Return the inverse tangent of each element [radians]."""
 def atan2(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the angle of the point (`x2`, `x1`), in its quadrant [radians]."""
+    """Return the inverse tangent of x1/x2, in the quadrant of the point (`x2`, `x1`) [radians]."""
 def atanh(x: Array, /) -> Array:
     """Return the inverse hyperbolic tangent of each element."""
 def bitwise_and(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the bits that both elements have."""
+    """Return the bitwise AND of two arrays."""
 def bitwise_invert(x: Array, /) -> Array:
-    """Return each element with every bit turned."""
+    """Return the bitwise complement of each element."""
 def bitwise_left_shift(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the elements of `x1` with their bits moved up by `x2`."""
+    """Shift the bits of each element of `x1` to the left by `x2`."""
 def bitwise_or(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the bits that one of the elements has."""
+    """Return the bitwise OR of two arrays."""
 def bitwise_right_shift(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the elements of `x1` with their bits moved down by `x2`."""
+    """Shift the bits of each element of `x1` to the right by `x2`."""
 def bitwise_xor(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the bits in which elements differ."""
+    """Return the bitwise XOR of two arrays."""
 bool: DType
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
-    """Return arrays spread to one shape."""
+    """Broadcast arrays against one another."""
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that shapes spread to."""
+    """Broadcast shapes against one another."""
 def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
-    """Return an Array spread to a shape."""
+    """Broadcast an Array to a shape."""
 def can_cast(from_: Any, to: Any, /) -> builtins.bool:
-    """Return whether an element type can be cast to another by the rules of promotion."""
+    """Return whether an element type can be cast to another by the type promotion rules."""
 def ceil(x: Array, /) -> Array:
-    """Return the smallest whole number that is not less than each element."""
+    """Return the smallest integer not less than each element."""
 def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
-    """Return elements, brought between two bounds."""
+    """Clip elements to an interval."""
 complex64: DType
 complex128: DType
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
-    """Return arrays joined along an axis that they have."""
+    """Join arrays along an existing axis."""
 def conj(x: Array, /) -> Array:
     """Return the complex conjugate of each element."""
 def copysign(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
@@ -92,54 +92,54 @@ def cos(x: Array, /) -> Array:
 def cosh(x: Array, /) -> Array:
     """Return the hyperbolic cosine of each element."""
 def count_nonzero(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: builtins.bool = False) -> Array:
-    """Return how many elements are not zero."""
+    """Count the elements that are not zero."""
 def cumulative_prod(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: builtins.bool = False) -> Array:
-    """Return the products of all elements so far."""
+    """Return the cumulative product of elements along an axis."""
 def cumulative_sum(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: builtins.bool = False) -> Array:
-    """Return the sums of all elements so far."""
+    """Return the cumulative sum of elements along an axis."""
 def diff(x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None) -> Array:
-    """Return the differences of elements that follow one another."""
+    """Return the n-th differences of consecutive elements along an axis."""
 def divide(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the quotients of elements."""
+    """Divide two arrays element by element."""
 e: float
 def empty(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
-    """Return an Array whose elements nobody has set."""
+    """Return an uninitialized Array."""
 def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    """Return an Array in the form of another, whose elements nobody has set."""
+    """Return an uninitialized Array with the shape of another."""
 def equal(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return where elements are equal."""
+    """Test where elements are equal."""
 def exp(x: Array, /) -> Array:
-    """Return e to the power of each element."""
+    """Return the exponential of each element."""
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
-    """Return an Array with one axis more, of length 1."""
+    """Insert a new axis of length 1."""
 def expm1(x: Array, /) -> Array:
-    """Return e to the power of each element, less 1, also where that is tiny."""
+    """Return exp(x) - 1 for each element, accurate for small x."""
 def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Array:
-    """Return a matrix of zeros with ones on one diagonal."""
+    """Return a matrix with ones on one diagonal and zeros elsewhere."""
 from . import fft as fft
 def finfo(type: Any, /) -> FInfo:
-    """Return the limits of a floating-point type."""
+    """Return the machine limits of a floating-point type."""
 def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
-    """Return an Array with the order of elements turned along axes."""
+    """Reverse the order of elements along axes."""
 float32: DType
 float64: DType
 def floor(x: Array, /) -> Array:
-    """Return the largest whole number that is not greater than each element."""
+    """Return the largest integer not greater than each element."""
 def floor_divide(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the quotients of elements, rounded down."""
+    """Divide two arrays element by element, rounding down."""
 from interchange._functions.importing import from_dlpack as from_dlpack
 def full(shape: int | tuple[int, ...], fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
-    """Return an Array of one number."""
+    """Return an Array filled with a number."""
 def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
-    """Return an Array of one number, in the form of another."""
+    """Return an Array filled with a number, with the shape of another."""
 def greater(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return where elements of `x1` are greater."""
+    """Test where `x1` is greater than `x2`."""
 def greater_equal(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return where elements of `x1` are not less."""
+    """Test where `x1` is greater than or equal to `x2`."""
 def hypot(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the length of the hypotenuse over two sides."""
+    """Return the hypotenuse of right triangles with the given legs."""
 def iinfo(type: Any, /) -> IInfo:
-    """Return the limits of an integer type."""
+    """Return the machine limits of an integer type."""
 def imag(x: Array, /) -> Array:
     """Return the imaginary part of each element."""
 inf: float
@@ -148,164 +148,164 @@ int16: DType
 int32: DType
 int64: DType
 def isdtype(dtype: Any, kind: Any) -> builtins.bool:
-    """Return whether an element type is of a kind."""
+    """Return whether an element type is of a given kind."""
 def isfinite(x: Array, /) -> Array:
-    """Return where elements are neither infinite nor NaN."""
+    """Test which elements are finite: neither infinite nor NaN."""
 def isin(x1: Any, x2: Any, /, *, invert: builtins.bool = False) -> Array:
-    """Return where elements of `x1` are among those of `x2`."""
+    """Test whether each element of `x1` is in `x2`."""
 def isinf(x: Array, /) -> Array:
-    """Return where elements are infinite."""
+    """Test which elements are infinite."""
 def isnan(x: Array, /) -> Array:
-    """Return where elements are NaN."""
+    """Test which elements are NaN."""
 def less(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return where elements of `x1` are less."""
+    """Test where `x1` is less than `x2`."""
 def less_equal(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return where elements of `x1` are not greater."""
+    """Test where `x1` is less than or equal to `x2`."""
 from . import linalg as linalg
 def linspace(start: complex, stop: complex, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: builtins.bool = True) -> Array:
-    """Return `num` evenly spaced numbers from `start` to `stop`."""
+    """Return `num` evenly spaced numbers over an interval."""
 def log(x: Array, /) -> Array:
     """Return the natural logarithm of each element."""
 def log1p(x: Array, /) -> Array:
-    """Return the natural logarithm of each element plus 1, also where that is tiny."""
+    """Return log(1 + x) for each element, accurate for small x."""
 def log2(x: Array, /) -> Array:
-    """Return the logarithm of each element to base 2."""
+    """Return the base-2 logarithm of each element."""
 def log10(x: Array, /) -> Array:
-    """Return the logarithm of each element to base 10."""
+    """Return the base-10 logarithm of each element."""
 def logaddexp(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the logarithm of the sum of exponentials."""
+    """Return log(exp(x1) + exp(x2)) element by element."""
 def logical_and(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return where both elements are true."""
+    """Return the logical AND of two arrays."""
 def logical_not(x: Array, /) -> Array:
-    """Return where elements are false."""
+    """Return the logical NOT of each element."""
 def logical_or(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return where one of the elements is true."""
+    """Return the logical OR of two arrays."""
 def logical_xor(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return where one element is true and the other is not."""
+    """Return the logical XOR of two arrays."""
 def matmul(x1: Array, x2: Array, /) -> Array:
-    """Return products of matrices."""
+    """Return the matrix product of two arrays."""
 def matrix_transpose(x: Array, /) -> Array:
     """Return the transpose of each matrix."""
 def max(x: Array, /, *, axis: Axes = None, keepdims: builtins.bool = False) -> Array:
-    """Return the greatest element."""
+    """Return the maximum of elements."""
 def maximum(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the greater of two elements."""
+    """Return the element-wise maximum of two arrays."""
 def mean(x: Array, /, *, axis: Axes = None, keepdims: builtins.bool = False) -> Array:
     """Return the mean of elements."""
 def meshgrid(*arrays: Array, indexing: str = 'xy') -> tuple[Array, ...]:
-    """Return the coordinates of a grid from those of its axes."""
+    """Return coordinate matrices from coordinate vectors."""
 def min(x: Array, /, *, axis: Axes = None, keepdims: builtins.bool = False) -> Array:
-    """Return the least element."""
+    """Return the minimum of elements."""
 def minimum(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the lesser of two elements."""
+    """Return the element-wise minimum of two arrays."""
 def moveaxis(x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> Array:
-    """Return an Array with some axes in other places."""
+    """Move axes of an Array to new positions."""
 def multiply(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the products of elements."""
+    """Multiply two arrays element by element."""
 nan: float
 def negative(x: Array, /) -> Array:
-    """Return each element with the other sign."""
+    """Negate each element."""
 newaxis: None
 def nextafter(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the number next to `x1` on the way to `x2`."""
+    """Return the next floating-point number after `x1` towards `x2`."""
 def nonzero(x: Array, /) -> tuple[Array, ...]:
-    """Return where elements are not zero: one Array of places for each axis."""
+    """Return the indices of the elements that are not zero, one Array for each axis."""
 def not_equal(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return where elements differ."""
+    """Test where elements are not equal."""
 def ones(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
     """Return an Array of ones."""
 def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    """Return an Array of ones, in the form of another."""
+    """Return an Array of ones with the shape of another."""
 def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
-    """Return an Array with its axes in another order."""
+    """Permute the axes of an Array."""
 pi: float
 def positive(x: Array, /) -> Array:
-    """Return each element as it is."""
+    """Return a copy of each element with its sign unchanged."""
 def pow(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return elements of `x1` to the power of those of `x2`."""
+    """Raise elements of `x1` to the power of those of `x2`."""
 def prod(x: Array, /, *, axis: Axes = None, dtype: Any = None, keepdims: builtins.bool = False) -> Array:
     """Return the product of elements."""
 def real(x: Array, /) -> Array:
     """Return the real part of each element."""
 def reciprocal(x: Array, /) -> Array:
-    """Return 1 divided by each element."""
+    """Return the reciprocal of each element."""
 def remainder(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return what is left of `x1` by a division that rounds down."""
+    """Return the remainder of floor division, with the sign of the divisor."""
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
-    """Return an Array with each element repeated."""
+    """Repeat each element of an Array."""
 def reshape(x: Array, /, shape: tuple[int, ...], *, copy: builtins.bool | None = None) -> Array:
-    """Return the elements under another shape."""
+    """Return an Array with the same elements and a new shape."""
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """Return the element type that arrays, element types and numbers promote to."""
+    """Return the element type that results from applying the type promotion rules to the arguments."""
 def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Array:
-    """Return an Array with elements moved round along axes."""
+    """Roll elements along axes; those rolled past the end are reintroduced at the start."""
 def round(x: Array, /) -> Array:
-    """Return the whole number next to each element, the even one of two."""
+    """Round each element to the nearest integer, ties to even."""
 def searchsorted(x1: Array, x2: Any, /, *, side: str = 'left', sorter: Array | None = None) -> Array:
-    """Return where elements belong in a sorted Array."""
+    """Return the indices at which elements would be inserted into a sorted Array to keep its order."""
 def sign(x: Array, /) -> Array:
-    """Return -1, 0 or 1 by the sign of each element."""
+    """Return the sign of each element: -1, 0 or 1."""
 def signbit(x: Array, /) -> Array:
-    """Return where elements have a sign, zeros too."""
+    """Test which elements have the sign bit set, negative zeros included."""
 def sin(x: Array, /) -> Array:
     """Return the sine of each angle [radians]."""
 def sinh(x: Array, /) -> Array:
     """Return the hyperbolic sine of each element."""
 def sort(x: Array, /, *, axis: int = -1, descending: builtins.bool = False, stable: builtins.bool = True) -> Array:
-    """Return elements in sorted order."""
+    """Return a sorted copy of an Array."""
 def sqrt(x: Array, /) -> Array:
     """Return the square root of each element."""
 def square(x: Array, /) -> Array:
     """Return the square of each element."""
 def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
-    """Return an Array without some axes of length 1."""
+    """Remove axes of length 1."""
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
-    """Return arrays joined along a new axis."""
+    """Join arrays along a new axis."""
 def std(x: Array, /, *, axis: Axes = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Array:
     """Return the standard deviation of elements."""
 def subtract(x1: Array | Scalar, x2: Array | Scalar, /) -> Array:
-    """Return the differences of elements."""
+    """Subtract two arrays element by element."""
 def sum(x: Array, /, *, axis: Axes = None, dtype: Any = None, keepdims: builtins.bool = False) -> Array:
     """Return the sum of elements."""
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
-    """Return the elements at some places of an axis."""
+    """Return elements of an Array at given indices along an axis."""
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """Return the elements at places of an axis that are named for each row."""
+    """Return elements at given indices along an axis, with separate indices for each 1-D slice."""
 def tan(x: Array, /) -> Array:
     """Return the tangent of each angle [radians]."""
 def tanh(x: Array, /) -> Array:
     """Return the hyperbolic tangent of each element."""
 def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
-    """Return sums of products over some axes."""
+    """Return the tensor contraction of two arrays over given axes."""
 def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
-    """Return an Array repeated side by side."""
+    """Construct an Array by tiling another."""
 def tril(x: Array, /, *, k: int = 0) -> Array:
-    """Return matrices with zeros above a diagonal."""
+    """Return the lower triangular parts of matrices."""
 def triu(x: Array, /, *, k: int = 0) -> Array:
-    """Return matrices with zeros below a diagonal."""
+    """Return the upper triangular parts of matrices."""
 def trunc(x: Array, /) -> Array:
-    """Return the whole number next to each element on the way to 0."""
+    """Truncate each element to the nearest integer towards zero."""
 uint8: DType
 uint16: DType
 uint32: DType
 uint64: DType
 def unique_all(x: Array, /) -> UniqueAllResult:
-    """Return the distinct elements: where each is first, which each was, how often it is there."""
+    """Return the unique elements, the indices of their first occurrences, the inverse indices and the counts."""
 def unique_counts(x: Array, /) -> UniqueCountsResult:
-    """Return the distinct elements, and how often each is there."""
+    """Return the unique elements and their counts."""
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
-    """Return the distinct elements, and which of them each was."""
+    """Return the unique elements and the indices that reconstruct the Array."""
 def unique_values(x: Array, /) -> Array:
-    """Return the distinct elements."""
+    """Return the unique elements."""
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """Return the parts of an Array along an axis."""
+    """Split an Array into a tuple of arrays along an axis."""
 def var(x: Array, /, *, axis: Axes = None, correction: float = 0.0, keepdims: builtins.bool = False) -> Array:
     """Return the variance of elements."""
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Return the dot products of vectors."""
 def where(condition: Array, x1: Any, x2: Any, /) -> Array:
-    """Return elements of `x1` where a condition holds, and of `x2` elsewhere."""
+    """Return elements of `x1` where a condition is true, and of `x2` elsewhere."""
 def zeros(shape: int | tuple[int, ...], *, dtype: Any = None, device: Any = None) -> Array:
     """Return an Array of zeros."""
 def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    """Return an Array of zeros, in the form of another."""
+    """Return an Array of zeros with the shape of another."""

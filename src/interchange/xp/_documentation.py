@@ -52,7 +52,7 @@ def docstring(name: str, signature: inspect.Signature) -> str:
     for parameter in signature.parameters.values():
         stars = "*" * (parameter.kind is parameter.VAR_POSITIONAL)
         lines += [f"{stars}{parameter.name} : {_kind(name, parameter)}"]
-        lines += _lines(words(name, parameter.name), "    ")
+        lines += _lines(words(name, row, parameter.name), "    ")
     if len(signature.parameters) == 0:
         del lines[-2:]
     source = f"Source: array API standard 2025.12, ``{name}``, which names the element types; the"

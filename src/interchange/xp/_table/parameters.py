@@ -5,11 +5,11 @@ Source: array API standard 2025.12; the words are ours.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from .arguments import ARGUMENTS
-from .extension_arguments import EXTENSION_ARGUMENTS
-from .operands import operand
+if TYPE_CHECKING:
+    from ._row import Row
+
 
 KINDS: Final = {
     "Array": "Array",
@@ -45,11 +45,11 @@ UNTYPED: Final = {
 }
 """Parameter -> its kind, where the annotation is Any or str."""
 
-_HOST: Final = "Where the result is; on the host when left out."
-_THERE: Final = "Where the result is; where `x` is when left out."
+_HOST: Final = "Device of the result; the host when left out."
+_THERE: Final = "Device of the result; that of `x` when left out."
 _FLOAT: Final = "Element type of the result; the default floating-point type when left out."
-_COPY: Final = "True: always copy.  False: never, or an error.  None, or left out: if needed."
-_REDUCED: Final = "Along which axis, or axes; over all elements when left out."
+_COPY: Final = "True: always copy.  False: never copy, raise an error if needed.  None, or left out: copy if needed."
+_REDUCED: Final = "The axis, or axes, to reduce; all axes when left out."
 
 COMMON: Final = {
     "empty_like.device": _THERE,
@@ -57,7 +57,7 @@ COMMON: Final = {
     "ones_like.device": _THERE,
     "zeros_like.device": _THERE,
     "astype.device": _THERE,
-    "asarray.device": "Where the result is; where `obj` is when left out, numbers on the host.",
+    "asarray.device": "Device of the result; when left out, that of `obj`, and the host for Python numbers.",
     "device": _HOST,
     "empty.dtype": _FLOAT,
     "eye.dtype": _FLOAT,
@@ -67,7 +67,7 @@ COMMON: Final = {
     "fft.rfftfreq.dtype": _FLOAT,
     "asarray.copy": _COPY,
     "reshape.copy": _COPY,
-    "keepdims": "Whether the axes that are reduced stay, with length 1.",
+    "keepdims": "Whether to keep the reduced axes with length 1.",
     "all.axis": _REDUCED,
     "any.axis": _REDUCED,
     "count_nonzero.axis": _REDUCED,
@@ -82,17 +82,44 @@ COMMON: Final = {
 """Parameter of a function, or of every one that has it -> what it is."""
 
 
-def words(function: str, parameter: str) -> str:
+ELEMENT_KINDS: Final = {
+    "any": "of any type",
+    "numeric": "of a numeric type",
+    "real": "of a real type",
+    "integer": "of an integer type",
+    "bits": "of an integer type or bool",
+    "bool": "of bools",
+    "floating": "of a floating-point type",
+    "real floating": "of a real floating-point type",
+    "complex": "of a complex type",
+}
+"""Kind of element types -> how it is said."""
+
+
+def words(function: str, row: Row, parameter: str) -> str:
     """Return what a parameter of a function is.
 
     Parameters
     ----------
     function : str
         A key of the table, such as ``"linalg.qr"``.
+    row : Row
+        What the table says of it.
     parameter : str
         Its name.
     """
-    own = ARGUMENTS.get(function) or EXTENSION_ARGUMENTS.get(function) or {}
-    full = f"{function}.{parameter}"
-    said = own.get(parameter) or operand(function, parameter) or COMMON.get(full)
-    return said or COMMON[parameter]
+    said = row.parameters.get(parameter) or _operand(row.operands, parameter)
+    return said or COMMON.get(f"{function}.{parameter}") or COMMON[parameter]
+
+
+def _operand(operands: tuple[str, ...], parameter: str) -> str | None:
+    """Return what an operand of an element-wise function is, or None for another parameter."""
+    kind, *parts = operands or ("",)
+    if not kind or parameter not in {"x", "x1", "x2"}:
+        return None
+    if parameter == "x":
+        return f"{(parts or ['The elements'])[0]}, {ELEMENT_KINDS[kind]}."
+    one, other = parts or ("The first operand", "The second operand")
+    if parameter == "x1":
+        return f"{one}, {ELEMENT_KINDS[kind]}."
+    return f"{other}, likewise; broadcast with `x1`."
