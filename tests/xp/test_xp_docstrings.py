@@ -337,4 +337,6 @@ def test_the_element_type_that_is_left_out_is_the_one_that_it_says(name):
     else:
         wanted = xp.int64 if name == "arange" else xp.float64
         assert function(first, *more).dtype == wanted
-        assert re.search(r"default (floating-point|integer) type|the default type of the kind", words)
+        assert re.search(
+            r"default (floating-point|integer) type|the default type of the kind", words
+        )

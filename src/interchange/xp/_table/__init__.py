@@ -16,4 +16,7 @@ from .parameters import KINDS, UNTYPED, words
 TABLE: Final = ARRAYS | ELEMENTWISE | EXTENSIONS
 """Name -> what it does; those of extensions have the extension before a dot."""
 
-__all__ = ["KINDS", "TABLE", "UNTYPED", "Row", "words"]
+FUNCTIONS: Final = tuple(name for name in TABLE if "." not in name)
+"""The functions of the namespace, without those of extensions."""
+
+__all__ = ["FUNCTIONS", "KINDS", "TABLE", "UNTYPED", "Row", "words"]
