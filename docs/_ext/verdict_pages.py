@@ -16,7 +16,8 @@ from heat_maps import NOTHING, Cell, Column, Row, heat_map, legend
 from tables import DOCS, sentence, table
 
 from interchange import abi
-from interchange_conformance.registry import SEVERITIES
+from interchange_conformance.registry import AREAS, SEVERITIES
+from interchange_conformance.reports import texts
 from interchange_conformance.reports.states import BY_KEY, GROUPS, in_words, worst
 from interchange_conformance.reports.tabulating import OUTCOMES
 
@@ -112,7 +113,7 @@ def rules_by_libraries() -> str:
     columns = [Column(one["name"], page_of(one["spec"])) for one in run()["libraries"]]
     rows = []
     for area, rules in rows_by_rule().items():
-        rows.append(Row(area, "", ()))
+        rows.append(Row(AREAS[area], "", ()))
         for rule, found in rules.items():
             cells = [_leading(cell_of(found, spec), spec, rule) for spec in specs]
             link = f"rules.html#{rule.lower()}" if rule in abi.RULES else ""
@@ -215,7 +216,7 @@ def verdicts_of(spec: str) -> str:
         cells = [cell_of([one for one in found if one["role"] == role], spec) for role in roles]
         if any(cell.sign and cell != _NONE for cell in cells):
             name = f"[{rule}]{{#{anchor(spec, rule)}}}"
-            rows.append((name, sentence(found[0]["says"]), *map(_words, cells)))
+            rows.append((name, sentence(texts.sentence(abi.RULES[rule].text)), *map(_words, cells)))
     counts = ", ".join(in_words(about["counts"]))
     head = table(("Rule", "Says", *(_ROLES[role] for role in roles)), rows)
     return f"Release {sentence(about['release'])}: {counts}.\n\n{head}\n\n{place()}"

@@ -34,6 +34,18 @@ def test_the_verdicts_are_those_of_the_checks_there_are(verdicts, kept):
     assert kept["fingerprint"] == verdicts.fingerprint_of_verdicts(), ANEW
 
 
+def test_the_words_of_a_check_decide_no_verdict(verdicts, monkeypatch):
+    """Only its cases, rule and severity do."""
+    checks = verdicts.load_checks()
+    before = verdicts.fingerprint_of_verdicts()
+    name, check = next(one for one in checks.items() if one[1].severity == "MUST")
+
+    monkeypatch.setitem(checks, name, check._replace(claim="Another.", advice="Another."))
+    assert verdicts.fingerprint_of_verdicts() == before
+    monkeypatch.setitem(checks, name, check._replace(severity="QUIRK"))
+    assert verdicts.fingerprint_of_verdicts() != before
+
+
 def test_the_run_was_of_every_library_that_is_judged(verdicts, kept):
     """In the order of the pages."""
     assert [one["spec"] for one in kept["libraries"]] == list(verdicts.JUDGED)
