@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import api_names
 import command_tables
 import error_tables
 import kernel_tables
@@ -69,6 +70,7 @@ DIRECTIVES = {
     "kernel-operators": kernel_tables.operators,
     "kernel-refusals": kernel_tables.refused,
     "module-table": modules.words,
+    "other-names": api_names.others,
     "namespace-table": tables.namespace,
     "protocol-order": tables.protocols,
     "next-release": tables.fragments,

@@ -1,11 +1,13 @@
-"""What each module is for, in one line: its own first one, layer by layer.
+"""What each package and each module is for, in one line: the first one of its docstring.
 
-Source: the modules of `interchange` and of the conformance kit.  Needs no Sphinx, as `tables`.
+``python docs/_ext/modules.py`` writes the tables into the pages of `PAGES`, between the comments
+``<!-- packages interchange -->`` and ``<!-- end -->``.  Needs no Sphinx, as `tables`.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, Final
 
 from tables import ROOT, code, sentence, table
@@ -18,6 +20,12 @@ PACKAGES: Final = {
     "interchange_conformance": ROOT / "conformance" / "src" / "interchange_conformance",
 }
 """Name of a package -> its folder."""
+PAGES: Final = (ROOT / "docs" / "contributing.md", ROOT / "docs" / "words.md")
+"""Pages that have such tables."""
+_TABLE: Final = re.compile(
+    r"(?P<start><!-- (?P<what>packages|modules) (?P<package>\w+) -->)\n.*?(?P<end><!-- end -->)",
+    re.DOTALL,
+)
 
 
 def first_line(path: Path) -> str:
@@ -31,6 +39,25 @@ def folders(package: str) -> list[Path]:
     return sorted({path.parent for path in PACKAGES[package].rglob("*.py")})
 
 
+def packages(package: str) -> str:
+    """Return a table of the folders of a package."""
+    rows = [
+        (code(f"{folder.relative_to(ROOT)}/"), sentence(first_line(folder / "__init__.py")))
+        for folder in folders(package)
+    ]
+    return table(("Path", "What"), rows)
+
+
+def filled(page: str) -> str:
+    """Return the text of a page with the tables as they are today."""
+
+    def fill(match: re.Match[str]) -> str:
+        render = {"packages": packages, "modules": words}[match["what"]]
+        return f"{match['start']}\n\n{render(match['package'])}\n\n{match['end']}"
+
+    return _TABLE.sub(fill, page)
+
+
 def words(package: str) -> str:
     """Return a section for each folder of a package: its own line, and a row for each module."""
     sections = []
@@ -42,3 +69,8 @@ def words(package: str) -> str:
         found = table(("Module", "What it is for"), rows) if rows else ""
         sections.append(f"## {code(name)}\n\n{own}\n\n{found}")
     return "\n".join(sections)
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -76,18 +76,11 @@ def tables(docs_module: Callable[[str], ModuleType]) -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def documented(root: Path) -> set[str]:
-    """Full names of what the API pages document, by autodoc or by hand."""
-    found = set()
-    for path in sorted((root / "docs" / "api").glob("*.md")):
-        module = ""
-        for kind, name in re.findall(
-            r"^ *\.\. (py:\w+|auto\w+):: ([\w.]+)", path.read_text(encoding="utf-8"), re.MULTILINE
-        ):
-            if kind == "py:module":
-                module = name
-            if kind == "automodule":
-                found |= {f"{name}.{one}" for one in importlib.import_module(name).__all__}
-            whole = kind.startswith("auto") or kind == "py:module"
-            found.add(name if whole else f"{module}.{name}")
+def documented(pages: dict[str, str], docs_module: Callable[[str], ModuleType]) -> set[str]:
+    """Full names of the entries of the API pages, those of `other-names` included."""
+    sys.path.insert(0, str(ROOT / "docs" / "_ext"))  # it imports its siblings
+    found = docs_module("api_names").described()
+    for text in pages.values():
+        for module in re.findall(r"^```\{other-names\} (\S+)$", text, re.MULTILINE):
+            found |= {f"{module}.{name}" for name in importlib.import_module(module).__all__}
     return found

@@ -43,6 +43,13 @@ def test_every_module_has_a_line(modules, package):
     )
 
 
+def test_tables_in_pages_are_those_of_the_docstrings(modules):
+    """``python docs/_ext/modules.py`` writes them anew."""
+    for page in modules.PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert modules.filled(text) == text, f"{page.name}: run python docs/_ext/modules.py"
+
+
 def test_odd_words_become_fewer(root):
     """Words to replace by plain ones; codespell refuses those of which none is left."""
     lines = (root / "docs/_ext/words_left.txt").read_text(encoding="utf-8").splitlines()

@@ -1,1 +1,1 @@
-"""Floor 4: the libraries that compute, each seen through the standard's names."""
+"""Layer 4: the libraries that compute, each seen through the standard's names."""

@@ -1,0 +1,53 @@
+"""Entries for the public names of a module that no page of the API describes by itself.
+
+Source: the module's ``__all__``.  Needs no Sphinx, as `tables`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+
+from tables import DOCS
+
+ENTRY = re.compile(r"^ *\.\. (py:\w+|auto\w+):: ([\w.]+)", re.MULTILINE)
+
+
+def described() -> set[str]:
+    """Return the full names of the entries that the pages of the API have, autodoc's or not."""
+    found = set()
+    for path in sorted((DOCS / "api").glob("*.md")):
+        module = ""
+        for kind, name in ENTRY.findall(path.read_text(encoding="utf-8")):
+            if kind == "py:module":
+                module = name
+            if kind == "automodule":
+                found |= {f"{name}.{one}" for one in importlib.import_module(name).__all__}
+            whole = kind.startswith("auto") or kind == "py:module"
+            found.add(name if whole else f"{module}.{name}")
+    return found
+
+
+def others(module: str) -> str:
+    """Return entries for the names that have none; data with the same docstring share one."""
+    known, found = described(), importlib.import_module(module)
+    entries: dict[str, list[str]] = {}
+    for name in found.__all__:
+        if f"{module}.{name}" not in known:
+            value, full = getattr(found, name), f"{module}.{name}"
+            kind = "autoclass" if inspect.isclass(value) else "autofunction"
+            is_data = not (inspect.isclass(value) or inspect.isroutine(value))
+            text = (
+                (inspect.getdoc(value) or "").partition("\n")[0] if is_data else f"{kind}:: {full}"
+            )
+            entries.setdefault(text, []).append(name)
+    blocks = [
+        f".. {text}" if "::" in text else _data(names, text) for text, names in entries.items()
+    ]
+    return "\n".join(f"```{{eval-rst}}\n{block}\n```\n" for block in blocks)
+
+
+def _data(names: list[str], text: str) -> str:
+    """Return one entry for several objects."""
+    return f".. py:data:: {f'{chr(10)}             '.join(names)}\n\n   {text}"
