@@ -421,7 +421,7 @@ def test_what_speaks_nothing_is_refused(value):
 def test_the_refusal_shows_value_and_type():
     """The user sees what was passed."""
     with pytest.raises(
-        ix.NoProtocolError, match=r"asarray\(\): \[1, 2\] of type list; an array speaks"
+        ix.NoProtocolError, match=r"asarray\(\): \[1, 2\] of type list; an array supports"
     ):
         ix.asarray([1, 2])
 

@@ -116,11 +116,11 @@ def test_numbers_have_their_dtype(make, storage, dtype, is_bits):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (arrow.texts, "turn the elements into numbers first"),
+        (arrow.texts, "convert the elements to numbers first"),
         (arrow.ragged, "if all lists have one size, cast them to fixed-size lists first"),
         (lambda: arrow.numbers().but(format="n"), "pass a column with elements"),
         (lambda: arrow.table(a=arrow.numbers(), b=arrow.numbers()), "such as 'a'"),
-        (lambda: arrow.numbers().but(format="+s"), "turn the elements into numbers first"),
+        (lambda: arrow.numbers().but(format="+s"), "convert the elements to numbers first"),
     ],
 )
 def test_what_has_no_width_is_refused_with_a_fix(make, words):

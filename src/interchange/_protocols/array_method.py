@@ -162,4 +162,4 @@ def _way_to_copy(x: Any) -> str:
         return one_column(x, names)
     if is_column(x) and not is_plain(x):
         return "turn the elements into plain numbers first"
-    return "pass `copy=True` for what its __array__ makes of the elements"
+    return "pass `copy=True` to accept what its __array__ returns"

@@ -91,7 +91,7 @@ def test_what_nobody_expected_is_a_list(text: str) -> None:
     """With evidence, command and the number of cases."""
     assert (
         "- ✗ crash: **PyTorch**, DLP-STREAM-1 (MUST). A producer without streams takes stream=None"
-        " only, and is sent nothing else. signal 11 (SIGSEGV) while reading the elements on the "
+        " only, and is passed nothing else. signal 11 (SIGSEGV) while reading the elements on the "
         "consumer's stream `interchange check torch --only 'producer_keeps_dlp_stream_1[0-d]'`"
         " and 3 more cases"
     ) in text

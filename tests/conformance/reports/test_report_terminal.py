@@ -82,7 +82,7 @@ FAIL        mylib 1.0: capsules_are_named[a] [DLP-CAP-1, MUST]
           in two lines
   printed y
   do      Name it.
-  rule    a capsule to consume is named 'dltensor' or 'dltensor_versioned' (spec, PyCapsule names)
+  rule    a DLPack capsule is named 'dltensor' or 'dltensor_versioned' (spec, PyCapsule names)
   again   interchange check mylib.testing:subject --only 'capsules_are_named[a]'"""
     )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TENSOR: Final = "arrow.fixed_shape_tensor"
 BOOL8: Final = "arrow.bool8"
 
-_NO_TYPE: Final = "turn the elements into numbers first"
+_NO_TYPE: Final = "convert the elements to numbers first"
 _NO_SIZE: Final = "if all lists have one size, cast them to fixed-size lists first"
 
 

@@ -10,68 +10,68 @@ from typing import Final
 
 from ._rule import Rule
 
-_MEND: Final = "mend the producer"
+_FIX: Final = "fix the producer"
 
 _HANDED_OVER: Final = (
     Rule(
         "ARROW-CAP-1",
-        "the capsule of an Arrow struct is called arrow_schema, arrow_array, arrow_array_stream, "
-        "arrow_device_array or arrow_device_array_stream, as the struct is",
-        _MEND,
+        "the capsule of an Arrow struct is named after it: arrow_schema, arrow_array, "
+        "arrow_array_stream, arrow_device_array or arrow_device_array_stream",
+        _FIX,
         "PyCapsule, PyCapsule Standard",
     ),
     Rule(
         "ARROW-CAP-2",
-        "a consumer moves the struct out of a capsule, and marks what is left released",
-        "mend the consumer: copy the struct, and set release to NULL without calling it",
+        "a consumer moves the struct out of a capsule, and marks the original as released",
+        "fix the consumer: copy the struct, and set release to NULL without calling it",
         "PyCapsule, Lifetime Semantics; data, Moving an array",
     ),
     Rule(
         "ARROW-CAP-3",
-        "the destructor of a capsule releases a struct that nobody took, and none that was taken",
-        _MEND,
+        "the destructor of a capsule releases its struct only if no consumer has moved it",
+        _FIX,
         "PyCapsule, Lifetime Semantics",
     ),
     Rule(
         "ARROW-METHOD-1",
-        "__arrow_c_array__ and __arrow_c_device_array__ return a capsule of the schema and one of "
-        "the array, and the methods of streams and schemas return one capsule; all methods of an "
-        "object say the same type",
-        _MEND,
+        "__arrow_c_array__ and __arrow_c_device_array__ return a schema capsule and an array "
+        "capsule, and the methods of streams and schemas return one capsule; all methods of "
+        "an object report the same type",
+        _FIX,
         "PyCapsule, Export Protocol",
     ),
     Rule(
         "ARROW-METHOD-2",
         "a requested schema that cannot be met is ignored, unless it is incompatible with the data",
-        _MEND,
+        _FIX,
         "PyCapsule, Schema Requests",
         "SHOULD",
     ),
     Rule(
         "ARROW-METHOD-3",
-        "the methods of devices ignore keywords that are None, and refuse others that they do not "
-        "know with NotImplementedError",
-        _MEND,
+        "the methods of devices ignore unknown keywords that are None, and raise "
+        "NotImplementedError for others",
+        _FIX,
         "PyCapsule, Device Support",
         "SHOULD",
     ),
     Rule(
         "ARROW-RELEASE-1",
-        "release is called once, by who owns the struct, gives back what that holds, and sets "
+        "release is called once, by the owner of the struct, frees its memory, and sets "
         "release to NULL",
-        "mend whoever calls it, or the callback",
+        "fix the caller of release, or the callback",
         "data, Release callback semantics",
     ),
     Rule(
         "ARROW-RELEASE-2",
-        "releasing a struct releases its children and its dictionary, but those that were moved "
-        "out, which live on",
-        _MEND,
+        "releasing a struct releases its children and its dictionary, except those that were "
+        "moved out",
+        _FIX,
         "data, Release callback semantics for producers; Moving child arrays",
     ),
     Rule(
         "ARROW-RELEASE-3",
-        "a struct whose release is NULL was released or taken, and nothing else in it is read",
+        "a struct whose release is NULL was released or moved, and nothing else in it is read",
         "ask the producer for a new capsule",
         "data, Released structure",
     ),
@@ -80,65 +80,66 @@ _HANDED_OVER: Final = (
 _DESCRIBED: Final = (
     Rule(
         "ARROW-FORMAT-1",
-        "format is a string of the grammar of Arrow's types",
-        _MEND,
+        "format is a valid Arrow format string",
+        _FIX,
         "data, Data type description",
     ),
     Rule(
         "ARROW-FORMAT-2",
-        "schema and array have as many children and buffers as the format says, each of them "
-        "there, and either both have a dictionary or none has",
-        _MEND,
+        "schema and array have the children and buffers that the format requires, and either "
+        "both have a dictionary or neither has",
+        _FIX,
         "data, Structure definitions",
     ),
     Rule(
         "ARROW-FORMAT-3",
-        "metadata are pairs of bytes, each after its length, which is not negative",
-        _MEND,
+        "metadata consists of pairs of bytes, each preceded by its length, which is not negative",
+        _FIX,
         "data, ArrowSchema.metadata",
     ),
     Rule(
         "ARROW-LENGTH-1",
         "length and offset are not negative, and their sum is below 2**63",
-        _MEND,
+        _FIX,
         "data, ArrowArray.length, ArrowArray.offset",
     ),
     Rule(
         "ARROW-LENGTH-2",
         "a child has all elements that its parent refers to",
-        _MEND,
+        _FIX,
         "Arrow columnar format, Fixed-Size List Layout; Struct Layout",
     ),
     Rule(
         "ARROW-BUFFER-1",
-        "buffers are there: NULL is that of the validity where none is null, and one of no bytes",
-        _MEND,
+        "a buffer is not NULL, except for a validity buffer without nulls and a buffer of no bytes",
+        _FIX,
         "data, ArrowArray.buffers",
     ),
     Rule(
         "ARROW-BUFFER-2",
-        "elements lie at multiples of their size",
-        "pass `copy=True`, which moves them to where they can be read",
+        "elements are aligned to multiples of their size",
+        "pass `copy=True`, which copies them to aligned memory",
         "Arrow columnar format, Buffer Alignment and Padding",
         "SHOULD",
     ),
     Rule(
         "ARROW-NULL-1",
-        "null_count is -1 or the number of nulls, which the bits of the validity say, and a field "
-        "that has some is nullable",
-        _MEND,
+        "null_count is -1 or the number of nulls in the validity buffer, and a field that has"
+        " nulls is nullable",
+        _FIX,
         "data, ArrowArray.null_count, ArrowSchema.flags",
     ),
     Rule(
         "ARROW-TENSOR-1",
-        "the metadata of arrow.fixed_shape_tensor are a JSON object, whose shape has as many "
-        "elements as a list, and whose permutation names for each axis that which it is in memory",
-        _MEND,
+        "the metadata of arrow.fixed_shape_tensor is a JSON object, whose shape has as many "
+        "elements as a list, and whose permutation maps each logical axis to its physical "
+        "axis",
+        _FIX,
         "extensions, Fixed shape tensor",
     ),
     Rule(
         "ARROW-RO-1",
-        "what is exported is not written to any more",
+        "exported memory is not written to",
         "write to a copy, `x.copy()`",
         "data, Mutability; device, Mutability",
         "SHOULD",
@@ -148,14 +149,14 @@ _DESCRIBED: Final = (
 _IN_TURN: Final = (
     Rule(
         "ARROW-STREAM-1",
-        "get_schema and get_next return 0, or an errno and then words by get_last_error",
-        "mend what failed: the stream is used up, ask for a new one",
+        "get_schema and get_next return 0, or an errno with a message from get_last_error",
+        "fix the reported error, and ask for a new stream, since this one is used up",
         "stream, Error handling",
     ),
     Rule(
         "ARROW-STREAM-2",
-        "get_next gives a released array at the end of a stream, and there alone",
-        _MEND,
+        "get_next returns a released array at the end of a stream, and only there",
+        _FIX,
         "stream, ArrowArrayStream.get_next",
     ),
 )
@@ -163,20 +164,20 @@ _IN_TURN: Final = (
 _ON_DEVICES: Final = (
     Rule(
         "ARROW-DEVICE-1",
-        "device_type and device_id are those that DLPack has for the device",
-        _MEND,
+        "device_type and device_id are the values that DLPack defines for the device",
+        _FIX,
         "device, ArrowDeviceType",
     ),
     Rule(
         "ARROW-DEVICE-2",
-        "memory is touched after its sync_event, for which the stream or the host waits",
-        "mend the consumer: let its stream wait for the event",
+        "memory is accessed only after its sync_event, for which the stream or the host waits",
+        "fix the consumer: make its stream wait for the event",
         "device, ArrowDeviceArray.sync_event",
     ),
     Rule(
         "ARROW-DEVICE-3",
-        "sync_event is recorded after the work on the memory, and stays until release",
-        _MEND,
+        "sync_event is recorded after the work on the memory, and stays valid until release",
+        _FIX,
         "device, ArrowDeviceArray.sync_event; Memory management",
     ),
 )
@@ -184,58 +185,59 @@ _ON_DEVICES: Final = (
 _OURS: Final = (
     Rule(
         "ARROW-NULL-2",
-        "an array has no nulls: none is dropped, and none becomes a number",
+        "an array cannot represent nulls, and they are neither dropped nor replaced by numbers",
         'pass `nulls="separate"` for the data and a mask, or fill the nulls first',
         "interchange",
     ),
     Rule(
         "ARROW-TYPE-1",
-        "the elements of an array have all the same number of bytes, and no names",
-        "turn the elements into numbers first",
+        "the elements of an array have one fixed size and no named fields",
+        "convert the elements to numbers first",
         "interchange",
     ),
     Rule(
         "ARROW-TYPE-2",
-        "integers that stand for times, or for values of a dictionary, and the storage of other "
-        "extension types are given out where they are asked for",
-        "pass `storage=True` for what is stored",
+        "integers that represent times or dictionary values, and the storage of other "
+        "extension types, are imported only on request",
+        "pass `storage=True` to import the stored values",
         "interchange",
     ),
     Rule(
         "ARROW-BOOL-1",
-        "bools of Arrow are bits, or bytes in arrow.bool8; those that are not bytes of 0 and 1 "
-        "become such by a copy",
+        "Arrow bools are bits, or bytes in arrow.bool8; unless they are bytes of 0 and 1, "
+        "importing them needs a copy",
         "pass `copy=True`",
         "interchange; extensions, 8-bit Boolean",
     ),
     Rule(
         "ARROW-CHUNK-1",
-        "several chunks become one array by a copy, which is made where it is asked for",
-        "pass `copy=True`, or each chunk by itself",
+        "joining several chunks into one array needs a copy, which is made only on request",
+        "pass `copy=True`, or pass each chunk by itself",
         "interchange",
     ),
     Rule(
         "ARROW-CORE-1",
-        "memory goes out as Arrow by the native core, whose callbacks are C",
-        "set INTERCHANGE_CORE=native, which takes it, or says how to build it",
+        "exporting memory as Arrow needs the native core, whose callbacks are C functions",
+        "set INTERCHANGE_CORE=native, which uses it, or says how to build it",
         "interchange; CPython, Thread State and the Global Interpreter Lock",
     ),
     Rule(
         "ARROW-OUT-1",
-        "arrays go out as Arrow columns of numbers and bools, whose first axis counts the elements",
-        "pass a view of them as integers of that size",
+        "an array exported as an Arrow column has numbers or bools, and its first axis counts"
+        " the elements",
+        "pass a view of it as integers of the same size",
         "interchange",
     ),
     Rule(
         "ARROW-OUT-2",
-        "the elements of a column lie one after the other, in the order of their axes",
+        "the elements of a column are contiguous, in the order of their axes",
         "pass `x.copy()`",
         "Arrow columnar format, Fixed-size Primitive Layout; Fixed-Size List Layout",
     ),
     Rule(
         "ARROW-OUT-3",
-        "the columns of a table have as many elements each, on one device",
-        "pass columns of one length, from one device",
+        "the columns of a table have the same length and are on one device",
+        "pass columns of one length, on one device",
         "data, Record batches; device, Record batches",
     ),
 )
