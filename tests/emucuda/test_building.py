@@ -13,7 +13,8 @@ from interchange_conformance.emucuda import building
 from interchange_conformance.emucuda.building import BrokenSourcesError, CannotBuildError, build
 
 HEADER = "#define CUDA_VERSION 13010\n"
-SOURCE = "#include <cuda.h>\nint version(void) { return CUDA_VERSION; }\n"
+SHOWN = '__attribute__((visibility("default")))'  # only what is marked so is exported
+SOURCE = f"#include <cuda.h>\n{SHOWN} int version(void) {{ return CUDA_VERSION; }}\n"
 
 
 @pytest.fixture

@@ -327,7 +327,8 @@ memory = [d.cuMemAlloc(64)[1] for _ in range(3)]
 emulator.hold(held)
 emulator.delay(delayed, 60)
 libc = ctypes.CDLL(None)
-semaphore = ctypes.create_string_buffer(64)
+libc.calloc.restype = ctypes.c_void_p
+semaphore = ctypes.c_void_p(libc.calloc(1, 64))  # in use until the process ends
 libc.sem_init(semaphore, 0, 0)
 launch = ctypes.CDLL(str(emulator.library)).cuLaunchHostFunc
 launch(ctypes.c_void_p(int(blocked)), libc.sem_wait, semaphore)

@@ -23,7 +23,7 @@ _USAGE_CODE: Final = 2
 _NOT_EXECUTABLE: Final = 126  # as shells have it
 _NOT_FOUND: Final = 127
 _SIGNALLED: Final = 128
-_MOST_DEVICES: Final = 16  # MAX_DEVICES of emucuda.h
+_MOST_DEVICES: Final = 16  # MAX_DEVICES of lock.h
 _LONGEST_US: Final = 10**15  # as long as `Emulator.delay` takes [microseconds]
 
 

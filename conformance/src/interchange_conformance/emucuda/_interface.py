@@ -1,6 +1,6 @@
 """The control interface of the emulated driver: the C functions that it exports beside ``cu*``.
 
-Source: ``control.c``, ``detector.c`` and ``trace.c``.
+Source: ``control.c``, ``reports.c`` and ``trace.c``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PROTOTYPES: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
 
 
 def bind(library: Path) -> ctypes.CDLL:
-    """Load the driver, so that everybody who asks for its SONAME gets this one, with prototypes.
+    """Load the driver, so that its SONAME finds this one in the whole process, with prototypes.
 
     Raises
     ------

@@ -2,9 +2,9 @@
  * freed.
  *
  * Freed memory is overwritten and held back before its addresses are used again, so that a late
- * access meets 0xDD and is reported by name.
+ * access reads 0xDD and is reported with the name of the allocation.
  */
-#include "emucuda.h"
+#include "allocation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 #define FRESH 0xCB  /* what new device memory holds */
 #define POISON 0xDD /* what freed memory holds */
 #define FILL_LIMIT \
-    ((size_t)16 << 20) /* [bytes] of a block that are overwritten: enough to be seen */
+    ((size_t)16 << 20) /* [bytes] of a block that are overwritten */
 #define PAGE ((size_t)4096)
 #define QUARANTINE_COUNT \
-    4096 /* of small blocks, which would fill the table before they fill the bytes */
+    4096 /* small blocks would fill the table before they fill the bytes */
 
 static struct allocation **table; /* in order of address; no two overlap */
-static size_t count, room;
+static size_t count, capacity;
 static struct allocation *oldest, **newest = &oldest; /* the quarantine */
 static size_t held, held_count;
 static uint64_t live_bytes[MEMORY_REGISTERED + 1], live_count[MEMORY_REGISTERED + 1];
@@ -39,9 +39,9 @@ static size_t upper(uint64_t address)
 
 static struct allocation *insert(struct allocation *made)
 {
-    if (count == room) {
-        room = room ? room * 2 : 256;
-        table = realloc(table, room * sizeof *table);
+    if (count == capacity) {
+        capacity = capacity ? capacity * 2 : 256;
+        table = realloc(table, capacity * sizeof *table);
     }
     size_t at = upper(made->start);
     memmove(&table[at + 1], &table[at], (count++ - at) * sizeof *table);
@@ -63,7 +63,7 @@ static void overwrite(uint64_t start, size_t size, int value)
     memset(arena_alias(start), value, size < FILL_LIMIT ? size : FILL_LIMIT);
 }
 
-/* Pages of their own, as a real driver's. */
+/* Whole pages, as from a real driver. */
 static uint64_t host_memory(size_t size)
 {
     return (uint64_t)aligned_alloc(PAGE, (size + PAGE - 1) & ~(PAGE - 1));
@@ -86,13 +86,14 @@ struct allocation *allocation_make(enum memory memory, struct context *context, 
     return insert(made);
 }
 
-struct allocation *allocation_adopt(uint64_t start, size_t size, struct context *context)
+struct allocation *allocation_adopt(uint64_t start, size_t size, struct context *context,
+                                    int device)
 {
     struct allocation *made = calloc(1, sizeof *made);
     made->start = start;
     made->size = size;
     made->memory = MEMORY_REGISTERED;
-    made->device = context->device;
+    made->device = device;
     made->context = context;
     made->made_by = "cuMemHostRegister";
     return insert(made);
@@ -124,7 +125,12 @@ struct allocation *allocation_overlap(uint64_t start, size_t size)
 
 struct allocation *allocation_next(const struct allocation *after)
 {
-    size_t at = after ? upper(after->start) : 0;
+    return allocation_after(after ? after->start : 0);
+}
+
+struct allocation *allocation_after(uint64_t address)
+{
+    size_t at = upper(address);
     return at < count ? table[at] : NULL;
 }
 
@@ -148,7 +154,7 @@ static void release_oldest(void)
     held -= gone->size;
     held_count--;
     remove_entry(gone);
-    history_drop(gone);
+    history_drop(&gone->history);
     if (gone->memory == MEMORY_DEVICE)
         arena_give(gone->device, gone->start, gone->size);
     else
@@ -170,33 +176,13 @@ void allocation_retire(struct allocation *allocation)
         release_oldest();
 }
 
-/* Registered memory is its owner's: the driver forgets it at once and leaves its bytes alone. */
+/* Registered memory belongs to the program: it leaves the table at once, and its bytes are not
+ * overwritten. */
 void allocation_forget(struct allocation *allocation)
 {
     live_count[allocation->memory]--;
     live_bytes[allocation->memory] -= allocation->size;
     remove_entry(allocation);
-    history_drop(allocation);
+    history_drop(&allocation->history);
     free(allocation);
-}
-
-void allocations_end(struct context *context)
-{
-    struct allocation **mine =
-        malloc((count + 1) * sizeof *mine); /* the table changes while they end */
-    size_t ending = 0;
-    for (size_t i = 0; i < count; i++)
-        if (table[i]->context == context && table[i]->life == LIVE)
-            mine[ending++] = table[i];
-    for (size_t i = 0; i < ending; i++) {
-        if (mine[i]->memory == MEMORY_REGISTERED) {
-            allocation_forget(mine[i]);
-        } else {
-            struct actor host = {&host_clock, HOST_SLOT, 0, 0, "the end of its context"};
-            detect_freed(&host, mine[i]);
-            allocation_poison(mine[i]);
-            allocation_retire(mine[i]);
-        }
-    }
-    free(mine);
 }

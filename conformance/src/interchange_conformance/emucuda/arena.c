@@ -2,9 +2,9 @@
  * back.
  *
  * The range is one file in memory, mapped twice: at the device addresses, which the host may not
- * follow in protect mode, and at an alias, through which the driver works.
+ * access in protect mode, and at an alias, which the driver uses.
  */
-#include "emucuda.h"
+#include "allocation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define ARENA_SIZE (1ull << 36)
 #define GRAIN 512ull /* [bytes]: what blocks are aligned to */
-#define GUARD 512ull /* [bytes] after each block, so that one past its end is nobody's memory */
+#define GUARD 512ull /* [bytes] after each block, so that the address past its end is in no allocation */
 #define PAGE 4096ull
 #define LARGE (1ull << 20) /* [bytes] above which memory is handed back to the system at once */
 

@@ -4,7 +4,7 @@
  * say together is said by one. A region has room for two axes besides its rows; an array with more
  * becomes several regions, or the whole span of its bytes where those would be many.
  */
-#include "emucuda.h"
+#include "kernels.h"
 
 #define MOST_REGIONS 64 /* of one array */
 

@@ -28,7 +28,7 @@ SOURCES: Final = Path(__file__).parent
 """Folder of the C sources."""
 _OPTIONS: Final = (
     *("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra"),
-    *("-shared", "-fPIC", "-pthread", f"-Wl,-soname,{LIBRARY}"),
+    *("-shared", "-fPIC", "-fvisibility=hidden", "-pthread", f"-Wl,-soname,{LIBRARY}"),
 )
 _FORMAT: Final = 2
 """Of the folders: since 2, no umask lets other users write there."""

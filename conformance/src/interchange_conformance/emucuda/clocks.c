@@ -1,11 +1,11 @@
 /* Vector clocks: what is known to have happened before, as one count per stream.
  *
  * A stream owns a slot. Its operations are numbered, and the numbers of a slot only grow, also when
- * the slot passes from a destroyed stream to a new one. A slot is passed on only when nothing could
- * mistake the old stream's operations for the new one's: when the host has synchronised with all of
- * them, or when no access record names one.
+ * the slot passes from a destroyed stream to a new one. A slot is reused only when the operations of the old
+ * stream cannot be taken for those of the new one: the host has synchronised with all of them, or
+ * no access record names the slot.
  */
-#include "emucuda.h"
+#include "accesses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 struct slot {
     bool taken;
     uint64_t last;
-    long named;
+    long references; /* of access records */
 };
 
 struct clock host_clock;
@@ -74,7 +74,7 @@ void host_join(const struct clock *from)
 static bool reusable(unsigned slot)
 {
     const struct slot *s = &slots[slot];
-    return !s->taken && (s->named == 0 || clock_at(&host_clock, slot) >= s->last);
+    return !s->taken && (s->references == 0 || clock_at(&host_clock, slot) >= s->last);
 }
 
 unsigned slot_take(uint64_t *seq)
@@ -99,8 +99,8 @@ void slot_retire(unsigned slot, uint64_t last)
     slots[slot].last = last;
 }
 
-void slot_named(unsigned slot, int change)
+void slot_refer(unsigned slot, int change)
 {
     if (slot != HOST_SLOT)
-        slots[slot].named += change;
+        slots[slot].references += change;
 }

@@ -1,5 +1,6 @@
-/* The control interface for tests: gates, delays, annotations, and what is alive. */
-#include "emucuda.h"
+/* The control interface for tests: gates, delays, annotations and counts of live objects. */
+#include "calls.h"
+#include "detector.h"
 
 #include <stdlib.h>
 
@@ -8,7 +9,7 @@
 #define UNKNOWN UINT64_MAX
 
 /* Unlike the driver's own entry points, these know a stream without a current context. */
-static struct stream *named(CUstream handle)
+static struct stream *find_stream(CUstream handle)
 {
     struct stream *stream = handle_find(handle, KIND_STREAM);
     if (!stream && driver.ready && handle <= CU_STREAM_PER_THREAD)
@@ -20,7 +21,7 @@ static struct stream *named(CUstream handle)
 CONTROL int emu_hold(CUstream handle, int on)
 {
     LOCKED();
-    struct stream *stream = named(handle);
+    struct stream *stream = find_stream(handle);
     if (!stream)
         return 0;
     stream->held = on != 0;
@@ -33,8 +34,8 @@ static void set_delay(void *stream, void *us)
     ((struct stream *)stream)->delay_us = *(uint64_t *)us;
 }
 
-/* Before each operation that does something: copies, fills, host functions, annotations and frees.
- * Records and waits take no time of their own. */
+/* Before each operation that runs something: copies, fills, host functions, annotations and frees.
+ * Records and waits run nothing. */
 CONTROL int emu_delay(CUstream handle, uint64_t us)
 {
     LOCKED();
@@ -43,7 +44,7 @@ CONTROL int emu_delay(CUstream handle, uint64_t us)
         handle_each(KIND_STREAM, set_delay, &us);
         return 1;
     }
-    struct stream *stream = named(handle);
+    struct stream *stream = find_stream(handle);
     if (stream)
         stream->delay_us = us;
     return stream != NULL;
@@ -52,7 +53,7 @@ CONTROL int emu_delay(CUstream handle, uint64_t us)
 CONTROL uint64_t emu_pending(CUstream handle)
 {
     LOCKED();
-    struct stream *stream = named(handle);
+    struct stream *stream = find_stream(handle);
     return stream ? stream->pending : UNKNOWN;
 }
 
@@ -68,8 +69,8 @@ CONTROL void *emu_alias(CUdeviceptr address)
     return arena_alias(address);
 }
 
-/* How much memory there is from an address to the end of its allocation; also of one that was freed
- * and is held back, whose bytes tests look at. */
+/* The bytes from an address to the end of its allocation, which may be a freed one in quarantine:
+ * tests look at its bytes. */
 CONTROL uint64_t emu_room(CUdeviceptr address)
 {
     LOCKED();
@@ -77,43 +78,60 @@ CONTROL uint64_t emu_room(CUdeviceptr address)
     return a ? a->start + a->size - address : 0;
 }
 
+CONTROL void emu_reset(void)
+{
+    LOCKED();
+    reports_clear();
+    detector_reset();
+}
+
 /* ---- accesses that the driver cannot see by itself ---- */
 
-static int stand_in(enum op_kind kind, CUstream handle, CUdeviceptr start, size_t size, bool write,
-                    int value, const char *what)
+static void run_nothing(struct op *op)
 {
-    TRACE("%s ptr=%#llx size=%zu stream=%p", kind == OP_FILL ? "emu_fill" : "emu_annotate", start,
-          size, (void *)handle);
+    (void)op;
+}
+
+/* A kernel as far as the detector and graphs are concerned. */
+static const struct op_class annotation_class = {
+    .node_type = CU_GRAPH_NODE_TYPE_KERNEL, .run = run_nothing};
+
+static int annotate(const struct op_class *class, CUstream handle, CUdeviceptr start, size_t size,
+                    bool write, int value, const char *what)
+{
+    bool fills = class == &fill_class;
+    TRACE("%s ptr=%#llx size=%zu stream=%p", fills ? "emu_fill" : "emu_annotate", start, size,
+          (void *)handle);
     LOCKED();
-    struct stream *stream = named(handle);
+    struct stream *stream = find_stream(handle);
     if (!stream)
         return 0;
-    struct op *op = op_new(kind, intern(what));
-    op->value = (unsigned char)value;
-    op->element = 1;
-    op_touches(op, region_line(start, size), write);
     const struct allocation *a = allocation_at(start);
     if (!a || a->life == FREED || size > a->start + a->size - start)
-        op->kind = OP_KERNEL; /* reported, and kept from harm */
+        fills = false; /* the access is reported, and nothing is written */
+    struct op *op = op_new(fills ? &fill_class : &annotation_class, intern(what));
+    op->payload.fill.value = (unsigned char)value;
+    op->payload.fill.element = 1;
+    op_touches(op, region_line(start, size), write);
     return submit(stream, op) == CUDA_SUCCESS;
 }
 
 CONTROL int emu_annotate(CUstream handle, CUdeviceptr start, size_t size, int write,
                          const char *what)
 {
-    return stand_in(OP_KERNEL, handle, start, size, write != 0, 0, what);
+    return annotate(&annotation_class, handle, start, size, write != 0, 0, what);
 }
 
 CONTROL int emu_fill(CUstream handle, CUdeviceptr start, size_t size, int value, const char *what)
 {
-    return stand_in(OP_FILL, handle, start, size, true, value, what);
+    return annotate(&fill_class, handle, start, size, true, value, what);
 }
 
 /* The host, or the host function that calls this: that is an operation of its stream. */
 CONTROL void emu_host_access(CUdeviceptr start, size_t size, int write, const char *what)
 {
     LOCKED();
-    struct actor actor = {&host_clock, HOST_SLOT, 0, 0, intern(what)};
+    struct actor actor = host_actor(intern(what));
     struct access access = {region_line(start, size), write != 0};
     if (op_running) {
         actor = stream_actor(op_running->stream, actor.what);

@@ -1,4 +1,4 @@
-/* Copies: which are legal, which are staged or waited for, and how they enter a stream.
+/* Copies: which are legal, which are staged or waited for, and what runs.
  *
  * "API synchronization behavior" of the CUDA driver API; pageable is host memory that the driver
  * does not know:
@@ -13,14 +13,15 @@
  * Choice: a synchronous copy from pageable memory has completed at return. The documents allow its
  * last part, from the staging buffer to the device, to be under way then.
  */
-#include "copies.h"
+#include "calls.h"
+#include "detector.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum side { PAGEABLE, HOST, DEVICE };
 
-/* The whole region must lie in one allocation, or in memory that is not the driver's at all. */
+/* The whole region must be in one allocation, or in memory that the driver does not know. */
 static CUresult look_up(const struct region *region, bool known, const struct allocation **found)
 {
     *found = allocation_at(region->start);
@@ -39,6 +40,39 @@ static enum side side_of(const struct allocation *a)
     return a->memory == MEMORY_DEVICE || a->memory == MEMORY_MANAGED ? DEVICE : HOST;
 }
 
+static void run(struct op *op)
+{
+    const struct region *source = &op->access[0].region, *target = &op->access[1].region;
+    const char *staged = op->payload.staged;
+    const char *from = staged ? staged : arena_alias(source->start);
+    size_t pitch = staged ? source->width : source->pitch;
+    size_t slice = staged ? source->width * source->height : source->slice;
+    char *to = arena_alias(target->start);
+    for (size_t z = 0; z < target->depth; z++)
+        for (size_t y = 0; y < target->height; y++)
+            memmove(to + z * target->slice + y * target->pitch, from + z * slice + y * pitch,
+                    target->width);
+}
+
+/* Nothing is staged for a node of a graph, which reads the source when it runs. */
+static void read_source_later(struct op *op)
+{
+    op->payload.staged = NULL;
+}
+
+static void release(struct op *op)
+{
+    free(op->payload.staged);
+}
+
+/* From access 0 to access 1. */
+static const struct op_class copy_class = {
+    .node_type = CU_GRAPH_NODE_TYPE_MEMCPY,
+    .run = run,
+    .clone = read_source_later,
+    .release = release,
+};
+
 static void *stage(const struct region *source)
 {
     const char *from = arena_alias(source->start);
@@ -49,7 +83,7 @@ static void *stage(const struct region *source)
     return staged;
 }
 
-/* A late use is an error of the call, and worth a report that says whose memory it was. */
+/* The use of freed memory is an error of the call, and reported with the name of the allocation. */
 static void report_freed(const struct region *region, bool write, struct stream *stream,
                          const char *name)
 {
@@ -72,14 +106,14 @@ CUresult transfer_submit(const struct transfer *t, CUstream handle)
     report_freed(&t->target, true, stream, t->name);
     CHECK(look_up(&t->source, t->from_device, &from));
     CHECK(look_up(&t->target, t->to_device, &to));
-    if (regions_meet(&t->source, &t->target)) /* the documents forbid it */
+    if (regions_overlap(&t->source, &t->target)) /* the documents forbid it */
         return CUDA_ERROR_INVALID_VALUE;
     enum side source = side_of(from), target = side_of(to);
-    struct op *op = op_new(OP_COPY, t->name);
+    struct op *op = op_new(&copy_class, t->name);
     op_touches(op, t->source, false);
     op_touches(op, t->target, true);
     if (source == PAGEABLE && !stream->capture)
-        op->staged = stage(&t->source);
+        op->payload.staged = stage(&t->source);
     CHECK(submit(stream, op));
     bool on_host = source != DEVICE && target != DEVICE, on_device = source == DEVICE && target == DEVICE;
     bool waits = target == PAGEABLE || on_host || (t->synchronous && !on_device);

@@ -1,5 +1,5 @@
 /* Two- and three-dimensional copies: from the structures of the entry points to regions. */
-#include "copies.h"
+#include "calls.h"
 
 #define MAX_PITCH 2147483647u /* CU_DEVICE_ATTRIBUTE_MAX_PITCH */
 

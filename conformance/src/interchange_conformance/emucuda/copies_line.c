@@ -1,5 +1,5 @@
 /* One-dimensional copies: the entry points, each with its own name for the two ends. */
-#include "copies.h"
+#include "calls.h"
 
 static CUresult submit_line(const struct transfer *transfer, CUstream stream)
 {

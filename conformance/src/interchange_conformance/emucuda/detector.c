@@ -1,51 +1,16 @@
 /* The race detector: two accesses to a byte, one of them a write, must be ordered.
  *
- * Each allocation keeps what was done to it, newest first. An access is compared with those,
- * whatever the timing was. It is ordered after an earlier one when its clock has that one's number:
+ * Each access is compared with the history of its allocation, independently of the timing. It is ordered after an earlier one when its clock has that one's number:
  * by being in the same stream, by events, by the rules of default streams, or because the host
- * synchronised in between. All host threads are one timeline: how they order themselves is unseen,
- * so a race between two of them is not reported, and a program that orders them well is never
- * reported wrongly.
+ * synchronised in between. All host threads are one timeline: how they order themselves cannot
+ * be seen, so races between host threads are not reported, and there are no false reports of
+ * threads that are ordered.
  */
-#include "emucuda.h"
+#include "detector.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-#define HISTORY 1024 /* records per allocation; the oldest is forgotten first */
-
-struct record {
-    struct record *next;
-    struct region region;
-    unsigned slot;
-    uint64_t seq;
-    uint64_t stream;
-    bool write;
-    const char *what;
-};
-
-static bool ordered(const struct clock *clock, const struct record *record)
-{
-    return clock_at(clock, record->slot) >= record->seq;
-}
-
-static struct record *record_new(const struct actor *actor, const struct access *access)
-{
-    struct record *record = malloc(sizeof *record);
-    *record = (struct record){NULL,          access->region, actor->slot, actor->seq,
-                              actor->stream, access->write,  actor->what};
-    slot_named(actor->slot, +1);
-    return record;
-}
-
-static void record_drop(struct record *record)
-{
-    if (record)
-        slot_named(record->slot, -1);
-    free(record);
-}
-
-/* ---- words ---- */
+/* ---- the texts of reports ---- */
 
 static const char *stream_name(uint64_t stream, char *buffer, size_t size)
 {
@@ -77,7 +42,7 @@ static const char *place(const struct allocation *a, char *buffer, size_t size)
     return buffer;
 }
 
-static void complain(const char *kind, const struct actor *actor, const struct access *access,
+static void report_conflict(const char *kind, const struct actor *actor, const struct access *access,
                      const char *relation, const struct record *other, const struct allocation *a)
 {
     char mine[32], theirs[32], bytes[96], others[96], where[160];
@@ -89,7 +54,7 @@ static void complain(const char *kind, const struct actor *actor, const struct a
                range(&other->region, others, sizeof others), place(a, where, sizeof where));
 }
 
-static void complain_bounds(const struct actor *actor, const struct access *access,
+static void report_bounds(const struct actor *actor, const struct access *access,
                             const struct allocation *a)
 {
     char mine[32], bytes[96], where[160];
@@ -116,13 +81,13 @@ void report_unreachable(const struct actor *actor, const struct access *access)
     const struct allocation *a = allocation_at(access->region.start);
     if (driver.races == RACES_OFF)
         return;
-    if (a && a->freed)
-        complain("use after free", actor, access, "after", a->freed, a);
+    if (a && a->history.freed)
+        report_conflict("use after free", actor, access, "after", a->history.freed, a);
     else
-        complain_bounds(actor, access, a);
+        report_bounds(actor, access, a);
 }
 
-/* What a kernel did wrong by itself, in a place that it has a number for. */
+/* An error in a kernel, at a place in it that has a number; 0 for none. */
 void report_fault(const struct actor *actor, const char *kind, const char *what, int place)
 {
     char stream[32], number[32] = "";
@@ -148,67 +113,8 @@ void report_pair(const struct actor *first, const struct access *first_access,
     struct record other = {NULL,          first_access->region, first->slot, first->seq,
                            first->stream, first_access->write,  first->what};
     if (a)
-        complain(hazard(other.write, second_access->write), second, second_access,
+        report_conflict(hazard(other.write, second_access->write), second, second_access,
                  "not ordered after", &other, a);
-}
-
-/* ---- the history of an allocation ---- */
-
-/* Is the record of no more use once the access stands in the history? Whatever comes later and is
- * ordered after the access is ordered after the record too. */
-static bool replaces(const struct actor *actor, const struct access *access,
-                     const struct record *record)
-{
-    if (!ordered(actor->clock, record))
-        return false;
-    if (!access->write && (record->write || record->slot != actor->slot))
-        return false;
-    bool inside = access->region.start <= record->region.start
-                  && region_end(&record->region) <= region_end(&access->region);
-    return (inside && region_solid(&access->region))
-           || region_same(&access->region, &record->region);
-}
-
-/* Compare with the history, forget what is of no more use, and return the newest unordered
- * conflict. */
-static struct record *conflict(const struct actor *actor, const struct access *access,
-                               struct allocation *a)
-{
-    struct record *found = NULL;
-    struct record **at = &a->history;
-    while (*at) {
-        struct record *record = *at;
-        bool past = ordered(&host_clock, record); /* and so before all that is yet to be enqueued */
-        if (past || replaces(actor, access, record)) {
-            *at = record->next;
-            a->records--;
-            record_drop(record);
-            continue;
-        }
-        bool matters = access->write || record->write;
-        if (!found && matters && !ordered(actor->clock, record)
-            && regions_meet(&access->region, &record->region))
-            found = record;
-        at = &record->next;
-    }
-    return found;
-}
-
-static void remember(const struct actor *actor, const struct access *access, struct allocation *a)
-{
-    if (actor->slot == HOST_SLOT)
-        return; /* before all that is yet to be enqueued */
-    struct record *record = record_new(actor, access);
-    record->next = a->history;
-    a->history = record;
-    if (++a->records <= HISTORY)
-        return;
-    struct record **at = &a->history;
-    while ((*at)->next)
-        at = &(*at)->next;
-    record_drop(*at);
-    *at = NULL;
-    a->records--;
 }
 
 /* ---- what happens to memory ---- */
@@ -225,59 +131,38 @@ void detect(const struct actor *actor, const struct access *access)
         return;
     struct allocation *a = allocation_at(start);
     if (!a && arena_device(start) < 0)
-        return; /* ordinary host memory, which the driver never uses behind its caller's back */
-    if (!a || a->freed || !region_within(&access->region, a->start, a->size)) {
+        return; /* host memory that the driver does not know: it uses it during calls only */
+    if (!a || a->history.freed || !region_within(&access->region, a->start, a->size)) {
         report_unreachable(actor, access);
         return;
     }
-    struct record *other = conflict(actor, access, a);
-    if (a->made && !ordered(actor->clock, a->made))
-        complain("use before allocation", actor, access, "not ordered after", a->made, a);
+    struct record *other = history_conflict(&a->history, actor, access);
+    if (a->history.made && !record_precedes(a->history.made, actor->clock))
+        report_conflict("use before allocation", actor, access, "not ordered after", a->history.made, a);
     else if (other)
-        complain(hazard(other->write, access->write), actor, access, "not ordered after", other, a);
-    remember(actor, access, a);
+        report_conflict(hazard(other->write, access->write), actor, access, "not ordered after", other, a);
+    history_add(&a->history, actor, access);
 }
 
 void detect_allocated(const struct actor *actor, struct allocation *allocation)
 {
     struct access access = whole(allocation);
-    allocation->made = record_new(actor, &access);
+    allocation->history.made = record_new(actor, &access);
 }
 
 void detect_freed(const struct actor *actor, struct allocation *allocation)
 {
     struct access access = whole(allocation);
-    struct record *other = conflict(actor, &access, allocation);
-    if (!other && allocation->made && !ordered(actor->clock, allocation->made))
-        other = allocation->made;
+    struct record *other = history_conflict(&allocation->history, actor, &access);
+    if (!other && allocation->history.made && !record_precedes(allocation->history.made, actor->clock))
+        other = allocation->history.made;
     if (other && driver.races != RACES_OFF)
-        complain("free while in use", actor, &access, "not ordered after", other, allocation);
-    allocation->freed = record_new(actor, &access);
+        report_conflict("free while in use", actor, &access, "not ordered after", other, allocation);
+    allocation->history.freed = record_new(actor, &access);
 }
 
-static void forget_accesses(struct allocation *allocation)
+void detector_reset(void)
 {
-    while (allocation->history) {
-        struct record *record = allocation->history;
-        allocation->history = record->next;
-        record_drop(record);
-    }
-    allocation->records = 0;
-}
-
-void history_drop(struct allocation *allocation)
-{
-    forget_accesses(allocation);
-    record_drop(allocation->made);
-    record_drop(allocation->freed);
-    allocation->made = allocation->freed = NULL;
-}
-
-void history_reset(void)
-{
-    for (struct allocation *a = allocation_next(NULL); a; a = allocation_next(a)) {
-        forget_accesses(a);
-        record_drop(a->made);
-        a->made = NULL;
-    }
+    for (struct allocation *a = allocation_next(NULL); a; a = allocation_next(a))
+        history_forget(&a->history);
 }

@@ -1,5 +1,5 @@
 /* Devices: their number, names and attributes, and who may reach whose memory. */
-#include "emucuda.h"
+#include "allocation.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,71 +1,10 @@
-/* The driver as a whole: cuInit, the environment, the one lock, forks, and the end. */
-#include "emucuda.h"
+/* The driver as a whole: cuInit, the environment, forks and the end of the process. */
+#include "calls.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define VERSION 13000 /* of the driver that is emulated */
-
-struct driver driver;
-__thread bool in_host_function;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t progress = PTHREAD_COND_INITIALIZER;
-static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
-
-void driver_lock(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-void driver_unlock(int *unused)
-{
-    (void)unused;
-    pthread_mutex_unlock(&lock);
-}
-
-void worker_wait(pthread_cond_t *wake)
-{
-    pthread_cond_wait(wake, &lock);
-}
-
-void host_wait(const bool *condition)
-{
-    while (!*condition)
-        pthread_cond_wait(&progress, &lock);
-}
-
-void host_wake(void)
-{
-    pthread_cond_broadcast(&progress);
-}
-
-/* A host function "must not make any CUDA API calls. Attempting to use a CUDA API may result in
- * CUDA_ERROR_NOT_PERMITTED", and here it does. */
-CUresult driver_ready(void)
-{
-    REQUIRE(driver.ready && !driver.orphaned, CUDA_ERROR_NOT_INITIALIZED);
-    REQUIRE(!in_host_function, CUDA_ERROR_NOT_PERMITTED);
-    return CUDA_SUCCESS;
-}
-
-/* Signals are for the program's own threads. */
-void thread_start(void *(*work)(void *), void *argument)
-{
-    pthread_t thread;
-    sigset_t none, before;
-    sigfillset(&none);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(&none, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &none, &before);
-    int error = pthread_create(&thread, NULL, work, argument);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error)
-        abort(); /* no thread, no driver */
-    pthread_detach(thread);
-}
 
 /* ---- the environment ---- */
 
@@ -106,18 +45,18 @@ static void settings_read(void)
 
 static void before_fork(void)
 {
-    pthread_mutex_lock(&lock);
+    driver_lock();
 }
 
 static void after_fork_in_parent(void)
 {
-    pthread_mutex_unlock(&lock);
+    driver_unlock(NULL);
 }
 
 static void after_fork_in_child(void)
 {
     driver.orphaned = driver.ready;
-    pthread_mutex_unlock(&lock);
+    driver_unlock(NULL);
 }
 
 /* ---- loading and leaving ---- */
@@ -130,18 +69,14 @@ __attribute__((constructor)) static void load(void)
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* Workers may still run, and are left to: joining them could wait for an interpreter that has
- * ended. */
+/* Workers may still run, and are not joined: one could wait for an interpreter that has ended. */
 __attribute__((destructor)) static void leave(void)
 {
-    struct timespec limit;
-    clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += 2;
-    if (driver.orphaned || pthread_mutex_timedlock(&lock, &limit) == ETIMEDOUT)
+    if (driver.orphaned || !driver_lock_within(2))
         return;
     trace_write();
     reports_write();
-    pthread_mutex_unlock(&lock);
+    driver_unlock(NULL);
 }
 
 API cuInit(unsigned flags)

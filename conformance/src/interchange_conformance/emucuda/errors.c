@@ -1,6 +1,6 @@
 /* Errors: their names, as cuda.h spells them, and their descriptions, which are the names in plain
  * words. */
-#include "emucuda.h"
+#include "handles.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Events: marks in streams that other streams and the host wait for. */
-#include "emucuda.h"
+#include "calls.h"
 
 #include <stdlib.h>
 
@@ -58,7 +58,7 @@ static CUresult record(CUevent event_handle, CUstream stream_handle, unsigned fl
     }
     REQUIRE(!flags,
             CUDA_ERROR_INVALID_VALUE); /* "This flag is invalid outside of stream capture" */
-    struct op *marker = op_new(OP_MARK, name);
+    struct op *marker = op_new(&mark_class, name);
     marker->timed = !(event->flags & CU_EVENT_DISABLE_TIMING);
     op_release(event->marker);
     event->marker = op_hold(marker);
@@ -86,7 +86,7 @@ static CUresult wait_event(CUstream stream_handle, CUevent event_handle, unsigne
     CHECK(capture_wait(stream, event, &handled));
     if (handled || driver.drop_waits)
         return CUDA_SUCCESS;
-    struct op *wait = op_new(OP_MARK, "cuStreamWaitEvent");
+    struct op *wait = op_new(&mark_class, "cuStreamWaitEvent");
     if (event->marker) {
         op_await(wait, event->marker);
         clock_join(&stream->clock, &event->clock);

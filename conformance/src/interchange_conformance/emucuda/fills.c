@@ -1,5 +1,8 @@
 /* Setting memory: cuMemset in one and two dimensions, for elements of 1, 2 and 4 bytes. */
-#include "emucuda.h"
+#include "calls.h"
+#include "detector.h"
+
+#include <string.h>
 
 struct fill {
     CUdeviceptr start;
@@ -11,6 +14,24 @@ struct fill {
     bool synchronous;
     const char *name;
 };
+
+static void run(struct op *op)
+{
+    const struct region *target = &op->access[0].region;
+    const void *value = &op->payload.fill.value;
+    unsigned element = op->payload.fill.element;
+    char *to = arena_alias(target->start);
+    for (size_t y = 0; y < target->height; y++) {
+        char *row = to + y * target->pitch;
+        if (element == 1)
+            memset(row, (int)op->payload.fill.value, target->width);
+        else
+            for (size_t x = 0; x < target->width; x += element)
+                memcpy(row + x, value, element);
+    }
+}
+
+const struct op_class fill_class = {.node_type = CU_GRAPH_NODE_TYPE_MEMSET, .run = run};
 
 /* "API synchronization behavior": without a stream they are asynchronous too, unless the memory is
  * pinned host memory. */
@@ -28,9 +49,9 @@ static CUresult fill(const struct fill *f, CUstream handle)
     REQUIRE(f->height == 1 || f->pitch >= width, CUDA_ERROR_INVALID_VALUE);
     struct region region = {f->start, width, f->height, f->height == 1 ? width : f->pitch, 1, 0};
     const struct allocation *a = allocation_at(f->start);
-    struct op *op = op_new(OP_FILL, f->name);
-    op->value = f->value;
-    op->element = f->element;
+    struct op *op = op_new(&fill_class, f->name);
+    op->payload.fill.value = f->value;
+    op->payload.fill.element = f->element;
     op_touches(op, region, true);
     if (!a || a->life == FREED || !region_within(&region, a->start, a->size)) {
         struct actor actor = stream_actor(stream, f->name);

@@ -1,5 +1,5 @@
 /* Functions: the kernels of modules, and what can be asked and set of them. */
-#include "emucuda.h"
+#include "kernels.h"
 
 #define REGISTERS 32 /* of a thread: a plausible number, since none are counted */
 #define VERSION 90   /* compute capability 9.0 */

@@ -1,10 +1,11 @@
 /* Races within a graph: two nodes that touch a byte, one of them writing it, with no path of edges
  * between.
  *
- * When a graph is launched here its nodes run one after the other, and all look ordered. So the
- * graph is looked at by itself, once, when it is instantiated.
+ * A launch runs the nodes one after the other, so that all look ordered. Races are therefore looked
+ * for in the graph itself, once, when it is instantiated.
  */
-#include "emucuda.h"
+#include "calls.h"
+#include "detector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static void compare(const struct node *earlier, const struct node *later)
     for (int i = 0; i < earlier->op->accesses; i++)
         for (int k = 0; k < later->op->accesses; k++) {
             const struct access *a = &earlier->op->access[i], *b = &later->op->access[k];
-            if ((!a->write && !b->write) || !regions_meet(&a->region, &b->region))
+            if ((!a->write && !b->write) || !regions_overlap(&a->region, &b->region))
                 continue;
             struct actor first = actor_of(earlier), second = actor_of(later);
             report_pair(&first, a, &second, b);

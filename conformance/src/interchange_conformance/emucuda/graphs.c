@@ -1,12 +1,11 @@
-/* Graphs: what a capture leaves behind, made executable, and launched. */
-#include "emucuda.h"
+/* Graphs: what a capture made; executable graphs and their launches. */
+#include "calls.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct exec {
     struct handle handle;
-    size_t references; /* its handle, and launches that are under way */
+    size_t references; /* its handle, and launches in progress */
     struct holding *holdings;
     size_t count;
     struct op **op;     /* in an order that the graph allows */
@@ -14,61 +13,34 @@ struct exec {
     struct clock clock; /* of that end */
 };
 
-/* ---- nodes ---- */
-
-static bool contains(const struct nodes *set, const struct node *node)
+static void exec_release(struct exec *exec)
 {
-    for (size_t i = 0; set && i < set->count; i++)
-        if (set->node[i] == node)
-            return true;
-    return false;
+    if (--exec->references)
+        return;
+    for (size_t i = 0; i < exec->count; i++)
+        op_release(exec->op[i]);
+    holdings_drop(&exec->holdings);
+    clock_drop(&exec->clock);
+    free(exec->op);
+    free(exec);
 }
 
-struct nodes *nodes_join(struct nodes *a, const struct nodes *b)
+static void launch_ended(struct op *op)
 {
-    size_t count = a ? a->count : 0;
-    if (!b || !b->count)
-        return a;
-    a = realloc(a, sizeof *a + (count + b->count) * sizeof(struct node *));
-    a->count = count;
-    for (size_t i = 0; i < b->count; i++)
-        if (!contains(a, b->node[i]))
-            a->node[a->count++] = b->node[i];
-    return a;
+    exec_release(op->payload.exec);
 }
 
-struct graph *graph_new(void)
+static void share_exec(struct op *op)
 {
-    struct graph *graph = calloc(1, sizeof *graph);
-    handle_add(&graph->handle, KIND_GRAPH);
-    return graph;
+    op->payload.exec->references++;
 }
 
-struct node *graph_add(struct graph *graph, struct op *op, const struct nodes *before)
-{
-    struct node *node = calloc(1, sizeof *node);
-    node->op = op;
-    node->before = nodes_join(NULL, before);
-    handle_add(&node->handle, KIND_NODE);
-    graph->node = realloc(graph->node, (graph->count + 1) * sizeof *graph->node);
-    graph->node[graph->count++] = node;
-    return node;
-}
-
-void graph_free(struct graph *graph)
-{
-    for (size_t i = 0; i < graph->count; i++) {
-        struct node *node = graph->node[i];
-        handle_remove(&node->handle);
-        op_release(node->op);
-        free(node->before);
-        free(node);
-    }
-    handle_remove(&graph->handle);
-    holdings_drop(&graph->holdings);
-    free(graph->node);
-    free(graph);
-}
+/* The end of a launch, which keeps the executable graph. */
+static const struct op_class end_class = {
+    .node_type = CU_GRAPH_NODE_TYPE_EMPTY,
+    .clone = share_exec,
+    .release = launch_ended,
+};
 
 #define EXEC(name, handle)                                \
     struct exec *name = handle_find((handle), KIND_EXEC); \
@@ -101,14 +73,9 @@ API cuGraphGetNodes(CUgraph handle, CUgraphNode *nodes, size_t *count)
 API cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType *type)
 {
     ENTRY("cuGraphNodeGetType node=%p", (void *)handle);
-    static const CUgraphNodeType types[] = {
-        [OP_MARK] = CU_GRAPH_NODE_TYPE_EMPTY,    [OP_COPY] = CU_GRAPH_NODE_TYPE_MEMCPY,
-        [OP_FILL] = CU_GRAPH_NODE_TYPE_MEMSET,   [OP_HOST] = CU_GRAPH_NODE_TYPE_HOST,
-        [OP_CALLBACK] = CU_GRAPH_NODE_TYPE_HOST, [OP_KERNEL] = CU_GRAPH_NODE_TYPE_KERNEL,
-    };
     struct node *node = handle_find(handle, KIND_NODE);
     REQUIRE(node && type, CUDA_ERROR_INVALID_VALUE);
-    *type = types[node->op->kind];
+    *type = node->op->class->node_type;
     return CUDA_SUCCESS;
 }
 
@@ -169,18 +136,6 @@ API cuGraphInstantiateWithParams_ptsz(CUgraphExec *result, CUgraph graph,
     return instantiate_with(result, graph, parameters);
 }
 
-void exec_release(struct exec *exec)
-{
-    if (!exec || --exec->references)
-        return;
-    for (size_t i = 0; i < exec->count; i++)
-        op_release(exec->op[i]);
-    holdings_drop(&exec->holdings);
-    clock_drop(&exec->clock);
-    free(exec->op);
-    free(exec);
-}
-
 /* "If the executable graph is in-flight, it will not be terminated, but rather freed asynchronously
  * on completion." */
 API cuGraphExecDestroy(CUgraphExec handle)
@@ -188,7 +143,7 @@ API cuGraphExecDestroy(CUgraphExec handle)
     ENTRY("cuGraphExecDestroy exec=%p", (void *)handle);
     EXEC(exec, handle);
     handle_remove(&exec->handle);
-    op_release(exec->last); /* which refers to the graph: nothing can be launched after it now */
+    op_release(exec->last); /* which refers to the graph: no launch has to follow it now */
     exec->last = NULL;
     exec_release(exec);
     return CUDA_SUCCESS;
@@ -210,7 +165,7 @@ static void follow(struct stream *stream, const struct exec *exec)
 {
     if (!exec->last)
         return;
-    struct op *start = op_new(OP_MARK, "cuGraphLaunch");
+    struct op *start = op_new(&mark_class, "cuGraphLaunch");
     op_await(start, exec->last);
     clock_join(&stream->clock, &exec->clock);
     stream_enqueue(stream, start);
@@ -225,14 +180,15 @@ static CUresult launch(CUgraphExec handle, CUstream stream_handle)
     STREAM(stream, stream_handle);
     CHECK(capture_check_use(stream));
     for (size_t i = 0; i < exec->count; i++)
-        CHECK(launch_possible(exec->op[i], stream));
+        if (exec->op[i]->class->check)
+            CHECK(exec->op[i]->class->check(exec->op[i], stream));
     bool captured = stream->capture != NULL; /* then it is no launch, and orders none */
     if (!captured)
         follow(stream, exec);
     for (size_t i = 0; i < exec->count; i++)
         CHECK(submit(stream, op_clone(exec->op[i])));
-    struct op *end = op_new(OP_MARK, "cuGraphLaunch");
-    end->exec = exec;
+    struct op *end = op_new(&end_class, "cuGraphLaunch");
+    end->payload.exec = exec;
     exec->references++;
     if (captured)
         return submit(stream, end);
@@ -244,3 +200,29 @@ static CUresult launch(CUgraphExec handle, CUstream stream_handle)
 }
 
 BOTH(cuGraphLaunch, (CUgraphExec exec, CUstream stream), launch(exec, stream))
+
+/* ---- user objects ---- */
+
+API cuGraphRetainUserObject(CUgraph graph_handle, CUuserObject handle, unsigned count,
+                            unsigned flags)
+{
+    ENTRY("cuGraphRetainUserObject graph=%p object=%p", (void *)graph_handle, (void *)handle);
+    GRAPH(graph, graph_handle);
+    USER_OBJECT(object, handle);
+    USER_COUNT(count);
+    REQUIRE((flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE) == 0, CUDA_ERROR_INVALID_VALUE);
+    holding_add(&graph->holdings, object, count);
+    if (!(flags & CU_GRAPH_USER_OBJECT_MOVE))
+        user_object_retain(object, count);
+    return CUDA_SUCCESS;
+}
+
+API cuGraphReleaseUserObject(CUgraph graph_handle, CUuserObject handle, unsigned count)
+{
+    ENTRY("cuGraphReleaseUserObject graph=%p object=%p", (void *)graph_handle, (void *)handle);
+    GRAPH(graph, graph_handle);
+    USER_OBJECT(object, handle);
+    USER_COUNT(count);
+    REQUIRE(holding_remove(&graph->holdings, object, count), CUDA_ERROR_INVALID_VALUE);
+    return CUDA_SUCCESS;
+}

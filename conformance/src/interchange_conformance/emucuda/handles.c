@@ -1,10 +1,10 @@
-/* Handles: numbers that stand for objects, found in a table by value and never followed.
+/* Handles: numbers that stand for objects, found in a table by value and never dereferenced.
  *
- * A number is never given out twice, so that a destroyed handle stays unknown. (A real driver may
- * use an address again; programs that rely on either are wrong.) The numbers look like addresses,
+ * A number is never reused, so that a destroyed handle stays unknown. (A real driver may reuse an
+ * address; a correct program relies on neither.) The numbers look like addresses,
  * and nothing is mapped there.
  */
-#include "emucuda.h"
+#include "handles.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Images: the text that names the kernels of a module, read word by word. See kernels.h. */
-#include "emucuda.h"
+#include "kernels.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -24,12 +24,9 @@
  *
  * The code has to stay where it is until all launches of it are over, those of graphs included.
  */
-#ifndef EMUCUDA_KERNELS_H
-#define EMUCUDA_KERNELS_H
+#pragma once
 
-#include "streams.h"
-
-#pragma GCC visibility push(hidden)
+#include "default_streams.h"
 
 /* Runs blocks first to last - 1 of a grid, x fastest.
  *
@@ -106,11 +103,4 @@ bool array_bounds(uint64_t start, const struct array *array, const int64_t *leng
 void array_touched(struct op *op, uint64_t start, const struct array *array, const int64_t *lengths,
                    const int64_t *strides);
 
-CUresult launch_possible(const struct op *op, const struct stream *stream);
-struct launch *launch_hold(struct launch *launch);
-void launch_release(struct launch *launch); /* both: NULL is fine */
-void launch_run(const struct op *op);
-
-#pragma GCC visibility pop
-
-#endif
+void launch_run(struct op *op);

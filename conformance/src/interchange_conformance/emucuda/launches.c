@@ -1,5 +1,7 @@
 /* Launches: from the parameters of cuLaunchKernel to an operation in a stream. */
-#include "emucuda.h"
+#include "kernels.h"
+
+#include "detector.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -38,22 +40,21 @@ static struct launch *launch_new(struct kernel *kernel, const struct shape *shap
     return launch;
 }
 
-struct launch *launch_hold(struct launch *launch)
+static void share(struct op *op)
 {
-    if (launch)
-        launch->references++;
-    return launch;
+    op->payload.launch->references++;
 }
 
-void launch_release(struct launch *launch)
+static void release(struct op *op)
 {
-    if (!launch || --launch->references)
+    struct launch *launch = op->payload.launch;
+    if (--launch->references)
         return;
     module_release(launch->kernel->module);
     free(launch);
 }
 
-/* ---- what it may touch ---- */
+/* ---- what it may access ---- */
 
 static const struct allocation *around(const struct region *region)
 {
@@ -81,7 +82,7 @@ static CUresult check_reach(const struct access *access, const struct kernel *ke
 
 static CUresult touch_array(struct op *op, const struct array *array, const struct stream *stream)
 {
-    void *const *values = &op->launch->values[array->first];
+    void *const *values = &op->payload.launch->values[array->first];
     uint64_t *address = values[0], start = *address;
     const int64_t *lengths = (int64_t *)(address + 1), *strides = lengths + array->axes;
     struct access bounds = {.write = array->writes};
@@ -92,14 +93,14 @@ static CUresult touch_array(struct op *op, const struct array *array, const stru
     REQUIRE(possible, CUDA_ERROR_INVALID_VALUE);
     if (region_empty(&bounds.region))
         return CUDA_SUCCESS;
-    CHECK(check_reach(&bounds, op->launch->kernel, stream));
+    CHECK(check_reach(&bounds, op->payload.launch->kernel, stream));
     array_touched(op, start, array, lengths, strides);
     return CUDA_SUCCESS;
 }
 
 static CUresult touch_arrays(struct op *op, const struct stream *stream)
 {
-    const struct kernel *kernel = op->launch->kernel;
+    const struct kernel *kernel = op->payload.launch->kernel;
     for (unsigned i = 0; i < kernel->array_count; i++)
         CHECK(touch_array(op, &kernel->arrays[i], stream));
     return CUDA_SUCCESS;
@@ -109,15 +110,21 @@ static CUresult touch_arrays(struct op *op, const struct stream *stream)
  *
  * Choice: with its module the kernel is gone. A launch has been seen to work all the same (on an
  * H100 with driver 580), but the documents do not promise it, and here the code may be gone. */
-CUresult launch_possible(const struct op *op, const struct stream *stream)
+static CUresult check(const struct op *op, const struct stream *stream)
 {
-    if (!op->launch)
-        return CUDA_SUCCESS;
-    REQUIRE(op->launch->kernel->module->context, CUDA_ERROR_INVALID_HANDLE);
+    REQUIRE(op->payload.launch->kernel->module->context, CUDA_ERROR_INVALID_HANDLE);
     for (int i = 0; i < op->accesses; i++)
-        CHECK(check_reach(&op->access[i], op->launch->kernel, stream));
+        CHECK(check_reach(&op->access[i], op->payload.launch->kernel, stream));
     return CUDA_SUCCESS;
 }
+
+static const struct op_class kernel_class = {
+    .node_type = CU_GRAPH_NODE_TYPE_KERNEL,
+    .run = launch_run,
+    .clone = share,
+    .release = release,
+    .check = check,
+};
 
 /* ---- entry points ---- */
 
@@ -175,8 +182,8 @@ static CUresult launch(const char *call, CUfunction function, const struct shape
     REQUIRE(!extra, CUDA_ERROR_NOT_SUPPORTED);
     REQUIRE(shape_fits(shape, kernel), CUDA_ERROR_INVALID_VALUE);
     REQUIRE(all_given(kernel, parameters), CUDA_ERROR_INVALID_VALUE);
-    struct op *op = op_new(OP_KERNEL, kernel->name);
-    op->launch = launch_new(kernel, shape, parameters);
+    struct op *op = op_new(&kernel_class, kernel->name);
+    op->payload.launch = launch_new(kernel, shape, parameters);
     CUresult status = touch_arrays(op, stream);
     if (status == CUDA_SUCCESS)
         return submit(stream, op);

@@ -1,5 +1,8 @@
 /* Memory that exists from the call on: device, pitched, managed, pinned and registered memory. */
-#include "emucuda.h"
+#include "calls.h"
+#include "detector.h"
+
+#include <stdlib.h>
 
 #define PITCH 512ull
 
@@ -69,21 +72,41 @@ API cuMemAllocHost_v2(void **result, size_t size)
     return host_alloc(result, size, 0, "cuMemAllocHost");
 }
 
-/* ---- giving back ---- */
+/* ---- freeing ---- */
 
-/* cuMemFree "may perform implicit synchronization", and here it does, as programs expect; but none
- * at all for memory of a pool, which its callers must have stopped to use. */
-static void free_now(struct allocation *a, const char *name)
+static void end(struct allocation *a, const char *name)
 {
-    a->life = FREEING; /* another thread may ask for the same while the lock is given up */
-    if (a->context)
-        context_synchronize(a->context);
-    struct actor host = {&host_clock, HOST_SLOT, 0, 0, name};
+    struct actor host = host_actor(name);
     detect_freed(&host, a);
-    if (a->pool)
-        pool_lost(a);
     allocation_poison(a);
     allocation_retire(a);
+}
+
+void allocations_end(struct context *context)
+{
+    struct allocation *a = allocation_next(NULL);
+    for (struct allocation *next; a; a = next) {
+        uint64_t start = a->start;
+        if (a->context == context && a->life == LIVE) {
+            if (a->memory == MEMORY_REGISTERED)
+                allocation_forget(a);
+            else
+                end(a, "the end of its context");
+        }
+        next = allocation_after(start);
+    }
+}
+
+/* cuMemFree "may perform implicit synchronization", and here it does, as programs expect. There is
+ * none for memory of a pool, which must not be in use. */
+static void free_now(struct allocation *a, const char *name)
+{
+    a->life = FREEING; /* another thread may free it, too, while the lock is released */
+    if (a->context)
+        context_synchronize(a->context);
+    if (a->pool)
+        pool_lost(a);
+    end(a, name);
 }
 
 API cuMemFree_v2(CUdeviceptr start)
@@ -113,7 +136,7 @@ API cuMemFreeHost(void *start)
     return CUDA_SUCCESS;
 }
 
-/* ---- host memory of others ---- */
+/* ---- registered host memory ---- */
 
 API cuMemHostRegister_v2(void *start, size_t size, unsigned flags)
 {
@@ -127,7 +150,7 @@ API cuMemHostRegister_v2(void *start, size_t size, unsigned flags)
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     }
     REQUIRE(arena_device((uint64_t)start) < 0, CUDA_ERROR_INVALID_VALUE);
-    allocation_adopt((uint64_t)start, size, context)->flags = flags;
+    allocation_adopt((uint64_t)start, size, context, context->device)->flags = flags;
     return CUDA_SUCCESS;
 }
 
@@ -169,7 +192,7 @@ API cuMemHostGetFlags(unsigned *flags, void *start)
     return CUDA_SUCCESS;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 API cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr address)
 {
@@ -229,7 +252,7 @@ static CUresult managed_mark(CUstream handle, CUdeviceptr start, size_t size, co
     ENTRY("%s ptr=%#llx size=%zu stream=%p", name, start, size, (void *)handle);
     STREAM(stream, handle);
     CHECK(managed_range(start, size));
-    return submit(stream, op_new(OP_MARK, name));
+    return submit(stream, op_new(&mark_class, name));
 }
 
 BOTH(cuMemPrefetchAsync, (CUdeviceptr start, size_t size, CUdevice device, CUstream stream),

@@ -1,6 +1,6 @@
 /* Modules: loaded from images that name host code (see kernels.h); what is compiled for a GPU is
  * refused, for nothing here could run it. */
-#include "emucuda.h"
+#include "kernels.h"
 
 #include <stdlib.h>
 #include <string.h>

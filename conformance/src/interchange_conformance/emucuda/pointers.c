@@ -1,5 +1,5 @@
 /* Pointer attributes: what the driver knows about an address. */
-#include "emucuda.h"
+#include "context.h"
 
 #include <string.h>
 

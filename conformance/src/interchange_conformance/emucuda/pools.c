@@ -1,11 +1,11 @@
 /* Memory pools: the default ones of each place, those that programs make, and their attributes. */
-#include "emucuda.h"
+#include "allocation.h"
 
 #include <stdlib.h>
 
 #define HOST_PLACE MAX_DEVICES /* all host memory is one place */
 
-struct place { /* memory of one kind in one place: its default pool, and the one to take from */
+struct place { /* memory of one kind in one place: its default pool, and the current one */
     struct pool own;
     struct pool *current;
 };
@@ -75,7 +75,7 @@ static CUresult find_place(const CUmemLocation *location, CUmemAllocationType ty
     return CUDA_SUCCESS;
 }
 
-/* ---- which pool is taken from ---- */
+/* ---- the current pool ---- */
 
 API cuDeviceGetDefaultMemPool(CUmemoryPool *result, CUdevice device)
 {
@@ -151,7 +151,7 @@ API cuMemPoolCreate(CUmemoryPool *result, const CUmemPoolProps *properties)
     return CUDA_SUCCESS;
 }
 
-/* What was allocated from it lives on; so the object is kept, for good. "Destroying the current
+/* What was allocated from it lives on; so the object is never freed. "Destroying the current
  * mempool of a device sets the default mempool of that device as the current mempool." */
 API cuMemPoolDestroy(CUmemoryPool handle)
 {
@@ -174,7 +174,7 @@ API cuMemPoolTrimTo(CUmemoryPool handle, size_t keep)
     return CUDA_SUCCESS;
 }
 
-/* Of devices other than its own, which always reaches it. */
+/* For devices other than its own, which always reaches it. */
 API cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, size_t count)
 {
     ENTRY("cuMemPoolSetAccess pool=%p", (void *)handle);

@@ -3,7 +3,7 @@
  * Columns that interleave without touching are different bytes: the test goes row by row, not by
  * bounds.
  */
-#include "emucuda.h"
+#include "accesses.h"
 
 struct region region_line(uint64_t start, size_t size)
 {
@@ -15,7 +15,7 @@ uint64_t region_end(const struct region *r)
     return r->start + (r->depth - 1) * r->slice + (r->height - 1) * r->pitch + r->width;
 }
 
-/* Wide arithmetic: the sizes are the caller's, and may be nonsense. */
+/* Wide arithmetic: the caller's sizes may be out of range. */
 bool region_within(const struct region *r, uint64_t start, size_t size)
 {
     unsigned __int128 extent = r->width;
@@ -30,7 +30,7 @@ bool region_empty(const struct region *r)
     return r->width == 0 || r->height == 0 || r->depth == 0;
 }
 
-/* Without gaps: its bounds say everything. */
+/* Without gaps: its bounds describe all of it. */
 bool region_solid(const struct region *r)
 {
     return (r->height == 1 || r->pitch == r->width)
@@ -54,7 +54,7 @@ static size_t first_after(uint64_t start, size_t size, size_t count, size_t step
 }
 
 /* Does [low, high) share a byte with the rows of a slice that begins at `start`? */
-static bool meets_slice(const struct region *r, uint64_t start, uint64_t low, uint64_t high)
+static bool overlaps_slice(const struct region *r, uint64_t start, uint64_t low, uint64_t high)
 {
     size_t row = first_after(start, r->width, r->height, r->pitch, low);
     if (row >= r->height)
@@ -63,7 +63,7 @@ static bool meets_slice(const struct region *r, uint64_t start, uint64_t low, ui
     return at < high && low < at + r->width;
 }
 
-static bool meets_interval(const struct region *r, uint64_t low, uint64_t high)
+static bool overlaps_interval(const struct region *r, uint64_t low, uint64_t high)
 {
     size_t extent = (r->height - 1) * r->pitch + r->width;
     size_t slice = first_after(r->start, extent, r->depth, r->slice, low);
@@ -71,20 +71,20 @@ static bool meets_interval(const struct region *r, uint64_t low, uint64_t high)
         uint64_t start = r->start + slice * r->slice;
         if (start >= high)
             return false;
-        if (meets_slice(r, start, low, high))
+        if (overlaps_slice(r, start, low, high))
             return true;
     }
     return false;
 }
 
-bool regions_meet(const struct region *a, const struct region *b)
+bool regions_overlap(const struct region *a, const struct region *b)
 {
     if (a->start >= region_end(b) || b->start >= region_end(a))
         return false;
     if (region_solid(a))
-        return meets_interval(b, a->start, region_end(a));
+        return overlaps_interval(b, a->start, region_end(a));
     if (region_solid(b))
-        return meets_interval(a, b->start, region_end(b));
+        return overlaps_interval(a, b->start, region_end(b));
     if (a->height * a->depth > b->height * b->depth) {
         const struct region *fewer = b;
         b = a;
@@ -93,7 +93,7 @@ bool regions_meet(const struct region *a, const struct region *b)
     for (size_t z = 0; z < a->depth; z++)
         for (size_t y = 0; y < a->height; y++) {
             uint64_t row = a->start + z * a->slice + y * a->pitch;
-            if (meets_interval(b, row, row + a->width))
+            if (overlaps_interval(b, row, row + a->width))
                 return true;
         }
     return false;

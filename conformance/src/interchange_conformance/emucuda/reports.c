@@ -1,29 +1,29 @@
 /* Reports: what the detector found, kept until they are reset, and written at exit. */
-#include "emucuda.h"
+#include "accesses.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MOST 10000 /* reports that are kept: whoever has more has seen enough */
+#define MAX_REPORTS 10000 /* later ones are dropped */
 
 static char **reports;
-static size_t count, room;
+static size_t count, capacity;
 
 void report_add(const char *format, ...)
 {
     va_list arguments;
     char *text = NULL;
-    if (count == MOST)
+    if (count == MAX_REPORTS)
         return;
     va_start(arguments, format);
     int size = vasprintf(&text, format, arguments);
     va_end(arguments);
     if (size < 0)
         return;
-    if (count == room) {
-        room = room ? room * 2 : 16;
-        reports = realloc(reports, room * sizeof *reports);
+    if (count == capacity) {
+        capacity = capacity ? capacity * 2 : 16;
+        reports = realloc(reports, capacity * sizeof *reports);
     }
     reports[count++] = text;
     if (driver.races >= RACES_PRINT)
@@ -32,8 +32,7 @@ void report_add(const char *format, ...)
         abort();
 }
 
-/* Added to the file: a program and its children may share one. It exists, empty, when there is
- * nothing to say. */
+/* Appends: a program and its children may share the file. Without reports an empty file is made. */
 void reports_write(void)
 {
     FILE *file = driver.report_file ? fopen(driver.report_file, "a") : NULL;
@@ -56,11 +55,9 @@ CONTROL size_t emu_report(uint64_t index, char *buffer, size_t size)
     return (size_t)snprintf(buffer, size, "%s", index < count ? reports[index] : "");
 }
 
-CONTROL void emu_reset(void)
+void reports_clear(void)
 {
-    LOCKED();
     for (size_t i = 0; i < count; i++)
         free(reports[i]);
     count = 0;
-    history_reset();
 }

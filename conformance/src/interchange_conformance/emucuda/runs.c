@@ -1,5 +1,7 @@
-/* Runs: a kernel's host code called by the worker of its stream, and what it says afterwards. */
-#include "emucuda.h"
+/* Runs of kernels: the worker of the stream calls the host code, and reports its errors. */
+#include "kernels.h"
+
+#include "detector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,7 @@
 
 /* ---- memory of blocks ---- */
 
-struct room { /* what a run works in: parts of the stream's scratch */
+struct workspace { /* parts of the scratch memory of the stream */
     void *shared, *frames;
     void **handles;
 };
@@ -19,7 +21,7 @@ static size_t lines(size_t size)
     return (size + LINE - 1) & ~(LINE - 1);
 }
 
-/* Kept for the next run, and as fresh as the memory of a GPU: not at all. */
+/* Kept for the next run, and not cleared, as on a GPU. */
 static bool scratch_grow(struct scratch *scratch, size_t size)
 {
     if (scratch->size >= size)
@@ -30,21 +32,21 @@ static bool scratch_grow(struct scratch *scratch, size_t size)
     return scratch->start != NULL;
 }
 
-static bool make_room(const struct launch *launch, struct scratch *scratch, struct room *room)
+static bool reserve_workspace(const struct launch *launch, struct scratch *scratch, struct workspace *workspace)
 {
     const int32_t *block = launch->dims;
     size_t threads = (size_t)block[0] * (size_t)block[1] * (size_t)block[2];
     size_t shared = lines(launch->shared), frames = lines(launch->kernel->frame * threads);
-    size_t handles = lines(threads * sizeof *room->handles);
+    size_t handles = lines(threads * sizeof *workspace->handles);
     if (!scratch_grow(scratch, shared + frames + handles))
         return false;
-    room->shared = scratch->start;
-    room->frames = (char *)scratch->start + shared;
-    room->handles = (void **)((char *)room->frames + frames);
+    workspace->shared = scratch->start;
+    workspace->frames = (char *)scratch->start + shared;
+    workspace->handles = (void **)((char *)workspace->frames + frames);
     return true;
 }
 
-/* ---- what went wrong ---- */
+/* ---- errors ---- */
 
 static void report(const struct op *op, const char *kind, const char *what, int place)
 {
@@ -53,10 +55,10 @@ static void report(const struct op *op, const char *kind, const char *what, int 
     report_fault(&actor, kind, what, place);
 }
 
-/* The first mistake stays. */
-static void tell(const struct op *op, int32_t wrong)
+/* The first error is kept. */
+static void record_error(const struct op *op, int32_t wrong)
 {
-    int32_t *status = op->launch->kernel->status, none = 0;
+    int32_t *status = op->payload.launch->kernel->status, none = 0;
     if (!wrong)
         return;
     if (status)
@@ -72,18 +74,18 @@ static void tell(const struct op *op, int32_t wrong)
 
 /* ---- the run; the lock is not held ---- */
 
-void launch_run(const struct op *op)
+void launch_run(struct op *op)
 {
-    const struct launch *launch = op->launch;
+    const struct launch *launch = op->payload.launch;
     int32_t dims[9] = {0};
-    struct room room;
+    struct workspace workspace;
     memcpy(dims, launch->dims, sizeof launch->dims);
     int64_t blocks = (int64_t)dims[3] * dims[4] * dims[5];
-    if (!make_room(launch, &op->stream->scratch, &room)) {
+    if (!reserve_workspace(launch, &op->stream->scratch, &workspace)) {
         report(op, "out of memory", "finds none for its blocks, and does not run", 0);
         return;
     }
-    int32_t diverged = launch->kernel->entry((void **)launch->values, dims, 0, blocks, room.shared,
-                                             room.frames, room.handles);
-    tell(op, dims[6] ? dims[6] : diverged ? DIVERGED : 0);
+    int32_t diverged = launch->kernel->entry((void **)launch->values, dims, 0, blocks, workspace.shared,
+                                             workspace.frames, workspace.handles);
+    record_error(op, dims[6] ? dims[6] : diverged ? DIVERGED : 0);
 }

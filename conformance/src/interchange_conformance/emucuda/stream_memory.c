@@ -1,8 +1,8 @@
 /* Stream-ordered memory: cuMemAllocAsync and cuMemFreeAsync. */
-#include "emucuda.h"
+#include "calls.h"
+#include "detector.h"
 
-/* The memory may be used by what is ordered after the call's place in the stream, and by nothing
- * else. */
+/* Only work that is ordered after the call's place in the stream may use the memory. */
 static CUresult alloc_async(CUdeviceptr *result, size_t size, struct pool *pool, CUstream handle,
                             const char *name)
 {
@@ -15,7 +15,7 @@ static CUresult alloc_async(CUdeviceptr *result, size_t size, struct pool *pool,
     struct allocation *made = allocation_make(pool->memory, NULL, pool->device, size, name);
     REQUIRE(made, CUDA_ERROR_OUT_OF_MEMORY);
     pool_took(pool, made);
-    stream_enqueue(stream, op_new(OP_MARK, name));
+    stream_enqueue(stream, op_new(&mark_class, name));
     struct actor actor = stream_actor(stream, name);
     detect_allocated(&actor, made);
     *result = made->start;
@@ -42,6 +42,19 @@ BOTH(cuMemAllocFromPoolAsync,
      (CUdeviceptr * result, size_t size, CUmemoryPool pool, CUstream stream),
      alloc_from(result, size, pool, stream))
 
+static void poison(struct op *op)
+{
+    allocation_poison(op->payload.freed);
+}
+
+static void retire(struct op *op)
+{
+    allocation_retire(op->payload.freed);
+}
+
+/* The end of an allocation; no graph has such nodes here. */
+static const struct op_class free_class = {.run = poison, .done = retire};
+
 /* Memory of cuMemAlloc is taken too: the programming guide allows it. */
 static CUresult free_async(CUdeviceptr start, CUstream handle)
 {
@@ -58,8 +71,8 @@ static CUresult free_async(CUdeviceptr start, CUstream handle)
     a->life = FREEING;
     if (a->pool)
         pool_lost(a);
-    struct op *op = op_new(OP_FREE, "cuMemFreeAsync");
-    op->allocation = a;
+    struct op *op = op_new(&free_class, "cuMemFreeAsync");
+    op->payload.freed = a;
     stream_enqueue(stream, op);
     struct actor actor = stream_actor(stream, "cuMemFreeAsync");
     detect_freed(&actor, a);

@@ -1,5 +1,5 @@
-/* Streams: the entry points that make, destroy, query and synchronise them, and host functions. */
-#include "emucuda.h"
+/* Streams: the entry points that create, destroy, query and synchronise them. */
+#include "default_streams.h"
 
 static CUresult create(CUstream *result, unsigned flags, int priority, const char *name)
 {
@@ -36,7 +36,7 @@ API cuStreamDestroy_v2(CUstream handle)
     return CUDA_SUCCESS;
 }
 
-/* ---- waiting and asking ---- */
+/* ---- waiting and queries ---- */
 
 static CUresult synchronize(CUstream handle)
 {
@@ -123,36 +123,3 @@ static CUresult get_contexts(CUstream handle, CUcontext *context, CUgreenCtx *gr
 
 BOTH(cuStreamGetCtx_v2, (CUstream stream, CUcontext *context, CUgreenCtx *green),
      get_contexts(stream, context, green))
-
-/* ---- host functions: they run on the stream's worker, without the lock ---- */
-
-static CUresult launch_host(CUstream handle, CUhostFn function, void *argument, const char *name)
-{
-    ENTRY("%s stream=%p", name, (void *)handle);
-    STREAM(stream, handle);
-    REQUIRE(function, CUDA_ERROR_INVALID_VALUE);
-    struct op *op = op_new(OP_HOST, name);
-    op->host = function;
-    op->argument = argument;
-    return submit(stream, op);
-}
-
-BOTH(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *argument),
-     launch_host(stream, function, argument, "cuLaunchHostFunc"))
-
-static CUresult add_callback(CUstream handle, CUstreamCallback callback, void *argument,
-                             unsigned flags)
-{
-    ENTRY("cuStreamAddCallback stream=%p", (void *)handle);
-    STREAM(stream, handle);
-    REQUIRE(callback && flags == 0, CUDA_ERROR_INVALID_VALUE);
-    struct op *op = op_new(OP_CALLBACK, "cuStreamAddCallback");
-    op->callback = callback;
-    op->argument = argument;
-    op->handle = handle;
-    return submit(stream, op);
-}
-
-BOTH(cuStreamAddCallback,
-     (CUstream stream, CUstreamCallback callback, void *argument, unsigned flags),
-     add_callback(stream, callback, argument, flags))

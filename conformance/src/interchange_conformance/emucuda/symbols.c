@@ -5,7 +5,7 @@
  * program asks for chooses among the forms that the entry point has had. In the per-thread flavour
  * stream 0 means the per-thread default stream.
  */
-#include "emucuda.h"
+#include "handles.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The call log: one line per call of the driver, of all threads, in order. */
-#include "emucuda.h"
+#include "trace.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -8,9 +8,9 @@
 
 bool tracing;
 static pthread_mutex_t trace_lock =
-    PTHREAD_MUTEX_INITIALIZER; /* calls are written down outside the one lock */
+    PTHREAD_MUTEX_INITIALIZER; /* calls are logged without the lock of the driver */
 static char **lines;
-static size_t count, room;
+static size_t count, capacity;
 
 void trace_add(const char *format, ...)
 {
@@ -22,9 +22,9 @@ void trace_add(const char *format, ...)
     if (size < 0)
         return;
     pthread_mutex_lock(&trace_lock);
-    if (count == room) {
-        room = room ? room * 2 : 256;
-        lines = realloc(lines, room * sizeof *lines);
+    if (count == capacity) {
+        capacity = capacity ? capacity * 2 : 256;
+        lines = realloc(lines, capacity * sizeof *lines);
     }
     lines[count++] = line;
     pthread_mutex_unlock(&trace_lock);
@@ -40,7 +40,7 @@ void trace_write(void)
     fclose(file);
 }
 
-/* Starting empties the log; stopping keeps it to be read. */
+/* Starting empties the log; stopping keeps it for reading. */
 CONTROL void emu_trace(int on)
 {
     pthread_mutex_lock(&trace_lock);

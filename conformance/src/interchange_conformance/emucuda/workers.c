@@ -1,14 +1,16 @@
-/* Workers: what makes streams run. Operations start in order, each when all it waits for is done.
+/* Workers: the threads that run streams. Operations start in order, each when all it waits for is
+ * done.
  *
- * Records and waits have no work in them: whoever makes them ready retires them, so that an idle
- * stream needs no thread for them. All other operations run on the stream's own thread, made when
- * first needed.
+ * Records and waits run nothing: the thread that makes them ready retires them, so that an idle
+ * stream needs no worker. All other operations run on the stream's own thread, which is started
+ * when it is first needed.
  */
-#include "emucuda.h"
+#include "stream.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+__thread struct op *op_running;
 static struct stream *ready; /* streams whose first operation may be able to start */
 
 static void make_ready(struct stream *stream)
@@ -35,15 +37,15 @@ static void retire(struct stream *stream)
     op->done = true;
     if (op->timed)
         clock_gettime(CLOCK_MONOTONIC, &op->finished);
-    while (op->waiters) {
-        struct edge *edge = op->waiters;
-        op->waiters = edge->next;
-        if (--edge->waiter->unmet == 0)
-            make_ready(edge->waiter->stream);
-        free(edge);
+    while (op->dependents) {
+        struct dependent *first = op->dependents;
+        op->dependents = first->next;
+        if (--first->op->unmet == 0)
+            make_ready(first->op->stream);
+        free(first);
     }
-    if (op->kind == OP_FREE)
-        allocation_retire(op->allocation);
+    if (op->class->done)
+        op->class->done(op);
     if (op->watched)
         host_wake();
     op_release(op);
@@ -67,7 +69,7 @@ static void settle(void)
         struct stream *stream = ready;
         ready = stream->next_ready;
         stream->queued_ready = false;
-        while (can_start(stream) && stream->head->kind == OP_MARK)
+        while (can_start(stream) && !stream->head->class->run)
             retire(stream);
         bool over = stream->destroyed && !stream->head;
         if (over && !stream->worker)
@@ -102,9 +104,13 @@ static void host_learns(const struct op *op)
 static void perform(struct op *op, uint64_t delay)
 {
     pause_for(delay);
-    if (op->kind == OP_HOST || op->kind == OP_CALLBACK)
+    if (op->class->calls_host)
         host_learns(op);
-    op_execute(op);
+    in_host_function = op->class->calls_host;
+    op_running = op;
+    op->class->run(op);
+    in_host_function = false;
+    op_running = NULL;
 }
 
 static void *work(void *argument)

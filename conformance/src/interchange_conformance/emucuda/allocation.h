@@ -1,17 +1,12 @@
 /* Memory: addresses, allocations and pools. */
-#ifndef EMUCUDA_MEMORY_H
-#define EMUCUDA_MEMORY_H
+#pragma once
 
-#include "detector.h"
-
-#pragma GCC visibility push(hidden)
-
-/* ---- memory (arena.c, allocations.c, pools.c) ---- */
+#include "accesses.h"
 
 enum memory { MEMORY_DEVICE = 1, MEMORY_PINNED, MEMORY_MANAGED, MEMORY_REGISTERED };
 enum life { LIVE, FREEING, FREED }; /* FREEING: cuMemFreeAsync was called and has not run */
 
-struct record; /* one access in an allocation's history */
+struct context;
 
 struct allocation {
     uint64_t start;
@@ -24,11 +19,11 @@ struct allocation {
     struct context *context; /* NULL for memory of a pool */
     struct pool *pool;       /* NULL for all other memory */
     const char *made_by;
-    struct record *history;
-    unsigned records;
-    struct record *made, *freed; /* stream-ordered allocation and free, or NULL */
+    struct history history;
     struct allocation *next;     /* in quarantine */
 };
+
+/* ---- addresses of device memory (arena.c) ---- */
 
 uint64_t arena_take(int device, size_t size); /* 0: out of memory */
 void arena_give(int device, uint64_t start, size_t size);
@@ -37,11 +32,14 @@ int arena_device(uint64_t address); /* -1: no device memory */
 void *arena_alias(uint64_t address);
 size_t arena_total(void);
 
+/* ---- all allocations (allocations.c) ---- */
+
 struct allocation *allocation_make(enum memory memory, struct context *context, int device,
                                    size_t size, const char *made_by);
-struct allocation *allocation_adopt(uint64_t start, size_t size, struct context *context);
+/* Memory of the program, which cuMemHostRegister makes known. */
+struct allocation *allocation_adopt(uint64_t start, size_t size, struct context *context,
+                                    int device);
 void allocation_forget(struct allocation *allocation);
-void allocations_end(struct context *context);
 struct allocation *allocation_at(uint64_t address); /* live, or held in quarantine */
 struct allocation *allocation_live(uint64_t address);
 struct allocation *allocation_overlap(uint64_t start, size_t size);
@@ -49,7 +47,10 @@ struct allocation *allocation_overlap(uint64_t start, size_t size);
 struct allocation *allocation_next(const struct allocation *after);
 void allocation_poison(struct allocation *allocation);
 void allocation_retire(struct allocation *allocation); /* freed: into quarantine */
+struct allocation *allocation_after(uint64_t address); /* the first that begins after it */
 uint64_t allocation_bytes(enum memory memory, uint64_t *count);
+
+/* ---- pools (pools.c) ---- */
 
 struct pool {
     struct handle handle;
@@ -57,7 +58,7 @@ struct pool {
     bool managed;
     int device; /* of its memory, as far as pointer attributes go */
     enum memory memory;
-    bool peers[MAX_DEVICES]; /* which reach its memory, beside its own device */
+    bool peers[MAX_DEVICES]; /* that reach its memory, besides its own device */
     uint64_t threshold, used, used_high;
     int reuse[3];
 };
@@ -70,7 +71,3 @@ void pools_start(void);
 #define POOL(name, handle)                                \
     struct pool *name = handle_find((handle), KIND_POOL); \
     REQUIRE(name, CUDA_ERROR_INVALID_VALUE)
-
-#pragma GCC visibility pop
-
-#endif

@@ -1,0 +1,19 @@
+/* What sources of entry points use of one another. */
+#pragma once
+
+#include "default_streams.h"
+
+struct transfer {
+    struct region source, target;
+    bool from_device, to_device; /* the entry point requires an address that the driver knows */
+    bool synchronous;            /* the entry point has no stream */
+    const char *name;
+};
+
+CUresult transfer_submit(const struct transfer *transfer, CUstream handle); /* copies.c */
+extern const struct op_class fill_class;                                  /* fills.c */
+void event_destroy(struct event *event);                                  /* events.c */
+void allocations_end(struct context *context);                            /* memory.c */
+void graph_find_races(const struct graph *graph);                         /* graph_races.c */
+void contexts_start(void);                                                /* contexts.c */
+uint64_t contexts_made(void); /* by cuCtxCreate, and not destroyed; contexts.c */
