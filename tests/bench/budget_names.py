@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import interchange as ix
+from interchange.abi import parse_record
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from budgets import LOOPS
 from c_build import CannotBuildError, c_loops, nanobind_argument
-from cases import RecordProducer
-from cuda_cases import make_cuda_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,12 +41,40 @@ class Subclass(np.ndarray):
     """Inherits all that it does."""
 
 
+class Exporter:
+    """Builds its interface record at every access, as libraries do."""
+
+    def __init__(self, ptr: int, stream: int | None = None) -> None:
+        self.ptr = ptr
+        self.stream = stream
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {
+            "shape": SHAPE,
+            "typestr": "<f4",
+            "data": (self.ptr, False),
+            "strides": None,
+            "version": 3,
+            "stream": self.stream,
+        }
+
+
 def host() -> dict[str, Any]:
     """Return what needs NumPy alone."""
     x = np.zeros(SHAPE, np.float32)
-    few = np.ones(3)
+    few, many = np.ones(3), np.ones(10**6)
+    producer = Exporter(4096)
     return {
         "np": np,
+        "xp": ix.xp,
+        "many": many,
+        "large": ix.from_dlpack(many),
+        "own": ix.from_pointer(x.ctypes.data, SHAPE, "bfloat16", owner=x),
+        "plain": ix.from_pointer(x.ctypes.data, SHAPE, "float32", owner=x),
+        "parse_record": parse_record,
+        "producer": producer,
+        "record": producer.__cuda_array_interface__,
         "x": x,
         "sub": x.view(Subclass),
         "version": (1, 3),
@@ -92,7 +119,7 @@ def peers() -> dict[str, Any]:
     return names
 
 
-def strangers() -> dict[str, Any]:
+def nanobind() -> dict[str, Any]:
     """Return the same, and a function of nanobind that converts its argument."""
     names = peers()
     try:
@@ -142,17 +169,69 @@ class Ready:
         self.__cuda_array_interface__ = record
 
 
-class Fresh(RecordProducer):
-    """Builds its interface record afresh at every access, as libraries do."""
-
-    __cuda_array_interface__ = RecordProducer.record
-
-
 def cuda(which: str = "emulated") -> dict[str, Any]:
-    """Return what needs a CUDA driver."""
-    names = make_cuda_names(which)
-    record = {**RecordProducer().record, "data": (names["ptr"], False)}
-    return {**names, "ready": Ready(record), "fresh": Fresh()}
+    """Return what needs a CUDA driver: the emulated one or the ``"real"`` one.
+
+    The emulated driver's calls are cheap, so that what is compared is what both sides add to them.
+    """
+    if which == "emulated":
+        from interchange_conformance.emucuda.control import load
+
+        load()
+    from cuda.bindings import driver
+    from cuda.core import Device
+    from cuda.core.utils import StridedMemoryView
+
+    from interchange._streams.driver import driver_of
+
+    Device(0).set_current()
+    producer, consumer = (int(driver.cuStreamCreate(1)[1]) for _ in range(2))
+    ptr = int(driver.cuMemAlloc(4096)[1])
+    ours, busy = driver_of(ix.Device(2), "bench"), Exporter(ptr, producer)
+    return {
+        "producer": producer,
+        "consumer": consumer,
+        "ptr": ptr,
+        "order": ours.order,
+        "pointer_attributes": ours.pointer_attributes,
+        "record": driver.cuEventRecord,
+        "wait": driver.cuStreamWaitEvent,
+        "event": driver.cuEventCreate(2)[1],
+        "ask": driver.cuPointerGetAttribute,
+        "ordinal": driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        "from_cai": ix.from_cai,
+        "view": StridedMemoryView.from_cuda_array_interface,
+        "busy": busy,
+        "idle": Exporter(ptr),
+        "ready": Ready(Exporter(ptr).__cuda_array_interface__),
+    }
+
+
+def contracts() -> dict[str, Any]:
+    """Return functions whose arguments are imported, and those whose arguments are checked."""
+    asarray = ix.asarray
+
+    def function(x: Any, y: Any) -> None:
+        """Do nothing with two arrays."""
+
+    def plain(x: Any, y: Any) -> None:
+        """Import both, and do nothing with them."""
+        return function(asarray(x), asarray(y))
+
+    all_words: Any = {"ndim": (1, 2), "device": "cpu", "writable": True, "align": 4}
+    points = {"dtype": "real floating", "shape": ("n", 3), "order": "C"}
+    weights = {"dtype": "float32", "shape": ("n",), "order": "C"}
+    pair = ix.Contract(**points), ix.Contract(**weights)
+    strict = ix.Contract(**points, **all_words), ix.Contract(**weights, **all_words)
+    return {
+        "asarray": asarray,
+        "x": np.zeros((4, 3), "f4"),
+        "y": np.zeros(4, "f4"),
+        "plain": plain,
+        "imported": ix.viewable("x", "y")(function),
+        "checked": ix.viewable(x=pair[0], y=pair[1])(function),
+        "strict": ix.viewable(x=strict[0], y=strict[1])(function),
+    }
 
 
 GROUPS: dict[str, Callable[..., dict[str, Any]]] = {
@@ -161,7 +240,8 @@ GROUPS: dict[str, Callable[..., dict[str, Any]]] = {
     "peers": peers,
     "c": in_c,
     "cuda": cuda,
-    "strangers": strangers,
+    "contracts": contracts,
+    "nanobind": nanobind,
 }
 
 

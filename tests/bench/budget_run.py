@@ -1,12 +1,13 @@
 """Measures the rows of `budgets`, and prints them: ratio, bar, met or not.
 
 Source: `paired`.  Every group of rows is measured in processes of its own; the verdict of a row is
-the median over them of the median ratio over rounds.  ``python tests/bench --budgets`` runs it.
+the median over them of the median ratio over rounds.  ``python tests/bench`` runs it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import platform
 import statistics
 import subprocess
@@ -23,6 +24,9 @@ from paired import compare  # noqa: E402 - as above
 
 if TYPE_CHECKING:
     from budgets import Row
+
+
+CORES = ("native", "ctypes")
 
 
 class Outcome(NamedTuple):
@@ -56,17 +60,33 @@ class Outcome(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether the bar is met, or why nobody knows."""
+        """Whether the bar is met, or why it was not measured."""
         if not self.ratios:
             return self.why
         return "met" if self.ratio <= self.bar else "MISSED"
+
+
+def rows_of(group: str | None = None) -> list[Row]:
+    """Return the rows of a group, or of all, that have a bar with the core in use."""
+    from budget_names import core
+
+    return [
+        row
+        for row in ROWS
+        if group in {None, row.group} and (core() == "native" or row.ctypes_bar is not None)
+    ]
+
+
+def bar_of(row: Row, core: str) -> float:
+    """Return the bar of a row with a core."""
+    return row.bar if core == "native" or row.ctypes_bar is None else row.ctypes_bar
 
 
 def measure_group(group: str, rounds: int, count: int, driver: str) -> dict[str, object]:
     """Return ratio, subject [ns] and yardstick [ns] of a group's rows; or why there is none."""
     from budget_names import GROUPS
 
-    rows = [row for row in ROWS if row.group == group]
+    rows = rows_of(group)
     try:
         names = GROUPS[group](driver) if group == "cuda" else GROUPS[group]()
     except ModuleNotFoundError as error:
@@ -100,37 +120,71 @@ def has_functions(statement: str, loops: object) -> bool:
     return all(is_there and hasattr(loops, name) for name in called)
 
 
-def measure_in_child(group: str, rounds: int, count: int, driver: str) -> dict[str, object]:
+def measure_in_child(
+    group: str, rounds: int, count: int, driver: str, core: str
+) -> dict[str, object]:
     """Return the same, from a process of its own."""
     command = [sys.executable, __file__, group, str(rounds), str(count), driver]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    environment = {**os.environ, "INTERCHANGE_CORE": core}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"the process of the group {group!r} ended with {done.returncode}")
     return json.loads(done.stdout)
 
 
+def measure_rows(
+    rows: list[Row], processes: int, rounds: int, count: int, driver: str, core: str
+) -> list[Outcome]:
+    """Return what was found for these rows with a core, in their order."""
+    found: dict[str, list[object]] = {row.measure: [] for row in rows}
+    for _ in range(processes):
+        for group in dict.fromkeys(row.group for row in rows):
+            for name, result in measure_in_child(group, rounds, count, driver, core).items():
+                found[name].append(result)
+    return [outcome_of(row, bar_of(row, core), found[row.measure]) for row in rows]
+
+
 def measure(processes: int, rounds: int, count: int, driver: str) -> list[Outcome]:
     """Return what was found for every row, in their order, and for the import."""
-    found: dict[str, list[object]] = {row.measure: [] for row in ROWS}
-    for _ in range(processes):
-        for group in dict.fromkeys(row.group for row in ROWS):
-            for name, result in measure_in_child(group, rounds, count, driver).items():
-                found[name].append(result)
-    outcomes = [outcome_of(row, found[row.measure]) for row in ROWS]
+    from budget_names import core
+
+    outcomes = measure_rows(rows_of(), processes, rounds, count, driver, core())
     imported = import_time.measure_imports(sys.executable, max(3, rounds // 3))
     ratio = imported.ratio(imported.subject)
     beyond = (1e9 * (time - imported.bare) for time in (imported.subject, imported.yardstick))
     return [*outcomes, Outcome(IMPORT_MEASURE, IMPORT_BAR, [ratio], *beyond)]
 
 
-def outcome_of(row: Row, results: list[object]) -> Outcome:
+def outcome_of(row: Row, bar: float, results: list[object]) -> Outcome:
     """Return what the processes found for a row, as one."""
     why = next((result for result in results if isinstance(result, str)), "")
     if why:
-        return Outcome(row.measure, row.bar, [], why=why)
+        return Outcome(row.measure, bar, [], why=why)
     ratios, subject, yardstick = zip(*results, strict=True)
     medians = statistics.median(subject), statistics.median(yardstick)
-    return Outcome(row.measure, row.bar, list(ratios), *medians)
+    return Outcome(row.measure, bar, list(ratios), *medians)
+
+
+def page_of_contracts(processes: int, rounds: int, count: int) -> str:
+    """Return the ratios of calls with checked arguments, with both cores, for the guide."""
+    import numpy as np
+
+    rows = [row for row in ROWS if row.group == "contracts"]
+    found = {core: measure_rows(rows, processes, rounds, count, "emulated", core) for core in CORES}
+    releases = f"CPython {platform.python_version()}, NumPy {np.__version__}"
+    said = (
+        "How many times longer a call takes than `asarray(x); asarray(y)`, of the same two ndarrays"
+        f" ({releases}, {processes} processes for each core):"
+    )
+    lines = [
+        said,
+        "",
+        "| Call | " + " | ".join(f"{core} core" for core in found) + " |",
+        "|---|" + "--:|" * len(found),
+    ]
+    for row, *outcomes in zip(rows, *found.values(), strict=True):
+        lines.append(f"| {row.measure} | {' | '.join(f'{one.ratio:.2f}' for one in outcomes)} |")
+    return "\n".join(lines) + "\n"
 
 
 def table(outcomes: list[Outcome]) -> str:

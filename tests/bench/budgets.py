@@ -1,7 +1,7 @@
-"""What the native core must reach, against other libraries: data, one row each.
+"""What is timed, against which yardstick, and the target: data, one row each.
 
-Source: the project's performance targets for the native core.  `budget_names` says what the names
-in the statements are, `budget_run` measures.
+Source: the project's performance targets for both cores.  `budget_names` says what the names in the
+statements are, `budget_run` measures.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ class Row(NamedTuple):
     subject, yardstick : str
         The statements, over the names of the row's group (`budget_names.GROUPS`).
     bar : float
-        The most that the subject may take, as a multiple of the yardstick.
+        The most that the subject may take with the native core, as a multiple of the yardstick.
     group : str
         Rows of a group are measured in one process.
     most : int
         How often it is done in a round at most; statements that take long are done less often.
+    ctypes_bar : float, optional
+        The bar with the ctypes core; without one it is not measured there.
     """
 
     measure: str
@@ -35,25 +37,36 @@ class Row(NamedTuple):
     bar: float
     group: str
     most: int = 2000
+    ctypes_bar: float | None = None
 
 
 _IN_C = 10  # statements that loop in C
 NUMPY = "np.from_dlpack(x)"
 NUMPY_IN_C = "loops.calls(np.from_dlpack, x, LOOPS)"
-RECORD = "fresh.__cuda_array_interface__"
+RECORD = "busy.__cuda_array_interface__"
+EXPORT = "x.__dlpack__(max_version=version)"
+BOTH = "asarray(x); asarray(y)"
 
 ROWS = (
-    Row("import of a NumPy array / np.from_dlpack of it", "from_dlpack(x)", NUMPY, 0.30, "host"),
+    Row(
+        "import of a NumPy array / np.from_dlpack of it",
+        "from_dlpack(x)",
+        NUMPY,
+        0.30,
+        "host",
+        ctypes_bar=6.0,
+    ),
     Row(
         "import of a subclass of ndarray / np.from_dlpack", "from_dlpack(sub)", NUMPY, 0.85, "host"
     ),
     Row("the direct read switched off / np.from_dlpack", "from_dlpack(x)", NUMPY, 0.85, "asked"),
     Row(
-        "bare capsule, by the letter / np.from_dlpack",
+        "bare capsule / np.from_dlpack",
         "from_dlpack(x.__dlpack__(max_version=version))",
         NUMPY,
         1.0,
         "host",
+        ctypes_bar=11.0,
     ),
     Row(
         "import, and shape, strides and dtype read / np.from_dlpack",
@@ -61,6 +74,7 @@ ROWS = (
         NUMPY,
         1.2,
         "host",
+        ctypes_bar=13.0,
     ),
     Row("asarray of a NumPy array / np.from_dlpack", "asarray(x)", NUMPY, 0.30, "host"),
     Row(
@@ -97,11 +111,35 @@ ROWS = (
     Row(
         "export and drop / NumPy's",
         "ours.__dlpack__(max_version=version)",
-        "x.__dlpack__(max_version=version)",
+        EXPORT,
         0.9,
         "host",
+        ctypes_bar=2.5,
     ),
-    Row("NumPy takes an export / NumPy takes its own", "np.from_dlpack(ours)", NUMPY, 1.15, "host"),
+    Row(
+        "NumPy takes an export / NumPy takes its own",
+        "np.from_dlpack(ours)",
+        NUMPY,
+        1.15,
+        "host",
+        ctypes_bar=2.0,
+    ),
+    Row(
+        "export of own memory, bfloat16 / NumPy's",
+        "own.__dlpack__(max_version=version)",
+        EXPORT,
+        14.0,
+        "host",
+        ctypes_bar=14.0,
+    ),
+    Row(
+        "export of own memory, float32 / NumPy's",
+        "plain.__dlpack__(max_version=version)",
+        EXPORT,
+        14.0,
+        "host",
+        ctypes_bar=14.0,
+    ),
     Row("CAI dict import / building it in a property", "from_cai(ready)", RECORD, 0.8, "cuda"),
     Row(
         "dltensor_from_py_object_no_sync / torch's",
@@ -149,6 +187,7 @@ ROWS = (
         "record(event, producer); wait(consumer, event, 0)",
         1.3,
         "cuda",
+        ctypes_bar=1.3,
     ),
     Row(
         "from_cai, ordered when taken / StridedMemoryView's",
@@ -156,6 +195,7 @@ ROWS = (
         "view(busy, stream_ptr=consumer)",
         0.5,
         "cuda",
+        ctypes_bar=0.5,
     ),
     Row(
         "from_cai, nothing pending / StridedMemoryView's",
@@ -163,6 +203,7 @@ ROWS = (
         "view(idle, stream_ptr=consumer)",
         0.8,
         "cuda",
+        ctypes_bar=0.5,
     ),
     Row(
         "from_cai, ordered at once / StridedMemoryView's",
@@ -170,8 +211,76 @@ ROWS = (
         "view(busy, stream_ptr=consumer)",
         1.0,
         "cuda",
+        ctypes_bar=0.5,
     ),
-    Row("x + y of three elements / NumPy's", "small + small", "few + few", 2.5, "host"),
+    Row(
+        "an address is asked about / cuda.bindings",
+        "pointer_attributes(ptr, 'bench')",
+        "ask(ordinal, ptr)",
+        2.0,
+        "cuda",
+        ctypes_bar=2.0,
+    ),
+    Row(
+        "x + y of three elements / NumPy's",
+        "small + small",
+        "few + few",
+        2.5,
+        "host",
+        ctypes_bar=4.0,
+    ),
+    Row(
+        "xp.sum(x) of three elements / np.sum",
+        "xp.sum(small)",
+        "np.sum(few)",
+        3.0,
+        "host",
+        ctypes_bar=3.0,
+    ),
+    Row(
+        "x + y of 10**6 elements / NumPy's",
+        "large + large",
+        "many + many",
+        1.05,
+        "host",
+        20,
+        ctypes_bar=1.05,
+    ),
+    Row(
+        "xp.sum(x) of 10**6 elements / np.sum",
+        "xp.sum(large)",
+        "np.sum(many)",
+        1.05,
+        "host",
+        20,
+        ctypes_bar=1.05,
+    ),
+    Row(
+        "xp.from_dlpack(x) / ix.from_dlpack",
+        "xp.from_dlpack(x)",
+        "from_dlpack(x)",
+        1.05,
+        "host",
+        ctypes_bar=1.05,
+    ),
+    Row(
+        "CAI record parsed / building it in a property",
+        "parse_record(record)",
+        "producer.__cuda_array_interface__",
+        2.6,
+        "host",
+        ctypes_bar=2.6,
+    ),
+    *(
+        Row(measure, call, BOTH, 2.5, "contracts", ctypes_bar=2.5)
+        for measure, call in (
+            ("`f(x, y)`, each with dtype, named extents and order", "checked(x, y)"),
+            ("`f(x, y)`, each with all words", "strict(x, y)"),
+            ("`f(x=x, y=y)`, likewise", "checked(x=x, y=y)"),
+            ("`f(x, y)` without contracts", "imported(x, y)"),
+            ("`f(x, y)` without the decorator, and both imports", "plain(x, y)"),
+        )
+    ),
 )
 
 IMPORT_MEASURE = "import interchange / import numpy, CPU time beyond the interpreter's"

@@ -92,9 +92,9 @@ def made(kind: str, number: int) -> Any:
 
 def measure_here(rounds: int, count: int) -> dict[str, Any]:
     """Return every figure of this process, by group, row and column."""
-    from budget_names import core, strangers
+    from budget_names import core, nanobind
 
-    names = strangers()
+    names = nanobind()
     found: dict[str, Any] = {}
     for (group, row, column), statement, yardstick in cases(names):
         is_ours = OURS in {row, column}

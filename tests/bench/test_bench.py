@@ -17,17 +17,6 @@ import import_time  # noqa: E402 - the folder is no package
 
 
 @pytest.mark.slow
-def test_every_case_runs_and_is_printed():
-    """A quick run prints one row per case and exits with 0."""
-    done = subprocess.run(
-        [sys.executable, str(HERE), "--quick"], capture_output=True, text=True, check=False
-    )
-
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("\n| ") >= 8
-
-
-@pytest.mark.slow
 def test_the_time_of_an_import_is_written(tmp_path):
     """With where and when it was measured."""
     page = tmp_path / "page.md"
