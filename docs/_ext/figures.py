@@ -1,4 +1,4 @@
-"""The figures of the docs: what goes in and what comes out, the questions and the layers, columns.
+"""The figures of the docs: imports and exports, the properties and the layers, columns.
 
 Source: `interchange` itself, the matrices of ``_generated``, and the table of how-it-works.md, so
 that no figure can go stale.  In a MyST page::
@@ -55,13 +55,13 @@ class UnknownProtocolError(ValueError):
 
 
 def protocols_out() -> list[str]:
-    """Return the protocols that an Array speaks, and its export as a column."""
+    """Return the protocols that an Array supports, and its export as a column."""
     names = [*dir(interchange.Array), *dir(interchange.ArrowExport)]
     return _named(name for name in names if _OF_MEMORY.fullmatch(name))
 
 
 def protocols_in() -> list[str]:
-    """Return the protocols that ``asarray`` asks for, in its own order."""
+    """Return the protocols that ``asarray`` tries, in its own order."""
     text, _, _ = (interchange.asarray.__doc__ or "").partition("Parameters")
     said = " ".join(re.split(r"^ *\d\. ", text, flags=re.MULTILINE)[1:])
     said = said.replace("the buffer protocol", "__buffer__")
@@ -78,19 +78,19 @@ def _named(attributes: Iterable[str]) -> list[str]:
 
 
 def kinds_in() -> list[str]:
-    """Return the kinds of arrays that were seen to go in: the rows of the matrices."""
+    """Return the kinds of arrays that were imported: the rows of the matrices."""
     rows = [row for name in ("matrix", "matrix-gpu") for row in matrix_pages.read(name).rows]
     kinds = [match[0] for row in rows if (match := re.match(r"pyarrow|[\w.-]+", row))]
     return [kind for kind in dict.fromkeys(kinds) if kind != "interchange"]
 
 
 def kinds_out() -> list[str]:
-    """Return what `convert` makes of an Array."""
+    """Return the libraries that `convert` exports to."""
     return [name for name in interchange.TARGETS if name != "interchange"]
 
 
 def exchange_figure() -> str:
-    """Return the figure of what goes in and what comes out."""
+    """Return the figure of imports and exports."""
     middle = WIDTH / 2
     parts, y = chips(kinds_in(), 26, "chip")
     parts.insert(0, words(middle, 16, "any array in", "head", "middle"))
@@ -110,24 +110,24 @@ def exchange_figure() -> str:
     parts.append(words(middle, y + 44, "any library out", "head", "middle"))
     more, y = chips(kinds_out(), y + 54, "chip")
     described = (
-        f"In come {', '.join(kinds_in())}, by {', '.join(protocols_in())}. An Array describes the "
-        f"same memory. It goes out by {', '.join(protocols_out())}, to {', '.join(kinds_out())}."
+        f"Imports of {', '.join(kinds_in())}, through {', '.join(protocols_in())}. An Array shares "
+        f"the memory. Exports through {', '.join(protocols_out())}, to {', '.join(kinds_out())}."
     )
-    return drawing("What goes in, and what comes out", described, y + 4, [*parts, *more])
+    return drawing("Imports and exports", described, y + 4, [*parts, *more])
 
 
-# ---------------------------------------------------------------- questions and layers
+# ---------------------------------------------------------------- properties and layers
 
-QUESTIONS: Final = ("where", "who keeps it", "who waits")
-"""The three questions, as the figure's columns name them."""
+PROPERTIES: Final = ("location", "owner", "synchronisation")
+"""The three properties of an exchange: the columns of the figure."""
 
 
 class Layer(NamedTuple):
-    """One layer: its number, its packages, and which questions it answers."""
+    """One layer: its number, its packages, and the properties that it handles."""
 
     number: str
     packages: tuple[str, ...]
-    answers: frozenset[str]
+    properties: frozenset[str]
 
 
 def layers() -> list[Layer]:
@@ -136,47 +136,47 @@ def layers() -> list[Layer]:
     Raises
     ------
     ValueError
-        The table names a question that there is not.
+        The table names an unknown property.
     """
     text = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d) \| (.*?) \| (.*?) \|", text, re.MULTILINE)
     found = []
-    for number, packages, answers in rows:
-        asked = frozenset(filter(None, answers.split(", ")))
-        if not asked <= set(QUESTIONS):
-            raise ValueError(f"layer {number} answers {answers!r}, which is no question")
-        found.append(Layer(number, tuple(re.findall(r"`(\w+)`", packages)), asked))
+    for number, packages, cell in rows:
+        properties = frozenset(filter(None, cell.split(", ")))
+        if not properties <= set(PROPERTIES):
+            raise ValueError(f"layer {number} has an unknown property: {cell!r}")
+        found.append(Layer(number, tuple(re.findall(r"`(\w+)`", packages)), properties))
     return found
 
 
 def layers_figure() -> str:
-    """Return the figure of the layers, and of the questions that each answers."""
+    """Return the figure of the layers and their properties."""
     left, step, top = 250, 103, 42
-    middles = [left + step * place + step / 2 for place in range(len(QUESTIONS))]
+    middles = [left + step * place + step / 2 for place in range(len(PROPERTIES))]
     parts = [
         words(x, 18, name, "small head", "middle")
-        for x, name in zip(middles, QUESTIONS, strict=True)
+        for x, name in zip(middles, PROPERTIES, strict=True)
     ]
     parts.append(words(4, 18, "imports only go down", "small"))
     for place, layer in enumerate(layers()):
         y = top + 34 * place - 12
         parts += [
-            box(1, y, WIDTH - 2, 30, "core" if layer.answers else "chip"),
+            box(1, y, WIDTH - 2, 30, "core" if layer.properties else "chip"),
             words(10, y + 20, layer.number, "head"),
             words(32, y + 20, ", ".join(layer.packages)),
         ]
         parts += [
-            f'<circle class="answer" cx="{x:g}" cy="{y + 15:g}" r="7"/>'
-            for x, name in zip(middles, QUESTIONS, strict=True)
-            if name in layer.answers
+            f'<circle class="mark" cx="{x:g}" cy="{y + 15:g}" r="7"/>'
+            for x, name in zip(middles, PROPERTIES, strict=True)
+            if name in layer.properties
         ]
     described = "; ".join(
-        f"layer {one.number}, {', '.join(one.packages)}, answers "
-        + (", ".join(name for name in QUESTIONS if name in one.answers) or "none by itself")
+        f"layer {one.number}, {', '.join(one.packages)}, handles "
+        + (", ".join(name for name in PROPERTIES if name in one.properties) or "none of them")
         for one in layers()
     )
     height = top + 34 * len(layers()) - 12
-    return drawing("The layers, and the questions that they answer", described, height, parts)
+    return drawing("The layers, and the properties that they handle", described, height, parts)
 
 
 # ---------------------------------------------------------------- directives

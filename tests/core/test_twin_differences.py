@@ -44,7 +44,7 @@ PROBES = {
     "annotations in the signatures of these five": (
         "f = (ix.from_dlpack, ix.asarray, ix.from_cai, ix.Array.__dlpack__)\n"
         "found = {bool(inspect.get_annotations(each)) for each in f}\n"
-        "print({True: 'there', False: 'not there'}[found.pop()] if len(found) == 1 else found)"
+        "print({True: 'present', False: 'absent'}[found.pop()] if len(found) == 1 else found)"
     ),
     "the type of `shape`, `strides`, `dtype`, `device` and `ptr` of `ix.Array`": (
         "print(*{type(inspect.getattr_static(ix.Array, n)).__name__"
@@ -54,17 +54,17 @@ PROBES = {
         "print(type(inspect.getattr_static(ix.Array, '__add__')).__name__)"
     ),
     "`ix.to_arrow(x)`": (
-        "print('goes out' if kind(lambda: ix.to_arrow(x)) != 'BackendUnavailableError'"
+        "print('exported' if kind(lambda: ix.to_arrow(x)) != 'BackendUnavailableError'"
         " else words(ix.to_arrow, x)[-15:].replace(' [', 'refused (').replace(']', ')'))"
     ),
     "the capsule of the C API, `_C_API` of `interchange`": (
-        "print('there' if hasattr(ix, '_C_API') else 'not there')"
+        "print('present' if hasattr(ix, '_C_API') else 'absent')"
     ),
     "the bases of `ix.Array`": (
         "print('object' if ix.Array.__bases__ == (object,) else 'those with its methods')"
     ),
     "the C exchange table on `ix.Array`": (
-        "print('there' if hasattr(ix.Array, '__dlpack_c_exchange_api__') else 'not there')"
+        "print('present' if hasattr(ix.Array, '__dlpack_c_exchange_api__') else 'absent')"
     ),
     "the minor version in a capsule of plain memory": (
         "c = x.__dlpack__(max_version=(1, 3))\n"
@@ -74,18 +74,18 @@ PROBES = {
     "an ndarray whose strides leave the address range": (
         "step = min(2**62, sys.maxsize & ~7)\n"
         "far = np.lib.stride_tricks.as_strided(np.zeros(4), (3,), (step,))\n"
-        "print('refused at', {'Array': 'the first look', 'ExchangeError': 'the import'}"
+        "print('refused at', {'Array': 'the first access', 'ExchangeError': 'the import'}"
         "[kind(lambda: type(ix.from_dlpack(far)).__name__)])"
     ),
     "`x.__dlpack__(bad=1)` names": "print(words(x.__dlpack__, bad=1).split()[1][:-2])",
     "`object.__new__(ix.Array).readonly`": (
         "print(kind(lambda: object.__new__(ix.Array).readonly))"
     ),
-    "`__del__`, set on `ix.Array` by somebody": (
+    "`__del__`, set on `ix.Array` by a user": (
         "said = []\nix.Array.__del__ = lambda _: said.append(1)\n"
         "ix.from_dlpack(np.ones(2))\nprint('is called' if said else 'is not called')"
     ),
-    "a `__dlpack_device__` that a class gets after it was met, or an object has": (
+    "a `__dlpack_device__` that is set on a class after its first import, or on an object": (
         "cls = type('Sub', (np.ndarray,), {})\n"
         "made = np.ones(3).view(cls)\n"
         "other = np.ones(3).view(cls)\n"
@@ -95,9 +95,9 @@ PROBES = {
         "ix.from_dlpack(other)\n"
         "cls.__dlpack_device__ = lambda _: said.append(1) or (1, 0)\n"
         "ix.from_dlpack(made)\n"
-        "print({0: 'is not asked', 2: 'is asked'}[len(said)])"
+        "print({0: 'is not called', 2: 'is called'}[len(said)])"
     ),
-    "`__interchange__`, or a CUDA record, that a class gets after `ix.asarray` met it": (
+    "`__interchange__`, or a CUDA record, that is set on a class after its first `ix.asarray`": (
         "classes = [type('Sub', (np.ndarray,), {}) for _ in range(2)]\n"
         "made = [np.ones(3).view(cls) for cls in classes]\n"
         "[ix.asarray(each) for each in made * 2]\n"
@@ -105,9 +105,9 @@ PROBES = {
         "classes[0].__interchange__ = lambda _: said.append(1) or x\n"
         "classes[1].__cuda_array_interface__ = property(lambda _: said.append(1))\n"
         "[ix.asarray(each) for each in made]\n"
-        "print('is asked' if len(said) > 1 else said or 'is not asked')"
+        "print('is used' if len(said) > 1 else said or 'is not used')"
     ),
-    "a subclass of `ndarray` whose own `__dlpack__` gives what is refused is asked": (
+    "calls of `__dlpack__` of a subclass of `ndarray` whose export is refused": (
         "from interchange.testing import producers\n"
         "said = []\n"
         "def answer(**keywords):\n"
@@ -117,7 +117,7 @@ PROBES = {
         "ix.asarray(made), ix.asarray(made)\n"
         "made.__dlpack__ = answer\n"
         "words(ix.asarray, made)\n"
-        "print({1: 'once', 2: 'twice'}[len(said)])"
+        "print({1: 'one', 2: 'two'}[len(said)])"
     ),
     "`del x._flags`": "print(kind(lambda: delattr(x, '_flags')))",
 }
@@ -128,7 +128,7 @@ MADE_BY_NUMPY = "the minor version in a capsule of plain memory"
 
 def rows():
     """Return what the table says: of each difference, the readable and the native core's."""
-    section = PAGE.read_text(encoding="utf-8").partition("## Where the cores differ\n")[2]
+    section = PAGE.read_text(encoding="utf-8").partition("## Differences between the cores\n")[2]
     section = section.partition("\n## ")[0]
     table = re.findall(r"^\| (.*?) \| (.*?) \| (.*?) \| (.*?) \|$", section, re.MULTILINE)
     return {what: (readable, native) for what, readable, native, _ in table[1:]}

@@ -126,12 +126,12 @@ def test_the_layers_are_those_of_the_linter(figures: ModuleType, project: str) -
     assert [layer.number for layer in figures.layers()] == list("876543210")
 
 
-def test_every_question_is_answered(figures: ModuleType) -> None:
+def test_every_property_is_handled(figures: ModuleType) -> None:
     """By a layer of its own, and by those that ask them in order."""
-    answers = [layer.answers for layer in figures.layers() if layer.answers]
+    handled = [layer.properties for layer in figures.layers() if layer.properties]
 
-    assert [{question} for question in figures.QUESTIONS if {question} not in answers] == []
-    assert set(figures.QUESTIONS) in answers
+    assert [{name} for name in figures.PROPERTIES if {name} not in handled] == []
+    assert set(figures.PROPERTIES) in handled
 
 
 @pytest.mark.parametrize("name", ["exchange_figure", "layers_figure"])
