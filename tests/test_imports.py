@@ -75,7 +75,6 @@ def test_no_package_imports_its_neighbour_and_is_imported_by_it(package):
 BY_NAME = {
     "interchange": "its public names, when they are first used",
     "interchange._array.namespace": "interchange.xp, a layer above, which an Array must name",
-    "interchange._backends.selection": "the backend that is chosen, beside it",
     "interchange._core": "the core that is chosen, below it",
     "interchange._core._native": "the extension, which may not be built",
     "interchange._functions.dask_hook": "modules of Dask",
@@ -83,6 +82,7 @@ BY_NAME = {
     "interchange._functions.namespaces": "libraries, and interchange.xp, which is one of them",
     "interchange._functions.upgrade": "the library whose namespace was pickled",
     "interchange._streams.driver": "the driver of a kind of device, beside it",
+    "interchange._types.libraries": "the file of a library, when one of its types is met",
     "interchange.abi.rules": "the texts of the rules, below it",
 }
 """Module that computes the name of one that it imports -> what that is; none else may."""

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from interchange._backends.array_api_gaps import fill_gaps
+from interchange._libraries.array_api_gaps import fill_gaps
 from interchange.xp._table import TABLE
 
 FOUND: Final = Path(__file__).parents[1] / "_generated" / "backends.json"

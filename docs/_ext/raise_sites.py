@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import interchange
-from interchange._protocols import losses
+from interchange._protocols.export_guards import hint_for_call
 from interchange.abi import RULES
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ SOURCES: Final = Path(interchange.__file__).parent
 HOLE: Final = "\0"
 _RULE: Final = re.compile(r"[A-Z]{2,}(?:-[A-Z0-9]+)*-\d+")
 _OF_KERNELS: Final = "CPY-"
-_FITS: Final = losses.fitted.__name__
-_LISTS: Final = ("_protocols/deviations.py", "_streams/duties.py", "_streams/rules.py", "cli/")
+_FITS: Final = hint_for_call.__name__
+_LISTS: Final = ("_streams/duties.py", "_streams/rules.py", "cli/")
 """Modules whose rows cite rules, and raise nothing."""
 _DEEPEST = 9  # names that stand for names
 _LEAST, _MOST = 2, 3  # parts of a tuple that becomes an error: what, rule, fix
@@ -124,7 +124,7 @@ class _Sources:
         name = function.id if isinstance(function, ast.Name) else ""
         if name == _FITS:
             known = self.texts(node.args[0], scope, rule, depth)
-            fitted = known | {losses.fitted(text, "") for text in known}
+            fitted = known | {hint_for_call(text, "") for text in known}
             self.chosen |= fitted
             return fitted
         if name not in self.functions:

@@ -17,12 +17,12 @@ import computed
 
 import interchange
 from interchange import abi
-from interchange._protocols.deviations import DEVIATIONS
 from interchange._streams import handles
 from interchange._streams.duties import DUTIES
 from interchange._streams.rules import STREAM_RULES
 from interchange._types import devices as _devices
 from interchange._types.dtypes import all_dtypes
+from interchange._types.libraries import all_deviations
 from interchange.xp._table import TABLE
 
 if TYPE_CHECKING:
@@ -316,7 +316,7 @@ def deviations() -> str:
                 row.rule,
                 sentence(row.remedy),
             )
-            for row in DEVIATIONS
+            for row in all_deviations()
         ),
     )
 

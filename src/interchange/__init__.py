@@ -16,12 +16,12 @@ from ._array.pickling import (  # pickles name them here, and no module that may
     rebuild_array as _rebuild_array,  # noqa: F401
     rebuild_writable as _rebuild_writable,  # noqa: F401
 )
-from ._backends.backend import Backend
-from ._backends.selection import set_backend
 from ._core import core_name
 from ._functions import dask_hook as _dask_hook  # noqa: F401 - it waits for Dask
 from ._functions.importing import asarray, from_dlpack, from_pointer
 from ._functions.producer import Producer
+from ._libraries.backend import Backend
+from ._libraries.selection import set_backend
 from ._streams.rules import LEGACY_DEFAULT_STREAM, NO_SYNC, PER_THREAD_DEFAULT_STREAM
 from ._types.devices import Device
 from ._types.dtypes import DType, dtype_named as _dtype_named  # noqa: F401 - likewise
@@ -60,8 +60,9 @@ if _typing.TYPE_CHECKING:  # what checkers see; `_LATER` says the same
     from ._functions.inspect import Finding, Report, inspect
     from ._functions.like import like
     from ._functions.namespaces import array_namespace
-    from ._functions.targets import TARGETS, Target
+    from ._functions.targets import TARGETS
     from ._functions.viewable import viewable
+    from ._libraries.target import Target
 
     __version__: str
 
@@ -135,7 +136,8 @@ _LATER = {
     "_functions.inspect": ("Finding", "Report", "inspect"),
     "_functions.like": ("like",),
     "_functions.namespaces": ("array_namespace",),
-    "_functions.targets": ("TARGETS", "Target"),
+    "_functions.targets": ("TARGETS",),
+    "_libraries.target": ("Target",),
     "_functions.viewable": ("viewable",),
 }
 """Module that is imported when one of its names is first used -> those names."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from interchange._functions.targets import TARGETS, Target
+from interchange._functions.targets import TARGETS
+from interchange._libraries.target import Target
 from interchange.cli import libraries, main
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange._functions.targets import TARGETS, Target
+from interchange._functions.targets import TARGETS
+from interchange._libraries.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from interchange._backends.selection import LIBRARIES
+from interchange._libraries.selection import libraries_by_device
 from interchange._types.devices import NAMES
 from interchange.cli.variables import VARIABLES
 
@@ -58,7 +58,7 @@ def test_no_variable_is_missing() -> None:
 def test_every_variable_is_read() -> None:
     """What is listed stands somewhere else in the sources, too, but for those made of a name."""
     text = "".join(text for path, text in sources() if not path.endswith("cli/variables.py"))
-    made = {f"INTERCHANGE_{NAMES[kind].upper()}_BACKEND" for kind in LIBRARIES}
+    made = {f"INTERCHANGE_{NAMES[kind].upper()}_BACKEND" for kind in libraries_by_device()}
 
     assert [name for name in NAMES_HERE if name not in text and name not in made] == []
     assert 'f"INTERCHANGE_{NAMES[kind].upper()}_BACKEND"' in text

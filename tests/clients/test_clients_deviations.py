@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange._protocols.deviations import DEVIATIONS
+from interchange._types.libraries import all_deviations
 
 pytestmark = [pytest.mark.clients, pytest.mark.emulated]
 
@@ -29,7 +29,7 @@ def buffer(cuda_core, bindings):
 
 def test_the_rows_of_clients_are_here():
     """Every row about these clients names the release that the tests below ran."""
-    rows = [row for row in DEVIATIONS if row.library in {"cuda.core", "numba"}]
+    rows = [row for row in all_deviations() if row.library in {"cuda.core", "numba"}]
 
     assert {row.releases for row in rows} == {"1.2.2", "numba-cuda 0.30.4"}
 

@@ -16,8 +16,8 @@ import pytest
 import interchange as ix
 from interchange import _core
 from interchange._array.operators import Operators
-from interchange._backends.names import COMPARISONS, OPERATORS
-from interchange._backends.numpy import NumPyBackend
+from interchange._libraries.numpy import NumPyBackend
+from interchange._libraries.standard_names import COMPARISONS, OPERATORS
 
 NATIVE = pytest.mark.skipif(_core.core_name != "native", reason="of the native core")
 REFLECTED = sorted(set(OPERATORS) - COMPARISONS)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import interchange as ix
-from interchange._backends.dlpack_backend import DLPackBackend
+from interchange._libraries.dlpack_backend import DLPackBackend
 from interchange._streams.pending import origins_of, pending_work_of
 
 pytestmark = [pytest.mark.emulated, pytest.mark.gpu]

@@ -326,7 +326,7 @@ def test_a_library_is_handed_memory_with_its_device_current(two, monkeypatch, st
 
 def test_a_namespace_is_handed_memory_with_its_device_current(two):
     """`upgrade`d namespaces and `like` call a library's own from_dlpack()."""
-    from interchange._functions.libraries import library_of_namespace
+    from interchange._functions.array_apis import api_of_namespace
     from interchange._functions.native_or_copy import give
 
     seen = []
@@ -335,7 +335,7 @@ def test_a_namespace_is_handed_memory_with_its_device_current(two):
     )
     array = LikeCuPy(two).array
 
-    give(array, library_of_namespace(xp), xp, may_copy=False, call="f()")
+    give(array, api_of_namespace(xp), xp, may_copy=False, call="f()")
 
     assert (seen, current_device(two)) == ([HOME], AWAY)
 

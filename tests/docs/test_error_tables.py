@@ -168,7 +168,7 @@ def test_the_places_are_found():
     """Those of all layers, with one text each at least."""
     assert len(SITES) > 250
     assert {site.path.partition("/")[0] for site in SITES} >= {
-        *("_array", "_backends", "_core", "_functions", "_protocols", "_streams", "_types", "xp")
+        *("_array", "_libraries", "_core", "_functions", "_protocols", "_streams", "_types", "xp")
     }
     assert all(site.texts or site.chosen for site in SITES if site.path not in WORDED_BY_CONTRACTS)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from interchange import abi
-from interchange._backends.selection import GROUP
 from interchange._core import TWINS
+from interchange._libraries.selection import GROUP
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,6 +8,7 @@ import types
 import pytest
 
 from interchange._functions import targets
+from interchange._libraries.target import Target
 
 MINE = "library_of_this_test"
 
@@ -19,6 +20,6 @@ def library(monkeypatch):
     module.given = []
     module.answer = module.given.append
     monkeypatch.setitem(sys.modules, MINE, module)
-    row = targets.Target(MINE, lambda m, array: m.answer(array), keeps_readonly=False)
+    row = Target(MINE, lambda m, array: m.answer(array), keeps_readonly=False)
     monkeypatch.setitem(targets.TARGETS, MINE, row)
     return module

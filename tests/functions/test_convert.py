@@ -10,6 +10,7 @@ import pytest
 
 import interchange as ix
 from interchange._functions import targets
+from interchange._libraries.target import Target
 from interchange.testing import producers
 
 MINE = "library_of_this_test"
@@ -116,7 +117,7 @@ def test_a_library_whose_import_fails_is_refused(monkeypatch):
     monkeypatch.setitem(
         targets.TARGETS,
         MINE,
-        targets.Target("interchange_no_such_module", None, keeps_readonly=True),
+        Target("interchange_no_such_module", None, keeps_readonly=True),
     )
 
     class Broken:

@@ -8,9 +8,9 @@ import types
 import pytest
 
 import interchange as ix
-from interchange._functions.libraries import LIBRARIES
+from interchange._functions.array_apis import known_apis
 
-ROWS = {library.name: library for library in LIBRARIES}
+ROWS = known_apis()
 CUDA, ROCM = ix.Device(2, 1), ix.Device(10, 1)
 
 every_vendor = pytest.mark.parametrize("gpu", [CUDA, ROCM], ids=["CUDA", "ROCm"])

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import interchange as ix
-from interchange._functions.like import KINDS, like
+from interchange._functions.like import like
+from interchange._types.libraries import all_libraries
 from interchange.abi.capsules import capsule_name
 from interchange.testing import producers, strategies
 
@@ -178,10 +179,9 @@ def test_a_result_on_a_device_is_answered_in_kind():
     assert (type(found), found.array.shape) == (ix.CudaArrayView, (0, 3))
 
 
-def test_a_kind_is_known_by_one_row():
-    """Rows of one library give the same."""
-    gives = {}
-    for kind in KINDS:
-        gives.setdefault(kind.name, []).append(kind)
+def test_each_class_of_a_library_has_one_target():
+    """A class is in one row; its target is one of `TARGETS`, or its namespace makes results."""
+    rows = [row for library in all_libraries() for row in library.result_types]
 
-    assert {name for name, rows in gives.items() if len(rows) > 1} == {"numpy"}
+    assert len({row[:2] for row in rows}) == len(rows)
+    assert {target for *_, target in rows} <= {"", *ix.TARGETS}

@@ -10,8 +10,8 @@ import pytest
 
 import interchange as ix
 from interchange import xp
-from interchange._backends import selection
-from interchange._backends.numpy import NumPyBackend
+from interchange._libraries import selection
+from interchange._libraries.numpy import NumPyBackend
 
 EXT = ix.Device.of("ext_dev:3")
 

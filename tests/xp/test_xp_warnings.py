@@ -213,7 +213,7 @@ def test_threads_do_not_see_each_others_modes() -> None:
 
 def test_numpy_that_keeps_its_modes_otherwise_is_left_alone() -> None:
     """Functions stay as they are, and warn where they did."""
-    from interchange._backends.numpy_warnings import guards_of
+    from interchange._libraries.numpy_warnings import guards_of
 
     class Other:
         @staticmethod

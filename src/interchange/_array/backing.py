@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
-from interchange._backends.names import FRESH, SPREADING, VIEWS
-from interchange._backends.selection import backend_of
 from interchange._core._cycles import may_refer_back
+from interchange._libraries.selection import backend_of
+from interchange._libraries.standard_names import FRESH, SPREADING, VIEWS
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._streams.pending import pending_work_of
 from interchange._types.errors import CopyNeededError
@@ -26,7 +26,7 @@ from .copies import copy_array
 if TYPE_CHECKING:
     from typing import TypeVar
 
-    from interchange._backends.backend import Backend
+    from interchange._libraries.backend import Backend
     from interchange._types.spec import Spec
 
     from .described import Described

@@ -11,7 +11,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._protocols.losses import holds_masked
+from interchange._protocols.export_guards import holds_masked
 from interchange._protocols.published_work import ATTRIBUTE as CUDA_RECORD
 from interchange._types.errors import ExchangeError, MixedDevicesError, OutOfBoundsError, show
 from interchange._types.indices import slice_indices, way_to_index, way_within
@@ -22,7 +22,7 @@ from .elements import INTEGERS
 from .operands import as_scalar, foreign, is_foreign, mixed, operand
 
 if TYPE_CHECKING:
-    from interchange._backends.backend import Backend
+    from interchange._libraries.backend import Backend
 
     from .described import Described
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._protocols.capabilities import library_of as module_of
 from interchange._types.devices import CPU
 from interchange._types.errors import ArgumentError, MixedDevicesError, show
+from interchange._types.libraries import libraries_of
 from interchange.abi._show import name_of
 
 from .backing import computing_with, library_of, view_by
@@ -19,7 +19,7 @@ from .backing import computing_with, library_of, view_by
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from interchange._backends.backend import Backend
+    from interchange._libraries.backend import Backend
 
 SCALARS: Final = (int, float, complex)
 """Types of Python's numbers, which promote weakly; some of NumPy's scalars are among them."""
@@ -31,14 +31,6 @@ _ARRAY_WORDS: Final = (
     "__array__",
 )
 
-_LIBRARIES: Final = frozenset(
-    {
-        *("array_api_strict", "cupy", "dask", "dpctl", "dpnp", "jax", "jaxlib", "mlx", "numba"),
-        *("numpy", "paddle", "tensorflow", "torch", "warp"),
-    }
-)
-"""Top-level modules of arrays that an Array never meets: some would convert it, others refuse."""
-
 
 def is_foreign(x: object) -> bool:
     """Whether `x` is an array of somebody else's."""
@@ -49,7 +41,7 @@ def computes_itself(x: object) -> bool:
     """Whether `x` has operators of its own and is of no array library: it may wrap an Array."""
     cls = type(x)
     return hasattr(cls, "__radd__") and not any(
-        module_of(base) in _LIBRARIES for base in cls.__mro__
+        library.is_array_library for library in libraries_of(cls)
     )
 
 
@@ -100,9 +92,9 @@ def foreign(call: str, x: object) -> ArgumentError:
         return ArgumentError(
             call, f"an operand is a {name_of(type(x))}", "IX-XP-1", "pass `asarray(x)`"
         )
-    from interchange._protocols.strangers import way_in  # for an error alone
+    from interchange._protocols.conversion_hints import conversion_hint  # for an error alone
 
-    hint = way_in(x) or "pass an Array or a number"
+    hint = conversion_hint(x) or "pass an Array or a number"
     return ArgumentError(call, f"an operand is {show(x)}", "IX-XP-1", hint)
 
 

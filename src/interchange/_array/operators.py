@@ -9,8 +9,8 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from interchange._backends.names import OPERATORS
 from interchange._core import computed, fast_operator
+from interchange._libraries.standard_names import OPERATORS
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._types.errors import ArgumentError, CopyNeededError, ReadOnlyError
 

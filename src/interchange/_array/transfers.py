@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interchange._backends.selection import backend_of
+from interchange._libraries.selection import backend_of
 from interchange._streams.rules import STREAM_RULES
 from interchange._types.devices import CPU, Device
 from interchange._types.errors import (

@@ -11,7 +11,8 @@ from interchange._array import Array
 from interchange._protocols import dlpack, host
 from interchange._protocols.array_method import import_array_method
 from interchange._protocols.asking import attribute
-from interchange._protocols.losses import fitted, is_column
+from interchange._protocols.column_nulls import is_column
+from interchange._protocols.export_guards import hint_for_call
 from interchange._types.errors import (
     CopyNeededError,
     ExchangeError,
@@ -79,4 +80,4 @@ def _told_by(refused: BufferError, call: str) -> BufferError:
     """Return a refusal whose fix is one of this call."""
     if not isinstance(refused, ExchangeError):
         return refused  # of the producer
-    return refused._but(call, fitted(refused.hint, call))
+    return refused._but(call, hint_for_call(refused.hint, call))

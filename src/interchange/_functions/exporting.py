@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from interchange._array import copies
 from interchange._array.host_copies import share_with_host
+from interchange._libraries.target import first_line
 from interchange._protocols import dlpack
 from interchange._protocols.array_method import without_copies
 from interchange._streams.driver import driver_of
@@ -31,11 +32,12 @@ from interchange._types.errors import (
     UnsupportedDTypeError,
     show,
 )
+from interchange._types.libraries import all_libraries
 from interchange.abi import PyCapsule
 from interchange.abi.dlpack import DLDeviceType
 
 from .importing import asarray, import_any, keep_array
-from .targets import TARGETS, first_line
+from .targets import TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,9 +54,8 @@ if TYPE_CHECKING:
     from typing_extensions import CapsuleType, Unpack
 
     from interchange._array import Array
+    from interchange._libraries.target import Target
     from interchange._types.typing import AnyArray
-
-    from .targets import Target
 
     class Options(TypedDict, total=False):
         """Keywords of `convert`, for its overloads."""
@@ -325,7 +326,8 @@ def _current_device() -> Device:
 
 def _way_to_fit(array: Array, library: str) -> str | None:
     """Return how an array becomes one that a library describes, if it is the layout that is odd."""
-    if library == "pyarrow.Array" and array.ndim != 1:
+    one_axis = any(library in one.one_axis_targets for one in all_libraries())
+    if one_axis and array.ndim != 1:
         return "pass one axis, `asarray(x).reshape(-1)`"
     return None if array.is_contiguous() else "pass `copy=True`"
 

@@ -14,7 +14,7 @@ from interchange._protocols import dlpack, host
 from interchange._protocols.array_method import import_array_method
 from interchange._protocols.asking import has_on_type, is_read_once, speaks_arrow
 from interchange._protocols.capabilities import fast_path
-from interchange._protocols.losses import is_by_array_method, is_column
+from interchange._protocols.column_nulls import is_column, prefers_array_method
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_ready, ordinal_for
 from interchange._streams.pending import PendingWork
@@ -390,7 +390,7 @@ def _without_dlpack(
     found = by_record(x, call, copies=copies)
     if found is not None:
         return found, found.owner is not x
-    if speaks_arrow(x) and not is_by_array_method(x):
+    if speaks_arrow(x) and not prefers_array_method(x):
         from .arrow_asarray import import_column  # few need it
 
         return import_column(x, copy, call, stream)

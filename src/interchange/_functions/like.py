@@ -5,7 +5,6 @@ One table of kinds, asked in order; the first that knows the type gives.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
@@ -19,7 +18,8 @@ from interchange._types.errors import (
     UnsupportedDeviceError,
     show,
 )
-from interchange._types.type_table import TypeSet
+from interchange._types.libraries import class_at, imported_libraries
+from interchange._types.type_table import TypeSet, TypeTable
 from interchange.abi import PyCapsule
 from interchange.abi._records import NamedTuple
 from interchange.abi.capsules import USED_VERSIONED, VERSIONED, capsule_name
@@ -60,24 +60,42 @@ class Kind(NamedTuple):
     give: Callable[[Array, Any, bool], Any]
 
 
-def _class(module: str, name: str) -> Callable[[Any], bool]:
-    """Return a test for instances of a class, which is not imported for it."""
-
-    def knows(x: Any) -> bool:
-        known = getattr(sys.modules.get(module), name, None)
-        return isinstance(known, type) and isinstance(x, known)
-
-    return knows
+_MOST_TYPES: Final = 256
+_targets: Final[TypeTable[tuple[str | None]]] = TypeTable(_MOST_TYPES)
 
 
-def _library(target: str, module: str, name: str) -> Kind:
-    """Return the kind of arrays of a library that is one of `TARGETS`."""
+def _target_of(x: Any) -> str | None:
+    """Return the target of results for arrays of a library; empty where its namespace makes them.
 
-    def give(array: Array, _: Any, may_copy: bool) -> Any:
-        _check_place(array, target)
-        return hand_over(array, target, may_copy=may_copy, call=_CALL)
+    None for any other object.
+    """
+    cls: type = type(x)
+    known = _targets.get(cls)
+    if known is None:
+        known = _targets[cls] = (_target_of_class(cls),)
+    return known[0]
 
-    return Kind(target, _class(module, name), give)
+
+def _target_of_class(cls: type) -> str | None:
+    """Return the target for a class; of several, that of the class that comes first in its MRO."""
+    found = [
+        (kind, target)
+        for library in imported_libraries()
+        for module, name, target in library.result_types
+        if (kind := class_at(module, name)) is not None and issubclass(cls, kind)
+    ]
+    places = {id(base): place for place, base in enumerate(cls.__mro__)}
+    nearest = min(found, key=lambda one: places.get(id(one[0]), 0), default=None)
+    return None if nearest is None else nearest[1]
+
+
+def _give_of_library(array: Array, x: Any, may_copy: bool) -> Any:
+    """Return an array of the library that `x` is of."""
+    target = _target_of(x)
+    if not target:
+        return _give_of_namespace(array, x, may_copy)
+    _check_place(array, target)
+    return hand_over(array, target, may_copy=may_copy, call=_CALL)
 
 
 def _check_place(array: Array, target: str) -> None:
@@ -94,7 +112,7 @@ def _check_place(array: Array, target: str) -> None:
         raise UnsupportedDeviceError(_CALL, what, "IX-CONVERT-2", hint)
 
 
-def _speaks(word: str) -> Callable[[Any], bool]:
+def _has(word: str) -> Callable[[Any], bool]:
     """Return a test for objects, not classes, that have an attribute."""
     return lambda x: not isinstance(x, type) and hasattr(x, word)
 
@@ -114,12 +132,12 @@ def _give_capsule(array: Array, x: Any, may_copy: bool) -> Any:
     if capsule_name(x) in {VERSIONED, USED_VERSIONED}:
         return array.__dlpack__(max_version=DLPACK_VERSION)
     if array.readonly and may_copy:
-        array = array.copy()  # a legacy capsule has no word for it
+        array = array.copy()  # a legacy capsule cannot be marked read-only
     return array.__dlpack__()
 
 
 def _give_cuda_record(array: Array, _: Any, __: bool) -> CudaArrayView:
-    """Return an object that speaks the CUDA Array Interface alone."""
+    """Return an object that has the CUDA Array Interface only."""
     return to_cai(array)
 
 
@@ -132,25 +150,13 @@ KINDS: Final = (
     Kind("interchange", lambda x: isinstance(x, Array), _give_array),
     Kind("capsule", lambda x: type(x) is PyCapsule, _give_capsule),
     Kind("memoryview", lambda x: isinstance(x, (memoryview, bytearray, bytes)), _give_memoryview),
-    _library("numba", "numba.cuda.cudadrv.devicearray", "DeviceNDArrayBase"),
-    _library("numpy", "numpy", "ndarray"),
-    _library("numpy", "numpy", "generic"),
-    _library("torch", "torch", "Tensor"),
-    _library("jax", "jax", "Array"),
-    _library("cupy", "cupy", "ndarray"),
-    _library("tvm_ffi", "tvm_ffi", "Tensor"),
-    _library("warp", "warp", "array"),
-    _library("pyarrow", "pyarrow", "Tensor"),
-    _library("pyarrow.Array", "pyarrow", "Array"),
-    _library("mlx", "mlx.core", "array"),
-    _library("cuda.core", "cuda.core.utils", "StridedMemoryView"),
-    Kind("dask", _class("dask.array", "Array"), _give_of_namespace),
-    Kind("producer", _speaks("__interchange__"), _give_array),
-    Kind("namespace", _speaks("__array_namespace__"), _give_of_namespace),
-    Kind("DLPack", _speaks("__dlpack__"), _give_array),
-    Kind("CAI", _speaks(ATTRIBUTE), _give_cuda_record),
+    Kind("library", lambda x: _target_of(x) is not None, _give_of_library),
+    Kind("producer", _has("__interchange__"), _give_array),
+    Kind("namespace", _has("__array_namespace__"), _give_of_namespace),
+    Kind("DLPack", _has("__dlpack__"), _give_array),
+    Kind("CAI", _has(ATTRIBUTE), _give_cuda_record),
     Kind("buffer", has_buffer, _give_memoryview),
-    Kind("array interface", _speaks("__array_interface__"), _give_array),
+    Kind("array interface", _has("__array_interface__"), _give_array),
 )
 """What `like` knows, in the order in which it is asked."""
 

@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._array import Array
+from interchange._protocols.conversion_hints import conversion_hint
 from interchange._protocols.published_work import ATTRIBUTE
-from interchange._protocols.strangers import way_in
 from interchange._types.devices import Device
 from interchange._types.errors import (
     ArgumentError,
@@ -24,15 +24,14 @@ from interchange._types.errors import (
 )
 from interchange.abi import PyCapsule
 
+from .array_apis import api_of, api_of_namespace, known_apis
 from .importing import asarray
-from .libraries import LIBRARIES, library_of, library_of_namespace
 from .upgrade import OURS, has_buffer, upgrade
 
 if TYPE_CHECKING:
-    from .libraries import Library
+    from interchange._libraries.array_api import ArrayAPI
 
 _CALL: Final = "array_namespace()"
-_LIBRARIES: Final = {library.name: library for library in LIBRARIES}
 _SCALARS: Final = (bool, int, float, complex, type(None))
 _PROTOCOLS: Final = (
     "__dlpack__",
@@ -89,36 +88,36 @@ def array_namespace(*arrays: Any, backend: str | None = None) -> Any:
     'interchange.xp'
     """
     if backend is None and arrays:  # the common case
-        first = library_of(arrays[0])
+        first = api_of(arrays[0])
         alone = len(arrays) == 1  # no generator for the commonest
-        if first is not None and (alone or all(library_of(x) is first for x in arrays)):
+        if first is not None and (alone or all(api_of(x) is first for x in arrays)):
             return upgrade(_namespace_of(first.name))
     named = None if backend is None else _find_backend(backend)
     found: dict[str, tuple[int, Any]] = {}
-    strangers: list[tuple[int, Any]] = []
+    others: list[tuple[int, Any]] = []
     for place, x in enumerate(arrays):
-        library = library_of(x)
-        if library is None and isinstance(x, _SCALARS):
+        api = api_of(x)
+        if api is None and isinstance(x, _SCALARS):
             continue
-        xp = None if isinstance(x, Array) else _own_namespace(x, library)
+        xp = None if isinstance(x, Array) else _own_namespace(x, api)
         if xp is None or named is not None:
-            strangers.append((place, x))
+            others.append((place, x))
         if xp is not None:
             found.setdefault(xp.__name__, (place, xp))
     if named is None and len(found) > 1:
         _refuse_mixture(found, arrays)
     xp = named if named is not None else next((xp for _, xp in found.values()), None)
-    if xp is None and not strangers:
+    if xp is None and not others:
         what = f"no array among {len(arrays)} arguments"
         raise ArgumentError(_CALL, what, "IX-NAMESPACE-1", "pass an array, or `backend='numpy'`")
-    _check_strangers(strangers, xp)
+    _check_others(others, xp)
     return importlib.import_module(OURS) if xp is None else upgrade(xp)
 
 
-def _own_namespace(x: Any, library: Library | None) -> Any:
+def _own_namespace(x: Any, api: ArrayAPI | None) -> Any:
     """Return the namespace of an array's library, or None for memory of no such library."""
-    if library is not None:
-        return _namespace_of(library.name)
+    if api is not None:
+        return _namespace_of(api.name)
     if not callable(getattr(type(x), "__array_namespace__", None)) or isinstance(x, type):
         return None
     found = x.__array_namespace__(api_version=None)
@@ -131,11 +130,10 @@ def _own_namespace(x: Any, library: Library | None) -> Any:
 @functools.cache
 def _namespace_of(name: str) -> Any:
     """Return the namespace of a library, as array-api-compat wraps it if that is installed."""
-    library = _LIBRARIES[name]
-    wrapped = library.wrapped
-    if wrapped is not None and find_spec("array_api_compat") is not None:
-        return importlib.import_module(wrapped)
-    return importlib.import_module(library.module)
+    api = known_apis()[name]
+    if api.wrapped is not None and find_spec(api.wrapped.partition(".")[0]) is not None:
+        return importlib.import_module(api.wrapped)
+    return importlib.import_module(api.module)
 
 
 def _find_backend(backend: object) -> Any:
@@ -144,9 +142,9 @@ def _find_backend(backend: object) -> Any:
         raise ArgumentError(_CALL, f"backend={show(backend)}", "IX-ARGUMENT-1", "pass its name")
     if backend == "interchange":
         return importlib.import_module(OURS)
-    if backend not in _LIBRARIES:
+    if backend not in known_apis():
         what = f"backend={backend!r} is not known"
-        hint = f"choose one of {', '.join(_LIBRARIES)} or interchange"
+        hint = f"choose one of {', '.join(known_apis())} or interchange"
         raise BackendUnavailableError(_CALL, what, "IX-CONVERT-1", hint)
     try:
         return _namespace_of(backend)
@@ -162,18 +160,18 @@ def _refuse_mixture(found: dict[str, tuple[int, Any]], arrays: tuple[Any, ...]) 
     """
     met = [(name, place, type(arrays[place]).__name__) for name, (place, _) in found.items()]
     said = " and ".join(f"{kind} of {name} (argument {place})" for name, place, kind in met)
-    names = " or ".join(f"`backend={library_of_namespace(xp).name!r}`" for _, xp in found.values())
+    names = " or ".join(f"`backend={api_of_namespace(xp).name!r}`" for _, xp in found.values())
     hint = f"pass {names}, or bring one over with `convert`"
     raise ArgumentError(_CALL, f"arrays of several libraries: {said}", "IX-NAMESPACE-1", hint)
 
 
-def _check_strangers(strangers: list[tuple[int, Any]], xp: Any) -> None:
+def _check_others(others: list[tuple[int, Any]], xp: Any) -> None:
     """Refuse what is no memory, and memory on devices where the library has host arrays alone."""
-    on_host = xp is not None and library_of_namespace(xp).memory == "host"
-    for place, x in strangers:
+    on_host = xp is not None and api_of_namespace(xp).memory == "host"
+    for place, x in others:
         if isinstance(x, (type, str)) or not _holds_memory(x):
             what = f"argument {place} is {show(x)} of type {type(x).__name__}"
-            raise NoProtocolError(_CALL, what, "IX-PROTOCOL-1", way_in(x))
+            raise NoProtocolError(_CALL, what, "IX-PROTOCOL-1", conversion_hint(x))
         if on_host and not is_host_accessible(x):
             what = (
                 f"{xp.__name__} has arrays on the host alone, and argument {place} is on a device"

@@ -23,8 +23,7 @@ from .targets import TARGETS
 
 if TYPE_CHECKING:
     from interchange._array import Array
-
-    from .libraries import Library
+    from interchange._libraries.array_api import ArrayAPI
 
 
 def hand_over(array: Array, target: str, *, may_copy: bool, call: str) -> Any:
@@ -53,35 +52,35 @@ def _is_cured_by_a_copy(error: ExchangeError, array: Array) -> bool:
     return type(error) is ExchangeError and not array.is_contiguous()
 
 
-def give(array: Array, library: Library, xp: Any, *, may_copy: bool, call: str) -> Any:
-    """Return an Array as an array of an array-API library, by its namespace if need be."""
-    if library.name == "numpy":
+def give(array: Array, api: ArrayAPI, xp: Any, *, may_copy: bool, call: str) -> Any:
+    """Return an Array as an array of an array-API library, by its target or its namespace."""
+    if api.name == "numpy":
         return array.__array__()  # shares what is on the host, and keeps read-only
-    if library.name in TARGETS:
-        return hand_over(array, library.name, may_copy=may_copy, call=call)
+    if api.name in TARGETS:
+        return hand_over(array, api.name, may_copy=may_copy, call=call)
     if not hasattr(xp, "from_dlpack"):
-        return _through_numpy(array, library, xp, may_copy=may_copy, call=call)
-    if array.readonly is not False:  # nobody knows whether the library would remember
+        return _through_numpy(array, api, xp, may_copy=may_copy, call=call)
+    if array.readonly is not False:  # the library may not keep it read-only
         if not may_copy:
-            what = f"memory that is not known to be writable, of which {library.name} may not know"
+            what = f"memory that is not known to be writable, of which {api.name} may not know"
             raise ReadOnlyError(call, what, "DLP-RO-3", "pass `copy=True`")
         array = array.copy()
     with device_guard(array.device, call) or contextlib.nullcontext():
         return xp.from_dlpack(array)
 
 
-def _through_numpy(array: Array, library: Library, xp: Any, *, may_copy: bool, call: str) -> Any:
+def _through_numpy(array: Array, api: ArrayAPI, xp: Any, *, may_copy: bool, call: str) -> Any:
     """Return what ``asarray`` of a library without ``from_dlpack`` makes of an ndarray."""
     if not may_copy:
-        what = f"{library.name} has no from_dlpack(), and its asarray() may copy"
+        what = f"{api.name} has no from_dlpack(), and its asarray() may copy"
         raise CopyNeededError(call, what, "DLP-COPY-1")
     return xp.asarray(array.__array__())
 
 
-def check_place(array: Array, library: Library, call: str) -> None:
+def check_place(array: Array, api: ArrayAPI, call: str) -> None:
     """Refuse device memory where the library's arrays are on the host."""
-    if library.memory == "host" and not array.device.is_host_accessible:
-        what = f"{library.name} has arrays on the host alone, and the memory is on {array.device}"
+    if api.memory == "host" and not array.device.is_host_accessible:
+        what = f"{api.name} has arrays on the host alone, and the memory is on {array.device}"
         hint = "pass `device='cpu'`, and it is copied to the host"
         known = hint if array.device.type in COPIED_BY_DRIVERS else None
         raise UnsupportedDeviceError(call, what, "DLP-DEV-6", known)

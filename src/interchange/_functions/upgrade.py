@@ -12,11 +12,13 @@ from types import ModuleType
 from typing import Any, Final
 
 from interchange._array import Array
+from interchange._libraries.array_api import refuse_device
 from interchange._protocols import dlpack
 from interchange._protocols.array_method import is_last_resort, without_copies
-from interchange._protocols.losses import FILLED, is_masked, lost_by, nulls_in
+from interchange._protocols.column_nulls import find_nulls
+from interchange._protocols.conversion_hints import sharing_hint
+from interchange._protocols.export_guards import FILLED, find_loss, is_masked
 from interchange._protocols.published_work import ATTRIBUTE
-from interchange._protocols.strangers import way_to_share
 from interchange._types.devices import CPU, Device
 from interchange._types.errors import (
     ArgumentError,
@@ -32,13 +34,7 @@ from interchange._types.type_table import TypeSet
 from interchange.abi import PyCapsule
 
 from . import importing
-from .libraries import (
-    array_classes,
-    library_of,
-    library_of_namespace,
-    on_current_device,
-    refuse_device,
-)
+from .array_apis import api_of, api_of_namespace, array_classes
 from .native_or_copy import check_place, give
 
 _CALL: Final = "upgrade()"
@@ -70,11 +66,11 @@ class UpgradedNamespace(ModuleType):
             if not name.startswith("_") or name in _KEPT:
                 setattr(self, name, value)
         self._xp = xp
-        self._library = library_of_namespace(xp)
-        self._classes = array_classes(self._library, xp)
+        self._api = api_of_namespace(xp)
+        self._classes = array_classes(self._api, xp)
         self._array = self._classes[0]
         self._plain = (*self._classes, int, float, complex, list, tuple)
-        self._keeps_masks = self._library.name == "dask"
+        self._keeps_masks = self._api.keeps_masks
         self._import = getattr(xp, "from_dlpack", None)
         self._own = xp.asarray
         for name in _BETTER:  # one object for each name, found at once
@@ -135,7 +131,7 @@ class UpgradedNamespace(ModuleType):
         speaks = type(x) is PyCapsule or dlpack.speaks(x) or has_record(x)
         if not speaks:
             what = f"{show(x)} of type {type(x).__name__}"
-            raise NoProtocolError("from_dlpack()", what, "DLP-NEG-1", way_to_share(x))
+            raise NoProtocolError("from_dlpack()", what, "DLP-NEG-1", sharing_hint(x))
         return self._bring(x, device, copy, "from_dlpack()")
 
     def asarray(
@@ -220,9 +216,9 @@ class UpgradedNamespace(ModuleType):
             raise NoProtocolError("device()", "a capsule", "IX-PROTOCOL-1", "import it first")
         says = getattr(x, "__dlpack_device__", None) is not None
         where = Device.of(x) if says else importing.asarray(x).device
-        own = self._library.write_device(CPU if where.is_host_accessible else where)
+        own = self._api.write_device(CPU if where.is_host_accessible else where)
         if own is None:
-            refuse_device(self._library.name, where, "device()")
+            refuse_device(self._api.name, where, "device()")
         return own
 
     # ------------------------------------------------------------ what they stand on
@@ -237,8 +233,8 @@ class UpgradedNamespace(ModuleType):
         """Refuse what the library's own function would lose of somebody else's column or array."""
         if type(x) in _BUILT_IN or isinstance(x, self._classes):
             return
-        lost = None if self._keeps_masks else lost_by(x)
-        lost = lost or (None if copy else nulls_in(x))
+        lost = None if self._keeps_masks else find_loss(x)
+        lost = lost or (None if copy else find_nulls(x))
         if lost is not None:
             raise error_for("asarray()", *lost)
 
@@ -267,29 +263,29 @@ class UpgradedNamespace(ModuleType):
 
         Then it is also cast at once, where the library would narrow it first.
         """
-        library = self._library
-        where, own = (None, None) if device is None else library.find_device(device, call)
+        api = self._api
+        where, own = (None, None) if device is None else api.find_device(device, call)
         asked = copy
         if freely and copy is None and is_last_resort(x):  # a copy may be made, and no loss
             self._check_nulls(x, copy)
             asked = True
         copies = freely if copy is None else copy
-        if library.memory == "host" or device is None:
+        if api.memory == "host" or device is None:
             array = importing.import_any(x, None, where, asked, copies=copies, call=call)
         else:  # the library moves its own arrays best
             asked = without_copies(x, asked)
             array = importing.import_any(x, copy=asked, copies=copies, call=call)
             array = array.copy() if copy and where is array.device else array
-        check_place(array, library, call)
-        if library.memory == "device" and array.device is CPU:
+        check_place(array, api, call)
+        if api.memory == "device" and array.device is CPU:
             if copy is False or where is CPU or not (freely or device is not None):
-                what = f"{library.name} has arrays on devices alone, and the memory is on the host"
+                what = f"{api.name} has arrays on devices alone, and the memory is on the host"
                 hint = "name a device of the library, and it is copied there"
                 raise UnsupportedDeviceError(call, what, "IX-CONVERT-2", hint)
             return self._own_asarray(array.__array__(), dtype, own, None)
-        if freely and library.takes_host and copy is not False and array.device is CPU:
+        if freely and api.takes_host and copy is not False and array.device is CPU:
             return self._own_asarray(array.__array__(), dtype, own, None)
-        found = give(array, library, self._xp, may_copy=copy is not False, call=call)
+        found = give(array, api, self._xp, may_copy=copy is not False, call=call)
         return found if device is None else self._move(found, own, copy, None, call)
 
     def _place(self, x: Any, device: Any, copy: bool | None, call: str) -> Any:
@@ -303,31 +299,33 @@ class UpgradedNamespace(ModuleType):
 
     def _move(self, x: Any, device: Any, copy: bool | None, stream: Any, call: str) -> Any:
         """Return an array of the library on a device; itself where it is there."""
-        library = self._library
-        where, own = library.find_device(device, call)
+        api = self._api
+        where, own = api.find_device(device, call)
         here = self._place_of(x)
-        is_there = own == here if where is None else library.read_device(here) is where
+        is_there = own == here if where is None else api.read_device(here) is where
         if is_there and stream is None:
             return x
         if copy is False:
             what = f"memory on {here} wanted on {own}"
             raise CopyNeededError(call, what, "DLP-COPY-1")
-        return library.move(x, own, stream, call)
+        return api.move(x, own, stream, call)
 
     def _place_of(self, x: Any) -> Any:
         """Return where an array of the library is, by its attribute, or method, if it has one."""
         found = getattr(x, "device", None)
         if found is None:  # Dask's arrays do not say
-            return self._library.write_device(CPU)
+            return self._api.write_device(CPU)
         return found() if callable(found) else found
 
     def _own_asarray(self, obj: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
         """Call the library's own function, with the keywords that were given."""
-        own, asarray = None, self._own
+        own: Any = None
+        asarray = self._own
         if device is not None:
-            own = self._library.find_device(device, "asarray()")[1]
-        if self._library.memory == "device":
-            own, asarray = None, on_current_device(asarray, own)
+            own = self._api.find_device(device, "asarray()")[1]
+        on_device = self._api.on_device
+        if on_device is not None:
+            own, asarray = None, asarray if own is None else on_device(asarray, own)
         keywords = {"dtype": dtype, "device": own, "copy": copy}
         return asarray(obj, **{k: v for k, v in keywords.items() if v is not None})
 
@@ -341,12 +339,12 @@ class UpgradedNamespace(ModuleType):
         on_host = any(hasattr(obj, word) for word in _HOST_WORDS) or has_buffer(obj)
         if not on_host and not any(hasattr(obj, word) for word in _WORDS[:3]):
             return False
-        library, theirs = self._library, library_of(obj)
-        if not (library.takes_host and on_host and is_on_cpu(obj)):
+        api, theirs = self._api, api_of(obj)
+        if not (api.takes_host and on_host and is_on_cpu(obj)):
             return True
-        if copy is False and library.memory != "host":  # its own function may not share
+        if copy is False and api.memory != "host":  # its own function may not share
             return True
-        is_numpy_s = library.name == "numpy" or (theirs is not None and theirs.name == "numpy")
+        is_numpy_s = api.name == "numpy" or (theirs is not None and theirs.name == "numpy")
         return not is_numpy_s and hasattr(obj, "__dlpack__")
 
 
@@ -432,7 +430,7 @@ def upgrade(xp: Any, /) -> UpgradedNamespace:
         names of `xp`.  Arrays are the library's own.  ``from_dlpack`` also takes objects that
         speak the CUDA Array Interface alone, bare capsules and producers without keywords, and
         meets ``device=`` and ``copy=`` with all of them; ``asarray`` takes these and buffers;
-        ``to_device(x, device, stream=None)`` and ``device(x)`` are there for every library.
+        ``to_device(x, device, stream=None)`` and ``device(x)`` are there for every api.
         `interchange.xp`, and what was upgraded before, come back as they are.
 
     Raises

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 from interchange import _core
 from interchange._array.contract import Contract, Held, are_met, plans_of
 from interchange._array.contract_errors import contract_error, name_argument
-from interchange._protocols.losses import fitted
+from interchange._protocols.export_guards import hint_for_call
 from interchange._types.errors import ArgumentError, ContractError, InterchangeError, show
 from interchange._types.signatures import demanded_of, signature_of
 
@@ -441,7 +441,7 @@ class _Arguments:
         """Name the argument that could not be imported; a producer's own error stays as it is."""
         call = f"{self._call}, argument {said!r}"
         if isinstance(error, InterchangeError):
-            told = error._but(call, fitted(error.hint, call))
+            told = error._but(call, hint_for_call(error.hint, call))
             if taken is not None:
                 self._keep(told, values, taken)
             raise told from error.__cause__

@@ -6,7 +6,7 @@ Source: NumPy 2, Interoperability with NumPy: ``__array__(dtype=None, copy=None)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from interchange._types.errors import (
     NO_ROOM,
@@ -16,11 +16,13 @@ from interchange._types.errors import (
     error_for,
     show,
 )
+from interchange._types.libraries import libraries_of
 
 from .asking import attribute, speaks_arrow
+from .column_nulls import find_nulls, is_column
 from .dlpack import speaks as dlpack_speaks
+from .export_guards import find_loss, hint_for_call
 from .host import import_array_interface
-from .losses import fitted, is_column, libraries_of, lost_by, nulls_in
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -29,11 +31,6 @@ if TYPE_CHECKING:
     from interchange._types.errors import InterchangeError
 
     T = TypeVar("T", bound="Tensor")
-
-COMPUTES: Final = frozenset({"dask"})
-"""Libraries whose ``__array__`` computes elements at each call, whatever ``copy=`` says."""
-ASKED_TWICE: Final = frozenset({"pandas"})
-"""Libraries that answered ``copy=False`` with a copy: two answers are compared."""
 
 
 def import_array_method(x: Any, cls: type[T], copy: bool | None, call: str) -> T:
@@ -45,12 +42,12 @@ def import_array_method(x: Any, cls: type[T], copy: bool | None, call: str) -> T
         It has none, or is a class (IX-PROTOCOL-1).
     """
     if isinstance(x, type) or attribute(x, "__array__") is None:
-        from .strangers import way_in  # for an error alone
+        from .conversion_hints import conversion_hint  # for an error alone
 
         what = f"{show(x)} of type {type(x).__name__}"
         if not isinstance(x, type) and attribute(x, "__dlpack__") is not None:
             what += ", which has __dlpack__ and no __dlpack_device__"
-        raise NoProtocolError(call, what, "IX-PROTOCOL-1", way_in(x))
+        raise NoProtocolError(call, what, "IX-PROTOCOL-1", conversion_hint(x))
     array = ask_for_array(x, copy, call)
     tensor = import_array_interface(array, cls, call, copies=copy is True)
     tensor._owner = x
@@ -76,7 +73,7 @@ def ask_for_array(x: Any, copy: bool | None, call: str) -> Any:
     ExchangeError
         It would lose a mask (AI-MASK-1), or gave no ndarray (AI-ARRAY-2).
     """
-    lost = lost_by(x)
+    lost = find_loss(x)
     if lost is not None:
         raise error_for(call, *lost)
     found = x.__array__() if copy else _share(x, copy, call)
@@ -107,8 +104,8 @@ def is_last_resort(x: Any) -> bool:
 
 def _share(x: Any, copy: bool | None, call: str) -> Any:
     """Return what ``__array__(copy=False)`` gives, if it is the memory of `x`."""
-    libraries = libraries_of(type(x))
-    if not COMPUTES.isdisjoint(libraries) or not _takes_copy(x.__array__):
+    libraries = tuple(libraries_of(type(x)))
+    if any(one.array_method_computes for one in libraries) or not _takes_copy(x.__array__):
         raise _refusal(x, copy, call)
     try:
         found = x.__array__(copy=False)
@@ -116,7 +113,8 @@ def _share(x: Any, copy: bool | None, call: str) -> Any:
         raise
     except Exception as error:
         raise _refusal(x, copy, call) from error
-    if not ASKED_TWICE.isdisjoint(libraries) and not _is_same(found, x.__array__(copy=False)):
+    may_copy = any(one.array_method_may_copy for one in libraries)
+    if may_copy and not _is_same(found, x.__array__(copy=False)):
         raise _refusal(x, copy, call)
     return found
 
@@ -141,20 +139,20 @@ def _takes_copy(method: Any) -> bool:
 
 def _refusal(x: Any, copy: bool | None, call: str) -> InterchangeError:
     """Return the error for elements that would be copied, and perhaps changed."""
-    lost = nulls_in(x)
+    lost = find_nulls(x)
     if lost is not None:
         told, broken, hint = lost
-        return error_for(call, told, broken, fitted(hint, call))
+        return error_for(call, told, broken, hint_for_call(hint, call))
     what = f"{type(x).__name__} speaks __array__ alone, which may copy and cast"
     rule = "DLP-COPY-1" if copy is False else "AI-ARRAY-1"
-    return CopyNeededError(call, what, rule, fitted(_way_to_copy(x), call))
+    return CopyNeededError(call, what, rule, hint_for_call(_way_to_copy(x), call))
 
 
 def _way_to_copy(x: Any) -> str:
     """Return how the elements of what speaks ``__array__`` alone can be had."""
-    from .strangers import hint_for_tracer, is_plain, names_of, one_column, way_in
+    from .conversion_hints import conversion_hint, is_plain, library_hint, names_of, one_column
 
-    found = hint_for_tracer(x) or way_in(x)
+    found = library_hint(x) or conversion_hint(x)
     if found is not None:
         return found
     names = names_of(x)

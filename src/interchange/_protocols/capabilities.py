@@ -7,49 +7,43 @@ keyword; functions without a readable signature are asked with fewer keywords af
 
 from __future__ import annotations
 
-import sys
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from interchange._types.libraries import class_at, inherited, library_of, package_of
 from interchange._types.numpy_dtypes import load_numpy
 from interchange._types.signatures import signature_of
 from interchange._types.type_table import TypeTable
 from interchange.abi import exchange_table
 from interchange.abi._patterns import compiled
-from interchange.abi._show import module_of, name_of
+from interchange.abi._show import name_of
 from interchange.abi.exchange import ATTRIBUTES
 
 from .asking import attribute
-from .guards import (
-    ASKED_WITHOUT_DEVICE,
-    BUFFERS,
-    EXCHANGE_GUARDS,
-    IMMUTABLE,
-    NATIVE_RELEASE,
-    NEEDS_NO_NEGOTIATION,
-    NO_RECORD_ON_HOST,
-)
-from .losses import EXPORT_GUARDS, WITHOUT_MASKED_RECORDS, may_be_masked, record_with_mask
+from .export_guards import may_be_masked, record_with_mask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from interchange._types.library import Guard, Library
     from interchange.abi.exchange import ExchangeTable
 
-    from .losses import Loss
-
-    Guard = Callable[[Any], Loss | None]
-
+_OWN_ARRAY: Final = "interchange.Array"
 _RECORD: Final = "__cuda_array_interface__"
 KEYWORDS: Final = ("max_version", "stream", "dl_device", "copy")
 _ABOUT_KEYWORDS: Final = (
     r"keyword|incompatible function arguments|positional argument|takes no arguments"
 )
 
+NEEDS_NO_NEGOTIATION: Final = ("numpy", "ndarray")
+"""The type whose memory is always on the host, that takes no stream, and knows ``max_version``."""
 
-def library_of(cls: type) -> str:
-    """Return the top-level module of a type."""
-    return module_of(cls).partition(".")[0]
+BUFFERS: Final = (
+    ("builtins", "bytes"),
+    ("builtins", "bytearray"),
+    ("builtins", "memoryview"),
+    ("array", "array"),
+    ("mmap", "mmap"),
+)
+"""Types of CPython, by module and name, that have a buffer and none of the other protocols."""
 
 
 class Capabilities:
@@ -69,8 +63,8 @@ class Capabilities:
         Says what the export of an object would lose; found for subclasses, too.
     is_immutable : bool
         Whether its arrays are never written, whatever their capsules say.
-    library : str
-        Top-level module of the type.
+    library : Library
+        What is known of the library that defines the type.
     """
 
     __slots__ = (
@@ -85,19 +79,20 @@ class Capabilities:
 
     def __init__(self, cls: type, method: Any) -> None:
         self.library = library_of(cls)
-        names = {self.library, name_of(cls)}
-        self.native_release = not names.isdisjoint(NATIVE_RELEASE)
-        bases = [(library_of(base), base.__qualname__) for base in cls.__mro__]
-        if NEEDS_NO_NEGOTIATION in bases:
+        self.native_release = self.library.native_release or name_of(cls) == _OWN_ARRAY
+        bases = [(library_of(base), base) for base in cls.__mro__]
+        if any((package_of(base), base.__qualname__) == NEEDS_NO_NEGOTIATION for _, base in bases):
             load_numpy()  # refuses a release that does not know `max_version`
-        self.is_immutable = any(base in IMMUTABLE for base in bases)
-        guarded = (EXPORT_GUARDS[library] for library, _ in bases if library in EXPORT_GUARDS)
-        self.guard = _find_guard(self.library, next(guarded, None))
+        self.is_immutable = any(
+            base.__qualname__ in library.immutable_types for library, base in bases
+        )
+        guard = inherited(cls, lambda library: library.export_guard)
+        self.guard = _find_guard(self.library, guard)
         self.keywords, self.forwards = _read_keywords(method)
         self.table = _find_table(cls, self.library)
 
     def may_take(self, keyword: str) -> bool:
-        """Whether a keyword is worth sending; True also where nobody knows."""
+        """Whether a keyword is worth sending; True also where it is unknown."""
         return self.forwards or self.keywords is None or keyword in self.keywords
 
     def ask(self, method: Any, wanted: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -137,9 +132,9 @@ class Capabilities:
         return compiled(_ABOUT_KEYWORDS).search(str(error)) is not None
 
 
-def _find_guard(library: str, guard: Guard | None) -> Guard | None:
-    """Return what tells of losses: that of a library, and for others that of masks of records."""
-    if library in WITHOUT_MASKED_RECORDS:
+def _find_guard(library: Library, guard: Guard | None) -> Guard | None:
+    """Return what finds losses: the guard of the library, and that of masked records."""
+    if not library.may_mask_records:
         return guard
     if guard is None:
         return record_with_mask
@@ -157,9 +152,9 @@ def _read_keywords(method: Any) -> tuple[frozenset[str] | None, bool]:
     return frozenset(named & set(KEYWORDS)), forwards
 
 
-def _find_table(cls: type, library: str) -> ExchangeTable | None:
+def _find_table(cls: type, library: Library) -> ExchangeTable | None:
     """Return the exchange table that the type itself, not a base, may be asked through."""
-    if library not in EXCHANGE_GUARDS:
+    if library.exchange_guard is None:
         return None
     if not any(attribute in vars(cls) for attribute in ATTRIBUTES):
         return None
@@ -220,10 +215,11 @@ class FastPath:
         if cls is self.kind:
             return Route.READ_NDARRAY, 0
         if known.table is not None:
-            is_torch = known.library == "torch"
-            route = Route.BY_TABLE_OF_TORCH if is_torch else Route.BY_TABLE
+            has_bits = known.library.core_has_exchange_guard
+            route = Route.BY_TABLE_OF_TORCH if has_bits else Route.BY_TABLE
             return route, known.table.address
-        if (known.library, cls.__qualname__) in ASKED_WITHOUT_DEVICE and known.guard is None:
+        is_asked = cls.__qualname__ in known.library.types_asked_without_device
+        if is_asked and known.guard is None:
             return Route.ASK_IMMUTABLE if known.is_immutable else Route.ASK, 0
         if _answers_as_host_only(cls):
             return Route.ASK, 0
@@ -231,12 +227,12 @@ class FastPath:
 
     def sharing_of(self, cls: type) -> Sharing:
         """Return how objects of a type that was met may be shared."""
-        if any(cls is getattr(sys.modules.get(module), name, None) for module, name in BUFFERS):
+        if any(cls is class_at(module, name) for module, name in BUFFERS):
             return Sharing.BUFFER
         route, _ = self.route_of(cls)
         if route in {Route.NEGOTIATE, Route.READ_NDARRAY} or hasattr(cls, "__interchange__"):
             return Sharing.CAREFULLY
-        if library_of(cls) in NO_RECORD_ON_HOST:
+        if not library_of(cls).has_record_on_host:
             return Sharing.BY_DLPACK
         may_answer = hasattr(cls, _RECORD) or hasattr(cls, "__getattr__")
         return Sharing.CAREFULLY if may_answer else Sharing.UNLESS_RECORD
@@ -244,11 +240,10 @@ class FastPath:
 
 def _answers_as_host_only(cls: type) -> bool:
     """Whether a type leaves all that is asked of it to a base whose memory is the host's."""
-    module, name = NEEDS_NO_NEGOTIATION
-    base = getattr(sys.modules.get(module), name, None)
+    base = class_at(*NEEDS_NO_NEGOTIATION)
     if base is None or base not in cls.__mro__ or may_be_masked(cls):
         return False
-    if library_of(cls) not in WITHOUT_MASKED_RECORDS and hasattr(cls, _RECORD):
+    if library_of(cls).may_mask_records and hasattr(cls, _RECORD):
         return False  # which may have a mask
     same = ("__dlpack__", "__dlpack_device__", "__getattribute__")
     return all(getattr(cls, method) is getattr(base, method) for method in same)
@@ -273,7 +268,6 @@ def capabilities_of(x: object) -> Capabilities | None:
         method = attribute(x, "__dlpack__")
         return None if method is None else Capabilities(cls, method)
     capabilities = _known[cls] = Capabilities(cls, method)
-    module, name = NEEDS_NO_NEGOTIATION
-    if cls is getattr(sys.modules.get(module), name, None):
+    if cls is class_at(*NEEDS_NO_NEGOTIATION):
         fast_path.kind = cls
     return capabilities

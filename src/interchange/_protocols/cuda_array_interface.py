@@ -26,18 +26,18 @@ from interchange._types.errors import (
     show,
 )
 from interchange._types.layout import problem
+from interchange._types.libraries import package_of
 from interchange._types.spec import Spec
 from interchange.abi import BrokenRule, InterfaceRecord, TypeStr, format_record, parse_record
 from interchange.abi._show import module_of
 from interchange.abi.dlpack import DLDeviceType
 
-from .capabilities import library_of
 from .dlpack import READ_ONLY
-from .losses import record_guard_of
+from .export_guards import record_guard_of
 from .published_work import (
     FIRST_WITH_STREAM,
     PublishedWork,
-    mended,
+    corrected,
     plain_modules,
     read_at_home,
     read_record,
@@ -125,7 +125,7 @@ def import_record(
         There is no driver to ask (IX-DRIVER-1).
     """
     if x is not None and module_of(type(x)) not in plain_modules:
-        raw = mended(raw, x)
+        raw = corrected(raw, x)
     _refuse_loss(x, call)
     hint: Any = dtype
     try:
@@ -178,10 +178,10 @@ def _place_of(
 
 
 def is_plain_type(cls: type) -> bool:
-    """Whether the records of a type's objects were found to need no mending."""
-    is_foreign = library_of(cls) != "interchange" and not hasattr(cls, "keys")
-    is_mended = module_of(cls) not in plain_modules or record_guard_of(cls) is not None
-    return is_foreign and not is_mended and not issubclass(cls, _core.Tensor)
+    """Whether the records of a type's objects were found to need no correction."""
+    is_foreign = package_of(cls) != "interchange" and not hasattr(cls, "keys")
+    is_corrected = module_of(cls) not in plain_modules or record_guard_of(cls) is not None
+    return is_foreign and not is_corrected and not issubclass(cls, _core.Tensor)
 
 
 def publish(tensor: Tensor, x: Any, said: tuple[Any, ...]) -> PendingWork:
@@ -235,9 +235,9 @@ def _form_of(record: InterfaceRecord, dtype: DType | None, hint: Any, call: str)
     try:
         element = dtype_of(record, hint, call)
     except UnsupportedDTypeError as error:
-        from .odd_elements import told_by_hand  # for an error alone
+        from .element_hints import with_dtype_hint  # for an error alone
 
-        raise told_by_hand(error, record.typestr.itemsize) from error.__cause__
+        raise with_dtype_hint(error, record.typestr.itemsize) from error.__cause__
     if dtype is not None and element is not dtype:
         what = f"typestr {str(record.typestr)!r} says {element}, wanted {dtype}"
         raise UnsupportedDTypeError(call, what, "IX-CAST-1")

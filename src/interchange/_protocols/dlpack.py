@@ -56,8 +56,7 @@ from interchange.abi.dlpack import (
 
 from .asking import attribute
 from .capabilities import capabilities_of
-from .guards import EXCHANGE_GUARDS, WRITABLE
-from .losses import fitted, why_refused
+from .export_guards import explain_refusal as find_reason, hint_for_call
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -90,10 +89,10 @@ def device_of(x: Any, call: str) -> Device:
     """Return the device that ``__dlpack_device__`` of `x` says."""
     method = getattr(x, "__dlpack_device__", None)
     if method is None:
-        from .strangers import hint_for_tracer  # for an error alone
+        from .conversion_hints import library_hint  # for an error alone
 
         what = f"{type(x).__name__} has __dlpack__ and no __dlpack_device__"
-        raise NoProtocolError(call, what, "DLP-NEG-1", hint_for_tracer(x))
+        raise NoProtocolError(call, what, "DLP-NEG-1", library_hint(x))
     answer = method()
     if not is_pair(answer):
         what = f"__dlpack_device__() of {type(x).__name__} returned {show(answer)}"
@@ -139,10 +138,10 @@ def import_(
     _core.check_interpreter(call)
     known = capabilities_of(x)
     if known is None:
-        from .strangers import way_to_share  # for an error alone
+        from .conversion_hints import sharing_hint  # for an error alone
 
         what = f"{type(x).__name__} has no __dlpack__"
-        raise NoProtocolError(call, what, "DLP-NEG-1", way_to_share(x))
+        raise NoProtocolError(call, what, "DLP-NEG-1", sharing_hint(x))
     lost = None if known.guard is None else known.guard(x)
     if lost is not None:
         what, rule, hint = lost
@@ -165,7 +164,7 @@ def import_(
         raise UnsupportedDeviceError(call, elsewhere, "DLP-DEV-3")
     if known.is_immutable and not (tensor._flags or 0) & IS_COPIED:
         tensor._flags = (tensor._flags or 0) | READ_ONLY
-    elif tensor._flags is None and known.library in WRITABLE:
+    elif tensor._flags is None and known.library.always_writable:
         tensor._flags = 0
     if tensor._spec.device.type in STREAM_RULES:
         if tensor._spec.device.type is _MANAGED:
@@ -185,10 +184,10 @@ def explain_refusal(x: Any, error: Exception, call: str) -> None:
     """Raise why a producer refused, where that is known and its own error is of another kind."""
     if isinstance(error, (InterchangeError, *NO_ROOM)):
         return
-    why = why_refused(x)
+    why = find_reason(x)
     if why is not None:
         what, rule, hint = why
-        raise error_for(call, what, rule, fitted(hint, call)) from error
+        raise error_for(call, what, rule, hint_for_call(hint, call)) from error
 
 
 def speaks(x: Any) -> bool:
@@ -376,7 +375,8 @@ def _through_table(x: Any, known: Capabilities, cls: type[T], call: str) -> T | 
 
     The table's functions order no streams, so memory on a device with streams goes the other way.
     """
-    if known.table is None or not EXCHANGE_GUARDS[known.library](x):
+    may_ask = known.library.exchange_guard
+    if known.table is None or may_ask is None or not may_ask(x):
         return None
     found = _core.consume_managed_tensor(known.table, x, cls, call)
     if found is not None and found._spec.device.type in STREAM_RULES:

@@ -43,7 +43,7 @@ from interchange.abi.dlpack import DLDataTypeCode
 
 from .asking import attribute
 from .dlpack import READ_ONLY
-from .losses import FILLED, is_masked
+from .export_guards import FILLED, is_masked
 from .records import dtype_of, is_plain, layout_of, parse_with_hint
 
 if TYPE_CHECKING:
@@ -117,16 +117,16 @@ def open_buffer(x: Any, call: str, wanted: DType | None = None) -> memoryview:
     try:
         view = memoryview(x)
     except TypeError as error:
-        from .strangers import way_to_bytes  # for an error alone
+        from .conversion_hints import bytes_hint  # for an error alone
 
         what = f"{type(x).__name__} gives no buffer"
-        hint = way_to_bytes(x, wanted)
+        hint = bytes_hint(x, wanted)
         raise NoProtocolError(call, what, "BUF-1", hint) from error
     except (BufferError, ValueError) as error:
-        from .odd_elements import hint_for  # for an error alone
+        from .element_hints import element_hint  # for an error alone
 
         what = f"{type(x).__name__} refuses its buffer ({reason_of(error)})"
-        raise ExchangeError(call, what, "BUF-1", hint_for(x)) from error
+        raise ExchangeError(call, what, "BUF-1", element_hint(x)) from error
     if is_masked(x):
         view.release()
         raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", FILLED)
@@ -250,10 +250,10 @@ def import_array_interface(x: Any, cls: type[T], call: str, *, copies: bool = Fa
         hint = FILLED if hasattr(x, "filled") else None
         raise ExchangeError(call, "the array has masked elements", "AI-MASK-1", hint)
     if not is_plain(record):
-        from .odd_elements import hint_for  # for an error alone
+        from .element_hints import element_hint  # for an error alone
 
         what = f"descr is {show(record.descr)}"
-        raise UnsupportedDTypeError(call, what, "AI-DESCR-1", hint_for(x))
+        raise UnsupportedDTypeError(call, what, "AI-DESCR-1", element_hint(x))
     try:
         dtype = dtype_of(record, getattr(x, "dtype", None), call)
     except UnsupportedDTypeError as error:
@@ -276,16 +276,16 @@ def import_array_interface(x: Any, cls: type[T], call: str, *, copies: bool = Fa
 
 def _refuse_elements(error: InterchangeError, x: Any) -> NoReturn:
     """Raise an error of element types with the fix that `x` has."""
-    from .odd_elements import explained  # for an error alone
+    from .element_hints import with_element_hint  # for an error alone
 
-    raise explained(error, x) from error.__cause__
+    raise with_element_hint(error, x) from error.__cause__
 
 
 def _way_to_share(x: Any) -> str | None:
     """Return what can be passed in the place of `x`, which speaks not what was asked."""
-    from .strangers import way_to_share  # for an error alone
+    from .conversion_hints import sharing_hint  # for an error alone
 
-    return way_to_share(x)
+    return sharing_hint(x)
 
 
 def _resolve_buffer(raw: dict[str, Any], x: Any, call: str) -> tuple[dict[str, Any], object]:

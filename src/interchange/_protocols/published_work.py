@@ -12,12 +12,11 @@ from interchange._streams.ordering import device_guard
 from interchange._streams.pending import PendingWork, this_thread
 from interchange._streams.rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
 from interchange._types.errors import ExchangeError, refuse_record
+from interchange._types.libraries import library_of
 from interchange.abi import BrokenRule
 from interchange.abi._show import module_of
 from interchange.abi.dlpack import DLDeviceType
 
-from .capabilities import library_of
-from .guards import RECORD_GUARDS, STREAM_KEEPERS
 from .records import parse_with_hint
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ _ROCM: Final = frozenset({DLDeviceType.kDLROCM, DLDeviceType.kDLROCMHost})
 _MOST_MODULES: Final = 1024
 
 plain_modules: Final[set[str]] = set()
-"""Modules whose objects' records need no mending, and who keep the streams alive that they name."""
+"""Modules whose objects' records need no correction, and keep the streams alive that they name."""
 
 
 class PublishedWork(PendingWork):
@@ -73,8 +72,8 @@ class PublishedWork(PendingWork):
         self.hint = hint
         self.named = None
         if getattr(type(keep), "__module__", "") not in plain_modules:
-            keepalive = STREAM_KEEPERS.get(library_of(type(keep)))
-            self.named = None if keepalive is None else keepalive(ordinal)
+            stream_of_library = library_of(type(keep)).current_stream
+            self.named = None if stream_of_library is None else stream_of_library(ordinal)
 
     def pending(self, call: str) -> tuple[int, ...]:
         """Return the streams to wait for: that of the import, and the one that is named now.
@@ -130,10 +129,10 @@ def read_at_home(
     """
     home = device_guard(device, call, ordinal)
     if home is None:
-        raw = mended(getattr(x, ATTRIBUTE, None), x)
+        raw = corrected(getattr(x, ATTRIBUTE, None), x)
     else:
         with home:
-            raw = mended(getattr(x, ATTRIBUTE, None), x)
+            raw = corrected(getattr(x, ATTRIBUTE, None), x)
     now = read_record(raw, hint, call)
     if now[:_SAID_OF_MEMORY] != first[:_SAID_OF_MEMORY]:
         what = f"{type(x).__name__} said {_describe(first)}, and now {_describe(now)}"
@@ -183,13 +182,12 @@ def read_record(raw: Any, hint: Any, call: str) -> InterfaceRecord:
         refuse_record(call, broken)
 
 
-def mended(raw: Any, x: Any) -> Any:
-    """Return a record without what its library is known to get wrong."""
+def corrected(raw: Any, x: Any) -> Any:
+    """Return a record, corrected where its library is known to get something wrong."""
     library = library_of(type(x))
-    mend = RECORD_GUARDS.get(library)
-    if mend is not None:
-        return mend(raw, x)
-    if library in STREAM_KEEPERS:
+    if library.correct_record is not None:
+        return library.correct_record(raw, x)
+    if library.current_stream is not None:
         return raw
     if len(plain_modules) >= _MOST_MODULES:
         plain_modules.clear()

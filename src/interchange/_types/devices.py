@@ -133,7 +133,7 @@ class Device:
             return cls._make(_TYPE_OF_NAME[match[1]], int(match[2] or 0), call)
         if is_pair(value):
             return cls._make(*value, call)
-        from .device_words import read_device  # which few need
+        from .device_objects import read_device  # which few need
 
         numbers = read_device(value, call)
         if numbers is not None:

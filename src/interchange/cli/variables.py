@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Final, NamedTuple
 
-from interchange._backends.selection import LIBRARIES
+from interchange._libraries.selection import libraries_by_device
 from interchange._types.devices import NAMES
 
 
@@ -45,7 +45,7 @@ VARIABLES: Final = (
         Variable(f"INTERCHANGE_{NAMES[kind].upper()}_BACKEND", _US,
                  f"the library that computes on {NAMES[kind]} devices, where set_backend() says"
                  " nothing")
-        for kind in LIBRARIES
+        for kind in libraries_by_device()
     ),
     Variable("INTERCHANGE_LOAD_DEVICE", _US, "where arrays come back that were pickled on a device,"
              " such as cpu or cuda:1; where they were, if it is not set"),

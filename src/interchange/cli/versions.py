@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import interchange
 from interchange import _core
-from interchange._backends.selection import LIBRARIES, who_computes
+from interchange._libraries.selection import libraries_by_device, who_computes
 from interchange._reports import exits, files, writing
 from interchange._reports.texts import printable
 from interchange._types.devices import NAMES
@@ -84,7 +84,7 @@ def environment() -> dict[str, Any]:
         "numpy": version("numpy"),
         "platform": f"{platform.system()} {platform.machine()}",
         "dlpack": "{}.{}".format(*DLPACK_VERSION),
-        "computing": {NAMES[kind]: who_computes(kind) for kind in LIBRARIES},
+        "computing": {NAMES[kind]: who_computes(kind) for kind in libraries_by_device()},
     }
 
 

@@ -18,8 +18,8 @@ from interchange._array.operands import (
     is_foreign,
     operand,
 )
-from interchange._backends.names import FRESH, VIEWS
-from interchange._backends.selection import backend_of
+from interchange._libraries.selection import backend_of
+from interchange._libraries.standard_names import FRESH, VIEWS
 from interchange._types.devices import CPU, Device
 from interchange._types.dtypes import DType
 from interchange._types.errors import (
@@ -35,7 +35,7 @@ from ._documentation import document
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from interchange._backends.backend import Backend
+    from interchange._libraries.backend import Backend
     from interchange._types.typing import Scalar
 
     from ._signatures import Binary, Unary

@@ -14,7 +14,7 @@ from interchange._functions import importing
 from interchange._protocols.array_method import without_copies
 from interchange._protocols.asking import is_sequence
 from interchange._protocols.dlpack import check_copy
-from interchange._protocols.losses import is_masked, may_nest
+from interchange._protocols.export_guards import is_masked, may_nest
 from interchange._types.errors import (
     ArgumentError,
     CopyNeededError,
@@ -30,7 +30,7 @@ from ._documentation import document
 from .manipulation import astype
 
 if TYPE_CHECKING:
-    from interchange._backends.backend import Backend
+    from interchange._libraries.backend import Backend
 
 _ASARRAY = "xp.asarray()"
 _TWO_AXES = 2

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from interchange._array import Array
 from interchange._array.backing import library_of
 from interchange._array.operands import SCALARS, as_scalar, operand
-from interchange._backends.selection import backend_of
+from interchange._libraries.selection import backend_of
 from interchange._types.devices import CPU
 from interchange._types.dtype_table import KINDS
 from interchange._types.dtypes import DType
@@ -20,7 +20,7 @@ from ._calls import dtype_of
 from ._documentation import document
 
 if TYPE_CHECKING:
-    from interchange._backends.backend import Backend
+    from interchange._libraries.backend import Backend
 
 
 class FInfo(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from interchange._backends.selection import backend_of, backends_in_use
+from interchange._libraries.selection import backend_of, backends_in_use
 from interchange._types.devices import CPU, Device
 from interchange._types.dtype_table import KINDS
 from interchange._types.dtypes import DType

@@ -17,13 +17,13 @@ import switching
 
 import interchange as ix
 from interchange import xp
-from interchange._backends.numpy import NumPyBackend
+from interchange._libraries.numpy import NumPyBackend
 
 FILES = tuple(
     f"interchange/{name}.py"
     for name in (
         *("_array/backing", "_array/operators", "_array/dlpack_export", "_array/protocols"),
-        *("_backends/selection", "_core/_ctypes", "_core/_export", "_core/_tensor"),
+        *("_libraries/selection", "_core/_ctypes", "_core/_export", "_core/_tensor"),
     )
 )
 """Where what an Array finds out later is made."""

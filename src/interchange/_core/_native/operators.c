@@ -10,7 +10,7 @@
 
 #define MOST_BACKENDS 4 /* of an operator; for further ones Python does it */
 
-/* What is known of a backend: see interchange._backends.backend.Backend. */
+/* What is known of a backend: see interchange._libraries.backend.Backend. */
 typedef struct {
     PyObject *backend;
     PyObject *plain_type;

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from interchange import _core
 from interchange._protocols.asking import ARROW_METHODS, attribute, is_read_once, method_of
-from interchange._protocols.losses import ARROW_LOSSES, lost_by
+from interchange._protocols.export_guards import find_arrow_loss
 from interchange._types.errors import NoProtocolError, error_for, show
 from interchange.abi import BrokenRule, PyCapsule, capsule_name
 from interchange.abi.arrow import (
@@ -226,7 +226,7 @@ def _ask(x: Any, call: str) -> tuple[bytes, Any]:
         what = f"{show(x)} of type {type(x).__name__} exports no Arrow"
         hint = "use `interchange.asarray(x)`, which takes what is no column"
         raise NoProtocolError(call, what, "IX-PROTOCOL-1", hint)
-    lost = lost_by(x, ARROW_LOSSES)
+    lost = find_arrow_loss(x)
     if lost is not None:
         raise error_for(call, *lost)
     method, given = _exported(x, method)

@@ -19,7 +19,7 @@ _WIDE: Final = {"f": ("float64", 8), "c": ("complex128", 16)}
 """Kind of a number -> the widest type that is exchanged, and its size [bytes]."""
 
 
-def hint_for(x: Any) -> str | None:
+def element_hint(x: Any) -> str | None:
     """Return what of an ndarray can be passed; None where `x` is none, or nothing is known."""
     dtype: Any = getattr(x, "dtype", None)
     kind = getattr(dtype, "kind", None)
@@ -72,13 +72,13 @@ def _of_bits(x: Any) -> str | None:
     return None
 
 
-def explained(error: InterchangeError, x: Any) -> InterchangeError:
+def with_element_hint(error: InterchangeError, x: Any) -> InterchangeError:
     """Return an error of element types with the fix that `x` has, if one is known."""
-    hint = hint_for(x)
+    hint = element_hint(x)
     return error if hint is None else error_for(error.call, error.what, error.rule, hint)
 
 
-def told_by_hand(error: InterchangeError, size: int) -> InterchangeError:
+def with_dtype_hint(error: InterchangeError, size: int) -> InterchangeError:
     """Return an error of a record with the way to say what its type string does not."""
     if error.rule != "CAI-TYPESTR-2" or size not in _UNSIGNED:
         return error

@@ -1,11 +1,11 @@
-"""Which library computes on a device: said, set, imported, or at least installed.
+"""Which library computes on a device: the one that is set, imported, or at least installed.
 
-Nothing is imported before somebody computes, and then only what is chosen.
+No library is imported before the first computation, and then only the chosen one.
 """
 
 from __future__ import annotations
 
-import importlib
+import functools
 import os
 import sys
 from importlib.util import find_spec
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.devices import CPU, NAMES, Device
 from interchange._types.errors import ArgumentError, BackendUnavailableError, show
-from interchange.abi.dlpack import DLDeviceType
+from interchange._types.libraries import all_libraries, library_named
 
 from .backend import Backend
 
@@ -21,23 +21,38 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from importlib.metadata import EntryPoint
 
-LIBRARIES: Final = {
-    DLDeviceType.kDLCPU: ("numpy",),
-    DLDeviceType.kDLCUDA: ("cupy", "torch", "jax"),
-    DLDeviceType.kDLROCM: ("cupy", "torch", "jax"),
-}
-"""Device type -> libraries that may compute there without being named, best first."""
-BUILT_IN: Final = ("cupy", "jax", "numpy", "torch")
-"""Libraries that there is a backend for here."""
+    from interchange.abi.dlpack import DLDeviceType
+
 GROUP: Final = "interchange.backends"
 """Entry points by which other packages bring backends."""
 _CALL: Final = "set_backend()"
 
 
-class _Choice:
-    """Who computes on devices of a type: what somebody said of it, and who was chosen since.
+@functools.cache
+def libraries_by_device() -> dict[DLDeviceType, tuple[str, ...]]:
+    """Return, for a device type, the libraries that may compute there without being named.
 
-    A choice that is made while somebody says otherwise is thrown away with what was said before.
+    The first is tried first.
+    """
+    kinds = {kind for library in all_libraries() for kind in library.preference}
+    return {kind: _ranked(kind) for kind in sorted(kinds)}
+
+
+def _ranked(kind: DLDeviceType) -> tuple[str, ...]:
+    """Return the libraries that prefer devices of a type, the first choice first."""
+    found = [library for library in all_libraries() if kind in library.preference]
+    return tuple(one.name for one in sorted(found, key=lambda one: one.preference[kind]))
+
+
+def _built_in() -> tuple[str, ...]:
+    """Return the libraries that interchange has a backend for."""
+    return tuple(x.name for x in all_libraries() if x.make_backend is not None)
+
+
+class _Choice:
+    """The backends of a device type, and what makes them.
+
+    A backend that is made while another thread calls `set_backend` is dropped with its choice.
     """
 
     __slots__ = ("backends", "make")
@@ -51,7 +66,7 @@ _choices: Final[dict[DLDeviceType, _Choice]] = {}
 
 
 def set_backend(device: Any, backend: str | Callable[[Device], Any] | None, /) -> None:
-    """Say which library computes on devices of a type, from now on.
+    """Set the library that computes on devices of a type.
 
     Parameters
     ----------
@@ -65,15 +80,16 @@ def set_backend(device: Any, backend: str | Callable[[Device], Any] | None, /) -
     Raises
     ------
     BackendUnavailableError
-        Nobody brings a backend of that name (IX-XP-3).
+        There is no backend of that name (IX-XP-3).
     ArgumentError
         `backend` is none of these (IX-ARGUMENT-1).
 
     Notes
     -----
-    Arrays that were computed before stay with their library; they share memory with the new one
-    where they meet it.  Without a word the environment decides (``INTERCHANGE_CUDA_BACKEND``), then
-    what is imported, then what is installed, in the order CuPy, PyTorch, JAX; NumPy on the host.
+    Arrays that were computed before stay with their library, and share memory with the new one
+    when they are used together.  Where no library is set, the environment decides
+    (``INTERCHANGE_CUDA_BACKEND``), then what is imported, then what is installed, in the order
+    CuPy, PyTorch, JAX; NumPy on the host.
 
     Examples
     --------
@@ -121,7 +137,7 @@ def who_computes(kind: DLDeviceType) -> tuple[str, ...]:
     name = os.environ.get(_variable(kind))
     if name:
         return (name,)
-    names = LIBRARIES.get(kind, ())
+    names = libraries_by_device().get(kind, ())
     found = [name for name in names if name in sys.modules or find_spec(name) is not None]
     return tuple(sorted(found, key=lambda name: name not in sys.modules))
 
@@ -158,7 +174,7 @@ def _choose(device: Device, said: Callable[[Device], Any] | None, call: str) -> 
             return found
         what = f"what was to compute on {device} returned {show(found)}"
         raise BackendUnavailableError(call, what, "IX-XP-3", "return an interchange.Backend")
-    names = LIBRARIES.get(device.type, ())
+    names = libraries_by_device().get(device.type, ())
     what = f"no library that computes on {device} was found"
     hint = f"install one of {', '.join(names)}" if names else "name one with `set_backend`"
     raise BackendUnavailableError(call, what, "IX-XP-3", hint)
@@ -176,7 +192,7 @@ def _candidates(
     if name:
         yield _named(name, f"{variable}={name}"), True
         return
-    names = LIBRARIES.get(kind, ())
+    names = libraries_by_device().get(kind, ())
     imported = [name for name in names if name in sys.modules]
     for name in [*imported, *(name for name in names if name not in imported)]:
         if name in imported or find_spec(name) is not None:
@@ -194,13 +210,12 @@ def entry_points(*, group: str) -> Iterable[EntryPoint]:
 
 def _named(name: str, call: str) -> Callable[[Device], Any]:
     """Return what makes the backend of that name."""
-    if name in BUILT_IN:
-        module = importlib.import_module(f"{__package__}.{name}")
-        make: Callable[[Device], Any] = module.make
+    make: Callable[[Device], Any] | None = library_named(name).make_backend
+    if make is not None:
         return make
     for point in entry_points(group=GROUP):
         if point.name == name:
             loaded: Callable[[Device], Any] = point.load()
             return loaded
     what = f"backend={name!r} is not known"
-    raise BackendUnavailableError(call, what, "IX-XP-3", f"choose one of {', '.join(BUILT_IN)}")
+    raise BackendUnavailableError(call, what, "IX-XP-3", f"choose one of {', '.join(_built_in())}")

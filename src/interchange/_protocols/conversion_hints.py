@@ -10,7 +10,7 @@ from io import FileIO, StringIO
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import show
-from interchange.abi._show import module_of
+from interchange._types.libraries import libraries_of
 
 from .asking import ARRAY_WORDS, attribute, has_buffer, is_sequence, speaks_arrow
 
@@ -33,7 +33,7 @@ _PLAIN: Final = frozenset(
 """What Arrow, pandas and Polars call numbers that lie in memory as they are, in lower case."""
 
 
-def way_in(x: Any) -> str | None:
+def conversion_hint(x: Any) -> str | None:
     """Return what can be passed in the place of `x`, which is no array; None if nobody knows.
 
     Each call in it gives an `Array`, which every function here takes.
@@ -80,12 +80,12 @@ def memory_of(x: Any) -> str | None:
     return "x.read()"
 
 
-def way_to_bytes(x: Any, wanted: DType | None) -> str | None:
+def bytes_hint(x: Any, wanted: DType | None) -> str | None:
     """Return what to do about an object without a buffer, whose bytes are wanted as some type."""
     code = memory_of(x)
     if code:
         return f"pass its memory, `{code}`"
-    hint = way_to_share(x)  # not for the same call: Arrays have buffers from 3.12 on
+    hint = sharing_hint(x)  # not for the same call: Arrays have buffers from 3.12 on
     if wanted is not None and hint == _SHARED:
         return f"use `asarray(x).view('{wanted}')`"
     return hint and hint.replace("pass", "use", 1)
@@ -98,9 +98,9 @@ def _of_numbers(x: Any) -> str:
     return f"pass `interchange.xp.asarray({shown})`, which makes a new array"
 
 
-def way_to_share(x: Any) -> str | None:
-    """Return `way_in`, or what takes `x` where it speaks another protocol than was asked."""
-    found = way_in(x)
+def sharing_hint(x: Any) -> str | None:
+    """Return `conversion_hint`, or what takes `x` where it supports another protocol."""
+    found = conversion_hint(x)
     if found is not None or isinstance(x, type):
         return found
     speaks = any(attribute(x, word) is not None for word in _OTHER_WORDS) or has_buffer(x)
@@ -124,11 +124,12 @@ def _leads_to_numbers(x: Any) -> bool:
     return isinstance(x, _NUMBERS) or any(hasattr(x, word) for word in ARRAY_WORDS)
 
 
-def hint_for_tracer(x: Any) -> str | None:
-    """Return what to do about a value that JAX traces, which has no elements yet."""
-    for base in type(x).__mro__:
-        if base.__name__ == "Tracer" and module_of(base).partition(".")[0] == "jax":
-            return "compute with jax where it traces, and import what comes out of it"
+def library_hint(x: Any) -> str | None:
+    """Return what the library of `x` needs where `x` has no elements yet, such as a tracer."""
+    for library in libraries_of(type(x)):
+        found = None if library.hint is None else library.hint(x)
+        if found is not None:
+            return found
     return None
 
 

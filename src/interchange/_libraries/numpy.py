@@ -1,32 +1,61 @@
-"""NumPy computes on the host.
+"""NumPy, on the host.
 
-Source: array API standard 2025.12; NumPy's API.
+Source: NumPy's API; array API standard 2025.12.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from interchange import _core
 from interchange._core._numpy import require_numpy_dtype
 from interchange._protocols import host
+from interchange._protocols.element_hints import element_hint
+from interchange._protocols.export_guards import FILLED, is_masked
 from interchange._types.devices import CPU
 from interchange._types.dtypes import DType
+from interchange._types.library import Deviation, Library
 from interchange._types.numpy_dtypes import load_numpy
-from interchange.abi.dlpack import DLPACK_VERSION
+from interchange.abi.dlpack import DLPACK_VERSION, DLDeviceType
 
+from .array_api import ArrayAPI
 from .array_api_gaps import fill_gaps
 from .backend import Backend
 from .numpy_warnings import guards_of
+from .target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interchange._core import Tensor
     from interchange._types.devices import Device
+    from interchange._types.library import Loss
 
-_CALL = "Array"
+_CALL: Final = "Array"
+
+
+def _guard_export(x: Any) -> Loss | None:
+    """Return what the export of an array would lose: its mask."""
+    if not is_masked(x):
+        return None
+    return "the array has masked elements", "AI-MASK-1", FILLED
+
+
+def _explain_refusal(x: Any) -> Loss | None:
+    """Return why an ndarray cannot be exported: its elements are not plain numbers."""
+    dtype, hint = getattr(x, "dtype", None), element_hint(x)
+    if dtype is None or hint is None:
+        return None
+    if dtype.kind == "V" and dtype.names is None and dtype.type.__module__ != "numpy":
+        return f"NumPy exports no {dtype}", "DLP-DTYPE-4", "pass `asarray(x)`"
+    rule = "DLP-DTYPE-1" if dtype.kind in "fc" and dtype.isnative else "DLP-DTYPE-3"
+    return f"the elements are {dtype}", "AI-DESCR-1" if dtype.fields else rule, hint
+
+
+def _take(_: Any, array: Any) -> Any:
+    """Return an ndarray of an Array."""
+    return array.__array__()
 
 
 class NumPyBackend(Backend):
@@ -59,7 +88,7 @@ class NumPyBackend(Backend):
         return self._at_caller(super()._find_function(name))
 
     def view(self, tensor: Tensor) -> Any:
-        """Return an ndarray over described memory, once nobody is at work on it."""
+        """Return an ndarray over described memory, once pending work on it is done."""
         return host.as_ndarray(tensor, _CALL)
 
     def _maker(self, tensor: Tensor) -> Callable[[], Any] | None:
@@ -102,7 +131,7 @@ class NumPyBackend(Backend):
         return native.copy()
 
 
-def make(device: Device) -> Backend:
+def _make_backend(device: Device) -> Backend:
     """Return NumPy as the library that computes on the host.
 
     Raises
@@ -113,3 +142,57 @@ def make(device: Device) -> Backend:
     if device is not CPU:
         raise LookupError(device)
     return NumPyBackend(device)
+
+
+_DEVIATIONS: Final = (
+    Deviation(
+        "numpy",
+        "before 2.4",
+        "strides of C-contiguous arrays are NULL",
+        "DLP-STRIDES-1",
+        "NULL is taken as C order",
+        "https://github.com/numpy/numpy/pull/29872",
+    ),
+    Deviation(
+        "numpy",
+        "2.2 to 2.5",
+        "an empty array has a data pointer that is not NULL",
+        "DLP-DATA-3",
+        "the address is ignored, and exported as NULL",
+    ),
+    Deviation(
+        "numpy",
+        "2.2 to 2.4",
+        "from_dlpack() raises RuntimeError where BufferError is due",
+        "DLP-DEV-5",
+        "none needed: convert() asks only for what NumPy can take",
+        "https://github.com/numpy/numpy/pull/31000",
+    ),
+    Deviation(
+        "numpy",
+        "2.2 to 2.5",
+        "masked arrays hand out their data and forget their mask",
+        "AI-MASK-1",
+        "masked arrays are refused; fill them first",
+    ),
+)
+
+LIBRARY: Final = Library(
+    "numpy",
+    deviations=_DEVIATIONS,
+    is_array_library=True,
+    export_guard=_guard_export,
+    explain_refusal=_explain_refusal,
+    native_release=True,
+    may_mask_records=False,
+    array_api=ArrayAPI(
+        "numpy",
+        "numpy",
+        (("numpy", "ndarray"), ("numpy", "generic")),
+        "array_api_compat.numpy",
+    ),
+    targets={"numpy": Target("numpy", _take, keeps_readonly=True, is_foreign=False, memory="host")},
+    result_types=(("numpy", "ndarray", "numpy"), ("numpy", "generic", "numpy")),
+    preference={DLDeviceType.kDLCPU: 0},
+    make_backend=_make_backend,
+)

@@ -18,7 +18,7 @@ from interchange._types.errors import (
     ViewError,
 )
 
-from .names import INPLACE, OPERATORS, STANDARD_DTYPES
+from .standard_names import INPLACE, OPERATORS, STANDARD_DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

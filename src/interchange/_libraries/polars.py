@@ -1,0 +1,26 @@
+"""Polars.
+
+Source: Polars, ``polars.Series``, ``polars.DataFrame``, data types.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange._protocols.asking import attribute
+from interchange._protocols.column_nulls import count_nulls
+from interchange._types.library import Library
+
+if TYPE_CHECKING:
+    from interchange._types.library import Loss
+
+
+def _guard_arrow(x: Any) -> Loss | None:
+    """Return what Arrow does not say of a column: that its elements are addresses of objects."""
+    kinds = attribute(x, "dtypes") or [attribute(x, "dtype")]
+    if "Object" not in map(str, kinds):
+        return None
+    return "the elements are objects of Python", "ARROW-TYPE-1", "turn them into numbers first"
+
+
+LIBRARY: Final = Library("polars", arrow_guard=_guard_arrow, count_nulls=count_nulls)

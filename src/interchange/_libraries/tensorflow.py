@@ -1,0 +1,9 @@
+"""TensorFlow."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from interchange._types.library import Library
+
+LIBRARY: Final = Library("tensorflow", is_array_library=True, may_mask_records=False)
