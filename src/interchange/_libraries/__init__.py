@@ -1,4 +1,4 @@
-"""What is known of each library: one file for each, named as the library's top-level module.
+"""Layer 4: what is known of each library, one file for each, named as its top-level module.
 
 A file has a `Library` record named ``LIBRARY``; `interchange._types.libraries` finds it when a type
 of the library is met.  To add a library, add a file.  The other modules here are what these files

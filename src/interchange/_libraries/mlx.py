@@ -1,4 +1,4 @@
-"""MLX.
+"""MLX, whose `from_dlpack` copies host memory.
 
 Source: MLX, ``mlx.core.array``, ``mlx.core.from_dlpack``.
 """

@@ -1,4 +1,4 @@
-"""PaddlePaddle."""
+"""PaddlePaddle, of which only the operators matter here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pandas.
+"""pandas, whose columns may have missing elements.
 
 Source: pandas, ``pandas.Series``, ``pandas.array``, extension types.
 """

@@ -1,4 +1,4 @@
-"""Polars.
+"""Polars, whose columns are exported by Arrow.
 
 Source: Polars, ``polars.Series``, ``polars.DataFrame``, data types.
 """

@@ -1,4 +1,4 @@
-"""PyTorch.
+"""PyTorch, on the host and on GPUs.
 
 Source: PyTorch, ``torch.Tensor``, ``torch.device``, CUDA semantics; array API standard 2025.12;
 array-api-compat, ``array_api_compat.torch``.

@@ -1,4 +1,4 @@
-"""Apache TVM FFI.
+"""Apache TVM FFI, with its C exchange table.
 
 Source: tvm-ffi, ``tvm_ffi.Tensor``, ``tvm_ffi.from_dlpack``.
 """

@@ -1,4 +1,4 @@
-"""NVIDIA Warp.
+"""NVIDIA Warp, whose arrays are always writable.
 
 Source: Warp, ``warp.array``, ``warp.from_dlpack``.
 """

@@ -1,1 +1,1 @@
-"""Layer 4: who says what to whom, in which order."""
+"""Layer 4: the protocols: DLPack, the CUDA Array Interface, Arrow, buffers, `__array_interface__`."""
