@@ -1,1 +1,1 @@
-"""Layer 4: the protocols: DLPack, the CUDA Array Interface, Arrow, buffers, `__array_interface__`."""
+"""Layer 4: the protocols: DLPack, the CUDA Array Interface, Arrow, buffers, array interfaces."""
