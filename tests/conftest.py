@@ -98,7 +98,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_report_header() -> str:
     """Say which core is under test."""
-    return f"interchange: {interchange.core_name} core in use, tested: {', '.join(_twins())}"
+    return f"interchange: {interchange.core_name} core in use, tested: {', '.join(_cores())}"
 
 
 def _demanded(name: str) -> bool:
@@ -197,20 +197,20 @@ def arrow_zoo() -> None:
         pytest.skip(str(error))
 
 
-def _is_built(twin: str) -> bool:
+def _is_built(name: str) -> bool:
     """Whether a core can be imported; the package of the native one is there in any case."""
     try:
-        importlib.import_module(f"interchange._core.{twin}")
+        importlib.import_module(f"interchange._core.{name}")
     except ModuleNotFoundError as error:
-        if error.name != f"interchange._core.{twin}":
+        if error.name != f"interchange._core.{name}":
             raise
         return False
     return True
 
 
-def _twins() -> list[str]:
+def _cores() -> list[str]:
     """Return the cores that are built here, and those that were demanded."""
-    return [twin for twin in ("ctypes", "native") if _demanded(twin) or _is_built(f"_{twin}")]
+    return [name for name in ("ctypes", "native") if _demanded(name) or _is_built(f"_{name}")]
 
 
 @pytest.fixture(scope="session")
@@ -219,23 +219,23 @@ def c_api() -> ModuleType:
     return _load(SCRIPTS / "c_api.py")
 
 
-@pytest.fixture(scope="session", params=_twins())
+@pytest.fixture(scope="session", params=_cores())
 def core(request: pytest.FixtureRequest) -> ModuleType:
     """Return every core in turn; one that was demanded and is not built fails."""
     return importlib.import_module(f"interchange._core._{request.param}")
 
 
 @pytest.fixture(scope="session")
-def twins() -> dict[str, ModuleType]:
-    """Return both cores, readable first; skips where there is one, and a demanded one fails."""
-    names = _twins()
+def cores() -> dict[str, ModuleType]:
+    """Return both cores, ctypes first; skips where there is one, and a demanded one fails."""
+    names = _cores()
     if len(names) < 2:
         pytest.skip("there is one core here, and nothing to compare it with")
     return {name: importlib.import_module(f"interchange._core._{name}") for name in names}
 
 
-@pytest.fixture(params=_twins())
-def twin(request: pytest.FixtureRequest) -> dict[str, str]:
+@pytest.fixture(params=_cores())
+def core_env(request: pytest.FixtureRequest) -> dict[str, str]:
     """Return the environment in which a child uses one core, each in turn."""
     return {"INTERCHANGE_CORE": request.param}
 
@@ -243,8 +243,8 @@ def twin(request: pytest.FixtureRequest) -> dict[str, str]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark whose children use each core in turn: the core in use here changes nothing of them."""
     for item in items:
-        if item.get_closest_marker("isolated") and "twin" in item.fixturenames:
-            item.add_marker("twins")
+        if item.get_closest_marker("isolated") and "core_env" in item.fixturenames:
+            item.add_marker("both_cores")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CHOOSING = ("slow", "exhaustive", "interop", "clients", "browser")
 """What a run is chosen by."""
-DESCRIBING = ("emulated", "gpu", "isolated", "readable", "twins")
+DESCRIBING = ("emulated", "gpu", "isolated", "readable", "both_cores")
 """What a test needs, or how it runs, wherever it is chosen."""
 OF_PYTEST = {"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
 OF_PLUGINS = {"hypothesis", "xdist_group"}

@@ -18,9 +18,9 @@ class Owner:
 
 
 @pytest.fixture
-def native(twins):
+def native(cores):
     """Return the core that exports."""
-    return twins["native"]
+    return cores["native"]
 
 
 class Given:

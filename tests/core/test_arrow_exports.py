@@ -53,9 +53,9 @@ class Owner:
 
 
 @pytest.fixture
-def native(twins):
+def native(cores):
     """Return the core that exports."""
-    return twins["native"]
+    return cores["native"]
 
 
 def exported(native, kind, keep, field=FIELD, column=COLUMN):
@@ -231,12 +231,12 @@ def test_what_was_taken_outlives_its_capsule(native, kind):
 
 
 @pytest.mark.parametrize("kind", SUBJECTS)
-def test_both_cores_take_what_is_exported(twins, kind):
+def test_both_cores_take_what_is_exported(cores, kind):
     """And let go of it."""
-    for core in twins.values():
+    for core in cores.values():
         keep = Owner()
         alive = weakref.ref(keep)
-        owner = core.take_arrow(exported(twins["native"], kind, keep), kind.encode())
+        owner = core.take_arrow(exported(cores["native"], kind, keep), kind.encode())
         del keep
         held = alive() is not None
         del owner

@@ -181,20 +181,20 @@ def test_a_capsule_of_another_name_is_refused(core, name, wanted):
         capsules.new_capsule(ctypes.addressof(capsules.anchor), capsules.VERSIONED, None),
     ],
 )
-def test_what_is_no_such_capsule_is_refused_alike(twins, thing):
+def test_what_is_no_such_capsule_is_refused_alike(cores, thing):
     """Class, rule and words."""
-    readable, native = (refusal(core, thing) for core in twins.values())
+    readable, native = (refusal(core, thing) for core in cores.values())
 
     assert (readable[:2], native) == ((BrokenRule, "ARROW-CAP-1"), readable)
 
 
-def test_what_was_taken_is_refused_alike(twins):
+def test_what_was_taken_is_refused_alike(cores):
     """Class, rule and words, whoever took it."""
     said = []
-    for first in twins.values():
+    for first in cores.values():
         capsule, _ = lent(ARROW_ARRAY)
         owner = first.take_arrow(capsule, ARROW_ARRAY)
-        said += [refusal(core, capsule) for core in twins.values()]
+        said += [refusal(core, capsule) for core in cores.values()]
         del owner
 
     assert len(set(said)) == 1
@@ -392,9 +392,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize("act", WRONG.values(), ids=WRONG)
-def test_a_call_that_cannot_be_made_is_refused_alike(twins, act):
+def test_a_call_that_cannot_be_made_is_refused_alike(cores, act):
     """Class and words."""
-    readable, native = (failure(core, act) for core in twins.values())
+    readable, native = (failure(core, act) for core in cores.values())
 
     assert native == readable
 
@@ -418,7 +418,7 @@ def test_a_stream_that_cannot_be_called_names_the_rule(core, case, rule):
 
 @pytest.mark.isolated
 @pytest.mark.parametrize("name", STREAMS)
-def test_a_stream_is_called_without_the_gil(run_isolated, twin, name):
+def test_a_stream_is_called_without_the_gil(run_isolated, core_env, name):
     """Its functions may take long, and may need other threads to run Python code."""
     script = f"""
 import ctypes
@@ -439,14 +439,14 @@ print(_core.call_stream(stream, "schema", _core.new_arrow(ARROW_SCHEMA)))
 print(_core.call_stream(stream, "next", _core.new_arrow(ARROW_CHUNK[name])))
 print(_core.stream_error(stream))
 """
-    assert run_isolated(script, env=twin).split() == ["1", "0", "0", "None"]
+    assert run_isolated(script, env=core_env).split() == ["1", "0", "0", "None"]
 
 
 # ---------------------------------------------------------------- what is loaded
 
 
 @pytest.mark.isolated
-def test_what_is_for_arrow_is_loaded_when_it_is_asked_for(run_isolated, twin):
+def test_what_is_for_arrow_is_loaded_when_it_is_asked_for(run_isolated, core_env):
     """Most programs never do; no other name is made up."""
     script = """
 import sys
@@ -463,6 +463,6 @@ try:
 except ValueError as error:
     print(error.rule, before, is_loaded())
 """
-    said = run_isolated(script, env=twin).splitlines()
+    said = run_isolated(script, env=core_env).splitlines()
 
     assert said == ["True", "False"] * 2 + ["ARROW-CAP-1 False True"]

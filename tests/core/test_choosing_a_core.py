@@ -21,7 +21,7 @@ HIDE = """
 import sys
 sys.modules["interchange._core._native"] = None
 """
-"""A twin that is not there."""
+"""A core that does not exist."""
 
 BREAK = """
 import importlib.abc, importlib.util, sys
@@ -33,12 +33,12 @@ class Broken(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         raise {error}
 sys.meta_path.insert(0, Broken())
 """
-"""A twin that is there and cannot be imported."""
+"""A core that exists and cannot be imported."""
 
 UNBUILT = BREAK.format(
     error="ModuleNotFoundError('no extension', name='interchange._core._native')"
 )
-"""A twin of which only the Python code is there: setup.py could not build the rest."""
+"""A core with its Python code only: setup.py could not build the extension."""
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.isolated
 @pytest.mark.parametrize("release", ["1.26.4", "2.0.2", "2.1.0", "2.10.0.dev0+git"])
-def test_every_function_refuses_what_is_too_old(run_child, twin, release):
+def test_every_function_refuses_what_is_too_old(run_child, core_env, release):
     """Each time, by IX-NUMPY-1, and nothing else; what needs no NumPy works."""
-    done = run_child("old_numpy.py", release, env=twin)
+    done = run_child("old_numpy.py", release, env=core_env)
 
     if release.startswith(("1.", "2.0.")):
         assert (done.returncode, done.stderr) == (0, "")

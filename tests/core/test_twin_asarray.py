@@ -10,10 +10,10 @@ pytestmark = pytest.mark.isolated
 
 
 @pytest.fixture(scope="module")
-def told(run_isolated, twins):
+def told(run_isolated, cores):
     """Return what became of each object at each call, by core."""
     found = {}
-    for core in twins:
+    for core in cores:
         rows = run_isolated("shared.py", env={"INTERCHANGE_CORE": core}).splitlines()
         found[core] = [json.loads(row) for row in rows]
     return found
@@ -65,9 +65,9 @@ for each in [*shares, x.__dlpack__()]:
 """
 
 
-def test_what_was_met_is_taken_at_once(run_isolated, twins):
+def test_what_was_met_is_taken_at_once(run_isolated, cores):
     """No Python runs for a second object of these types, in the native core."""
-    assert "native" in twins
+    assert "native" in cores
     said = run_isolated(AT_ONCE, env={"INTERCHANGE_CORE": "native"})
 
     assert said.split() == ["6", "6", "3", "3", "1", "3", "8", "6", "6"]
@@ -120,10 +120,10 @@ for name, make in KINDS.items():
 
 
 @pytest.mark.interop
-def test_arrays_of_libraries_are_taken_alike(run_isolated, twins):
+def test_arrays_of_libraries_are_taken_alike(run_isolated, cores):
     """Of torch, JAX, tvm-ffi and cuda.core, the first time and later."""
     readable, native = (
-        run_isolated(LIBRARIES, env={"INTERCHANGE_CORE": name}).splitlines() for name in twins
+        run_isolated(LIBRARIES, env={"INTERCHANGE_CORE": name}).splitlines() for name in cores
     )
 
     assert (native, len(native)) == (readable, 20 * 3 * 2)
@@ -158,10 +158,10 @@ for name, x in THINGS.items():
 """
 
 
-def test_odd_objects_are_shared_alike(run_isolated, twins):
+def test_odd_objects_are_shared_alike(run_isolated, cores):
     """A proxy stays what it is, and a class that raises when it is asked loses no import."""
     readable, native = (
-        run_isolated(ODD, env={"INTERCHANGE_CORE": name}).splitlines() for name in twins
+        run_isolated(ODD, env={"INTERCHANGE_CORE": name}).splitlines() for name in cores
     )
 
     assert native == readable
@@ -207,8 +207,8 @@ print(known)
 """
 
 
-def test_a_type_that_dies_is_forgotten_whenever_it_was_learnt(run_isolated, twins):
+def test_a_type_that_dies_is_forgotten_whenever_it_was_learnt(run_isolated, cores):
     """Also where another dies while it is learnt: nobody inherits its way by its address."""
-    assert "native" in twins
+    assert "native" in cores
 
     assert run_isolated(LEARNING, env={"INTERCHANGE_CORE": "native"}).strip() == "True"

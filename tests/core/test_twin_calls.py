@@ -85,11 +85,11 @@ for x in (nothing, object.__new__(Sub)):
 
 
 @pytest.mark.parametrize("script", ["CALLS", "IMPORTS", "NOTHING"])
-def test_calls_end_alike(run_isolated, twins, script):
+def test_calls_end_alike(run_isolated, cores, script):
     """Class, rule and words of every call, right or wrong; of what was never made, the class."""
     readable, native = (
         run_isolated(globals()[script], env={"INTERCHANGE_CORE": name}).splitlines()
-        for name in twins
+        for name in cores
     )
 
     assert native == readable

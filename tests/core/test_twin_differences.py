@@ -163,11 +163,11 @@ SURFACE = {
 """Row of the table -> the aspects of ``surface.py`` that it explains."""
 
 
-def test_no_other_difference_is_seen(run_isolated, twins):
+def test_no_other_difference_is_seen(run_isolated, cores):
     """Of everything public, and of what each case of the page on errors says, with both cores."""
     readable, native = (
         json.loads(run_isolated("surface.py", env={"INTERCHANGE_CORE": one}, warnings="ignore"))
-        for one in twins
+        for one in cores
     )
     names = readable.keys() | native.keys()
     different = {name for name in names if readable.get(name) != native.get(name)}
@@ -183,10 +183,10 @@ def test_no_other_difference_is_seen(run_isolated, twins):
 
 
 @pytest.mark.parametrize("what", PROBES)
-def test_a_difference_is_as_the_table_says(run_isolated, twin, what):
+def test_a_difference_is_as_the_table_says(run_isolated, core_env, what):
     """Each core does what its column says."""
-    said = run_isolated(SETUP + PROBES[what], env=twin).strip()
-    column = {"ctypes": 0, "native": 1}[twin["INTERCHANGE_CORE"]]
+    said = run_isolated(SETUP + PROBES[what], env=core_env).strip()
+    column = {"ctypes": 0, "native": 1}[core_env["INTERCHANGE_CORE"]]
     if what == MADE_BY_NUMPY and not fills_strides():
         column = 1  # NumPy before 2.4 leaves out what it should say, so no core asks it
 

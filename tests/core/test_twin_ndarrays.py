@@ -10,10 +10,10 @@ pytestmark = pytest.mark.isolated
 
 
 @pytest.fixture(scope="module", params=["from_dlpack", "asarray"])
-def told(run_isolated, twins, request):
+def told(run_isolated, cores, request):
     """Return what became of each kind at each import, by core."""
     found = {}
-    for core in twins:
+    for core in cores:
         env = {"INTERCHANGE_CORE": core}
         rows = run_isolated("ndarrays.py", request.param, env=env).splitlines()
         # the ctypes core looks late, and then knows who exported, not who asked

@@ -85,16 +85,16 @@ print(blocks() - before < 100)
 """
 
 
-def test_operators_end_alike(run_isolated, twins):
+def test_operators_end_alike(run_isolated, cores):
     """Element type, shape, flags and elements of every pair of operands, or class and words."""
     readable, native = (
-        run_isolated(ALIKE, env={"INTERCHANGE_CORE": name}).splitlines() for name in twins
+        run_isolated(ALIKE, env={"INTERCHANGE_CORE": name}).splitlines() for name in cores
     )
 
     assert native == readable
 
 
-def test_operators_leave_nothing_behind(run_isolated, twins):
+def test_operators_leave_nothing_behind(run_isolated, cores):
     """Neither results nor refusals do."""
-    for name in twins:
+    for name in cores:
         assert run_isolated(GROWTH, env={"INTERCHANGE_CORE": name}) == "True\n"

@@ -83,15 +83,15 @@ def told(core, source):
     return device, said, held, source.deleter_calls
 
 
-def both(twins, said):
+def both(cores, said):
     """Return what each core says of a struct, made anew for each."""
-    return [told(core, GOOD.but(**said)) for core in twins.values()]
+    return [told(core, GOOD.but(**said)) for core in cores.values()]
 
 
-def learn(twins):
+def learn(cores):
     """Let both cores meet the ordinary element types, so that they are read the quick way."""
     for bits in (32, 64):
-        both(twins, {"dtype": (2, bits, 1), "generation": "versioned"})
+        both(cores, {"dtype": (2, bits, 1), "generation": "versioned"})
 
 
 @given(said=structs())
@@ -99,29 +99,29 @@ def learn(twins):
 @example(said={"strides": READABLE_END, "ndim": 2, "generation": "legacy"})
 @example(said={"shape": (2**23,), "strides": (-(2**40),), "generation": "versioned"})
 @example(said={"shape": (2, 2**20), "strides": (-(2**60), 1), "generation": "versioned"})
-def test_a_struct_is_read_alike(twins, said):
+def test_a_struct_is_read_alike(cores, said):
     """Address, shape, strides, element type, device and flags, or class, rule and words."""
-    learn(twins)
-    readable, native = both(twins, said)
+    learn(cores)
+    readable, native = both(cores, said)
 
     assert native == readable
 
 
 @given(said=structs())
-def test_a_struct_that_nobody_has_met_is_read_alike(twins, said):
+def test_a_struct_that_nobody_has_met_is_read_alike(cores, said):
     """Both start from nothing, and say the same a second time."""
     _parsing.kinds.clear()
     _parsing._padded_kinds.clear()
-    first = both(twins, said)
-    again = both(twins, said)
+    first = both(cores, said)
+    again = both(cores, said)
 
     assert (first[1], again) == (first[0], first)
 
 
 @pytest.mark.parametrize("thing", [None, 3, b"dltensor", "dltensor", object, [], GOOD])
-def test_what_is_no_capsule_is_refused_alike(twins, thing):
+def test_what_is_no_capsule_is_refused_alike(cores, thing):
     """Class, rule and words."""
-    readable, native = (refusal(core, thing) for core in twins.values())
+    readable, native = (refusal(core, thing) for core in cores.values())
 
     assert native == readable
 
@@ -129,10 +129,10 @@ def test_what_is_no_capsule_is_refused_alike(twins, thing):
 @pytest.mark.parametrize(
     "name", [None, b"", b"dltensor ", b"DLTENSOR", b"used_dltensor", b"used_dltensor_versioned"]
 )
-def test_a_capsule_of_another_name_is_refused_alike(twins, name):
+def test_a_capsule_of_another_name_is_refused_alike(cores, name):
     """Class, rule and words; it keeps its name, and frees itself."""
     said = []
-    for core in twins.values():
+    for core in cores.values():
         source = producers.host().but(name=name)
         capsule = source.__dlpack__()
         said.append(
@@ -150,11 +150,11 @@ def refusal(core, thing):
 
 
 @pytest.mark.isolated
-def test_the_zoo_ends_alike(run_isolated, twins):
+def test_the_zoo_ends_alike(run_isolated, cores):
     """Every malformed and every odd producer, by object and by capsule: outcome and releases."""
     readable, native = (
         re.sub(r"data 0x\w+", "data", run_isolated("malformed.py", "table", env=env(name)))
-        for name in twins
+        for name in cores
     )
 
     assert (native.splitlines(), len(native) > 10_000) == (readable.splitlines(), True)
@@ -201,10 +201,10 @@ def struct_in(capsule):
 @pytest.mark.parametrize("generation", GENERATIONS)
 @pytest.mark.parametrize("flags", [0, 1, 3])
 @pytest.mark.parametrize("origin", ORIGINS)
-def test_capsules_say_the_same(twins, origin, flags, generation):
+def test_capsules_say_the_same(cores, origin, flags, generation):
     """A capsule of what a struct said has the same fields, whichever core made it."""
     said = []
-    for core in twins.values():
+    for core in cores.values():
         source = GOOD.but(**ORIGINS[origin], generation="versioned")
         x = core.consume_capsule(source.__dlpack__(), source, core.Tensor, CALL)
         versioned = generation == "versioned"
@@ -217,9 +217,9 @@ def test_capsules_say_the_same(twins, origin, flags, generation):
 @pytest.mark.parametrize("generation", GENERATIONS)
 @pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize("maker", [0, 1], ids=["readable", "native"])
-def test_a_capsule_of_one_is_consumed_by_the_other(twins, origin, maker, generation):
+def test_a_capsule_of_one_is_consumed_by_the_other(cores, origin, maker, generation):
     """It says the same there, and the memory is given back when the last of both is gone."""
-    cores = [*twins.values()]
+    cores = [*cores.values()]
     makes, takes = cores[maker], cores[1 - maker]
     source = GOOD.but(**ORIGINS[origin], generation="versioned")
     x = makes.consume_capsule(source.__dlpack__(), source, makes.Tensor, CALL)
@@ -238,11 +238,11 @@ def test_a_capsule_of_one_is_consumed_by_the_other(twins, origin, maker, generat
     assert source.deleter_calls == 1
 
 
-def test_a_chain_of_both_is_released(twins):
+def test_a_chain_of_both_is_released(cores):
     """Each import holds the one before, and alternates; the first memory is given back once."""
     source = GOOD.but(generation="versioned")
     capsule = source.__dlpack__()
-    cores = [*twins.values()]
+    cores = [*cores.values()]
     for turn in range(100):
         core = cores[turn % 2]
         x = core.consume_capsule(capsule, None, core.Tensor, CALL)
@@ -253,10 +253,10 @@ def test_a_chain_of_both_is_released(twins):
     assert (held, source.deleter_calls) == (0, 1)
 
 
-def test_a_struct_of_both_is_one_block(twins):
+def test_a_struct_of_both_is_one_block(cores):
     """No core writes into what another library made: the struct is as it was."""
     source = GOOD.but(generation="versioned")
-    for core in twins.values():
+    for core in cores.values():
         capsule = source.__dlpack__()
         address = capsule_pointer(capsule, VERSIONED)
         before = ctypes.string_at(address + 8, ctypes.sizeof(DLManagedTensorVersioned) - 8)

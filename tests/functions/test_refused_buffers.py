@@ -53,19 +53,21 @@ with open(sys.argv[1], "rb") as file:
         ("ix.asarray(x, dtype='f4')", "IX-CAST-1"),
     ],
 )
-def test_a_mapped_file_is_closed_after_a_refusal(run_isolated, twin, call, rule):
+def test_a_mapped_file_is_closed_after_a_refusal(run_isolated, core_env, call, rule):
     """The block that maps it ends with the refusal, and with no BufferError in its place."""
-    assert run_isolated(MAPPED, call, env=twin).split() == [rule]
+    assert run_isolated(MAPPED, call, env=core_env).split() == [rule]
 
 
-def test_shared_memory_is_closed_while_a_refusal_is_handled(run_isolated, twin):
+def test_shared_memory_is_closed_while_a_refusal_is_handled(run_isolated, core_env):
     """Its traceback holds no buffer."""
-    assert run_isolated(SHARED, env=twin).split() == ["IX-BUFFER-1"]
+    assert run_isolated(SHARED, env=core_env).split() == ["IX-BUFFER-1"]
 
 
-def test_a_file_mapped_to_be_read_is_closed_when_it_is_to_be_written(run_isolated, twin, tmp_path):
+def test_a_file_mapped_to_be_read_is_closed_when_it_is_to_be_written(
+    run_isolated, core_env, tmp_path
+):
     """It is refused before an Array is made."""
     path = tmp_path / "numbers"
     path.write_bytes(bytes(16))
 
-    assert run_isolated(READ_ONLY, path, env=twin).split() == ["DLP-RO-3"]
+    assert run_isolated(READ_ONLY, path, env=core_env).split() == ["DLP-RO-3"]

@@ -55,19 +55,19 @@ def keeps_code():
 ARROW = ("arrow-array", "arrow-stream", "arrow-take", "arrow-ask")
 
 
-@pytest.mark.usefixtures("twins")
+@pytest.mark.usefixtures("cores")
 @pytest.mark.parametrize("act", ARROW)
-def test_a_failed_allocation_leaks_no_struct_of_arrow(run_isolated, twin, act):
+def test_a_failed_allocation_leaks_no_struct_of_arrow(run_isolated, core_env, act):
     """Exported by the native core, taken by either."""
-    assert run_isolated("allocations.py", act, env=twin).strip() == "True []"
+    assert run_isolated("allocations.py", act, env=core_env).strip() == "True []"
 
 
 @pytest.mark.exhaustive(
-    but=[f"{twin}-{act}-versioned" for twin in ("ctypes", "native") for act in ("export", "import")]
+    but=[f"{core}-{act}-versioned" for core in ("ctypes", "native") for act in ("export", "import")]
 )
 @pytest.mark.parametrize("act", ACTS)
-def test_a_failed_allocation_leaks_no_owner(run_isolated, twin, act):
+def test_a_failed_allocation_leaks_no_owner(run_isolated, core_env, act):
     """Whichever allocation fails, and whatever ctypes makes of the error, no reference is left."""
     if act in MAKES_FUNCTIONS and not keeps_code():
         pytest.skip("this CPython frees code in use where a function gets no memory: see ALONE")
-    assert run_isolated("allocations.py", act, env=twin) == "True []\n"
+    assert run_isolated("allocations.py", act, env=core_env) == "True []\n"

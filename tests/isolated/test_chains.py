@@ -15,8 +15,8 @@ def test_a_long_chain_of_imports_is_freed(run_isolated, link, where):
     assert run_isolated("chains.py", where, link, 20_000) == "freed True\n"
 
 
-@pytest.mark.usefixtures("twins")
+@pytest.mark.usefixtures("cores")
 @pytest.mark.parametrize("link", ["arrow", "arrow capsule", "arrow stream", "arrow array"])
-def test_a_long_chain_of_structs_of_arrow_is_freed(run_isolated, twin, link):
+def test_a_long_chain_of_structs_of_arrow_is_freed(run_isolated, core_env, link):
     """Exports of what owns an export, whichever core owns it."""
-    assert run_isolated("chains.py", "thread", link, 20_000, env=twin) == "freed True\n"
+    assert run_isolated("chains.py", "thread", link, 20_000, env=core_env) == "freed True\n"

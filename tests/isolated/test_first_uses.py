@@ -11,14 +11,18 @@ ARRAYS = ["import", "capsule", "buffer", "pointer", "result", "view", "read-only
 
 @pytest.mark.slow
 @pytest.mark.parametrize("array", ARRAYS)
-def test_a_first_use_between_two_bytecodes_of_another_changes_nothing(run_isolated, twin, array):
+def test_a_first_use_between_two_bytecodes_of_another_changes_nothing(
+    run_isolated, core_env, array
+):
     """Both give what they give alone: computing, looking, exporting, and naming a library.
 
     In the native core most of that is no bytecode, between which threads could change.
     """
-    changed, wrong = run_isolated("first_uses.py", "switched", array, env=twin).split(maxsplit=1)
+    changed, wrong = run_isolated("first_uses.py", "switched", array, env=core_env).split(
+        maxsplit=1
+    )
 
-    assert (changed == "True" or twin["INTERCHANGE_CORE"] == "native", wrong) == (True, "{}\n")
+    assert (changed == "True" or core_env["INTERCHANGE_CORE"] == "native", wrong) == (True, "{}\n")
 
 
 @pytest.mark.exhaustive(but=["import", "pointer"])

@@ -99,7 +99,7 @@ def test_nothing_grows(growth, group, name):
     assert (per_operation < MOST, references) == (True, 0)
 
 
-@pytest.mark.usefixtures("twins")
+@pytest.mark.usefixtures("cores")
 @pytest.mark.parametrize("name", ARROW)
 def test_structs_of_arrow_leave_nothing(growth, name):
     """Exported, taken, refused: by the core in use, and exported by the native one."""

@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.isolated,
-    pytest.mark.usefixtures("arrow_zoo", "twins"),  # the native core makes what both take
+    pytest.mark.usefixtures("arrow_zoo", "cores"),  # the native core makes what both take
     pytest.mark.skipif(platform.system() != "Linux", reason="reads /proc/self/statm"),
 ]
 
@@ -62,9 +62,9 @@ def grown(run_isolated, name, core):
 
 @pytest.mark.exhaustive(but=SAMPLE)
 @pytest.mark.parametrize("name", [*IMPORTS, *REFUSALS])
-def test_imports_and_refusals_leave_nothing(run_isolated, twin, name):
+def test_imports_and_refusals_leave_nothing(run_isolated, core_env, name):
     """Of arrays and streams, shared and copied; refused before and after anything was taken."""
-    per_operation, references = grown(run_isolated, name, twin["INTERCHANGE_CORE"])
+    per_operation, references = grown(run_isolated, name, core_env["INTERCHANGE_CORE"])
 
     assert (per_operation < MOST, references) == (True, 0)
 

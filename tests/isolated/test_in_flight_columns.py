@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-pytestmark = [pytest.mark.isolated, pytest.mark.usefixtures("arrow_zoo", "twins")]
+pytestmark = [pytest.mark.isolated, pytest.mark.usefixtures("arrow_zoo", "cores")]
 
 METHODS = ("array", "stream", "device array", "device stream")
 IMPORTS = (*METHODS, "view", "DLPack", "memoryview", "copy", "data and mask")
@@ -32,23 +32,23 @@ def verdicts(run_isolated, need):
         said = run_isolated("in_flight_columns.py", subject, env={"INTERCHANGE_CORE": core})
         return dict(line.rsplit(": ", 1) for line in said.splitlines() if ": " in line)
 
-    return lambda subject, twin: run(subject, twin["INTERCHANGE_CORE"])
+    return lambda subject, core_env: run(subject, core_env["INTERCHANGE_CORE"])
 
 
-def test_every_case_is_tried(verdicts, twin):
+def test_every_case_is_tried(verdicts, core_env):
     """None of ours is left out."""
-    assert set(verdicts("interchange", twin)) == set(OF_OURS)
+    assert set(verdicts("interchange", core_env)) == set(OF_OURS)
 
 
 @pytest.mark.parametrize("case", OF_OURS)
-def test_ours_dies_quietly(verdicts, twin, case):
+def test_ours_dies_quietly(verdicts, core_env, case):
     """An import or a capsule, dropped while an exception unwinds, leaves it in place."""
-    assert verdicts("interchange", twin)[case] == "ok"
+    assert verdicts("interchange", core_env)[case] == "ok"
 
 
 @pytest.mark.interop
 @pytest.mark.parametrize("case", OF_OTHERS)
 @pytest.mark.parametrize("library", ["pyarrow", "polars", "nanoarrow"])
-def test_columns_of_others_die_quietly(verdicts, twin, library, case):
+def test_columns_of_others_die_quietly(verdicts, core_env, library, case):
     """What we import of a library, and what it takes of ours, is freed all the same."""
-    assert verdicts(library, twin)[case] == "ok"
+    assert verdicts(library, core_env)[case] == "ok"

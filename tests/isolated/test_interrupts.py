@@ -14,9 +14,9 @@ pytestmark = [
 ROUNDS = 1500
 
 
-def run(run_isolated, loop, twin):
+def run(run_isolated, loop, core_env):
     """Return the counts of a loop, by name."""
-    _, *words = run_isolated("interrupts.py", loop, ROUNDS, env=twin).split()
+    _, *words = run_isolated("interrupts.py", loop, ROUNDS, env=core_env).split()
     return dict(zip(words[::2], map(int, words[1::2]), strict=True))
 
 
@@ -31,12 +31,12 @@ def run(run_isolated, loop, twin):
         pytest.param("cai", marks=pytest.mark.emulated),
     ],
 )
-def test_an_interrupt_leaks_no_owner(run_isolated, need, request, twin, loop):
+def test_an_interrupt_leaks_no_owner(run_isolated, need, request, core_env, loop):
     """No reference to an owner is left, and none was dropped with its error in a finaliser."""
     if loop == "torch":
         need("torch")
     if loop == "arrow":
-        request.getfixturevalue("twins")  # the native one makes what both take
-    found = run(run_isolated, loop, twin)
+        request.getfixturevalue("cores")  # the native one makes what both take
+    found = run(run_isolated, loop, core_env)
 
     assert (found["rounds"], found["ours"], found["left"]) == (ROUNDS, 0, 0)

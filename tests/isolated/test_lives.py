@@ -33,24 +33,24 @@ SAID = {
 
 
 @pytest.mark.parametrize("how", SAID)
-def test_an_odd_life_ends_well(run_isolated, twin, how):
+def test_an_odd_life_ends_well(run_isolated, core_env, how):
     """Subclasses, finalizers, weak references, dying types, threads and rude callbacks."""
-    assert run_isolated("lives.py", how, env=twin).splitlines() == SAID[how]
+    assert run_isolated("lives.py", how, env=core_env).splitlines() == SAID[how]
 
 
-def test_threads_that_race(run_isolated, twin):
+def test_threads_that_race(run_isolated, core_env):
     """Eight threads that import and drop one array leave its references as they were."""
-    assert run_isolated("lives.py", "racing", 1, env=twin).split() == ["[]", "0", "True"]
+    assert run_isolated("lives.py", "racing", 1, env=core_env).split() == ["[]", "0", "True"]
 
 
 @pytest.mark.slow
-def test_threads_that_race_for_long(run_isolated, twin):
+def test_threads_that_race_for_long(run_isolated, core_env):
     """Likewise for ten seconds."""
-    assert run_isolated("lives.py", "racing", MANY, env=twin).split() == ["[]", "0", "True"]
+    assert run_isolated("lives.py", "racing", MANY, env=core_env).split() == ["[]", "0", "True"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("link", ["versioned", "legacy", "described", "owner"])
-def test_a_chain_of_many_imports_is_freed(run_isolated, twin, link):
+def test_a_chain_of_many_imports_is_freed(run_isolated, core_env, link):
     """No recursion ends the release of 100,000 imports of capsules of imports."""
-    assert run_isolated("chains.py", "thread", link, 100_000, env=twin) == "freed True\n"
+    assert run_isolated("chains.py", "thread", link, 100_000, env=core_env) == "freed True\n"

@@ -56,16 +56,16 @@ def outcomes(run_isolated):
         lines = run_isolated("malformed_arrow.py", env={"INTERCHANGE_CORE": core}).splitlines()
         return {(name, way): row for name, way, *row in map(json.loads, lines)}
 
-    return lambda twin: of(twin["INTERCHANGE_CORE"])
+    return lambda core_env: of(core_env["INTERCHANGE_CORE"])
 
 
 every_case = pytest.mark.parametrize("name", RULE_OF)
 
 
 @every_case
-def test_a_lie_is_refused_by_its_rule(outcomes, twin, name):
+def test_a_lie_is_refused_by_its_rule(outcomes, core_env, name):
     """With the class of its area, in words that name the call and the rule."""
-    error, rule, message, *_ = outcomes(twin)[name, WAY_OF.get(name, "object")]
+    error, rule, message, *_ = outcomes(core_env)[name, WAY_OF.get(name, "object")]
 
     wanted = NUMBERS_ALONE.get(name, RULE_OF[name])
     area = wanted.rpartition("-")[0]
@@ -75,13 +75,13 @@ def test_a_lie_is_refused_by_its_rule(outcomes, twin, name):
 
 
 @every_case
-def test_what_was_refused_is_released_while_the_error_is_handled(outcomes, twin, name):
+def test_what_was_refused_is_released_while_the_error_is_handled(outcomes, core_env, name):
     """All of it, once: the traceback keeps nothing, whatever was asked for."""
     found = {
         way: (while_handled, due)
         for way in WAYS
         if way != "capsules"  # which the caller has in its frame
-        for error, _, _, while_handled, _, due, _ in [outcomes(twin)[name, way]]
+        for error, _, _, while_handled, _, due, _ in [outcomes(core_env)[name, way]]
         if error != "taken"
     }
 
@@ -92,27 +92,29 @@ def test_what_was_refused_is_released_while_the_error_is_handled(outcomes, twin,
 
 
 @every_case
-def test_all_that_was_handed_out_is_released_once(outcomes, twin, name):
+def test_all_that_was_handed_out_is_released_once(outcomes, core_env, name):
     """In the end, whether it was taken or refused; and no callback is called out of turn."""
-    ended = {way: outcomes(twin)[name, way][4:] for way in WAYS}
+    ended = {way: outcomes(core_env)[name, way][4:] for way in WAYS}
 
     assert ended == {way: [due, due, 0] for way, (_, due, _) in ended.items()}
 
 
 @every_case
-def test_every_refusal_cites_a_rule(outcomes, twin, name):
+def test_every_refusal_cites_a_rule(outcomes, core_env, name):
     """However the same producer is asked for."""
     rules = {
-        outcomes(twin)[name, way][1] for way in WAYS if outcomes(twin)[name, way][0] != "taken"
+        outcomes(core_env)[name, way][1]
+        for way in WAYS
+        if outcomes(core_env)[name, way][0] != "taken"
     }
 
     assert rules
     assert rules <= set(RULES)
 
 
-def test_a_stream_says_why_it_failed(outcomes, twin):
+def test_a_stream_says_why_it_failed(outcomes, core_env):
     """Its errno, what that means, and its own words."""
-    message = outcomes(twin)["stream-of-three-fails-at-its-second", "with-copy"][2]
+    message = outcomes(core_env)["stream-of-three-fails-at-its-second", "with-copy"][2]
 
     assert message.startswith(
         "from_arrow(): get_next of the stream returned 5 (Input/output error): "
@@ -121,30 +123,30 @@ def test_a_stream_says_why_it_failed(outcomes, twin):
 
 
 @pytest.mark.parametrize("how", ["without-words", "without-last-error"])
-def test_a_stream_that_says_nothing(outcomes, twin, how):
+def test_a_stream_that_says_nothing(outcomes, core_env, how):
     """Its errno has to do."""
-    message = outcomes(twin)[f"stream-of-three-fails-at-its-first-{how}", "object"][2]
+    message = outcomes(core_env)[f"stream-of-three-fails-at-its-first-{how}", "object"][2]
 
     assert "returned 5 (Input/output error); get_schema and get_next" in message
 
 
-def test_words_that_are_no_text(outcomes, twin):
+def test_words_that_are_no_text(outcomes, core_env):
     """What a stream says is shortened, and shown as far as it is text."""
-    message = outcomes(twin)["stream-of-three-fails-at-its-first-with-odd-words", "object"][2]
+    message = outcomes(core_env)["stream-of-three-fails-at-its-first-with-odd-words", "object"][2]
 
     assert "(Input/output error): '\ufffd\ufffd" in message
     assert len(message) < 400
 
 
-def test_nulls_are_told_with_their_number(outcomes, twin):
+def test_nulls_are_told_with_their_number(outcomes, core_env):
     """And that of the elements."""
-    message = outcomes(twin)["nulls-not-counted", "object"][2]
+    message = outcomes(core_env)["nulls-not-counted", "object"][2]
 
     assert message.startswith("from_arrow(): the column has nulls: 2 in 6 elements; ")
 
 
 @pytest.mark.exhaustive(but=["ctypes-1", "native-1"])
 @pytest.mark.parametrize("seed", range(1, 9))
-def test_lies_in_several_places_at_once(run_isolated, twin, seed):
+def test_lies_in_several_places_at_once(run_isolated, core_env, seed):
     """Whatever is drawn is taken, or refused by a rule, and released once."""
-    assert run_isolated("drawn_lies.py", seed, 2000, env=twin).split() == ["True", "True"]
+    assert run_isolated("drawn_lies.py", seed, 2000, env=core_env).split() == ["True", "True"]

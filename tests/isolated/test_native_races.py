@@ -11,7 +11,7 @@ pytestmark = pytest.mark.isolated
     ("dtype", "other"), [("f2", "i2"), ("f4", ">f4"), ("c8", "M8[s]"), ("u1", "?"), ("i8", "f8")]
 )
 @pytest.mark.parametrize("back", [False, True], ids=["set after", "set during"])
-def test_a_dtype_that_is_set_during_an_import(run_isolated, twin, dtype, other, back):
+def test_a_dtype_that_is_set_during_an_import(run_isolated, core_env, dtype, other, back):
     """Somebody sets x.dtype while x is imported: other arrays are still what they say they are."""
     script = f"""
 import sys
@@ -44,7 +44,7 @@ for kind in kept:
     print(said(np.zeros(3, kind)) == said(np.zeros(3, kind).view(type("S", (np.ndarray,), {{}}))))
 print(len(calls) > 0)
 """
-    assert run_isolated(script, env=twin, warnings="ignore").split() == ["True"] * 3
+    assert run_isolated(script, env=core_env, warnings="ignore").split() == ["True"] * 3
 
 
 INTERRUPTED = """
@@ -84,7 +84,7 @@ armed = []
 
 @pytest.mark.parametrize("when", ["requires_grad", "is_neg", "is_conj"])
 @pytest.mark.parametrize("error", ["KeyboardInterrupt", "MemoryError", "RecursionError"])
-def test_what_interrupts_a_question_is_not_lost(run_isolated, twin, when, error):
+def test_what_interrupts_a_question_is_not_lost(run_isolated, core_env, when, error):
     """An interrupt, or no memory, while a tensor is asked what its table forgets, is raised."""
     script = (
         INTERRUPTED.format(when=when, error=error)
@@ -101,10 +101,10 @@ except {error} as error:
     print("raised", ix.from_dlpack(x).shape)
 """
     )
-    assert run_isolated(script, env=twin).split() == ["raised", "(2,", "3)"]
+    assert run_isolated(script, env=core_env).split() == ["raised", "(2,", "3)"]
 
 
-def test_a_chain_is_released_with_an_exception_in_flight(run_isolated, twin):
+def test_a_chain_is_released_with_an_exception_in_flight(run_isolated, core_env):
     """What is released at last, after what lies above it, sees no exception, and loses none."""
     script = """
 import ctypes, sys
@@ -141,7 +141,7 @@ for links in range(100):
         raise AssertionError(links)
 print(len(seen))
 """
-    assert run_isolated(script, env=twin).split() == ["100"]
+    assert run_isolated(script, env=core_env).split() == ["100"]
 
 
 def test_a_record_may_change_while_the_driver_is_asked(run_isolated):

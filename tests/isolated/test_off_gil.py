@@ -25,7 +25,7 @@ def test_deleters_take_the_gil(run_isolated, has_gil, how, report):
     assert said == report or (not has_gil and said.startswith("64 died, "))
 
 
-@pytest.mark.usefixtures("twins")
+@pytest.mark.usefixtures("cores")
 @pytest.mark.parametrize(
     ("how", "report"),
     [

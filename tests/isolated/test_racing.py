@@ -15,10 +15,10 @@ def test_one_thread_wins(run_isolated, generation):
     assert report == "winners 1 released 0 then 1"
 
 
-@pytest.mark.usefixtures("twins")
-def test_one_thread_wins_a_struct_of_arrow(run_isolated, twin):
+@pytest.mark.usefixtures("cores")
+def test_one_thread_wins_a_struct_of_arrow(run_isolated, core_env):
     """Of two threads that move the struct out of one capsule one wins, and it is released once."""
-    report = run_isolated("racing.py", "arrow", env=twin).strip()
+    report = run_isolated("racing.py", "arrow", env=core_env).strip()
 
     assert report == "winners 1 held 1.0 then 0"
 
@@ -32,13 +32,13 @@ def test_one_library_wins(run_isolated, need):
 
 
 @pytest.mark.parametrize("by", ["by_the_collector", "by_a_signal"])
-def test_an_import_may_interrupt_an_import(run_isolated, twin, has_gil, by):
+def test_an_import_may_interrupt_an_import(run_isolated, core_env, has_gil, by):
     """A finaliser or a signal handler that imports in the middle of an import does not hang.
 
     In the native core no collection begins in the middle of an import; between two of them one
     does where there is no GIL, and the script makes garbage.
     """
-    is_interrupted = by == "by_a_signal" or twin["INTERCHANGE_CORE"] == "ctypes"
+    is_interrupted = by == "by_a_signal" or core_env["INTERCHANGE_CORE"] == "ctypes"
     expected = is_interrupted or not has_gil
 
-    assert run_isolated("reentering.py", by, env=twin).strip() == f"interrupted {expected}"
+    assert run_isolated("reentering.py", by, env=core_env).strip() == f"interrupted {expected}"

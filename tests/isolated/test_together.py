@@ -25,19 +25,19 @@ ACTS = (
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_eight_threads_come_not_between_each_other(run_isolated, twin, act):
+def test_eight_threads_come_not_between_each_other(run_isolated, core_env, act):
     """Each gets what it gets alone, what one may have one gets, and nothing is kept."""
-    assert run_isolated("together.py", 0.3, act, env=twin) == f"{act} True [] 0\n"
+    assert run_isolated("together.py", 0.3, act, env=core_env) == f"{act} True [] 0\n"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("act", ACTS)
-def test_eight_threads_for_ten_seconds(run_isolated, twin, act):
+def test_eight_threads_for_ten_seconds(run_isolated, core_env, act):
     """The same, as long as chance needs."""
-    assert run_isolated("together.py", 10, act, env=twin) == f"{act} True [] 0\n"
+    assert run_isolated("together.py", 10, act, env=core_env) == f"{act} True [] 0\n"
 
 
-def test_the_core_needs_no_gil(run_isolated, twin, has_gil):
+def test_the_core_needs_no_gil(run_isolated, core_env, has_gil):
     """Its import on a free-threaded Python does not switch the GIL on, as others' does.
 
     CPython would warn then, too, which fails here.
@@ -47,9 +47,9 @@ import sys
 import interchange
 print(interchange.core_name, getattr(sys, "_is_gil_enabled", lambda: True)())
 """
-    said = run_isolated(script, env={**twin, "PYTHON_GIL": ""})
+    said = run_isolated(script, env={**core_env, "PYTHON_GIL": ""})
 
-    assert said.split() == [twin["INTERCHANGE_CORE"], str(has_gil)]
+    assert said.split() == [core_env["INTERCHANGE_CORE"], str(has_gil)]
 
 
 def test_a_capsule_is_claimed_under_its_own_lock(run_isolated, has_gil):

@@ -62,10 +62,10 @@ def on_host(x):
 
 
 @pytest.fixture(scope="module")
-def told(run_isolated, twins):
+def told(run_isolated, cores):
     """Return what became of each launch, by core."""
     found = {}
-    for core in twins:
+    for core in cores:
         rows = run_isolated("launches.py", env={"INTERCHANGE_CORE": core}).splitlines()
         found[core] = [json.loads(row) for row in rows]
     return found
@@ -328,9 +328,9 @@ def test_launches_leave_nothing_behind(emulator):  # noqa: ARG001 - it is loaded
 
 
 @pytest.mark.isolated
-def test_a_forked_process_launches_nothing_that_its_parent_loaded(run_isolated, twin):
+def test_a_forked_process_launches_nothing_that_its_parent_loaded(run_isolated, core_env):
     """The core forgets with all others, and the launch is refused in words."""
-    said = run_isolated("launch_after_fork.py", env=twin, warnings="ignore").split("\n")
-    by_core = twin["INTERCHANGE_CORE"] == "native"
+    said = run_isolated("launch_after_fork.py", env=core_env, warnings="ignore").split("\n")
+    by_core = core_env["INTERCHANGE_CORE"] == "native"
 
     assert said == [str(by_core), "False", "IX-DRIVER-3", f"[{4.0 if by_core else 3.0}]", ""]

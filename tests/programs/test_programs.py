@@ -39,9 +39,9 @@ libraries = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def run(run_isolated, twin):
+def run(run_isolated, core_env):
     """Return what runs a program by its name with each core, and returns what it printed."""
-    return lambda name, *words: run_isolated(str(PATHS[name]), *words, env=twin)
+    return lambda name, *words: run_isolated(str(PATHS[name]), *words, env=core_env)
 
 
 @pytest.fixture
@@ -89,12 +89,12 @@ def test_bfloat16_arrives_in_numpy(run, tmp_path):
 
 @pytest.mark.isolated
 @pytest.mark.emulated
-def test_a_launcher_takes_arrays_of_any_stream(run_isolated, twin, need, emulator):
+def test_a_launcher_takes_arrays_of_any_stream(run_isolated, core_env, need, emulator):
     """It launches on the caller's, with strides; and no access races with another."""
     need("cuda.bindings.driver")
     del emulator  # the child loads its own: this one says that it can be built
 
-    printed = run_isolated(EMULATED, PATHS["launcher"], EXAMPLES, env=twin)
+    printed = run_isolated(EMULATED, PATHS["launcher"], EXAMPLES, env=core_env)
 
     assert printed == "[3.0, 1.0, 3.0, 1.0, 3.0, 1.0, 3.0, 1.0]\n[]\n"
 
