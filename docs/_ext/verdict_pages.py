@@ -37,7 +37,6 @@ _ROLES: Final[Mapping[str, str]] = {
     "consumer": "As a consumer",
     "arrow_producer": "As a producer of Arrow",
     "arrow_consumer": "As a consumer of Arrow",
-    "functions": "Its functions",
 }
 _PASS: Final = Cell("pass", "✓", "pass")
 _NONE: Final = Cell("not-applicable", "—", "not applicable")

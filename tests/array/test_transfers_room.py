@@ -80,6 +80,17 @@ def test_the_hosts_memory_finds_no_room_either(machine, emulator, target):
     assert emulator.live().device == before.device
 
 
+def test_an_error_of_the_driver_is_named(machine):
+    """In that of a copy from beyond the end of an allocation (IX-DRIVER-2)."""
+    array = ix.from_pointer(machine.memory(np.zeros(SIZE, np.uint8)), (256 * SIZE,), "uint8",
+                            device="cuda:0")  # fmt: skip
+
+    with pytest.raises(ix.ExchangeError, match="CUDA_ERROR_") as caught:
+        array.to_device("cpu")
+
+    assert caught.value.rule == "IX-DRIVER-2"
+
+
 # ---------------------------------------------------------------- contexts
 
 

@@ -58,7 +58,7 @@ def refusal(kind, function, *args, **keywords):
 def test_a_consumer_sees_what_was_written_before_the_event(
     cuda, record_event, gate, consumer, kind
 ):
-    """Its stream waits, and the host does not: the producer's stream is held meanwhile."""
+    """Its stream waits (ARROW-DEVICE-2), and the host does not: the producer's stream is held."""
     producer, memory, target = cuda.stream(), cuda.memory(), cuda.pinned()
     named, stream = pick(cuda, consumer)
     shut = gate(producer)

@@ -153,6 +153,14 @@ def test_a_wrong_argument_is_refused(record, options, kind, rule):
     assert refusal(lambda: ix.from_cai(record(), **options), kind) == rule
 
 
+@pytest.mark.parametrize("version", [4, -1, "3", None, True])
+def test_a_version_that_no_record_has_is_refused(record, version):
+    """Records are of version 2 or 3."""
+    array = ix.from_cai(record())
+
+    assert refusal(lambda: ix.to_cai(array, version=version), ix.ArgumentError) == "IX-ARGUMENT-1"
+
+
 @pytest.mark.usefixtures("emulator")
 def test_a_destroyed_stream_is_refused(cuda, record):
     """The driver knows; without a driver's check nobody could."""

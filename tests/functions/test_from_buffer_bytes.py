@@ -246,7 +246,7 @@ def test_the_buffer_says_who_may_write_unless_the_caller_takes_it_away(keywords)
     ids=str,
 )
 def test_each_argument_is_refused_by_its_rule(keywords, expected):
-    """Of a wrong type, negative, beyond the buffer, misaligned, too large, no whole elements."""
+    """Of a wrong type, negative, beyond the buffer (IX-BUFFER-1), misaligned, no whole elements."""
     block = bytearray(16)
 
     if expected is None:

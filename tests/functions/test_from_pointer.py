@@ -130,7 +130,7 @@ POINTER = (ix.ArgumentError, "IX-POINTER-1")
     ids=lambda x: repr(x).partition(" at 0x")[0],
 )
 def test_an_address_is_an_int_from_0_on(ptr):
-    """Other types are wrong arguments, and so are negative numbers."""
+    """Other types are wrong arguments, and so are negative numbers (IX-POINTER-1)."""
     assert refusal(ptr, (6,), "float32") == POINTER
 
 

@@ -66,7 +66,7 @@ WAYS_OUT = {
 
 @pytest.mark.parametrize("name", WAYS_OUT)
 def test_a_fix_leads_out(name):
-    """What the error says to pass is taken."""
+    """What the error says to pass is taken: ARROW-OUT-1, ARROW-OUT-2, ARROW-BUFFER-2."""
     x, keywords, error, rule = WAYS_OUT[name]
     x = ix.asarray(x)
 

@@ -64,7 +64,7 @@ every_case = pytest.mark.parametrize("name", RULE_OF)
 
 @every_case
 def test_a_lie_is_refused_by_its_rule(outcomes, core_env, name):
-    """With the class of its area, in words that name the call and the rule."""
+    """With the class of its area, in words that name the call and the rule, as ARROW-TENSOR-1."""
     error, rule, message, *_ = outcomes(core_env)[name, WAY_OF.get(name, "object")]
 
     wanted = NUMBERS_ALONE.get(name, RULE_OF[name])

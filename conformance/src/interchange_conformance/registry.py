@@ -19,7 +19,7 @@ F = TypeVar("F")
 
 Severity = Literal["MUST", "SHOULD", "QUIRK"]
 """MUST: breaking it loses data or crashes; SHOULD: it surprises; QUIRK: allowed, peers differ."""
-Role = Literal["producer", "consumer", "arrow_producer", "arrow_consumer", "functions"]
+Role = Literal["producer", "consumer", "arrow_producer", "arrow_consumer"]
 Where = Literal["host", "cuda"]
 
 
@@ -57,7 +57,6 @@ AREAS: Final[Mapping[str, str]] = {
     "exchange-api": "C exchange API",
     "errors": "Errors",
     "arrow": "Arrow columns",
-    "functions": "Functions of the namespace",
 }
 """Key of an area -> its heading."""
 
@@ -74,7 +73,7 @@ class Check(NamedTuple):
         Name of its function, unique.
     rule : str
         Id of the rule.
-    role : {"producer", "consumer", "arrow_producer", "arrow_consumer", "functions"}
+    role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
         What kind of subject it judges: the name of the function's first parameter.
     area : str
         A key of `AREAS`.

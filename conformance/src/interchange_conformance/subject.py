@@ -133,8 +133,6 @@ class Subject:
     array_type : str or None
         ``"module:qualified name"`` of the type that carries the exchange table, where it is not
         the type of what `make` returns.
-    functions : str or None
-        Module that has the functions of interchange, where the library offers them.
     distribution : str or None
         What its version is found under.
     immutable : bool
@@ -166,7 +164,6 @@ class Subject:
     read_arrow: Callable[[Any], list[Any]] | None = None
     release: Callable[[], object] = bool
     array_type: str | None = None
-    functions: str | None = None
     distribution: str | None = None
     immutable: bool = False
     preload: tuple[str, ...] = ()

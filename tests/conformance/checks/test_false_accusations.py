@@ -24,12 +24,8 @@ from interchange_conformance.subject import Subject
 from mutants import load_mutants
 
 CHECKS = load_checks()
-OF_OTHERS = {
-    name: check
-    for name, check in CHECKS.items()
-    if check.role != "functions" and check.area != "subject"
-}
-"""Checks of libraries; those of interchange's functions, and of descriptions, are of its own."""
+OF_OTHERS = {name: check for name, check in CHECKS.items() if check.area != "subject"}
+"""Checks of libraries; those of descriptions are the kit's own."""
 ERRORS = [
     name
     for name, kind in vars(builtins).items()

@@ -86,7 +86,7 @@ def test_a_subject_that_cannot_be_judged_is_2(check, write_subject):
         (["numpy", "--json", "x/../x", "--html", "x"], "only one report can go to x"),
         (["numpy", "--json", "/nowhere/report.json"], "there is no directory /nowhere"),
         (["numpy", "--json", "/"], "it is a directory"),
-        (["numpy", "--role", "functions", "--only", ITEM], "there is nothing that --only and"),
+        (["numpy", "--role", "arrow_producer", "--only", ITEM], "there is nothing that --only and"),
         (["numpy", "-j", "0"], "it is at least 1"),
         (["numpy", "-j", "two"], "invalid"),
         (["numpy", "--patience", "0"], "it is more than 0"),

@@ -87,7 +87,7 @@ def test_a_subject_without_such_items_is_2(check, write_subject):
     """Though another has some: each that was named was to be judged."""
     sound = write_subject()
 
-    code, out, err = check(sound, "interchange", "--role", "functions")
+    code, out, err = check(sound, "interchange", "--role", "arrow_producer")
 
     assert code == 2
     assert "nothing of what was asked applies to hostile" in err

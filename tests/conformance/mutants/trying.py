@@ -49,7 +49,7 @@ def items_of_role(role: str) -> list[str]:
 
     Parameters
     ----------
-    role : {"producer", "consumer", "arrow_producer", "arrow_consumer", "functions"}
+    role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
         What is judged.
     """
     checks = load_checks().values()
@@ -211,7 +211,7 @@ def complaints_of_twin(name: str, role: str, trials: Trials) -> list[str]:
     ----------
     name : str
         Of the mutant.
-    role : {"producer", "consumer", "arrow_producer", "arrow_consumer", "functions"}
+    role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
         What it is judged as.
     trials : Trials
         Where.

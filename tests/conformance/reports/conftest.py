@@ -29,7 +29,7 @@ PREFIXES = {
     "DLP-STRIDES": "capsule", "DLP-DATA": "capsule", "DLP-VER": "negotiation",
     "DLP-NEG": "negotiation", "DLP-LIFE": "lifetime", "DLP-RO": "readonly",
     "DLP-COPY": "copies", "DLP-STREAM": "streams", "DLP-DEV": "devices", "CAI": "cai",
-    "BUF": "host", "AI": "host", "HOST": "host", "DLP-API": "exchange-api", "IX": "functions",
+    "BUF": "host", "AI": "host", "HOST": "host", "DLP-API": "exchange-api", "IX": "arrow",
 }  # fmt: skip
 """Beginning of a rule's id -> area of its checks."""
 LIBRARIES = (
@@ -41,7 +41,7 @@ LIBRARIES = (
     ("tvm-ffi", "tvm-ffi", "0.1.15.post2", ("producer", "consumer")),
     ("cuda-core", "cuda.core", "1.2.2", ("producer", "consumer")),
     ("numba-cuda", "numba-cuda", "0.30.4", ("producer", "consumer")),
-    ("interchange", "interchange", "0.1.0", ("producer", "consumer", "functions")),
+    ("interchange", "interchange", "0.1.0", ("producer", "consumer", "arrow_producer")),
 )
 """Spec, name, release and roles."""
 CUDA_AREAS = {"streams", "devices", "cai", "exchange-api"}
@@ -79,7 +79,7 @@ def area_of(rule: Rule) -> str:
 def checks_of(rule: Rule) -> Iterator[CheckFacts]:
     """Yield made-up checks of a rule: by role, and a second and weaker one now and then."""
     area, stem = area_of(rule), rule.id.lower().replace("-", "_")
-    roles = ("functions",) if area == "functions" else ROLES[:2]
+    roles = ("arrow_producer",) if area == "arrow" else ROLES[:2]
     claim = rule.text[0].upper() + rule.text[1:] + "."
     advice = rule.hint[0].upper() + rule.hint[1:] + "."
     for role in roles:

@@ -29,7 +29,7 @@ def test_it_shows_every_section(browser: Any, page: Path) -> None:
         "Libraries",
         "Producers by rule",
         "Consumers by rule",
-        "Functions by rule",
+        "Producers of Arrow by rule",
         "Producers by consumers",
         "Not as expected",
         "Known failures",
@@ -165,7 +165,7 @@ def test_filters_that_leave_nothing_say_so(browser: Any, page: Path) -> None:
     """A table without rows is replaced by a sentence."""
     browser.show(page)
 
-    browser.choose("functions", "NumPy")
+    browser.choose("arrow", "NumPy")
 
     assert browser.texts("#producers .nothing") == ["Nothing here matches the filters."]
     assert browser.count("#producers .scroll") == 0

@@ -184,7 +184,6 @@ def test_the_schema_knows_the_words_of_the_kit() -> None:
         "consumer",
         "arrow_producer",
         "arrow_consumer",
-        "functions",
     ]
 
 

@@ -52,7 +52,7 @@ def test_it_has_every_part(text: str) -> None:
         "Unexpected",
         "Producers by rule",
         "Consumers by rule",
-        "Functions by rule",
+        "Producers of Arrow by rule",
         "Producers by consumers",
         "Known failures",
     ]

@@ -82,8 +82,8 @@ def test_a_table_per_role(report: Report, catalogue: Catalogue) -> None:
     """In the order of the registry, each with the subjects that were judged so."""
     found = {table.role: table for table in tabulating.tables(report, catalogue)}
 
-    assert list(found) == ["producer", "consumer", "functions"]
-    assert [subject.name for subject in found["functions"].subjects] == ["interchange"]
+    assert list(found) == ["producer", "consumer", "arrow_producer"]
+    assert [subject.name for subject in found["arrow_producer"].subjects] == ["interchange"]
     assert len(found["producer"].subjects) == 9
 
 

@@ -99,7 +99,7 @@ def test_variables_are_set_unless_they_are(module, monkeypatch):
     ("found", "words"),
     [
         (5, "mylib:subject is int: name a Subject, or a function that makes arrays"),
-        (Subject("mine"), "it has no make(), no take() and no functions"),
+        (Subject("mine"), "it has no make() and no take()"),
         (Subject(""), "its name is '', and no text"),
         (Subject(None), "its name is None, and no text"),
         (Subject("mine", make=5), "make is int, and no function"),

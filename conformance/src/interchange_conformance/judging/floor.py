@@ -23,7 +23,6 @@ _ROLES: Final[Mapping[str, str]] = {
     "consumer": "a consumer",
     "arrow_producer": "a producer of Arrow",
     "arrow_consumer": "a consumer of Arrow",
-    "functions": "a namespace",
 }
 
 
@@ -34,7 +33,7 @@ def counting(items: Iterable[str], role: str) -> dict[str, str]:
     ----------
     items : iterable of str
         As `Check.items` gives them.
-    role : {"producer", "consumer", "arrow_producer", "arrow_consumer", "functions"}
+    role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
         As what the library is judged.
     """
     checks = {item: find_item(item)[0] for item in items}

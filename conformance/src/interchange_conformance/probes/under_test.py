@@ -1,4 +1,4 @@
-"""The library under test: as a producer, as a consumer, and by the functions that it offers.
+"""The library under test, as a producer and as a consumer of arrays and of Arrow columns.
 
 To the subject's own functions it adds what every check would otherwise have
 to do: to tell what the library lacks from what it does wrong.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import time
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -443,20 +442,10 @@ class ArrowConsumerUnderTest(_ArrowUnderTest):
             raise NotApplicable(f"the elements cannot be read: {error}") from error
 
 
-class FunctionsUnderTest(_UnderTest):
-    """A library that offers the functions of interchange."""
-
-    @property
-    def namespace(self) -> Any:
-        """The module that has them."""
-        return importlib.import_module(self._need("functions"))
-
-
 UNDER_TEST: dict[str, Callable[[Subject], _UnderTest]] = {
     "producer": ProducerUnderTest,
     "consumer": ConsumerUnderTest,
     "arrow_producer": ArrowProducerUnderTest,
     "arrow_consumer": ArrowConsumerUnderTest,
-    "functions": FunctionsUnderTest,
 }
 """Role -> the class of the library under test."""

@@ -25,7 +25,7 @@ class CheckFacts(NamedTuple):
         What items begin with.
     rule : str
         Id of the rule.
-    role : {"producer", "consumer", "arrow_producer", "arrow_consumer", "functions"}
+    role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
         What it judges.
     area : str
         Key of its area.

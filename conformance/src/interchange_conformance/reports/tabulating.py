@@ -26,7 +26,6 @@ HEADINGS: Final[Mapping[Role, str]] = {
     "consumer": "Consumers by rule",
     "arrow_producer": "Producers of Arrow by rule",
     "arrow_consumer": "Consumers of Arrow by rule",
-    "functions": "Functions by rule",
 }
 """Role -> heading of its table."""
 
@@ -96,7 +95,7 @@ class Table(NamedTuple):
 
     Attributes
     ----------
-    role : {"producer", "consumer", "arrow_producer", "arrow_consumer", "functions"}
+    role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
         What they were judged as.
     subjects : tuple of SubjectReport
         The columns.

@@ -38,14 +38,12 @@ _IDS: Final = {
     "consumer": "consumers",
     "arrow_producer": "arrow-producers",
     "arrow_consumer": "arrow-consumers",
-    "functions": "functions",
 }
 _NOTES: Final = {
     "producer": "Arrays that a library hands out, rule by rule.",
     "consumer": "Arrays that a library takes from others, rule by rule.",
     "arrow_producer": "Columns that a library hands out as Arrow, rule by rule.",
     "arrow_consumer": "Columns of Arrow that a library takes from others, rule by rule.",
-    "functions": "The functions of a namespace, rule by rule.",
 }
 
 

@@ -118,7 +118,7 @@ def _checked(subject: Subject, spec: str) -> Subject:
         words = "it has take_arrow(), and no read_arrow() to look at the result"
         raise BrokenSubjectError(f"{spec}: {words}")
     if not roles_of(subject):
-        raise BrokenSubjectError(f"{spec}: it has no make(), no take() and no functions")
+        raise BrokenSubjectError(f"{spec}: it has no make() and no take()")
     return subject
 
 
@@ -150,7 +150,6 @@ def roles_of(subject: Subject) -> list[str]:
             ("consumer", any(take is not None for take in takes)),
             ("arrow_producer", subject.make_arrow is not None),
             ("arrow_consumer", subject.take_arrow is not None),
-            ("functions", subject.functions is not None),
         )
         if described
     ]

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 HOOKS: Final = (
     "make", "make_from", "take", "take_with", "read", "write", "take_cai", "use_cai",
     "take_capsule", "take_buffer", "take_array_interface", "make_on", "take_on",
-    "make_arrow", "take_arrow", "read_arrow", "release", "functions",
+    "make_arrow", "take_arrow", "read_arrow", "release",
 )  # fmt: skip
 """What a description may have, in the order of the documentation."""
 

@@ -190,7 +190,6 @@ subject: Subject = Subject(
     make_arrow=make_arrow,
     take_arrow=take_arrow,
     read_arrow=read_arrow,
-    functions=_NAME,
     distribution="array-interchange",
     preload=_PRELOAD,
 )

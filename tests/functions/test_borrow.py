@@ -1,0 +1,33 @@
+"""`borrow` without a driver: which memory needs a stream.  `tests/cuda` has the order of work."""
+
+from __future__ import annotations
+
+import pytest
+
+import interchange as ix
+
+
+def _lend():
+    with ix.borrow(ix.from_pointer(8, (1,), "int8", device="cuda:0"), stream=None):
+        pass
+
+
+@pytest.mark.parametrize(
+    "call", [_lend, lambda: ix.viewable("x", borrow=True)], ids=["borrow", "viewable"]
+)
+def test_device_memory_is_borrowed_for_a_stream(call):
+    """The error is that of a wrong argument (IX-BORROW-1)."""
+    with pytest.raises(ix.ArgumentError) as caught:
+        call()
+
+    assert caught.value.rule == "IX-BORROW-1"
+
+
+@pytest.mark.parametrize("stream", [None, -1, 1])
+def test_host_memory_is_borrowed_as_it_is(stream):
+    """The host has no streams, and what is written is seen by the owner."""
+    block = bytearray(b"abc")
+    with ix.borrow(block, stream=stream, writable=True) as array:
+        array[0] = 120
+
+    assert block == b"xbc"
