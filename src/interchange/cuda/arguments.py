@@ -143,7 +143,7 @@ def _checked_integer(number: Any, type_: ScalarType, call: str) -> int:
 
 
 def check_writable(passed: Sequence[Passed], writes: Iterable[int], call: str) -> None:
-    """Refuse to store where nobody may."""
+    """Raise `ReadOnlyError` if the kernel writes to an array that is not writable."""
     for place in sorted(writes):
         array = passed[place].array
         if array is not None and array.readonly is not False:

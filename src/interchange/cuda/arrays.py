@@ -96,7 +96,7 @@ class UntypedArray:
 def device_array(
     shape: int | tuple[int, ...], dtype: Any = None, order: str = "C", stream: Any = None
 ) -> Any:
-    """Make an array on the current GPU, or on the host where there is no GPU; it is not filled.
+    """Create an uninitialized array on the current GPU, or on the host if there is no GPU.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def device_array(
     order : {"C", "F"}, default "C"
         Which axis runs fastest.
     stream : None, int or stream object
-        The array's own stream: whoever takes the array waits for it, and makes it wait.  The
+        The stream of the array: consumers wait for it, and it waits for them.  The
         legacy default stream when left out.
 
     Returns
@@ -120,7 +120,7 @@ def device_array(
     ArgumentError
         `shape` or `order` is none (IX-ARGUMENT-1).
     OutOfDeviceMemoryError
-        There is no room (IX-DRIVER-4).
+        The device is out of memory (IX-DRIVER-4).
 
     Notes
     -----
@@ -192,7 +192,7 @@ def _host_array(shape: tuple[int, ...], dtype: DType, order: str, call: str) -> 
 
 
 def to_device(x: Any, stream: Any = None) -> Array:
-    """Copy an array to the current GPU, or on the host where there is no GPU.
+    """Copy an array to the current GPU, or to host memory if there is no GPU.
 
     Parameters
     ----------

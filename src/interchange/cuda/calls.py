@@ -72,12 +72,14 @@ class Calls(Expressions):
         """Read a call."""
         called = self.value(node.func)
         if not isinstance(called, Object):
-            self.refuse(node.func, "only functions are called", "CPY-CALL-1")
+            self.refuse(node.func, "only functions can be called", "CPY-CALL-1")
         function = called.value
         if function is intrinsics.shared.array:
             return self._shared_array(node)
         if node.keywords:
-            self.refuse(node, "keywords in a call", "CPY-CALL-1", "pass arguments by position")
+            self.refuse(
+                node, "keyword arguments in a call", "CPY-CALL-1", "pass arguments by position"
+            )
         if isinstance(function, ScalarType):
             return self._cast_to(node, function)
         if _is_hashable(function):
@@ -100,7 +102,7 @@ class Calls(Expressions):
         if len(numbers) != 1:
             self.refuse(node, f"{target}() takes one number", "CPY-CALL-1")
         found = self.stored(node, numbers[0], target)
-        # A number of this type already is no constant any more either, as one of another is none.
+        # The result of a cast is not a constant, also where the number has the type already.
         return Cast(target, found) if isinstance(found, Constant) else found
 
     def _math(self, node: ast.Call, name: str, count: int) -> Expression:
@@ -177,7 +179,9 @@ class Calls(Expressions):
         shape = self._constant_shape(given["shape"])
         element = self.value(given["dtype"])
         if not isinstance(element, Object) or not isinstance(element.value, ScalarType):
-            self.refuse(given["dtype"], "dtype is no type of interchange.cuda", "CPY-SHARED-1")
+            self.refuse(
+                given["dtype"], "dtype is not a scalar type of interchange.cuda", "CPY-SHARED-1"
+            )
         type_ = ArrayType(element.value, len(shape), in_c_order=True)
         array = ArrayValue("shared", type_, None, shape, self.program.shared_bytes)
         self.program.shared_bytes += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
@@ -206,12 +210,12 @@ class Calls(Expressions):
     def _inline(self, node: ast.Call, function: Any) -> Value:
         """Return what a function returns, whose statements go here."""
         if function in self.callers:
-            self.refuse(node, f"{function.__name__}() calls itself", "CPY-CALL-2")
+            self.refuse(node, f"{function.__name__}() is recursive", "CPY-CALL-2")
         values = [self._passed(each) for each in node.args]
         source = self._source_of(node, function)
         names = [each.arg for each in source.tree.args.args]
         if has_more(source.tree.args):
-            what = f"{function.__name__}() has parameters with defaults, or with a star"
+            what = f"{function.__name__}() has parameters with defaults, *args or **kwargs"
             self.refuse(node, what, "CPY-CALL-1", "write plain parameters")
         if len(names) != len(values):
             what = f"{function.__name__}() takes {len(names)} arguments, got {len(values)}"
@@ -224,7 +228,7 @@ class Calls(Expressions):
             goes_on: list[bool] = []
             body = self.nested(lambda: goes_on.append(self.block(source.tree.body)))
             if goes_on[0] and any(self.returned.values):
-                what = "it returns numbers, and may end without"
+                what = "some paths return a value, and others do not"
                 self.refuse(source.tree, what, "CPY-RETURN-1", "return at its end as well")
             result = self._join_returned(node, self.returned)
         finally:
@@ -254,7 +258,9 @@ class Calls(Expressions):
         """Return slots for what comes back, and store them where it does."""
         counts = {len(values) for values in returned.values}
         if len(counts) > 1:
-            self.refuse(node, "what it returns differs in length", "CPY-RETURN-1")
+            self.refuse(
+                node, "its return statements return tuples of different lengths", "CPY-RETURN-1"
+            )
         types: list[ScalarType] = []
         for column in zip(*returned.values, strict=True):
             common = column[0].type

@@ -28,7 +28,7 @@ _MOST_PARTS: Final = 4
 
 
 class Configuration(NamedTuple):
-    """What stands in the brackets of a launch.
+    """The launch configuration: grid, block, stream and shared memory.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ def _is_index(given: Any) -> bool:
         if is_bool(given):
             return False
         as_index(given)
-    except Exception:  # noqa: BLE001 - whatever a stranger raises, it is no number
+    except Exception:  # noqa: BLE001 - `__index__` of any object may raise anything
         return False
     return True
 

@@ -117,7 +117,7 @@ class Use:
                 self._order_now(array, back)
 
     def _order_now(self, array: Array, back: int | None) -> Array:
-        """Return an alias that is ready on the stream; at the end its producer is told."""
+        """Return an alias that is ready on the stream; the producer waits for the stream later."""
         if self._debts is None:
             self._debts = contextlib.ExitStack()
         view = array.__copy__()
@@ -133,7 +133,7 @@ class Use:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Make whoever used the arrays before wait for the launch."""
+        """Make the producers of the arrays wait for the launch."""
         debts, self._debts = self._debts, None
         if debts is None:
             return
@@ -145,7 +145,7 @@ class Use:
 
 
 def is_settled(array: Array, stream: int) -> bool:
-    """Whether all work on an array is in one stream, and nobody asks to be told of more."""
+    """Whether all pending work is on one stream, and the producer needs no notification."""
     work: Any = pending_work_of(array)
     kind = type(work)
     if kind is OrderedByUser:

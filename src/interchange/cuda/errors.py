@@ -1,4 +1,4 @@
-"""The error of a program that is no kernel: the line, a caret, the rule, what to write instead."""
+"""The error for a function that is not a valid kernel: line, caret, rule and fix."""
 
 from __future__ import annotations
 

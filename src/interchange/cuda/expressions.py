@@ -80,7 +80,7 @@ class Expressions(Context):
             return self._constant(node, found.value)
         if isinstance(found, (ArrayValue, Values)):
             kind = "an array" if isinstance(found, ArrayValue) else "a tuple"
-            self.refuse(node, f"{kind} stands where a number is wanted", "CPY-TYPE-1")
+            self.refuse(node, f"{kind} is used as a number", "CPY-TYPE-1")
         result: Expression = found
         return result
 
@@ -107,7 +107,7 @@ class Expressions(Context):
     def as_truth(self, node: ast.AST, value: Expression) -> Expression:
         """Return whether a number is not 0."""
         if value.type.kind == "complex":
-            self.refuse(node, "the truth of a complex number", "CPY-TYPE-3")
+            self.refuse(node, "a complex number as a condition", "CPY-TYPE-3")
         return self.cast(value, bool_)
 
     # ------------------------------------------------------------ names and constants
@@ -121,7 +121,7 @@ class Expressions(Context):
         if type_ is None:
             if isinstance(value, int):
                 self.refuse(node, f"{value} fits no integer type", "CPY-NPM-1")
-            self.refuse(node, f"{type(value).__name__} is no number", "CPY-NPM-1")
+            self.refuse(node, f"{type(value).__name__} is not a number", "CPY-NPM-1")
         return Constant(type_, value)
 
     def _read_constant(self, node: ast.Constant) -> Value:
@@ -211,14 +211,14 @@ class Expressions(Context):
             if owner.argument is not None:
                 self.program.reads.add(owner.argument)
             return element
-        self.refuse(node, "only arrays and tuples are indexed", "CPY-INDEX-1")
+        self.refuse(node, "only arrays and tuples can be indexed", "CPY-INDEX-1")
         return None
 
     def _item(self, node: ast.Subscript, values: Values) -> Expression:
         """Return an item of a tuple, whose place has to be known."""
         index = self.number(node.slice)
         if not isinstance(index, (Constant, Unary)):
-            self.refuse(node.slice, "the index of a tuple is no constant", "CPY-TUPLE-1")
+            self.refuse(node.slice, "the index of a tuple is not a constant", "CPY-TUPLE-1")
         place = index.value if isinstance(index, Constant) else _negative(index)
         count = len(values.items)
         if not isinstance(place, int) or not -count <= place < count:
@@ -230,7 +230,9 @@ class Expressions(Context):
         nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for each in nodes:
             if isinstance(each, ast.Slice):
-                self.refuse(node.slice, "a slice is no index", "CPY-INDEX-1", "write the loop")
+                self.refuse(
+                    node.slice, "a slice is not a valid index", "CPY-INDEX-1", "write the loop"
+                )
         indices = self.numbers(nodes)
         if len(indices) != array.type.ndim:
             what = f"{len(indices)} indices for an array of {array.type.ndim} axes"

@@ -1,4 +1,4 @@
-"""What kernels name: indices of threads, the barrier, arrays in shared memory.
+"""Intrinsics of kernels: thread indices, the barrier, shared memory.
 
 Source: CUDA Python Specification 0.2, "CUDA Intrinsics"; CUDA Array Interface, version 3, whose
 examples use ``grid`` and ``gridsize``.  Outside a kernel they have no value.
@@ -14,12 +14,12 @@ AXES: Final = "xyz"
 
 
 def _refuse(name: str) -> NoReturn:
-    """Say that there are no threads here."""
-    raise ArgumentError(f"cuda.{name}", "it was used outside a kernel", "CPY-NAME-2")
+    """Raise the error for an intrinsic that is used outside a kernel."""
+    raise ArgumentError(f"cuda.{name}", "it was used outside of a kernel", "CPY-NAME-2")
 
 
 class Register:
-    """One number that the hardware gives every thread, such as ``threadIdx.x``."""
+    """A special register of one axis, such as ``threadIdx.x``."""
 
     __slots__ = ("axis", "name")
 
@@ -37,7 +37,7 @@ class Register:
 
 
 class Registers:
-    """Three numbers, by axis."""
+    """A special register with three axes."""
 
     __slots__ = ("name", "x", "y", "z")
 
@@ -54,7 +54,7 @@ class Registers:
 
 
 class Intrinsic:
-    """A function that only kernels call."""
+    """A function that can be called in kernels only."""
 
     name: str
 
@@ -65,16 +65,17 @@ class Intrinsic:
         return f"cuda.{self.name}"
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse: there are no threads here."""
+        """Raise: intrinsics can be called in kernels only."""
         _refuse(f"{self.name}()")
 
 
 class Shared:
-    """Memory that the threads of a block share."""
+    """Shared memory of a thread block."""
 
     __slots__ = ()
     array: Final = Intrinsic(
-        "shared.array", "Make an array in shared memory, of a constant shape, in the entry block."
+        "shared.array",
+        "Create an array of a constant shape in shared memory; allowed in the entry block only.",
     )
 
 
@@ -82,7 +83,13 @@ threadIdx: Final = Registers("threadIdx")  # noqa: N816 - CUDA's names
 blockIdx: Final = Registers("blockIdx")  # noqa: N816
 blockDim: Final = Registers("blockDim")  # noqa: N816
 gridDim: Final = Registers("gridDim")  # noqa: N816
-syncthreads: Final = Intrinsic("syncthreads", "Wait until all threads of the block are here.")
-grid: Final = Intrinsic("grid", "Index of the thread in the grid along 1, 2 or 3 axes.")
-gridsize: Final = Intrinsic("gridsize", "Number of threads in the grid along 1, 2 or 3 axes.")
+syncthreads: Final = Intrinsic(
+    "syncthreads", "Wait until all threads of the block have reached the barrier."
+)
+grid: Final = Intrinsic(
+    "grid", "Return the absolute index of the thread in the grid, along 1, 2 or 3 axes."
+)
+gridsize: Final = Intrinsic(
+    "gridsize", "Return the number of threads in the grid, along 1, 2 or 3 axes."
+)
 shared: Final = Shared()

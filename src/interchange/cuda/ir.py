@@ -87,7 +87,7 @@ class ArrayValue:
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A number that is written in the kernel, or is a constant of the program around it."""
+    """A constant: a literal of the kernel, or a constant of the enclosing program."""
 
     type: ScalarType
     value: Any
@@ -95,7 +95,7 @@ class Constant:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """What a slot holds now."""
+    """The current value of a slot."""
 
     slot: Slot
 
@@ -107,7 +107,7 @@ class Read:
 
 @dataclass(frozen=True, eq=False)
 class Argument:
-    """A number that is an argument of the kernel."""
+    """A scalar argument of the kernel."""
 
     type: ScalarType
     index: int
@@ -115,7 +115,7 @@ class Argument:
 
 @dataclass(frozen=True, eq=False)
 class Cast:
-    """A number as another type."""
+    """A cast."""
 
     type: ScalarType
     value: Expression
@@ -123,7 +123,7 @@ class Cast:
 
 @dataclass(frozen=True, eq=False)
 class Binary:
-    """Two numbers of one type in an operation."""
+    """A binary operation of two operands of one type."""
 
     type: ScalarType
     operator: str
@@ -133,7 +133,7 @@ class Binary:
 
 @dataclass(frozen=True, eq=False)
 class Unary:
-    """``-``, ``~`` or ``not`` of a number."""
+    """A unary operation: ``-``, ``~`` or ``not``."""
 
     type: ScalarType
     operator: str
@@ -166,7 +166,7 @@ class Extent:
 
 @dataclass(frozen=True, eq=False)
 class Special:
-    """A number that the hardware gives every thread."""
+    """A special register, such as ``threadIdx.x``."""
 
     type: ScalarType
     name: str
@@ -202,7 +202,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """How many numbers a range has, of an unsigned type; a step of 0 has none."""
+    """The number of iterations of a range, of an unsigned type; 0 for a step of 0."""
 
     type: ScalarType
     start: Expression
@@ -229,7 +229,7 @@ Expression = (
 
 @dataclass(eq=False)
 class Store:
-    """Set a slot."""
+    """An assignment to a slot."""
 
     slot: Slot
     value: Expression
@@ -237,7 +237,7 @@ class Store:
 
 @dataclass(eq=False)
 class StoreElement:
-    """Set an element of an array."""
+    """An assignment to an element of an array."""
 
     target: Element
     value: Expression
@@ -245,7 +245,7 @@ class StoreElement:
 
 @dataclass(eq=False)
 class If:
-    """Do one of two."""
+    """A branch."""
 
     test: Expression
     body: list[Statement]
@@ -271,7 +271,7 @@ class Jump:
 
 @dataclass(eq=False)
 class Inlined:
-    """The body of a function that was called; ``return`` leaves it."""
+    """The body of an inlined function; ``return`` jumps to its end."""
 
     name: str
     body: list[Statement]
@@ -279,7 +279,7 @@ class Inlined:
 
 @dataclass(eq=False)
 class Barrier:
-    """Wait for all threads of the block."""
+    """A barrier for all threads of the block."""
 
     line: int
 
@@ -298,7 +298,7 @@ class Program:
     arguments : tuple
         Types.
     body : list
-        What a thread does.
+        The statements of a thread.
     reads, writes : set[int]
         Which array arguments are read, and which are written.
     shared_bytes : int
@@ -306,9 +306,9 @@ class Program:
     has_barrier : bool
         Whether threads wait for each other.
     places : list
-        Where elements are named: the function, and the node of its tree.
+        Source positions of element accesses: the function, and the node of its syntax tree.
     variables : dict[str, list[Slot]]
-        Every name, and the slots it had.
+        Name -> its slots.
     """
 
     name: str

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .llvm.compiled import HostKernel
 
 _TYPES: Final = (Signature, Void, ScalarType)
-_ALIGNMENT: Final = 7  # of addresses: whoever is a multiple of 8 is aligned for every type
+_ALIGNMENT: Final = 7  # of addresses: a multiple of 8 is aligned for every type
 Plan = tuple[DeviceKernel, int]
 """A kernel for types of arguments, and the GPU."""
 Types = tuple["ScalarType | ArrayType", ...]
@@ -92,7 +92,10 @@ class Kernel:
         """Return the typed program for types of arguments."""
         for each in types:
             if not isinstance(each, (ScalarType, ArrayType)):
-                call, what = f"{self.__name__}: the types", f"{show(each)} is no type of kernels"
+                call, what = (
+                    f"{self.__name__}: the types",
+                    f"{show(each)} is not a type of interchange.cuda",
+                )
                 raise ArgumentError(call, what, "CPY-ARG-1", "pass one as cuda.int32[::1]")
         return typed_program(self._source, types)
 
@@ -223,7 +226,7 @@ class Kernel:
             self._repeater.learn(kernel.by_ordinal, ordinal, pairs, is_typed=is_typed)
 
     def _run_as_before(self, configuration: Configuration, arguments: tuple[Any, ...]) -> bool:
-        """Enqueue what was launched before with such arguments, if nobody has to wait."""
+        """Repeat an earlier launch with arguments of these types, if no stream has to wait."""
         stream, call = configuration.stream, f"{self.__name__}[...]()"
         key: list[Any] = []
         numbers: list[Any] = []

@@ -49,7 +49,7 @@ class Source:
     lines, file, first_line
         Its text, and where that begins.
     text : list[str]
-        All that stands in that file.
+        The lines of that file.
     """
 
     function: Callable[..., Any]
@@ -61,7 +61,7 @@ class Source:
     def __init__(self, function: Callable[..., Any], caller: Source | None = None) -> None:
         code = getattr(function, "__code__", None)
         if code is None:
-            raise ArgumentError("cuda.jit()", f"{show(function)} is no function", "CPY-NPM-4")
+            raise ArgumentError("cuda.jit()", f"{show(function)} is not a function", "CPY-NPM-4")
         self.function, self.name, self.code = function, function.__name__, code
         self.file: Any = code.co_filename
         self._known: dict[int, Source] = {} if caller is None else caller._known
@@ -72,7 +72,7 @@ class Source:
         self._known[id(function)] = _sources[id(function)] = self
 
     def _find_definition(self) -> Definition:
-        """Return the text that the code was made of, and keep all that stands around it."""
+        """Return the source of the code, and keep the text of its file."""
         kept = [known.text for known in self._known.values() if known.file == self.file]
         text: list[str] = []
         for text in chain(kept, texts_of(self.function)):

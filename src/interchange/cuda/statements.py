@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from .types import ScalarType
 
 _RANGE: Final = 3  # the most that range() takes
-_ONE_PATH: Final = "has a value on one of two paths only"
-_IN_LOOP: Final = "got its first value in a loop, which may have had no round"
+_ONE_PATH: Final = "is assigned on one of two paths only"
+_IN_LOOP: Final = "is first assigned in a loop, which may have no iteration"
 
 
 def typed_program(source: Source, arguments: Sequence[ScalarType | ArrayType]) -> Program:
@@ -59,7 +59,7 @@ def typed_program(source: Source, arguments: Sequence[ScalarType | ArrayType]) -
     program = Program(source.name, tuple(arguments))
     reader = Statements(source, program)
     if has_more(source.tree.args):
-        what = "parameters with defaults, or with a star"
+        what = "parameters with defaults, *args or **kwargs"
         reader.refuse(source.tree, what, "CPY-ARG-1", "write plain parameters")
     if len(names) != len(arguments):
         what = f"{len(names)} parameters for {len(arguments)} arguments"
@@ -113,7 +113,9 @@ class Statements(Calls):
         """Read an assignment."""
         value = self.value(node.value)
         if len(node.targets) > 1:
-            self.refuse(node, "several targets", "CPY-NPM-2", "write one assignment for each")
+            self.refuse(
+                node, "several assignment targets", "CPY-NPM-2", "write one assignment for each"
+            )
         self._assign(node.targets[0], value)
 
     def _read_ann_assign(self, node: ast.AnnAssign) -> None:
@@ -129,16 +131,16 @@ class Statements(Calls):
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target, value)
         elif isinstance(target, ast.Attribute):
-            self.refuse(target, "attributes are not assigned", "CPY-ATTR-1")
+            self.refuse(target, "attributes cannot be assigned", "CPY-ATTR-1")
         else:
-            self.refuse(target, f"{type(target).__name__} is no target", "CPY-NPM-2")
+            self.refuse(target, f"{type(target).__name__} is not an assignment target", "CPY-NPM-2")
 
     def _as_number(self, node: ast.AST, value: Any) -> Expression:
         """Return a value that has to be a number."""
         if isinstance(value, Object):
             return self._constant(node, value.value)
         if isinstance(value, (ArrayValue, Values)):
-            self.refuse(node, "only numbers are stored", "CPY-TYPE-1")
+            self.refuse(node, "only numbers can be stored", "CPY-TYPE-1")
         found: Expression = value
         return found
 
@@ -167,7 +169,7 @@ class Statements(Calls):
             self.out.append(Store(before, self.stored(node, number, before.type)))
             return
         if before is not None and self.loops:
-            what = f"{name} is no number, and becomes one in a loop"
+            what = f"{name} is not a number before the loop, and becomes one in it"
             self.refuse(node, what, "CPY-TYPE-4")
         self.names[name] = self.put(number, name).slot
         self.lost.pop(name, None)
@@ -183,7 +185,7 @@ class Statements(Calls):
         """Store a number in an array."""
         array = self.value(target.value)
         if not isinstance(array, ArrayValue):
-            self.refuse(target, "only elements of arrays are stored", "CPY-INDEX-1")
+            self.refuse(target, "only elements of arrays can be assigned", "CPY-INDEX-1")
         before = len(self.out)
         element = self.element(target, array)
         if len(self.out) > before:
@@ -198,7 +200,7 @@ class Statements(Calls):
             self._augment_element(node, node.target)
             return
         if not isinstance(node.target, ast.Name):
-            self.refuse(node, "attributes are not assigned", "CPY-ATTR-1")
+            self.refuse(node, "attributes cannot be assigned", "CPY-ATTR-1")
         read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         left, right = self.numbers([read, node.value])
         self._bind(node, node.target.id, self.binary(node, node.op, left, right))
@@ -207,7 +209,7 @@ class Statements(Calls):
         """Read, compute and store one element, whose place is computed once."""
         array = self.value(target.value)
         if not isinstance(array, ArrayValue):
-            self.refuse(target, "only elements of arrays are stored", "CPY-INDEX-1")
+            self.refuse(target, "only elements of arrays can be assigned", "CPY-INDEX-1")
         place = self.element(target, array)
         index = tuple(i if isinstance(i, Constant) else self.put(i) for i in place.index)
         element = type(place)(array, index, place.place)
@@ -309,7 +311,7 @@ class Statements(Calls):
         called = self.value(call.func) if isinstance(call, ast.Call) else None
         is_range = isinstance(called, Object) and called.value is range
         if not isinstance(call, ast.Call) or not is_range:
-            self.refuse(node.iter, "this is no range()", "CPY-NPM-3")
+            self.refuse(node.iter, "only range() can be iterated over", "CPY-NPM-3")
         if not isinstance(node.target, ast.Name):
             self.refuse(node.target, "a loop has one variable", "CPY-NPM-3")
         start, stop, step = self._range(call)
@@ -324,7 +326,7 @@ class Statements(Calls):
             self.refuse(call, "the step of range() is 0", "CPY-NPM-3")
         types = [number.type for number in numbers]
         if any(type_.kind in {"float", "complex"} for type_ in types):
-            self.refuse(call, "range() of a number that is no integer", "CPY-NPM-3")
+            self.refuse(call, "range() of a number that is not an integer", "CPY-NPM-3")
         type_ = reduce(most_generic, types)
         type_ = int32 if type_ is bool_ else type_
         step = numbers[-1] if len(numbers) == _RANGE else None
@@ -382,7 +384,7 @@ class Statements(Calls):
         if self.returned is None:
             if not is_nothing:
                 self.refuse(
-                    node, "a kernel returns nothing", "CPY-RETURN-1", "store it in an array"
+                    node, "a kernel cannot return a value", "CPY-RETURN-1", "store it in an array"
                 )
             self.out.append(Jump("return"))
             return False
@@ -390,7 +392,7 @@ class Statements(Calls):
         if node.value is not None and not is_nothing:
             found = self.value(node.value)
             if isinstance(found, ArrayValue):
-                self.refuse(node, "a function returns numbers", "CPY-RETURN-1")
+                self.refuse(node, "a function can return numbers only", "CPY-RETURN-1")
             values = found.items if isinstance(found, Values) else (self._as_number(node, found),)
         self.returned.values.append(values)
         self.returned.places.append((self.out, len(self.out)))

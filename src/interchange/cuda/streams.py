@@ -38,7 +38,7 @@ def find_driver(call: str) -> Any:
 
 
 def is_available() -> bool:
-    """Whether there is a GPU: whether fresh arrays, streams and events are of one.
+    """Return whether a GPU is available; new arrays, streams and events are created on it.
 
     Examples
     --------
@@ -50,9 +50,9 @@ def is_available() -> bool:
 
 
 class Stream:
-    """A queue of work; made by `stream`.
+    """A CUDA stream, created by `stream`.
 
-    On the CPU every call is done when it returns, so that a stream orders nothing.
+    On the CPU every call is synchronous, so that a stream has no effect.
     """
 
     __slots__ = ("__weakref__",)
@@ -61,16 +61,16 @@ class Stream:
         return "<stream of the CPU>"
 
     def synchronize(self) -> None:
-        """Let the host wait for all that was enqueued."""
+        """Block the host until all enqueued work is done."""
 
 
 class DeviceStream(Stream):
-    """A stream of a GPU, which any library takes (``__cuda_stream__``).
+    """A stream of a GPU, for any library that supports ``__cuda_stream__``.
 
     Attributes
     ----------
     handle : int
-        As the driver knows it.
+        Handle of the driver.
     ordinal : int
         Of the device.
     """
@@ -96,7 +96,7 @@ class DeviceStream(Stream):
         return 0, self.handle
 
     def synchronize(self) -> None:
-        """Let the host wait for all that was enqueued."""
+        """Block the host until all enqueued work is done."""
         self._driver.synchronize(self.handle, self.ordinal, "stream.synchronize()")
 
     def __del__(
@@ -108,7 +108,7 @@ class DeviceStream(Stream):
 
 
 class Event:
-    """A mark in a stream; made by `event`.  On the CPU it is reached when it is recorded."""
+    """A CUDA event, created by `event`.  On the CPU it is complete as soon as it is recorded."""
 
     __slots__ = ("__weakref__", "_recorded")
 
@@ -116,25 +116,27 @@ class Event:
         self._recorded: float | None = None
 
     def record(self, stream: Any = None) -> None:
-        """Set the mark behind the work that is on a stream now."""
+        """Record the event on a stream, after the work that is enqueued there now."""
         check_stream(stream, "event.record()")
         self._recorded = time.perf_counter()
 
     def wait(self, stream: Any = None) -> None:
-        """Let what is enqueued on a stream from now on wait for the mark."""
+        """Make future work on a stream wait for the event."""
         check_stream(stream, "event.wait()")
 
     def synchronize(self) -> None:
-        """Let the host wait for the mark."""
+        """Block the host until the event is complete."""
 
     def query(self) -> bool:
-        """Whether the work before the mark is done."""
+        """Return whether the event is complete."""
         return True
 
     def elapsed_time(self, later: Event) -> float:
-        """Return the time from this mark to a later one [ms]."""
+        """Return the time between this event and a later one [ms]."""
         if not isinstance(later, Event):
-            raise ArgumentError("event.elapsed_time()", f"{show(later)} is no event", "CPY-EVENT-1")
+            raise ArgumentError(
+                "event.elapsed_time()", f"{show(later)} is not an event", "CPY-EVENT-1"
+            )
         if self._recorded is None or later._recorded is None:
             what = "an event was not recorded"
             raise ArgumentError("event.elapsed_time()", what, "CPY-EVENT-1")
@@ -168,21 +170,21 @@ class DeviceEvent(Event):
         driver.check(error, function, call)
 
     def record(self, stream: Any = None) -> None:
-        """Set the mark behind the work that is on a stream now."""
+        """Record the event on a stream, after the work that is enqueued there now."""
         call = "event.record()"
         self._ask("cuEventRecord", call, self.handle, check_stream(stream, call))
 
     def wait(self, stream: Any = None) -> None:
-        """Let what is enqueued on a stream from now on wait for the mark."""
+        """Make future work on a stream wait for the event."""
         call = "event.wait()"
         self._ask("cuStreamWaitEvent", call, check_stream(stream, call), self.handle, 0)
 
     def synchronize(self) -> None:
-        """Let the host wait for the mark."""
+        """Block the host until the event is complete."""
         self._ask("cuEventSynchronize", "event.synchronize()", self.handle)
 
     def query(self) -> bool:
-        """Whether the work before the mark is done."""
+        """Return whether the event is complete."""
         driver, call = self._driver, "event.query()"
         with driver.on_device(self.ordinal, call):
             (error,) = driver.api.cuEventQuery(self.handle)
@@ -192,16 +194,16 @@ class DeviceEvent(Event):
         return True
 
     def elapsed_time(self, later: Event) -> float:
-        """Return the time from this mark to a later one [ms]."""
+        """Return the time between this event and a later one [ms]."""
         driver, call = self._driver, "event.elapsed_time()"
         if not isinstance(later, DeviceEvent):
-            raise ArgumentError(call, f"{show(later)} is no event of a GPU", "CPY-EVENT-1")
+            raise ArgumentError(call, f"{show(later)} is not an event of a GPU", "CPY-EVENT-1")
         error, found = driver.api.cuEventElapsedTime(self.handle, later.handle)
         if error == driver.api.CUresult.CUDA_ERROR_INVALID_HANDLE:
-            what = "an event was not recorded, or keeps no time"
+            what = "an event was not recorded, or has timing disabled"
             raise ArgumentError(call, what, "CPY-EVENT-1")
         if error == driver.api.CUresult.CUDA_ERROR_NOT_READY:
-            what, hint = "an event was not reached yet", "call synchronize() of the later one"
+            what, hint = "an event is not complete yet", "call synchronize() on the later one"
             raise ArgumentError(call, what, "CPY-EVENT-1", hint)
         driver.check(error, "cuEventElapsedTime", call)
         return float(found)
@@ -223,14 +225,14 @@ def check_stream(stream: Any, call: str) -> int:
 
 
 def synchronize_stream(handle: int, call: str) -> None:
-    """Let the host wait for a stream of a GPU, if there is one."""
+    """Block the host until a stream of a GPU is done, if there is a GPU."""
     driver = find_driver(call)
     if driver is not None:
         driver.synchronize(handle, driver.current_device(call), call)
 
 
 def synchronize() -> None:
-    """Let the host wait for everything on the current GPU; on the CPU nothing is pending.
+    """Block the host until all work on the current GPU is done; does nothing on the CPU.
 
     Examples
     --------
@@ -244,7 +246,7 @@ def synchronize() -> None:
 
 
 def stream() -> Stream:
-    """Make a stream: of the current GPU, or of the CPU where there is no GPU.
+    """Create a stream on the current GPU, or on the CPU if there is no GPU.
 
     Work on it waits for work on the legacy default stream, and the other way round, as with
     ``cudaStreamCreate``.
@@ -260,12 +262,12 @@ def stream() -> Stream:
 
 
 def event(*, timing: bool = True) -> Event:
-    """Make an event: of the current GPU, or of the CPU where there is no GPU.
+    """Create an event on the current GPU, or on the CPU if there is no GPU.
 
     Parameters
     ----------
     timing : bool, default True
-        Whether it keeps the time, for `Event.elapsed_time`.
+        Whether it records the time, for `Event.elapsed_time`.
 
     Examples
     --------

@@ -127,8 +127,10 @@ def _with_natives(obj: Any, backend: Backend) -> Any:
 
 
 def _no_numbers(call: str, value: Any) -> ArgumentError:
-    """Return the error for what is no number, and holds none."""
-    return ArgumentError(call, f"{show(value)} is no number", "IX-XP-7", "pass numbers or arrays")
+    """Return the error for an object that is not a number, nor a sequence of numbers."""
+    return ArgumentError(
+        call, f"{show(value)} is not a number", "IX-XP-7", "pass numbers or arrays"
+    )
 
 
 @document

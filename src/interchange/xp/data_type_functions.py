@@ -92,7 +92,7 @@ def finfo(type: Any, /) -> FInfo:  # noqa: A002 - the standard's word
     if dtype.category == "complex floating":
         dtype = DType.of(f"float{dtype.bits // 2}")
     if dtype.name not in _IEEE:
-        what = f"{dtype} is no floating-point type of IEEE 754"
+        what = f"{dtype} is not an IEEE 754 floating-point type"
         raise ArgumentError(call, what, "IX-XP-7", f"pass one of {', '.join(_IEEE)}")
     fraction, exponent = _IEEE[dtype.name]
     bias = 2 ** (exponent - 1) - 1
@@ -108,7 +108,7 @@ def iinfo(type: Any, /) -> IInfo:  # noqa: A002 - the standard's word
         return IInfo(dtype.bits, 2 ** (dtype.bits - 1) - 1, -(2 ** (dtype.bits - 1)), dtype)
     if dtype.category == "unsigned integer":
         return IInfo(dtype.bits, 2**dtype.bits - 1, 0, dtype)
-    raise ArgumentError(call, f"{dtype} is no integer type", "IX-XP-7")
+    raise ArgumentError(call, f"{dtype} is not an integer type", "IX-XP-7")
 
 
 @document
@@ -130,7 +130,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     backend = next((library_of(x) for x in arrays_and_dtypes if type(x) is Array), None)
     backend = backend_of(CPU, call) if backend is None else backend
     if not any(type(x) is Array or not _is_number(x) for x in arrays_and_dtypes):
-        what = "there is no array and no dtype among the arguments"
+        what = "the arguments contain neither an array nor a dtype"
         raise ViewError(call, what, "IX-XP-7", "pass at least one")
     given = [_promoted(x, backend, call) for x in arrays_and_dtypes]
     found: DType = backend.dtype_of(backend.function("result_type")(*given))

@@ -85,7 +85,7 @@ class Info:
         Raises
         ------
         ViewError
-            There is no such kind (IX-XP-7).
+            The kind is unknown (IX-XP-7).
         """
         backend = backend_of(CPU if device is None else Device.of(device, _CALL), _CALL)
         wanted = _categories(kind)

@@ -1,4 +1,4 @@
-"""From the typed program to code, by LLVM: all that needs llvmlite, the extra ``kernels``."""
+"""Code generation by LLVM: the modules that need llvmlite (the extra ``kernels``)."""
 
 import importlib.util
 

@@ -46,7 +46,7 @@ def get_or_compile(parts: tuple[str, ...], make: Callable[[], bytes]) -> bytes:
     Parameters
     ----------
     parts : tuple of str
-        All that the result depends on, but for versions: source, target, options.
+        What the result depends on, besides versions: source, target, options.
     make : callable
         Compiles.
     """
@@ -69,7 +69,7 @@ def key_of(parts: tuple[str, ...]) -> str:
 
 @functools.cache
 def versions() -> tuple[str, ...]:
-    """Return the versions of all that compiles."""
+    """Return the versions of the compilers."""
     info = ".".join(map(str, llvm.llvm_version_info))
     return str(FORMAT), interchange.__version__, llvmlite.__version__, info
 
@@ -116,14 +116,14 @@ def place() -> Path | None:
         return Path(asked) if asked else None
     above = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if not above.is_absolute():
-        with suppress(RuntimeError):  # there is no home
+        with suppress(RuntimeError):  # there is no home directory
             above = Path("~/.cache").expanduser()
     return above / "interchange" / "kernels" if above.is_absolute() else None
 
 
 @contextmanager
 def _opened(*, make: bool = False) -> Iterator[int | None]:
-    """Open the folder; None where there is none, or machine code in it may be anybody's."""
+    """Open the folder; None if there is none, or if another user could write to it."""
     path = place()
     if path is None:
         yield None

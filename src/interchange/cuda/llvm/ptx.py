@@ -45,7 +45,7 @@ class PtxCode(Code):
     def __init__(self, program: Program, module: ir.Module, *, checks: bool = False) -> None:
         self.checks = checks
         flat = flat_types(program.arguments, ir.PointerType(addrspace=GLOBAL))
-        if checks:  # where the place of an index that is out of bounds is told
+        if checks:  # the address at which an index out of bounds is reported
             flat.append(ir.PointerType(addrspace=GLOBAL))
         kind = ir.FunctionType(ir.VoidType(), flat)
         function = ir.Function(module, kind, entry_name(program))
@@ -144,7 +144,7 @@ def to_ptx(
         LLVM's, such as ``"+ptx80"``, for a later version of PTX.
     checks : bool
         Whether indices are looked at.  The last parameter is an address, then, at which the place
-        of one that is out of bounds is told, as an int32.
+        of an index out of bounds is written, as an int32.
     """
     number = _ARCHITECTURE.fullmatch(architecture)
     if number is None or int(number[1]) < _OLDEST:

@@ -38,7 +38,7 @@ def memory_type(type_: ScalarType) -> Any:
 
 
 class Writer(Protocol):
-    """Who writes a function: what operators need of it."""
+    """The code generator, as the operators use it."""
 
     b: Any
 
