@@ -101,7 +101,12 @@ def test_a_list_has_its_size(size):
     """One child, one buffer, whatever the size that 32 bits hold."""
     found = parse_format(f"+w:{size}")
 
-    assert (found.kind, found.size, found.buffers, found.children) == ("list", size, 1, 1)
+    assert (found.kind, found.size, found.buffers, found.children) == (
+        "fixed_size_list",
+        size,
+        1,
+        1,
+    )
 
 
 @given(SIZES)

@@ -52,7 +52,7 @@ WORDED_BY_CONTRACTS = {  # whose fixes are run by test_contract_mending.py
 }
 OUT_OF_REACH = {
     ("_functions/exporting.py", "IX-CONVERT-3"): "a library that copies unasked: test_convert.py",
-    ("_protocols/arrow/tensors.py", "ARROW-BUFFER-2"): "checked before, by arrow_columns.py",
+    ("_protocols/arrow/chunk_views.py", "ARROW-BUFFER-2"): "checked before, by arrow_columns.py",
     ("_streams/events.py", "ARROW-DEVICE-2"): "no driver for an event: test_from_arrow_devices.py",
     ("_protocols/host.py", "BUF-SUBOFFSETS-1"): "a buffer that C makes: test_uneven_layouts.py",
     ("_functions/like.py", "IX-CONVERT-2"): "an array of Numba, whose driver must be there",

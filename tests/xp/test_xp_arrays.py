@@ -11,7 +11,7 @@ import pytest
 
 import interchange as ix
 from interchange import xp
-from interchange._array.backing import library_of, native_of
+from interchange._array.backing import backend_of_array, native_of
 
 
 def is_described(array):
@@ -460,4 +460,4 @@ def test_memory_of_the_host_is_indexed_by_arrays_of_the_host():
 
     assert pinned[xp.asarray([3, 1])].tolist() == [3.0, 1.0]
     assert pinned[xp.asarray(2)].item() == 2.0
-    assert library_of(pinned) is library_of(xp.ones(1))
+    assert backend_of_array(pinned) is backend_of_array(xp.ones(1))

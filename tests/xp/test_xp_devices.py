@@ -7,7 +7,7 @@ import pytest
 
 import interchange as ix
 from interchange import xp
-from interchange._array.backing import library_of, native_of
+from interchange._array.backing import backend_of_array, native_of
 
 
 def on(device, values=(1.0, 2.0, 3.0)):
@@ -170,7 +170,7 @@ def test_memory_that_is_written_is_noted(ext):
     x[0] = 5.0
     x += 1.0
 
-    assert library_of(x).written == [x, x]
+    assert backend_of_array(x).written == [x, x]
 
 
 def test_views_share_memory_on_every_device(ext):

@@ -135,7 +135,7 @@ def describe(array: Described) -> Spec:
     return array._spec
 
 
-def library_of(array: Any) -> Backend:
+def backend_of_array(array: Any) -> Backend:
     """Return who computes with an Array: who did before, if somebody did."""
     found: Backing | None = getattr(array, "_library", None)
     return backend_of(array.device, _CALL) if found is None else found[0]
@@ -183,7 +183,7 @@ def sharing_with(array: Any) -> tuple[Backend, Any]:
         if native is None:
             native = backend.view(array) if again is None else again()
     except CopyNeededError:
-        return library_of(array), None
+        return backend_of_array(array), None
     return backend, native
 
 

@@ -17,7 +17,7 @@ from interchange._types.errors import ExchangeError, MixedDevicesError, OutOfBou
 from interchange._types.indices import slice_indices, way_to_index, way_within
 from interchange._types.numpy_dtypes import load_numpy
 
-from .backing import library_of
+from .backing import backend_of_array
 from .elements import INTEGERS
 from .operands import as_scalar, foreign, is_foreign, mixed, operand
 
@@ -71,7 +71,7 @@ def _read_array(part: Any, array: Described, call: str) -> Any:
     """Return an Array of one whole number without axes as an int, which selects a view."""
     if part.shape or part.dtype.category not in INTEGERS:
         return part
-    if library_of(part).device is not library_of(array).device:
+    if backend_of_array(part).device is not backend_of_array(array).device:
         raise mixed(call, array.device, part.device)
     return part.__index__()
 

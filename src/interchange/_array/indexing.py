@@ -11,7 +11,7 @@ from interchange._protocols.host import import_array_interface
 from interchange._types.devices import CPU
 from interchange._types.errors import ArgumentError, show
 
-from .backing import computing_with, library_of, native_or_none, sharing_with, wrap
+from .backing import backend_of_array, computing_with, native_or_none, sharing_with, wrap
 from .index_keys import is_basic, is_ndarray, pick, put, read_part
 from .operands import SCALARS, as_scalar, operand
 from .operators import check_shared, check_writable
@@ -36,7 +36,7 @@ def select(array: T, key: Any) -> T:
             backing = computing_with(array)
             return wrap(pick(array, backing, parts, _GET), backing[0], type(array))
     native = native_or_none(array) if _is_plain(array) else None
-    if native is not None and library_of(array).keeps_readonly:
+    if native is not None and backend_of_array(array).keeps_readonly:
         view = _view_of_native(array, native, parts)
         if view is not None:
             return view
@@ -100,7 +100,7 @@ def _view_of_native(array: T, native: Any, parts: tuple[Any, ...]) -> T | None:
         found = native[wanted]
     except (IndexError, TypeError, ValueError):
         return None  # worded by whoever makes views of descriptions
-    view = wrap(found, library_of(array), type(array), array)
+    view = wrap(found, backend_of_array(array), type(array), array)
     view._owner = array._owner
     return view
 

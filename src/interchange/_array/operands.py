@@ -14,7 +14,7 @@ from interchange._types.errors import ArgumentError, MixedDevicesError, show
 from interchange._types.libraries import libraries_of
 from interchange.abi._show import name_of
 
-from .backing import computing_with, library_of, view_by
+from .backing import backend_of_array, computing_with, view_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,7 +68,7 @@ def operand(x: Any, backend: Backend, cls: type[Any], call: str) -> Any:
             there = CPU if x.device.is_host_accessible else x.device  # there may be nobody
             if there is not backend.device:
                 raise mixed(call, backend.device, x.device)
-        if library_of(x) is backend:
+        if backend_of_array(x) is backend:
             found, native = computing_with(x)
             if found is backend:  # and not another that a thread named meanwhile
                 return native
@@ -122,6 +122,6 @@ def backend_for(xs: Iterable[Any], cls: type[Any], call: str) -> Backend:
     others = []
     for x in xs:
         if type(x) is cls:
-            return library_of(x)
+            return backend_of_array(x)
         others.append(x)
     raise foreign(call, next(filter(is_foreign, others), others[0] if others else None))

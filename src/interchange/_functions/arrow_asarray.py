@@ -10,9 +10,9 @@ from typing import Any
 from interchange._array import Array
 from interchange._protocols import dlpack, host
 from interchange._protocols.array_method import import_array_method
-from interchange._protocols.asking import attribute
 from interchange._protocols.column_nulls import is_column
 from interchange._protocols.export_guards import hint_for_call
+from interchange._protocols.protocol_attributes import attribute
 from interchange._types.errors import (
     CopyNeededError,
     ExchangeError,
@@ -49,7 +49,7 @@ def import_column(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Ar
     try:
         return host.import_buffer(x, Array, call), False
     except NoProtocolError:
-        if dlpack.speaks(x):
+        if dlpack.supports_dlpack(x):
             return None
     try:
         return import_array_method(x, Array, copy, call), False
@@ -61,7 +61,7 @@ def import_column(x: Any, copy: bool | None, call: str, stream: Any) -> tuple[Ar
 
 def _is_final(refused: BufferError, x: Any, copy: bool | None) -> bool:
     """Whether what Arrow refused may not be had by another protocol, or there is none."""
-    if dlpack.speaks(x):
+    if dlpack.supports_dlpack(x):
         return False
     if attribute(x, "__array__") is None:
         return True

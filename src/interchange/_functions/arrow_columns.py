@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from interchange._array import Array, transfers
 from interchange._array.host_copies import fill_host, fresh_memory
 from interchange._protocols import dlpack, host
-from interchange._protocols.arrow import nulls, tensors
+from interchange._protocols.arrow import chunk_views, nulls
 from interchange._protocols.arrow.bits import bits_at, bytes_of_bits
 from interchange._protocols.arrow.elements import BOOL8, read_elements
 from interchange._protocols.arrow.producers import take
@@ -33,10 +33,10 @@ from interchange.abi import BrokenRule
 
 if TYPE_CHECKING:
     from interchange._core import ArrowOwner
+    from interchange._protocols.arrow.buffers import Validity
+    from interchange._protocols.arrow.chunk_views import Chunk
     from interchange._protocols.arrow.elements import Elements
-    from interchange._protocols.arrow.nodes import Validity
     from interchange._protocols.arrow.producers import Taken
-    from interchange._protocols.arrow.tensors import Chunk
 
 
 class _Import:
@@ -107,7 +107,7 @@ class _Import:
         if len({chunk.device for chunk in chunks}) > 1:
             raise BrokenRule("ARROW-DEVICE-1", "the chunks are on several devices")
         for chunk in chunks:
-            if not tensors.is_aligned(chunk, self.elements) and copy is not True:
+            if not chunk_views.is_aligned(chunk, self.elements) and copy is not True:
                 size = self.elements.dtype.itemsize
                 what = f"elements of {size} bytes are at {chunk.leaf.ptr:#x}"
                 raise ExchangeError(call, what, "ARROW-BUFFER-2")
@@ -153,10 +153,10 @@ class _Import:
         elements, call = self.elements, self.call
         block = self.copied(chunk)
         if block is not None:
-            layout = tensors.layout_of(chunk.leaf.rows, elements)
-            array = tensors.own_bytes(block, layout, elements.dtype, Array, call)
+            layout = chunk_views.layout_of(chunk.leaf.rows, elements)
+            array = chunk_views.own_bytes(block, layout, elements.dtype, Array, call)
             return transfers.move_back(array, chunk.device, self.stream, call), True
-        array = tensors.share(chunk, elements, self.x, Array, call)
+        array = chunk_views.share(chunk, elements, self.x, Array, call)
         if chunk.device is not CPU or chunk.event:
             self.wait(array, chunk)
         self.is_in_use = self.is_in_use or streams_of(chunk.device) is not None
@@ -171,7 +171,7 @@ class _Import:
             return bytearray(bytes_of_bits(bits_at(address, leaf.first, leaf.length), leaf.length))
         if chunk.owner in self.bools:
             return self.bools[chunk.owner]
-        if tensors.is_aligned(chunk, self.elements):
+        if chunk_views.is_aligned(chunk, self.elements):
             return None
         size = self.elements.dtype.itemsize
         start, stop = leaf.first * size, (leaf.first + leaf.length) * size
@@ -195,7 +195,7 @@ class _Import:
         """Return several arrays one after the other along their first axis, as a copy of them."""
         first = parts[0]
         rows = sum(part.shape[0] for part in parts)
-        layout = tensors.layout_of(rows, self.elements)
+        layout = chunk_views.layout_of(rows, self.elements)
         ptr, block = fresh_memory(first.dtype.itemsize * layout.size)
         fresh = host.describe_memory(
             ptr,
@@ -301,7 +301,7 @@ def _import(
         )
         job = _Import(x, taken, elements, stream, call)
         taken.fill(None if copy is True else 1)
-        chunks = [tensors.read_chunk(one, taken.name, elements) for one in taken.chunks]
+        chunks = [chunk_views.read_chunk(one, taken.name, elements) for one in taken.chunks]
         job.check(chunks, copy)
         bits = job.read_nulls(chunks, separate=separate)
         found, copied = _arrays(job, chunks)
@@ -338,5 +338,5 @@ def _arrays(job: _Import, chunks: list[Chunk]) -> tuple[Array, bool]:
 
 def _none(job: _Import, dtype: DType) -> Array:
     """Return an array of no elements, of the shape that elements would have."""
-    layout = tensors.layout_of(0, job.elements)
-    return tensors.own_bytes(bytearray(), layout, dtype, Array, job.call)
+    layout = chunk_views.layout_of(0, job.elements)
+    return chunk_views.own_bytes(bytearray(), layout, dtype, Array, job.call)

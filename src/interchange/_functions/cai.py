@@ -357,7 +357,7 @@ def to_cai(x: AnyArray, /, *, stream: Any = None, version: int = 3) -> CudaArray
     if isinstance(x, CudaArrayView):
         x = x.array
     try:
-        is_told = dlpack.speaks(x) and type(x) is not Array  # the stream, when it is asked
+        is_told = dlpack.supports_dlpack(x) and type(x) is not Array  # the stream, when it is asked
         is_told = is_told and record_that_goes_first(x, _TO) is None
         if type(x) is PyCapsule:
             held = dlpack.look_into(x, Array, _TO)

@@ -12,9 +12,9 @@ from interchange._array import Array, transfers
 from interchange._array.arguments import check_ints
 from interchange._protocols import dlpack, host
 from interchange._protocols.array_method import import_array_method
-from interchange._protocols.asking import has_on_type, is_read_once, speaks_arrow
 from interchange._protocols.capabilities import fast_path
 from interchange._protocols.column_nulls import is_column, prefers_array_method
+from interchange._protocols.protocol_attributes import has_on_type, is_read_once, supports_arrow
 from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import make_ready, note_ready, ordinal_for
 from interchange._streams.pending import PendingWork
@@ -371,7 +371,7 @@ def _first_that_works(
     found = by_record_first(x, call)
     if found is not None:
         return found, False
-    if type(x) is PyCapsule or dlpack.speaks(x):
+    if type(x) is PyCapsule or dlpack.supports_dlpack(x):
         try:
             return _negotiate(x, target, copy, stream, call=call), copy is True
         except BufferError:
@@ -390,7 +390,7 @@ def _without_dlpack(
     found = by_record(x, call, copies=copies)
     if found is not None:
         return found, found.owner is not x
-    if speaks_arrow(x) and not prefers_array_method(x):
+    if supports_arrow(x) and not prefers_array_method(x):
         from .arrow_asarray import import_column  # few need it
 
         return import_column(x, copy, call, stream)

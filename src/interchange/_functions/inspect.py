@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
 from interchange._array import Array
-from interchange._protocols.asking import attribute
 from interchange._protocols.capabilities import capabilities_of
 from interchange._protocols.dlpack import device_of
+from interchange._protocols.protocol_attributes import attribute
 from interchange._streams.driver import driver_of
 from interchange._streams.ordering import device_guard
 from interchange._streams.rules import STREAM_RULES

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from interchange._array import Array
 from interchange._protocols import cuda_array_interface, dlpack, host
-from interchange._protocols.asking import attribute
+from interchange._protocols.protocol_attributes import attribute
 from interchange._protocols.published_work import ATTRIBUTE, names_stream
 from interchange.abi.dlpack import DLDeviceType
 

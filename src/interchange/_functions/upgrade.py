@@ -128,8 +128,8 @@ class UpgradedNamespace(ModuleType):
             self._check_mask(x, "from_dlpack()")
             return self._place(x, device, copy, "from_dlpack()")
         dlpack.check_copy(copy, "from_dlpack()")
-        speaks = type(x) is PyCapsule or dlpack.speaks(x) or has_record(x)
-        if not speaks:
+        has_protocol = type(x) is PyCapsule or dlpack.supports_dlpack(x) or has_record(x)
+        if not has_protocol:
             what = f"{show(x)} of type {type(x).__name__}"
             raise NoProtocolError("from_dlpack()", what, "DLP-NEG-1", sharing_hint(x))
         return self._bring(x, device, copy, "from_dlpack()")

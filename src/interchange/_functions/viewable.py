@@ -18,7 +18,7 @@ from interchange._types.signatures import demanded_of, signature_of
 
 from .borrow import borrow as _borrow
 from .importing import asarray, import_any, keep_array, keep_arrays
-from .replacing import replacing
+from .wrapper_codegen import make_wrapper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -250,7 +250,7 @@ def _decorated(
     else:
         taken = arguments.fast_take()
         lines = [f"{targets} = {{take}}({targets})", *told]
-    return replacing(
+    return make_wrapper(
         function,
         signature,
         lines,

@@ -18,11 +18,11 @@ from interchange._types.errors import (
 )
 from interchange._types.libraries import libraries_of
 
-from .asking import attribute, speaks_arrow
 from .column_nulls import find_nulls, is_column
-from .dlpack import speaks as dlpack_speaks
+from .dlpack import supports_dlpack
 from .export_guards import find_loss, hint_for_call
 from .host import import_array_interface
+from .protocol_attributes import attribute, supports_arrow
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -92,12 +92,12 @@ def without_copies(x: Any, copy: bool | None) -> bool | None:
 
 def _is_arrow(x: Any) -> bool:
     """Whether an object, and no class, speaks Arrow."""
-    return not isinstance(x, type) and speaks_arrow(x)
+    return not isinstance(x, type) and supports_arrow(x)
 
 
 def is_last_resort(x: Any) -> bool:
     """Whether `x` has nothing but ``__array__``, as far as its attributes say."""
-    if dlpack_speaks(x) or attribute(x, "__array_interface__") is not None:
+    if supports_dlpack(x) or attribute(x, "__array_interface__") is not None:
         return False
     return attribute(x, "__array__") is not None
 

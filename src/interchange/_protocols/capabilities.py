@@ -19,8 +19,8 @@ from interchange.abi._patterns import compiled
 from interchange.abi._show import name_of
 from interchange.abi.exchange import ATTRIBUTES
 
-from .asking import attribute
 from .export_guards import may_be_masked, record_with_mask
+from .protocol_attributes import attribute
 
 if TYPE_CHECKING:
     from interchange._types.library import Guard, Library

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from interchange._types.libraries import inherited, libraries_of
 
-from .asking import attribute, speaks_arrow
+from .protocol_attributes import attribute, supports_arrow
 
 if TYPE_CHECKING:
     from interchange._types.library import Loss
@@ -30,7 +30,7 @@ def describe_nulls(count: int, x: Any) -> Loss:
     """Return the loss of `count` nulls."""
     fill = next((word for word in ("fill_null", "fillna") if hasattr(x, word)), None)
     filled = "fill them first" if fill is None else f"fill them first, with `x.{fill}(0)`"
-    if speaks_arrow(x):
+    if supports_arrow(x):
         filled += ", or take data and mask with `interchange.from_arrow(x, nulls='separate')`"
     hint = f"{filled}, or pass `copy=True` for what its __array__ makes of them"
     return f"{count} of the elements are null", "AI-MASK-1", hint

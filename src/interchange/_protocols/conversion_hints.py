@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange._types.errors import show
 from interchange._types.libraries import libraries_of
 
-from .asking import ARRAY_WORDS, attribute, has_buffer, is_sequence, speaks_arrow
+from .protocol_attributes import ARRAY_WORDS, attribute, has_buffer, is_sequence, supports_arrow
 
 if TYPE_CHECKING:
     from interchange._types.dtypes import DType
@@ -103,8 +103,8 @@ def sharing_hint(x: Any) -> str | None:
     found = conversion_hint(x)
     if found is not None or isinstance(x, type):
         return found
-    speaks = any(attribute(x, word) is not None for word in _OTHER_WORDS) or has_buffer(x)
-    if not speaks:
+    has_protocol = any(attribute(x, word) is not None for word in _OTHER_WORDS) or has_buffer(x)
+    if not has_protocol:
         return None
     is_text = is_arrow(x) and not is_plain(x)
     return "turn the elements into plain numbers first" if is_text else _SHARED
@@ -138,7 +138,7 @@ def library_hint(x: Any) -> str | None:
 
 def is_arrow(x: Any) -> bool:
     """Whether `x` exports itself as Arrow's arrays: a table, a column, a stream of tables."""
-    return not isinstance(x, type) and speaks_arrow(x)
+    return not isinstance(x, type) and supports_arrow(x)
 
 
 def is_plain(column: Any) -> bool:
@@ -150,12 +150,12 @@ def is_plain(column: Any) -> bool:
 def _of_arrow(x: Any) -> str | None:
     """Return what of a table, a column or a stream can be passed."""
     names = names_of(x)
-    speaks_more = attribute(x, "__array__") is not None
-    if len(names) > 1 or (names and speaks_more):
+    has_array_method = attribute(x, "__array__") is not None
+    if len(names) > 1 or (names and has_array_method):
         return one_column(x, names)
     if attribute(x, "read_all") is not None:
         return "read it with `x.read_all()`, and pass one column"
-    if not speaks_more:
+    if not has_array_method:
         return _COLUMN
     return _of_chunks(x, "x") if is_plain(x) else None
 

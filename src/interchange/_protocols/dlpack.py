@@ -54,9 +54,9 @@ from interchange.abi.dlpack import (
     DLDeviceType,
 )
 
-from .asking import attribute
 from .capabilities import capabilities_of
 from .export_guards import explain_refusal as find_reason, hint_for_call
+from .protocol_attributes import attribute
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -190,7 +190,7 @@ def explain_refusal(x: Any, error: Exception, call: str) -> None:
         raise error_for(call, what, rule, hint_for_call(hint, call)) from error
 
 
-def speaks(x: Any) -> bool:
+def supports_dlpack(x: Any) -> bool:
     """Whether `x` can be asked where it is and for a capsule; a class speaks for its instances."""
     if isinstance(x, type) or attribute(x, "__dlpack__") is None:
         return False

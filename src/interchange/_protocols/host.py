@@ -41,9 +41,9 @@ from interchange.abi import (
 from interchange.abi.capsules import anchor
 from interchange.abi.dlpack import DLDataTypeCode
 
-from .asking import attribute
 from .dlpack import READ_ONLY
 from .export_guards import FILLED, is_masked
+from .protocol_attributes import attribute
 from .records import dtype_of, is_plain, layout_of, parse_with_hint
 
 if TYPE_CHECKING:

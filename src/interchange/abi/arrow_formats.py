@@ -39,7 +39,7 @@ class ArrowFormat(NamedTuple):
         What the type is called.
     kind : str
         "number", "bool", "time" (an integer that counts units of time), "bytes" (of one width),
-        "list" (of one size), "struct", "null", or "other", which has no width.
+        "fixed_size_list", "struct", "null", or "other", which has no width.
     stored : str or None
         The type of its elements in the second buffer, as the dtype is called; None for none.
     buffers, children : int
@@ -147,7 +147,7 @@ def _with_parameters(text: str) -> ArrowFormat | None:
         if sized[1] == "w":
             return ArrowFormat(f"fixed_size_binary[{size}]", "bytes", "uint8", size=size)
         name = f"fixed_size_list[{size}]"
-        return ArrowFormat(name, "list", buffers=1, children=1, size=size)
+        return ArrowFormat(name, "fixed_size_list", buffers=1, children=1, size=size)
     if stamp := _TIMESTAMP.fullmatch(text):
         zone = f", {stamp[2]}" if stamp[2] else ""
         return ArrowFormat(f"timestamp[{_UNITS[stamp[1]]}{zone}]", "time", "int64")

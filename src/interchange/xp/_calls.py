@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange._array import Array
-from interchange._array.backing import computing_with, finish, library_of, wrap
+from interchange._array.backing import backend_of_array, computing_with, finish, wrap
 from interchange._array.operands import (
     array_of,
     as_scalar,
@@ -105,7 +105,7 @@ def natives_of(name: str, xs: Sequence[Any]) -> tuple[Backend, list[Any]]:
 def optional(x: Any, like: Any, name: str) -> Any:
     """Return what the library of `like` is given for an operand that may be None."""
     call = f"xp.{name}()"
-    backend = library_of(array_of(like, Array, call))
+    backend = backend_of_array(array_of(like, Array, call))
     return None if x is None else operand(x, backend, Array, call)
 
 
@@ -135,7 +135,7 @@ def creator(name: str, device: Any, like: Any = None) -> Backend:
         return backend_of(there, call)
     if like is None:
         return backend_of(CPU, call)
-    return library_of(array_of(like, Array, call))
+    return backend_of_array(array_of(like, Array, call))
 
 
 def element(dtype: Any, backend: Backend, name: str) -> Any:
@@ -150,7 +150,7 @@ def typed(dtype: Any, x: Any, name: str) -> Any:
     """Return the object for a dtype of the library that computes with an Array; None for None."""
     if dtype is None:
         return None
-    return element(dtype, library_of(array_of(x, Array, f"xp.{name}()")), name)
+    return element(dtype, backend_of_array(array_of(x, Array, f"xp.{name}()")), name)
 
 
 def dtype_of(dtype: Any, call: str) -> DType:

@@ -12,9 +12,9 @@ from interchange._array.backing import wrap
 from interchange._array.operands import SCALARS, array_of, as_scalar, operand
 from interchange._functions import importing
 from interchange._protocols.array_method import without_copies
-from interchange._protocols.asking import is_sequence
 from interchange._protocols.dlpack import check_copy
 from interchange._protocols.export_guards import is_masked, may_nest
+from interchange._protocols.protocol_attributes import is_sequence
 from interchange._types.errors import (
     ArgumentError,
     CopyNeededError,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interchange._array import Array
-from interchange._array.backing import library_of
+from interchange._array.backing import backend_of_array
 from interchange._array.operands import SCALARS, as_scalar, operand
 from interchange._libraries.selection import backend_of
 from interchange._types.devices import CPU
@@ -79,7 +79,7 @@ def _dtype(value: Any, call: str) -> DType:
 @document
 def can_cast(from_: Any, to: Any, /) -> bool:
     call = "xp.can_cast()"
-    backend: Backend = library_of(from_) if type(from_) is Array else backend_of(CPU, call)
+    backend: Backend = backend_of_array(from_) if type(from_) is Array else backend_of(CPU, call)
     source = backend.native_dtype(_dtype(from_, call), call)
     target = backend.native_dtype(dtype_of(to, call), call)
     return bool(backend.function("can_cast")(source, target))
@@ -127,7 +127,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 @document
 def result_type(*arrays_and_dtypes: Any) -> DType:
     call = "xp.result_type()"
-    backend = next((library_of(x) for x in arrays_and_dtypes if type(x) is Array), None)
+    backend = next((backend_of_array(x) for x in arrays_and_dtypes if type(x) is Array), None)
     backend = backend_of(CPU, call) if backend is None else backend
     if not any(type(x) is Array or not _is_number(x) for x in arrays_and_dtypes):
         what = "the arguments contain neither an array nor a dtype"

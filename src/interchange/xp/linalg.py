@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from interchange._array import Array
-from interchange._array.backing import library_of
+from interchange._array.backing import backend_of_array
 from interchange._array.operands import array_of, operand
 from interchange._types.errors import ViewError
 
@@ -152,7 +152,7 @@ def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
 def _tolerance(rtol: Any, x: Array) -> Any:
     """Return a tolerance for the library: a number, or an array of them."""
     call = "xp.linalg"
-    backend = library_of(array_of(x, Array, call))
+    backend = backend_of_array(array_of(x, Array, call))
     return None if rtol is None else operand(rtol, backend, Array, call)
 
 

@@ -224,11 +224,11 @@ class ArrowConsumer:
         self.check_children(node, said.children)
         self.check_buffers(kind, node, said.buffers)
         self.check_lengths(node)
-        size = said.size if said.kind == "list" else 1
+        size = said.size if said.kind == "fixed_size_list" else 1
         for child, below in zip(kind.children, node.children, strict=True):
             if child is None or below is None:
                 raise ValueError("a child is NULL")
-            if said.kind in {"list", "struct"}:
+            if said.kind in {"fixed_size_list", "struct"}:
                 self.check_child(below, size * (node.offset + node.length))
             self.check_array(child, below)
 

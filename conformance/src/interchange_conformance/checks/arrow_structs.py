@@ -200,7 +200,7 @@ def _referred_to(kind: Type, node: Node) -> int:
     said = parse_format(kind.text)
     if said.kind == "struct":
         return node.length + node.offset
-    return (node.length + node.offset) * said.size if said.kind == "list" else 0
+    return (node.length + node.offset) * said.size if said.kind == "fixed_size_list" else 0
 
 
 @check("ARROW-BUFFER-1", source=f"{DATA}, ArrowArray.buffers", cases=COLUMNS)

@@ -87,7 +87,7 @@ def read_elements(column: ColumnType, *, storage: bool, tables: bool = True, cal
             raise BrokenRule("DLP-SHAPE-1", f"fixed-size lists have {len(shape)} levels and more")
         is_table = tables and level is column and level.format.kind == "struct"
         is_table = is_table and len(level.children) == 1
-        if level.format.kind != "list" and not is_table:
+        if level.format.kind != "fixed_size_list" and not is_table:
             break
         level = read_type(level.children[0])
     dtype = _dtype_of(level, storage=storage, call=call)
@@ -101,7 +101,7 @@ def _axes_of(level: ColumnType, *, storage: bool, call: str) -> tuple[list[int],
     if level.extension == TENSOR:
         return _tensor_axes(level)
     _check_extension(level, storage=storage, call=call)
-    if form.kind in {"list", "bytes"}:
+    if form.kind in {"fixed_size_list", "bytes"}:
         return [form.size], [0]
     return [], []
 
@@ -158,7 +158,7 @@ def _tensor_axes(level: ColumnType) -> tuple[list[int], list[int]]:
     order = list(range(len(shape))) if order is None and isinstance(shape, list) else order
     if not (_are_ints(shape) and _are_ints(order) and sorted(order) == list(range(len(shape)))):
         raise _no_tensor(level)
-    if level.format.kind != "list" or prod(shape) != level.format.size:
+    if level.format.kind != "fixed_size_list" or prod(shape) != level.format.size:
         raise _no_tensor(level)
     return shape, order
 

@@ -16,7 +16,7 @@ from interchange._types.layout import c_strides
 from interchange.abi import BrokenRule
 
 from .bits import bytes_of_bits, count_zeros
-from .tensors import ordered, own_bytes
+from .chunk_views import ordered, own_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from interchange._core import Tensor
 
+    from .buffers import Validity
+    from .chunk_views import Chunk
     from .elements import Elements
-    from .nodes import Validity
-    from .tensors import Chunk
 
     T = TypeVar("T", bound="Tensor")
 

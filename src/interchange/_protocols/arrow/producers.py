@@ -11,8 +11,13 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from interchange import _core
-from interchange._protocols.asking import ARROW_METHODS, attribute, is_read_once, method_of
 from interchange._protocols.export_guards import find_arrow_loss
+from interchange._protocols.protocol_attributes import (
+    ARROW_METHODS,
+    attribute,
+    is_read_once,
+    method_of,
+)
 from interchange._types.errors import NoProtocolError, error_for, show
 from interchange.abi import BrokenRule, PyCapsule, capsule_name
 from interchange.abi.arrow import (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange._protocols.asking import attribute, speaks_arrow
+from interchange._protocols.protocol_attributes import attribute, supports_arrow
 from interchange_conformance.zoo import arrow
 
 
@@ -111,7 +111,7 @@ def test_a_type_without_arrow_is_not_asked_what_its_elements_are():
         with pytest.raises(ix.NoProtocolError) as caught:
             function(LazyFrame())
         assert caught.value.rule == "IX-PROTOCOL-1"
-    assert not speaks_arrow(LazyFrame())
+    assert not supports_arrow(LazyFrame())
 
 
 class OtherDict(Column):

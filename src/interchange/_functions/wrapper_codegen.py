@@ -21,7 +21,7 @@ _KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
 _INDENT: Final = "    "
 
 
-def replacing(
+def make_wrapper(
     function: Callable[..., Any],
     signature: inspect.Signature,
     body: Iterable[str],
@@ -49,7 +49,7 @@ def replacing(
     >>> def power(x, *, of=2):
     ...     return x**of
     >>> lines = ["x = {read}(x)", "return {call}"]
-    >>> replacing(power, inspect.signature(power), lines, read=int)("3", of=3)
+    >>> make_wrapper(power, inspect.signature(power), lines, read=int)("3", of=3)
     27
     """
     taken = {*signature.parameters}

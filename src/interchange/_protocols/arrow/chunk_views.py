@@ -14,7 +14,7 @@ from interchange.abi import BrokenRule, DLDeviceType, buffer_address
 from interchange.abi._records import NamedTuple
 from interchange.abi.arrow import ARROW_DEVICE_ARRAY, ArrowDeviceArray
 
-from .nodes import read_leaf
+from .buffers import read_leaf
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from interchange._core import ArrowOwner, Tensor
     from interchange._types.dtypes import DType
 
+    from .buffers import Leaf
     from .elements import Elements
-    from .nodes import Leaf
 
     T = TypeVar("T", bound="Tensor")
 

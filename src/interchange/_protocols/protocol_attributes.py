@@ -78,7 +78,7 @@ def has_on_type(cls: type, name: str) -> bool:
     return False
 
 
-def speaks_arrow(x: Any) -> bool:
+def supports_arrow(x: Any) -> bool:
     """Whether an object, which is no class, has a method of Arrow, or was taken by one."""
     return (
         attribute(x, "__arrow_c_array__") is not None

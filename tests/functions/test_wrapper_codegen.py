@@ -1,4 +1,4 @@
-"""`replacing`: a function with the parameters of another, as Python itself would call it."""
+"""`make_wrapper`: a function with the parameters of another, as Python itself would call it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import interchange as ix
-from interchange._functions.replacing import replacing
+from interchange._functions.wrapper_codegen import make_wrapper
 
 KINDS = [kind for kind in inspect._ParameterKind]  # noqa: C416 - in their order
 NAMES = ("x", "_x", "function", "_function", "_local", "call", "wrapper", "take", "_take", "error")
@@ -85,7 +85,7 @@ def test_arguments_arrive_as_they_would_without_it(signature, call):
     def function(*args, **keywords):
         return args, keywords
 
-    made = replacing(function, signature, ["return {call}"])
+    made = make_wrapper(function, signature, ["return {call}"])
 
     expected = outcome(lambda: plain(signature)(*args, **keywords))
     assert outcome(lambda: made(*args, **keywords)) == expected
@@ -94,7 +94,7 @@ def test_arguments_arrive_as_they_would_without_it(signature, call):
 @given(signatures())
 def test_the_signature_stays(signature):
     """Also without asking for what is wrapped; defaults are the same objects."""
-    made = replacing(lambda: None, signature, ["return {call}"])
+    made = make_wrapper(lambda: None, signature, ["return {call}"])
     del made.__wrapped__
     found = inspect.signature(made)
 
@@ -110,7 +110,7 @@ def test_lines_use_what_they_are_given_under_free_names():
     def function(_take, take):
         return _take, take
 
-    made = replacing(
+    made = make_wrapper(
         function,
         inspect.signature(function),
         ["{local} = {take}(take)", "take = {local}", "return {call}"],

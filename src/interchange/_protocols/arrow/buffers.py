@@ -92,7 +92,7 @@ def read_leaf(address: int, levels: tuple[ColumnType, ...]) -> Leaf:
             raise BrokenRule("ARROW-LENGTH-2", what)
         rows = len(within) if rows is None else rows
         validities += _validity(node, within)
-        size = level.format.size if level.format.kind in {"list", "bytes"} else 1
+        size = level.format.size if level.format.kind in {"fixed_size_list", "bytes"} else 1
         validities = [bitmap._replace(each=bitmap.each * size) for bitmap in validities]
         start, stop = ((node.offset + place) * size for place in (within.start, within.stop))
         if stop > INT64_MAX and not children:  # of a list, its child is found to be too short
