@@ -66,7 +66,7 @@ class BuildNative(build_ext):
     """Build the extension, or tell why there is none."""
 
     def finalize_options(self) -> None:
-        """Build it anew: nothing tells with which flags an older file was built."""
+        """Build in any case: no record says with which flags an older file was built."""
         super().finalize_options()
         self.force = True
 

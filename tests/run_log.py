@@ -2,7 +2,7 @@
 
 Source: pytest's reference on hooks; CUDA driver API, Version and Device Management.  Loaded by
 conftest.py for ``pytest --write-log FILE``.  Every test that was selected is in one of the counts:
-a test whose outcome nobody reported, since the run was cut off, is counted as ``not_run``.
+a test without an outcome, since the run was cut off, is counted as ``not_run``.
 """
 
 from __future__ import annotations

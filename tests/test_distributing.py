@@ -1,4 +1,4 @@
-"""The tests run on all cores, unless somebody looks at them or there is little to run.
+"""The tests run on all cores, unless their output is shown or there is little to run.
 
 Source: conftest.py at the root; pytest-xdist, ``pytest_xdist_auto_num_workers``.
 """

@@ -1,6 +1,6 @@
 """The public names: all of them listed in ``public_api.txt``, documented, and in order.
 
-Write the list anew with ``PYTHONPATH=src python tests/test_public_api.py --update``, and read the
+Update the list with ``PYTHONPATH=src python tests/test_public_api.py --update``, and read the
 difference before it is committed: it is what users will notice.
 """
 
@@ -29,7 +29,7 @@ MODULES = (
     "interchange.typing",
 )
 NATIVE_ONLY = ':skipif: core_name != "native"'
-SPOKEN = frozenset(  # methods that are called by other libraries under these names
+PROTOCOL_METHODS = frozenset(  # methods that are called by other libraries under these names
     {
         "__array__",
         "__array_interface__",
@@ -95,7 +95,7 @@ def _members(cls):
     return {
         name: inspect.getattr_static(cls, name)
         for name in sorted(dir(cls))
-        if (name in SPOKEN or not name.startswith("_")) and name not in foreign
+        if (name in PROTOCOL_METHODS or not name.startswith("_")) and name not in foreign
     }
 
 
@@ -322,7 +322,7 @@ print(set(interchange.__all__) <= set(names))
 
 @pytest.mark.isolated
 def test_a_double_stays_when_its_neighbours_are_loaded(run_isolated):
-    """Set before anybody asked for the function that it stands in for."""
+    """It was set before the function that it replaces was loaded."""
     script = """
 import interchange
 interchange.convert = "double"
@@ -387,7 +387,7 @@ def _is_described(value):
 DOCUMENTED = {  # what a protocol describes need not be described again
     name: value
     for name, value in _documented()
-    if _is_described(value) and name.rpartition(".")[2] not in SPOKEN
+    if _is_described(value) and name.rpartition(".")[2] not in PROTOCOL_METHODS
 }
 FUNCTIONS = {
     name: getattr(value, "__func__", value)

@@ -24,7 +24,7 @@ JUNK = (
     "tests/__pycache__/left.pyc",
     "tests/.coverage.left",
 )
-"""What lies about in a checkout that somebody works in."""
+"""Files that a checkout in use has, and a source distribution has not."""
 TESTS = ("tests/types/test_errors.py", "tests/docs/test_readme.py", "tests/abi/test_rules.py")
 """What is run from the unpacked distribution; ``.ci/run`` runs more."""
 

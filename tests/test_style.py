@@ -217,7 +217,7 @@ def test_the_pattern_finds_every_rule():
 
 
 def test_every_rule_that_is_cited_exists():
-    """An id that nobody can look up is no help."""
+    """An id must be one that can be looked up."""
     made_up = {"DLP-NONE-1", "DLP-CAP-7"}  # in tests and examples of what happens then
     known = {*RULES, *made_up}
 

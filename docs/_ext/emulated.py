@@ -21,7 +21,7 @@ driver.cuCtxSetCurrent(_context)
 
 
 def finish() -> None:
-    """Refuse what the examples did wrong, and begin anew for the next page."""
+    """Refuse what the examples did wrong, and start again for the next page."""
     driver.cuCtxSynchronize()
     left = emulator.unexpected_reports()
     emulator.reset()

@@ -36,7 +36,7 @@ _PROTOCOLS: Final = {
     "__buffer__": "buffer protocol",
     "__array__": "__array__",
 }
-"""What an object has -> the protocol that it speaks by that."""
+"""What an object has -> the protocol that it supports by that."""
 _PARTS: Final = {
     "__interchange__", "__dlpack_device__", "__dlpack_c_exchange_api__",
     "__c_dlpack_exchange_api__", "__array_namespace__", "__array_priority__",
@@ -48,7 +48,7 @@ _OF_MEMORY: Final = re.compile(r"__\w*(?:dlpack|array|buffer|arrow)\w*__")
 
 
 class UnknownProtocolError(ValueError):
-    """The library speaks something that the figure does not know."""
+    """The library supports a protocol that the figure does not know."""
 
 
 # ---------------------------------------------------------------- in and out

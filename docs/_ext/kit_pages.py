@@ -95,7 +95,7 @@ def rows_of(name: str) -> tuple[Row, ...]:
 
 
 def _names(one: Expectation) -> list[str]:
-    """Return the checks that an entry speaks of, without their cases."""
+    """Return the checks that an entry names, without their cases."""
     pattern = one.check.partition("[")[0]
     found = [name for name in load_checks() if expectations.matches(pattern, name)]
     if not found:

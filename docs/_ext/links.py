@@ -1,4 +1,4 @@
-"""Links that nobody writes: rule ids in sentences, and public names in code spans.
+"""Adds links while pages are built: rule ids in sentences, public names in code spans.
 
 Source: Sphinx, "Developing extensions".  ``DLP-RO-1`` in a sentence leads to its row on the rules
 page, ``ix.asarray()`` in a code span to the API reference; what begins with ``ix.``,

@@ -340,7 +340,7 @@ def namespace() -> str:
 
 
 def _computes(name: str, lacks: list[str]) -> str:
-    """Return who computes a name: the library, interchange itself, or nobody."""
+    """Return who computes a name: the library, interchange itself, or none."""
     if name in computed.OURS:
         return "interchange"
     return "-" if name in lacks else "yes"

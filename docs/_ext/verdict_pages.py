@@ -120,7 +120,7 @@ def rules_by_libraries() -> str:
     signs = [
         *((cell, f"{cell.words}, and told on the library's page") for cell in _KNOWN.values()),
         (_PASS, "the rule is kept"),
-        (_NONE, "the library has nothing that the rule speaks of"),
+        (_NONE, "the library has nothing that the rule applies to"),
     ]
     return legend(signs) + heat_map("Rules by libraries", "Rule", columns, rows)
 

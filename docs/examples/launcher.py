@@ -33,7 +33,7 @@ class Axpy:
         borrow=True,
     )
     def __call__(self, a, x, y, *, stream):
-        """Launch: `stream` waits for whoever writes x and y, and they wait for the kernel."""
+        """Launch: `stream` waits for the producers of x and y, and they wait for the kernel."""
         values = (a, *described(x), *described(y))
         types = (ctypes.c_double, *[ctypes.c_int64] * 6)
         grid, block = (-(-x.size // 256), 1, 1), (256, 1, 1)

@@ -1,4 +1,4 @@
-"""A mapped file: whoever writes into an array of it writes into the file.
+"""A mapped file: what is written into an array of it is written into the file.
 
 python mapped_file.py LIBRARY [FILE]
 """

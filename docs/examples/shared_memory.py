@@ -20,7 +20,7 @@ def fill(name, first, last):
     block = SharedMemory(name)
     rows = np.from_dlpack(table_in(block)[first:last])
     rows[:] = np.arange(first, last)[:, None]
-    del rows  # a block is closed when nobody looks at it
+    del rows  # a block can be closed when no view of it is left
     block.close()
 
 

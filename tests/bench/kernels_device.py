@@ -1,9 +1,9 @@
 """Times launches of kernels, and kernels, on a GPU or on the emulated driver, beside other ways.
 
 Source: `paired`; CUDA driver API (events).  ``python tests/bench/kernels_device.py`` uses the
-driver that is there; with ``--emulated`` the emulated one.  Whoever is not installed, or does not
-work here, has no row.  ``--write FILE`` writes the figures with commit, machine and versions as a
-table of Markdown, which the guide "Write kernels in Python" shows.
+driver that is there; with ``--emulated`` the emulated one.  A library that is
+not installed, or does not work here, has no row.  ``--write FILE`` writes the figures with commit,
+machine and versions as a table of Markdown, which the guide "Write kernels in Python" shows.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def launches(*, emulated: bool) -> dict[str, tuple[float, float]]:
         "interchange, configured before": ("k(a, b, c)", _named(add[1, FEW], arrays)),
     }
     if not emulated:
-        for make in STRANGERS.values():
+        for make in LIBRARIES.values():
             with contextlib.suppress(ImportError, AttributeError, RuntimeError):
                 ways |= make()
     bare = Bare(arrays, 1)
@@ -202,7 +202,7 @@ def _with_warp() -> dict[str, Any]:
     return {"Warp, its own arrays": ("launch(k, dim=n, inputs=[a, b, c])", names)}
 
 
-STRANGERS = {
+LIBRARIES = {
     "PyTorch": _over_torch, "CuPy": _with_cupy, "numba-cuda": _with_numba, "Warp": _with_warp,
 }  # fmt: skip
 

@@ -3,7 +3,7 @@
 Source: `paired`.  ``python tests/bench/overhead.py`` measures in several processes, with both cores
 and the libraries that are installed, writes ``docs/_generated/overhead.json`` with commit and
 machine, and makes the tables and the plots of it (`overhead_pages`); ``--render`` only makes those
-anew.
+again.
 """
 
 from __future__ import annotations

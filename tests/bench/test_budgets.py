@@ -159,7 +159,7 @@ def test_a_count_on_one_side_only_is_a_difference(now, then, said):
 
 
 def test_counts_of_another_environment_are_not_compared():
-    """Another release takes other instructions, and that is nobody's fault."""
+    """Another release takes other instructions, which is no regression."""
     here = instructions.environment_of("numpy")
     entry = {"environment": {**here, "numpy": "1.0"}, "counts": {}}
 
@@ -254,11 +254,11 @@ def luminance(colour):
 
 def test_a_plot_is_described_in_words():
     """For who cannot see it."""
-    row = plots.Dot("somebody & co", 2.0, 0)
+    row = plots.Dot("this & that", 2.0, 0)
     root = ET.fromstring(plots.dots("Imports", [row], "times it"))  # noqa: S314 - ours
 
     assert root.find(f"{SVG}title").text == "Imports"
-    assert root.find(f"{SVG}desc").text == "times it: somebody & co 2.00"
+    assert root.find(f"{SVG}desc").text == "times it: this & that 2.00"
 
 
 # ---------------------------------------------------------------- for other benchmarks

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-wp = pytest.importorskip("warp")  # where tests are collected; whoever times it looks for it first
+wp = pytest.importorskip("warp")  # where tests are collected; the benchmark looks for it first
 
 
 @wp.kernel

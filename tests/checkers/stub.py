@@ -1,6 +1,6 @@
 """The stub of `interchange.xp`: signatures and first lines of docstrings, for checkers and editors.
 
-``PYTHONPATH=src python tests/checkers/stub.py`` writes it anew.  The functions get their names and
+``PYTHONPATH=src python tests/checkers/stub.py`` writes it again.  The functions get their names and
 their docstrings when they are imported, which no checker does.
 """
 

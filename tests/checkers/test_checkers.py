@@ -96,7 +96,7 @@ def test_the_overloads_of_convert_are_its_targets():
 
 
 def test_the_stub_of_the_namespace_is_that_of_its_functions():
-    """``python tests/checkers/stub.py`` writes it anew."""
+    """``python tests/checkers/stub.py`` writes it again."""
     assert stub.STUB.read_text(encoding="utf-8") == stub.stub()
 
 
@@ -113,7 +113,7 @@ def test_a_line_that_should_be_refused_and_is_not_is_found():
 
 
 def test_each_wrong_program_has_lines_that_both_checkers_must_refuse():
-    """A mark that nobody could read would ask for nothing."""
+    """A mark that is not understood would demand nothing."""
     programs = sorted((HERE / "wrong").glob("*.py"))
     marks = [line for one in programs for line in one.read_text().splitlines() if "# error" in line]
 

@@ -43,7 +43,7 @@ def arrays():
 
 
 def test_arrays_come_back_through_tasks(client, arrays, same):
-    """Nothing is lost on the way out, in a task, and on the way back."""
+    """Nothing is lost when an array is sent, in a task, and when it returns."""
     sent = client.scatter(arrays, hash=False)
 
     found = client.gather(client.map(passed_on, sent, pure=False))
@@ -72,7 +72,7 @@ def test_a_worker_uses_the_memory_it_received_into(client, maker):
 
 
 def test_the_client_uses_the_memory_it_received_into(client, arrays):
-    """Also by way of the scheduler, which speaks a pickle protocol without buffers."""
+    """Also by way of the scheduler, which uses a pickle protocol without buffers."""
     (sent,) = client.scatter(arrays[:1], hash=False)
 
     found = client.submit(passed_on, sent, pure=False).result()

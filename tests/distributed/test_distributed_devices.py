@@ -114,7 +114,7 @@ def test_the_environment_says_where_arrays_come_back(monkeypatch):
 
 
 def test_the_environment_moves_no_host_memory(monkeypatch):
-    """It speaks of what was on a device."""
+    """It applies to what was on a device."""
     monkeypatch.setenv("INTERCHANGE_LOAD_DEVICE", "cuda:0")
 
     assert str(pickle.loads(pickle.dumps(ix.asarray(NUMBERS))).device) == "cpu"
@@ -188,7 +188,7 @@ def test_the_family_cuda_copies_nothing_that_is_dense():
 
 @pytest.mark.interop
 def test_the_family_cuda_leaves_host_memory_to_the_next():
-    """It speaks of devices only."""
+    """It applies to devices only."""
     protocol = pytest.importorskip("distributed.protocol")
 
     header, _ = protocol.serialize(ix.asarray(NUMBERS), serializers=("cuda", "dask"))

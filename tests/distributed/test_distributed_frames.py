@@ -212,7 +212,7 @@ def test_unequal_arrays_have_unequal_tokens(other):
     assert tokenize(array) != tokenize(ix.asarray(other))
 
 
-def test_memory_that_nobody_reads_has_a_token_of_its_own():
+def test_memory_that_cannot_be_read_has_a_token_of_its_own():
     """What cannot be compared is never taken for equal."""
     arrays = [ix.from_pointer(0xDEAD000, (3,), "float32", device="metal:0") for _ in range(2)]
 

@@ -73,7 +73,7 @@ def test_elements_survive_the_store(found):
 
 
 def test_an_array_lies_in_the_store_as_an_ndarray_does(found):
-    """Nothing is copied on the way out: the memory is shared, and so is NumPy's."""
+    """Nothing is copied by `ray.get`: the memory is shared, and so is NumPy's."""
     assert found["shared"] == [True, True]
 
 

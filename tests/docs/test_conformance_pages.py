@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-ANEW = "stale: write it anew with `python docs/_ext/verdicts.py`"
+STALE = "stale: write it again with `python docs/_ext/verdicts.py`"
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def kept(verdicts):
 
 def test_the_verdicts_are_those_of_the_checks_there_are(verdicts, kept):
     """A check or a known failure that changed since the run makes the pages stale."""
-    assert kept["fingerprint"] == verdicts.fingerprint_of_verdicts(), ANEW
+    assert kept["fingerprint"] == verdicts.fingerprint_of_verdicts(), STALE
 
 
 def test_the_words_of_a_check_decide_no_verdict(verdicts, monkeypatch):

@@ -182,7 +182,7 @@ def named(site):
     "site", [site for site in SITES if site.path not in WORDED_BY_CONTRACTS], ids=named
 )
 def test_code_in_a_fix_stands_between_backticks(site):
-    """Else nobody could tell what is to be done."""
+    """Otherwise a reader could not tell what to do."""
     texts = [error_tables.CODE.sub("", text) for text in (*site.texts, *site.chosen)]
 
     assert [text for text in texts if LOOKS_LIKE_CODE.search(text)] == []
@@ -190,7 +190,7 @@ def test_code_in_a_fix_stands_between_backticks(site):
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES.values() if not rule.id.startswith("CPY")])
 def test_code_in_the_fix_of_a_rule_stands_between_backticks(rule):
-    """Since it is the fix of whoever says none."""
+    """It is the fix of an error that names none."""
     assert LOOKS_LIKE_CODE.search(error_tables.CODE.sub("", rule.hint)) is None
 
 

@@ -22,20 +22,20 @@ SAMPLE = np.arange(3, dtype="f4")
 
 
 class Dlpack:
-    """Speaks DLPack alone."""
+    """Supports DLPack alone."""
 
     __dlpack__ = SAMPLE.__dlpack__
     __dlpack_device__ = SAMPLE.__dlpack_device__
 
 
 class ArrayInterface:
-    """Speaks NumPy's array interface alone."""
+    """Supports NumPy's array interface alone."""
 
     __array_interface__ = SAMPLE.__array_interface__
 
 
 class ArrowArray:
-    """Speaks Arrow alone."""
+    """Supports Arrow alone."""
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
         """Return the sample as a column."""
@@ -73,7 +73,7 @@ def _shown(svg: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SPEAKERS)
-def test_what_speaks_a_protocol_of_the_figure_goes_in(figures: ModuleType, name: str) -> None:
+def test_what_supports_a_protocol_of_the_figure_goes_in(figures: ModuleType, name: str) -> None:
     """Each of the host's, alone; that of devices is named."""
     assert {*SPEAKERS, "CUDA Array Interface"} == set(figures.protocols_in())
     assert ix.asarray(SPEAKERS[name]).shape == (3,)

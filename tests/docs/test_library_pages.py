@@ -111,11 +111,11 @@ def test_a_library_without_a_file_is_told_so(printing):
 def test_an_entry_without_a_check_is_an_error(printing, tmp_path, monkeypatch):
     """A page must not print what no check finds any more."""
     file = tmp_path / "gone.toml"
-    file.write_text('[[failure]]\ncheck = "nobody_looks_at_this"\nreason = "does"\n')
+    file.write_text('[[failure]]\ncheck = "no_such_check"\nreason = "does"\n')
     monkeypatch.setattr(expectations, "shipped_file", lambda _: file)
     printing.rows_of.cache_clear()
 
-    with pytest.raises(ValueError, match="nobody_looks_at_this"):
+    with pytest.raises(ValueError, match="no_such_check"):
         printing.known_failures("gone")
 
 

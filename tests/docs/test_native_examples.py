@@ -38,7 +38,7 @@ def test_there_are_such_pages() -> None:
 def test_they_give_what_stands_below_them(
     programs: ModuleType, need: Callable[[str], None], guide: Path
 ) -> None:
-    """Without a word on stderr."""
+    """Nothing is printed on stderr."""
     for name in NEEDED:
         need(name)
     blocks = BLOCK.findall(guide.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""What strangers meet first is so: addresses, the workflow of CI, what is said of support."""
+"""What new users read first is correct: addresses, the workflow of CI, the text on support."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _DEAD = (
 
 
 def _texts(root: Path) -> dict[str, str]:
-    """Return what strangers read, by path: prose, metadata and workflows."""
+    """Return what new users read, by path: prose, metadata and workflows."""
     found = [
         *root.glob("*.md"),
         *root.glob("*.toml"),
@@ -85,7 +85,7 @@ def test_no_text_names_an_index_that_has_neither_distribution(root: Path) -> Non
     assert [path for path, text in joined.items() if told.search(text)] == []
 
 
-def test_nobody_is_sent_to_an_address_of_mail(root: Path) -> None:
+def test_no_page_has_an_address_of_mail(root: Path) -> None:
     """None was set up."""
     pattern = re.compile(r"(?<![\w/@.-])[\w.+-]+@[\w-]+\.[a-z]{2,}(?![\w/])")
     texts = _texts(root)

@@ -92,7 +92,7 @@ def test_a_mistake_is_refused_and_a_remedy_is_not(
 
 @pytest.mark.isolated
 def test_a_mistake_that_is_none_ends_the_build(programs: ModuleType) -> None:
-    """As does one that somebody else refuses."""
+    """So does one that another library refuses."""
     for code in ("print(1)\n", "raise ValueError\n"):
         with pytest.raises(RuntimeError, match="not refused by interchange"):
             programs.mistake("validated", code)

@@ -44,7 +44,7 @@ def test_every_module_has_a_line(modules, package):
 
 
 def test_tables_in_pages_are_those_of_the_docstrings(modules):
-    """``python docs/_ext/modules.py`` writes them anew."""
+    """``python docs/_ext/modules.py`` writes them again."""
     for page in modules.PAGES:
         text = page.read_text(encoding="utf-8")
         assert modules.filled(text) == text, f"{page.name}: run python docs/_ext/modules.py"

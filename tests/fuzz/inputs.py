@@ -1,8 +1,8 @@
 """What fuzzing tries: bytes become a struct in a capsule, or a record; both cores must agree.
 
 Source: dlpack.h 1.3; the CUDA Array Interface, version 3.  Bytes say what a struct says, but for
-its pointers, which are NULL, beyond all memory, or lead to numbers right before a page that nobody
-may read: who reads one too many dies.
+its pointers, which are NULL, beyond all memory, or lead to numbers right before a page that
+cannot be read: who reads one too many dies.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CORES: Final = cores()
 
 
 class Guarded:
-    """Memory that ends where nobody may read on."""
+    """Memory whose end is followed by a page that cannot be read."""
 
     def __init__(self, size: int) -> None:
         pages = -(-size // _PAGE) + 1

@@ -19,7 +19,7 @@ class FrameRing(ix.Producer):
         self.count = 0
 
     def __interchange__(self):
-        """Describe the memory; it lives as long as somebody looks at it."""
+        """Describe the memory; it lives as long as a view of it."""
         address = ctypes.addressof(self.block)
         return ix.from_pointer(address, self.shape, self.dtype, owner=self)
 

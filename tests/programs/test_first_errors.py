@@ -18,7 +18,7 @@ FRAME = struct.pack("<4sHHd6f", b"IMG1", 2, 3, 12.5, *range(6))
 
 
 def followed(error, **given):
-    """Return what is passed in the place of `given` by somebody who does what a fix says.
+    """Return what is passed in the place of `given` by a user who follows a fix.
 
     It names a call, as in "pass `asarray(x.buf)`", or statements, as in "first `x = x.copy()`".
     """

@@ -3,7 +3,7 @@
 Source: cffi, "Preparing and distributing modules" (API mode, out of line).  Run it to build the
 module in a folder: ``python total_cffi.py FOLDER``.
 
-cffi lets go of the GIL around every call, and the C API needs it: so the calls are made by a few
+cffi releases the GIL around every call, and the C API needs it: so the calls are made by a few
 lines of C that take it.  Nothing is linked to: interchange_import() gets the functions from the
 capsule.
 """

@@ -437,7 +437,7 @@ def place_beyond(out):
 
 @refused("CPY-NAME-1", OUT)
 def unknown_name(out):
-    """A name that nobody knows."""
+    """An undefined name."""
     out[0] = scale
 
 
