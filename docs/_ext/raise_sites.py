@@ -23,7 +23,7 @@ HOLE: Final = "\0"
 _RULE: Final = re.compile(r"[A-Z]{2,}(?:-[A-Z0-9]+)*-\d+")
 _OF_KERNELS: Final = "CPY-"
 _FITS: Final = hint_for_call.__name__
-_LISTS: Final = ("_streams/duties.py", "_streams/rules.py", "cli/")
+_LISTS: Final = ("_streams/rules.py", "cli/")
 """Modules whose rows cite rules, and raise nothing."""
 _DEEPEST = 9  # names that stand for names
 _LEAST, _MOST = 2, 3  # parts of a tuple that becomes an error: what, rule, fix

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import computed
+from stream_duties import DUTIES
 
 import interchange
 from interchange import abi
 from interchange._streams import handles
-from interchange._streams.duties import DUTIES
 from interchange._streams.rules import STREAM_RULES
 from interchange._types import devices as _devices
 from interchange._types.dtypes import all_dtypes
@@ -28,7 +28,7 @@ from interchange.xp._table import TABLE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from interchange._streams.duties import Duties
+    from stream_duties import Duties
 
 DOCS: Final = Path(__file__).resolve().parent.parent
 ROOT: Final = DOCS.parent
@@ -185,7 +185,7 @@ def _streams(number: abi.DLDeviceType) -> str:
 
 
 def duties() -> str:
-    """Return who does what about which value of ``stream``: a table per protocol and devices."""
+    """Return what each value of ``stream`` requires: a table per protocol and devices."""
     return "\n\n".join(f"{_heading(one)}\n\n{duty_table(one)}" for one in DUTIES)
 
 

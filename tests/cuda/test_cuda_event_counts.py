@@ -164,7 +164,7 @@ def test_an_event_that_was_destroyed_is_refused(cuda, record_event, device, name
         wait_for_foreign_event(array, ctypes.addressof(address), stream, None, CALL)
 
     assert caught.value.rule == "ARROW-DEVICE-3"
-    assert f"{event.handle:#x} is no event" in str(caught.value)
+    assert f"{event.handle:#x} is not an event" in str(caught.value)
 
 
 def test_a_stream_that_is_gone_waits_for_nothing(cuda, record_event):

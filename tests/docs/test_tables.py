@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,15 +12,17 @@ from hypothesis import given, strategies as st
 
 import interchange
 from interchange import abi
-from interchange._streams.duties import DUTIES
 from interchange._streams.handles import ATTRIBUTES
 from interchange._types.dtypes import all_dtypes
 from interchange._types.libraries import all_deviations
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "_ext"))
+from stream_duties import DUTIES
+
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from interchange._streams.duties import Duties
+    from stream_duties import Duties
 
 STRUCTS = [name for name in abi.__all__ if hasattr(getattr(abi, name), "_fields_")]
 STRUCTS = [name for name in STRUCTS if name.startswith("DL")]

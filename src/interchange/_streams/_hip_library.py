@@ -1,4 +1,4 @@
-"""The HIP runtime library: which file it is, its functions with their types, its structs.
+"""The HIP runtime library: which file it is, its functions and structs.
 
 Source: ``hip_runtime_api.h`` and ``driver_types.h`` of HIP 5.2, 5.5, 6 and 7.  What is used here is
 the same in all of them, but for the numbers of ``hipMemoryType``, which changed with 6.0.
@@ -12,35 +12,27 @@ from ctypes import POINTER, Structure, c_char_p, c_int, c_size_t, c_uint, c_ulon
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import DriverUnavailableError
+from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 VARIABLE: Final = "INTERCHANGE_HIP_LIBRARY"
-"""Environment variable with the one file that is to be loaded."""
+"""Environment variable that names the one file to load."""
 NAMES: Final = ("libamdhip64.so", "libamdhip64.so.6", "libamdhip64.so.7", "libamdhip64.so.5")
-"""What is looked for where the variable is not set, in this order."""
+"""Names that are tried in this order where the variable is not set."""
 
 # hipError_t
 INVALID_VALUE: Final = 1
-INVALID_HANDLE: Final = 400
-CONTEXT_IS_DESTROYED: Final = 709
-STREAM_CAPTURE_IMPLICIT: Final = 906
-OF_CAPTURES: Final = range(900, 909)  # hipErrorStreamCapture* and hipErrorCapturedEvent
-# hipStreamCaptureStatus
-NOT_CAPTURING: Final = 0
-CAPTURE_INVALIDATED: Final = 2
 CAPTURE_RELAXED: Final = 2  # hipStreamCaptureModeRelaxed
-EVENT_WITHOUT_TIMING: Final = 2  # hipEventDisableTiming
-HOST_PORTABLE: Final = 1  # hipHostMallocPortable: page-locked for all devices
 COPY_DEFAULT: Final = 4  # hipMemcpyDefault: the runtime tells from the addresses
 RANGE_START: Final = 11  # HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR
 
 _VERSIONS_PER_MAJOR: Final = 10_000_000  # HIP_VERSION: 60443483 is 6.4.43483
-_WAY_OUT: Final = f"install ROCm, or name its libamdhip64.so in {VARIABLE}"
+_HINT: Final = f"install ROCm, or name its libamdhip64.so in {VARIABLE}"
 
-# DLPack has no device type for managed memory of ROCm: it is the device's
+# DLPack has no device type for managed memory of ROCm: it counts as device memory
 _KINDS: Final = {
     1: DLDeviceType.kDLROCMHost,  # hipMemoryTypeHost
     2: DLDeviceType.kDLROCM,  # hipMemoryTypeDevice
@@ -67,7 +59,7 @@ class PointerAttributes(Structure):
 
 
 class PitchedPointer(Structure):
-    """``hipPitchedPtr``: rows that lie `pitch` bytes apart, `ysize` of them to a slice."""
+    """``hipPitchedPtr``: rows that are `pitch` bytes apart, `ysize` of them in a slice."""
 
     _fields_ = (("ptr", c_void_p), ("pitch", c_size_t), ("xsize", c_size_t), ("ysize", c_size_t))
 
@@ -93,51 +85,129 @@ class Copy3D(Structure):
     )
 
 
-_INT_OUT: Final = POINTER(c_int)
-_POINTER_OUT: Final = POINTER(c_void_p)
+class _Answer(NamedTuple):
+    """A parameter by which a function answers.
+
+    Attributes
+    ----------
+    type : type
+        What it points to.
+    is_read : bool
+        Whether the function reads it, too.
+    """
+
+    type: Any
+    is_read: bool = False
+
+
 _STREAM = _EVENT = _ADDRESS = c_void_p
-_ARGUMENTS: Final[dict[str, tuple[Any, ...]]] = {
+_FUNCTIONS: Final[dict[str, tuple[Any, ...]]] = {
     "hipDeviceSynchronize": (),
-    "hipEventCreateWithFlags": (_POINTER_OUT, c_uint),
+    "hipEventCreateWithFlags": (_Answer(c_void_p), c_uint),
     "hipEventDestroy": (_EVENT,),
     "hipEventQuery": (_EVENT,),
     "hipEventRecord": (_EVENT, _STREAM),
     "hipEventSynchronize": (_EVENT,),
     "hipFree": (_ADDRESS,),
-    "hipGetDevice": (_INT_OUT,),
-    "hipGetDeviceCount": (_INT_OUT,),
-    "hipGetErrorName": (c_int,),
-    "hipGetLastError": (),
-    "hipGetStreamDeviceId": (_STREAM,),
+    "hipGetDevice": (_Answer(c_int),),
+    "hipGetDeviceCount": (_Answer(c_int),),
     "hipHostFree": (_ADDRESS,),
-    "hipHostGetDevicePointer": (_POINTER_OUT, _ADDRESS, c_uint),
-    "hipHostMalloc": (_POINTER_OUT, c_size_t, c_uint),
-    "hipMalloc": (_POINTER_OUT, c_size_t),
-    "hipMemGetAddressRange": (_POINTER_OUT, POINTER(c_size_t), _ADDRESS),
+    "hipHostGetDevicePointer": (_Answer(c_void_p), _ADDRESS, c_uint),
+    "hipHostMalloc": (_Answer(c_void_p), c_size_t, c_uint),
+    "hipMalloc": (_Answer(c_void_p), c_size_t),
+    "hipMemGetAddressRange": (_Answer(c_void_p), _Answer(c_size_t), _ADDRESS),
     "hipMemcpy2DAsync": (
         *(_ADDRESS, c_size_t, _ADDRESS, c_size_t),
         *(c_size_t, c_size_t, c_int, _STREAM),
     ),
     "hipMemcpy3DAsync": (POINTER(Copy3D), _STREAM),
     "hipMemcpyAsync": (_ADDRESS, _ADDRESS, c_size_t, c_int, _STREAM),
-    "hipPointerGetAttribute": (c_void_p, c_int, _ADDRESS),
-    "hipPointerGetAttributes": (POINTER(PointerAttributes), _ADDRESS),
-    "hipRuntimeGetVersion": (_INT_OUT,),
+    "hipPointerGetAttribute": (_Answer(c_void_p), c_int, _ADDRESS),
+    "hipPointerGetAttributes": (_Answer(PointerAttributes), _ADDRESS),
+    "hipRuntimeGetVersion": (_Answer(c_int),),
     "hipSetDevice": (c_int,),
-    "hipStreamGetCaptureInfo": (_STREAM, _INT_OUT, POINTER(c_ulonglong)),
-    "hipStreamIsCapturing": (_STREAM, _INT_OUT),
-    "hipStreamCreateWithFlags": (_POINTER_OUT, c_uint),
+    "hipStreamGetCaptureInfo": (_STREAM, _Answer(c_int), _Answer(c_ulonglong)),
+    "hipStreamIsCapturing": (_STREAM, _Answer(c_int)),
+    "hipStreamCreateWithFlags": (_Answer(c_void_p), c_uint),
     "hipStreamDestroy": (_STREAM,),
     "hipStreamSynchronize": (_STREAM,),
     "hipStreamWaitEvent": (_STREAM, _EVENT, c_uint),
-    "hipThreadExchangeStreamCaptureMode": (_INT_OUT,),
+    "hipThreadExchangeStreamCaptureMode": (_Answer(c_int, is_read=True),),
 }
-"""Function -> types of its arguments; what it returns is an int, unless `_RESULTS` tells."""
-_RESULTS: Final = {"hipGetErrorName": c_char_p}
+"""Function that returns an error -> its parameters."""
+_OTHERS: Final[dict[str, tuple[tuple[Any, ...], Any]]] = {
+    "hipGetErrorName": ((c_int,), c_char_p),
+    "hipGetLastError": ((), c_int),
+    "hipGetStreamDeviceId": ((_STREAM,), c_int),
+}
+"""Other functions -> types of parameters and result."""
 
 
-def open_library(call: str) -> ctypes.CDLL:
-    """Return the runtime, a handle of our own on it, whose calls release the GIL.
+class HipError(int):
+    """An error of HIP, 0 for success.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``"hipErrorInvalidValue"``.
+    """
+
+    name: str = "hipSuccess"
+
+
+_SUCCESS: Final = HipError(0)
+
+
+class Runtime:
+    """The functions of the HIP runtime, which return an error and their answers.
+
+    Parameters
+    ----------
+    library : ctypes.CDLL
+        The runtime.
+    """
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
+        for name, parameters in _FUNCTIONS.items():
+            setattr(self, name, self._wrap(getattr(library, name), parameters))
+
+    def _wrap(self, function: Any, parameters: tuple[Any, ...]) -> Callable[..., tuple[Any, ...]]:
+        """Return a function that takes what is no answer."""
+
+        def call(*arguments: Any) -> tuple[Any, ...]:
+            given, passed, answers = iter(arguments), [], []
+            for kind in parameters:
+                if isinstance(kind, _Answer):
+                    answers.append(kind.type(next(given)) if kind.is_read else kind.type())
+                    passed.append(ctypes.byref(answers[-1]))
+                else:
+                    passed.append(next(given))
+            code = function(*passed)
+            error = self._error(code) if code else _SUCCESS
+            return error, *map(_value_of, answers)
+
+        return call
+
+    def _error(self, code: int) -> HipError:
+        """Return an error with its name, and clear the last error of the runtime.
+
+        Programs read the last error of a thread to check their own launches.
+        """
+        self.library.hipGetLastError()
+        error = HipError(code)
+        name: bytes | None = self.library.hipGetErrorName(code)
+        error.name = (name or b"an unknown error").decode(errors="replace")
+        return error
+
+
+def _value_of(answer: Any) -> Any:
+    """Return a number, or a struct as it is."""
+    return answer if isinstance(answer, Structure) else answer.value or 0
+
+
+def open_library(call: str) -> Any:
+    """Return the `Runtime`, with a handle of our own on the library; calls release the GIL.
 
     Raises
     ------
@@ -145,12 +215,17 @@ def open_library(call: str) -> ctypes.CDLL:
         There is none here, or it lacks a function (IX-DRIVER-1).
     """
     library = _load(call)
-    for name, arguments in _ARGUMENTS.items():
-        function = getattr(library, name, None)
-        if function is None:
+    for name in (*_FUNCTIONS, *_OTHERS):
+        if not hasattr(library, name):
             raise _missing(call, f"{library._name} has no function {name}")
-        function.argtypes, function.restype = arguments, _RESULTS.get(name, c_int)
-    return library
+    for name, parameters in _FUNCTIONS.items():
+        getattr(library, name).argtypes = [
+            POINTER(kind.type) if isinstance(kind, _Answer) else kind for kind in parameters
+        ]
+    for name, (arguments, result) in _OTHERS.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = arguments, result
+    return Runtime(library)
 
 
 def _load(call: str) -> ctypes.CDLL:
@@ -160,7 +235,7 @@ def _load(call: str) -> ctypes.CDLL:
         if found is None:
             raise _missing(call, f"{VARIABLE}={named} cannot be loaded ({said})")
         return found
-    # a second runtime would not know the streams and the memory of the first, a wheel's own say
+    # a second runtime would not know the streams and the memory of the first, of a wheel perhaps
     for mode in (os.RTLD_NOLOAD, ctypes.DEFAULT_MODE):
         for name in NAMES:
             found, said = _try(name, mode)
@@ -181,12 +256,11 @@ def _try(name: str, mode: int = ctypes.DEFAULT_MODE) -> tuple[ctypes.CDLL | None
 
 def _missing(call: str, what: str) -> DriverUnavailableError:
     """Return the error for a driver that is not there."""
-    return DriverUnavailableError(call, what, "IX-DRIVER-1", _WAY_OUT)
+    return DriverUnavailableError(call, what, "IX-DRIVER-1", _HINT)
 
 
 def memory_kinds(api: Any) -> Mapping[int, DLDeviceType]:
-    """Return what the numbers of memory types mean in this runtime; others are no plain memory."""
-    version = c_int()
-    error = api.hipRuntimeGetVersion(ctypes.byref(version))
-    is_old = not error and version.value < 6 * _VERSIONS_PER_MAJOR
+    """Return what the numbers of memory types mean in this runtime; others are not plain memory."""
+    error, version = api.hipRuntimeGetVersion()
+    is_old = not error and version < 6 * _VERSIONS_PER_MAJOR
     return _KINDS_BEFORE_6 if is_old else _KINDS

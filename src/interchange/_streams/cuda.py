@@ -1,51 +1,95 @@
-"""The CUDA driver: waits by event, pointer attributes, memory and copies.
+"""The driver of CUDA devices: contexts, what an address is, and the fast way to order streams.
 
 Source: CUDA driver API, through ``cuda.bindings.driver`` of cuda-python (extra ``cuda``), which
-only this module imports.  Every call is made with the context current that it belongs to.
+only this module imports.  Every call is made in the context that it belongs to.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import struct
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange._types.errors import DriverUnavailableError, ExchangeError, StreamError
 from interchange.abi._records import NamedTuple
+from interchange.abi.dlpack import DLDeviceType
 
-from ._cuda_calls import LIBRARY, find_quick_calls
-from ._cuda_events import CudaEvents
-from .driver import is_loaded
+from ._cuda_calls import LIBRARY, find_ask, find_compiled_calls, find_quick_calls
+from .device_driver import Api, DeviceDriver
+from .driver import PointerAttributes, is_loaded
 from .rules import LEGACY_DEFAULT_STREAM, PER_THREAD_DEFAULT_STREAM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
+    from ._cuda_calls import Order, Where
+    from .device_driver import Event
+    from .driver import PitchedCopy
+
+_API: Final = Api(
+    last_default=PER_THREAD_DEFAULT_STREAM,
+    default="legacy default stream",
+    capture_info="cuStreamGetCaptureInfo",
+    default_capture_info="cuStreamGetCaptureInfo",
+    exchange_capture_mode="cuThreadExchangeStreamCaptureMode",
+    stream_create="cuStreamCreate",
+    stream_destroy="cuStreamDestroy",
+    stream_synchronize="cuStreamSynchronize",
+    stream_wait_event="cuStreamWaitEvent",
+    event_create="cuEventCreate",
+    event_destroy="cuEventDestroy",
+    event_query="cuEventQuery",
+    event_record="cuEventRecord",
+    event_synchronize="cuEventSynchronize",
+    device_count="cuDeviceGetCount",
+    device_synchronize="cuCtxSynchronize",
+    malloc="cuMemAlloc",
+    malloc_host="cuMemHostAlloc",
+    free="cuMemFree",
+    free_host="cuMemFreeHost",
+    memcpy="cuMemcpyAsync",
+    memcpy_kind=(),
+)
 _PACKAGES: Final = ("cuda", "cuda.bindings", "cuda.bindings.driver")
 _LAST_DEFAULT: Final = PER_THREAD_DEFAULT_STREAM
-_MOST_STREAMS: Final = 1024  # that are remembered
-_NOT_CAPTURING: Final = 0  # CU_STREAM_CAPTURE_STATUS_NONE
-_SPOILT: Final = 2  # CU_STREAM_CAPTURE_STATUS_INVALIDATED
+_MAX_STREAMS: Final = 1024  # that are remembered
+# CU_POINTER_ATTRIBUTE_: IS_MANAGED, MEMORY_TYPE, DEVICE_ORDINAL, RANGE_START_ADDR, RANGE_SIZE
+_ASKED: Final = (8, 2, 9, 11, 12)
+_read: Final = struct.Struct("=I4xI4xi4xQQ").unpack_from
+_COUNT: Final = len(_ASKED)
+_HOST: Final = 1  # CU_MEMORYTYPE_HOST
+_DEVICE: Final = 2  # CU_MEMORYTYPE_DEVICE
+_UNIFIED: Final = 4  # CU_MEMORYTYPE_UNIFIED: the driver tells from the address
+_CUDA: Final = DLDeviceType.kDLCUDA
+_new_tuple: Final = tuple.__new__  # the constructor of a named tuple costs twice as much
+_GLOBAL: Final = 1  # CU_MEM_ATTACH_GLOBAL: managed memory that every stream may use
 
 
-class _Event(NamedTuple):
-    """An event that keeps no time, and room for the answer to whether a stream captures."""
+class _Made(NamedTuple):
+    """An allocation of ours: its context, and its buffer id, which is never reused."""
 
-    handle: ctypes.c_void_p
-    answer: ctypes.c_int
-    place: ctypes.c_void_p  # of the answer
-    number: int  # the handle's
-
-    @classmethod
-    def of(cls, handle: Any) -> _Event:
-        """Return the event of a handle."""
-        answer = ctypes.c_int()
-        place = ctypes.c_void_p(ctypes.addressof(answer))
-        return cls(ctypes.c_void_p(int(handle)), answer, place, int(handle))
+    context: int
+    number: int
 
 
-class CudaDriver(CudaEvents):
+class _PointerQuery:
+    """Memory for one query of an address: the attributes, and the answers."""
+
+    __slots__ = ("address", "answers", "kinds", "places")
+
+    def __init__(self) -> None:
+        count = _COUNT
+        self.address = ctypes.c_uint64()
+        self.answers = (ctypes.c_uint64 * count)()  # zero at first: answers fill the low bytes
+        self.kinds = (ctypes.c_int * count)(*_ASKED)
+        first = ctypes.addressof(self.answers)
+        self.places = (ctypes.c_void_p * count)(*(first + 8 * i for i in range(count)))
+
+
+class CudaDriver(DeviceDriver):
     """What interchange asks of CUDA.  See `interchange._streams.driver.Driver`.
 
     Parameters
@@ -57,14 +101,19 @@ class CudaDriver(CudaEvents):
     name = "CUDA"
 
     def __init__(self, api: Any) -> None:
-        super().__init__(api)
-        self._events: dict[int, list[_Event]] = {}  # those at rest, by context
-        self._ready: dict[int, tuple[list[_Event], ctypes.c_void_p]] = {}  # the same, by stream
+        super().__init__(api, _API, api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)
+        self._ready: dict[int, tuple[list[Event], ctypes.c_void_p]] = {}  # events, by producer
         self._targets: dict[int, ctypes.c_void_p] = {}  # consumers
-        self._count = 0  # of devices, once it was asked for
-        self._capturing, self._record, self._wait = find_quick_calls(api)
+        self._queries: list[_PointerQuery] = []  # unused ones
+        self._made: dict[int, _Made] = {}  # allocations, by address
+        self._primaries: dict[int, int] = {}  # ordinal -> its primary context, retained
+        self._capturing, self._record_quickly, self._wait = find_quick_calls(api)
+        self._ask = find_ask(api, _ASKED)
+        compiled = find_compiled_calls()
+        self._order_compiled: Order | None = compiled[0]
+        self._where_compiled: Where | None = compiled[1]
 
-    # ------------------------------------------------------------ who waits
+    # ------------------------------------------------------------ order
 
     def order(
         self,
@@ -76,11 +125,11 @@ class CudaDriver(CudaEvents):
         *,
         fork: bool = False,
     ) -> None:
-        """Make `consumer` wait for `producer`: one event is recorded, and waited for.
+        """Make `consumer` wait for `producer`: an event is recorded, and waited for.
 
-        Streams that were met before are ordered whatever device is current: an event is recorded
-        on a stream of its own context, and waited for on any (CUDA programming guide, Stream and
-        Event Behavior).
+        Streams that were ordered before are ordered whatever device is current: an event is
+        recorded on a stream of its own context, and waited for on any (CUDA programming guide,
+        Stream and Event Behavior).
         """
         if producer == consumer and (where in {None, ordinal} or producer > _LAST_DEFAULT):
             return
@@ -88,8 +137,8 @@ class CudaDriver(CudaEvents):
             events, source = self._ready[producer]
             target = self._targets[consumer]
             event = events.pop()
-        except LookupError:  # not met before, or other threads have all events
-            self._order_carefully(producer, consumer, ordinal, call, where, fork=fork)
+        except LookupError:  # new streams, or other threads use all events
+            self._order_any(producer, consumer, ordinal, call, where, fork=fork)
             return
         handle, answer, place, number = event
         failed: Any
@@ -98,13 +147,13 @@ class CudaDriver(CudaEvents):
         else:
             failed = self._capturing(target, place) or answer.value
             failed = failed or self._capturing(source, place) or answer.value
-            failed = failed or self._record(handle, source) or self._wait(target, handle, 0)
+            failed = failed or self._record_quickly(handle, source) or self._wait(target, handle, 0)
         events.append(event)
         if failed:  # a capture, or a handle that was used again for a stream of another context
             self._ready.pop(producer, None)
-            self._order_carefully(producer, consumer, ordinal, call, where, fork=fork)
+            self._order_any(producer, consumer, ordinal, call, where, fork=fork)
 
-    def _order_carefully(
+    def _order_any(
         self,
         producer: int,
         consumer: int,
@@ -114,152 +163,35 @@ class CudaDriver(CudaEvents):
         *,
         fork: bool,
     ) -> None:
-        """Order streams of any context, captures among them; learn what speeds up the next time."""
-        where = ordinal if where is None else where
-        with self.on_device(where, call):
-            theirs = self._capture_of(consumer, call)
-        with self.on_device(ordinal, call):
-            ours = self._capture_of(producer, call)
-            self._check_capture((producer, ours), (consumer, theirs), call, fork=fork)
-            context = self._find_context(producer, ordinal, call)
-            with self._in_context(context, call):
-                event = self._record_event(context, producer, call)
-        try:
-            with self.on_device(where, call):
-                (error,) = self.api.cuStreamWaitEvent(consumer, event.handle.value, 0)
-        finally:
-            self._events[context].append(event)
-        if error:
-            raise self._refuse_stream(error, consumer, "cuStreamWaitEvent", call)
-        self._remember(producer, consumer, context)
+        """Order any two streams, and remember what the next time needs.
 
-    def _record_event(self, context: int, producer: int, call: str) -> _Event:
-        """Record an event on a stream of the current context.
-
-        One at rest may be of a context that is gone, and whose number was used again.
+        Default streams are not remembered: they depend on the context.
         """
-        event = self._take_event(context, call)
-        (error,) = self.api.cuEventRecord(event.handle.value, producer)
-        if error:
-            self.api.cuEventDestroy(event.handle.value)
-            self._events[context].clear()
-            event = self._take_event(context, call)
-            (error,) = self.api.cuEventRecord(event.handle.value, producer)
-        if error:
-            self.api.cuEventDestroy(event.handle.value)
-            raise self._refuse_stream(error, producer, "cuEventRecord", call)
-        return event
-
-    def _remember(self, producer: int, consumer: int, context: int) -> None:
-        """Keep what the next order of two streams needs; default streams depend on the context."""
-        if len(self._ready) >= _MOST_STREAMS or len(self._targets) >= _MOST_STREAMS:
+        where = ordinal if where is None else where
+        context = self._order(producer, consumer, ordinal, call, where, fork=fork)
+        if len(self._ready) >= _MAX_STREAMS or len(self._targets) >= _MAX_STREAMS:
             self._ready.clear()
             self._targets.clear()
         if producer > _LAST_DEFAULT < consumer:
             self._targets[consumer] = ctypes.c_void_p(consumer)
             self._ready[producer] = self._events[context], ctypes.c_void_p(producer)
 
-    @staticmethod
-    def _check_capture(
-        producer: tuple[int, int | None],
-        consumer: tuple[int, int | None],
-        call: str,
-        *,
-        fork: bool,
-    ) -> None:
-        """Refuse what a capture forbids, before a call that would spoil the capture.
+    def _record(self, home: int, stream: int, call: str) -> Event:
+        """Record an event.
 
-        Both are a stream and the id of its capture.  A stream that captures nothing may be drawn
-        into a capture where somebody sees to it that it joins again.
+        An unused one may be of a context that is gone, and whose handle was reused.
         """
-        (first, ours), (then, theirs) = producer, consumer
-        if ours == theirs or (fork and theirs is None and then != LEGACY_DEFAULT_STREAM):
-            return
-        if theirs is not None:
-            what = f"stream={then} captures, and is to wait for stream={first}, which"
-            what += " does not" if ours is None else " captures something else"
-        else:
-            what = f"stream={first} captures, and stream={then} is not part of it"
-        raise StreamError(call, what, "DLP-STREAM-8")
-
-    def _capture_of(self, stream: int, call: str) -> int | None:
-        """Return the id of the capture that a stream takes part in, or None."""
-        error, *answer = self.api.cuStreamGetCaptureInfo(stream)
-        if error == self.api.CUresult.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
-            what = f"stream={stream} is the legacy default stream, while another captures"
-            raise StreamError(call, what, "DLP-STREAM-8")
-        if error:
-            raise self._refuse_stream(error, stream, "cuStreamGetCaptureInfo", call)
-        status = int(answer[0])
-        if status == _SPOILT:
-            what = f"stream={stream} takes part in a capture that was spoilt"
-            raise StreamError(call, what, "DLP-STREAM-8", "end the capture first")
-        return None if status == _NOT_CAPTURING else int(answer[1])
-
-    def refuse_capture(self, stream: int, ordinal: int, call: str) -> None:
-        """Raise `StreamError` where a stream captures (DLP-STREAM-8)."""
-        with self.on_device(ordinal, call):
-            captures = self._capture_of(stream, call) is not None
-        if captures:
-            what = f"stream={stream} captures, which no copy and no wait of the host can be part of"
-            raise StreamError(call, what, "DLP-STREAM-8")
+        with contextlib.suppress(ExchangeError, StreamError):
+            return super()._record(home, stream, call)
+        self._events[home].clear()
+        return super()._record(home, stream, call)
 
     def refuse_disturbing(self, stream: int, call: str) -> None:
         """Raise `StreamError` where the use of a stream would end a capture (DLP-STREAM-8).
 
-        It is asked in the stream's context.
+        It must be called in the stream's context.
         """
         self._capture_of(stream, call)
-
-    def synchronize(self, stream: int, ordinal: int, call: str) -> None:
-        """Let the host wait for a stream."""
-        self.refuse_capture(stream, ordinal, call)
-        with self.on_device(ordinal, call):
-            (error,) = self.api.cuStreamSynchronize(stream)
-        if error:
-            raise self._refuse_stream(error, stream, "cuStreamSynchronize", call)
-
-    def synchronize_device(self, ordinal: int, call: str) -> None:
-        """Let the host wait for everything on a device."""
-        with self.on_device(ordinal, call):
-            (error,) = self.api.cuCtxSynchronize()
-        self.check(error, "cuCtxSynchronize", call)
-
-    def _refuse_stream(self, error: Any, stream: int, function: str, call: str) -> Exception:
-        """Return the error for a stream that the driver refused."""
-        codes = self.api.CUresult
-        if error in {codes.CUDA_ERROR_INVALID_HANDLE, codes.CUDA_ERROR_CONTEXT_IS_DESTROYED}:
-            return StreamError(call, f"stream={stream} is no stream ({function})", "DLP-STREAM-7")
-        return ExchangeError(call, f"{function} failed with {error.name}", "IX-DRIVER-2")
-
-    # ------------------------------------------------------------ events
-
-    def _take_event(self, context: int, call: str) -> _Event:
-        """Return an event at rest, or a fresh one; its context is current."""
-        at_rest = self._events.get(context)
-        if at_rest is None:
-            at_rest = self._events.setdefault(context, [])
-        try:
-            return at_rest.pop()
-        except IndexError:
-            flag = self.api.CUevent_flags.CU_EVENT_DISABLE_TIMING
-            error, event = self.api.cuEventCreate(flag)
-            self.check(error, "cuEventCreate", call)
-            return _Event.of(event)
-
-    def mark(self, stream: int, ordinal: int, call: str) -> tuple[int, _Event]:
-        """Return an event behind the work that is on a stream now, and its context."""
-        with self.on_stream(stream, ordinal, call) as context:
-            return context, self._record_event(context, stream, call)
-
-    def is_complete(self, mark: tuple[int, _Event]) -> bool:
-        """Whether the work before a mark is done; then its event is at rest.  Never raises."""
-        context, event = mark
-        with contextlib.suppress(Exception), self.unnoticed():
-            if not self.api.cuEventQuery(event.handle.value)[0]:
-                self._events[context].append(event)
-                return True
-        return False
 
     # ------------------------------------------------------------ contexts
 
@@ -307,13 +239,33 @@ class CudaDriver(CudaEvents):
         with self._in_context(self._context_on(ordinal, call), call):
             yield
 
-    @contextlib.contextmanager
-    def on_stream(self, stream: int, ordinal: int, call: str) -> Iterator[int]:
-        """Make the context of a stream current, and restore what was."""
-        with self.on_device(ordinal, call):
-            context = self._find_context(stream, ordinal, call)
-            with self._in_context(context, call):
-                yield context
+    def _for_queries(self, stream: int, ordinal: int, call: str) -> AbstractContextManager[None]:
+        """Make the device of a stream current, and restore what was."""
+        del stream
+        return self.on_device(ordinal, call)
+
+    def _for_work(self, stream: int, ordinal: int, call: str) -> AbstractContextManager[int]:
+        """Make the context of a stream current, and give it."""
+        return self._in_context(self._find_context(stream, ordinal, call), call)
+
+    def _in_home(self, home: int, call: str) -> AbstractContextManager[int]:
+        """Make a context current, and restore what was."""
+        return self._in_context(home, call)
+
+    def _in_lasting_home(self, ordinal: int, call: str) -> AbstractContextManager[int]:
+        """Make the primary context of a device current, and restore what was."""
+        return self._in_context(self._primary_of(ordinal, call), call)
+
+    def _primary_of(self, ordinal: int, call: str) -> int:
+        """Return the primary context of a device."""
+        found = self._primaries.get(ordinal)
+        if found is None:
+            error, device = self.api.cuDeviceGet(ordinal)
+            self.check(error, f"cuDeviceGet({ordinal})", call)
+            error, primary = self.api.cuDevicePrimaryCtxRetain(device)
+            self.check(error, "cuDevicePrimaryCtxRetain", call)
+            found = self._primaries.setdefault(ordinal, int(primary))
+        return int(found)
 
     def current_device(self, call: str) -> int:
         """Return the ordinal of the calling thread's device; the first where none is current."""
@@ -323,19 +275,105 @@ class CudaDriver(CudaEvents):
         self.check(error, "cuCtxGetDevice", call)
         return int(device)
 
-    def count_devices(self, call: str) -> int:
-        """Return the number of devices, which stays as it is."""
-        if not self._count:
-            error, count = self.api.cuDeviceGetCount()
-            self.check(error, "cuDeviceGetCount", call)
-            self._count = int(count)
-        return self._count
+    # ------------------------------------------------------------ addresses
+
+    def pointer_attributes(self, ptr: int, call: str) -> PointerAttributes | None:
+        """Return where an address is, or None where the driver does not know it."""
+        where = self._where_compiled or self._ask_where
+        return self.place_of(where(ptr), call)
+
+    def place_of(self, answers: tuple[int, ...], call: str) -> PointerAttributes | None:
+        """Return where an address is, by the driver's code and its answers about it."""
+        error, managed, kind, ordinal, start, size = answers
+        if kind == _DEVICE and not managed and not error:
+            return _new_tuple(PointerAttributes, (_CUDA, ordinal, start, start + size))
+        if error:
+            self.check(self.api.CUresult(error), "cuPointerGetAttributes", call)
+        if not kind:
+            return None
+        type_ = DLDeviceType.kDLCUDAHost if kind == _HOST else DLDeviceType.kDLCUDA
+        type_ = DLDeviceType.kDLCUDAManaged if managed else type_
+        return PointerAttributes(type_, max(ordinal, 0), start, start + size)
+
+    def _ask_where(self, ptr: int) -> tuple[int, ...]:
+        """Return the driver's code, and its answers about an address."""
+        queries = self._queries
+        try:
+            query = queries.pop()
+        except IndexError:
+            query = _PointerQuery()
+        query.address.value = ptr
+        error = self._ask(_COUNT, query.kinds, query.places, query.address)
+        found = _read(query.answers)
+        queries.append(query)
+        return error, *found
+
+    def device_pointer(self, ptr: int, call: str) -> int:
+        """Return the address by which the current device reaches page-locked host memory."""
+        attribute = self.api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER
+        with self.on_device(-1, call):  # the current one, or the first
+            error, found = self.api.cuPointerGetAttribute(attribute, ptr)
+        self.check(error, "cuPointerGetAttribute", call)
+        return int(found)
+
+    def is_reached(self, ptr: int) -> bool:
+        """Whether kernels in the current context reach an address."""
+        attribute = self.api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_POINTER
+        return not self.api.cuPointerGetAttribute(attribute, ptr)[0]
+
+    # ------------------------------------------------------------ allocations
+
+    def allocate_managed(self, nbytes: int, ordinal: int, call: str) -> int:
+        """Return the address of new managed memory."""
+        return self._allocate("cuMemAllocManaged", nbytes, (_GLOBAL,), ordinal, call)
+
+    def _note_allocation(self, ptr: int) -> None:
+        """Remember the context of an allocation, and its buffer id."""
+        self._made[ptr] = _Made(int(self.api.cuCtxGetCurrent()[1]), self._number_of(ptr))
+
+    def _home_of_allocation(self, ptr: int, ordinal: int) -> int | None:
+        """Return the context of an allocation of ours, None where it is not known."""
+        del ordinal
+        made = self._made.get(ptr)
+        return None if made is None else made.context
+
+    def _to_free(self, ptr: int) -> AbstractContextManager[object] | None:
+        """Return what makes the context of an allocation current.
+
+        None where it went with its context: its address may be another allocation's by now.
+        """
+        made = self._made.pop(ptr, None)
+        if made is None:
+            return contextlib.nullcontext()
+        if made.number != self._number_of(ptr):
+            return None
+        return self._in_context(made.context, "free()")
+
+    def _number_of(self, ptr: int) -> int:
+        """Return the buffer id of an allocation, which is never reused; -1 where there is none."""
+        attribute = self.api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_BUFFER_ID
+        error, number = self.api.cuPointerGetAttribute(attribute, ptr)
+        return -1 if error else int(number)
+
+    # ------------------------------------------------------------ copies
+
+    def copy_pitched(self, copy: PitchedCopy, stream: int, ordinal: int, call: str) -> None:
+        """Enqueue a copy of rows and slices, between addresses that the driver knows."""
+        request = self.api.CUDA_MEMCPY3D()
+        kind = self.api.CUmemorytype(_UNIFIED)
+        request.srcMemoryType = request.dstMemoryType = kind
+        request.dstDevice, request.dstPitch, request.dstHeight = copy.target
+        request.srcDevice, request.srcPitch, request.srcHeight = copy.source
+        request.WidthInBytes, request.Height, request.Depth = copy.width, copy.height, copy.depth
+        with self.on_stream(stream, ordinal, call):
+            (error,) = self.api.cuMemcpy3DAsync(request, stream)
+        self.check(error, "cuMemcpy3DAsync", call)
 
 
 def signs_of_driver() -> tuple[Any, ...]:
     """Return what changes when a driver may be found that was not found before.
 
-    That is, when cuda-python was imported, or somebody has loaded the driver.
+    That is, when cuda-python was imported, or the driver was loaded.
     """
     modules = (sys.modules.get(name, "") for name in _PACKAGES)
     return *modules, is_loaded(LIBRARY)

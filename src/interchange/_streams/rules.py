@@ -1,4 +1,4 @@
-"""Which stream values are legal on which device.  Tables, no calls; `duties` has who does what.
+"""Which stream values are legal on which device: tables, no calls.
 
 Source: array API standard 2025.12, ``array.__dlpack__`` (stream); CUDA Array Interface, version 3,
 Synchronization; standards digest of the peers: host, pinned and unknown producers refuse any

@@ -2,8 +2,7 @@
  *
  * Source: CUDA driver API, Stream Management, Event Management, Unified Addressing.  The addresses
  * are those of the library that cuda-python has loaded.  The calls, and their order, are those of
- * _streams/cuda.py and _streams/_cuda_memory.py, made in one step each; what fails is looked at
- * there. */
+ * _streams/cuda.py, made in one step each; what fails is looked at there. */
 #include "core.h"
 
 #define CALLS "interchange.cuda_calls"

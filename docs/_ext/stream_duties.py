@@ -1,29 +1,28 @@
-"""Who does what about which value of ``stream``: the tables of the documentation.
+"""What each value of ``stream`` requires of producer and consumer: tables of the docs.
 
-Source: as of `rules`.  Tests hold them against what is done; nothing else reads them.
+Source: array API standard 2025.12, ``array.__dlpack__``; CUDA Array Interface, version 3.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from interchange.abi._records import NamedTuple
-from interchange.abi.dlpack import DLDeviceType
-
-from .rules import (
+from interchange._streams.rules import (
     HANDLES_END,
     LEGACY_DEFAULT_STREAM,
     NO_SYNC,
     PER_THREAD_DEFAULT_STREAM,
     STREAM_RULES,
 )
+from interchange.abi._records import NamedTuple
+from interchange.abi.dlpack import DLDeviceType
 
 if TYPE_CHECKING:
-    from .rules import StreamRule
+    from interchange._streams.rules import StreamRule
 
 
 class Duty(NamedTuple):
-    """What one value, or one range of values, asks of both sides.
+    """What one value, or one range of values, requires.
 
     Attributes
     ----------
@@ -32,11 +31,11 @@ class Duty(NamedTuple):
     examples : tuple[int or None, ...]
         Values of that kind, the ends of a range among them; None also for an absent entry.
     meaning : str
-        What it stands for.
+        What it means.
     producer : str
-        What the side does that has the memory.
+        What the producer does.
     consumer : str
-        What the side does that wants it.
+        What the consumer does.
     rule : str
         Id of the rule that says so.
     is_legal : bool
@@ -77,27 +76,27 @@ _ROCM: Final = STREAM_RULES[DLDeviceType.kDLROCM]
 _LONGEST: Final = HANDLES_END - 1
 _CONSUMERS: Final = "the consumer's, on which it will work"
 
-# Words that recur below.
+# Cells that recur below.
 _NO_ORDER: Final = "no order is asked for"
-_NO_CALL: Final = "does nothing, no event and no call, so that a capture survives"
-_VOUCHES: Final = "vouches that the memory is ready, or orders its stream itself"
-_WAITS: Final = "makes that stream wait, by an event, for its own work, if that is on another"
-_WORKS: Final = "works on that stream, and keeps it alive meanwhile"
-_NO_CAPTURE: Final = "works on that stream, and never while another captures"
+_NO_CALL: Final = "makes no call, so that a capture is not invalidated"
+_VOUCHES: Final = "knows that the memory is ready, or orders its stream itself"
+_WAITS: Final = "makes that stream wait, by an event, for its own work on other streams"
+_WORKS: Final = "works on that stream, and keeps it alive during the work"
+_NO_CAPTURE: Final = "works on that stream, but not while another captures"
 _SAME_THREAD: Final = "works on that stream, in the thread that asked"
-_NOT_NONE: Final = "sends the number instead, for there are producers that read None as -1"
+_NOT_NONE: Final = "sends the number instead, because some producers treat None as -1"
 _REFUSES: Final = "refuses it"
 _NEVER: Final = "never sends it"
 _NOTHING: Final = "nothing"
-_TOO_LONG: Final = "nothing, for no handle is that long"
-_AMBIGUOUS: Final = "nothing, for it could be None, 1 or 2"
-_OF_CUDA: Final = "nothing, for that is CUDA's number of a default stream"
+_TOO_LONG: Final = "nothing: a handle has 64 bits"
+_AMBIGUOUS: Final = "nothing: it could be None, 1 or 2"
+_OF_CUDA: Final = "nothing: it is a default stream of CUDA only"
 _HANDLE: Final = "the stream with that handle"
 _LEGACY: Final = "the legacy default stream"
 _PER_THREAD: Final = "the default stream of the calling thread"
 _HAS_WORK_THERE: Final = "has all pending work on that stream, or ordered before it"
 _WAITS_AND_ORDERS_BACK: Final = (
-    "waits for that stream, and makes it wait for its own work in turn; or works on it"
+    "waits for that stream, and makes it wait for its own work afterwards; or works on it"
 )
 
 _CUDA_DUTIES: Final = (
@@ -115,8 +114,8 @@ _MANAGED_DUTIES: Final = (
     Duty(
         "None",
         (None,),
-        f"{_LEGACY}; or the host, whose libraries take such memory and name no stream",
-        "lets the host wait for its work, which is enough for the stream, too",
+        f"{_LEGACY}; or the host, whose libraries import such memory without a stream",
+        "lets the host wait for its work, which orders the stream, too",
         _NOT_NONE,
         "DLP-STREAM-9",
     ),
@@ -139,14 +138,14 @@ _HOST_DUTIES: Final = (
         "None",
         (None,),
         "there are no streams",
-        "hands the memory out when the work on it is done; the host waits where it must",
-        "sends nothing else, and reads at once",
+        "exports the memory when the work on it is done; if need be, the host waits",
+        "passes nothing else, and may read at once",
         "DLP-STREAM-9",
     ),
     Duty(
         "any int",
         (-HANDLES_END, -1, 0, 1, 2, 3, HANDLES_END),
-        "nothing, for it is meant for a device",
+        "nothing: it belongs to a device",
         _REFUSES,
         "never sends it, not even -1",
         "DLP-STREAM-1",
@@ -158,9 +157,9 @@ _CAI_DUTIES: Final = (
     Duty(
         "None, or absent",
         (None,),
-        "no work is pending; below version 3 nothing is said",
-        "says so when nothing is pending, or when the user wants no waits",
-        "works on any stream at once; below version 3 it assumes pending work",
+        "no work is pending; before version 3 it is not known",
+        "omits the stream when nothing is pending, or when the user wants no waits",
+        "works on any stream at once; before version 3 it assumes pending work",
         "CAI-STREAM-1",
     ),
     Duty("0", (0,), _AMBIGUOUS, "never publishes it", _REFUSES, "CAI-STREAM-1", is_legal=False),
@@ -217,7 +216,7 @@ DUTIES: Final = (
     Duties(
         "DLPack on ROCm", _CONSUMERS, _types_with(STREAM_RULES[DLDeviceType.kDLROCM]), _ROCM_DUTIES
     ),
-    Duties("DLPack on the host and elsewhere", "nobody's", _types_with(None), _HOST_DUTIES),
+    Duties("DLPack on the host and elsewhere", "none", _types_with(None), _HOST_DUTIES),
     Duties(
         "CUDA Array Interface, version 3",
         "the producer's, on which work on the memory may be pending",
@@ -225,4 +224,4 @@ DUTIES: Final = (
         _CAI_DUTIES,
     ),
 )
-"""Who does what about which value of ``stream``: the tables of the documentation."""
+"""The tables, one per protocol and types of device."""

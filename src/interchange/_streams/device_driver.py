@@ -1,0 +1,468 @@
+"""What the drivers of CUDA and HIP have in common: events, waits, allocations and copies.
+
+Source: CUDA driver API; HIP runtime API, which has the same functions under other names, with the
+same numbers.  A function of either returns an error and its answers, as in cuda.bindings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from typing import TYPE_CHECKING, Any, Final
+
+from interchange._types.errors import ExchangeError, OutOfDeviceMemoryError, StreamError
+from interchange.abi._records import NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+INVALID_HANDLE: Final = 400  # CUDA_ERROR_INVALID_HANDLE, hipErrorInvalidHandle
+CONTEXT_IS_DESTROYED: Final = 709
+_OUT_OF_MEMORY: Final = 2
+_CAPTURE_IMPLICIT: Final = 906  # the default stream is used while another captures
+_OF_CAPTURES: Final = range(900, 909)  # *_STREAM_CAPTURE_* and *_CAPTURED_EVENT
+_NO_HANDLE: Final = frozenset({INVALID_HANDLE, CONTEXT_IS_DESTROYED})
+_NOT_CAPTURING: Final = 0
+_CAPTURE_INVALIDATED: Final = 2
+_DISABLE_TIMING: Final = 2  # CU_EVENT_DISABLE_TIMING, hipEventDisableTiming
+_NON_BLOCKING: Final = 1  # of streams: the default streams do not synchronize with it
+_PORTABLE: Final = 1  # of page-locked memory: it is page-locked for all devices
+
+
+class Api(NamedTuple):
+    """Names of the functions of one API, and the few values in which the two differ.
+
+    Attributes
+    ----------
+    last_default : int
+        The largest handle that stands for a default stream.
+    default : str
+        What the default stream is called in errors.
+    memcpy_kind : tuple
+        Argument that says between which memories a copy is made, where there is one.
+    """
+
+    last_default: int
+    default: str
+    capture_info: str
+    default_capture_info: str
+    exchange_capture_mode: str
+    stream_create: str
+    stream_destroy: str
+    stream_synchronize: str
+    stream_wait_event: str
+    event_create: str
+    event_destroy: str
+    event_query: str
+    event_record: str
+    event_synchronize: str
+    device_count: str
+    device_synchronize: str
+    malloc: str
+    malloc_host: str
+    free: str
+    free_host: str
+    memcpy: str
+    memcpy_kind: tuple[int, ...]
+
+
+class Event(NamedTuple):
+    """An event without timing, and memory for the answer to whether a stream captures."""
+
+    handle: ctypes.c_void_p
+    answer: ctypes.c_int
+    place: ctypes.c_void_p  # of the answer
+    number: int  # the handle's
+
+    @classmethod
+    def of(cls, handle: Any) -> Event:
+        """Return the event of a handle."""
+        answer = ctypes.c_int()
+        place = ctypes.c_void_p(ctypes.addressof(answer))
+        return cls(ctypes.c_void_p(int(handle)), answer, place, int(handle))
+
+
+class DeviceDriver:
+    """The part of a driver that is the same for CUDA and HIP.
+
+    A home is what events and allocations belong to: a context of CUDA, a device of HIP.
+
+    Parameters
+    ----------
+    api : object
+        With the functions that `names` has.
+    names : Api
+        What they are called.
+    relaxed : object
+        The capture mode that forbids no calls.
+    """
+
+    def __init__(self, api: Any, names: Api, relaxed: Any) -> None:
+        self.api = api
+        self._names = names
+        self._relaxed = relaxed
+        self._events: dict[int, list[Event]] = {}  # unused ones, by home
+        self._followers: dict[int, int] = {}  # ordinal -> stream that frees wait for
+        self._count = 0  # of devices, once it was asked for
+
+    # ------------------------------------------------------------ what the two do differently
+
+    def on_device(self, ordinal: int, call: str) -> AbstractContextManager[None]:
+        """Make a device current, and restore what was."""
+        raise NotImplementedError
+
+    def _for_queries(self, stream: int, ordinal: int, call: str) -> AbstractContextManager[object]:
+        """Make current what calls need that take a stream, without work for it."""
+        raise NotImplementedError
+
+    def _for_work(self, stream: int, ordinal: int, call: str) -> AbstractContextManager[int]:
+        """Inside of `_for_queries`, make the home of a stream current, and give it."""
+        raise NotImplementedError
+
+    def _in_home(self, home: int, call: str) -> AbstractContextManager[object]:
+        """Make a home current, and restore what was."""
+        raise NotImplementedError
+
+    def _in_lasting_home(self, ordinal: int, call: str) -> AbstractContextManager[object]:
+        """Make the home current that a device keeps as long as the process runs."""
+        raise NotImplementedError
+
+    def _home_of_allocation(self, ptr: int, ordinal: int) -> int | None:
+        """Return the home of an allocation of ours, None where it is not known."""
+        raise NotImplementedError
+
+    def _note_allocation(self, ptr: int) -> None:
+        """Remember a new allocation."""
+
+    def _to_free(self, ptr: int) -> AbstractContextManager[object] | None:
+        """Return what makes the home of an allocation current; None where it is gone already."""
+        del ptr
+        return contextlib.nullcontext()
+
+    # ------------------------------------------------------------ errors
+
+    def check(self, error: Any, function: str, call: str) -> None:
+        """Raise the error of a function, if it is one."""
+        if error:
+            raise ExchangeError(call, f"{function} failed with {error.name}", "IX-DRIVER-2")
+
+    def _refuse_stream(self, error: Any, stream: int, function: str, call: str) -> Exception:
+        """Return the error for a stream that the driver refused."""
+        if int(error) in _NO_HANDLE:
+            return StreamError(
+                call, f"stream={stream} is not a stream ({function})", "DLP-STREAM-7"
+            )
+        return ExchangeError(call, f"{function} failed with {error.name}", "IX-DRIVER-2")
+
+    def _check_event(self, error: Any, event: int, function: str, call: str) -> None:
+        """Raise the error of a function that takes an event, if it is one."""
+        if not error:
+            return
+        said = f"({function} failed with {error.name})"
+        if int(error) in _NO_HANDLE:
+            raise ExchangeError(call, f"{event:#x} is not an event {said}", "ARROW-DEVICE-3")
+        if int(error) in _OF_CAPTURES:
+            what = f"the event {event:#x} was recorded in a capture {said}"
+            raise StreamError(call, what, "DLP-STREAM-8")
+        self.check(error, function, call)
+
+    def _do(self, name: str, *arguments: Any) -> Any:
+        """Call a function of the API by its name, and return its error and its answers."""
+        return getattr(self.api, name)(*arguments)
+
+    # ------------------------------------------------------------ devices and streams
+
+    def count_devices(self, call: str) -> int:
+        """Return the number of devices, which does not change."""
+        if not self._count:
+            error, count = self._do(self._names.device_count)
+            self.check(error, self._names.device_count, call)
+            self._count = int(count)
+        return self._count
+
+    @contextlib.contextmanager
+    def on_stream(self, stream: int, ordinal: int, call: str) -> Iterator[int]:
+        """Make the home of a stream current, and restore what was."""
+        with (
+            self._for_queries(stream, ordinal, call),
+            self._for_work(stream, ordinal, call) as home,
+        ):
+            yield home
+
+    def synchronize(self, stream: int, ordinal: int, call: str) -> None:
+        """Let the host wait for a stream."""
+        self.refuse_capture(stream, ordinal, call)
+        with self._for_queries(stream, ordinal, call):
+            (error,) = self._do(self._names.stream_synchronize, stream)
+        if error:
+            raise self._refuse_stream(error, stream, self._names.stream_synchronize, call)
+
+    def synchronize_device(self, ordinal: int, call: str) -> None:
+        """Let the host wait for all work on a device."""
+        with self.on_device(ordinal, call):
+            (error,) = self._do(self._names.device_synchronize)
+        self.check(error, self._names.device_synchronize, call)
+
+    # ------------------------------------------------------------ captures
+
+    def _capture_of(self, stream: int, call: str) -> int | None:
+        """Return the id of the capture that a stream takes part in, or None."""
+        names = self._names
+        is_default = stream <= names.last_default
+        function = names.default_capture_info if is_default else names.capture_info
+        error, *answer = self._do(function, stream)
+        if int(error) == _CAPTURE_IMPLICIT:
+            what = f"stream={stream} is the {names.default}, while another stream captures"
+            raise StreamError(call, what, "DLP-STREAM-8")
+        if error:
+            raise self._refuse_stream(error, stream, function, call)
+        status = int(answer[0])
+        if status == _NOT_CAPTURING:
+            return None
+        if status == _CAPTURE_INVALIDATED:
+            what = f"stream={stream} takes part in a capture that was invalidated"
+            raise StreamError(call, what, "DLP-STREAM-8", "end the capture first")
+        return int(answer[1])
+
+    def refuse_capture(self, stream: int, ordinal: int, call: str) -> None:
+        """Raise `StreamError` where a stream captures (DLP-STREAM-8)."""
+        with self._for_queries(stream, ordinal, call):
+            captures = self._capture_of(stream, call) is not None
+        if captures:
+            what = f"stream={stream} captures, which forbids copies and waits of the host"
+            raise StreamError(call, what, "DLP-STREAM-8")
+
+    def _check_captures(
+        self,
+        producer: tuple[int, int | None],
+        consumer: tuple[int, int | None],
+        call: str,
+        *,
+        fork: bool,
+    ) -> None:
+        """Refuse a wait that would invalidate a capture, before it is enqueued.
+
+        Both are a stream and the id of its capture.  With `fork` the caller sees to it that a
+        consumer that joins the producer's capture is joined to the producer again.
+        """
+        (first, ours), (then, theirs) = producer, consumer
+        may_join = theirs is None and then not in {0, 1}  # a legacy default stream cannot
+        if ours == theirs or (fork and may_join):
+            return
+        if theirs is not None:
+            what = f"stream={then} captures and would wait for stream={first}, which"
+            what += " does not capture" if ours is None else " takes part in another capture"
+        else:
+            what = f"stream={first} captures, and stream={then} does not take part in the capture"
+        raise StreamError(call, what, "DLP-STREAM-8")
+
+    @contextlib.contextmanager
+    def unnoticed(self) -> Iterator[None]:
+        """Allow calls that a capture of any thread forbids, without invalidating it.
+
+        None of them concerns a capturing stream, and finalisers run in any thread.
+        """
+        exchange = getattr(self.api, self._names.exchange_capture_mode)
+        error, mode = exchange(self._relaxed)
+        try:
+            yield
+        finally:
+            if not error:
+                exchange(mode)
+
+    # ------------------------------------------------------------ order
+
+    def order(
+        self,
+        producer: int,
+        consumer: int,
+        ordinal: int,
+        call: str,
+        where: int | None = None,
+        *,
+        fork: bool = False,
+    ) -> None:
+        """Make `consumer` wait for `producer`: an event is recorded, and waited for."""
+        where = ordinal if where is None else where
+        if producer == consumer and (where == ordinal or producer > self._names.last_default):
+            return
+        self._order(producer, consumer, ordinal, call, where, fork=fork)
+
+    def _order(
+        self, producer: int, consumer: int, ordinal: int, call: str, where: int, *, fork: bool
+    ) -> int:
+        """Order streams of any home, capturing ones too; return the home of the producer."""
+        with self._for_queries(consumer, where, call):
+            theirs = self._capture_of(consumer, call)
+        with self._for_queries(producer, ordinal, call):
+            ours = self._capture_of(producer, call)
+            self._check_captures((producer, ours), (consumer, theirs), call, fork=fork)
+            with self._for_work(producer, ordinal, call) as home:
+                event = self._record(home, producer, call)
+        try:
+            with self._for_queries(consumer, where, call):
+                (error,) = self._do(self._names.stream_wait_event, consumer, event.number, 0)
+        finally:
+            self._events[home].append(event)
+        if error:
+            raise self._refuse_stream(error, consumer, self._names.stream_wait_event, call)
+        return home
+
+    # ------------------------------------------------------------ events
+
+    def _create_event(self, home: int, call: str) -> int:
+        """Return a new event."""
+        with self._in_home(home, call):
+            error, event = self._do(self._names.event_create, _DISABLE_TIMING)
+        self.check(error, self._names.event_create, call)
+        return int(event)
+
+    def _record(self, home: int, stream: int, call: str) -> Event:
+        """Record an unused or new event on a stream, whose home is current."""
+        unused = self._events.setdefault(home, [])
+        try:
+            event = unused.pop()
+        except IndexError:
+            event = Event.of(self._create_event(home, call))
+        self._record_or_destroy(event.number, stream, call)
+        return event
+
+    def _record_or_destroy(self, event: int, stream: int, call: str) -> None:
+        """Record an event, which is destroyed where that fails."""
+        error: Any = True
+        try:
+            (error,) = self._do(self._names.event_record, event, stream)
+        finally:
+            if error:
+                self._do(self._names.event_destroy, event)
+        if error:
+            raise self._refuse_stream(error, stream, self._names.event_record, call)
+
+    def mark(self, stream: int, ordinal: int, call: str) -> tuple[int, Event]:
+        """Return an event behind the work that is on a stream now, and its home."""
+        with self.on_stream(stream, ordinal, call) as home:
+            return home, self._record(home, stream, call)
+
+    def is_complete(self, mark: tuple[int, Event]) -> bool:
+        """Whether the work before a mark is done; then its event is unused.  Never raises."""
+        home, event = mark
+        with contextlib.suppress(Exception), self.unnoticed():
+            if not self._do(self._names.event_query, event.number)[0]:
+                self._events[home].append(event)
+                return True
+        return False
+
+    def wait_for_event(self, event: int, stream: int | None, ordinal: int, call: str) -> None:
+        """Make a stream wait for a foreign event; without a stream, the host.
+
+        No function tells whether an event was recorded in a capture without invalidating the
+        capture.  So a capturing stream is refused, and one that joined a capture is found
+        afterwards.
+        """
+        if stream is None:
+            function = self._names.event_synchronize
+            with self.on_device(ordinal, call), self.unnoticed():
+                (error,) = self._do(function, event)
+            self._check_event(error, event, function, call)
+            return
+        with self._for_queries(stream, ordinal, call):
+            if self._capture_of(stream, call) is not None:
+                what = f"stream={stream} captures and would wait for the event {event:#x}"
+                raise StreamError(call, what, "DLP-STREAM-8")
+            (error,) = self._do(self._names.stream_wait_event, stream, event, 0)
+            self._check_event(error, event, self._names.stream_wait_event, call)
+            if self._capture_of(stream, call) is not None:
+                what = f"stream={stream} joined the capture of the event {event:#x}"
+                raise StreamError(call, what, "DLP-STREAM-8")
+
+    def record_event(self, stream: int, ordinal: int, call: str) -> tuple[int, int]:
+        """Return a new event behind the work that is on a stream now, and its home."""
+        with self.on_stream(stream, ordinal, call) as home:
+            if self._capture_of(stream, call) is not None:
+                what = f"stream={stream} captures: no other stream may wait for an event of it"
+                raise StreamError(call, what, "DLP-STREAM-8")
+            event = self._create_event(home, call)
+            self._record_or_destroy(event, stream, call)
+        return event, home
+
+    def destroy_event(self, event: int, home: int) -> None:
+        """Destroy an event of ours, in its home.  Never raises: a finaliser calls it."""
+        with contextlib.suppress(Exception), self._in_home(home, "destroy_event()"):
+            self._do(self._names.event_destroy, event)
+
+    # ------------------------------------------------------------ allocations
+
+    def allocate(self, nbytes: int, ordinal: int, call: str) -> int:
+        """Return the address of new device memory."""
+        return self._allocate(self._names.malloc, nbytes, (), ordinal, call)
+
+    def allocate_pinned(self, nbytes: int, ordinal: int, call: str) -> int:
+        """Return the address of new page-locked host memory, which every device reaches."""
+        return self._allocate(self._names.malloc_host, nbytes, (_PORTABLE,), ordinal, call)
+
+    def _allocate(
+        self, function: str, nbytes: int, flags: tuple[int, ...], ordinal: int, call: str
+    ) -> int:
+        """Return the address of new memory, of the current context if that is on the device.
+
+        Kernels of a context reach no other context's memory.
+        """
+        with self.on_device(ordinal, call), self.unnoticed():
+            error, ptr = self._do(function, nbytes, *flags)
+            if int(error) == _OUT_OF_MEMORY:
+                what = f"{function}({nbytes}) failed with {error.name}"
+                raise OutOfDeviceMemoryError(call, what, "IX-DRIVER-4")
+            self.check(error, f"{function}({nbytes})", call)
+            self._note_allocation(int(ptr))
+        return int(ptr)
+
+    def free(self, ptr: int, ordinal: int, pinned: bool) -> None:
+        """Free memory when the work on it is done.  Never raises: a finaliser calls it."""
+        with contextlib.suppress(Exception), self.on_device(ordinal, "free()"), self.unnoticed():
+            home = self._to_free(ptr)
+            if home is None:
+                return
+            follower = self._followers.get(ordinal)
+            if follower is not None:
+                self._do(self._names.stream_synchronize, follower)
+            with home:
+                self._do(self._names.free_host if pinned else self._names.free, ptr)
+
+    def follow(self, stream: int, ordinal: int, where: int, call: str, ptr: int = 0) -> None:
+        """Let memory of the device `where` be freed only after the work on `stream`.
+
+        Freeing waits for the memory's own home, so that nothing is done where `ptr`, an allocation
+        of ours, has the home of `stream`.  Other streams are waited for by a private stream of the
+        device; a default stream would delay other work.
+        """
+        made_in = self._home_of_allocation(ptr, where)
+        if made_in is not None:
+            with self.on_stream(stream, ordinal, call) as home:
+                if home == made_in:
+                    return
+        self.order(stream, self.lasting_stream(where, call), ordinal, call, where)
+
+    def lasting_stream(self, ordinal: int, call: str) -> int:
+        """Return the private stream of a device, created once."""
+        found = self._followers.get(ordinal)
+        if found is not None:
+            return found
+        with self._in_lasting_home(ordinal, call), self.unnoticed():
+            error, stream = self._do(self._names.stream_create, _NON_BLOCKING)
+        self.check(error, self._names.stream_create, call)
+        kept = self._followers.setdefault(ordinal, int(stream))
+        if kept != int(stream):  # another thread was faster
+            self._do(self._names.stream_destroy, stream)
+        return kept
+
+    # ------------------------------------------------------------ copies
+
+    def copy(
+        self, target: int, source: int, nbytes: int, stream: int, ordinal: int, call: str
+    ) -> None:
+        """Enqueue a copy between any two addresses that the driver or the host knows."""
+        names = self._names
+        with self.on_stream(stream, ordinal, call):
+            (error,) = self._do(names.memcpy, target, source, nbytes, *names.memcpy_kind, stream)
+        self.check(error, f"{names.memcpy}({nbytes})", call)
