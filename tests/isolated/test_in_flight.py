@@ -1,4 +1,4 @@
-"""An exception in flight survives every deleter and every destructor: ours, and everybody's."""
+"""An exception in flight survives every deleter, destructor and release callback."""
 
 from __future__ import annotations
 
@@ -40,18 +40,40 @@ TRUSTED = sorted(
 )
 
 
+METHODS = ("array", "stream", "device array", "device stream")
+COLUMNS = (*METHODS, "view", "DLPack", "memoryview", "copy", "data and mask")
+OF_COLUMNS = (
+    *(f"import of {name}" for name in COLUMNS),
+    *(f"in __del__ {name}" for name in COLUMNS),
+    *(f"capsules of {name}" for name in METHODS),
+    "in a generator",
+    "refused meanwhile",
+    "seen in flight",
+)
+COLUMNS_OF_OTHERS = ("its column", "takes ours", "takes ours and hands it back")
+of_columns = pytest.mark.usefixtures("arrow_zoo", "cores")
+
+
 @pytest.fixture(scope="module")
 def verdicts(run_isolated, need):
-    """Return what became of every case of a subject, by case; each subject runs once."""
+    """Return the result of every case of a subject, by case; each call runs once."""
 
     @functools.cache
-    def run(subject):
+    def run(subject, script="in_flight.py", core=None):
         if subject != "interchange":
             need(subject)
-        lines = run_isolated("in_flight.py", subject).splitlines()
+        env = {} if core is None else {"INTERCHANGE_CORE": core}
+        lines = run_isolated(script, subject, env=env).splitlines()
         return dict(line.rsplit(": ", 1) for line in lines if ": " in line)
 
     return run
+
+
+@pytest.fixture
+def verdicts_of_columns(verdicts, core_env):
+    """Return the result of every case of columns of Arrow, on one core."""
+    core = core_env["INTERCHANGE_CORE"]
+    return lambda subject: verdicts(subject, "in_flight_columns.py", core)
 
 
 def of_libraries(names, cases):
@@ -63,8 +85,8 @@ def of_libraries(names, cases):
     ]
 
 
-def test_a_python_destructor_is_told_apart(run_child):
-    """The harness sees the fault that it is there to see, so that its silence means something."""
+def test_a_python_destructor_is_detected(run_child):
+    """The harness detects the fault that it looks for."""
     done = run_child("in_flight.py", "control")
 
     assert (done.returncode == 0, "SystemError" in done.stderr + done.stdout) == (False, True)
@@ -96,7 +118,7 @@ def test_a_consumer_lets_go_quietly(verdicts, library, case):
 
 @pytest.mark.parametrize(("library", "kind"), of_libraries(CONSUMERS, (*KINDS, "a strange device")))
 def test_a_consumer_keeps_its_own_errors(verdicts, library, kind):
-    """What a consumer takes, or drops after its refusal, ends in its own words and is let go."""
+    """What a consumer imports, or refuses with its own error, is released."""
     if (library, kind) == ("torch", "reversed"):
         pytest.skip("torch ends the process over negative strides: pytorch#188023")
     found = verdicts(library)
@@ -116,3 +138,28 @@ def test_a_consumer_takes_plain_memory(verdicts, library, kind):
     found = verdicts(library)
 
     assert "taken" in {found[f"takes {kind} {generation}"] for generation in GENERATIONS}
+
+
+# ---------------------------------------------------------------- columns of Arrow
+
+
+@of_columns
+def test_every_case_of_columns_is_tried(verdicts_of_columns):
+    """None of ours is left out."""
+    assert set(verdicts_of_columns("interchange")) == set(OF_COLUMNS)
+
+
+@of_columns
+@pytest.mark.parametrize("case", OF_COLUMNS)
+def test_our_columns_die_quietly(verdicts_of_columns, case):
+    """An import or a capsule, dropped while an exception unwinds, leaves it in place."""
+    assert verdicts_of_columns("interchange")[case] == "ok"
+
+
+@of_columns
+@pytest.mark.interop
+@pytest.mark.parametrize("case", COLUMNS_OF_OTHERS)
+@pytest.mark.parametrize("library", ["pyarrow", "polars", "nanoarrow"])
+def test_columns_of_others_die_quietly(verdicts_of_columns, library, case):
+    """What we import of a library, and what it imports of ours, is freed all the same."""
+    assert verdicts_of_columns(library)[case] == "ok"

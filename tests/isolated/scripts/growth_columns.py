@@ -1,17 +1,12 @@
-"""One exchange of columns, often: memory does not grow, and owners are referred to as at the start.
-
-Prints for each how often it was done, how much the resident memory grew [bytes], and by how many
-references, as ``growth.py`` does.
-"""
+"""Imports, exports and refusals of columns of Arrow, for ``growth.py``."""
 
 from __future__ import annotations
 
 import ctypes
-import sys
 
 import arrow_given
 import numpy as np
-from growth import MANY, SOME, WARM, block, measure, refused, repeat, source
+from growth import MANY, SOME, address, block, refused, source
 
 import interchange as ix
 from interchange.abi.arrow import ArrowColumn, ArrowField
@@ -21,7 +16,6 @@ from interchange_conformance.zoo import arrow
 if arrow_given.IS_BUILT:
     from interchange._core import _native
 
-address = ctypes.addressof(block)
 bits = (ctypes.c_uint8 * 8)(*[0b101101] * 8)
 EVEN = ctypes.addressof(bits)
 HOST = (1, -1, 0)
@@ -57,7 +51,7 @@ def refusal(make, error=ix.ExchangeError, **keywords):
 
 
 def of_zoo(make, error=None, **keywords):
-    """Return an act with a producer of the zoo, whose structs are let go each time."""
+    """Return an act with a producer of the zoo, whose structs are released each time."""
 
     def act():
         given = make()
@@ -82,7 +76,7 @@ def failing():
 
 
 def out(kind, x=source):
-    """Return an act that makes capsules of an array, which nobody takes."""
+    """Return an act that makes capsules of an array, which have no consumer."""
 
     def act():
         getattr(ix.to_arrow(x), f"__arrow_c_{kind}__")()
@@ -140,7 +134,7 @@ ACTS = {**IN, **OUT, **REFUSALS}
 OFTEN = {"in-array", "in-stream", "in-lists", "out-array", "out-stream", "refuse-nulls"}
 """What is done 100 000 times."""
 RARELY = {"in-chunks", "in-asarray", "refuse-chunks", "refuse-stream"}
-"""What makes its producers each time, which takes long."""
+"""What creates its producers each time, which takes long."""
 FEW = 2_000
 
 
@@ -149,8 +143,4 @@ def times_of(name):
     return FEW if name in RARELY else MANY if name in OFTEN else SOME
 
 
-if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        act, times = ACTS[name], times_of(name)
-        repeat(act, min(WARM, times))
-        print(name, times, *measure(act, times), flush=True)
+act_of = ACTS.__getitem__

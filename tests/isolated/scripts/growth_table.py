@@ -1,14 +1,12 @@
-"""What C callers do, often: the measure of ``growth.py``, of the exchange table's functions."""
+"""Calls of the exchange table, arrays in cycles and subclasses, for ``growth.py``."""
 
 from __future__ import annotations
 
 import ctypes
-import gc
-import sys
 import weakref
 
-import growth
 import numpy as np
+from growth import MANY, address, block, refused, source
 
 import interchange as ix
 from interchange.abi import capsules
@@ -23,7 +21,6 @@ ALLOCATE = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.POINTER(DLTensor), ctypes.POINTER(Pointer), Pointer, Pointer
 )
 FREE = ctypes.CFUNCTYPE(None, Pointer)  # without the GIL
-MANY = 100_000
 
 capsule = ix.Array.__dlpack_c_exchange_api__
 table = DLPackExchangeAPI.from_address(capsules.capsule_pointer(capsule, capsules.EXCHANGE_API))
@@ -33,8 +30,8 @@ take = FROM(table.managed_tensor_to_py_object_no_sync)
 lend = LEND(table.dltensor_from_py_object_no_sync)
 allocate = ALLOCATE(table.managed_tensor_allocator)
 stream = STREAM(table.current_work_stream)
-x = ix.from_dlpack(growth.source)
-bits = ix.from_pointer(growth.address, (1, 2), "float32", owner=growth.block)
+x = ix.from_dlpack(source)
+bits = ix.from_pointer(address, (1, 2), "float32", owner=block)
 wrong = producers.host().but(generation="versioned", dtype=(2, 32, 1))
 
 
@@ -77,12 +74,12 @@ def make_memory():
 
 
 def in_a_cycle():
-    made = ix.from_dlpack(growth.source)
+    made = ix.from_dlpack(source)
     made._owner = [made]
 
 
 def subclassed():
-    made = ix._core.describe(x.ptr, x._spec, 0, growth.source, growth.source, Sub)
+    made = ix._core.describe(x.ptr, x._spec, 0, source, source, Sub)
     made.word = made
     del made
 
@@ -95,7 +92,7 @@ SEVEN = seven_axes()
 
 
 def watched():
-    made = ix.from_dlpack(growth.source)
+    made = ix.from_dlpack(source)
     weakref.ref(made, gone.append)
     watch = weakref.ref(made, gone.append)
     del made
@@ -115,15 +112,14 @@ ACTS = {
     "subclass": subclassed,
     "seven-axes": lambda: ix.from_dlpack(SEVEN).__dlpack__(max_version=(1, 3)),
     "views": lambda: x[::-1][:1].T,
-    "views-of-capsules": lambda: ix.from_dlpack(growth.source.__dlpack__())[::-1],
+    "views-of-capsules": lambda: ix.from_dlpack(source.__dlpack__())[::-1],
     "weak": watched,
     "array": lambda: ix.from_dlpack(x),
-    "refused": growth.refused(lambda: ix.from_dlpack(3), ix.NoProtocolError),
+    "refused": refused(lambda: ix.from_dlpack(3), ix.NoProtocolError),
 }
+act_of = ACTS.__getitem__
 
 
-if __name__ == "__main__":
-    for name in sys.argv[1:] or ACTS:
-        growth.repeat(ACTS[name], growth.WARM)
-        gc.collect()
-        print(name, MANY, *growth.measure(ACTS[name], MANY), flush=True)
+def times_of(_):
+    """Return how often each is done."""
+    return MANY
