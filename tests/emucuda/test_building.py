@@ -104,7 +104,7 @@ def test_the_compiler_that_was_named_is_not_replaced(monkeypatch):
     """A wrong CC is an error, though gcc may be there."""
     monkeypatch.setenv("CC", "no-such-compiler -m64")
 
-    with pytest.raises(CannotBuildError, match="CC=no-such-compiler is no command"):
+    with pytest.raises(CannotBuildError, match="CC=no-such-compiler is not a command"):
         build()
 
 

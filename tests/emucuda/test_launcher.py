@@ -98,7 +98,7 @@ def test_a_program_that_uses_no_driver_is_told_from_one_without_faults():
     done = launch("--", PYTHON, "-c", "pass")
 
     assert done.returncode == 0
-    assert "there is nothing from the detector: no process loaded the driver" in done.stderr
+    assert "the detector wrote no reports: no process loaded the driver" in done.stderr
 
 
 @pytest.mark.emulated
@@ -107,7 +107,7 @@ def test_a_program_that_skips_its_end_is_not_said_to_have_used_no_driver():
     done = launch("--", PYTHON, "-c", RACE + "os._exit(0)")
 
     assert done.returncode == 0
-    assert "os._exit, execve and a signal leave no reports behind" in done.stderr
+    assert "os._exit, execve and signals prevent it" in done.stderr
 
 
 @pytest.mark.emulated
@@ -247,7 +247,7 @@ def test_a_command_that_is_not_there_is_named():
     """With the code that shells have for it."""
     done = launch("--", "no-such-command", "--option")
 
-    assert (done.returncode, done.stderr) == (127, "emucuda: there is no command no-such-command\n")
+    assert (done.returncode, done.stderr) == (127, "emucuda: command not found: no-such-command\n")
 
 
 @pytest.mark.emulated
@@ -267,7 +267,7 @@ def test_a_driver_that_cannot_be_built_is_said_without_a_traceback():
 
     assert done.returncode == 2
     assert done.stderr == (
-        "emucuda: the emulated driver cannot be built: CC=no-such-compiler is no command; "
+        "emucuda: the emulated driver cannot be built: CC=no-such-compiler is not a command; "
         "install gcc, or name a compiler in CC\n"
     )
 
@@ -278,11 +278,17 @@ def test_a_driver_that_cannot_be_built_is_said_without_a_traceback():
         ((), "write the command after --"),
         (("--",), "write the command after --"),
         (("python", "program.py"), "unrecognized arguments: python program.py"),
-        (("--devices", "-1", "--", "true"), "'-1' is no number from 0 to 16"),
-        (("--devices", "two", "--", "true"), "'two' is no number from 0 to 16"),
-        (("--devices", "17", "--", "true"), "'17' is no number from 0 to 16"),
-        (("--delay-us", "1" + "0" * 5000, "--", "true"), "is no number from 0 to 1000000000000000"),
-        (("--delay-us", "1000000000000001", "--", "true"), "is no number from 0 to 10000000000000"),
+        (("--devices", "-1", "--", "true"), "'-1' is not a number from 0 to 16"),
+        (("--devices", "two", "--", "true"), "'two' is not a number from 0 to 16"),
+        (("--devices", "17", "--", "true"), "'17' is not a number from 0 to 16"),
+        (
+            ("--delay-us", "1" + "0" * 5000, "--", "true"),
+            "not a number from 0 to 1000000000000000",
+        ),
+        (
+            ("--delay-us", "1000000000000001", "--", "true"),
+            "not a number from 0 to 10000000000000",
+        ),
         (("--races", "maybe", "--", "true"), "invalid choice: 'maybe'"),
         (("--trace", "/no/such/folder/file", "--", "true"), "/no/such/folder/file cannot be writ"),
     ],

@@ -145,7 +145,7 @@ def test_without_a_compiler_the_reason_is_given(run_pytest):
     done = run_pytest(text, CC="no-such-compiler")
 
     assert "1 passed, 4 skipped" in done.stdout
-    assert "CC=no-such-compiler is no command; install gcc" in done.stdout
+    assert "CC=no-such-compiler is not a command; install gcc" in done.stdout
 
 
 def test_a_driver_that_was_named_is_not_skipped(run_pytest):

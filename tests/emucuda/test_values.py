@@ -47,7 +47,7 @@ def test_a_stream_may_come_in_any_form(stream, handle):
 )
 def test_what_is_no_stream_is_refused(stream):
     """The text of a number is no handle."""
-    with pytest.raises(TypeError, match="is no stream"):
+    with pytest.raises(TypeError, match="is not a stream"):
         handle_of(stream)
 
 

@@ -105,7 +105,7 @@ def test_an_array_is_no_stream(make):
     """Its address would pass for a handle, and 7 of an array's is nobody's number."""
     import numpy as np
 
-    with pytest.raises(StreamError, match="is no stream") as caught:
+    with pytest.raises(StreamError, match="is not a stream") as caught:
         stream_handle(make(np), "f()")
 
     assert caught.value.rule == "DLP-STREAM-4"

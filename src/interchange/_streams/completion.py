@@ -1,7 +1,8 @@
-"""Work that streams have not done yet, and who is told, on the host, once it is.
+"""Notifications on the host when the work on a stream is done.
 
-Source: CUDA driver API, ``cuEventQuery``; Python's gc module.  Nobody waits, and no driver calls
-back: it is asked whenever garbage is collected, memory is allocated, or a copy is handed on.
+Source: CUDA driver API, ``cuEventQuery``; Python's gc module.  The host does not wait
+and the driver does not call back: it is queried when garbage is collected, memory is allocated, or
+a copy is exported.
 """
 
 from __future__ import annotations
@@ -20,27 +21,27 @@ if TYPE_CHECKING:
 
 
 class Listener(Protocol):
-    """What keeps something alive until some work is done."""
+    """An object that keeps another alive until some work is done."""
 
     def on_done(self) -> None:
-        """Let go of it."""
+        """Drop the reference."""
 
 
 class Notification(NamedTuple):
-    """Work that somebody is to be told of.
+    """Work whose end listeners are notified of.
 
     Attributes
     ----------
     driver : Driver
-        Whose it is.
+        The driver of the stream.
     stream : int
-        Which stream it is on.
+        The stream.
     process : int
-        In a forked child there is no driver to ask.
+        Process id; a forked child cannot query the driver.
     mark : object
-        What the driver is asked about.
+        An event behind the work.
     listeners : tuple
-        Weak references to those who are told.
+        Weak references to the listeners.
     """
 
     driver: Driver
@@ -56,7 +57,7 @@ _notifications: Final[deque[Notification]] = deque()
 def notify_when_done(
     driver: Driver, stream: int, ordinal: int, call: str, *listeners: Listener
 ) -> None:
-    """Let listeners know, some time, that the work is done which is on a stream now.
+    """Notify listeners after the work that is on a stream now is done.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def notify_when_done(
     call : str
         Named in errors.
     *listeners : object
-        With ``on_done()``; they are referred to weakly.
+        With ``on_done()``; only weak references to them are kept.
     """
     mark = driver.mark(stream, ordinal, call)
     references = tuple(weakref.ref(listener) for listener in listeners)
@@ -80,21 +81,21 @@ def notify_when_done(
 
 def poll(
     phase: str = "start",
-    info: object = None,  # noqa: ARG001 - so are callbacks of the collector called
+    info: object = None,  # noqa: ARG001 - the collector passes it
     _notifications: Any = _notifications,  # defaults, since globals may be gone
     _suppress: Any = contextlib.suppress,
     _process: Any = os.getpid,
 ) -> None:
-    """Tell those whose work is done, before garbage is looked for.
+    """Notify listeners whose work is done, before garbage is collected.
 
-    One question per stream: what is behind the first that is under way is under way, too.
+    Each stream is queried until the first event that is pending: later ones are pending, too.
     """
     if phase != "start" or not _notifications:
         return
     process, waiting = _process(), set()
     for _ in range(len(_notifications)):
         try:
-            one = _notifications.popleft()  # nobody else asks about it meanwhile
+            one = _notifications.popleft()  # so that no other thread queries it
         except IndexError:
             return
         where, done = (one.driver, one.stream), False

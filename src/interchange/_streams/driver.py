@@ -1,7 +1,7 @@
-"""The driver of a device: what is asked of one, and which one answers.
+"""The driver of a device: its interface, and how it is found.
 
 Source: CUDA driver API; HIP runtime API.  No driver is loaded before it is needed: importing
-interchange, describing memory and handing it on to the stream it is ready on need none.
+interchange, describing memory and exporting it to the stream that it is ready on need none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class PointerAttributes(NamedTuple):
-    """Where an address is, as its driver says.
+    """The allocation of an address, as the driver reports it.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class PointerAttributes(NamedTuple):
 
 
 class PitchedCopy(NamedTuple):
-    """A copy of rows and slices that lie apart: what a driver's 3-D copy takes.
+    """A copy of rows and slices with gaps, as for a 3-D copy of a driver.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Driver(Protocol):
 
         Nothing is done where both are the same stream.  `ordinal` is the device of `producer`, and
         `where` that of `consumer`, if it is another: default streams have the same number on all.
-        With `fork` a consumer may be drawn into a capture that the producer takes part in.
+        With `fork` a consumer may join a capture that the producer takes part in.
         """
 
     def refuse_capture(self, stream: int, ordinal: int, call: str) -> None:
@@ -112,43 +112,40 @@ class Driver(Protocol):
         """Make a device current, and restore what was."""
 
     def allocate(self, nbytes: int, ordinal: int, call: str) -> int:
-        """Return the address of fresh device memory."""
+        """Return the address of new device memory."""
 
     def allocate_pinned(self, nbytes: int, ordinal: int, call: str) -> int:
-        """Return the address of fresh page-locked host memory, which every device reaches."""
+        """Return the address of new page-locked host memory, which every device reaches."""
 
     def allocate_managed(self, nbytes: int, ordinal: int, call: str) -> int:
-        """Return the address of fresh managed memory."""
+        """Return the address of new managed memory."""
 
     def follow(self, stream: int, ordinal: int, where: int, call: str, ptr: int = 0) -> None:
         """Let memory of the device `where` be freed only after the work on `stream`.
 
-        Nothing is done where `ptr`, an allocation of ours, is freed after that work anyway.
+        Nothing is done if `ptr`, an allocation of ours, is freed after that work anyway.
         """
 
     def lasting_stream(self, ordinal: int, call: str) -> int:
-        """Return a stream of ours on a device, which no default stream waits for; it stays."""
+        """Return a private stream of a device, created once; default streams do not wait for it."""
 
     def mark(self, stream: int, ordinal: int, call: str) -> Any:
-        """Return a mark behind the work that is on a stream now."""
+        """Return an event behind the work that is on a stream now, to pass to `is_complete`."""
 
     def is_complete(self, mark: Any) -> bool:
-        """Whether the work before a mark is done.  Never raises.
-
-        Then the mark is used up: its event is recorded for others.
-        """
+        """Whether the work before a mark is done; if so, its event is reused.  Never raises."""
 
     def wait_for_event(self, event: int, stream: int | None, ordinal: int, call: str) -> None:
-        """Make a stream wait for an event of somebody else's; the host where there is none."""
+        """Make a stream wait for a foreign event; without a stream, the host."""
 
     def record_event(self, stream: int, ordinal: int, call: str) -> tuple[int, int]:
-        """Return a fresh event behind the work that is on a stream now, and where it is at home."""
+        """Return a new event behind the work that is on a stream now, and its context or device."""
 
     def destroy_event(self, event: int, home: int) -> None:
         """Destroy what `record_event` returned.  Never raises: a finaliser calls it."""
 
     def free(self, ptr: int, ordinal: int, pinned: bool) -> None:
-        """Give memory back when the work on it is done.  Never raises: a finaliser calls it."""
+        """Free memory when the work on it is done.  Never raises: a finaliser calls it."""
 
     def copy(
         self, target: int, source: int, nbytes: int, stream: int, ordinal: int, call: str
@@ -169,16 +166,16 @@ _MODULES: Final = {
 """Device type -> the module here whose ``open_driver(call)`` gives its driver."""
 
 drivers: Final[dict[str, Driver]] = {}
-"""Module -> its driver, once it was needed."""
+"""Module -> its driver, once it was used."""
 _forked: Final[set[str]] = set()
 _missing: Final[dict[str, tuple[Any, DriverUnavailableError]]] = {}
-"""Module -> what there was to be seen of its driver when it was searched for in vain, and what was
-said: a search takes milliseconds, and is repeated when something else is to be seen."""
+"""Module -> signs of its driver when it was not found, and the error.  A search takes milliseconds;
+it is repeated when the signs change."""
 _SEVERAL: Final = 2
 
 
 def driver_of(device: Device, call: str) -> Driver:
-    """Return the driver of a device, loaded and initialised at the first need.
+    """Return the driver of a device, which is loaded and initialised at the first use.
 
     Parameters
     ----------
@@ -204,7 +201,7 @@ def driver_of(device: Device, call: str) -> Driver:
 def _open(name: str | None, device: Device, call: str) -> Driver:
     """Load and initialise a driver."""
     if name is None:
-        what = f"{device} has no driver that interchange calls"
+        what = f"interchange has no driver for {device}"
         raise DriverUnavailableError(call, what, "IX-DRIVER-1", "use the device's own library")
     if name in _forked:
         what = f"the driver of {device} was initialised before this process was forked"
@@ -223,16 +220,16 @@ def _open(name: str | None, device: Device, call: str) -> Driver:
 
 
 def make_current(driver: Driver, ordinal: int, call: str) -> AbstractContextManager[None] | None:
-    """Return what makes a device current, or None where it is, or where there is no other.
+    """Return what makes a device current, or None if it is, or is the only one.
 
-    Producers may know the stream that is current on the current device alone (DLP-DEV-8).
+    Producers may know the current stream of the current device only (DLP-DEV-8).
 
     Parameters
     ----------
     driver : Driver
         The driver of the device.
     ordinal : int
-        The device; nothing is done for a number that no device has.
+        The device; nothing is done if there is no such device.
     call : str
         Named in errors.
     """
@@ -243,7 +240,7 @@ def make_current(driver: Driver, ordinal: int, call: str) -> AbstractContextMana
 
 
 def is_loaded(name: str) -> bool:
-    """Whether anybody has loaded a library; it is not loaded to find out.
+    """Whether a library is loaded in this process; it is not loaded to find out.
 
     Examples
     --------
@@ -261,7 +258,7 @@ def is_loaded(name: str) -> bool:
 
 
 def _forget() -> None:
-    """Note, in a forked child, that what was initialised is of no use any more."""
+    """Note in a forked child that drivers cannot be used which were initialised before."""
     _forked.update(drivers)
     drivers.clear()
 

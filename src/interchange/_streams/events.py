@@ -1,4 +1,4 @@
-"""Events that change hands: a producer's is waited for, ours is recorded behind pending work.
+"""Events of the Arrow device interface: waits for those of producers, and new ones for consumers.
 
 Source: The Arrow C device data interface, ``ArrowDeviceArray.sync_event`` and Memory management: a
 pointer to a ``cudaEvent_t`` or ``hipEvent_t``, which the producer keeps until release.
@@ -40,9 +40,9 @@ class RecordedEvent:
     _home: int
 
     def __init__(self, driver: Driver, stream: int, ordinal: int, call: str) -> None:
-        self._word = ctypes.c_void_p()  # first, so that an error leaves nothing to destroy
+        self._word = ctypes.c_void_p()  # first, so that nothing is destroyed after an error
         self._driver = driver
-        self._process = os.getpid()  # a forked child must leave its parent's event alone
+        self._process = os.getpid()  # a forked child must not destroy its parent's event
         self.address = ctypes.addressof(self._word)
         self._word.value, self._home = driver.record_event(stream, ordinal, call)
 
@@ -59,7 +59,7 @@ class RecordedEvent:
 def wait_for_foreign_event(
     tensor: Any, event_address: int, stream: int | None, keep: Any, call: str
 ) -> None:
-    """Make a consumer's stream wait for a producer's event, and note that memory is ready there.
+    """Make a consumer's stream wait for a producer's event, and note where the memory is ready.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def wait_for_foreign_event(
         Of the word that holds the event's handle; 0 where nothing is pending.
     stream : int or None
         The consumer's stream; None for the standard's default.  For page-locked memory, which the
-        host reads, None lets the host wait.  -1 waits for nothing, and notes nothing.  It says
-        nothing where there are no streams.
+        host reads, None lets the host wait.  -1 waits for nothing, and notes nothing.  Ignored
+        where there are no streams.
     keep : object
         What the handle was taken from, kept alive with the memory.
     call : str
@@ -79,9 +79,9 @@ def wait_for_foreign_event(
     Raises
     ------
     ExchangeError
-        There is nothing to wait by (ARROW-DEVICE-2), or no event (ARROW-DEVICE-3).
+        There is no driver to wait with (ARROW-DEVICE-2), or no event (ARROW-DEVICE-3).
     StreamError
-        `stream` is none on that device, or a capture forbids the wait (``DLP-STREAM-*``).
+        `stream` is not a stream on that device, or a capture forbids the wait (``DLP-STREAM-*``).
     """
     device = tensor._spec.device
     consumer = _consumer_of(device, stream, call)
@@ -96,7 +96,7 @@ def wait_for_foreign_event(
 
 
 def _consumer_of(device: Device, stream: int | None, call: str) -> int | None:
-    """Return the stream that waits; None for the host, which reads what no stream is named for."""
+    """Return the stream that waits; None for the host, which reads memory without streams."""
     streams = streams_of(device)
     is_read_by_host = stream is None and device.type not in STREAM_RULES
     if streams is None or is_read_by_host:
@@ -105,14 +105,14 @@ def _consumer_of(device: Device, stream: int | None, call: str) -> int | None:
 
 
 def _event_at(address: int, device: Device, call: str) -> int:
-    """Return the handle of a producer's event; elsewhere nobody knows what is at the address."""
+    """Return the handle of a producer's event; on other devices the type of event is unknown."""
     if streams_of(device) is None:
-        what = f"memory on {device} has a sync_event, at {address:#x}, of a type that is not known"
-        hint = "wait for it by the library that made it, and pass `stream=-1`"
+        what = f"memory on {device} has a sync_event, at {address:#x}, of an unknown type"
+        hint = "wait for it with the library that created it, and pass `stream=-1`"
         raise UnsupportedDeviceError(call, what, "ARROW-DEVICE-2", hint)
     event = ctypes.c_void_p.from_address(address).value
     if not event:
-        what = f"the sync_event of memory on {device} points to NULL, which is no event"
+        what = f"the sync_event of memory on {device} points to NULL"
         raise ExchangeError(call, what, "ARROW-DEVICE-3")
     return event
 
@@ -123,7 +123,7 @@ def _driver_for(event: int, device: Device, call: str) -> Driver:
         return driver_of(device, call)
     except DriverUnavailableError as error:
         what = f"memory on {device} is ready after the event {event:#x}, and {error.what}"
-        hint = f"{error.hint}, or wait for it, and pass `stream=-1`"
+        hint = f"{error.hint}, or wait for the event, and pass `stream=-1`"
         raise ExchangeError(call, what, "ARROW-DEVICE-2", hint) from error
 
 
@@ -133,19 +133,19 @@ def recorded_event_of(tensors: Sequence[Any], call: str) -> RecordedEvent | None
     Parameters
     ----------
     tensors : sequence of Tensor
-        What goes out together, on one device.
+        Memory that is exported together, on one device.
     call : str
         Named in errors.
 
     Returns
     -------
     RecordedEvent or None
-        None where nothing is pending; and where the host reads the memory, which then has waited.
+        None where nothing is pending, and for memory that the host reads: then the host has waited.
 
     Raises
     ------
     ExchangeError
-        There is no driver to record by (ARROW-DEVICE-3).
+        There is no driver to record with (ARROW-DEVICE-3).
     StreamError
         A stream does not exist (DLP-STREAM-7), or captures (DLP-STREAM-8).
     """
@@ -172,5 +172,5 @@ def _recorder_for(stream: int, device: Device, call: str) -> Driver:
         return driver_of(device, call)
     except DriverUnavailableError as error:
         what = f"work on {device} is pending on stream={stream}, and {error.what}"
-        hint = f"{error.hint}, or synchronize, and name no stream where the memory comes in"
+        hint = f"{error.hint}, or synchronize, and import the memory without a stream"
         raise ExchangeError(call, what, "ARROW-DEVICE-3", hint) from error

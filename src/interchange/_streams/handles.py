@@ -1,7 +1,7 @@
-"""Any stream-like object to a handle.
+"""Handles of stream objects.
 
 Source: the ``__cuda_stream__`` protocol of cuda.core, a method (before 0.2 an attribute) that gives
-``(0, handle)``; the attributes under which libraries that do not have it keep the handle.
+``(0, handle)``; the attributes with the handle in libraries without it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ATTRIBUTES: Final = {
     "ptr": "CuPy",
     "handle": "Numba, PyCUDA, cuda.core",
 }
-"""Attribute with a stream's handle -> whose streams have it; asked in this order."""
+"""Attribute with a stream's handle -> libraries whose streams have it; tried in this order."""
 
 _HANDLE_TYPES: Final = frozenset({"CUstream", "cudaStream_t", "hipStream_t", "ihipStream_t"})
 _VERSION: Final = 0  # of the protocol
@@ -41,13 +41,13 @@ def stream_handle(stream: Any, call: str) -> int | None:
     Returns
     -------
     int or None
-        None also for an object that stands for the default stream, which each device has its own
-        number for.
+        None also for an object that stands for the default stream, whose number depends on the
+        device.
 
     Raises
     ------
     StreamError
-        `stream` is none of these, or its handle is no address (DLP-STREAM-4).
+        `stream` is none of these, or its handle is not an address (DLP-STREAM-4).
 
     Examples
     --------
@@ -59,7 +59,7 @@ def stream_handle(stream: Any, call: str) -> int | None:
     if is_index(stream):
         return int.__index__(stream)  # a subclass may convert to another number
     if isinstance(stream, type) or hasattr(type(stream), "__dlpack__"):
-        raise _refuse(call, stream, "is no stream")  # an array's ptr is no handle
+        raise _refuse(call, stream, "is not a stream")  # an array's ptr is not a handle
     described = getattr(stream, "__cuda_stream__", None)
     handle: int | None
     if described is not None:
@@ -67,26 +67,26 @@ def stream_handle(stream: Any, call: str) -> int | None:
     else:
         handle = _number(stream)
         if handle is not None and hasattr(type(stream), "__index__"):
-            return handle  # a number of NumPy's, not a stream
+            return handle  # a NumPy integer, not a stream
         if handle is None:
             handle = _by_attribute(stream)
     if handle is None:
-        raise _refuse(call, stream, "is no int")
+        raise _refuse(call, stream, "is not an int or a stream")
     if not 0 <= handle < HANDLES_END:
         raise _refuse(call, stream, f"has the handle {show(handle)}")
     return handle or None  # the null handle is the device's default stream
 
 
 def _refuse(call: str, stream: Any, why: str) -> StreamError:
-    """Return the error for what is no stream."""
+    """Return the error for an object that is not a stream."""
     return StreamError(call, f"stream={show(stream)} {why}", "DLP-STREAM-4")
 
 
 def _in_protocol(described: Any, stream: Any, call: str) -> int:
-    """Return the handle that ``__cuda_stream__`` gives, by the one version there is."""
-    answer = described() if callable(described) else described  # no method before cuda.core 0.2
+    """Return the handle that ``__cuda_stream__`` returns in version 0 of the protocol."""
+    answer = described() if callable(described) else described  # an attribute before cuda.core 0.2
     if not is_pair(answer) or answer[0] != _VERSION:
-        raise _refuse(call, stream, f"says of itself {show(answer)}")
+        raise _refuse(call, stream, f"returns {show(answer)} from __cuda_stream__")
     return int.__index__(answer[1])
 
 
@@ -112,6 +112,6 @@ def _number(handle: Any) -> int | None:
             return handle.value or 0
     except NO_ROOM:
         raise
-    except Exception:  # noqa: BLE001 - whatever a stranger raises, it is no number
+    except Exception:  # noqa: BLE001 - a foreign object may raise anything; it is not a number
         return None
     return None

@@ -1,8 +1,8 @@
-"""Where work on memory may still be pending: what an Array on a device remembers of streams.
+"""Pending work: the streams that an Array on a device has to wait for.
 
 Source: CUDA Array Interface, version 3, Synchronization; array API standard 2025.12, ``stream``;
-CUDA driver API, Stream synchronization behavior.  Work may be pending on several streams at once: a
-producer that publishes whichever stream is current names another one from time to time.
+CUDA driver API, Stream synchronization behavior.  Work may be pending on several streams, if
+a producer publishes its current stream.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _here: Final = threading.local()
 
 
 def this_thread() -> object:
-    """Return what stands for the calling thread; unlike its number, it is never used again."""
+    """Return an object that stands for the calling thread; a thread id can be reused."""
     try:
         return _here.token
     except AttributeError:
@@ -26,22 +26,22 @@ def this_thread() -> object:
 
 
 class PendingWork:
-    """Work that may be pending on one stream, which a producer named as its own.
+    """Work that may be pending on one stream, which its producer named.
 
     Parameters
     ----------
     stream : int or None
         Handle of the stream on which all pending work can be waited for; None when nothing is
-        pending, or when somebody vouched for it.
+        pending, or when the caller asked for no order.
     ordinal : int
-        Which device the memory is on, counted as the driver counts; -1 for none in particular.
+        The ordinal of the memory's device; -1 where the memory belongs to no single device.
     keep : object
-        Kept alive with whatever names the stream: the stream itself, if it is an object.
+        Kept alive as long as the stream is referred to: the stream object, for instance.
 
     Attributes
     ----------
     thread : object
-        The thread that named its own default stream, as `this_thread` tells it; else None.
+        For a per-thread default stream, the thread as in `this_thread`; else None.
 
     Examples
     --------
@@ -59,19 +59,19 @@ class PendingWork:
         self.keep: Any = keep
         self.thread = this_thread() if stream == PER_THREAD_DEFAULT_STREAM else None
 
-    def pending(self, call: str) -> tuple[int, ...]:  # noqa: ARG002 - others ask, and may fail
-        """Return the streams to wait for; asked anew whenever somebody takes the memory.
+    def pending(self, call: str) -> tuple[int, ...]:  # noqa: ARG002 - subclasses call the producer, which may fail
+        """Return the streams to wait for; a consumer calls this at each import.
 
-        The last one is that which the producer names now; there is none where nothing is pending.
+        The last one is the producer's current stream; there is none where nothing is pending.
         """
         return self.handles_here(self.stream)
 
     def streams_to_notify(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:
-        """Return the streams that are to wait for a borrower, who waited for those `before`."""
+        """Return the streams that wait for a borrower, which waited for those `before`."""
         return tuple(dict.fromkeys((*before, *self.pending(call))))
 
     def streams_to_tell(self, call: str) -> tuple[int, ...]:
-        """Return the streams that are to wait for work of ours, before it is enqueued."""
+        """Return the streams that wait for work of ours, before that is enqueued."""
         return self.pending(call)
 
     def on_told(self) -> None:
@@ -84,17 +84,17 @@ class PendingWork:
 
     @property
     def keeps_source(self) -> bool:
-        """Whether `keepalive` is what has the memory, too, and not a stream alone."""
+        """Whether `keepalive` keeps the memory alive, too, and not only a stream."""
         return False
 
     def at_import(self, call: str) -> int | None:  # noqa: ARG002 - as above
-        """Return the stream to wait for, as it was said when the memory came in."""
+        """Return the stream to wait for, as named when the memory was imported."""
         return self.stream
 
     def handles_here(self, *streams: int | None) -> tuple[int, ...]:
         """Return streams by the numbers that they have in the calling thread, each once."""
         first, then = streams[0], streams[-1]
-        if first == then:  # mostly: one stream, by one name
+        if first == then:  # the usual case
             here = self.handle_here(first)
             return () if here is None else (here,)
         said = map(self.handle_here, streams)
@@ -103,8 +103,8 @@ class PendingWork:
     def handle_here(self, stream: int | None) -> int | None:
         """Return a stream by the number that it has in the calling thread.
 
-        The per-thread default stream of another thread has none.  The legacy default stream stands
-        for it, which waits for all per-thread ones, and which they all wait for.
+        The per-thread default stream of another thread has none.  The legacy default stream is used
+        instead: it synchronizes with all per-thread ones.
         """
         if stream == PER_THREAD_DEFAULT_STREAM and self.thread is not this_thread():
             return LEGACY_DEFAULT_STREAM
@@ -114,15 +114,15 @@ class PendingWork:
 class PendingCopy(PendingWork):
     """A copy on a stream that the producer of its source keeps alive.
 
-    When the copy was made, nothing is pending, and the producer is let go with its stream: they
-    would stay as long as the copy.
+    When the copy is done, nothing is pending, and the references to the producer and its stream are
+    dropped.
 
     Parameters
     ----------
     stream, ordinal, keep
-        As in `PendingWork`; `keep` has the source, too.
+        As in `PendingWork`; `keep` keeps the source alive, too.
     rest : int
-        A stream of ours that stays, and waits for whoever borrows the copy.
+        A private stream, which waits for borrowers of the copy.
     """
 
     __slots__ = ("__weakref__", "rest")
@@ -132,23 +132,23 @@ class PendingCopy(PendingWork):
         self.rest = rest
 
     def on_done(self) -> None:
-        """Note that the copy was made; what was enqueued since may be pending elsewhere."""
+        """Note that the copy is done; later work may be pending on another stream."""
         if self.keep is not None:
             self.stream = self.keep = None
 
     def pending(self, call: str) -> tuple[int, ...]:
-        """Return the stream of the copy until the driver says that it was made."""
+        """Return the stream of the copy until the copy is done."""
         if self.keep is not None:
             poll()
         return super().pending(call)
 
-    def streams_to_notify(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:  # noqa: ARG002 - others'
-        """Return the stream that is to wait for a borrower; from then on work is pending there."""
+    def streams_to_notify(self, before: tuple[int, ...], call: str) -> tuple[int, ...]:  # noqa: ARG002 - as above
+        """Return the stream that waits for a borrower; from then on work is pending there."""
         self.move()
         return super().pending(call)
 
     def streams_to_tell(self, call: str) -> tuple[int, ...]:  # noqa: ARG002 - as above
-        """Return our stream: whoever used the copy has waited for it."""
+        """Return our stream: earlier users of the copy have waited for it."""
         return (self.rest,)
 
     def on_told(self) -> None:
@@ -161,20 +161,20 @@ class PendingCopy(PendingWork):
 
     @property
     def keeps_source(self) -> bool:
-        """Whether `keepalive` has the source of the copy, which was not made yet."""
+        """Whether `keepalive` keeps the source of the copy alive, which is not done yet."""
         return self.keep is not None
 
 
 class WorkOnConsumer(PendingWork):
-    """Memory was made ready on a consumer's stream; its producer has a stream of its own.
+    """Memory that is ready on a consumer's stream; its producer has another stream.
 
     Parameters
     ----------
     stream, ordinal, keep
         As in `PendingWork`.
     origin : PendingWork or None
-        What was known of the memory before: what its producer named, or a stream on which it was
-        made ready in between; None where nobody named any.
+        The pending work before: the stream that the producer named, or one on which the memory
+        was made ready in between; None if there is none.
     """
 
     __slots__ = ("origin",)
@@ -187,14 +187,14 @@ class WorkOnConsumer(PendingWork):
 
 
 class BorrowedWork(PendingWork):
-    """Memory that is used on a consumer's stream, until it is handed back.
+    """Memory that is borrowed: used on a consumer's stream until the borrowing ends.
 
     Parameters
     ----------
     stream, ordinal, keep
         As in `PendingWork`.
     previous : PendingWork or None
-        What was known of the memory before, and is again once the memory is handed back.
+        The pending work before, which is valid again when the borrowing has ended.
     """
 
     __slots__ = ("has_ended", "previous")
@@ -207,39 +207,39 @@ class BorrowedWork(PendingWork):
         self.has_ended = False
 
     def pending(self, call: str) -> tuple[int, ...]:
-        """Return the streams to wait for: that of the borrower until it hands back."""
+        """Return the streams to wait for: the borrower's until the borrowing has ended."""
         if not self.has_ended:
             return self.handles_here(self.stream)
         return () if self.previous is None else self.previous.pending(call)
 
     @property
     def keepalive(self) -> Any:
-        """What keeps the stream of the borrower alive, and the producer's once it has ended."""
+        """What keeps the stream of the borrower alive, or the producer's afterwards."""
         if not self.has_ended:
             return self.keep
         return None if self.previous is None else self.previous.keepalive
 
     @property
     def keeps_source(self) -> bool:
-        """Whether `keepalive` is the producer's, and has the memory, too."""
+        """Whether `keepalive` is the producer's, and keeps the memory alive, too."""
         return self.has_ended and self.previous is not None and self.previous.keeps_source
 
 
 def pending_copy_of(work: PendingWork | None) -> PendingCopy | None:
-    """Return the copy that was not made yet, and whose stream may go when it was, or None."""
+    """Return a copy that is not done, and whose stream need not stay alive after it, or None."""
     work = _behind_ended(work)
     return work if isinstance(work, PendingCopy) and work.keeps_source else None
 
 
 def _behind_ended(work: PendingWork | None) -> PendingWork | None:
-    """Return what is known of memory again where who borrowed it has handed it back."""
+    """Return the pending work without borrowings that have ended."""
     while isinstance(work, BorrowedWork) and work.has_ended:
         work = work.previous
     return work
 
 
 def origins_of(work: PendingWork | None) -> tuple[list[PendingWork], bool]:
-    """Return whose streams are to wait for a borrower, and whether the producer's is among them."""
+    """Return the users whose streams wait for a borrower, and whether the producer is one."""
     works: list[PendingWork] = []
     work = _behind_ended(work)
     while isinstance(work, WorkOnConsumer):
@@ -251,16 +251,16 @@ def origins_of(work: PendingWork | None) -> tuple[list[PendingWork], bool]:
 
 
 def users_of(work: PendingWork | None) -> list[PendingWork]:
-    """Return whose streams are to wait for work of ours on memory, the latest user first.
+    """Return the users whose streams wait for work of ours on memory, the latest first.
 
-    Nobody from a consumer on who asked for no order: the order is theirs to see to.
+    A consumer that asked for no order, and users before it, are left out: it orders them itself.
     """
     works, _ = origins_of(work)
-    return works[: next((i for i, one in enumerate(works) if _is_vouched_for(one)), len(works))]
+    return works[: next((i for i, one in enumerate(works) if _asked_for_no_order(one)), len(works))]
 
 
 def without_stream(work: PendingWork | None, stream: int) -> PendingWork | None:
-    """Return what is known of memory, less that it was made ready on a stream."""
+    """Return pending work without a stream that the memory was made ready on."""
     work = _behind_ended(work)
     if not isinstance(work, WorkOnConsumer):
         return work
@@ -274,11 +274,11 @@ def without_stream(work: PendingWork | None, stream: int) -> PendingWork | None:
     return found
 
 
-def _is_vouched_for(work: PendingWork) -> bool:
+def _asked_for_no_order(work: PendingWork) -> bool:
     """Whether a consumer asked for no order."""
     return isinstance(work, WorkOnConsumer) and work.stream is None
 
 
 def pending_work_of(tensor: Any) -> PendingWork | None:
-    """Return what is known of pending work on the memory of a tensor; None on the host."""
+    """Return the pending work on the memory of a tensor; None on the host."""
     return getattr(tensor, "_pending_work", None)

@@ -26,7 +26,7 @@ HANDLES_END: Final = 2**64
 
 
 def may_be_stream(number: int) -> bool:
-    """Whether a number is within the range of streams, on whatever device.
+    """Whether a number is within the range of streams of any device.
 
     Examples
     --------
@@ -37,14 +37,14 @@ def may_be_stream(number: int) -> bool:
 
 
 class StreamRule(NamedTuple):
-    """What one kind of device makes of ``stream``.
+    """The meaning of ``stream`` on one type of device.
 
     Attributes
     ----------
     default : int
-        What None stands for, and what a consumer that names no stream sends.
+        What None stands for, and what a consumer passes by default.
     forbidden : frozenset[int]
-        Numbers that name no stream though they are not below -1.
+        Numbers of at least -1 that are not streams.
     rule : str
         Id of the rule that refuses a value.
     """
@@ -62,13 +62,13 @@ STREAM_RULES: Final = {
     DLDeviceType.kDLCUDAManaged: _CUDA,
     DLDeviceType.kDLROCM: _ROCM,
 }
-"""Device type -> its rule; a type that is not here takes None only."""
+"""Device type -> its rule; other types accept None only."""
 
 
 def streams_of(device: Device) -> Device | None:
     """Return a device whose streams reach memory on `device`; None where there are no streams.
 
-    Page-locked memory has none in DLPack, though streams work on it.
+    In DLPack page-locked memory has none, although streams use it.
 
     Examples
     --------
@@ -89,12 +89,12 @@ _REACHED_BY: Final = {
 
 
 def check_stream(stream: object, device: Device, call: str) -> int | None:
-    """Return `stream` as what it stands for on `device`, or refuse it.
+    """Return the stream that a value stands for on a device, or refuse it.
 
     Parameters
     ----------
     stream : int or None
-        What somebody passed.
+        What the caller passed.
     device : Device
         Where the memory is.
     call : str
@@ -108,7 +108,7 @@ def check_stream(stream: object, device: Device, call: str) -> int | None:
     Raises
     ------
     StreamError
-        The value names no stream on that device (DLP-STREAM-1 to DLP-STREAM-4).
+        The value is not a stream on that device (DLP-STREAM-1 to DLP-STREAM-4).
 
     Examples
     --------
@@ -120,7 +120,7 @@ def check_stream(stream: object, device: Device, call: str) -> int | None:
     if stream is None:
         return None if rule is None else rule.default
     if not is_index(stream):
-        raise StreamError(call, f"stream={show(stream)} is no int", "DLP-STREAM-4")
+        raise StreamError(call, f"stream={show(stream)} is not an int", "DLP-STREAM-4")
     number = int(stream)  # type: ignore[call-overload]
     if rule is None:
         what = f"stream={show(number)} on {device}, which has no streams"

@@ -8,7 +8,7 @@ import pytest
 
 from interchange_conformance.driver.cuda import environment
 
-SPARED = ("only the emulated driver tells", "two CUDA devices", "one device only")
+SPARED = ("only the emulated driver reports this", "two CUDA devices", "one device only")
 """What may be said of an item that a real driver cannot decide."""
 CAUGHT = {"fail", "crash"}
 

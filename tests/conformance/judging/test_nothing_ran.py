@@ -51,7 +51,7 @@ def test_an_emulated_driver_that_cannot_be_built_is_2(check, write_subject, monk
     code, out, err = check(write_subject(), "--only", ITEM, "--cuda", "emulated")
 
     assert (code, out) == (2, "")
-    assert "no-such-compiler is no command" in err
+    assert "no-such-compiler is not a command" in err
 
 
 @pytest.mark.parametrize(

@@ -154,4 +154,4 @@ def test_without_a_compiler_it_is_said_how_to_get_one():
         check=True,
     )
 
-    assert "no-such-compiler is no command" in done.stdout
+    assert "no-such-compiler is not a command" in done.stdout

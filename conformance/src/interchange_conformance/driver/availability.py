@@ -1,4 +1,4 @@
-"""Whether the CUDA driver that was asked for is there, tried before anything is judged on it.
+"""Whether the requested CUDA driver can be used, checked before any subject is judged on it.
 
 A run without its driver would find nothing, and say that all is well.  It is
 tried in a process of its own, since one that used a driver cannot be forked any more (IX-DRIVER-3).
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _LONGEST: Final = 120.0  # for a driver to start [seconds]
-_MISSING: Final = 3  # exit code of the process that tried
+_MISSING: Final = 3  # exit code of the process that checks
 
 
 class NoDriverError(Exception):
-    """The driver that was asked for is not there; the text says why."""
+    """The requested driver cannot be used; the text says why."""
 
 
 def need_driver(driver: cuda.Choice, environment: Mapping[str, str]) -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Choice = Literal["none", "emulated", "real"]
 
 VARIABLE: Final = "INTERCHANGE_CONFORMANCE_CUDA"
-"""Environment variable that says which driver checks run on: ``none``, ``emulated``, ``real``."""
+"""Environment variable with the driver that checks run on: ``none``, ``emulated``, ``real``."""
 LEGACY: Final = 1
 """Handle of the legacy default stream."""
 PER_THREAD: Final = 2
@@ -42,7 +42,7 @@ DEVICES: Final = 2
 """How many devices the emulated driver has."""
 
 _WITHOUT: Final = "needs a CUDA driver: run with --cuda=emulated or --cuda=real"
-_NOT_INITIALIZED: Final = 3  # what cuInit says in a child of a process that had called it
+_NOT_INITIALIZED: Final = 3  # what cuInit returns in a forked child of a process that had called it
 _NOT_READY: Final = 600
 _NON_BLOCKING: Final = 1  # CU_STREAM_NON_BLOCKING
 _NO_TIMING: Final = 2  # CU_EVENT_DISABLE_TIMING
@@ -91,7 +91,7 @@ _PROTOTYPES: Final[dict[str, tuple[Any, ...]]] = {
 
 
 class CudaError(RuntimeError):
-    """A call of the driver that ought to succeed did not."""
+    """A call of the driver failed."""
 
 
 def environment(driver: str | None = None) -> dict[str, str]:
@@ -115,7 +115,7 @@ def environment(driver: str | None = None) -> dict[str, str]:
         except CannotBuildError:
             return environment("none")
     if driver not in {"none", "emulated", "real"}:
-        raise ValueError(f"the driver is one of none, emulated, real, and not {driver!r}")
+        raise ValueError(f"the driver must be none, emulated or real, not {driver!r}")
     found = {VARIABLE: driver}
     if driver == "emulated":
         settings = Settings(devices=DEVICES, protect=True, races="collect")
@@ -125,7 +125,7 @@ def environment(driver: str | None = None) -> dict[str, str]:
 
 
 def chosen() -> str:
-    """Return which driver this process was told to use."""
+    """Return the driver that the environment selects."""
     return os.environ.get(VARIABLE, "none") or "none"
 
 
@@ -145,7 +145,7 @@ def driver() -> Cuda:
 
 
 def opened() -> Cuda:
-    """Return the driver as `driver` does, and leave alone which device is current."""
+    """Return the driver as `driver` does, without changing the current device."""
     if not _found:
         _found.append(_open(chosen()))
     return _found[0]
@@ -155,7 +155,7 @@ _found: Final[list[Cuda]] = []
 
 
 def _open(choice: str) -> Cuda:
-    """Load and initialise the driver that was chosen."""
+    """Load and initialise the selected driver."""
     if choice == "none":
         raise NotApplicable(_WITHOUT)
     if choice == "emulated":
@@ -205,12 +205,12 @@ class Cuda:
             getattr(library, name).argtypes = arguments
         self._initialise()
         self.devices: int = self._made("cuDeviceGetCount", c_int)
-        self._contexts: dict[int, int] = {}  # those that were asked for: to make one takes time
+        self._contexts: dict[int, int] = {}  # those that were used: creating one takes time
         if not self.devices:
             raise NotApplicable("the CUDA driver finds no device")
 
     def _initialise(self) -> None:
-        """Initialise the driver, or say why that cannot be."""
+        """Initialise the driver, or raise why that fails."""
         code = self._library.cuInit(0)
         if code == _NOT_INITIALIZED:
             raise BrokenSubjectError(
@@ -243,7 +243,7 @@ class Cuda:
         return f"{(name.value or b'unknown').decode()} ({code})"
 
     def _made(self, name: str, kind: Any, *arguments: Any) -> int:
-        """Call a function whose first parameter is a place for its result, and return that."""
+        """Call a function whose first parameter receives its result, and return the result."""
         place = kind()
         self(name, byref(place), *arguments)
         return int(place.value or 0)
@@ -257,7 +257,7 @@ class Cuda:
 
     @property
     def reaches_the_host(self) -> bool:
-        """Whether the first device reaches all memory of the host, also what nobody registered."""
+        """Whether the first device reaches all memory of the host, also if it is not registered."""
         return bool(self._made("cuDeviceGetAttribute", c_int, _PAGEABLE_MEMORY_ACCESS, 0))
 
     def context(self, device: int) -> int:
@@ -298,7 +298,7 @@ class Cuda:
     # ------------------------------------------------------------ streams
 
     def stream(self, *, blocking: bool = False) -> int:
-        """Return a fresh stream of the current device.
+        """Return a new stream of the current device.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class Cuda:
         self("cuStreamDestroy_v2", stream)
 
     def knows(self, stream: int) -> bool:
-        """Whether a stream exists.  A real driver may crash on a handle that it never gave out."""
+        """Whether a stream exists.  A real driver may crash on an unknown handle."""
         return self.code("cuStreamQuery", stream) in {0, _NOT_READY}
 
     def is_done(self, stream: int) -> bool:
@@ -320,7 +320,7 @@ class Cuda:
         return self.code("cuStreamQuery", stream) == 0
 
     def is_capturing(self, stream: int) -> bool:
-        """Whether a stream captures, or another does so that this one must be left alone."""
+        """Whether a stream captures, or must not be used because another one does."""
         status = c_int()
         return bool(self.code("cuStreamIsCapturing", stream, byref(status)) or status.value)
 
@@ -343,7 +343,7 @@ class Cuda:
                 self("cuCtxSynchronize")
 
     def gate(self, stream: int, timeout: float) -> Gate:
-        """Hold a stream until the gate is opened; one at a time, and all memory is made before.
+        """Hold a stream until the gate is opened; one at a time, after all memory was allocated.
 
         Parameters
         ----------
@@ -356,7 +356,7 @@ class Cuda:
 
     @contextlib.contextmanager
     def capture(self, stream: int) -> Iterator[Capture]:
-        """Capture a stream in the strictest mode while the block runs; what was captured goes."""
+        """Capture a stream in the strictest mode while the block runs; the graph is destroyed."""
         self("cuStreamBeginCapture_v2", stream, _CAPTURE_GLOBAL)
         found = Capture()
         try:
@@ -372,20 +372,20 @@ class Cuda:
     # ------------------------------------------------------------ memory
 
     def memory(self, nbytes: int) -> int:
-        """Return the address of fresh memory of the current device, every byte 0."""
+        """Return the address of new memory of the current device, every byte 0."""
         address = self._made("cuMemAlloc_v2", _ADDRESS, max(1, nbytes))
         self.fill(address, 0, nbytes, LEGACY)
         self.synchronize(LEGACY)
         return address
 
     def managed(self, nbytes: int) -> int:
-        """Return the address of fresh managed memory, every byte 0."""
+        """Return the address of new managed memory, every byte 0."""
         address = self._made("cuMemAllocManaged", _ADDRESS, max(1, nbytes), _ATTACH_GLOBAL)
         ctypes.memset(address, 0, nbytes)
         return address
 
     def pinned(self, nbytes: int) -> int:
-        """Return the address of fresh page-locked memory, every byte 0."""
+        """Return the address of new page-locked memory, every byte 0."""
         address = self._made("cuMemHostAlloc", c_void_p, max(1, nbytes), 0)
         ctypes.memset(address, 0, nbytes)
         return address
@@ -403,7 +403,7 @@ class Cuda:
         self("cuMemcpyAsync", target, source, nbytes, stream)
 
     def read(self, address: int, nbytes: int) -> bytes:
-        """Return the bytes of any memory that the driver knows, when all is done."""
+        """Return the bytes of any memory that the driver knows, after all work is done."""
         self.synchronize()
         block = ctypes.create_string_buffer(max(1, nbytes))
         if nbytes:
@@ -417,7 +417,7 @@ class Cuda:
         self.synchronize()
 
     def kind(self, address: int) -> tuple[str, int]:
-        """Return what memory is at an address, and the number of its device.
+        """Return the kind of memory at an address, and the number of its device.
 
         Returns
         -------
@@ -438,10 +438,10 @@ class Cuda:
             return "managed", ordinal.value
         return {0: ("host", 0), 1: ("pinned", 0)}.get(kind.value, ("cuda", ordinal.value))
 
-    # ------------------------------------------------------------ what only the emulated one tells
+    # ------------------------------------------------------------ the emulated driver only
 
     def forget(self) -> None:
-        """Wait for everything, and let the detector begin anew."""
+        """Wait for all work, and reset the detector."""
         self.synchronize()
         if self.emulator is not None:
             self.emulator.reset()
@@ -454,7 +454,7 @@ class Cuda:
         return [] if self.emulator is None else self.emulator.reports()
 
     def live(self) -> Live:
-        """Return how much there is of everything that has to be given back, such as events.
+        """Return the counts of live objects, such as events.
 
         Raises
         ------
@@ -466,7 +466,7 @@ class Cuda:
     def _emulated(self) -> Emulator:
         """Return the emulated driver's controls."""
         if self.emulator is None:
-            raise NotApplicable("only the emulated driver tells: run with --cuda=emulated")
+            raise NotApplicable("only the emulated driver reports this: run with --cuda=emulated")
         return self.emulator
 
     @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """An emulated CUDA driver: host memory, real threads, gates, and a happens-before race detector.
 
-It is a ``libcuda.so.1`` in C, built on the spot from the sources in this folder.  `load` brings it
+It is a ``libcuda.so.1`` in C, built on first use from the sources in this folder.  `load` brings it
 into this process, ``python -m interchange_conformance.emucuda -- command`` runs any program on it,
 and the pytest plugin ``interchange_conformance.emucuda.plugin`` gives tests the fixture `emulator`.
 It imports nothing of interchange, so that it can judge interchange too.

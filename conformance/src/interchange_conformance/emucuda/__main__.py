@@ -1,4 +1,4 @@
-"""Runs any program on the emulated CUDA driver, and ends with what the detector found."""
+"""Runs a program on the emulated CUDA driver, and prints the reports of the detector."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 REPORTED: Final = 86
-"""The exit code of a program that ended with 0, and had reports."""
+"""The exit code of a program that ended with 0 and has reports."""
 _NAME: Final = "python -m interchange_conformance.emucuda"
 _USAGE_CODE: Final = 2
-_NOT_EXECUTABLE: Final = 126  # as shells have it
+_NOT_EXECUTABLE: Final = 126  # as in shells
 _NOT_FOUND: Final = 127
 _SIGNALLED: Final = 128
 _MOST_DEVICES: Final = 16  # MAX_DEVICES of lock.h
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : Sequence[str], optional
-        Options, ``--`` and the command; those of the process, unless told.
+        Options, ``--`` and the command; by default, ``sys.argv[1:]``.
 
     Returns
     -------
@@ -59,14 +59,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             code = _run(command, settings.environment(library))
         except FileNotFoundError:
-            return _say(f"there is no command {command[0]}", _NOT_FOUND)
+            return _say(f"command not found: {command[0]}", _NOT_FOUND)
         except OSError as error:
             return _say(f"{command[0]} cannot be run: {error.strerror}", _NOT_EXECUTABLE)
         return _conclude(code, report, options.races)
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the grammar of what stands before ``--``."""
+    """Return the parser of the options before ``--``."""
     made = argparse.ArgumentParser(
         prog=_NAME,
         usage="%(prog)s [options] -- command...",
@@ -104,7 +104,7 @@ def _parse(argv: list[str]) -> tuple[argparse.Namespace, list[str]]:
 
 
 def _check_writable(grammar: argparse.ArgumentParser, path: Path) -> None:
-    """Refuse a file that could not be written, and empty it: processes add to it."""
+    """Refuse a file that cannot be written, and truncate it: processes append to it."""
     try:
         path.write_text("", encoding="utf-8")
     except OSError as error:
@@ -112,21 +112,21 @@ def _check_writable(grammar: argparse.ArgumentParser, path: Path) -> None:
 
 
 def _up_to(largest: int) -> Callable[[str], int]:
-    """Return what reads a number from 0 to `largest`."""
+    """Return a converter for numbers from 0 to `largest`."""
 
     def read(text: str) -> int:
-        # the length first: int() refuses thousands of digits in words of its own
+        # the length first: int() raises another error for thousands of digits
         if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= largest):
-            raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to {largest}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {largest}")
         return int(text)
 
     return read
 
 
 def _run(command: list[str], environment: dict[str, str]) -> int:
-    """Run a command and return its exit code, the way shells have it."""
+    """Run a command and return its exit code, as a shell does."""
     with subprocess.Popen(command, env=environment) as process:  # noqa: S603 - what was asked for
-        # Ctrl-C goes to both; the command decides what it means, and then there are the reports
+        # Ctrl-C goes to both; the command handles it, and the reports are printed afterwards
         old = signal.signal(signal.SIGINT, signal.SIG_IGN)
         older = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
         try:
@@ -142,10 +142,10 @@ def _conclude(code: int, report: Path, races: str | None) -> int:
     if races == "off":
         return code
     if not report.is_file():
-        # the file is written at the end of a process that used the driver, reports or not
+        # a process that used the driver writes the file when it ends, also without reports
         return _say(
-            "there is nothing from the detector: no process loaded the driver and then ended by "
-            "itself (os._exit, execve and a signal leave no reports behind)",
+            "the detector wrote no reports: no process loaded the driver and then exited "
+            "normally (os._exit, execve and signals prevent it)",
             code,
         )
     lines = report.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -157,7 +157,7 @@ def _conclude(code: int, report: Path, races: str | None) -> int:
 
 
 def _say(text: str, code: int) -> int:
-    """Tell the user something, and return an exit code."""
+    """Print a message, and return an exit code."""
     sys.stderr.write(f"emucuda: {text}\n")
     return code
 

@@ -1,4 +1,4 @@
-"""Builds the emulated driver: finds a compiler and ``cuda.h``, and keeps what was made.
+"""Builds the emulated driver: finds a compiler and ``cuda.h``, and caches the result.
 
 Source: the options of gcc(1); the folders of NVIDIA's wheels; the XDG base directory specification.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 LIBRARY: Final = "libcuda.so.1"
-"""File name of the driver, which is also its SONAME: by that name everybody finds it."""
+"""File name of the driver, which is also its SONAME: programs load it by that name."""
 SOURCES: Final = Path(__file__).parent
 """Folder of the C sources."""
 _OPTIONS: Final = (
@@ -32,20 +32,20 @@ _OPTIONS: Final = (
 )
 _FORMAT: Final = 2
 """Of the folders: since 2, no umask lets other users write there."""
-_LONGEST: Final = 300.0  # a compiler may take so long [seconds]
-_MOST_LINES: Final = 20  # of what a compiler says, in an error
+_LONGEST: Final = 300.0  # of a compiler [seconds]
+_MOST_LINES: Final = 20  # of compiler output in an error
 
 
 class CannotBuildError(RuntimeError):
-    """Something to build the emulated driver with is missing; the text says how to get it."""
+    """A compiler or header is missing; the text says how to install it."""
 
 
 class BrokenSourcesError(CannotBuildError):
-    """Nothing is missing, and the compiler refuses the sources."""
+    """The compiler refuses the sources."""
 
 
 def build() -> Path:
-    """Build the emulated driver, unless the very same was built before.
+    """Build the emulated driver, unless it is in the cache.
 
     Returns
     -------
@@ -55,14 +55,14 @@ def build() -> Path:
     Raises
     ------
     CannotBuildError
-        There is no compiler or no ``cuda.h``; a `BrokenSourcesError` if the compiler refuses.
+        There is no compiler or no ``cuda.h``; `BrokenSourcesError` if the compiler refuses.
     """
     if not sys.platform.startswith("linux"):
-        raise CannotBuildError(f"the emulated driver is made for Linux, and this is {sys.platform}")
+        raise CannotBuildError(f"the emulated driver runs on Linux only, not on {sys.platform}")
     compiler, header = find_compiler(), find_header()
     library = cache_folder() / _key(compiler, header) / LIBRARY
     library.parent.mkdir(mode=0o700, exist_ok=True)
-    return kept(library, lambda made: _compile(compiler, header, made))
+    return get_or_build(library, lambda made: _compile(compiler, header, made))
 
 
 def find_compiler() -> list[str]:
@@ -71,7 +71,7 @@ def find_compiler() -> list[str]:
     for name, *options in [asked] if asked else [["gcc"], ["cc"]]:
         if found := shutil.which(name):
             return [found, *options]
-    what = f"CC={asked[0]} is no command" if asked else "there is no C compiler (gcc, cc)"
+    what = f"CC={asked[0]} is not a command" if asked else "there is no C compiler (gcc, cc)"
     raise CannotBuildError(
         f"the emulated driver cannot be built: {what}; install gcc, or name a compiler in CC"
     )
@@ -108,7 +108,7 @@ def cache_folder() -> Path:
     Raises
     ------
     CannotBuildError
-        There is none that can be written, and that no other user can write.
+        There is no folder that this user can write and other users cannot.
     """
     refused = []
     for folder in _cache_folders():
@@ -123,15 +123,15 @@ def cache_folder() -> Path:
     raise CannotBuildError(f"C sources cannot be built: {_not_own(refused)}")
 
 
-def kept(library: Path, make: Callable[[Path], object]) -> Path:
-    """Return a library of a cache: the one that is there if it is this user's own, else a new one.
+def get_or_build(library: Path, make: Callable[[Path], object]) -> Path:
+    """Return a library of the cache, if this user owns it; else build it.
 
-    It is made beside its place and moved there, so that other processes find all of it or nothing.
+    It is built under another name and moved, so that other processes never load a partial file.
 
     Parameters
     ----------
     library : Path
-        Where it is kept, in `cache_folder` or in a folder there.
+        Its path, in `cache_folder` or a folder of it.
     make : callable
         Compiles it to a path.
 
@@ -149,7 +149,7 @@ def kept(library: Path, make: Callable[[Path], object]) -> Path:
     made = Path(name)
     try:
         make(made)
-        made.chmod(0o700)  # linkers make a new file, as the umask has it
+        made.chmod(0o700)  # linkers create a new file by the umask
         made.replace(library)
     finally:
         made.unlink(missing_ok=True)

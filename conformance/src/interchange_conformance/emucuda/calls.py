@@ -45,12 +45,12 @@ class Call(NamedTuple):
 
 
 def _number(text: str) -> int:
-    """Read a number; C's libraries have a word of their own for the null pointer."""
+    """Read a number; C libraries print the null pointer in different ways."""
     return 0 if text == "(nil)" else int(text, 0)
 
 
 class Trace:
-    """The calls of all threads while a trace runs, in order; it stays as it is when the trace ends.
+    """The calls of all threads while a trace runs, in order; unchanged after the trace ends.
 
     Parameters
     ----------

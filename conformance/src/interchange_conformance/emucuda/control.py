@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 EVERY_STREAM: Final = 2**64 - 1
-"""For `Emulator.delay`: every stream, and those that are made later."""
+"""For `Emulator.delay`: all streams, also those that are created later."""
 _LONGEST: Final = 1e9  # delay: far below what overflows 64 bits of microseconds [seconds]
-_UNKNOWN: Final = 2**64 - 1  # what emu_pending says of no stream
+_UNKNOWN: Final = 2**64 - 1  # what emu_pending returns where there is no stream
 
 
 class AnotherDriverError(RuntimeError):
-    """Another CUDA driver was loaded into this process before; it can have one."""
+    """Another CUDA driver is loaded in this process, which can have only one."""
 
 
 class Live(NamedTuple):
-    """How much there is of everything that has to be given back.
+    """Counts of live objects: everything that has to be freed or destroyed.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Emulator:
         self._check(self._c.emu_hold(handle, 0), "release()", handle)
 
     def release_all(self) -> None:
-        """Open every gate that was shut from here."""
+        """Open every gate that this object has shut."""
         self._open(self._held)
 
     @contextlib.contextmanager
@@ -109,15 +109,15 @@ class Emulator:
         Parameters
         ----------
         stream : stream
-            `EVERY_STREAM` for all, and those that are made later.
+            `EVERY_STREAM` for all, also those that are created later.
         seconds : float
-            How long; 0 for no longer [seconds].
+            The delay, 0 for none [seconds].
         """
         handle = handle_of(stream)
         if seconds < 0:
-            raise ValueError(f"delay(): {seconds} seconds are less than none")
-        if not seconds <= _LONGEST:  # so that it is false of nan, too
-            raise ValueError(f"delay(): {seconds} seconds are no delay: at most {_LONGEST:g}")
+            raise ValueError(f"delay(): {seconds} seconds is negative")
+        if not seconds <= _LONGEST:  # false for nan, too
+            raise ValueError(f"delay(): {seconds} seconds is too long: the maximum is {_LONGEST:g}")
         self._check(self._c.emu_delay(handle, round(seconds * 1e6)), "delay()", handle)
         (self._delayed.add if seconds else self._delayed.discard)(handle)
 
@@ -139,12 +139,12 @@ class Emulator:
         return self.reports()[self._taken :]
 
     def expect_reports(self, count: int | None = None, match: str = "") -> list[str]:
-        """Take the reports that nobody took before: the fixture no longer fails the test for them.
+        """Take the reports that were not taken before, so that they do not fail the test.
 
         Parameters
         ----------
         count : int, optional
-            How many they are; at least one, unless told.
+            How many they are; by default, at least one.
         match : str, optional
             Pattern that is to be found in each of them.
 
@@ -184,7 +184,7 @@ class Emulator:
     def annotate(
         self, stream: Any, ptr: Any, nbytes: int, *, write: bool, what: str = "kernel"
     ) -> None:
-        """Enqueue an operation that stands for a kernel: it accesses memory, and leaves it alone.
+        """Enqueue an operation that stands for a kernel: the detector sees an access of memory.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class Emulator:
         start, size = _range("host_access()", ptr, nbytes)
         self._c.emu_host_access(start, size, int(write), what.encode())
 
-    # ------------------------------------------------------------ looking
+    # ------------------------------------------------------------ inspecting
 
     @contextlib.contextmanager
     def trace(self) -> Iterator[Trace]:
@@ -255,7 +255,7 @@ class Emulator:
             A trace runs: there is one log.
         """
         if self._tracing:
-            raise RuntimeError("trace(): a trace runs, and there is one log")
+            raise RuntimeError("trace(): another trace is running, and there is only one log")
         found = Trace(lambda: texts(self._c.emu_calls, self._c.emu_call))
         self._tracing = True
         self._c.emu_trace(1)
@@ -267,7 +267,7 @@ class Emulator:
             found.end()
 
     def live(self) -> Live:
-        """Return how much there is of everything that has to be given back."""
+        """Return the counts of live objects."""
         return Live(*(int(self._c.emu_live(what)) for what in range(len(Live._fields))))
 
     def alias(self, ptr: Any) -> int:
@@ -300,7 +300,7 @@ class Emulator:
     # ------------------------------------------------------------ order
 
     def reset(self) -> None:
-        """Forget reports and accesses, and undo what was held and delayed from here.
+        """Forget reports and accesses, and undo the holds and delays of this object.
 
         Allocations, streams and events stay: they are the program's.
         """
@@ -322,7 +322,7 @@ class Emulator:
     def _check(known: object, call: str, handle: int) -> None:
         """Refuse a stream that the driver does not know."""
         if not known:
-            raise ValueError(f"{call}: {handle:#x} is no stream of the emulated driver")
+            raise ValueError(f"{call}: {handle:#x} is not a stream of the emulated driver")
 
 
 # ---------------------------------------------------------------- one per process

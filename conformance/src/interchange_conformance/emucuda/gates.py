@@ -35,7 +35,7 @@ _SEM_WAIT: Final = ctypes.cast(_libc.sem_wait, c_void_p)
 _registry = threading.Lock()
 _shut: set[Gate] = set()
 _kept: dict[int, Any] = {}
-"""By address: semaphores that a driver may yet come to, which can be long after their opening."""
+"""By address: semaphores that a driver may still use, possibly long after the gate was opened."""
 
 
 class GateError(RuntimeError):
@@ -43,7 +43,7 @@ class GateError(RuntimeError):
 
 
 class Gate:
-    """Keeps what is enqueued on a stream from now on from running, until it is opened.
+    """Holds back work that is enqueued on a stream from now on, until the gate is opened.
 
     As a context manager it opens at the end of the block.
 
@@ -52,7 +52,7 @@ class Gate:
     stream : int, or object with ``__cuda_stream__`` or ``__int__``
         Its context must be current if it is a default stream.
     timeout : float, optional
-        After so long the gate opens by itself, so that nothing hangs for ever, and `open` raises
+        After this time the gate opens by itself, so that nothing hangs, and `open` raises
         [seconds].
 
     Raises
@@ -80,11 +80,11 @@ class Gate:
 
     @property
     def is_open(self) -> bool:
-        """Whether it was opened; what was held may not have run yet."""
+        """Whether it was opened; work that was held back may not have run yet."""
         return self not in _shut
 
     def open(self) -> None:
-        """Let the stream go on; nothing happens at an open gate.
+        """Let the stream continue; an open gate stays open.
 
         Raises
         ------
@@ -111,11 +111,11 @@ class Gate:
         try:
             self.open()
         except GateError:
-            if error is None:  # else the block's own error says more
+            if error is None:  # else the error of the block is raised
                 raise
 
     def _give_up(self) -> None:
-        """Open the gate because nobody else has."""
+        """Open the gate after the timeout."""
         self._post(timed_out=True)
 
     def _post(self, *, timed_out: bool = False) -> None:
@@ -156,7 +156,7 @@ def _launch(handle: int, address: int) -> None:
 
 
 def _open_all() -> None:
-    """Open what is shut: at exit, a driver may wait for its threads."""
+    """Open all gates at exit: a driver may wait for its threads."""
     for gate in tuple(_shut):
         gate._post()
 

@@ -2,9 +2,9 @@
 
 Source: pytest's reference on hooks.  ``--cuda=emulated``, the default, builds the emulated driver;
 ``--cuda=real`` loads nothing and leaves the machine its own.  A test that is marked `emulated` runs
-on the first, and uses the fixture `emulator` whether it names it or not; one that is marked `gpu`
-runs on the second, one with both marks on either.  What is skipped says why; a missing driver is a
-failure where ``--cuda`` names it, or ``INTERCHANGE_TEST_REQUIRE`` its mark.
+on the first, and always uses the fixture `emulator`; one that is marked `gpu` runs on the second,
+one with both marks on either.  Skips have a reason; a missing driver is a failure if ``--cuda``
+names it, or ``INTERCHANGE_TEST_REQUIRE`` its mark.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--cuda",
         choices=tuple(_MARK_OF),
         default=None,
-        help="the CUDA driver that tests run on: the emulated one (which is the default), or this"
-        " machine's; one that is named and is not here is a failure",
+        help="the CUDA driver that tests run on: the emulated one (the default), or this"
+        " machine's; it is a failure if the driver that is named is missing",
     )
 
 
@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Say which driver the tests run on."""
+    """Return the header line with the driver that the tests run on."""
     return f"cuda: {_chosen(config)} driver"
 
 
@@ -63,8 +63,8 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the tests that load the emulated driver last.
 
-    Once loaded it stays, and libraries that look for a driver when they are first used, such as
-    Warp, would then find one and work on its devices.
+    It stays loaded, and libraries that look for a driver when they are first used, such as Warp,
+    would find it and use its devices.
     """
     if _chosen(config) == "emulated":
         items.sort(key=_loads)
@@ -78,7 +78,7 @@ def _loads(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test that is made for the other driver, or for one that is not there."""
+    """Skip a test for the other driver, or for one that is missing."""
     marks = [mark for mark in _MARKS if item.get_closest_marker(mark)]
     if not marks:
         return
@@ -91,7 +91,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail a test that ended well, and about which the detector has something to say."""
+    """Fail a test that passed, if the detector has reports."""
     emulator = item.stash.get(_EMULATOR, None)
     try:
         result = yield
@@ -106,7 +106,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Open the gates that a test left shut, before a fixture waits for what they hold."""
+    """Open the gates that a test left shut, before a fixture waits for the work that they hold."""
     emulator = item.stash.get(_EMULATOR, None)
     if emulator is not None:
         emulator.release_all()
@@ -130,13 +130,13 @@ def emulator(request: pytest.FixtureRequest) -> Iterator[Emulator]:
     yield found
     left = found.unexpected_reports()
     found.reset()
-    if left:  # made after the test's own end, by what gave its resources back
+    if left:  # from finalisers that ran after the test
         _fail(left)
 
 
 @pytest.fixture(autouse=True)
 def _emulator_of_marked(request: pytest.FixtureRequest) -> None:
-    """Give every marked test the fixture `emulator`, which alone looks for its reports."""
+    """Give every marked test the fixture `emulator`, which checks for reports."""
     marked = request.node.get_closest_marker("emulated") is not None
     if marked and _chosen(request.config) == "emulated":
         request.getfixturevalue("emulator")
@@ -153,11 +153,11 @@ def cuda_driver(request: pytest.FixtureRequest) -> str:
     return chosen
 
 
-# ---------------------------------------------------------------- what is there
+# ---------------------------------------------------------------- availability
 
 
 class _Missing(NamedTuple):
-    """Why a driver cannot be used, if it cannot, and whether somebody has to mend it."""
+    """Why a driver cannot be used, empty if it can, and whether that is an error."""
 
     reason: str
     broken: bool = False
@@ -169,7 +169,7 @@ def _chosen(config: pytest.Config) -> str:
 
 
 def _need_driver(config: pytest.Config) -> None:
-    """Skip, or fail where it was demanded, unless the chosen driver is there."""
+    """Skip, or fail if it is required, unless the chosen driver can be used."""
     chosen = _chosen(config)
     if _MISSING not in config.stash:
         look = _miss_emulated if chosen == "emulated" else _miss_real
@@ -183,7 +183,7 @@ def _need_driver(config: pytest.Config) -> None:
 
 
 def _miss_emulated() -> _Missing:
-    """Return what is missing for the emulated driver: absent is fine, broken is not."""
+    """Return why the emulated driver cannot be built; broken sources are an error."""
     try:
         build()
     except CannotBuildError as error:
@@ -192,12 +192,12 @@ def _miss_emulated() -> _Missing:
 
 
 def _miss_real() -> _Missing:
-    """Return what is missing for a real driver."""
+    """Return why a real driver cannot be used."""
     return _Missing(_reason_against_real())
 
 
 def _reason_against_real() -> str:
-    """Return why there is no device to run on, or nothing."""
+    """Return why there is no device, or an empty string."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError as error:
@@ -215,7 +215,7 @@ def _reason_against_real() -> str:
 
 
 def _refuse_reports(emulator: Emulator) -> None:
-    """Fail, once, for reports that nobody expected."""
+    """Fail once for unexpected reports."""
     if left := emulator.unexpected_reports():
         emulator.expect_reports()
         _fail(left)

@@ -1,4 +1,4 @@
-"""What can be set from outside: the environment variables that the emulated driver reads.
+"""Environment variables of the emulated driver.
 
 Source: ``driver.c``, which reads them.
 """
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RACES: Final = ("collect", "print", "abort", "off")
-"""What the detector can do about a report: keep it, print it too, end the process, or not look."""
+"""What is done with a report: keep it, print it too, abort the process; or no detector."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How an emulated driver in another process is to behave; None leaves what is set there.
+    """Settings of an emulated driver in another process; None keeps the environment's value.
 
     Parameters
     ----------
     devices : int, optional
-        How many there are.
+        Number of devices.
     delay_us : int, optional
         Before each operation of every stream [microseconds].
     protect : bool, optional
         Whether a host access to device memory is a segmentation fault.
     races : {"collect", "print", "abort", "off"}, optional
-        What the detector does about a report.
+        What is done with a report of the detector.
     trace : Path, optional
         File to which every process adds its driver calls at exit.
     report : Path, optional
@@ -50,7 +50,7 @@ class Settings:
     report: Path | None = None
 
     def variables(self) -> dict[str, str]:
-        """Return the variables that say so."""
+        """Return the environment variables for the settings."""
         values = {
             "EMUCUDA_DEVICES": self.devices,
             "EMUCUDA_DELAY_US": self.delay_us,
@@ -62,14 +62,14 @@ class Settings:
         return {name: str(value) for name, value in values.items() if value is not None}
 
     def environment(self, library: Path, base: Mapping[str, str] = os.environ) -> dict[str, str]:
-        """Return the environment in which a program finds the emulated driver.
+        """Return an environment in which a program loads the emulated driver.
 
         Parameters
         ----------
         library : Path
             What `build` returned.
         base : Mapping[str, str], optional
-            What is kept of the environment; all of this process's, unless told.
+            The environment to extend; by default, that of this process.
         """
         folders = [str(library.parent), *filter(None, [base.get("LD_LIBRARY_PATH")])]
         return {**base, **self.variables(), "LD_LIBRARY_PATH": os.pathsep.join(folders)}

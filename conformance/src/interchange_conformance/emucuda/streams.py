@@ -1,7 +1,7 @@
-"""Numbers by any name, to what C takes: streams to handles, addresses, lengths.
+"""Conversions of streams, addresses and lengths to numbers for C.
 
 Source: the ``__cuda_stream__`` protocol of cuda.core; ``CUstream`` and ``CUdeviceptr`` of
-cuda.bindings, which `int` takes.  C would silently cut off what is too large.
+cuda.bindings, which `int` takes.  ctypes would silently truncate larger numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def handle_of(stream: Any) -> int:
     TypeError
         `stream` is none of these.
     ValueError
-        The number is no handle: it is negative, or has more than 64 bits.
+        The number is not a handle: it is negative, or has more than 64 bits.
 
     Examples
     --------
@@ -34,31 +34,31 @@ def handle_of(stream: Any) -> int:
     """
     described = getattr(stream, "__cuda_stream__", None)
     if described is not None:
-        # cuda.core had it as an attribute before it became a method
+        # an attribute in early versions of cuda.core
         _version, stream = described() if callable(described) else described
     if not _is_whole(stream):
         raise TypeError(
-            f"{stream!r} is no stream: pass a handle, or an object with __cuda_stream__ or __int__"
+            f"{stream!r} is not a stream: pass a handle, or an object with __cuda_stream__"
         )
     return _within(stream, "stream", _LARGEST)
 
 
 def whole(value: Any, name: str, largest: int = _LARGEST) -> int:
-    """Return a number as an int, if it is one from 0 to `largest`.
+    """Return a number as an int, if it is from 0 to `largest`.
 
     Parameters
     ----------
     value : int, or object with ``__int__``
         Such as a ``CUdeviceptr``.
     name : str
-        What it is, for errors.
+        Its name in errors.
     largest : int, optional
-        The last number in range; that of 64 bits, unless told.
+        The largest number allowed; by default, that of 64 bits.
 
     Raises
     ------
     TypeError
-        It is no whole number.
+        It is not an integer.
     ValueError
         It is out of range.
     """
@@ -68,7 +68,7 @@ def whole(value: Any, name: str, largest: int = _LARGEST) -> int:
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether a value is a whole number, or an object that stands for one; a truth value is not."""
+    """Whether a value is an integer, or an object that converts to one; a bool is not."""
     if isinstance(value, numbers.Number):
         return isinstance(value, numbers.Integral) and not isinstance(value, bool)
     return hasattr(value, "__int__")
@@ -78,5 +78,5 @@ def _within(value: Any, name: str, largest: int) -> int:
     """Return a number as an int, unless it is out of range."""
     number = int(value)
     if not 0 <= number <= largest:
-        raise ValueError(f"{name} {number:#x} is out of range: it is to be from 0 to {largest:#x}")
+        raise ValueError(f"{name} {number:#x} is out of range: it must be from 0 to {largest:#x}")
     return number

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import nanobind
 
-from interchange_conformance.emucuda.building import cache_folder, kept
+from interchange_conformance.emucuda.building import cache_folder, get_or_build
 
 _NAME: Final = "nanobind_arrays"
 _SOURCE: Final = Path(__file__).with_name(f"{_NAME}.cpp")
@@ -34,7 +34,7 @@ def _built() -> Path:
     made_of = repr((compiler, include, nanobind.__version__, _OPTIONS)).encode()
     digest = hashlib.sha256(made_of + _SOURCE.read_bytes()).hexdigest()[:16]
     library = cache_folder() / f"{_NAME}-{digest}.so"
-    return kept(library, functools.partial(_compile, compiler, include))
+    return get_or_build(library, functools.partial(_compile, compiler, include))
 
 
 def _compile(compiler: str, include: str, made: Path) -> None:

@@ -15,7 +15,7 @@ from interchange_conformance.emucuda.building import (
     CannotBuildError,
     cache_folder,
     find_compiler,
-    kept,
+    get_or_build,
     run_compiler,
 )
 
@@ -42,7 +42,7 @@ def load(name: str) -> Any:
     made_of = repr((compiler, _OPTIONS)).encode() + source.read_bytes()
     digest = hashlib.sha256(made_of).hexdigest()[:16]
     library = cache_folder() / f"{source.stem}-{digest}.so"
-    return ctypes.CDLL(str(kept(library, functools.partial(_compile, compiler, source))))
+    return ctypes.CDLL(str(get_or_build(library, functools.partial(_compile, compiler, source))))
 
 
 def _compile(compiler: list[str], source: Path, made: Path) -> None:
