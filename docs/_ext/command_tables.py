@@ -1,7 +1,7 @@
 """Tables on the commands, as Markdown: exit codes, forms of JSON, environment variables.
 
-Source: `interchange._reports.exits`, `interchange.cli.forms`, `interchange.cli.variables` and the
-schemas of the conformance kit.
+Source: `interchange.cli.output`, `interchange.cli.forms`, `interchange.cli.variables`, and
+`interchange_conformance.cli.exits` and the schemas of the conformance kit.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import Any, Final
 
 from tables import code, sentence, table
 
-from interchange._reports import exits
-from interchange.cli import forms
+from interchange.cli import forms, output
 from interchange.cli.variables import VARIABLES
+from interchange_conformance.cli import exits
 
 _KIT: Final = "interchange_conformance.reports"
 _KITS: Final = {
+    "matrix": "interchange matrix --json",
     "report": "interchange check SUBJECT --json",
     "items": "interchange check SUBJECT --list --json",
     "badge": "interchange check SUBJECT --badge",
@@ -27,7 +28,7 @@ _KITS: Final = {
 
 def exit_codes() -> str:
     """Return what the codes mean, whatever the command."""
-    rows = ((str(number), sentence(means)) for number, means in exits.CODES.items())
+    rows = ((str(number), sentence(means)) for number, means in output.CODES.items())
     return table(("Exit code", "Means"), rows)
 
 
@@ -38,7 +39,7 @@ def exit_codes_by_command() -> str:
         ("Command", *map(str, columns)),
         (
             [code(command), *(sentence(means.get(number, "-")) for number in columns)]
-            for command, means in exits.COMMANDS.items()
+            for command, means in {**output.COMMANDS, **exits.COMMANDS}.items()
         ),
     )
 

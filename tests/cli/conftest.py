@@ -1,4 +1,4 @@
-"""What tests of the command line stand on: the command in this process, and libraries that lie."""
+"""Fixtures of the command's tests: the command in this process, and libraries with mistakes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import pytest
 
 from interchange._functions.targets import TARGETS
 from interchange._libraries.target import Target
-from interchange.cli import libraries, main
+from interchange.cli import main
+from interchange_conformance.matrix import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange.cli.subjects import Subject
+    from interchange_conformance.subject import Kind
 
 
 @dataclass(frozen=True)
@@ -44,28 +45,29 @@ def run_cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
 
 
 @pytest.fixture
-def subject_named() -> Callable[[str], Subject]:
+def kind_named() -> Callable[[str], Kind]:
     """Return a function that finds a row of the table."""
 
-    def find(name: str) -> Subject:
-        return next(subject for subject in libraries.SUBJECTS if subject.name == name)
+    def find(name: str) -> Kind:
+        return next(kind for kind in tables.kinds_of("cpu") if kind.name == name)
 
     return find
 
 
 @pytest.fixture
 def add_liar(
-    monkeypatch: pytest.MonkeyPatch, subject_named: Callable[[str], Subject]
-) -> Callable[..., Subject]:
-    """Return a function that adds a library, whose arrays are NumPy's, and which takes as told."""
+    monkeypatch: pytest.MonkeyPatch, kind_named: Callable[[str], Kind]
+) -> Callable[..., Kind]:
+    """Return a function that adds a library, with NumPy's arrays, that takes arrays as told."""
 
-    def add(take: Callable[[Any, Any], Any], **options: Any) -> Subject:
+    def add(take: Callable[[Any, Any], Any], **options: Any) -> Kind:
         monkeypatch.setitem(sys.modules, "liar", ModuleType("liar"))
         monkeypatch.setitem(
             TARGETS, "liar", Target("liar", take, **{"keeps_readonly": True, **options})
         )
-        liar = replace(subject_named("NumPy"), name="Liar", target="liar", short="liar")
-        monkeypatch.setattr(libraries, "SUBJECTS", (*libraries.SUBJECTS, liar))
+        liar = replace(kind_named("NumPy"), name="Liar", target="liar", head="liar")
+        kinds = (*tables.kinds_of("cpu"), liar)
+        monkeypatch.setattr(tables, "kinds_of", lambda _: kinds)
         return liar
 
     return add

@@ -31,5 +31,5 @@ def test_a_kit_of_another_release_is_refused(run_cli, monkeypatch):
     done = run_cli("check", "numpy", "--only", "make_returns_an_array")
 
     assert (done.code, done.out) == (2, "")
-    words = f"the conformance kit is of release {found('array-interchange-conformance')}, and"
-    assert f"{words} interchange of 99.1; install it with: " in done.err
+    words = f"the conformance kit has release {found('array-interchange-conformance')}, and"
+    assert f"{words} interchange has 99.1; install it with: " in done.err

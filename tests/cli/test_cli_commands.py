@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import interchange as ix
-from interchange.cli import libraries, main, matrix
+from interchange.cli import main
+from interchange_conformance.matrix import exchanging, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interchange.cli.subjects import Subject
+    from interchange_conformance.subject import Kind
 
 ALWAYS = "numpy,stdlib,interchange"
 
@@ -46,7 +47,7 @@ def test_a_matrix_without_a_mistake_ends_with_0(run_cli: Callable[..., Any]) -> 
 
 
 def test_a_lying_library_ends_the_matrix_with_1(
-    run_cli: Callable[..., Any], add_liar: Callable[..., Subject]
+    run_cli: Callable[..., Any], add_liar: Callable[..., Kind]
 ) -> None:
     """One cell that failed is enough for code 1, and the table says which and why."""
     add_liar(lambda _, array: np.array(array))
@@ -55,7 +56,7 @@ def test_a_lying_library_ends_the_matrix_with_1(
 
     assert done.code == 1
     assert "9 failed" in done.out
-    assert "a copy was made, and none was asked" in done.out
+    assert "a copy was made without a request" in done.out
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_a_lying_library_ends_the_matrix_with_1(
         (["matrix", "--only", "nothing"], "--only: 'nothing' is none of numpy, ml_dtypes,"),
         (["matrix", "--only", ""], "--only: '' is none of"),
         (["matrix", "--dtype", "float33"], "invalid choice: 'float33'"),
-        (["matrix", "--only", "ml_dtypes"], "nothing to hand over"),
+        (["matrix", "--only", "ml_dtypes"], "nothing to exchange"),
         (["matrix", "--json", "-", "--html", "-"], "only one report can go to -"),
         (["matrix", "--colour"], "unrecognized arguments: --colour"),
         (["exchange"], "invalid choice: 'exchange'"),
@@ -87,18 +88,19 @@ def test_bad_arguments_end_with_2(
 def test_a_library_that_was_named_and_is_not_here_ends_with_2(
     run_cli: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
-    subject_named: Callable[[str], Subject],
+    kind_named: Callable[[str], Kind],
 ) -> None:
     """A matrix of less than was asked for by name would not be honest."""
     from dataclasses import replace
 
-    ghost = replace(subject_named("NumPy"), name="Ghost", library="ghost", module="no_such_library")
-    monkeypatch.setattr(libraries, "SUBJECTS", (*libraries.SUBJECTS, ghost))
+    ghost = replace(kind_named("NumPy"), name="Ghost", library="mlx", module="no_such_library")
+    kinds = (*tables.kinds_of("cpu")[:1], ghost)
+    monkeypatch.setattr(tables, "kinds_of", lambda _: kinds)
 
-    done = run_cli("matrix", "--only", "numpy,ghost")
+    done = run_cli("matrix", "--only", "numpy,mlx")
 
     assert (done.code, done.out) == (2, "")
-    assert "--only names what is not here: ghost (not installed)" in done.err
+    assert "--only names libraries that are not here: mlx (not installed)" in done.err
 
 
 def test_an_interrupt_ends_with_130(
@@ -109,7 +111,7 @@ def test_an_interrupt_ends_with_130(
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(matrix, "run", interrupt)
+    monkeypatch.setattr(exchanging, "run", interrupt)
 
     done = run_cli("matrix", "--only", ALWAYS)
 
@@ -182,7 +184,8 @@ def test_the_command_imports_nothing_that_judges() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )
 
-    light = ["cli", "cli.options", "registry"]
+    light = ["cli", "cli.options", "registry", "reports", "reports.files", "reports.pages"]
+    light.append("reports.texts")
     assert done.stdout == f"{[f'interchange_conformance.{name}' for name in light]}\n"
 
 
@@ -348,7 +351,7 @@ def test_versions_name_the_core_and_the_libraries(run_cli: Callable[..., Any]) -
     assert f"core         {ix.core_name}" in done.out
     assert f"NumPy        {np.__version__}" in done.out
     assert "array.array" in done.out
-    assert "imported to see what they speak" in done.out
+    assert "imported to see what they support" in done.out
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from interchange.cli import checking, completion, parser
+from interchange.cli import completion, kit, parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,15 +137,16 @@ def test_bash_offers_files_where_a_file_is_meant(
 
 
 @pytest.mark.isolated
-def test_check_is_completed_without_the_kit(
+def test_commands_of_the_kit_are_completed_without_it(
     monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    """By its name; what it takes, nobody knows then."""
-    monkeypatch.setattr(checking.importlib.util, "find_spec", lambda _: None)
+    """By their names; their options are the kit's."""
+    monkeypatch.setattr(kit.importlib.util, "find_spec", lambda _: None)
 
     offered = request.getfixturevalue("offered")
 
     assert offered("interchange ch") == {"check"}
+    assert offered("interchange ma") == {"matrix"}
     assert offered("interchange check --") == set()
 
 
@@ -159,7 +160,7 @@ def test_without_shtab_it_says_what_to_install(
 
     assert (done.code, done.out) == (2, "")
     assert done.err == (
-        "interchange: --print-completion takes shtab, which the extra completion brings; "
+        "interchange: --print-completion needs shtab, which the extra `completion` installs; "
         f"install it with: {sys.executable} -m pip install shtab\n"
     )
     assert run_cli("inspect", "b'abc'").code == 0

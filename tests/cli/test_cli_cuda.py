@@ -14,8 +14,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from interchange.abi import RULES
-from interchange.cli import cuda_driver, cuda_libraries, matrix, reports
-from interchange.cli.subjects import load, make_sample
+from interchange.cli import cuda_driver
+from interchange_conformance.driver import cuda
+from interchange_conformance.findings import NotApplicable
+from interchange_conformance.matrix import exchanging, reports
+from interchange_conformance.matrix.samples import load, make_sample
+from interchange_conformance.matrix.tables import kinds_of
+from interchange_conformance.subjects import _devices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,9 +33,9 @@ PRODUCERS = ("cuda.bindings pointer", "cuda.core Buffer", *CLIENTS)
 
 @pytest.fixture
 def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take cuda-python away, and what an earlier test of this process has opened."""
-    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
-    monkeypatch.setattr(cuda_driver, "_opened", [])
+    """Take cuda-python away."""
+    for name in ("cuda.bindings", "cuda.bindings.driver"):
+        monkeypatch.setitem(sys.modules, name, None)
 
 
 @pytest.fixture
@@ -43,19 +48,26 @@ def broken_driver(monkeypatch: pytest.MonkeyPatch) -> None:
             def cuInit(_: int) -> tuple[Any]:  # noqa: N802 - its name
                 return (type("CUresult", (), {"name": "CUDA_ERROR_NO_DEVICE"})(),)
 
+    def refuse(_: str) -> None:
+        raise NotApplicable("the CUDA driver does not start: cuInit: CUDA_ERROR_NO_DEVICE (100)")
+
     monkeypatch.setitem(sys.modules, "cuda.bindings", Bindings)
-    monkeypatch.setattr(cuda_driver, "_opened", [])
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", Bindings.driver)
+    monkeypatch.setenv(cuda.VARIABLE, "none")
+    monkeypatch.setattr(cuda, "_found", [])
+    monkeypatch.setattr(cuda, "_open", refuse)
 
 
 @pytest.fixture
-def opened(emulator: Any) -> Any:  # noqa: ARG001 - it brings the driver
+def opened(emulator: Any, monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ARG001 - the driver
     """Return the command's own hold on the emulated driver.
 
     No garbage is collected meanwhile: freeing an earlier test's memory would let the host wait.
     """
     pytest.importorskip("cuda.bindings", reason="cuda-bindings is not installed")
     gc.disable()
-    yield cuda_driver.open_cuda()
+    monkeypatch.setenv(cuda.VARIABLE, "emulated")
+    yield cuda.opened()
     gc.enable()
 
 
@@ -68,7 +80,7 @@ def test_without_a_driver_the_matrix_says_so(run_cli: Callable[..., Any]) -> Non
     done = run_cli("matrix", "--device", "cuda")
 
     assert (done.code, done.out) == (2, "")
-    assert done.err == "interchange: --device cuda: cuda-python is not installed\n"
+    assert done.err == "interchange matrix: --device cuda: cuda-python is not installed\n"
 
 
 @pytest.mark.usefixtures("broken_driver")
@@ -77,7 +89,17 @@ def test_a_driver_that_does_not_start_is_named(run_cli: Callable[..., Any]) -> N
     done = run_cli("matrix", "--device", "cuda")
 
     assert done.code == 2
-    assert "the CUDA driver does not start: cuInit gave CUDA_ERROR_NO_DEVICE" in done.err
+    assert "the CUDA driver does not start: cuInit: CUDA_ERROR_NO_DEVICE" in done.err
+
+
+@pytest.mark.usefixtures("broken_driver")
+def test_a_driver_that_does_not_start_is_named_by_versions() -> None:
+    """The reason stands in the place of its version."""
+    assert cuda_driver.facts() == {
+        "version": None,
+        "devices": [],
+        "reason": "the CUDA driver does not start: cuInit gave CUDA_ERROR_NO_DEVICE",
+    }
 
 
 @pytest.mark.usefixtures("no_driver")
@@ -100,12 +122,8 @@ def test_looking_without_importing_asks_no_driver(run_cli: Callable[..., Any]) -
     assert "CUDA  " not in run_cli("--no-import").out
 
 
-def test_names_that_are_not_on_devices_are_refused(
-    run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_that_are_not_on_devices_are_refused(run_cli: Callable[..., Any]) -> None:
     """``--only`` has other names there."""
-    monkeypatch.setattr(cuda_driver, "why_none", lambda: None)
-
     done = run_cli("matrix", "--device", "cuda", "--only", "stdlib")
 
     assert done.code == 2
@@ -120,10 +138,10 @@ def test_versions_name_the_driver_and_its_devices(run_cli: Callable[..., Any], o
     """The CUDA version that it is of, and each device."""
     line = next(line for line in run_cli().out.splitlines() if line.startswith("CUDA  "))
 
-    assert f"driver of {opened.facts.version}; 0: emucuda device 0" in line
+    assert f"driver of {opened.version}; 0: emucuda device 0" in line
     assert json.loads(run_cli("--json").out)["cuda_driver"] == {
-        "version": opened.facts.version,
-        "devices": list(opened.facts.devices),
+        "version": opened.version,
+        "devices": opened.names,
         "reason": None,
     }
 
@@ -165,14 +183,13 @@ def test_the_terminal_says_so_too(run_cli: Callable[..., Any]) -> None:
 
 def test_a_real_driver_is_named_by_its_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the word emulated."""
-    facts = cuda_driver.Facts("12.8", ("NVIDIA H200",), is_emulated=False)
-    opened = type("Opened", (), {"facts": facts})()
-    monkeypatch.setattr(reports, "open_cuda", lambda: opened)
+    facts = {"version": "12.8", "names": ["NVIDIA H200"], "is_emulated": False}
+    monkeypatch.setattr(reports, "opened", type("Opened", (), facts))
 
-    told = reports.place(matrix.Matrix("float32", "cuda"))
+    told = reports.place(exchanging.Matrix("float32", "cuda"))
 
     assert told.startswith("Run on NVIDIA H200, with a driver of CUDA 12.8: ")
-    assert reports.place(matrix.Matrix("float32")) == ""
+    assert reports.place(exchanging.Matrix("float32")) == ""
 
 
 @pytest.mark.emulated
@@ -186,8 +203,15 @@ def test_the_file_names_the_command_that_wrote_it(run_cli: Callable[..., Any]) -
     )
 
 
-def _cuda_subject(name: str) -> Any:
-    return next(subject for subject in cuda_libraries.SUBJECTS if subject.name == name)
+def _sample(dtype: str) -> Any:
+    """Return an array of raw memory, filled on a stream."""
+    producer = _kind("cuda.bindings pointer")
+    load(producer)
+    return make_sample(producer, dtype, "cuda")
+
+
+def _kind(name: str) -> Any:
+    return next(kind for kind in kinds_of("cuda") if kind.name == name)
 
 
 @pytest.mark.emulated
@@ -195,11 +219,10 @@ def _cuda_subject(name: str) -> Any:
 @pytest.mark.parametrize("consumer", ["interchange", "NumPy, on the host"])
 def test_a_matrix_whose_waits_are_lost_is_reported(emulator: Any, consumer: str) -> None:
     """The same hand-over on a driver that orders nothing: the detector says so."""
-    producer, taker = _cuda_subject("cuda.bindings pointer"), _cuda_subject(consumer)
-    sample = make_sample(producer, load(producer), "float32")
+    sample = _sample("float32")
 
     with emulator.without_waits():
-        matrix.hand_over(sample, taker, cuda_driver.open_cuda().consumer)
+        exchanging.hand_over(sample, _kind(consumer), _devices.streams()[1])
 
     emulator.expect_reports(match=r"\(RAW\)")
 
@@ -207,11 +230,10 @@ def test_a_matrix_whose_waits_are_lost_is_reported(emulator: Any, consumer: str)
 @pytest.mark.emulated
 def test_what_arrives_changed_fails(opened: Any) -> None:
     """Elements are compared after a copy to the host, on the consumer's stream."""
-    producer, taker = _cuda_subject("cuda.bindings pointer"), _cuda_subject("interchange")
-    sample = make_sample(producer, load(producer), "uint8")
-    opened.call("cuMemsetD8Async", sample.address + 3, 99, 1, opened.producer)
+    sample, (filling, reading) = _sample("uint8"), _devices.streams()
+    opened.fill(sample.address + 3, 99, 1, filling)
 
-    cell = matrix.hand_over(sample, taker, opened.consumer)
+    cell = exchanging.hand_over(sample, _kind("interchange"), reading)
 
     assert (cell.verdict, cell.reason) == (
         "failed",
@@ -222,10 +244,9 @@ def test_what_arrives_changed_fails(opened: Any) -> None:
 @pytest.mark.emulated
 def test_samples_give_their_memory_back(emulator: Any, opened: Any) -> None:
     """On the device and on the host."""
-    producer = _cuda_subject("cuda.bindings pointer")
-    opened.call("cuStreamSynchronize", opened.producer)  # made, with its context
+    opened.synchronize(_devices.streams()[0])  # made, with its context
     before = emulator.live()
-    sample = make_sample(producer, load(producer), "float32")
+    sample = _sample("float32")
     meanwhile = emulator.live()
     del sample
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from interchange._reports import exits
-from interchange.cli import inspecting, matrix, versions
+from interchange.cli import inspecting, output, versions
+from interchange_conformance.cli import exits
+from interchange_conformance.matrix import exchanging
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,7 @@ PROVOKED = {
 WORK = {
     ("--no-import",): (versions, "environment"),
     ("inspect", "b'abc'"): (inspecting, "evaluate"),
-    ALWAYS: (matrix, "run"),
+    ALWAYS: (exchanging, "run"),
 }
 """Call -> where it does its work."""
 
@@ -41,7 +42,7 @@ def test_every_documented_code_is_provoked() -> None:
     """And no other."""
     documented = {
         (command, code)
-        for command, codes in exits.COMMANDS.items()
+        for command, codes in {**output.COMMANDS, **exits.COMMANDS}.items()
         for code in codes
         if command != KITS
     }

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import subprocess
 import sys
+from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -16,7 +19,6 @@ from interchange.cli import forms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 ALWAYS = "numpy,stdlib,interchange"
 RECORD = "{'shape': (2,), 'typestr': '<f4', 'data': (4096, True), 'version': 3, 'stream': 1}"
@@ -29,6 +31,15 @@ COMMANDS = {
     "inspection of a broken record": ["inspect", NULL_ADDRESS, "--json"],
     "matrix": ["matrix", "--only", ALWAYS, "--json"],
 }
+FORMS = (*forms.FORMS, "matrix")
+
+
+def schema_of(form: str) -> Any:
+    """Return the JSON Schema of a document, of either distribution."""
+    if form in forms.FORMS:
+        return forms.schema(form)
+    folder = resources.files("interchange_conformance.reports")
+    return json.loads((folder / f"{form}.schema.json").read_text(encoding="utf-8"))
 
 
 def form_of(words: str) -> str:
@@ -49,7 +60,7 @@ def closed(rule: Any) -> Any:
 
 
 def validate(told: Any, form: str) -> None:
-    jsonschema.Draft202012Validator(closed(forms.schema(form))).validate(told)
+    jsonschema.Draft202012Validator(closed(schema_of(form))).validate(told)
 
 
 @pytest.fixture
@@ -61,14 +72,14 @@ def made(run_cli: Callable[..., Any]) -> Callable[[str], Any]:
 # ---------------------------------------------------------------- schemas
 
 
-@pytest.mark.parametrize("form", forms.FORMS)
+@pytest.mark.parametrize("form", FORMS)
 def test_a_schema_is_one_of_its_draft(form: str) -> None:
     """And it is of the form's number."""
-    schema = forms.schema(form)
+    schema = schema_of(form)
 
     jsonschema.Draft202012Validator.check_schema(schema)
-    number = forms.FORMS[form][0]
-    assert schema["properties"]["schema"]["const"] == number
+    number = schema["properties"]["schema"]["const"]
+    assert number == forms.FORMS.get(form, (1, ""))[0]
     assert schema["$id"] == f"urn:array-interchange:{form}-{number}"
 
 
@@ -80,7 +91,7 @@ def test_what_is_written_is_as_the_schema_says(made: Callable[[str], Any], words
 
 def test_every_form_is_tried() -> None:
     """None has a schema only."""
-    assert {form_of(words) for words in COMMANDS} == set(forms.FORMS)
+    assert {form_of(words) for words in COMMANDS} == set(FORMS)
 
 
 def fields_of(rule: Any) -> Iterator[tuple[str, Any]]:
@@ -92,10 +103,10 @@ def fields_of(rule: Any) -> Iterator[tuple[str, Any]]:
         yield from fields_of(part)
 
 
-@pytest.mark.parametrize("form", forms.FORMS)
+@pytest.mark.parametrize("form", FORMS)
 def test_every_field_is_described(form: str) -> None:
     """By itself, or by what it refers to."""
-    root = forms.schema(form)
+    root = schema_of(form)
     silent = [
         name
         for name, part in fields_of(root)
@@ -241,6 +252,89 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(
     assert "there is no directory" in done.err
 
 
+def test_a_new_file_has_the_usual_permissions(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+    """A report can be read by whom any other new file can be read by."""
+    (tmp_path / "other").touch()
+
+    run_cli("inspect", "b'abc'", "--json", tmp_path / "report")
+
+    assert (tmp_path / "report").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_an_existing_file_keeps_its_permissions(
+    run_cli: Callable[..., Any], tmp_path: Path
+) -> None:
+    """A report that is written anew is as private as it was."""
+    report = tmp_path / "report"
+    report.touch(mode=0o600)
+
+    run_cli("inspect", "b'abc'", "--json", report)
+
+    assert report.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_directory_is_no_file(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+    """The name of a directory is refused."""
+    done = run_cli("inspect", "b'abc'", "--json", tmp_path)
+
+    assert (done.code, "it is a directory" in done.err) == (2, True)
+
+
+def test_a_file_is_written_whole_or_not_at_all(
+    run_cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the last step fails, the old report is still there, and nothing else is."""
+    report = tmp_path / "report"
+    report.write_text("old")
+
+    def fail(*_: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    done = run_cli("inspect", "b'abc'", "--json", report)
+
+    assert (done.code, report.read_text()) == (2, "old")
+    assert "disk full" in done.err
+    assert list(tmp_path.iterdir()) == [report]
+
+
+def test_a_link_stays_a_link(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+    """What it leads to is written."""
+    link, report = tmp_path / "link", tmp_path / "report"
+    link.symlink_to(report)
+
+    done = run_cli("inspect", "b'abc'", "--json", link)
+
+    assert (done.code, link.is_symlink()) == (0, True)
+    assert json.loads(report.read_text(encoding="utf-8"))["ok"]
+
+
+def test_a_pipe_is_written_to(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+    """What is no plain file is not replaced by one."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    done = run_cli("inspect", "b'abc'", "--json", pipe)
+
+    received = os.read(reading, 10_000)
+    os.close(reading)
+    assert (done.code, pipe.is_fifo()) == (0, True)
+    assert b'"ok": true' in received
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a system without /dev/full")
+def test_a_full_device_ends_with_2(run_cli: Callable[..., Any], tmp_path: Path) -> None:
+    """It is written to by way of a link, and what failed is told."""
+    link = tmp_path / "link"
+    link.symlink_to("/dev/full")
+
+    done = run_cli("inspect", "b'abc'", "--json", link)
+
+    assert (done.code, link.is_char_device()) == (2, True)
+    assert done.err.startswith(f"interchange: cannot write {link}: No space left on device")
+
+
 def test_what_the_evaluation_prints_goes_elsewhere(run_cli: Callable[..., Any]) -> None:
     """It goes to standard error, where JSON has standard output."""
     done = run_cli("inspect", "print('a banner') or b'abc'", "--json")
@@ -289,4 +383,4 @@ def test_json_before_a_command_is_refused(
     done = run_cli(*arguments)
 
     assert (done.code, done.out, list(tmp_path.iterdir())) == (2, "", [])
-    assert "write --json behind the command: interchange " in done.err
+    assert "write --json after the command: interchange " in done.err

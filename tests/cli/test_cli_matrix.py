@@ -10,53 +10,60 @@ import pytest
 
 from interchange import CopyNeededError
 from interchange.abi import RULES
-from interchange.cli import html, libraries, matrix, reports, table
-from interchange.cli.subjects import AbsentError, load, make_sample, sample_values
+from interchange_conformance.cli.options import DTYPES
+from interchange_conformance.matrix import exchanging, html, reports, table, tables
+from interchange_conformance.matrix.exchanging import Matrix
+from interchange_conformance.matrix.samples import AbsentError, load, make_sample, sample_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import interchange as ix
-    from interchange.cli.matrix import Cell
-    from interchange.cli.subjects import Subject
+    from interchange_conformance.matrix.exchanging import Cell
+    from interchange_conformance.subject import Kind
 
 HERE = ("numpy", "stdlib", "interchange")
 
 
-def _here() -> list[Subject]:
-    return [subject for subject in libraries.SUBJECTS if subject.library in HERE]
+def _here() -> list[Kind]:
+    return [kind for kind in tables.kinds_of("cpu") if kind.library in HERE]
 
 
-def _hand_over(producer: Subject, consumer: Subject, dtype: str = "float32") -> Cell:
-    return matrix.hand_over(make_sample(producer, load(producer), dtype), consumer)
+def _run(kinds: list[Kind]) -> Matrix:
+    return exchanging.run(Matrix("float32"), kinds)
+
+
+def _hand_over(producer: Kind, consumer: Kind, dtype: str = "float32") -> Cell:
+    load(producer)
+    return exchanging.hand_over(make_sample(producer, dtype), consumer)
 
 
 @pytest.fixture(scope="module")
-def found() -> matrix.Matrix:
+def found() -> Matrix:
     """The matrix of what is always here."""
-    return matrix.run(_here(), "float32")
+    return _run(_here())
 
 
 # ---------------------------------------------------------------- what is true
 
 
-def test_numpy_and_the_standard_library_share_with_each_other(found: matrix.Matrix) -> None:
+def test_numpy_and_the_standard_library_share_with_each_other(found: Matrix) -> None:
     """Every pair shares memory: nothing that is always here needs a copy."""
     verdicts = {pair: cell.verdict for pair, cell in found.cells.items()}
 
     assert verdicts == dict.fromkeys(found.cells, "zero-copy")
 
 
-def test_sharing_means_the_same_address(found: matrix.Matrix) -> None:
+def test_sharing_means_the_same_address(found: Matrix) -> None:
     """What is called zero-copy arrived at the address that the producer's library told."""
     assert [cell.received for cell in found.cells.values()] == [
         cell.sent for cell in found.cells.values()
     ]
 
 
-def test_the_rows_and_columns_are_all_there(found: matrix.Matrix) -> None:
+def test_the_rows_and_columns_are_all_there(found: Matrix) -> None:
     """Each producer meets each consumer; what only makes arrays has no column."""
-    assert ([s.subject.name for s in found.samples], [s.name for s in found.consumers]) == (
+    assert ([s.kind.name for s in found.samples], [s.name for s in found.consumers]) == (
         [
             "NumPy",
             "NumPy read-only",
@@ -72,18 +79,18 @@ def test_the_rows_and_columns_are_all_there(found: matrix.Matrix) -> None:
     assert len(found.cells) == 24
 
 
-def test_samples_are_aligned(found: matrix.Matrix) -> None:
+def test_samples_are_aligned(found: Matrix) -> None:
     """Samples start at a multiple of 64 bytes, so that no consumer copies for want of that."""
-    assert {sample.subject.name: sample.address % 64 for sample in found.samples} == dict.fromkeys(
-        (sample.subject.name for sample in found.samples), 0
+    assert {sample.kind.name: sample.address % 64 for sample in found.samples} == dict.fromkeys(
+        (sample.kind.name for sample in found.samples), 0
     )
 
 
-def test_a_refusal_has_a_rule(subject_named: Callable[[str], Subject]) -> None:
+def test_a_refusal_has_a_rule(kind_named: Callable[[str], Kind]) -> None:
     """What not even a copy can hand over is refused with an id of the rule book."""
     pytest.importorskip("ml_dtypes", reason="bfloat16 takes ml_dtypes")
 
-    cell = _hand_over(subject_named("NumPy ml_dtypes"), subject_named("memoryview"))
+    cell = _hand_over(kind_named("NumPy ml_dtypes"), kind_named("memoryview"))
 
     assert (cell.verdict, cell.rule) == ("refused", "BUF-FORMAT-2")
     assert cell.rule in RULES
@@ -91,12 +98,12 @@ def test_a_refusal_has_a_rule(subject_named: Callable[[str], Subject]) -> None:
 
 
 def test_a_copy_has_a_rule(
-    add_liar: Callable[..., Subject], subject_named: Callable[[str], Subject]
+    add_liar: Callable[..., Kind], kind_named: Callable[[str], Kind]
 ) -> None:
     """What a library would forget is copied, and the refusal that made it needed is kept."""
     forgetful = add_liar(lambda _, array: array.__array__(), keeps_readonly=False)
 
-    cell = _hand_over(subject_named("bytes"), forgetful)
+    cell = _hand_over(kind_named("bytes"), forgetful)
 
     assert (cell.verdict, cell.rule) == ("copied", "DLP-RO-3")
     assert cell.reason.startswith("read-only memory, of which liar would not know")
@@ -105,7 +112,7 @@ def test_a_copy_has_a_rule(
 
 
 def test_what_only_the_capsule_cannot_say_is_shared(
-    add_liar: Callable[..., Subject], subject_named: Callable[[str], Subject]
+    add_liar: Callable[..., Kind], kind_named: Callable[[str], Kind]
 ) -> None:
     """Memory that its library says is writable is shared, and the cell says what it took."""
 
@@ -119,11 +126,13 @@ def test_what_only_the_capsule_cannot_say_is_shared(
         def __dlpack_device__(self) -> tuple[int, int]:
             return (1, 0)
 
-    look = subject_named("NumPy").look
+    numpy = kind_named("NumPy")
     old = replace(
-        subject_named("NumPy"),
-        make=lambda _, __, values: Old(values),
-        look=type(look)(*(lambda x, get=get: get(x.inner) for get in look)),
+        numpy,
+        make_from=lambda values, _: Old(values),
+        address=lambda x: numpy.address(x.inner),
+        dtype=lambda x: numpy.dtype(x.inner),
+        readonly=lambda x: numpy.readonly(x.inner),
     )
     forgetful = add_liar(lambda _, array: array.__array__(), keeps_readonly=False)
 
@@ -161,7 +170,7 @@ def _raises(_: Any, __: ix.Array) -> Any:
 @pytest.mark.parametrize(
     ("take", "reason"),
     [
-        (_copies, "a copy was made, and none was asked"),
+        (_copies, "a copy was made without a request"),
         (_casts, "float32 arrived as float64"),
         (_changes, "elements differ from what was sent, the first at [3]: -1.0, not 3.0"),
         (_cuts, "elements differ from what was sent, 999 of 1000 arrived"),
@@ -169,21 +178,21 @@ def _raises(_: Any, __: ix.Array) -> Any:
     ],
 )
 def test_a_lie_fails(
-    add_liar: Callable[..., Subject],
-    subject_named: Callable[[str], Subject],
+    add_liar: Callable[..., Kind],
+    kind_named: Callable[[str], Kind],
     take: Callable[[Any, Any], Any],
     reason: str,
 ) -> None:
     """Whatever arrives other than it was sent makes a cell that failed."""
     liar = add_liar(take, is_foreign=False)
 
-    cell = _hand_over(subject_named("NumPy"), liar)
+    cell = _hand_over(kind_named("NumPy"), liar)
 
     assert (cell.verdict, cell.reason) == ("failed", reason)
 
 
 def test_read_only_memory_must_arrive_so(
-    add_liar: Callable[..., Subject], subject_named: Callable[[str], Subject]
+    add_liar: Callable[..., Kind], kind_named: Callable[[str], Kind]
 ) -> None:
     """A consumer that says it keeps the flag, and does not, fails."""
 
@@ -194,16 +203,16 @@ def test_read_only_memory_must_arrive_so(
 
     liar = add_liar(forget, keeps_readonly=True)
 
-    cell = _hand_over(subject_named("NumPy read-only"), liar)
+    cell = _hand_over(kind_named("NumPy read-only"), liar)
 
     assert (cell.verdict, cell.reason) == (
         "failed",
-        "read-only memory arrived without a word that it is",
+        "read-only memory arrived as writable",
     )
 
 
 def test_a_copy_that_is_none_fails(
-    add_liar: Callable[..., Subject], subject_named: Callable[[str], Subject]
+    add_liar: Callable[..., Kind], kind_named: Callable[[str], Kind]
 ) -> None:
     """A library that says that it copied, and shares, fails."""
 
@@ -212,16 +221,16 @@ def test_a_copy_that_is_none_fails(
 
     liar = add_liar(refuse, take_copy=lambda _, array: array.__array__())
 
-    cell = _hand_over(subject_named("NumPy"), liar)
+    cell = _hand_over(kind_named("NumPy"), liar)
 
-    assert (cell.verdict, cell.reason) == ("failed", "no copy was made, though asked")
+    assert (cell.verdict, cell.reason) == ("failed", "the requested copy was not made")
 
 
-def test_one_lie_makes_the_matrix_wrong(add_liar: Callable[..., Subject]) -> None:
+def test_one_lie_makes_the_matrix_wrong(add_liar: Callable[..., Kind]) -> None:
     """A matrix in which a cell failed is not ok, however many others went well."""
     liar = add_liar(_copies)
 
-    found = matrix.run([*_here(), liar], "float32")
+    found = _run([*_here(), liar])
 
     assert (found.ok, found.count("failed")) == (False, 9)  # eight producers, and the liar's own
 
@@ -230,12 +239,12 @@ def test_one_lie_makes_the_matrix_wrong(add_liar: Callable[..., Subject]) -> Non
 
 
 def test_what_is_not_installed_is_left_out_with_the_reason(
-    subject_named: Callable[[str], Subject],
+    kind_named: Callable[[str], Kind],
 ) -> None:
     """A library that is not here has neither row nor column, and the reason is kept."""
-    missing = replace(subject_named("NumPy"), name="Missing", module="no_such_library")
+    missing = replace(kind_named("NumPy"), name="Missing", module="no_such_library")
 
-    found = matrix.run([missing, *_here()], "float32")
+    found = _run([missing, *_here()])
 
     assert found.absent == {"Missing": "not installed"}
     assert ("Missing", "NumPy") not in found.cells
@@ -243,22 +252,22 @@ def test_what_is_not_installed_is_left_out_with_the_reason(
 
 
 def test_what_does_not_import_is_left_out_with_the_reason(
-    subject_named: Callable[[str], Subject],
+    kind_named: Callable[[str], Kind],
     tmp_path: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A library that is broken is left out with what its import said."""
     (tmp_path / "broken_library.py").write_text("raise OSError('libbroken.so: not found')")
     monkeypatch.syspath_prepend(tmp_path)
-    broken = replace(subject_named("NumPy"), name="Broken", module="broken_library")
+    broken = replace(kind_named("NumPy"), name="Broken", module="broken_library")
 
-    found = matrix.run([broken], "float32")
+    found = _run([broken])
 
     assert found.absent == {"Broken": "does not import: libbroken.so: not found"}
 
 
 def test_words_of_libraries_do_not_reach_the_terminal(
-    subject_named: Callable[[str], Subject],
+    kind_named: Callable[[str], Kind],
     tmp_path: Any,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -266,9 +275,9 @@ def test_words_of_libraries_do_not_reach_the_terminal(
     """Nor a page, or a file of Markdown: control characters are written out."""
     (tmp_path / "red_library.py").write_text(r"raise OSError('\x1b[31mred\u202e')")
     monkeypatch.syspath_prepend(tmp_path)
-    red = replace(subject_named("NumPy"), name="Red", module="red_library")
+    red = replace(kind_named("NumPy"), name="Red", module="red_library")
 
-    found = matrix.run([red, *_here()], "float32")
+    found = _run([red, *_here()])
     table.show(found)
 
     for text in (capsys.readouterr().out, reports.as_markdown(found), html.as_html(found)):
@@ -280,34 +289,35 @@ def test_words_of_libraries_do_not_reach_the_terminal(
     ("name", "dtype", "reason"),
     [
         ("array.array", "complex64", "makes no complex64: it has no such type"),
-        ("NumPy", "bfloat16", "makes no bfloat16: ml_dtypes has it, see there"),
+        ("NumPy", "bfloat16", "makes no bfloat16: see the row of ml_dtypes, which has it"),
     ],
 )
 def test_what_a_library_cannot_make_is_left_out_with_the_reason(
-    subject_named: Callable[[str], Subject], name: str, dtype: str, reason: str
+    kind_named: Callable[[str], Kind], name: str, dtype: str, reason: str
 ) -> None:
     """An element type that a library has not leaves its row out."""
-    subject = subject_named(name)
+    kind = kind_named(name)
+    load(kind)
 
     with pytest.raises(AbsentError) as caught:
-        make_sample(subject, load(subject), dtype)
+        make_sample(kind, dtype)
 
     assert str(caught.value) == reason
 
 
 def test_what_a_library_makes_of_another_type_is_left_out(
-    subject_named: Callable[[str], Subject],
+    kind_named: Callable[[str], Kind],
 ) -> None:
     """A library that casts what it is told to make leaves its row out."""
     casting = replace(
-        subject_named("NumPy"), make=lambda module, _, values: module.array(values, "f4")
+        kind_named("NumPy"), make=lambda shape, _dtype, _device, _readonly: np.zeros(shape, "f4")
     )
 
     with pytest.raises(AbsentError, match="makes float32 of float64"):
-        make_sample(casting, load(casting), "float64")
+        make_sample(casting, "float64")
 
 
-@pytest.mark.parametrize("dtype", libraries.DTYPES)
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_samples_hold_numbers_that_every_type_can(dtype: str) -> None:
     """The numbers of a sample survive a trip through its element type."""
     extended = {"bfloat16", "float8_e4m3fn", "float8_e5m2"}
@@ -321,7 +331,7 @@ def test_samples_hold_numbers_that_every_type_can(dtype: str) -> None:
 
 
 def test_what_is_shared_only_where_it_is_aligned_says_what_else_becomes_of_it(
-    add_liar: Callable[..., Subject],
+    add_liar: Callable[..., Kind],
 ) -> None:
     """Both are shown: aligned samples are shared, and a note has the verdict on others."""
 
@@ -331,7 +341,7 @@ def test_what_is_shared_only_where_it_is_aligned_says_what_else_becomes_of_it(
         return array.__array__()
 
     particular_one = add_liar(particular)
-    found = matrix.run([*_here(), particular_one], "float32")
+    found = _run([*_here(), particular_one])
 
     for name in ("NumPy", "bytearray", "memoryview", "array.array"):
         cell = found.cells[name, "Liar"]

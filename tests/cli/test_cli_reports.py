@@ -5,33 +5,32 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import re
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from interchange.abi import RULES
-from interchange.cli.html import as_html
-from interchange.cli.matrix import Cell, Matrix
-from interchange.cli.subjects import Sample
+from interchange_conformance.matrix.exchanging import Cell, Matrix
+from interchange_conformance.matrix.html import as_html
+from interchange_conformance.matrix.samples import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-    from interchange.cli.subjects import Subject
+    from interchange_conformance.subject import Kind
 
 ALWAYS = "numpy,stdlib,interchange"
 FORMATS = ["json", "markdown", "html"]
 
 
 @pytest.fixture
-def rich_cells(add_liar: Callable[..., Subject]) -> None:
+def rich_cells(add_liar: Callable[..., Kind]) -> None:
     """Add a library whose column has every verdict."""
 
     def take(_: Any, array: Any) -> Any:
@@ -221,14 +220,14 @@ def test_html_shows_a_librarys_words_as_they_are(page: str) -> None:
 HOSTILE = "</style><script>x()</script><img src=x onerror=x()>\"'&lt;<!--\x00\u202e\ud800"
 
 
-def test_hostile_text_makes_no_element(subject_named: Callable[[str], Subject]) -> None:
+def test_hostile_text_makes_no_element(kind_named: Callable[[str], Kind]) -> None:
     """Wherever it stands: the page has the elements that it has without it, and nothing hidden."""
 
     def elements(words: str) -> dict[str, int]:
-        subject = replace(subject_named("memoryview"), name=words)
-        sample = Sample(subject, words, None, words, [], 0, None)
+        kind = replace(kind_named("memoryview"), name=words)
+        sample = Sample(kind, None, words, [], 0, None)
         cell = Cell(words, words, "failed", words, words, words, 1, 2)
-        found = Matrix(words, "cpu", [sample], [subject], {(words, words): cell}, {words: words})
+        found = Matrix(words, "cpu", [sample], [kind], {(words, words): cell}, {words: words})
         text = as_html(found)
         reader = _Page()
         reader.feed(text)
@@ -249,7 +248,9 @@ def test_html_is_refused_without_what_makes_it(
     other = run_cli("matrix", "--only", ALWAYS, "--markdown", "-")
 
     assert (done.code, done.out, list(tmp_path.iterdir())) == (2, "", [])
-    assert done.err.startswith("interchange: --html: a page takes Jinja2, which is not installed;")
+    assert done.err.startswith(
+        "interchange matrix: --html: pages need Jinja2, which is not installed;"
+    )
     assert done.err.endswith(" -m pip install 'jinja2>=3.1'\n")
     assert (other.code, other.err) == (0, "")
 
@@ -304,27 +305,6 @@ def test_all_three_at_once(run_cli: Callable[..., Any], tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FORMATS)
 
 
-def test_a_new_file_has_the_usual_permissions(run_cli: Callable[..., Any], tmp_path: Path) -> None:
-    """A report can be read by whom any other new file can be read by."""
-    (tmp_path / "other").touch()
-
-    run_cli("matrix", "--only", ALWAYS, "--json", tmp_path / "report")
-
-    assert (tmp_path / "report").stat().st_mode == (tmp_path / "other").stat().st_mode
-
-
-def test_an_existing_file_keeps_its_permissions(
-    run_cli: Callable[..., Any], tmp_path: Path
-) -> None:
-    """A report that is written anew is as private as it was."""
-    report = tmp_path / "report"
-    report.touch(mode=0o600)
-
-    run_cli("matrix", "--only", ALWAYS, "--json", report)
-
-    assert report.stat().st_mode & 0o777 == 0o600
-
-
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_missing_directory_ends_with_2(
     run_cli: Callable[..., Any], tmp_path: Path, form: str
@@ -334,65 +314,3 @@ def test_a_missing_directory_ends_with_2(
 
     assert (done.code, done.out) == (2, "")
     assert f"there is no directory {tmp_path / 'missing'}" in done.err
-
-
-def test_a_directory_is_no_file(run_cli: Callable[..., Any], tmp_path: Path) -> None:
-    """The name of a directory is refused."""
-    done = run_cli("matrix", "--json", tmp_path)
-
-    assert (done.code, "it is a directory" in done.err) == (2, True)
-
-
-def test_a_file_is_written_whole_or_not_at_all(
-    run_cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """When the last step fails, the old report is still there, and nothing else is."""
-    report = tmp_path / "report"
-    report.write_text("old")
-
-    def fail(*_: Any) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr(Path, "replace", fail)
-    done = run_cli("matrix", "--only", ALWAYS, "--json", report)
-
-    assert (done.code, report.read_text()) == (2, "old")
-    assert "disk full" in done.err
-    assert list(tmp_path.iterdir()) == [report]
-
-
-def test_a_link_stays_a_link(run_cli: Callable[..., Any], tmp_path: Path) -> None:
-    """What it leads to is written."""
-    link, report = tmp_path / "link", tmp_path / "report"
-    link.symlink_to(report)
-
-    done = run_cli("matrix", "--only", "stdlib,interchange", "--json", link)
-
-    assert (done.code, link.is_symlink()) == (0, True)
-    assert json.loads(report.read_text(encoding="utf-8"))["ok"]
-
-
-def test_a_pipe_is_written_to(run_cli: Callable[..., Any], tmp_path: Path) -> None:
-    """What is no plain file is not replaced by one."""
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-
-    done = run_cli("matrix", "--only", "stdlib,interchange", "--markdown", pipe)
-
-    received = os.read(reading, 10_000)
-    os.close(reading)
-    assert (done.code, pipe.is_fifo()) == (0, True)
-    assert b"zero-copy" in received
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a system without /dev/full")
-def test_a_full_device_ends_with_2(run_cli: Callable[..., Any], tmp_path: Path) -> None:
-    """It is written to by way of a link, and what failed is told."""
-    link = tmp_path / "link"
-    link.symlink_to("/dev/full")
-
-    done = run_cli("matrix", "--only", "stdlib,interchange", "--json", link)
-
-    assert (done.code, link.is_char_device()) == (2, True)
-    assert done.err.startswith(f"interchange: cannot write {link}: No space left on device")

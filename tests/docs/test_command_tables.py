@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from interchange._reports import exits
-from interchange.cli import forms
+from interchange.cli import forms, output
 from interchange.cli.variables import VARIABLES
+from interchange_conformance.cli import exits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 PAGE = "docs/api/commands.md"
+COMMANDS = {**output.COMMANDS, **exits.COMMANDS}
 SCHEMAS = ("src/interchange/cli/schemas", "conformance/src/interchange_conformance/reports")
 
 
@@ -45,15 +46,15 @@ def test_the_page_prints_each_table(pages: dict[str, str]) -> None:
 
 def test_every_code_has_a_row(command_tables: ModuleType) -> None:
     """In order."""
-    assert first_cells(command_tables.exit_codes()) == [str(code) for code in exits.CODES]
+    assert first_cells(command_tables.exit_codes()) == [str(code) for code in output.CODES]
 
 
 def test_every_command_has_a_row(command_tables: ModuleType) -> None:
     """With a cell per code, ``-`` where it never ends so."""
     rows = command_tables.exit_codes_by_command().splitlines()[2:]
 
-    assert first_cells("\n\n" + "\n".join(rows)) == list(exits.COMMANDS)
-    for row, codes in zip(rows, exits.COMMANDS.values(), strict=True):
+    assert first_cells("\n\n" + "\n".join(rows)) == list(COMMANDS)
+    for row, codes in zip(rows, COMMANDS.values(), strict=True):
         cells = [cell.strip() for cell in row.split("|")[2:-1]]
         assert [cell != "-" for cell in cells] == [code in codes for code in (0, 1, 2)]
 
@@ -74,7 +75,7 @@ def test_every_schema_of_the_sources_has_a_row(root: Path, command_tables: Modul
     documents = command_tables.documents()
 
     assert {f"{package}/{file}" for _, _, package, file, _ in documents} == found
-    assert len(documents) == len(found) == len(forms.FORMS) + 3
+    assert len(documents) == len(found) == len(forms.FORMS) + 4
     for _, number, _, file, schema in documents:
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["$id"] == f"urn:array-interchange:{file.partition('.')[0]}-{number}"

@@ -9,13 +9,14 @@ import pytest
 
 import interchange
 from interchange import abi
-from interchange.cli import column_libraries, cuda_libraries, libraries, reports
-from interchange.cli.matrix import run
+from interchange_conformance.matrix import exchanging, reports
+from interchange_conformance.matrix.columns import kinds_of_columns
+from interchange_conformance.matrix.tables import kinds_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from interchange.cli.subjects import Subject
+    from interchange_conformance.subject import Kind
 
 
 class Made(NamedTuple):
@@ -23,15 +24,15 @@ class Made(NamedTuple):
 
     file: str
     options: str
-    subjects: tuple[Subject, ...]
+    kinds: tuple[Kind, ...]
 
 
 TABLES = (
-    Made("matrix.md", "", libraries.SUBJECTS),
-    Made("matrix-cuda.md", " --device cuda", cuda_libraries.SUBJECTS),
-    Made("matrix-gpu.md", " --device cuda", cuda_libraries.SUBJECTS),
-    Made("matrix-columns-in.md", " --columns in", column_libraries.SUBJECTS_IN),
-    Made("matrix-columns-out.md", " --columns out", column_libraries.SUBJECTS_OUT),
+    Made("matrix.md", "", kinds_of("cpu")),
+    Made("matrix-cuda.md", " --device cuda", kinds_of("cuda")),
+    Made("matrix-gpu.md", " --device cuda", kinds_of("cuda")),
+    Made("matrix-columns-in.md", " --columns in", kinds_of_columns("in")),
+    Made("matrix-columns-out.md", " --columns out", kinds_of_columns("out")),
 )
 COLUMNS = tuple(table.file for table in TABLES if "columns" in table.file)
 
@@ -70,7 +71,7 @@ def test_it_has_every_row(matrix: str, made: Made) -> None:
     """Each kind of array that the command makes has a row, or was not there."""
     rows = re.findall(r"^\| \*\*(.+?)\*\* \|", matrix, re.MULTILINE)
     absent = re.findall(r"^- [A-Z][a-z ]+: (.+?) \(", matrix, re.MULTILINE)
-    known = [subject.name for subject in made.subjects if subject.make is not None]
+    known = [kind.name for kind in made.kinds if kind.is_sample]
 
     assert sorted(rows + absent) == sorted(known)
 
@@ -79,7 +80,7 @@ def test_it_has_every_column(matrix: str, made: Made) -> None:
     """Each kind of array that the command hands over has a column, or was not there."""
     _, *columns = re.findall(r"(?<=\| )(.+?)(?= \|)", matrix.partition("\n\n")[2].splitlines()[0])
     absent = re.findall(r"^- [A-Z][a-z ]+: (.+?) \(", matrix, re.MULTILINE)
-    known = [subject.name for subject in made.subjects if subject.target is not None]
+    known = [kind.name for kind in made.kinds if kind.target is not None]
 
     assert [name for name in known if name not in absent] == columns
 
@@ -97,10 +98,10 @@ def test_the_words_of_the_matrix_are_those_of_the_command(root: Path) -> None:
     text = (root / "docs/_generated/matrix.md").read_text(encoding="utf-8")
     few = [
         one
-        for one in libraries.SUBJECTS
+        for one in kinds_of("cpu")
         if one.library in {"numpy", "ml_dtypes", "stdlib", "interchange"}
     ]
-    now = reports.as_markdown(run(few, "float32"))
+    now = reports.as_markdown(exchanging.run(exchanging.Matrix("float32"), few))
 
     assert set(_words(now)) <= set(_words(text))
     assert any(line.startswith("elements are bfloat16") for line in _words(now))

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-DEMO = 'python3 -m venv .venv && .venv/bin/pip install -q ".[demo]" && .venv/bin/interchange matrix'
+DEMO = (
+    'python3 -m venv .venv && .venv/bin/pip install -q ".[demo]" ./conformance'
+    " && .venv/bin/interchange matrix"
+)
 TEST = (
     'python3 -m venv .venv && .venv/bin/pip install -q -e ".[test]" -e "./conformance[test]"'
     " && .venv/bin/pytest"

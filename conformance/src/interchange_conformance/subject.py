@@ -1,7 +1,7 @@
-"""What is judged: a library, described by how it makes arrays, takes them and reads them back.
+"""Descriptions of a library: how it makes, takes and reads arrays, for judging and for the matrix.
 
-A description needs nothing but the library itself; what it leaves out is not
-judged.
+A description needs only the library itself; what a `Subject` leaves out is not judged.  A `Kind`
+adds what `interchange matrix` needs to exchange such arrays.
 """
 
 from __future__ import annotations
@@ -224,3 +224,92 @@ def subject_of_function(make: Callable[..., Any], name: str) -> Subject:
             raise CannotMakeError(f"{type(error).__name__}: {error}") from error
 
     return Subject(name, make=call)
+
+
+# ---------------------------------------------------------------- the matrix
+
+
+def dtype_name(x: Any) -> str:
+    """Return the element type of an array whose dtype prints as ``float32`` or ``mylib.float32``.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> dtype_name(numpy.zeros(2, "int8"))
+    'int8'
+    """
+    return str(x.dtype).rpartition(".")[2]
+
+
+def unknown(_: Any) -> None:
+    """Return None: the library does not report it."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A row and a column of `interchange matrix`: one kind of array, on the host or on a device.
+
+    Addresses and elements are read by the library's own means, never through interchange, so that
+    what interchange did can be checked against them.
+
+    Attributes
+    ----------
+    name : str
+        The name of its row and column.
+    subject : Subject
+        The description of the library: how it makes, takes and reads such arrays.
+    address : callable
+        Array -> address of its first element.
+    library : str
+        The name that ``--only`` takes; several kinds may share one.
+    module : str
+        What to import.
+    distribution : str or None
+        As `Subject.distribution`, which it replaces; empty for the standard library.
+    target : str or None
+        The library's name in `interchange.convert`; None where it takes no arrays.
+    head : str
+        The head of its column; two lines at most.
+    dtype : callable
+        Array -> name of its element type, such as ``"float32"``.
+    readonly : callable
+        Array -> whether it refuses writes; None where the library does not report it.
+    make : callable or None
+        As `Subject.make`, which it replaces; the elements are written into what it returns.
+    make_on : callable or None
+        As `Subject.make_on`, which it replaces.
+    make_from : callable or None
+        ``make_from(numbers, dtype)`` -> an array of one axis, where its memory cannot be written.
+    read : callable or None
+        As `Subject.read`, which it replaces.
+    picks : callable
+        Name of the requested element type -> the type that it makes.
+    lacks : callable
+        ``lacks(module)`` -> what is missing to use the library here, or None.
+    environment : mapping or None
+        As `Subject.environment`, which it replaces.
+    is_sample, is_readonly, is_ordered : bool
+        Whether it is a row; whether its rows refuse writes; whether an array of a device carries
+        the stream that it is filled on, so that the host need not wait.
+    """
+
+    name: str
+    subject: Subject
+    address: Callable[[Any], int]
+    library: str
+    module: str
+    distribution: str | None = None
+    target: str | None = None
+    head: str = ""
+    dtype: Callable[[Any], str] = dtype_name
+    readonly: Callable[[Any], bool | None] = unknown
+    make: Callable[..., Any] | None = None
+    make_on: Callable[..., Any] | None = None
+    make_from: Callable[[list[Any], str], Any] | None = None
+    read: Callable[[Any], list[Any]] | None = None
+    picks: Callable[[str], str] = str
+    lacks: Callable[[Any], str | None] = unknown
+    environment: Mapping[str, str] | None = None
+    is_sample: bool = True
+    is_readonly: bool = False
+    is_ordered: bool = True

@@ -1,7 +1,6 @@
-"""Completion in shells: the script that offers commands, options and names behind Tab, by shtab.
+"""Completion in shells: the script that completes commands, options and names, made by shtab.
 
-Source: shtab.  It is imported when somebody asks for a script, and not needed later:
-shells read the script alone.
+Source: shtab.  It is imported only to make a script; shells do not need it.
 """
 
 from __future__ import annotations
@@ -9,16 +8,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Final
 
-from interchange._reports.texts import command_that_installs
-
-from .errors import UsageError
+from .output import UsageError, install_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 SHELLS: Final = ("bash", "zsh", "tcsh")
-"""What there are scripts for."""
-_FILES: Final = frozenset({"FILE", "PROGRAM"})  # what help texts call a value that is a file
+"""The shells that there are scripts for."""
+_FILES: Final = frozenset({"FILE", "PROGRAM"})  # metavars of values that are files
 
 
 def script(parser: argparse.ArgumentParser, shell: str, names: Mapping[str, Sequence[str]]) -> str:
@@ -27,11 +24,11 @@ def script(parser: argparse.ArgumentParser, shell: str, names: Mapping[str, Sequ
     Parameters
     ----------
     parser : ArgumentParser
-        The grammar of the command; it is of no further use.
+        The parser of the command; it is changed, and of no further use.
     shell : str
         One of `SHELLS`.
     names : mapping
-        What help texts call a value -> the names that it may be.
+        Metavar in the help texts -> the names that may replace it.
 
     Raises
     ------
@@ -41,8 +38,8 @@ def script(parser: argparse.ArgumentParser, shell: str, names: Mapping[str, Sequ
     try:
         import shtab
     except ModuleNotFoundError as error:
-        words = "--print-completion takes shtab, which the extra completion brings"
-        command = command_that_installs("shtab")
+        words = "--print-completion needs shtab, which the extra `completion` installs"
+        command = install_command("shtab")
         raise UsageError(f"{words}; install it with: {command}") from error
     for action in _actions(parser):
         if action.metavar in _FILES:
@@ -53,7 +50,7 @@ def script(parser: argparse.ArgumentParser, shell: str, names: Mapping[str, Sequ
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Yield the arguments of a command, and of those below it."""
+    """Yield the arguments of a command, and of its subcommands."""
     for action in parser._actions:
         yield action
         if isinstance(action, argparse._SubParsersAction):

@@ -1,8 +1,7 @@
-"""The forms of JSON that commands write: a number each, and a JSON Schema in ``schemas``.
+"""The JSON documents that commands write: each has a number and a JSON Schema in ``schemas``.
 
-Source: JSON Schema, draft 2020-12.  A document says the number of its form as
-``schema``.  The number grows when a reader of the old form would misread the new one; fields may be
-added without that.
+Source: JSON Schema, draft 2020-12.  A document has its number in the field ``schema``.  The number
+grows with an incompatible change; added fields are compatible.
 """
 
 from __future__ import annotations
@@ -14,32 +13,31 @@ from typing import Any, Final
 FORMS: Final = {
     "versions": (1, "interchange --json"),
     "inspection": (1, "interchange inspect EXPRESSION --json"),
-    "matrix": (1, "interchange matrix --json"),
 }
-"""Name of a form -> its number, and what writes it."""
+"""Name of a document -> its number, and the command that writes it."""
 
 
 def as_text(form: str, facts: dict[str, Any]) -> str:
-    """Return a document of a form.
+    """Return the text of a document.
 
     Parameters
     ----------
     form : str
         One of `FORMS`.
     facts : dict
-        What it says.
+        Its fields.
     """
     document = {"schema": FORMS[form][0], **facts}
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
 def schema(form: str) -> dict[str, Any]:
-    """Return the JSON Schema of a form.
+    """Return the JSON Schema of a document.
 
     Examples
     --------
-    >>> schema("matrix")["$id"]
-    'urn:array-interchange:matrix-1'
+    >>> schema("versions")["$id"]
+    'urn:array-interchange:versions-1'
     """
     folder = resources.files(__package__) / "schemas"
     text = (folder / f"{form}.schema.json").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
-"""``interchange inspect``: evaluate what somebody typed, and open it.
+"""``interchange inspect``: evaluates an expression, and reports what its value exports.
 
-The text is the user's own, typed on their own machine, and is run as Python.
+The expression is the user's own, typed on their own machine, and is run as Python.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import interchange
-from interchange._reports import exits, files, writing
-from interchange._reports.texts import printable
 from interchange._types.errors import NoProtocolError
 from interchange.abi import RULES
 
-from . import forms
-from .errors import UsageError
-from .subjects import first_line
+from . import forms, output
+from .libraries import first_line
+from .output import UsageError, printable
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +32,7 @@ _TARGET: Final = re.compile(
 
 
 def run(options: argparse.Namespace) -> int:
-    """Tell what is inside the value of an expression.
+    """Report what is inside the value of an expression.
 
     Parameters
     ----------
@@ -50,27 +48,27 @@ def run(options: argparse.Namespace) -> int:
     Raises
     ------
     UsageError
-        There is none, it cannot be evaluated, or its value has no protocol to inspect.
+        The expression is missing, cannot be evaluated, or its value supports no protocol.
     """
     if options.target is None:
         words = "write an expression, such as 'numpy:zeros((2, 3))'"
         raise UsageError(f"{words}, before --json: what follows that is a file")
-    to = files.asked_for(options, ["json"])
-    with files.stdout_kept_for(to):
+    file = output.json_file(options)
+    with output.stdout_reserved(file):
         value = evaluate(options.target)
         try:
             report = interchange.inspect(value)
         except NoProtocolError as error:
             raise UsageError(str(error)) from error
-    if not files.takes_stdout(to):
+    if file != output.STDOUT:
         print(printable(str(report)))
-    for file in to.values():
-        writing.write(file, as_json(report))
-    return exits.FINE if report.ok else exits.FOUND
+    if file is not None:
+        output.write(file, as_json(report))
+    return output.FINE if report.ok else output.FOUND
 
 
 def as_json(report: interchange.Report) -> str:
-    """Return what was found as JSON, in the form that ``inspection.schema.json`` describes."""
+    """Return a report as JSON, in the form that ``inspection.schema.json`` describes."""
     return forms.as_text("inspection", {"ok": report.ok, **_as_dict(report)})
 
 
@@ -134,7 +132,7 @@ def _modules_named_in(tree: ast.Expression) -> dict[str, Any]:
 
 
 def _import_if_there(name: str) -> bool:
-    """Import a module, and return whether there is one; what it lacks itself is an error."""
+    """Import a module, and return whether it exists; a failing import within it is an error."""
     try:
         importlib.import_module(name)
     except ModuleNotFoundError as error:

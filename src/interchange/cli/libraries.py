@@ -1,282 +1,208 @@
-"""The libraries of the matrix: one row per kind of array, in the order of the table.
+"""The array libraries that ``interchange`` looks for, and how each makes an array to be asked.
 
-Source: `interchange.cli.arrays`, which says how each is made and looked at.
+A release that is installed is found without importing the library; an array shows which protocols
+the library supports.
 """
 
 from __future__ import annotations
 
-import ctypes
-from typing import Final
+import contextlib
+import importlib
+import io
+import os
+import sys
+import warnings
+from importlib import metadata
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from . import arrays
-from .subjects import Look, Subject
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
-DTYPES: Final = (
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float8_e4m3fn",
-    "float8_e5m2",
-    "bfloat16",
-    "float16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-)
-"""Element types that ``--dtype`` takes."""
-_NUMPY: Final = Look(
-    arrays.numpy_address, lambda x: x.tolist(), arrays.last_word, arrays.numpy_readonly
-)
-_BUFFER: Final = Look(
-    arrays.address_of_buffer, arrays.buffer_values, arrays.buffer_dtype, arrays.buffer_readonly
-)
 
-_CTYPES: Final = Look(
-    address=ctypes.addressof,
-    values=list,
-    dtype=lambda x: arrays.C_NAMES[type(x)._type_],
-    readonly=arrays.buffer_readonly,
-)
+class AbsentError(Exception):
+    """A library is not installed, or does not work here; the text says why."""
 
-SUBJECTS: Final[tuple[Subject, ...]] = (
-    Subject(
-        "NumPy",
-        library="numpy",
-        module="numpy",
-        distribution="numpy",
-        make=arrays.make_numpy,
-        look=_NUMPY,
-        target="numpy",
-        short="NumPy",
-        imports_dlpack="from_dlpack",
+
+class Library(NamedTuple):
+    """One kind of array.
+
+    Attributes
+    ----------
+    name : str
+        The name of its row.
+    module : str
+        What to import.
+    distribution : str or None
+        The distribution that has its version; None for the standard library.
+    make : callable
+        ``make(module)`` -> an array in host memory.
+    from_dlpack : str or None
+        Where the module has its function that takes DLPack; looked up, not called.
+    library : str
+        The name in JSON, where it differs from `module`.
+    """
+
+    name: str
+    module: str
+    distribution: str | None
+    make: Callable[[Any], Any]
+    from_dlpack: str | None = None
+    library: str = ""
+
+
+def _view(module: Any) -> Any:
+    """Make a view of cuda.core over memory of NumPy's."""
+    import numpy as np
+
+    return module.StridedMemoryView.from_dlpack(np.zeros(3, "f4"), stream_ptr=-1)
+
+
+def _of_numpy(take: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    """Return a function that makes an array over memory of NumPy's."""
+
+    def make(module: Any) -> Any:
+        import numpy as np
+
+        return take(module, np.zeros(3, "f4"))
+
+    return make
+
+
+def _bfloat16(module: Any) -> Any:
+    """Make an array of NumPy of a type that ml_dtypes adds."""
+    import numpy as np
+
+    return np.zeros(3, module.bfloat16)
+
+
+def _mlx(module: Any) -> Any:
+    """Make an array of MLX, which is lazy."""
+    x = module.zeros(3)
+    module.eval(x)
+    return x
+
+
+def _warp(module: Any) -> Any:
+    """Make an array of Warp on the host, without its banner."""
+    module.config.quiet = True
+    if hasattr(module, "LOG_ERROR"):
+        module.config.log_level = module.LOG_ERROR
+    with _native_stderr_dropped():  # native code prints that there is no driver
+        module.init()
+    return module.zeros(3, dtype=module.float32, device="cpu")
+
+
+def _jax(module: Any) -> Any:
+    """Make an array of JAX on the host."""
+    return module.numpy.zeros(3, "float32", device=module.devices("cpu")[0])
+
+
+LIBRARIES: Final = (
+    Library("NumPy", "numpy", "numpy", lambda m: m.zeros(3, "f4"), "from_dlpack"),
+    Library("NumPy ml_dtypes", "ml_dtypes", "ml_dtypes", _bfloat16),
+    Library(
+        "array-api-strict", "array_api_strict", "array-api-strict", lambda m: m.zeros(3),
+        "from_dlpack",
     ),
-    Subject(
-        "NumPy read-only",
-        library="numpy",
-        module="numpy",
-        distribution="numpy",
-        make=arrays.make_numpy_readonly,
-        look=_NUMPY,
-        is_variant=True,
+    Library("PyTorch", "torch", "torch", lambda m: m.zeros(3, device="cpu"), "from_dlpack"),
+    Library("JAX", "jax", "jax", _jax, "dlpack.from_dlpack"),
+    Library(
+        "pyarrow.Array", "pyarrow", "pyarrow", lambda m: m.array([0.0], m.float32()),
+        "Array.from_dlpack",
     ),
-    Subject(
-        "NumPy ml_dtypes",
-        library="ml_dtypes",
-        module="ml_dtypes",
-        distribution="ml_dtypes",
-        make=arrays.make_ml_dtypes,
-        look=_NUMPY,
-        picks=arrays.ml_dtypes_or_bfloat16,
+    Library(
+        "pyarrow.Tensor", "pyarrow", "pyarrow", _of_numpy(lambda m, x: m.Tensor.from_numpy(x)),
+        "Tensor.from_dlpack",
     ),
-    Subject(
-        "array-api-strict",
-        library="array_api_strict",
-        module="array_api_strict",
-        distribution="array-api-strict",
-        make=arrays.make_strict,
-        look=Look(
-            address=lambda x: arrays.numpy_address(arrays.strict_view(x)),
-            values=lambda x: arrays.strict_view(x).tolist(),
-            dtype=arrays.last_word,
-            readonly=lambda x: arrays.numpy_readonly(arrays.strict_view(x)),
-        ),
-        target="array_api_strict",
-        short="strict",
-        imports_dlpack="from_dlpack",
+    Library(
+        "tvm-ffi", "tvm_ffi", "apache-tvm-ffi", _of_numpy(lambda m, x: m.from_dlpack(x)),
+        "from_dlpack",
     ),
-    Subject(
-        "PyTorch",
-        library="torch",
-        module="torch",
-        distribution="torch",
-        make=arrays.make_torch,
-        look=Look(
-            address=lambda x: x.data_ptr(),
-            values=lambda x: x.tolist(),
-            dtype=arrays.last_word,
-            readonly=arrays.silent,
-        ),
-        target="torch",
-        short="torch",
-        imports_dlpack="from_dlpack",
-    ),
-    Subject(
-        "JAX",
-        library="jax",
-        module="jax",
-        distribution="jax",
-        make=arrays.make_jax,
-        look=Look(
-            address=lambda x: x.unsafe_buffer_pointer(),
-            values=arrays.jax_values,
-            dtype=arrays.last_word,
-            readonly=arrays.always,
-        ),
-        target="jax",
-        short="JAX",
-        imports_dlpack="dlpack.from_dlpack",
-        environment=(("JAX_PLATFORMS", "cpu"),),
-    ),
-    Subject(
-        "pyarrow.Array",
-        library="pyarrow",
-        module="pyarrow",
-        distribution="pyarrow",
-        make=arrays.make_arrow_array,
-        look=Look(
-            address=lambda x: x.buffers()[1].address,
-            values=lambda x: x.to_pylist(),
-            dtype=arrays.arrow_dtype,
-            readonly=arrays.always,
-        ),
-        target="pyarrow.Array",
-        short="pa.\nArray",
-        imports_dlpack="Array.from_dlpack",
-    ),
-    Subject(
-        "pyarrow.Tensor",
-        library="pyarrow",
-        module="pyarrow",
-        distribution="pyarrow",
-        make=arrays.make_tensor,
-        look=Look(
-            address=lambda x: arrays.numpy_address(x.to_numpy()),
-            values=lambda x: x.to_numpy().tolist(),
-            dtype=arrays.arrow_dtype,
-            readonly=lambda x: not x.is_mutable,
-        ),
-        target="pyarrow",
-        short="pa.\nTensor",
-        imports_dlpack="Tensor.from_dlpack",
-    ),
-    Subject(
-        "tvm-ffi",
-        library="tvm_ffi",
-        module="tvm_ffi",
-        distribution="apache-tvm-ffi",
-        make=arrays.make_tvm_ffi,
-        look=Look(
-            address=lambda x: x.data_ptr(),
-            values=lambda x: arrays.peek(x.data_ptr(), x),
-            dtype=arrays.last_word,
-            readonly=arrays.silent,
-        ),
-        target="tvm_ffi",
-        short="tvm",
-        imports_dlpack="from_dlpack",
-    ),
-    Subject(
+    Library(
+        "cuda.core", "cuda.core.utils", "cuda-core", _view, "StridedMemoryView.from_dlpack",
         "cuda.core",
-        library="cuda.core",
-        module="cuda.core.utils",
-        distribution="cuda-core",
-        make=arrays.make_strided_view,
-        look=Look(
-            address=lambda x: x.ptr,
-            values=lambda x: arrays.peek(x.ptr, x),
-            dtype=arrays.last_word,
-            readonly=lambda x: x.readonly,
-        ),
-        target="cuda.core",
-        short="cuda",
-        imports_dlpack="StridedMemoryView.from_dlpack",
     ),
-    Subject(
-        "Warp",
-        library="warp",
-        module="warp",
-        distribution="warp-lang",
-        make=arrays.make_warp,
-        look=Look(
-            address=lambda x: x.ptr,
-            values=lambda x: x.numpy().tolist(),
-            dtype=lambda x: x.dtype.__name__,
-            readonly=lambda x: x.__array_interface__["data"][1],
-        ),
-        target="warp",
-        short="Warp",
-        imports_dlpack="from_dlpack",
-        hush=arrays.hush_warp,
+    Library("Warp", "warp", "warp-lang", _warp, "from_dlpack"),
+    Library("MLX", "mlx.core", "mlx", _mlx, "from_dlpack", "mlx"),
+    Library(
+        "memoryview", "builtins", None, lambda _: memoryview(bytearray(12)).cast("f"), None,
+        "stdlib",
     ),
-    Subject(
-        "MLX",
-        library="mlx",
-        module="mlx.core",
-        distribution="mlx",
-        make=arrays.make_mlx,
-        look=Look(
-            arrays.address_of_buffer, lambda x: x.tolist(), arrays.last_word, arrays.buffer_readonly
-        ),
-        target="mlx",
-        short="MLX",
-        imports_dlpack="from_dlpack",
+    Library("bytes", "builtins", None, lambda _: bytes(3), None, "stdlib"),
+    Library("bytearray", "builtins", None, lambda _: bytearray(3), None, "stdlib"),
+    Library("array.array", "array", None, lambda m: m.array("f", [0.0]), None, "stdlib"),
+    Library("ctypes array", "ctypes", None, lambda m: (m.c_float * 3)(), None, "stdlib"),
+    Library(
+        "interchange", "interchange", "array-interchange", lambda m: m.asarray(bytearray(3)),
+        "from_dlpack",
     ),
-    Subject(
-        "memoryview",
-        library="stdlib",
-        module="builtins",
-        distribution=None,
-        make=arrays.make_memoryview,
-        look=_BUFFER,
-        target="memoryview",
-        short="memory\nview",
-    ),
-    Subject(
-        "bytes",
-        library="stdlib",
-        module="builtins",
-        distribution=None,
-        make=arrays.make_bytes,
-        look=_BUFFER,
-        picks=arrays.uint8,
-    ),
-    Subject(
-        "bytearray",
-        library="stdlib",
-        module="builtins",
-        distribution=None,
-        make=arrays.make_bytearray,
-        look=_BUFFER,
-        picks=arrays.uint8,
-    ),
-    Subject(
-        "array.array",
-        library="stdlib",
-        module="array",
-        distribution=None,
-        make=arrays.make_array,
-        look=_BUFFER,
-    ),
-    Subject(
-        "ctypes array",
-        library="stdlib",
-        module="ctypes",
-        distribution=None,
-        make=arrays.make_ctypes,
-        look=_CTYPES,
-    ),
-    Subject(
-        "interchange",
-        library="interchange",
-        module="interchange",
-        distribution="array-interchange",
-        make=arrays.make_interchange,
-        look=Look(
-            address=lambda x: x.ptr,
-            values=lambda x: x.tolist(),
-            dtype=lambda x: x.dtype.name,
-            readonly=lambda x: x.readonly is not False,  # not known is as good as read-only
-        ),
-        target="interchange",
-        short="inter-\nchange",
-        imports_dlpack="from_dlpack",
-    ),
-)
+)  # fmt: skip
 """Every kind of array, in the order of the table."""
+_ENVIRONMENT: Final = {"jax": {"JAX_PLATFORMS": "cpu"}}
+"""Module -> variables to set before it is imported, unless they are set."""
+
+
+def release_of(library: Library) -> str | None:
+    """Return the release that is installed, or None; the library is not imported."""
+    if library.distribution is None:
+        return "{}.{}.{}".format(*sys.version_info)
+    top = library.module.partition(".")[0]
+    if top not in sys.modules and find_spec(top) is None:
+        return None
+    try:
+        return metadata.version(library.distribution)
+    except metadata.PackageNotFoundError:
+        found = getattr(sys.modules.get(top), "__version__", None)
+        return str(found) if found else "unknown"
+
+
+def array_of(library: Library) -> tuple[Any, Any]:
+    """Import a library, and return its module and an array of it.
+
+    Raises
+    ------
+    AbsentError
+        It is not installed, does not import, or makes no array.
+    """
+    if release_of(library) is None:
+        raise AbsentError("not installed")
+    for name, value in _ENVIRONMENT.get(library.module, {}).items():
+        os.environ.setdefault(name, value)
+    with silenced():
+        try:
+            module = importlib.import_module(library.module)
+        except Exception as error:
+            raise AbsentError(f"does not import: {first_line(error)}") from error
+        try:
+            return module, library.make(module)
+        except Exception as error:
+            raise AbsentError(f"makes no array: {first_line(error)}") from error
+
+
+@contextlib.contextmanager
+def silenced() -> Iterator[None]:
+    """Drop the warnings of libraries and what they print; errors go through."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def _native_stderr_dropped() -> Iterator[None]:
+    """Drop what native code writes to standard error."""
+    sys.stderr.flush()
+    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's text, or the name of its type."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,7 +1,7 @@
 """The environment variables that interchange and its conformance kit read, and what each does.
 
-The command lists them with their values, the docs print them, and a test
-looks through the sources, so that none is missing here.
+The command lists them with their values, and the docs print them; a test compares them with the
+sources.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Variable(NamedTuple):
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     reader : str
-        Who reads it.
+        The part that reads it.
     does : str
-        What it does, in words; plain text.
+        Its effect; plain text.
     """
 
     name: str
@@ -37,44 +37,46 @@ _KIT: Final = "the conformance kit"
 _DRIVER: Final = "the emulated CUDA driver"
 
 VARIABLES: Final = (
-    Variable("INTERCHANGE_CORE", _US, "native or ctypes: the core to use, an error where it is not"
-             " there; read at import"),
+    Variable("INTERCHANGE_CORE", _US, "native or ctypes: the core to use, an error where it is"
+             " missing; read at import"),
     Variable("INTERCHANGE_CAI_SYNC", _US, "0: imports of the CUDA Array Interface ignore the"
              " producer's stream; read at import"),
     *(
         Variable(f"INTERCHANGE_{NAMES[kind].upper()}_BACKEND", _US,
-                 f"the library that computes on {NAMES[kind]} devices, where set_backend() says"
-                 " nothing")
+                 f"the library that computes on {NAMES[kind]} devices, unless set_backend() is"
+                 " called")
         for kind in libraries_by_device()
     ),
-    Variable("INTERCHANGE_LOAD_DEVICE", _US, "where arrays come back that were pickled on a device,"
-             " such as cpu or cuda:1; where they were, if it is not set"),
+    Variable("INTERCHANGE_LOAD_DEVICE", _US, "the device that pickled arrays are loaded on, such as"
+             " cpu or cuda:1; by default the device that they were on"),
     Variable("INTERCHANGE_CACHE_DIR", _US, "the folder of compiled kernels; empty: none are kept;"
-             " ~/.cache/interchange/kernels, if it is not set"),
-    Variable("INTERCHANGE_HIP_LIBRARY", _US, "the one file that is loaded as the HIP runtime, in"
-             " place of libamdhip64.so"),
+             " by default ~/.cache/interchange/kernels"),
+    Variable("INTERCHANGE_HIP_LIBRARY", _US, "the file that is loaded as the HIP runtime instead of"
+             " libamdhip64.so"),
     Variable("INTERCHANGE_BUILD", _BUILD, "require: an error where the native core cannot be built;"
              " skip: it is not built"),
     Variable("INTERCHANGE_DEBUG_BUILD", _BUILD, "1: the native core is built for a debugger"),
     Variable("INTERCHANGE_CONFORMANCE_CUDA", _KIT, "none, emulated or real: the driver that checks"
-             " run on, where a command does not say it"),
+             " run on, unless an option names one"),
     Variable("INTERCHANGE_TEST_REQUIRE", _KIT, "emulated, gpu or both with a comma: tests on such a"
              " driver fail where it is missing, and are not skipped"),
-    Variable("EMUCUDA_DEVICES", _DRIVER, "how many devices there are; 2, if it is not set"),
-    Variable("EMUCUDA_RACES", _DRIVER, "collect, print, abort or off: what is done about a report"
-             " of the race detector"),
+    Variable("EMUCUDA_DEVICES", _DRIVER, "the number of devices; by default 2"),
+    Variable("EMUCUDA_RACES", _DRIVER, "collect, print, abort or off: what the race detector does"
+             " with a report"),
     Variable("EMUCUDA_PROTECT", _DRIVER, "1: a host access to device memory is a segmentation"
              " fault"),
-    Variable("EMUCUDA_DELAY_US", _DRIVER, "how long each operation on a stream is put off"
+    Variable("EMUCUDA_DELAY_US", _DRIVER, "the delay of each operation on a stream"
              " [microseconds]"),
-    Variable("EMUCUDA_QUARANTINE", _DRIVER, "how much freed device memory is kept from being used"
-             " again, so that late accesses are found [bytes]"),
-    Variable("EMUCUDA_TRACE", _DRIVER, "the file that gets the driver calls of each process"),
-    Variable("EMUCUDA_REPORT", _DRIVER, "the file that gets the reports of each process"),
+    Variable("EMUCUDA_QUARANTINE", _DRIVER, "how much freed device memory is not reused, so that"
+             " accesses after the free are found [bytes]"),
+    Variable("EMUCUDA_TRACE", _DRIVER, "the file to which the driver calls of each process are"
+             " written"),
+    Variable("EMUCUDA_REPORT", _DRIVER, "the file to which the reports of each process are"
+             " written"),
 )  # fmt: skip
-"""Every one that there is."""
+"""All of them."""
 
 
 def value(variable: Variable) -> str | None:
-    """Return what a variable is set to here, or None."""
+    """Return the value of a variable, or None."""
     return os.environ.get(variable.name)

@@ -1,7 +1,6 @@
-"""Which interchange this is, and which array libraries it finds, and what each of them speaks.
+"""Which interchange this is, which array libraries are installed, and what each supports.
 
-Libraries are found without being imported; only the question what they speak
-needs an array of theirs.
+Libraries are found without being imported; only which protocols they support needs an array.
 """
 
 from __future__ import annotations
@@ -16,30 +15,27 @@ from typing import TYPE_CHECKING, Any, Final
 import interchange
 from interchange import _core
 from interchange._libraries.selection import libraries_by_device, who_computes
-from interchange._reports import exits, files, writing
-from interchange._reports.texts import printable
 from interchange._types.devices import NAMES
 from interchange.abi import DLPACK_VERSION, exchange_table
 
-from . import forms, variables
-from .cuda_driver import NoDriverError, open_cuda
-from .subjects import AbsentError, find_version, first_line, load, make_sample, silenced
-from .terminal import Terminal, progress
+from . import cuda_driver, forms, output, variables
+from .libraries import LIBRARIES, AbsentError, array_of, first_line, release_of, silenced
+from .output import printable
+from .terminal import show, show_table, show_text
 from .variables import VARIABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from .subjects import Subject
+    from .libraries import Library
 
-_DTYPE: Final = "float32"  # which every library has
-_VARIABLES: Final = 31  # likewise
-_LABELS: Final = 13  # [characters], with the space behind them
+_VARIABLES: Final = 31  # labels [characters], with the space behind them
+_LABELS: Final = 13  # likewise
 
 
 @dataclass(frozen=True)
 class ProtocolSupport:
-    """What one kind of array speaks.
+    """What one kind of array supports.
 
     Attributes
     ----------
@@ -48,7 +44,7 @@ class ProtocolSupport:
     dlpack_in : bool
         Whether the library takes DLPack.
     dlpack_out : str or None
-        Version of the capsule that it gave when it was asked for the newest, None for none.
+        Version of its capsule when the newest is requested, None for none.
     table : str or None
         Version of its C exchange functions.
     array_interface, buffer, array : bool
@@ -68,8 +64,8 @@ class ProtocolSupport:
     cai: bool
 
 
-Speech = tuple["list[ProtocolSupport]", "dict[str, str]"]
-"""What each library speaks; and those that are not here -> why."""
+Support = tuple["list[ProtocolSupport]", "dict[str, str]"]
+"""What each library supports; and the name of each that is absent -> why."""
 
 
 def environment() -> dict[str, Any]:
@@ -89,38 +85,27 @@ def environment() -> dict[str, Any]:
 
 
 def _threading_of_python() -> str:
-    """Return how Python runs threads: with the GIL, without it, or with it where it need not be."""
+    """Return whether Python runs threads with the GIL."""
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "with the GIL"
     is_on: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
     return "free-threaded, with the GIL switched on" if is_on else "free-threaded"
 
 
-def cuda_driver() -> dict[str, Any]:
-    """Return what the CUDA driver says of itself, or why there is none."""
-    try:
-        facts = open_cuda().facts
-    except (NoDriverError, RuntimeError) as error:
-        return {"version": None, "devices": [], "reason": str(error)}
-    return {"version": facts.version, "devices": list(facts.devices), "reason": None}
-
-
-def speech_of(subject: Subject) -> ProtocolSupport:
+def support_of(library: Library) -> ProtocolSupport:
     """Make an array, and ask it for every protocol.
 
     Raises
     ------
     AbsentError
-        The library is not here.
+        The library is not installed, or does not work here.
     """
-    module = load(subject)
-    sample = make_sample(subject, module, _DTYPE)
-    x = sample.array
+    module, x = array_of(library)
     table = exchange_table(type(x))
     return ProtocolSupport(
-        name=subject.name,
-        version=sample.version,
-        dlpack_in=_has(module, subject.imports_dlpack),
+        name=library.name,
+        version=release_of(library) or "unknown",
+        dlpack_in=_has(module, library.from_dlpack),
         dlpack_out=_version_out(x),
         table=None if table is None else "{}.{}".format(*table.version),
         array_interface=hasattr(x, "__array_interface__"),
@@ -142,7 +127,7 @@ def _has(module: Any, path: str | None) -> bool:
 
 
 def _has_buffer(x: Any) -> bool:
-    """Whether an object gives a buffer."""
+    """Whether an object has a buffer."""
     try:
         memoryview(x)
     except (TypeError, BufferError, ValueError):
@@ -151,7 +136,7 @@ def _has_buffer(x: Any) -> bool:
 
 
 def _version_out(x: Any) -> str | None:
-    """Return the version of the capsule that an object gives, or None."""
+    """Return the version of an object's capsule, or None."""
     with silenced():
         try:
             report = interchange.inspect(x)
@@ -167,67 +152,71 @@ def _version_out(x: Any) -> str | None:
 # ---------------------------------------------------------------- the command
 
 
-def show(subjects: Sequence[Subject], to: Mapping[str, str], *, imports: bool) -> int:
+def run(file: str | None, *, imports: bool) -> int:
     """Print versions and libraries.
 
     Parameters
     ----------
-    subjects : sequence of Subject
-        What to look for.
-    to : mapping
-        Where JSON goes, as `files.asked_for` says it.
+    file : str or None
+        Where JSON goes, as `output.json_file` returns it.
     imports : bool
-        Whether libraries may be imported, to see what they speak.
+        Whether libraries may be imported, to see what they support.
 
     Returns
     -------
     int
         The exit code.
     """
-    subjects = [subject for subject in subjects if not subject.is_variant]
-    releases = {subject.library: find_version(subject) for subject in subjects}
-    with files.stdout_kept_for(to):
-        speech = _ask(subjects) if imports else None
-        driver = cuda_driver() if imports else None
-    if not files.takes_stdout(to):
-        _print_environment(driver)
-        if speech is not None:
-            _print_speech(*speech)
+    releases = {one.library or one.module: release_of(one) for one in LIBRARIES}
+    with output.stdout_reserved(file):
+        support = _ask() if imports else None
+        driver = cuda_driver.facts() if imports else None
+    if file != output.STDOUT:
+        _show_environment(driver)
+        if support is not None:
+            _show_support(*support)
         else:
             names = ", ".join(f"{name} {release}" for name, release in releases.items() if release)
-            Terminal().text(f"Libraries, found but not imported: {names}.")
-        _print_variables()
-    for file in to.values():
-        writing.write(file, forms.as_text("versions", _facts(releases, speech, driver)))
-    return exits.FINE
+            show_text(f"Libraries, found but not imported: {names}.")
+        _show_variables()
+    if file is not None:
+        output.write(file, forms.as_text("versions", _facts(releases, support, driver)))
+    return output.FINE
 
 
-def _ask(subjects: Sequence[Subject]) -> Speech:
-    """Return what each library speaks, and which are not here, and why."""
+def _ask() -> Support:
+    """Return what each library supports, and which are absent, and why."""
     found: list[ProtocolSupport] = []
     absent: dict[str, str] = {}
-    with progress(len(subjects)) as tell:
-        for subject in subjects:
-            tell(f"importing {subject.name}")
-            try:
-                found.append(speech_of(subject))
-            except AbsentError as error:
-                absent[subject.name] = str(error)
+    for library in LIBRARIES:
+        answer = _support_or_reason(library)
+        if isinstance(answer, str):
+            absent[library.name] = answer
+        else:
+            found.append(answer)
     return found, absent
 
 
+def _support_or_reason(library: Library) -> ProtocolSupport | str:
+    """Return what a library supports, or why it is absent."""
+    try:
+        return support_of(library)
+    except AbsentError as error:
+        return str(error)
+
+
 def _facts(
-    releases: dict[str, str | None], speech: Speech | None, driver: dict[str, Any] | None
+    releases: dict[str, str | None], support: Support | None, driver: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """Return what JSON says; what was not asked is not there."""
+    """Return what JSON says; what was not asked is left out."""
     facts = {
         **environment(),
         "cores_refused": dict(_core.refused),
         "versions": releases,
         "variables": [one._asdict() | {"value": variables.value(one)} for one in VARIABLES],
     }
-    if speech is not None:
-        found, absent = speech
+    if support is not None:
+        found, absent = support
         facts |= {
             "cuda_driver": driver,
             "libraries": [asdict(one) for one in found],
@@ -236,38 +225,37 @@ def _facts(
     return facts
 
 
-def _print_environment(cuda: dict[str, Any] | None) -> None:
+def _show_environment(cuda: dict[str, Any] | None) -> None:
     """Print what does not depend on other libraries, and the CUDA driver where it was asked."""
     facts = environment()
     rows = [
         ("interchange", facts["interchange"]),
         ("core", f"{facts['core']}{_why_this_core()}"),
-        ("DLPack", f"{facts['dlpack']}; takes 1.x and what came before 1.0, gives both"),
+        ("DLPack", f"{facts['dlpack']}; takes 1.x and versions before 1.0, gives both"),
         ("Python", f"{facts['python']} on {facts['platform']}, {facts['gil']}"),
         ("NumPy", facts["numpy"]),
-        ("computing", _who_computes(facts["computing"])),
+        ("computing", _backends(facts["computing"])),
     ]
     if cuda is not None:
-        rows.append(("CUDA", cuda["reason"] or f"driver of {cuda['version']}; {_list(cuda)}"))
-    out = Terminal()
+        rows.append(("CUDA", cuda["reason"] or f"driver of {cuda['version']}; {_devices(cuda)}"))
     for name, text in rows:
-        out.text(text, label=(name, ""), width=_LABELS)
-    out.line()
+        show_text(text, name, _LABELS)
+    show()
 
 
-def _who_computes(computing: dict[str, list[str]]) -> str:
-    """Return who computes where, in words."""
-    found = [f"{device}: {', '.join(names) or 'nobody'}" for device, names in computing.items()]
+def _backends(computing: dict[str, list[str]]) -> str:
+    """Return which libraries compute on which devices, in words."""
+    found = [f"{device}: {', '.join(names) or 'none'}" for device, names in computing.items()]
     return "; ".join(found)
 
 
-def _list(cuda: dict[str, Any]) -> str:
+def _devices(cuda: dict[str, Any]) -> str:
     """Return the devices of a driver, in words."""
     return ", ".join(f"{i}: {name}" for i, name in enumerate(cuda["devices"])) or "no device"
 
 
 def _why_this_core() -> str:
-    """Return why a better core is not in use; no words where there is none."""
+    """Return why the faster core is not in use, or no words where it is."""
     if _core.core_name == _core.TWINS[0]:
         return ""
     return f" ({'; '.join(_core.refused.values()) or 'no better one was looked for'})"
@@ -284,22 +272,18 @@ _COLUMNS: Final[tuple[tuple[str, Callable[[ProtocolSupport], str | bool | None]]
 )
 
 
-def _print_speech(found: Sequence[ProtocolSupport], absent: dict[str, str]) -> None:
-    """Print who speaks what."""
-    out = Terminal()
-    out.table(
+def _show_support(found: Sequence[ProtocolSupport], absent: dict[str, str]) -> None:
+    """Print which library supports what."""
+    show_table(
         ("library", "version", *(head for head, _ in _COLUMNS)),
-        ([(text, "") for text in _row(one)] for one in found),
+        ((one.name, one.version, *(_mark(get(one)) for _, get in _COLUMNS)) for one in found),
     )
-    out.line()
+    show()
     for name, why in absent.items():
-        out.text(f"not here: {name} ({why})")
-    out.text("The libraries were imported to see what they speak; --no-import only looks for them.")
-
-
-def _row(speech: ProtocolSupport) -> list[str]:
-    """Return the cells of a library."""
-    return [speech.name, speech.version, *(_mark(get(speech)) for _, get in _COLUMNS)]
+        show_text(f"not here: {name} ({why})")
+    show_text(
+        "The libraries were imported to see what they support; --no-import only looks for them."
+    )
 
 
 def _mark(value: str | bool | None) -> str:
@@ -309,12 +293,11 @@ def _mark(value: str | bool | None) -> str:
     return "yes" if value else "-"
 
 
-def _print_variables() -> None:
-    """Print the environment variables that are read, what each is set to, and what it does."""
-    out = Terminal()
-    out.line()
-    out.text("Environment variables, and what they are set to:")
+def _show_variables() -> None:
+    """Print the environment variables, the value of each, and what it does."""
+    show()
+    show_text("Environment variables and their values:")
     for one in VARIABLES:
         value = variables.value(one)
         said = "" if value is None else f"={printable(value)}"
-        out.text(one.does, label=(f"  {one.name}{said}", "bold"), width=_VARIABLES)
+        show_text(one.does, f"  {one.name}{said}", _VARIABLES)

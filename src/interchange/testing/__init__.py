@@ -1,9 +1,9 @@
-"""Layer 8: what tests of exchanges stand on.  It knows the ABI and nothing else of interchange.
+"""Layer 8: producers and recorders for tests of exchanges: public names of the kit's zoo.
 
-Source: dlpack.h 1.3; array API standard 2025.12.  `producers` is a zoo of producers, honest and
-not; `recording` logs what is asked of a real array; ``interchange.testing.strategies`` draws
-layouts with hypothesis, and is imported only by those who have it.  The zoo is the conformance
-kit's, which is a distribution of its own.
+Source: dlpack.h 1.3; array API standard 2025.12.  `producers` has conforming and non-conforming
+producers; `recording` logs the calls of a consumer; ``interchange.testing.strategies`` draws
+layouts with hypothesis, which it needs.  The producers belong to the conformance kit, a separate
+distribution.
 """
 
 try:
@@ -12,8 +12,8 @@ except ModuleNotFoundError as _error:
     if _error.name != "interchange_conformance":
         raise
     raise ModuleNotFoundError(
-        "interchange.testing takes the conformance kit (array-interchange-conformance);"
-        " `interchange check` says how to install it",
+        "interchange.testing needs the conformance kit (array-interchange-conformance);"
+        " `interchange check` prints how to install it",
         name=_error.name,
     ) from _error
 from .producers import Claim, Description, Manners, Source, claiming, host, legal, zoo

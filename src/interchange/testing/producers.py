@@ -1,6 +1,6 @@
-"""The zoo of producers under its public name; `interchange_conformance.zoo` has it, and says more.
+"""Producers for tests: the public names of `interchange_conformance.zoo`, which documents them.
 
-Source: dlpack.h 1.3; array API standard 2025.12.  The conformance kit stands on the same zoo.
+Source: dlpack.h 1.3; array API standard 2025.12.
 """
 
 from interchange_conformance.zoo import (

@@ -1,4 +1,4 @@
-"""A wrapper around a real array that logs what a consumer asks of it.
+"""A wrapper around a real array that logs the calls of a consumer.
 
 Source: array API standard 2025.12, ``array.__dlpack__`` and ``array.__dlpack_device__``.
 """

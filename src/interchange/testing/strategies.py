@@ -1,7 +1,7 @@
-"""Hypothesis strategies for layouts, and for producers that have them.  Needs ``hypothesis``.
+"""Hypothesis strategies for layouts, and for producers with such layouts.  Needs ``hypothesis``.
 
-Source: dlpack.h 1.3 (what a layout may be).  Extents and steps are small: what matters is their
-signs and zeros, and that memory is as large as they reach.
+Source: dlpack.h 1.3 (valid layouts).  Extents and steps are small: only their signs and zeros
+matter, and memory is as large as the layout requires.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def sources(
     kind: type[Source] = Producer,
     generations: tuple[str, ...] = ("legacy", "versioned"),
 ) -> Source:
-    """Draw an honest producer of numbered host memory.
+    """Draw a conforming producer of numbered host memory.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interchange._reports import exits
+from interchange_conformance.cli import exits
 from interchange_conformance.judging import judge
 
 PAGE = Path(__file__).parents[3] / "docs" / "api" / "commands.md"
@@ -74,7 +74,7 @@ def test_the_guide_names_all_that_a_description_may_have():
 
     guide = PAGE.parents[1] / "conformance" / "describe-a-library.md"
     text = guide.read_text(encoding="utf-8")
-    section = text.partition("### What a description may have")[2].partition("\n### ")[0]
+    section = text.partition("### Fields of a description")[2].partition("\n### ")[0]
     rows = " ".join(line.split(" | ")[0] for line in section.splitlines() if line[:3] == "| `")
     named = set(re.findall(r"`(\w+)", rows))
 

@@ -124,7 +124,7 @@ def test_a_page_that_cannot_be_made_is_refused_before_the_run(
     code, _, err = check(spec, "--html", tmp_path / "report.html")
 
     assert code == 2
-    assert "--html: a page takes Jinja2, which is not installed; install it with: " in err
+    assert "--html: pages need Jinja2, which is not installed; install it with: " in err
     assert not (tmp_path / "imported").exists()
 
 

@@ -116,12 +116,11 @@ def test_the_example_of_the_readme_runs(bare, tmp_path):
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("interchange matrix", r"^24 hand-overs: 24 zero-copy"),
-        ("interchange matrix --json -", r'"ok": true'),
         ("python -m interchange", r"^interchange +[\d.]+$"),
         ("python -m interchange", r"^not here: PyTorch \(not installed\)$"),
         ("interchange inspect \"b'abc'\"", r"^bytes$"),
         ("interchange --help", r"check +judge array libraries [^.]* not\s+installed"),
+        ("interchange --help", r"matrix +which array libraries [^.]* not\s+installed"),
     ],
 )
 def test_a_command_of_the_first_needs_nothing_else(bare, tmp_path, command, words):
@@ -133,27 +132,27 @@ def test_a_command_of_the_first_needs_nothing_else(bare, tmp_path, command, word
     assert "\x1b" not in done.stdout
 
 
-def test_a_page_says_what_to_install(bare, tmp_path):
-    """Before anything is run; with it, the page is there."""
-    place = bare.run("interchange matrix --html page.html", tmp_path)
+@pytest.mark.parametrize("command", ["matrix", "matrix --html x.html", "matrix --help"])
+def test_matrix_says_what_to_install(bare, tmp_path, command):
+    """With the exit code of what cannot be done, whatever the options are."""
+    done = bare.run(f"interchange {command}", tmp_path)
 
-    assert (place.returncode, place.stdout) == (2, "")
-    assert place.stderr == (
-        "interchange: --html: a page takes Jinja2, which is not installed; install it with:"
-        f" {bare.bin}/python -m pip install 'jinja2>=3.1'\n"
-    )
-    assert list(tmp_path.iterdir()) == []
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("interchange: matrix needs the conformance kit, a separate ")
+    assert done.stderr.endswith(f" with: {bare.bin}/python -m pip install ./conformance\n")
 
 
-def test_the_extra_of_the_first_makes_pages(tmp_path, environment_of):
-    """``demo`` brings what pages and colours need; the wheel has templates and style."""
-    place = environment_of(tmp_path / "env", f"{BASE}[demo]")
+def test_the_kit_makes_the_matrix_and_its_pages(installed, tmp_path):
+    """The wheel has templates and style; the README's first command ends with the table."""
+    only = "numpy,stdlib,interchange"
 
-    done = place.run("interchange matrix --html page.html && cat page.html", tmp_path)
+    done = installed.run(f"interchange matrix --only {only} --html page.html", tmp_path)
 
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.search(r"^<!doctype html>", done.stdout, re.MULTILINE | re.IGNORECASE)
-    assert re.search(r"^\.verdicts ", done.stdout, re.MULTILINE)
+    assert "24 hand-overs: 24 zero-copy" in done.stdout
+    assert re.search(r"^<!doctype html>", page, re.MULTILINE | re.IGNORECASE)
+    assert re.search(r"^\.verdicts ", page, re.MULTILINE)
 
 
 @pytest.mark.parametrize("arguments", ["", "numpy", "mylib:subject --html x.html", "--help"])
@@ -163,7 +162,7 @@ def test_check_says_what_to_install(bare, tmp_path, arguments):
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "interchange: check takes the conformance kit, a distribution of its own; install it in a"
+        "interchange: check needs the conformance kit, a separate distribution; install it in a"
         " clone or an unpacked source distribution of this release with:"
         f" {bare.bin}/python -m pip install ./conformance\n"
     )
@@ -189,7 +188,7 @@ def test_the_producers_for_tests_say_that_they_are_the_kits(bare, tmp_path):
 
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("ModuleNotFoundError: interchange.testing takes the conformance kit")
+    assert last.startswith("ModuleNotFoundError: interchange.testing needs the conformance kit")
 
 
 # ---------------------------------------------------------------- both

@@ -12,10 +12,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from interchange._reports import writing
 from interchange_conformance.cli.progress import progress
 from interchange_conformance.driver import cuda
 from interchange_conformance.registry import AREAS, load_checks
+from interchange_conformance.reports import files
 
 from .model import load_mutants
 from .trying import Trials, caught, complaints_of_twin, items_of_role, twins
@@ -76,11 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         if options.markdown:
-            writing.check_writable(options.markdown)
+            files.check_writable(options.markdown)
         found, complaints = try_all(max(1, options.jobs))
         if options.markdown:
-            writing.write(options.markdown, as_markdown(found))
-    except writing.ReportError as error:
+            files.write(options.markdown, as_markdown(found))
+    except files.ReportError as error:
         sys.stderr.write(f"mutants: {error}\n")
         return _BAD_INPUT
     for one in found:

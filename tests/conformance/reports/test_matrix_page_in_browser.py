@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from interchange.cli import libraries
-from interchange.cli.html import as_html
-from interchange.cli.matrix import VERDICTS, Cell, Matrix
-from interchange.cli.subjects import Sample
+from interchange_conformance.matrix.exchanging import VERDICTS, Cell, Matrix
+from interchange_conformance.matrix.html import as_html
+from interchange_conformance.matrix.samples import Sample
+from interchange_conformance.matrix.tables import kinds_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,11 +25,11 @@ REASON = "read-only memory, of which nobody would know; pass copy=True"
 @pytest.fixture(scope="module")
 def matrix_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every library that the matrix knows, and every verdict."""
-    subjects = list(libraries.SUBJECTS)
-    samples = [Sample(one, "1.2.3", None, "float32", [], 4096, readonly=True) for one in subjects]
-    consumers = [one for one in subjects if one.target is not None]
+    kinds = kinds_of("cpu")
+    samples = [Sample(one, None, "float32", [], 4096, readonly=True) for one in kinds]
+    consumers = [one for one in kinds if one.target is not None]
     found = Matrix("float32", "cpu", samples, consumers, {}, {"MLX": "not installed"})
-    for y, producer in enumerate(subjects):
+    for y, producer in enumerate(kinds):
         for x, consumer in enumerate(consumers):
             pair, verdict = (producer.name, consumer.name), VERDICTS[(x + y) % len(VERDICTS)]
             found.cells[pair] = Cell(*pair, verdict, "DLP-RO-3", REASON, REASON, 4096, 8192)

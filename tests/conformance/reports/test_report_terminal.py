@@ -219,4 +219,4 @@ def test_a_width_of_nonsense_is_none(monkeypatch: pytest.MonkeyPatch, columns: s
     """There is a width for those who do not know theirs."""
     monkeypatch.setenv("COLUMNS", columns)
 
-    assert terminal._width() >= 40
+    assert terminal.terminal_width() >= 40

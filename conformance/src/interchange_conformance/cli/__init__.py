@@ -1,1 +1,1 @@
-"""The command line: the ``check`` command, its options, and how far a run is."""
+"""The command line: the `check` and `matrix` commands, their options, and progress."""

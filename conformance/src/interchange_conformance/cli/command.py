@@ -1,7 +1,4 @@
-"""The ``check`` command: verdicts on libraries, and reports of them.
-
-Its exit codes are those of `interchange._reports.exits`.
-"""
+"""The ``check`` command: verdicts on libraries, and reports of them."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from interchange._reports import exits, files, writing
 from interchange_conformance.driver.availability import NoDriverError, need_driver
 from interchange_conformance.emucuda.building import CannotBuildError
 from interchange_conformance.judging import judge, known_failures
@@ -19,9 +15,10 @@ from interchange_conformance.judging.expectations import ExpectationsError
 from interchange_conformance.judging.grid import exchange
 from interchange_conformance.judging.selecting import UnknownWordError, select
 from interchange_conformance.registry import ROLES
-from interchange_conformance.reports import item_list
+from interchange_conformance.reports import files, item_list
 from interchange_conformance.running import interpreters
 
+from . import exits
 from .options import REPORTS, add_arguments
 from .progress import progress
 
@@ -87,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         CannotBuildError,
         NoDriverError,
         interpreters.NoInterpreterError,
-        writing.ReportError,
+        files.ReportError,
     )
 
 
@@ -110,7 +107,7 @@ def _list(options: argparse.Namespace) -> int:
             words = [word.ljust(width) for word, width in zip(row, widths, strict=True)]
             print("  ".join(words).rstrip())
     for file in to.values():
-        writing.write(file, item_list.as_json(rows))
+        files.write(file, item_list.as_json(rows))
     return exits.FINE
 
 
@@ -260,8 +257,8 @@ def _report(report: Report, to: dict[str, str], before: Sequence[Expectation]) -
     for name, file in to.items():
         text = _text_of(name, report, before)
         try:
-            writing.write(file, text)
-        except writing.ReportError as error:
+            files.write(file, text)
+        except files.ReportError as error:
             errors.append(str(error))
     if errors:
         raise UsageError("; ".join(errors))

@@ -1,6 +1,6 @@
-"""The options of ``check``, for the kit's own command and for ``interchange check``.
+"""The options of ``check`` and ``matrix``, which ``interchange`` adds to its own.
 
-Who only reads a command line needs nothing that judges: this imports none.
+Reading a command line imports nothing that judges, and no array library.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from interchange._reports import files
 from interchange_conformance.registry import ROLES
+from interchange_conformance.reports import files
 
 REPORTS: Final = {
     "json": ("as_json", "JSON, everything that was found"),
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "subjects",
         nargs="*",
-        metavar="SUBJECT",
+        metavar=_SUBJECT,
         help="a library that the kit knows, such as 'numpy'; 'module:name', a Subject or a function"
         " that makes arrays; 'all', every library that the kit knows and that is installed",
     )
@@ -87,6 +87,69 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     reports = parser.add_argument_group("reports")
     for name, (_, purpose) in REPORTS.items():
         files.add_option(reports, name, purpose)
+
+
+# ---------------------------------------------------------------- matrix
+
+MATRIX_REPORTS: Final = ("json", "markdown", "html")
+"""Options of ``matrix`` that write reports."""
+_ARROW: Final = ("pyarrow", "polars", "pandas", "duckdb", "nanoarrow")
+LIBRARIES: Final = {
+    "cpu": (
+        "numpy", "ml_dtypes", "array_api_strict", "torch", "jax", "pyarrow", "tvm_ffi",
+        "cuda.core", "warp", "mlx", "stdlib", "interchange",
+    ),
+    "cuda": (
+        "cuda.bindings", "cuda.core", "numba", "cupy", "torch", "jax", "tvm_ffi", "interchange",
+        "numpy",
+    ),
+    "in": (*_ARROW, "numpy", "torch", "jax"),
+    "out": ("numpy", "torch", "jax", *_ARROW),
+}  # fmt: skip
+"""Device, or direction of columns -> the names that ``--only`` takes."""
+DTYPES: Final = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float8_e4m3fn", "float8_e5m2", "bfloat16", "float16", "float32", "float64", "complex64",
+    "complex128",
+)  # fmt: skip
+"""Element types that ``--dtype`` takes."""
+_ONLY: Final = "LIB,LIB"
+_SUBJECT: Final = "SUBJECT"
+
+
+def add_matrix_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``matrix`` to a parser.
+
+    Parameters
+    ----------
+    parser : ArgumentParser
+        Of the command.
+    """
+    for name, what in zip(MATRIX_REPORTS, ("JSON", "Markdown", "a page of HTML"), strict=True):
+        files.add_option(parser, name, what)
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cpu", help="where the arrays are (cpu)"
+    )
+    parser.add_argument(
+        "--columns",
+        choices=("in", "out"),
+        help="of columns of Arrow: in, columns that become arrays; out, arrays that become columns",
+    )
+    of_columns = f"with --columns: {', '.join(LIBRARIES['in'])}"
+    on_devices = [f"on {name}: {', '.join(LIBRARIES[name])}" for name in ("cpu", "cuda")]
+    parser.add_argument("--only", metavar=_ONLY, help="; ".join([*on_devices, of_columns]))
+    parser.add_argument("--dtype", choices=DTYPES, default="float32", help="element type (float32)")
+
+
+def names() -> dict[str, list[str]]:
+    """Return which names may replace words in capitals in the help texts: for completion."""
+    from interchange_conformance.running.loading import shipped
+
+    libraries = dict.fromkeys(name for names in LIBRARIES.values() for name in names)
+    return {_ONLY: list(libraries), _SUBJECT: ["all", *shipped()]}
+
+
+# ---------------------------------------------------------------- values
 
 
 def _positive(text: str) -> int:

@@ -1,7 +1,6 @@
-"""Shows on a terminal how far a run is: a bar of rich's, or plain lines without it.
+"""Progress on a terminal: a bar of rich's, or plain lines where the kit runs without rich.
 
-Where standard error is no terminal, nothing is shown.  The plain lines are
-written by hand for environments that have the kit without rich, such as a folder on the path.
+Where standard error is no terminal, nothing is shown.
 """
 
 from __future__ import annotations
@@ -18,21 +17,24 @@ class Silent:
     """Shows nothing."""
 
     def begin(self, name: str, total: int) -> None:
-        """Say that a subject is begun, and how many items it has."""
+        """Report a subject, and how many items it has."""
 
     def step(self, item: str, *, is_bad: bool) -> None:
-        """Say that an item has ended."""
+        """Report that an item has ended."""
+
+    def tell(self, words: str) -> None:
+        """Report the next of the steps."""
 
 
 class Lines(Silent):
     """Shows a line per subject, and one for each item that is not as expected."""
 
     def begin(self, name: str, total: int) -> None:
-        """Say that a subject is begun, and how many items it has."""
+        """Report a subject, and how many items it has."""
         self._say(f"{name}: {total} items")
 
     def step(self, item: str, *, is_bad: bool) -> None:
-        """Say that an item has ended."""
+        """Report that an item has ended."""
         if is_bad:
             self._say(f"  not as expected: {item}")
 
@@ -44,23 +46,27 @@ class Lines(Silent):
 
 
 class Bar(Silent):
-    """Shows a bar per subject, which is gone at the end.
+    """Shows a bar per subject, which is removed at the end.
 
     Parameters
     ----------
     bar : rich.progress.Progress
-        Where it is drawn.
+        The bar.
     """
 
     def __init__(self, bar: Any) -> None:
         self._bar, self._task, self._bad = bar, bar.add_task("", total=None, found=""), 0
 
     def begin(self, name: str, total: int) -> None:
-        """Say that a subject is begun, and how many items it has."""
+        """Report a subject, and how many items it has."""
         self._bar.reset(self._task, total=total, description=name)
 
+    def tell(self, words: str) -> None:
+        """Report the next of the steps."""
+        self._bar.update(self._task, advance=1, description=words, refresh=True)
+
     def step(self, item: str, *, is_bad: bool) -> None:  # noqa: ARG002 - for Lines
-        """Say that an item has ended."""
+        """Report that an item has ended."""
         self._bad += is_bad
         found = f"[red]{self._bad} not as expected" if self._bad else ""
         self._bar.update(self._task, advance=1, found=found)
@@ -68,7 +74,7 @@ class Bar(Silent):
 
 @contextlib.contextmanager
 def progress() -> Iterator[Silent]:
-    """Give what shows how far a run is."""
+    """Yield what shows the progress of a run."""
     if not sys.stderr.isatty():
         yield Silent()
         return

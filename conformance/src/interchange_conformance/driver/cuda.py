@@ -44,6 +44,7 @@ DEVICES: Final = 2
 _WITHOUT: Final = "needs a CUDA driver: run with --cuda=emulated or --cuda=real"
 _NOT_INITIALIZED: Final = 3  # what cuInit returns in a forked child of a process that had called it
 _NOT_READY: Final = 600
+_LONGEST_NAME: Final = 256
 _NON_BLOCKING: Final = 1  # CU_STREAM_NON_BLOCKING
 _NO_TIMING: Final = 2  # CU_EVENT_DISABLE_TIMING
 _ATTACH_GLOBAL: Final = 1  # CU_MEM_ATTACH_GLOBAL
@@ -57,8 +58,10 @@ _HANDLE = c_void_p
 _ADDRESS = c_uint64  # CUdeviceptr
 _PROTOTYPES: Final[dict[str, tuple[Any, ...]]] = {
     "cuInit": (c_uint,),
+    "cuDriverGetVersion": (POINTER(c_int),),
     "cuGetErrorName": (c_int, POINTER(c_char_p)),
     "cuDeviceGetCount": (POINTER(c_int),),
+    "cuDeviceGetName": (c_char_p, c_int, c_int),
     "cuDeviceGetAttribute": (POINTER(c_int), c_int, c_int),
     "cuDevicePrimaryCtxRetain": (POINTER(c_void_p), c_int),
     "cuCtxSetCurrent": (_HANDLE,),
@@ -82,6 +85,8 @@ _PROTOTYPES: Final[dict[str, tuple[Any, ...]]] = {
     "cuMemAlloc_v2": (POINTER(_ADDRESS), c_size_t),
     "cuMemAllocManaged": (POINTER(_ADDRESS), c_size_t, c_uint),
     "cuMemHostAlloc": (POINTER(c_void_p), c_size_t, c_uint),
+    "cuMemFree_v2": (_ADDRESS,),
+    "cuMemFreeHost": (c_void_p,),
     "cuMemsetD8Async": (_ADDRESS, c_ubyte, c_size_t, _HANDLE),
     "cuMemcpyAsync": (_ADDRESS, _ADDRESS, c_size_t, _HANDLE),
     "cuMemcpyDtoH_v2": (c_void_p, _ADDRESS, c_size_t),
@@ -127,6 +132,14 @@ def environment(driver: str | None = None) -> dict[str, str]:
 def chosen() -> str:
     """Return the driver that the environment selects."""
     return os.environ.get(VARIABLE, "none") or "none"
+
+
+def find_driver() -> str:
+    """Return whether the CUDA driver that libraries find in this process is emulated or real."""
+    try:
+        return "emulated" if hasattr(ctypes.CDLL(LIBRARY), "emu_reset") else "real"
+    except OSError:
+        return "real"  # opening it says what is missing
 
 
 def driver() -> Cuda:
@@ -254,6 +267,22 @@ class Cuda:
     def is_emulated(self) -> bool:
         """Whether it is the emulated driver."""
         return self.emulator is not None
+
+    @property
+    def version(self) -> str:
+        """The CUDA version of the driver, such as ``"13.0"``."""
+        number = self._made("cuDriverGetVersion", c_int)
+        return f"{number // 1000}.{number % 1000 // 10}"
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the devices."""
+        found = []
+        for device in range(self.devices):
+            name = ctypes.create_string_buffer(_LONGEST_NAME)
+            self("cuDeviceGetName", name, _LONGEST_NAME, device)
+            found.append(name.value.decode())
+        return found
 
     @property
     def reaches_the_host(self) -> bool:
@@ -389,6 +418,15 @@ class Cuda:
         address = self._made("cuMemHostAlloc", c_void_p, max(1, nbytes), 0)
         ctypes.memset(address, 0, nbytes)
         return address
+
+    def free(self, address: int) -> None:
+        """Free device memory, once all work on it is done."""
+        self("cuMemFree_v2", address)
+
+    def free_pinned(self, address: int, stream: int) -> None:
+        """Free page-locked memory, once all work on a stream is done."""
+        self.synchronize(stream)
+        self("cuMemFreeHost", address)
 
     def fill(self, address: int, value: int, nbytes: int, stream: int) -> None:
         """Enqueue a write of every byte of device memory.

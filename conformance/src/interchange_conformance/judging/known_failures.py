@@ -11,10 +11,10 @@ import json
 import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange._reports.texts import one_line, printable
 from interchange_conformance.findings import BAD
 from interchange_conformance.reports.catalogue import catalogue_of
 from interchange_conformance.reports.tabulating import cause_of, unexpected_of
+from interchange_conformance.reports.texts import one_line, printable
 
 from .expectations import DRIVERS
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from interchange._reports.pages import render
-from interchange._reports.texts import one_line, printable
 from interchange_conformance.registry import SEVERITIES
 
 from .as_json import as_document
 from .catalogue import catalogue_of
+from .pages import render
 from .states import GROUPS, STATES, in_words, total
 from .tabulating import OUTCOMES
+from .texts import one_line, printable
 from .views import sections
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ def as_html(report: Report, catalogue: Catalogue | None = None) -> str:
     """
     known_facts = catalogue or catalogue_of(report)
     return render(
-        "interchange_conformance.reports",
         "report.html",
         scripts=("details.js", "page.js"),
         title=_title(report),

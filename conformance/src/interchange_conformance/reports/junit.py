@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from interchange._reports.texts import one_line, printable
 from interchange_conformance.findings import BAD
 
 from .catalogue import catalogue_of
 from .states import state_of
-from .texts import again
+from .texts import again, one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,12 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from interchange._reports.texts import one_line
-
 from .catalogue import catalogue_of, check_name
 from .states import GROUPS, STATES, count, state_of
 from .tabulating import HEADINGS, OUTCOMES, grid_of, known_failures_of, tables, unexpected_of
-from .texts import again, cases, safe_link
+from .texts import again, cases, one_line, safe_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

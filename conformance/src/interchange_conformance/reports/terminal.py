@@ -1,7 +1,6 @@
-"""A report on a terminal: one line per subject, then all that somebody has to look at.
+"""A report on a terminal: one line per subject, then every unexpected finding.
 
-Colours take rich; without it, and where standard output is no terminal, the
-same lines are plain.  They are broken by hand, so that the words are the same with and without it.
+Colours need rich; without it, and where standard output is no terminal, the same lines are plain.
 """
 
 from __future__ import annotations
@@ -12,16 +11,14 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from interchange._reports.texts import one_line, printable
-from interchange._reports.writing import STDOUT, write
-
 from .catalogue import catalogue_of
+from .files import STDOUT, write
 from .states import STATES, count, in_words, state_of
 from .tabulating import cause_of, others_of, unexpected_of
-from .texts import again
+from .texts import again, one_line, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from .catalogue import Catalogue
     from .model import Exchange, Judged, Report, SubjectReport
@@ -34,21 +31,21 @@ _STYLES: Final[dict[Group, str]] = {
     "pass": "green",
     "not-applicable": "dim",
 }
-_WIDTH: Final = 100  # where nobody says how wide the terminal is [columns]
+_WIDTH: Final = 100  # where the terminal does not report its width [columns]
 _NARROWEST: Final = 40  # that texts are wrapped to [columns]
 _LABEL: Final = 9  # from the left edge of a finding to its text [columns]
 _WORD: Final = max(len(state.word) for state in STATES)
 
 
-class Line(NamedTuple):
-    """A line, and the style of it.
+class Piece(NamedTuple):
+    """A line, or a piece of one, and its style.
 
     Attributes
     ----------
     text : str
         Without a line break.
     style : str
-        As rich names them, or nothing.
+        As rich names it, or nothing.
     """
 
     text: str
@@ -70,9 +67,9 @@ def show(report: Report, catalogue: Catalogue | None = None) -> None:
     ReportError
         Standard output is full, or closed.
     """
-    lines = list(as_lines(report, catalogue or catalogue_of(report), _width()))
-    if not (sys.stdout.isatty() and _show_in_colours(lines)):
-        write(STDOUT, "".join(f"{line.text}\n" for line in lines))
+    show_lines(
+        [[line] for line in as_lines(report, catalogue or catalogue_of(report), terminal_width())]
+    )
 
 
 def as_text(report: Report, catalogue: Catalogue | None = None, *, width: int = _WIDTH) -> str:
@@ -91,7 +88,7 @@ def as_text(report: Report, catalogue: Catalogue | None = None, *, width: int = 
     return "".join(f"{line.text}\n" for line in lines)
 
 
-def as_lines(report: Report, catalogue: Catalogue, width: int) -> Iterator[Line]:
+def as_lines(report: Report, catalogue: Catalogue, width: int) -> Iterator[Piece]:
     """Yield the lines of a report.
 
     Parameters
@@ -109,13 +106,13 @@ def as_lines(report: Report, catalogue: Catalogue, width: int) -> Iterator[Line]
         yield _summary(subject, name.ljust(broad))
     for subject in report.subjects:
         for alike in unexpected_of(subject, catalogue):
-            yield Line("")
+            yield Piece("")
             yield from _finding(subject, alike, catalogue, max(width, _NARROWEST))
     for one in report.grid:
         if one.is_bad:
-            yield Line("")
+            yield Piece("")
             yield from _bad_exchange(one, report, max(width, _NARROWEST))
-    yield Line("")
+    yield Piece("")
     yield _total(report, sum(len(unexpected_of(one, catalogue)) for one in report.subjects))
 
 
@@ -125,10 +122,10 @@ def _name(subject: SubjectReport) -> str:
     return f"{one_line(subject.name)}{version}"
 
 
-def _summary(subject: SubjectReport, name: str) -> Line:
+def _summary(subject: SubjectReport, name: str) -> Piece:
     """Return the line of a subject."""
     if subject.broken:
-        return Line(
+        return Piece(
             f"{name}  could not be judged: {one_line(subject.broken)}", _STYLES["unexpected"]
         )
     counts = count(subject.judged)
@@ -136,17 +133,17 @@ def _summary(subject: SubjectReport, name: str) -> Line:
     is_fine = counts["pass"] and not subject.hardly
     style = _STYLES["unexpected" if counts["unexpected"] else "pass" if is_fine else "known"]
     hardly = f"; hardly judged: {one_line(subject.hardly)}" if subject.hardly else ""
-    return Line(f"{name}  {told}{hardly} ({subject.seconds:.1f} s)", style)
+    return Piece(f"{name}  {told}{hardly} ({subject.seconds:.1f} s)", style)
 
 
 def _finding(
     subject: SubjectReport, alike: tuple[Judged, ...], catalogue: Catalogue, width: int
-) -> Iterator[Line]:
+) -> Iterator[Piece]:
     """Yield what there is to say of items that ended alike."""
     judged = alike[0]
     check, state, verdict = catalogue.check_of(judged), state_of(judged), judged.verdict
     rule = catalogue.rules[check.rule]
-    yield Line(
+    yield Piece(
         f"{state.word.upper():{_WORD}}  {_name(subject)}: {verdict.item}"
         f" [{check.rule}, {check.severity}]",
         _STYLES[state.group],
@@ -163,22 +160,22 @@ def _finding(
         yield from _labelled("printed", verdict.output, width)
         yield from _labelled("do", check.advice, width)
     yield from _labelled("rule", f"{rule.text} ({check.source})", width)
-    yield Line(f"  {'again':{_LABEL - 2}} {again(subject.spec, verdict.item)}", "bold")
+    yield Piece(f"  {'again':{_LABEL - 2}} {again(subject.spec, verdict.item)}", "bold")
 
 
-def _bad_exchange(one: Exchange, report: Report, width: int) -> Iterator[Line]:
+def _bad_exchange(one: Exchange, report: Report, width: int) -> Iterator[Piece]:
     """Yield what there is to say of an array that did not arrive."""
     specs = {subject.name: subject.spec for subject in report.subjects}
     names = [one.producer, one.consumer]
     command = shlex.join(["interchange", "check", *(specs.get(name, name) for name in names)])
     pair = " to ".join(one_line(name) for name in names)
-    yield Line(f"{one.status.upper():{_WORD}}  {pair} [the grid]", _STYLES["unexpected"])
+    yield Piece(f"{one.status.upper():{_WORD}}  {pair} [the grid]", _STYLES["unexpected"])
     yield from _labelled("due", "the same elements arrive, or an error", width)
     yield from _labelled("found", one.evidence, width)
-    yield Line(f"  {'again':{_LABEL - 2}} {printable(command)} --grid", "bold")
+    yield Piece(f"  {'again':{_LABEL - 2}} {printable(command)} --grid", "bold")
 
 
-def _labelled(label: str, text: str, width: int) -> Iterator[Line]:
+def _labelled(label: str, text: str, width: int) -> Iterator[Piece]:
     """Yield a text beside its label, the line breaks of the text kept."""
     head = f"  {label}".ljust(_LABEL) + " "
     for paragraph in printable(text).strip().splitlines():
@@ -189,11 +186,11 @@ def _labelled(label: str, text: str, width: int) -> Iterator[Line]:
             drop_whitespace=True,
             break_on_hyphens=False,
         ) or [""]:
-            yield Line(f"{head}{wrapped}".rstrip())
+            yield Piece(f"{head}{wrapped}".rstrip())
             head = " " * len(head)
 
 
-def _total(report: Report, findings: int) -> Line:
+def _total(report: Report, findings: int) -> Piece:
     """Return the last line."""
     items = sum(len(subject.judged) for subject in report.subjects)
     found = f"{report.unexpected} unexpected" if report.unexpected else "all as expected"
@@ -202,14 +199,32 @@ def _total(report: Report, findings: int) -> Line:
     ran = f"{items} item{'s' if items != 1 else ''}, {found}"
     where = f"Python {report.python} on {report.platform}, CUDA driver: {report.driver}"
     style = _STYLES["unexpected" if report.unexpected else "pass"]
-    return Line(f"{ran}; interchange {report.kit}, {where}", style)
+    return Piece(f"{ran}; interchange {report.kit}, {where}", style)
 
 
 # ---------------------------------------------------------------- where it goes
 
 
-def _width() -> int:
-    """Return how wide the terminal is [columns]."""
+def show_lines(lines: Sequence[Sequence[Piece]]) -> None:
+    """Print lines on standard output, in colours where it is a terminal and rich is installed.
+
+    Parameters
+    ----------
+    lines : sequence of sequences of Piece
+        The pieces of each line.
+
+    Raises
+    ------
+    ReportError
+        Standard output is full, or closed.
+    """
+    if not (sys.stdout.isatty() and _show_in_colours(lines)):
+        texts = ("".join(piece.text for piece in line).rstrip() for line in lines)
+        write(STDOUT, "".join(f"{printable(text)}\n" for text in texts))
+
+
+def terminal_width() -> int:
+    """Return the width of the terminal [columns]."""
     told = os.environ.get("COLUMNS", "")
     if told.isdecimal() and int(told):
         return int(told)
@@ -219,8 +234,8 @@ def _width() -> int:
         return _WIDTH
 
 
-def _show_in_colours(lines: list[Line]) -> bool:
-    """Print lines by way of rich, and return whether that is there."""
+def _show_in_colours(lines: Sequence[Sequence[Piece]]) -> bool:
+    """Print lines through rich, and return whether it is installed."""
     try:
         from rich.console import Console
         from rich.text import Text
@@ -229,6 +244,9 @@ def _show_in_colours(lines: list[Line]) -> bool:
     console = Console(highlight=False, soft_wrap=True)
     encoding = console.encoding
     for line in lines:
-        text = line.text.encode(encoding, "backslashreplace").decode(encoding)
-        console.print(Text(text, style=line.style))
+        shown = [
+            (printable(text).encode(encoding, "backslashreplace").decode(encoding), style)
+            for text, style in line
+        ]
+        console.print(Text.assemble(*shown))
     return True

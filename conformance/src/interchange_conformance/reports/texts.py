@@ -1,13 +1,61 @@
-"""What several formats do to text: sentences, numbers of cases, commands to copy, safe links.
+"""Text in reports: invisible characters as escapes, sentences, commands to copy, safe links.
 
-`interchange._reports.texts` makes hidden characters visible.
+Source: Unicode, "General Category".  Reports quote libraries, whose text may hold anything: colours
+for a terminal, marks that change the direction of writing, unpaired surrogates.
 """
 
 from __future__ import annotations
 
 import shlex
+import sys
+import unicodedata
+from typing import Final
 
-from interchange._reports.texts import printable
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Categories of characters that are invisible or unassigned."""
+_KEPT: Final = frozenset("\n\t")
+
+
+def printable(text: str) -> str:
+    r"""Return text with escapes in place of invisible characters.
+
+    Parameters
+    ----------
+    text : str
+        Anything.
+
+    Examples
+    --------
+    >>> printable("red: \x1b[31m")
+    'red: \\x1b[31m'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    lines = text.replace("\r\n", "\n")
+    hidden = {
+        ord(one): _written_out(one)
+        for one in set(lines) - _KEPT
+        if unicodedata.category(one) in _HIDDEN
+    }
+    return lines.translate(hidden) if hidden else lines
+
+
+def _written_out(character: str) -> str:
+    """Return a character as an escape of Python."""
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def one_line(text: str) -> str:
+    """Return text on one line, with single spaces between its words."""
+    return " ".join(printable(text).split())
+
+
+def install_command(what: str) -> str:
+    """Return the command that installs a distribution or a folder for this interpreter."""
+    return shlex.join([sys.executable or "python", "-m", "pip", "install", what])
 
 
 def sentence(text: str) -> str:
@@ -70,7 +118,7 @@ def safe_link(link: str) -> str:
     Parameters
     ----------
     link : str
-        As somebody wrote it down.
+        As the author wrote it.
 
     Examples
     --------

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from interchange._reports import exchanges
-from interchange._reports.pages import Section
-from interchange._reports.texts import one_line
-
+from . import exchanges
+from .pages import Section
 from .states import GROUPS, STATES, count, state_of
 from .tabulating import (
     HEADINGS,
@@ -21,7 +19,7 @@ from .tabulating import (
     tables,
     unexpected_of,
 )
-from .texts import again, cases, safe_link
+from .texts import again, cases, one_line, safe_link
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,12 +1,12 @@
-"""What the descriptions of several libraries share: names of elements, host memory, reading it.
+"""What descriptions of several libraries share: names of element types, host memory, reading it.
 
-For libraries that allocate nothing themselves, or describe memory and leave
-the reading of it to others.
+For libraries that allocate nothing, or that describe memory and do not read it.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 import itertools
 import struct
 from math import prod
@@ -27,6 +27,8 @@ COMPLEX: Final = ("complex64", "complex128")
 REAL: Final = (*SIGNED, *UNSIGNED, *FLOATS)
 PLAIN: Final = ("bool", *REAL, *COMPLEX)
 """Element types of NumPy that others have, too."""
+EXTENDED: Final = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
+"""Element types that NumPy has from ml_dtypes."""
 
 _FORMATS: Final = {
     "bool": "?",
@@ -48,13 +50,13 @@ _FORMATS: Final = {
 
 
 def need_dtype(dtype: str, known: Collection[str], library: str) -> None:
-    """Refuse an element type that a library has not."""
+    """Refuse an element type that a library does not have."""
     if dtype not in known:
         raise CannotMakeError(f"{library} has no {dtype}")
 
 
 def need_writable(readonly: bool, library: str) -> None:
-    """Refuse to make what must not be written."""
+    """Refuse to make read-only memory."""
     if readonly:
         raise CannotMakeError(f"{library} cannot say that memory is read-only")
 
@@ -69,6 +71,35 @@ def numpy_array(shape: Shape, dtype: str, *, readonly: bool = False) -> Any:
         raise CannotMakeError(f"{len(shape)} axes: {error}") from error
     x.flags.writeable = not readonly
     return x
+
+
+def numpy_dtype(name: str) -> Any:
+    """Return the dtype of NumPy or ml_dtypes with a name."""
+    import numpy as np
+
+    return np.dtype(
+        getattr(importlib.import_module("ml_dtypes"), name) if name in EXTENDED else name
+    )
+
+
+def described(address: int, x: Any, load: Load | None = None) -> list[Any]:
+    """Return the elements of an object of one axis that only describes memory.
+
+    Parameters
+    ----------
+    address : int
+        Of the first element.
+    x : object
+        It has a shape, strides [elements] and a dtype.
+    load : callable, optional
+        As `elements` takes it.
+    """
+    import numpy as np
+
+    dtype = numpy_dtype(str(x.dtype).rpartition(".")[2])
+    (length,), (step,) = x.shape, x.strides or (1,)
+    data = (load or load_host)(address, ((length - 1) * step + 1) * dtype.itemsize)
+    return list(np.ndarray((length,), dtype, data, 0, (step * dtype.itemsize,)).tolist())
 
 
 def itemsize(dtype: str) -> int:
@@ -100,7 +131,7 @@ def elements(
         ``load(address, nbytes)`` -> bytes; reads memory of the host when left out.
     """
     if dtype not in _FORMATS:
-        raise NotApplicable(f"nobody here knows the numbers of {dtype}")
+        raise NotApplicable(f"the kit cannot read numbers of {dtype}")
     size = itemsize(dtype)
     if strides is None:
         strides = tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))

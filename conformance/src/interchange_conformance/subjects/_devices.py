@@ -1,4 +1,4 @@
-"""Memory of devices for the descriptions of libraries, and what is current left as it is.
+"""Memory of devices for the descriptions of libraries; the current device stays current.
 
 Source: CUDA driver API.  The names of the devices are those of `interchange_conformance.subject`.
 """
@@ -6,17 +6,29 @@ Source: CUDA driver API.  The names of the devices are those of `interchange_con
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Final
+import ctypes
+import importlib
+import os
+import weakref
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.driver.cuda import chosen, opened
-from interchange_conformance.findings import CannotMakeError
+from interchange_conformance.driver.cuda import (
+    VARIABLE,
+    CudaError,
+    chosen,
+    find_driver,
+    opened,
+)
+from interchange_conformance.findings import BrokenSubjectError, CannotMakeError, NotApplicable
 from interchange_conformance.subject import HOST, KINDS
 from interchange_conformance.zoo import host
 from interchange_conformance.zoo.on_device import OnDevice, place
 
+from ._common import load_host
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     Shape = tuple[int, ...]
 
@@ -25,7 +37,7 @@ NUMBERS: Final = {"cuda": 0, "cuda:1": 1}
 
 
 def need_device(device: str, known: tuple[str, ...], library: str) -> None:
-    """Refuse devices that a library has not, and those that are not here."""
+    """Refuse devices that a library does not support, and those that are not here."""
     if device not in known:
         raise CannotMakeError(f"{library} has no memory of the kind {device!r}")
     if device == HOST or device in KINDS:
@@ -50,7 +62,7 @@ def on(device: str) -> Iterator[None]:
 
 
 def load(address: int, nbytes: int) -> bytes:
-    """Return the bytes at an address of a device, when all work is done."""
+    """Return the bytes at an address of a device, after all work on it."""
     with on("cuda"):
         return opened().read(address, nbytes)
 
@@ -68,3 +80,80 @@ def memory_on(shape: Shape, dtype: str, device: str) -> Any:
     kind = "cuda" if device in NUMBERS else device
     block, _ = place(opened(), kind, shape, dtype, device=NUMBERS.get(device, 0))
     return OnDevice(block, shape, dtype, cuda=opened())
+
+
+# ---------------------------------------------------------------- the matrix
+
+
+def lacks_driver(*_: object) -> str | None:
+    """Return why the CUDA driver cannot be used in this process, or None.
+
+    Unless a driver was chosen, it is the one that libraries find here, also the emulated one.
+    """
+    try:
+        importlib.import_module("cuda.bindings.driver")
+    except ImportError:
+        return "cuda-python is not installed"
+    os.environ[VARIABLE] = chosen() if chosen() != "none" else find_driver()
+    try:
+        opened()
+    except (NotApplicable, BrokenSubjectError, CudaError) as error:
+        return str(error)
+    return None
+
+
+@cache
+def streams() -> tuple[int, int]:
+    """Return two streams of the first device: arrays are filled on one, and read on the other."""
+    with on("cuda"):
+        return opened().stream(), opened().stream()
+
+
+def upload(target: int, data: bytes) -> Any:
+    """Enqueue a copy to device memory on the first stream, and return what keeps its source."""
+    cuda, (stream, _) = opened(), streams()
+    cuda.make_current(0)
+    source = Pinned(data)
+    cuda.copy(target, source.ptr, len(data), stream)
+    return source
+
+
+def download(address: int, nbytes: int) -> bytes:
+    """Return the bytes of device memory, copied on the second stream."""
+    cuda, (_, stream) = opened(), streams()
+    target = Pinned(bytes(nbytes))
+    cuda.copy(target.ptr, address, nbytes, stream)
+    cuda.synchronize(stream)
+    return load_host(target.ptr, nbytes)
+
+
+class Pinned:
+    """Page-locked host memory with some bytes, freed with this object.
+
+    Attributes
+    ----------
+    ptr : int
+        Its address.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        cuda = opened()
+        cuda.make_current(0)
+        self.ptr: int = cuda.pinned(len(data))
+        ctypes.memmove(self.ptr, data, len(data))
+        weakref.finalize(self, cuda.free_pinned, self.ptr, streams()[0])
+
+
+class Block:
+    """Device memory that is freed with this object.
+
+    Attributes
+    ----------
+    ptr : int
+        Its address.
+    """
+
+    def __init__(self, nbytes: int) -> None:
+        with on("cuda"):
+            self.ptr: int = opened().memory(nbytes)
+        weakref.finalize(self, opened().free, self.ptr)

@@ -1,4 +1,4 @@
-"""array-api-strict: the array API standard to the letter, over memory of NumPy's.
+"""array-api-strict: the array API standard and nothing more, over memory of NumPy's.
 
 Source: https://data-apis.org/array-api-strict/
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.subject import Subject
+from interchange_conformance.subject import Kind, Subject
 
 from ._common import PLAIN, need_dtype, numpy_array
 from ._devices import need_device
@@ -42,11 +42,16 @@ def take_buffer(x: Any) -> Any:
     return xp.asarray(x)
 
 
-def read(y: Any) -> list[Any]:
-    """Return the elements."""
+def _view(y: Any) -> Any:
+    """Return the array of NumPy's in an array."""
     import numpy as np
 
-    return list(np.asarray(y).ravel().tolist())
+    return np.asarray(y)
+
+
+def read(y: Any) -> list[Any]:
+    """Return the elements."""
+    return list(_view(y).ravel().tolist())
 
 
 def write(y: Any) -> None:
@@ -65,4 +70,17 @@ subject: Subject = Subject(
     take_buffer=take_buffer,
     distribution="array-api-strict",
     preload=("array_api_strict",),
+)
+
+kinds: tuple[Kind, ...] = (
+    Kind(
+        "array-api-strict",
+        subject,
+        lambda x: _view(x).ctypes.data,
+        library="array_api_strict",
+        module="array_api_strict",
+        target="array_api_strict",
+        head="strict",
+        readonly=lambda x: not _view(x).flags.writeable,
+    ),
 )

@@ -10,14 +10,26 @@ from __future__ import annotations
 
 import ctypes
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, chosen, opened
 from interchange_conformance.findings import CannotMakeError
-from interchange_conformance.subject import Subject
+from interchange_conformance.subject import Kind, Subject, unknown
+from interchange_conformance.zoo import host
 
-from ._common import PLAIN, elements, itemsize, load_host, need_dtype, numpy_array, one
-from ._devices import load, need_device, on, store
+from ._common import (
+    EXTENDED,
+    PLAIN,
+    described,
+    elements,
+    load_host,
+    need_dtype,
+    numpy_array,
+    numpy_dtype,
+    one,
+)  # fmt: skip
+from ._devices import download, lacks_driver, load, need_device, on, store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,23 +45,27 @@ def make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
     """Return a view."""
     need_device(device, ("cpu", *ALLOCATES), "cuda.core")
     need_dtype(dtype, PLAIN, "cuda.core")
+    return _make(shape, dtype, device, readonly)
 
+
+def _make(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
+    """Return a view of any element type that NumPy or ml_dtypes has."""
     from cuda.core.utils import StridedMemoryView
 
     if device == "cpu":
-        x = numpy_array(shape, dtype, readonly=readonly)
+        is_plain = dtype not in EXTENDED
+        x = numpy_array(shape, dtype, readonly=readonly) if is_plain else host(shape, dtype)
         return StridedMemoryView.from_dlpack(x, stream_ptr=_UNORDERED)
     with on(device):
-        buffer = ALLOCATES[device](math.prod(shape) * itemsize(dtype), LEGACY)
+        buffer = ALLOCATES[device](math.prod(shape) * numpy_dtype(dtype).itemsize, LEGACY)
         return _view(buffer, shape, dtype, readonly)
 
 
 def _view(buffer: Any, shape: Shape, dtype: str, readonly: bool) -> Any:
     """Return a view of a buffer."""
-    import numpy as np
     from cuda.core.utils import StridedMemoryView
 
-    elements = np.dtype(dtype)
+    elements = numpy_dtype(dtype)
     try:
         return StridedMemoryView.from_buffer(buffer, shape, dtype=elements, is_readonly=readonly)
     except ValueError as error:  # too many axes
@@ -103,7 +119,7 @@ def stream_of(handle: int) -> Any:
 
 def make_on(stream: int, shape: Shape, dtype: str, device: str = "cuda") -> Any:
     """Return a view of a buffer that was allocated on a stream."""
-    buffer = ALLOCATES[device](math.prod(shape) * itemsize(dtype), stream)
+    buffer = ALLOCATES[device](math.prod(shape) * numpy_dtype(dtype).itemsize, stream)
     return _view(buffer, shape, dtype, False)
 
 
@@ -167,4 +183,33 @@ subject: Subject = Subject(
     take_on=take_on,
     distribution="cuda-core",
     preload=("cuda.core", "cuda.core.utils"),
+)
+
+_VIEW: Final = Kind(
+    "cuda.core view",
+    subject,
+    lambda x: x.ptr,
+    library="cuda.core",
+    module="cuda.core",
+    target="cuda.core",
+    head="cuda\nview",
+    readonly=lambda x: x.readonly,
+    make=_make,
+    read=lambda x: described(x.ptr, x, download),
+    lacks=lacks_driver,
+    is_ordered=False,
+)
+kinds: tuple[Kind, ...] = (
+    replace(
+        _VIEW,
+        name="cuda.core",
+        module="cuda.core.utils",
+        head="cuda",
+        read=lambda x: described(x.ptr, x),
+        lacks=unknown,
+    ),
+)
+kinds_on_devices: tuple[Kind, ...] = (
+    _VIEW,
+    replace(_VIEW, name="cuda.core view, read-only", target=None, is_readonly=True),
 )

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from interchange_conformance.driver.cuda import LEGACY, chosen
 from interchange_conformance.findings import CannotMakeError
-from interchange_conformance.subject import Subject
+from interchange_conformance.subject import Kind, Subject
 
 from ._common import itemsize, need_writable, numpy_array
-from ._devices import need_device, on
+from ._devices import lacks_driver, need_device, on
 from .cuda_core import ALLOCATES
 
 if TYPE_CHECKING:
@@ -57,4 +57,18 @@ subject: Subject = Subject(
     make_on=make_on,
     distribution="cuda-core",
     preload=("cuda.core",),
+)
+
+kinds_on_devices: tuple[Kind, ...] = (
+    Kind(
+        "cuda.core Buffer",
+        subject,
+        lambda x: int(x.handle),
+        library="cuda.core",
+        module="cuda.core",
+        dtype=lambda _: "int8",
+        picks=lambda _: "int8",
+        lacks=lacks_driver,
+        is_ordered=False,
+    ),
 )

@@ -9,7 +9,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, chosen
-from interchange_conformance.subject import Subject
+from interchange_conformance.subject import Kind, Subject
 
 from ._common import PLAIN, need_dtype, need_writable
 from ._devices import NUMBERS, need_device, need_gpu
@@ -110,4 +110,17 @@ subject: Subject = Subject(
     release=release,
     distribution="cupy",
     preload=("cupy",),
+)
+
+kinds_on_devices: tuple[Kind, ...] = (
+    Kind(
+        "CuPy",
+        subject,
+        lambda x: x.data.ptr,
+        library="cupy",
+        module="cupy",
+        target="cupy",
+        head="CuPy",
+        lacks=lambda module: None if module.cuda.is_available() else "finds no GPU",
+    ),
 )

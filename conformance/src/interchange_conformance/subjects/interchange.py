@@ -12,15 +12,16 @@ import importlib
 import math
 import re
 import struct
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.driver.cuda import chosen, opened
 from interchange_conformance.findings import CannotMakeError
-from interchange_conformance.subject import DEVICES, KINDS, Subject
+from interchange_conformance.subject import DEVICES, KINDS, Kind, Subject
 
 from ._common import one
-from ._devices import need_device, on, store
+from ._devices import lacks_driver, need_device, on, store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -193,3 +194,18 @@ subject: Subject = Subject(
     distribution="array-interchange",
     preload=_PRELOAD,
 )
+
+kinds: tuple[Kind, ...] = (
+    Kind(
+        "interchange",
+        subject,
+        lambda x: x.ptr,
+        library="interchange",
+        module="interchange",
+        target="interchange",
+        head="inter-\nchange",
+        dtype=lambda x: x.dtype.name,
+        readonly=lambda x: x.readonly is not False,  # unknown is as good as read-only
+    ),
+)
+kinds_on_devices: tuple[Kind, ...] = (replace(kinds[0], lacks=lacks_driver, is_ordered=False),)

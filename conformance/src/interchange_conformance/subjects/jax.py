@@ -9,11 +9,12 @@ It has no streams that a caller could name, and takes bare capsules no more.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.driver.cuda import chosen
 from interchange_conformance.findings import CannotMakeError
-from interchange_conformance.subject import Subject
+from interchange_conformance.subject import Kind, Subject
 
 from ._common import PLAIN, need_dtype
 from ._devices import NUMBERS, need_device, need_gpu
@@ -115,6 +116,15 @@ def write(y: Any) -> None:
     y[(0,) * y.ndim] = 1
 
 
+def _lacks(module: Any) -> str | None:
+    """Return why no array can be on a device here, or None."""
+    try:
+        module.devices("gpu")
+    except RuntimeError:
+        return "finds no GPU"
+    return None
+
+
 subject: Subject = Subject(
     "JAX",
     make=make,
@@ -127,4 +137,21 @@ subject: Subject = Subject(
     immutable=True,
     preload=("jax", "jax.dlpack"),
     environment=_ENVIRONMENT,
+)
+
+kinds: tuple[Kind, ...] = (
+    Kind(
+        "JAX",
+        subject,
+        lambda x: x.unsafe_buffer_pointer(),
+        library="jax",
+        module="jax",
+        target="jax",
+        head="JAX",
+        readonly=lambda _: True,
+        environment={"JAX_PLATFORMS": "cpu"},
+    ),
+)
+kinds_on_devices: tuple[Kind, ...] = (
+    replace(kinds[0], environment={}, lacks=_lacks, is_ordered=False),
 )

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from interchange_conformance.subject import Subject
+from interchange.abi import buffer_address
+from interchange_conformance.subject import Kind, Subject
 
 from ._common import PLAIN, need_dtype, need_writable
 from ._devices import need_device
@@ -64,4 +65,17 @@ subject: Subject = Subject(
     write=write,
     distribution="mlx",
     preload=("mlx.core",),
+)
+
+kinds: tuple[Kind, ...] = (
+    Kind(
+        "MLX",
+        subject,
+        lambda x: buffer_address(memoryview(x)),
+        library="mlx",
+        module="mlx.core",
+        target="mlx",
+        head="MLX",
+        readonly=lambda x: memoryview(x).readonly,
+    ),
 )

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, chosen
 from interchange_conformance.findings import CannotMakeError
-from interchange_conformance.subject import Subject
+from interchange_conformance.subject import Kind, Subject
 
-from ._common import PLAIN, need_dtype, need_writable
-from ._devices import need_device, on
+from ._common import EXTENDED, PLAIN, need_dtype, need_writable, numpy_dtype
+from ._devices import lacks_driver, need_device, on
 
 if TYPE_CHECKING:
     Shape = tuple[int, ...]
@@ -73,6 +73,14 @@ def write(y: Any) -> None:
     y.copy_to_device(elements)
 
 
+def _make_any_on(stream: int, shape: Shape, dtype: str) -> Any:
+    """Return an array that publishes a stream, of element types that Numba cannot make, too."""
+    if dtype not in EXTENDED:
+        return make_on(stream, shape, dtype)
+    found = numpy_dtype(dtype)
+    return make_on(stream, shape, f"u{found.itemsize}").view(found)
+
+
 subject: Subject = Subject(
     "numba-cuda",
     make=make,
@@ -82,4 +90,18 @@ subject: Subject = Subject(
     make_on=make_on,
     distribution="numba-cuda",
     preload=("numba.cuda",),
+)
+
+kinds_on_devices: tuple[Kind, ...] = (
+    Kind(
+        "numba-cuda",
+        subject,
+        lambda x: x.device_ctypes_pointer.value,
+        library="numba",
+        module="numba.cuda",
+        target="numba",
+        head="numba",
+        make_on=_make_any_on,
+        lacks=lacks_driver,
+    ),
 )

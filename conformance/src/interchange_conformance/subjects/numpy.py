@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.findings import CannotMakeError
-from interchange_conformance.subject import Subject
+from interchange_conformance.subject import Kind, Subject
 
-from ._common import numpy_array
+from ._common import EXTENDED, numpy_array
 from ._devices import need_device
 
 if TYPE_CHECKING:
@@ -69,6 +70,13 @@ def write(y: Any) -> None:
     y.flat[0] = 1
 
 
+def _make_plain(shape: Shape, dtype: str, device: str, readonly: bool) -> Any:
+    """Return an array of an element type of NumPy's own, for the matrix."""
+    if dtype in EXTENDED:
+        raise CannotMakeError("see the row of ml_dtypes, which has it")
+    return make(shape, dtype, device, readonly)
+
+
 subject: Subject = Subject(
     "NumPy",
     make=make,
@@ -81,3 +89,30 @@ subject: Subject = Subject(
     distribution="numpy",
     preload=("numpy",),
 )
+
+_KIND: Final = Kind(
+    "NumPy",
+    subject,
+    lambda x: x.ctypes.data,
+    library="numpy",
+    module="numpy",
+    target="numpy",
+    head="NumPy",
+    readonly=lambda x: not x.flags.writeable,
+    make=_make_plain,
+)
+kinds: tuple[Kind, ...] = (
+    _KIND,
+    replace(_KIND, name="NumPy read-only", target=None, is_readonly=True),
+    replace(
+        _KIND,
+        name="NumPy ml_dtypes",
+        library="ml_dtypes",
+        module="ml_dtypes",
+        distribution="ml_dtypes",
+        target=None,
+        make=make,
+        picks=lambda wanted: wanted if wanted in EXTENDED else "bfloat16",
+    ),
+)
+kinds_on_devices: tuple[Kind, ...] = (replace(_KIND, name="NumPy, on the host", is_sample=False),)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interchange_conformance.findings import NotApplicable
-from interchange_conformance.subject import Subject
+from interchange_conformance.subject import Kind, Subject
 
 from ._common import REAL, need_dtype, numpy_array
 from ._devices import need_device
@@ -54,4 +54,18 @@ subject: Subject = Subject(
     write=write,
     distribution="pyarrow",
     preload=("pyarrow", "numpy.ma"),  # which it would import in each child
+)
+
+kinds: tuple[Kind, ...] = (
+    Kind(
+        "pyarrow.Tensor",
+        subject,
+        lambda x: x.to_numpy().ctypes.data,
+        library="pyarrow",
+        module="pyarrow",
+        target="pyarrow",
+        head="pa.\nTensor",
+        dtype=lambda x: str(x.to_numpy().dtype),
+        readonly=lambda x: not x.is_mutable,
+    ),
 )

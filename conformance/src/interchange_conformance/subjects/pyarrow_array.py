@@ -6,10 +6,10 @@ https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.findings import CannotMakeError, NotApplicable
-from interchange_conformance.subject import Subject
+from interchange_conformance.subject import Kind, Subject
 
 from ._arrow import of_a_table
 from ._common import REAL, need_dtype, numpy_array
@@ -95,4 +95,19 @@ subject: Subject = Subject(
     distribution="pyarrow",
     immutable=True,
     preload=PRELOAD,
+)
+
+_NAMES: Final = {"halffloat": "float16", "float": "float32", "double": "float64"}
+kinds: tuple[Kind, ...] = (
+    Kind(
+        "pyarrow.Array",
+        subject,
+        lambda x: x.buffers()[1].address,
+        library="pyarrow",
+        module="pyarrow",
+        target="pyarrow.Array",
+        head="pa.\nArray",
+        dtype=lambda x: _NAMES.get(str(x.type), str(x.type)),
+        readonly=lambda _: True,
+    ),
 )

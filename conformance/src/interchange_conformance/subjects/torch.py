@@ -9,11 +9,12 @@ nothing but bytes from the buffer.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, chosen
 from interchange_conformance.findings import CannotMakeError
-from interchange_conformance.subject import Subject
+from interchange_conformance.subject import Kind, Subject
 
 from ._common import PLAIN, need_dtype, need_writable
 from ._devices import need_device, need_gpu
@@ -106,6 +107,13 @@ def release() -> None:
         torch.cuda.empty_cache()
 
 
+def _lacks(module: Any) -> str | None:
+    """Return why no tensor can be on a device here, or None."""
+    if not module.backends.cuda.is_built():
+        return "built without CUDA"
+    return None if module.cuda.is_available() else "finds no GPU"
+
+
 subject: Subject = Subject(
     "PyTorch",
     make=make,
@@ -120,3 +128,16 @@ subject: Subject = Subject(
     distribution="torch",
     preload=("torch",),
 )
+
+kinds: tuple[Kind, ...] = (
+    Kind(
+        "PyTorch",
+        subject,
+        lambda x: x.data_ptr(),
+        library="torch",
+        module="torch",
+        target="torch",
+        head="torch",
+    ),
+)
+kinds_on_devices: tuple[Kind, ...] = (replace(kinds[0], lacks=_lacks),)

@@ -10,14 +10,15 @@ describe, and not written.
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.driver.cuda import opened
-from interchange_conformance.subject import DEVICES, Subject
+from interchange_conformance.subject import DEVICES, Kind, Subject
 from interchange_conformance.zoo import host
 
-from ._common import PLAIN, elements, load_host, need_dtype, need_writable, numpy_array
-from ._devices import load, memory_on, need_device
+from ._common import PLAIN, described, elements, load_host, need_dtype, need_writable, numpy_array
+from ._devices import download, lacks_driver, load, memory_on, need_device
 
 if TYPE_CHECKING:
     Shape = tuple[int, ...]
@@ -82,4 +83,25 @@ subject: Subject = Subject(
     take_on=take_on,
     distribution="apache-tvm-ffi",
     preload=("tvm_ffi",),
+)
+
+kinds: tuple[Kind, ...] = (
+    Kind(
+        "tvm-ffi",
+        subject,
+        lambda x: x.data_ptr(),
+        library="tvm_ffi",
+        module="tvm_ffi",
+        target="tvm_ffi",
+        head="tvm",
+        read=lambda x: described(x.data_ptr(), x),
+    ),
+)
+kinds_on_devices: tuple[Kind, ...] = (
+    replace(
+        kinds[0],
+        read=lambda x: described(x.data_ptr(), x, download),
+        lacks=lacks_driver,
+        is_ordered=False,
+    ),
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from interchange_conformance.driver.cuda import LEGACY, PER_THREAD, chosen
 from interchange_conformance.findings import CannotMakeError
-from interchange_conformance.subject import Subject
+from interchange_conformance.subject import Kind, Subject
 
 from ._common import REAL, need_dtype, need_writable
 from ._devices import need_device, need_gpu
@@ -121,4 +121,19 @@ subject: Subject = Subject(
     take_on=take_on if _HAS_GPU else None,
     distribution="warp-lang",
     preload=("warp",),
+)
+
+kinds: tuple[Kind, ...] = (
+    Kind(
+        "Warp",
+        subject,
+        lambda x: x.ptr,
+        library="warp",
+        module="warp",
+        target="warp",
+        head="Warp",
+        dtype=lambda x: str(x.dtype.__name__),
+        readonly=lambda x: bool(x.__array_interface__["data"][1]),
+        lacks=lambda _: _warp() and None,
+    ),
 )

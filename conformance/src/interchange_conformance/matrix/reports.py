@@ -1,45 +1,44 @@
-"""What the matrix found, as JSON and as Markdown, and the numbered reasons that all reports share.
-
-Markdown is written by hand: it is a table and a list, whose cells refer to
-the numbers, and the base install brings no library for it.
-"""
+"""The matrix as JSON and as Markdown, and the numbered reasons that all reports share."""
 
 from __future__ import annotations
 
+import json
+import platform
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from interchange._reports.texts import one_line
+from interchange_conformance.driver.cuda import opened
+from interchange_conformance.reports.texts import one_line
 
-from . import forms
 from .columns import EVERY, NESTED, START, WIDTH
-from .cuda_driver import open_cuda
-from .matrix import COPIED, FAILED, REFUSED, SHARED, VERDICTS
-from .subjects import COUNT, find_version
-from .versions import environment
+from .exchanging import COPIED, FAILED, REFUSED, SHARED, VERDICTS
+from .samples import COUNT, distribution_of, version_of
 
 if TYPE_CHECKING:
-    from .matrix import Cell, Matrix
+    from .exchanging import Cell, Matrix
+
+_FORM: Final = 1
+"""Number of the JSON document, which grows with an incompatible change."""
 
 SYMBOLS: Final = {SHARED: "●", COPIED: "○", REFUSED: "✗", FAILED: "!"}
-"""What stands for a verdict where there is little room."""
+"""Verdict -> its symbol."""
 ASCII_SYMBOLS: Final = {SHARED: "=", COPIED: "+", REFUSED: "x", FAILED: "!"}
-"""The same, where an encoding has no others."""
+"""The same, for encodings without other characters."""
 _MEANINGS: Final = {
     SHARED: "the same memory, at the same address",
-    COPIED: "the memory cannot be shared with it; a copy was asked for, and came",
+    COPIED: "the memory cannot be shared; copied, as requested",
     REFUSED: "not even a copy can be handed over",
-    FAILED: "wrong: interchange or one of the two libraries has a mistake",
+    FAILED: "wrong: interchange or one of the two libraries has a bug",
 }
-"""What the verdicts mean."""
+"""Verdict -> its meaning."""
 _ALIGNED: Final = (
-    "; these arrays start at a multiple of 64 bytes, and a note tells what becomes of others where"
-    " that differs"
+    "; these arrays start at a multiple of 64 bytes, and a note says where the result for others"
+    " differs"
 )
 
 
 class Reason(NamedTuple):
-    """Why a hand-over was more than sharing.
+    """Why memory was not shared, or what was needed to share it.
 
     Attributes
     ----------
@@ -57,7 +56,7 @@ class Reason(NamedTuple):
 
 
 def reason_of(cell: Cell) -> Reason | None:
-    """Return the reason of a cell, or None where there is nothing to say."""
+    """Return the reason of a cell, or None."""
     return None if cell.reason is None else Reason(cell.rule, cell.reason)
 
 
@@ -72,51 +71,50 @@ def number_reasons(matrix: Matrix) -> dict[Reason, int]:
 
 
 def meaning_of(verdict: str, matrix: Matrix) -> str:
-    """Return what a verdict means in a matrix."""
+    """Return the meaning of a verdict in a matrix."""
     is_of_host = matrix.device == "cpu" and matrix.columns is None
     return _MEANINGS[verdict] + (_ALIGNED if verdict == SHARED and is_of_host else "")
 
 
 def summary(matrix: Matrix) -> str:
-    """Return how often each verdict was given, in one line."""
+    """Return how often each verdict occurs, in one line."""
     counts = ", ".join(f"{matrix.count(verdict)} {verdict}" for verdict in VERDICTS)
     return f"{len(matrix.cells)} hand-overs: {counts}."
 
 
 def command(matrix: Matrix) -> str:
-    """Return the command that finds the same."""
+    """Return the command that makes the same matrix."""
     words = "" if matrix.device == "cpu" else " --device cuda"
     words += "" if matrix.columns is None else f" --columns {matrix.columns}"
     return f"python -m interchange matrix{words}"
 
 
 def place(matrix: Matrix) -> str:
-    """Return the driver that the arrays were handed over on, in words; nothing on the host."""
+    """Return the CUDA driver of the exchanges, in words; nothing on the host."""
     if matrix.device == "cpu":
         return ""
-    facts = open_cuda().facts
-    streams = "arrays were filled on one stream, and read on another."
-    if facts.is_emulated:
-        return f"Run on the emulated CUDA driver, {facts.devices[0]}: {streams}"
-    return f"Run on {facts.devices[0]}, with a driver of CUDA {facts.version}: {streams}"
+    cuda, streams = opened(), "arrays were filled on one stream, and read on another."
+    if cuda.is_emulated:
+        return f"Run on the emulated CUDA driver, {cuda.names[0]}: {streams}"
+    return f"Run on {cuda.names[0]}, with a driver of CUDA {cuda.version}: {streams}"
 
 
 def remarks(matrix: Matrix) -> list[str]:
-    """Return what a reader of the table should know about its rows."""
+    """Return remarks about the rows of the table."""
     if matrix.columns is not None:
         return [_about_columns(matrix)]
     lines = [f"Arrays have one axis of {COUNT} elements of {matrix.dtype}."]
-    odd = [f"{s.subject.name} {s.dtype}" for s in matrix.samples if s.dtype != matrix.dtype]
+    odd = [f"{s.kind.name} {s.dtype}" for s in matrix.samples if s.dtype != matrix.dtype]
     if odd:
         lines.append(f"Other elements: {', '.join(odd)}.")
-    readonly = [sample.subject.name for sample in matrix.samples if sample.readonly]
+    readonly = [sample.kind.name for sample in matrix.samples if sample.readonly]
     if readonly:
         lines.append(f"Read-only: {', '.join(readonly)}.")
     return lines
 
 
 def _about_columns(matrix: Matrix) -> str:
-    """Return what a reader should know about columns of Arrow, and arrays that become some."""
+    """Return remarks about columns of Arrow, and arrays that become columns."""
     height, width = NESTED
     return (
         f"There are {COUNT} elements of {matrix.dtype} or bool. Rows and lists have {WIDTH}; rows"
@@ -127,36 +125,38 @@ def _about_columns(matrix: Matrix) -> str:
 
 def ran(matrix: Matrix) -> list[str]:
     """Return the distributions that were run, each with its release."""
-    found: dict[str, str] = {}
-    subjects = [*matrix.consumers, *(sample.subject for sample in matrix.samples)]
-    for subject in subjects:
-        if subject.distribution is not None:
-            found[subject.distribution] = find_version(subject) or "unknown"
-    return [f"{name} {version}" for name, version in found.items()]
+    kinds = [*matrix.consumers, *(sample.kind for sample in matrix.samples)]
+    found = {distribution_of(kind): version_of(kind) or "unknown" for kind in kinds}
+    return [f"{name} {version}" for name, version in found.items() if name]
 
 
 def releases(matrix: Matrix) -> str:
-    """Return which releases were run, and what on, in one line."""
-    facts = environment()
-    return f"{', '.join(ran(matrix))}; Python {facts['python']} on {facts['platform']}."
+    """Return the releases that were run, and the platform, in one line."""
+    return f"{', '.join(ran(matrix))}; {' on '.join(platform_of())}."
+
+
+def platform_of() -> tuple[str, str]:
+    """Return the release of Python, and the platform."""
+    return f"Python {platform.python_version()}", f"{platform.system()} {platform.machine()}"
 
 
 # ---------------------------------------------------------------- JSON
 
 
-def as_dict(matrix: Matrix) -> dict[str, Any]:
-    """Return everything that was found, as JSON has it."""
-    return {
-        **environment(),
+def as_json(matrix: Matrix) -> str:
+    """Return a matrix as JSON, in the form that ``matrix.schema.json`` describes."""
+    document = {
+        "schema": _FORM,
+        **matrix.facts,
         "device": matrix.device,
-        "cuda_driver": None if matrix.device == "cpu" else open_cuda().facts._asdict(),
+        "cuda_driver": _driver(matrix),
         "columns": matrix.columns,
         "dtype": matrix.dtype,
         "elements": COUNT,
         "producers": [
             {
-                "name": sample.subject.name,
-                "library": sample.subject.library,
+                "name": sample.kind.name,
+                "library": sample.kind.library,
                 "version": sample.version,
                 "dtype": sample.dtype,
                 "readonly": sample.readonly,
@@ -164,31 +164,35 @@ def as_dict(matrix: Matrix) -> dict[str, Any]:
             for sample in matrix.samples
         ],
         "consumers": [
-            {"name": subject.name, "library": subject.library, "version": find_version(subject)}
-            for subject in matrix.consumers
+            {"name": kind.name, "library": kind.library, "version": version_of(kind)}
+            for kind in matrix.consumers
         ],
         "absent": matrix.absent,
         "cells": [asdict(cell) for cell in matrix.cells.values()],
         "counts": {verdict: matrix.count(verdict) for verdict in VERDICTS},
         "ok": matrix.ok,
     }
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
-def as_json(matrix: Matrix) -> str:
-    """Return everything that was found, as JSON."""
-    return forms.as_text("matrix", as_dict(matrix))
+def _driver(matrix: Matrix) -> dict[str, Any] | None:
+    """Return what the CUDA driver reports about itself; nothing on the host."""
+    if matrix.device == "cpu":
+        return None
+    cuda = opened()
+    return {"version": cuda.version, "devices": cuda.names, "is_emulated": cuda.is_emulated}
 
 
 # ---------------------------------------------------------------- Markdown
 
 
 def as_markdown(matrix: Matrix) -> str:
-    """Return the table and its reasons, as a piece of Markdown."""
+    """Return the table and its reasons as Markdown."""
     numbers = number_reasons(matrix)
     head = ["from ↓ to →", *(subject.name for subject in matrix.consumers)]
     rows = [_row(head), _row(["---"] * len(head))]
     for sample in matrix.samples:
-        name = sample.subject.name
+        name = sample.kind.name
         cells = (matrix.cells[name, consumer.name] for consumer in matrix.consumers)
         rows.append(_row([f"**{name}**", *(_markdown_cell(cell, numbers) for cell in cells)]))
     used = [verdict for verdict in VERDICTS if matrix.count(verdict)]
@@ -223,7 +227,7 @@ def _markdown_reason(reason: Reason) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text of a library that Markdown shows as it stands."""
+    """Return text with its marks escaped, so that Markdown shows it unchanged."""
     for mark in "\\`*_{}[]<>|":
         text = text.replace(mark, f"\\{mark}")
     return one_line(text)

@@ -1,25 +1,24 @@
-"""The matrix as one page of HTML: nothing to fetch, no script, readable on a telephone.
+"""The matrix as one page of HTML: it loads nothing, runs no script, and fits a telephone.
 
-Layout, style and the table itself are those of the conformance kit's report.
+Layout, style and table are those of the report of ``interchange check``.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from interchange._reports.exchanges import Cell, Exchanges, Fact, Row
-from interchange._reports.pages import Section, render
-from interchange._reports.texts import one_line
+from interchange_conformance.reports.exchanges import Cell, Exchanges, Fact, Row
+from interchange_conformance.reports.pages import Section, render
+from interchange_conformance.reports.texts import one_line
 
-from .matrix import COPIED, FAILED, REFUSED, SHARED, VERDICTS
-from .reports import SYMBOLS, meaning_of, place, ran, remarks, summary
-from .versions import environment
+from .exchanging import COPIED, FAILED, REFUSED, SHARED, VERDICTS
+from .reports import SYMBOLS, meaning_of, place, platform_of, ran, remarks, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .matrix import Cell as Found, Matrix
-    from .subjects import Sample
+    from .exchanging import Cell as Found, Matrix
+    from .samples import Sample
 
 _GROUPS: Final = {
     SHARED: "pass",
@@ -27,7 +26,7 @@ _GROUPS: Final = {
     REFUSED: "not-applicable",
     FAILED: "unexpected",
 }
-"""Verdict -> what gives it its colour, as the same outcome has in the kit's report."""
+"""Verdict -> its colour, that of the same outcome in the report of ``interchange check``."""
 
 
 def as_html(matrix: Matrix) -> str:
@@ -35,16 +34,14 @@ def as_html(matrix: Matrix) -> str:
     sections = [Section("grid", "Producers by consumers", "exchanges.html", _exchanges(matrix))]
     if matrix.absent:
         sections.append(Section("absent", "Left out", "absent.html", matrix.absent))
-    facts = environment()
     where = "" if matrix.device == "cpu" else " on CUDA devices"
     where += {None: "", "in": ", which are columns,", "out": " as columns"}[matrix.columns]
     return render(
-        "interchange.cli",
         "page.html",
         title=f"Who exchanges {matrix.dtype} arrays with whom{where}",
         is_bad=not matrix.ok,
         found=summary(matrix),
-        facts=[*ran(matrix), f"Python {facts['python']}", facts["platform"]],
+        facts=[*ran(matrix), *platform_of()],
         sections=sections,
     )
 
@@ -60,8 +57,8 @@ def _exchanges(matrix: Matrix) -> Exchanges:
 
 
 def _row(matrix: Matrix, sample: Sample) -> Row:
-    """Return what became of a producer's array."""
-    name = sample.subject.name
+    """Return the row of a producer."""
+    name = sample.kind.name
     about = f"{sample.version}, {sample.dtype}" + (", read-only" if sample.readonly else "")
     cells = [_cell(matrix.cells[name, consumer.name]) for consumer in matrix.consumers]
     return Row(one_line(name), about, cells)
@@ -73,7 +70,7 @@ def _cell(cell: Found) -> Cell:
 
 
 def _facts(cell: Found) -> Iterator[Fact]:
-    """Yield what is behind a cell."""
+    """Yield the details of a cell."""
     if cell.reason is not None:
         yield Fact("Reason", cell.reason)
     if cell.rule is not None:

@@ -7,8 +7,8 @@ import re
 import pytest
 from jinja2 import UndefinedError
 
-from interchange._reports.exchanges import Cell, Exchanges, Fact, Row
-from interchange._reports.pages import Section, render, why_no_pages
+from interchange_conformance.reports.exchanges import Cell, Exchanges, Fact, Row
+from interchange_conformance.reports.pages import Section, render, why_no_pages
 
 HOSTILE = "</style><script>x()</script><img src=x onerror=x()>\"'&lt;<!--"
 HIDDEN = "\x00\x1b\u202e\u2028\ud800\U000e0001"
@@ -21,7 +21,7 @@ def page_of(words):
     table = Exchanges(words, [("pass", words, words, words)], [words, words], [row])
     section = Section("grid", words, "exchanges.html", table)
     facts = {"title": words, "found": words, "facts": [words], "sections": [section]}
-    return render("interchange.cli", "page.html", **{**FACTS, **facts})
+    return render("page.html", **{**FACTS, **facts})
 
 
 def test_text_is_no_markup():
@@ -57,7 +57,7 @@ def test_a_fact_that_is_forgotten_is_an_error(fact):
     facts = {name: told for name, told in FACTS.items() if name != fact}
 
     with pytest.raises(UndefinedError, match=fact):
-        render("interchange.cli", "page.html", **facts)
+        render("page.html", **facts)
 
 
 @pytest.mark.parametrize("cell", [None, Cell("pass", "●", "shared")])
@@ -66,7 +66,7 @@ def test_a_cell_opens_where_there_is_something_behind_it(cell):
     table = Exchanges("", (), ["c"], [Row("p", "", [cell])])
     section = Section("grid", "Grid", "exchanges.html", table)
 
-    shown = render("interchange.cli", "page.html", **{**FACTS, "sections": [section]})
+    shown = render("page.html", **{**FACTS, "sections": [section]})
 
     assert "<details>" not in shown
     assert ("<td></td>" in shown) is (cell is None)
@@ -77,12 +77,12 @@ def test_without_jinja2_it_is_said_what_to_install(run_isolated, missing):
     """With the command of this interpreter."""
     program = (
         f"import sys; sys.modules[{missing!r}] = None\n"
-        "from interchange._reports.pages import why_no_pages\nprint(why_no_pages())"
+        "from interchange_conformance.reports.pages import why_no_pages\nprint(why_no_pages())"
     )
 
     said = run_isolated(program).strip()
 
-    assert said.startswith("a page takes Jinja2, which is not installed; install it with: ")
+    assert said.startswith("pages need Jinja2, which is not installed; install it with: ")
     assert said.endswith(" -m pip install 'jinja2>=3.1'")
     assert why_no_pages() is None
 
@@ -90,7 +90,7 @@ def test_without_jinja2_it_is_said_what_to_install(run_isolated, missing):
 def test_nothing_loads_jinja2_before_a_page_is_made(run_isolated):
     """Neither the command nor the module that makes pages."""
     program = (
-        "import sys, interchange.cli, interchange._reports.pages\n"
+        "import sys, interchange_conformance.cli.options, interchange_conformance.reports.pages\n"
         "print([name for name in ('jinja2', 'markupsafe') if name in sys.modules])"
     )
 

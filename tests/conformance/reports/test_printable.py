@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from interchange._reports import texts
+from interchange_conformance.reports import texts
 
 
 @given(st.text())

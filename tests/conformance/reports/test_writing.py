@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from interchange._reports import writing
-from interchange._reports.writing import ReportError, check_writable, write
+from interchange_conformance.reports import files
+from interchange_conformance.reports.files import ReportError, check_writable, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +114,7 @@ def test_an_error_is_an_os_error() -> None:
 
 FILL = """
 import resource, sys
-from interchange._reports.writing import ReportError, write
+from interchange_conformance.reports.files import ReportError, write
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # a write beyond fails, as on a full disk
 try:
     write(sys.argv[1], "x" * 100_000)
@@ -144,7 +144,7 @@ def test_whatever_fails_nothing_is_left(
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(writing.os if step == "fsync" else Path, step, fail)
+    monkeypatch.setattr(files.os if step == "fsync" else Path, step, fail)
 
     with pytest.raises(ReportError, match="No space left on device"):
         write(str(tmp_path / "report.txt"), "x")
@@ -186,14 +186,14 @@ def test_a_hyphen_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_standard_output_writes_what_its_encoding_has(run_isolated: Callable[..., str]) -> None:
     """And writes out what it has not."""
-    script = "from interchange._reports.writing import write\nwrite('-', '✓ ok')"
+    script = "from interchange_conformance.reports.files import write\nwrite('-', '✓ ok')"
 
     assert run_isolated(script, env={"PYTHONIOENCODING": "ascii"}) == "\\u2713 ok"
 
 
 PRINT = """
 import sys
-from interchange._reports.writing import ReportError, write
+from interchange_conformance.reports.files import ReportError, write
 try:
     write("-", "x" * 100_000)
 except ReportError as error:

@@ -1,0 +1,4 @@
+"""The ``matrix`` command's work: exchanges between all array libraries, checked and reported.
+
+It goes through the public functions of interchange, which are imported when an exchange runs.
+"""

@@ -1,1 +1,0 @@
-"""What reports are made with, of the commands and of the conformance kit: text, pages, files."""
