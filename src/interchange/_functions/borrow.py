@@ -17,6 +17,7 @@ from interchange._streams.handles import stream_handle
 from interchange._streams.ordering import order_streams, ordinal_for, refuse_capture
 from interchange._streams.pending import BorrowedWork, PendingWork, origins_of, pending_work_of
 from interchange._streams.rules import NO_SYNC, check_stream, streams_of
+from interchange._streams.write_back import EarlierUse, order_back
 from interchange._types.devices import ordinal_of
 from interchange._types.errors import ArgumentError, InterchangeError, ReadOnlyError, show
 from interchange.abi._records import NamedTuple
@@ -197,12 +198,12 @@ def order_use(
     users, is_named = origins_of(known)
     if named is not None:
         users.append(PendingWork(named, ordinal_for(device, named, call), back))
-    earlier: list[_EarlierUse] = []
+    earlier: list[_WaitedFor] = []
     for work in users:  # whoever used the memory before may still do so
         kept, before = work.keepalive, work.pending(call)
         for first in before:
             order_streams(device, first, consumer, work.ordinal, call, borrowed.ordinal, fork=True)
-        earlier.append(_EarlierUse(work, before, kept))
+        earlier.append(_WaitedFor(work, before, kept))
     way = None if named is not None else is_named
     if way is False or (way and not all(one.before for one in earlier)):  # the host is to wait
         refuse_capture(device, consumer, borrowed.ordinal, call)
@@ -213,17 +214,17 @@ def order_use(
 borrow.__module__ = "interchange"
 
 
-class _EarlierUse(NamedTuple):
-    """Somebody who used memory before it was borrowed.
+class _WaitedFor(NamedTuple):
+    """Work that the borrower waited for.
 
     Attributes
     ----------
     work : PendingWork
-        What is known of the work that they enqueued.
+        The work of one earlier user.
     before : tuple[int, ...]
-        The streams that the borrower waited for.
+        The streams that it was pending on.
     keep : object
-        Keeps them alive.
+        Keeps the streams alive.
     """
 
     work: PendingWork
@@ -249,32 +250,23 @@ def import_published(x: Any, stream: Any, call: str) -> Array:
 
 def _hand_back(
     array: Array,
-    earlier: list[_EarlierUse],
+    earlier: list[_WaitedFor],
     borrowed: BorrowedWork,
     call: str,
     *,
     is_named: bool | None,
 ) -> None:
-    """Make whoever used the memory before wait for the consumer's work.
+    """Make the earlier users of the memory wait for the consumer's work.
 
-    The host waits where the producer named no stream (`is_named`; None where the borrower named it
-    instead), and where an order fails: what was enqueued must be done before anybody else touches
-    the memory.
+    The host waits if the producer named no stream (`is_named`; None if the borrower named it
+    instead): the work must be done before the memory is used again.
     """
-    host_waits = is_named is False
-    device = array.device
     (consumer,) = borrowed.pending(call)
     borrowed.has_ended = True
-    try:
-        for work, before, _ in earlier:
-            waiting = work.streams_to_notify(before, call)
-            if not waiting:
-                host_waits = is_named is not None
-            for then in waiting:
-                order_streams(device, consumer, then, borrowed.ordinal, call, work.ordinal)
-    except BaseException:
-        with contextlib.suppress(InterchangeError):
-            order_streams(device, consumer, None, borrowed.ordinal, call)
-        raise
-    if host_waits:
-        order_streams(device, consumer, None, borrowed.ordinal, call)
+    uses = (
+        EarlierUse(work.streams_to_notify(before, call), work.ordinal, work)
+        for work, before, _ in earlier
+    )
+    all_wait = order_back(array.device, consumer, borrowed.ordinal, uses, call)
+    if is_named is False or (is_named and not all_wait):
+        order_streams(array.device, consumer, None, borrowed.ordinal, call)

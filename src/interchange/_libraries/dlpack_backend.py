@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import ref
 
 from interchange._protocols import dlpack
-from interchange._streams.ordering import note_consumer, order_users
+from interchange._streams.ordering import note_consumer
 from interchange._streams.pending import pending_work_of, without_stream
 from interchange._streams.rules import STREAM_RULES
+from interchange._streams.write_back import order_users
 from interchange._types.errors import CopyNeededError
 
 from .backend import Backend

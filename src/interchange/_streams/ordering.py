@@ -7,7 +7,6 @@ is to be read by the host.
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 from interchange._types.devices import ordinal_of
@@ -15,9 +14,8 @@ from interchange._types.errors import DriverUnavailableError, ExchangeError, Int
 from interchange.abi._records import NamedTuple
 
 from .driver import driver_of, make_current
-from .pending import PendingWork, WorkOnConsumer, pending_copy_of, pending_work_of, users_of
+from .pending import WorkOnConsumer, pending_copy_of, pending_work_of
 from .rules import (
-    LEGACY_DEFAULT_STREAM,
     NO_SYNC,
     PER_THREAD_DEFAULT_STREAM,
     STREAM_RULES,
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from interchange._types.devices import Device
+
+    from .pending import PendingWork
 
 
 def order_before(tensor: Any, consumer: int | None, call: str) -> None:
@@ -232,58 +232,6 @@ def order_streams(
         driver.synchronize(producer, ordinal, call)
     else:
         driver.order(producer, consumer, ordinal, call, where, fork=fork)
-
-
-def all_users_of(tensor: Any, call: str) -> list[PendingWork]:
-    """Return whose streams are to wait for work of ours on a tensor, the latest user first.
-
-    The last is the producer: of what came by DLPack, which names no stream of its, its CUDA record
-    is asked.
-    """
-    users = users_of(pending_work_of(tensor))
-    last = users[-1] if users else None
-    if isinstance(last, WorkOnConsumer) and last.origin is None:
-        published = _published_by_owner(tensor, call)
-        if published is not None:
-            users.append(published)
-    return users
-
-
-def _published_by_owner(tensor: Any, call: str) -> PendingWork | None:
-    """Return the work that the owner of memory names in a record, which it need not have."""
-    owner, device = getattr(tensor, "_owner", None), tensor._spec.device
-    if owner is None or getattr(owner, "_spec", None) is not None:  # an Array of ours
-        return None
-    try:
-        with device_guard(device, call) or contextlib.nullcontext():
-            raw = getattr(owner, "__cuda_array_interface__", None)
-    except Exception:  # noqa: BLE001 - a property may raise anything, and DLPack was enough
-        return None
-    stream = raw.get("stream") if isinstance(raw, dict) else None
-    if type(stream) is not int or stream <= 0 or device.type not in STREAM_RULES:
-        return None
-    default = STREAM_RULES[device.type].default
-    stream = default if stream == LEGACY_DEFAULT_STREAM else stream
-    return PendingWork(stream, ordinal_of(device), owner)
-
-
-def order_users(tensor: Any, stream: int, call: str) -> None:
-    """Make whoever used the memory of a tensor wait for work of ours that is on a stream.
-
-    Where an order fails, the host waits for that work before the error is raised.
-    """
-    device = tensor._spec.device
-    where = ordinal_for(device, stream, call)
-    try:
-        for work in all_users_of(tensor, call):
-            _ = work.keepalive  # as long as the streams are used
-            for user in work.streams_to_tell(call):
-                order_streams(device, stream, user, where, call, work.ordinal)
-            work.on_told()
-    except BaseException:
-        with contextlib.suppress(InterchangeError):
-            order_streams(device, stream, None, where, call)
-        raise
 
 
 def note_ready(tensor: Any, stream: int | None, keep: Any, call: str) -> None:
