@@ -48,10 +48,10 @@ def refuse(monkeypatch):
         count = itertools.count(1)
         work = getattr(driver, method)
 
-        def refusing(*arguments):
+        def refusing(*arguments, **named):
             if next(count) >= first:
                 raise error or ix.ExchangeError("test", "refused", "IX-DRIVER-2")
-            return work(*arguments)
+            return work(*arguments, **named)
 
         monkeypatch.setattr(driver, method, refusing)
 

@@ -24,9 +24,9 @@ ROUTES = {
     ("rocm:0", "cpu"): "move_to_host",
     ("cuda:0", "cuda_host:0"): "move_to_host",
     ("rocm:0", "rocm_host:0"): "move_to_host",
-    ("cpu", "cuda_host:0"): "lock_pages",
-    ("cuda_managed:0", "cuda_host:0"): "lock_pages",
-    ("rocm_host:0", "cuda_host:0"): "lock_pages",
+    ("cpu", "cuda_host:0"): "copy_to_host_kind",
+    ("cuda_managed:0", "cuda_host:0"): "copy_to_host_kind",
+    ("rocm_host:0", "cuda_host:0"): "copy_to_host_kind",
 }
 REFUSED = [
     ("cuda:0", "rocm:0"),

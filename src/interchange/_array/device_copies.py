@@ -1,9 +1,9 @@
-"""Copies and moves of device memory, by its driver alone: no library computes anything here.
+"""Copies of device memory by its driver: `copy_into`, and the functions that allocate and call it.
 
 Source: array API standard 2025.12 (``to_device``); CUDA driver API, API synchronization behavior.
-A copy on or to a device runs on a stream, and the host does not wait for it, except where it is
-made from page-locked or managed memory: that could be written next.  A copy to the host is made
-when the call returns.
+A copy on or to a device runs on a stream, and the host does not wait for it, unless it reads
+page-locked or managed memory, which could be written next.  A copy to the host is complete when the
+call returns.
 """
 
 from __future__ import annotations
@@ -15,13 +15,24 @@ from interchange import _core
 from interchange._protocols.dlpack import READ_ONLY
 from interchange._streams.completion import notify_when_done
 from interchange._streams.driver import driver_of
-from interchange._streams.pending import PendingCopy, pending_work_of
+from interchange._streams.handles import stream_handle
+from interchange._streams.ordering import pending_streams_of
+from interchange._streams.pending import PendingCopy, PendingWork, pending_work_of
+from interchange._streams.rules import (
+    NO_SYNC,
+    PER_THREAD_DEFAULT_STREAM,
+    STREAM_RULES,
+    check_stream,
+)
+from interchange._streams.write_back import EarlierUse, all_users_of, order_back
 from interchange._types.devices import CPU
-from interchange._types.errors import UnsupportedDeviceError
+from interchange._types.errors import StreamError, UnsupportedDeviceError
 from interchange._types.layout import Layout, c_strides, f_strides
 from interchange._types.spec import Spec
+from interchange.abi._records import NamedTuple
 from interchange.abi.dlpack import DLDeviceType
 
+from . import host_copies
 from .allocations import (
     CopyInProgress,
     allocate,
@@ -29,15 +40,7 @@ from .allocations import (
     allocate_pinned,
     allocation_of,
 )
-from .copy_streams import (
-    add_earlier_users,
-    await_producer,
-    check_copy_stream,
-    choose_copy_stream,
-    order_after,
-    work_on,
-)
-from .host_copies import check_alike, check_named, copy_on_host, fill_host, share_with_host
+from .host_copies import check_alike, check_named, copy_on_host, share_with_host
 from .memcpy_plan import plan_copies
 
 if TYPE_CHECKING:
@@ -46,11 +49,9 @@ if TYPE_CHECKING:
 
     from interchange._core import Tensor
     from interchange._streams.driver import Driver, PitchedCopy
-    from interchange._streams.pending import PendingWork
     from interchange._types.devices import Device
 
     from .allocations import Allocation
-    from .copy_streams import CopyStream
 
     T = TypeVar("T", bound="Tensor")
 
@@ -59,12 +60,344 @@ LOCKED_OF: Final = {
     DLDeviceType.kDLCUDA: DLDeviceType.kDLCUDAHost,
     DLDeviceType.kDLROCM: DLDeviceType.kDLROCMHost,
 }
-"""Type of devices whose memory is copied here -> the type of host memory that it page-locks."""
+"""Type of devices whose memory is copied here -> the type of their page-locked host memory."""
 DEVICE_OF: Final = {
     DLDeviceType.kDLCUDAManaged: DLDeviceType.kDLCUDA,
     **{locked: device for device, locked in LOCKED_OF.items()},
 }
 """Type of host-accessible memory that a driver knows -> the type of that driver's devices."""
+_DEFAULT: Final = {DLDeviceType.kDLCUDA: PER_THREAD_DEFAULT_STREAM, DLDeviceType.kDLROCM: 0}
+"""Device type -> the stream of copies if the caller names none and no work is pending."""
+
+
+# ---------------------------------------------------------------- the primitive
+
+
+def copy_into(
+    driver: Driver,
+    target: Tensor,
+    source: Tensor,
+    plan: list[PitchedCopy] | None,
+    stream: CopyStream,
+    call: str,
+) -> bool:
+    """Copy the elements of one array into another; a driver copies elements only here.
+
+    The stream waits for the work pending on the source, and the earlier users of the source wait
+    for the copy.  The host waits if it can access one of the arrays, or has to rearrange elements.
+    After an error a copy may still be running: see `_draining`.
+
+    Parameters
+    ----------
+    driver : Driver
+        The driver of the device that one of the arrays is on.
+    target, source : Tensor
+        Arrays of one shape and element type.
+    plan : list of PitchedCopy or None
+        What `plan_for` returned for them.
+    stream : CopyStream
+        What `choose_copy_stream` returned for the source.
+    call : str
+        Named in errors.
+
+    Returns
+    -------
+    bool
+        Whether the stream may still read the source.
+    """
+    to_device, from_device = is_copied_here(target), is_copied_here(source)
+    _await_producers(driver, stream, call)
+    if plan is None and from_device:
+        source = _fetch(driver, source, stream, call)
+    if plan is None and not to_device:
+        host_copies.copy_into(target, source, call)
+        return False
+    if plan is None:
+        order = "C" if target._spec.layout.is_c_contiguous else "F"
+        source = copy_on_host(source, type(source), order, call)
+    host_waits = not to_device or (not from_device and _is_driver_memory(driver, source, call))
+    for copy in plan or plan_whole(target._spec):
+        _enqueue(driver, copy, target.ptr, source.ptr, stream, call)
+    if host_waits:
+        driver.synchronize(stream.handle, stream.ordinal, call)
+        _note_filled(source)
+    is_read = plan is not None and from_device and to_device
+    if is_read:
+        order_back(source._spec.device, stream.handle, stream.ordinal, stream.earlier_uses, call)
+    return is_read
+
+
+def plan_for(source: Spec, target: Spec, call: str) -> list[PitchedCopy] | None:
+    """Return the driver's copies that fill `target`, or None if the host has to rearrange elements.
+
+    Between devices, and from the host, a driver copies contiguous bytes only.
+
+    Raises
+    ------
+    UnsupportedDTypeError
+        Packed elements would have to be rearranged (DLP-DTYPE-5).
+    """
+    layout, goal = source.layout, target.layout
+    if source.dtype.is_packed:
+        check_alike(source, goal, call)
+        return plan_whole(source)
+    if target.device.type not in LOCKED_OF or target.device is source.device:
+        return plan_copies(source.shape, layout.strides, goal.strides, source.dtype.itemsize)
+    by_rows = layout.is_c_contiguous and goal.is_c_contiguous
+    by_columns = layout.is_f_contiguous and goal.is_f_contiguous
+    return plan_whole(source) if by_rows or by_columns else None
+
+
+def plan_whole(spec: Spec) -> list[PitchedCopy]:
+    """Return the copy of contiguous bytes, if there are any."""
+    return plan_copies((spec.nbytes,), (1,), (1,), 1) or []
+
+
+def is_copied_here(array: Tensor) -> bool:
+    """Whether the memory of an array is device memory, which its driver copies."""
+    return array._spec.device.type in LOCKED_OF
+
+
+def _enqueue(
+    driver: Driver, copy: PitchedCopy, target: int, source: int, stream: CopyStream, call: str
+) -> None:
+    """Enqueue one copy between these addresses."""
+    to, start = target + copy.target[0], source + copy.source[0]
+    if copy.height == copy.depth == 1:
+        driver.copy(to, start, copy.width, stream.handle, stream.ordinal, call)
+    else:
+        placed = copy._replace(target=(to, *copy.target[1:]), source=(start, *copy.source[1:]))
+        driver.copy_pitched(placed, stream.handle, stream.ordinal, call)
+
+
+def _fetch(driver: Driver, array: Tensor, stream: CopyStream, call: str) -> Tensor:
+    """Return the whole memory span of a device array in host memory; the host waits."""
+    spec = array._spec
+    low, high = spec.layout.byte_bounds(spec.dtype.itemsize)
+    allocation = allocate_pinned(driver, high - low, stream.ordinal, call)
+    with _giving_back(allocation), _draining(driver, stream, call):
+        driver.copy(
+            allocation.ptr, array.ptr + low, high - low, stream.handle, stream.ordinal, call
+        )
+        driver.synchronize(stream.handle, stream.ordinal, call)
+    _note_filled(array)
+    fetched = Spec(spec.dtype, CPU, spec.layout)
+    return _core.describe(allocation.ptr - low, fetched, READ_ONLY, None, allocation, type(array))
+
+
+def _note_filled(array: Tensor) -> None:
+    """Note that the host has waited for the work that fills the memory of an array."""
+    for holder in (array._keepalive, pending_work_of(array)):
+        if isinstance(holder, (CopyInProgress, PendingCopy)):
+            holder.on_done()
+
+
+def _is_driver_memory(driver: Driver, array: Tensor, call: str) -> bool:
+    """Whether the driver reads host memory directly; it stages plain memory before it returns."""
+    return array._spec.device is not CPU or driver.pointer_attributes(array.ptr, call) is not None
+
+
+def _check_known(driver: Driver, array: Tensor, call: str) -> None:
+    """Refuse an address that the driver does not know: it would read it as a host address."""
+    if driver.pointer_attributes(array.ptr, call) is None:
+        what = f"address {array.ptr:#x} on {array._spec.device} is unknown"
+        raise UnsupportedDeviceError(call, what, "CAI-DATA-3")
+
+
+@contextlib.contextmanager
+def _giving_back(allocation: Allocation) -> Iterator[None]:
+    """Free an allocation at once if something fails, although the traceback refers to it."""
+    try:
+        yield
+    except BaseException:
+        allocation.release()
+        raise
+
+
+@contextlib.contextmanager
+def _draining(driver: Driver, stream: CopyStream, call: str) -> Iterator[None]:
+    """Let the host wait for a stream if something fails, so that no copy is left running."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(Exception):
+            driver.synchronize(stream.handle, stream.ordinal, call)
+        raise
+
+
+# ---------------------------------------------------------------- the stream of a copy
+
+
+class CopyStream(NamedTuple):
+    """The stream that a copy runs on.
+
+    Attributes
+    ----------
+    handle : int
+        The stream.
+    ordinal : int
+        Its device, which matters for default streams.
+    keep : object
+        Kept alive with the stream.
+    producers : EarlierUse
+        The other streams that work on the source is pending on.
+    keeps_source : bool
+        Whether `keep` refers to the source, and not to a stream alone.
+    earlier : tuple[EarlierUse, ...]
+        The streams on which the source was used before that.
+    """
+
+    handle: int
+    ordinal: int
+    keep: Any
+    producers: EarlierUse
+    keeps_source: bool = False
+    earlier: tuple[EarlierUse, ...] = ()
+
+    @property
+    def earlier_uses(self) -> tuple[EarlierUse, ...]:
+        """The uses whose streams have to wait for the copy, so that they may write again."""
+        return (self.producers, *self.earlier)
+
+
+def check_copy_stream(stream: Any, place: Device, call: str) -> int | None:
+    """Return the handle of the stream that the caller names for a copy, or None.
+
+    Parameters
+    ----------
+    stream : None, int or stream object
+        What the caller passed.
+    place : Device
+        The device of the stream.
+    call : str
+        Named in errors.
+
+    Raises
+    ------
+    StreamError
+        The value names no stream there, or is -1 (DLP-STREAM-2, DLP-STREAM-3, DLP-STREAM-4).
+    """
+    if stream is None:
+        return None
+    number = check_stream(stream_handle(stream, call), place, call)
+    if number == NO_SYNC:
+        what = f"stream=-1 for a copy on {place}, which runs on a stream"
+        hint = "name the stream to copy on, or none"
+        raise StreamError(call, what, STREAM_RULES[place.type].rule, hint)
+    return number
+
+
+def choose_copy_stream(
+    driver: Driver,
+    source: Tensor,
+    place: Device,
+    stream: int | None,
+    keep: Any,
+    call: str,
+    *,
+    order_users: bool = False,
+) -> CopyStream:
+    """Choose the stream of a copy; nothing is enqueued yet.
+
+    Neither the stream nor one that work is pending on may capture: an event between them would
+    make the copy part of the capture.
+
+    Parameters
+    ----------
+    driver : Driver
+        The driver of `place`.
+    source : Tensor
+        What will be read.
+    place : Device
+        The device whose default streams are meant.
+    stream : int or None
+        What `check_copy_stream` returned.
+    keep : object
+        What the stream was taken from.
+    call : str
+        Named in errors.
+    order_users : bool
+        Whether all earlier users of the source have to wait for the copy, not the producer alone.
+
+    Raises
+    ------
+    StreamError
+        A stream does not exist (DLP-STREAM-7), or captures (DLP-STREAM-8).
+    """
+    pending, home, theirs = pending_streams_of(source, call)
+    if pending and home < 0:  # managed memory: default streams are those of the current device
+        home = driver.current_device(call)
+    for one in pending:
+        driver.refuse_capture(one, home, call)
+    if stream is None and pending and (home == place.id or not _is_default(pending[-1])):
+        work = pending_work_of(source)
+        keeps_source = work is not None and work.keeps_source
+        producers = EarlierUse(pending[:-1], home, PendingWork(None, home, theirs))
+        chosen = CopyStream(pending[-1], place.id, theirs, producers, keeps_source)
+    else:
+        stream = _DEFAULT[place.type] if stream is None else stream
+        others = tuple(one for one in pending if not _are_same(one, home, stream, place.id))
+        if len(others) == len(pending):  # the stream is none of those checked above
+            driver.refuse_capture(stream, place.id, call)
+        producers = EarlierUse(others, home, PendingWork(None, home, theirs))
+        chosen = CopyStream(stream, place.id, keep, producers)
+    return _add_earlier_users(driver, source, chosen, call) if order_users else chosen
+
+
+def _add_earlier_users(driver: Driver, source: Tensor, chosen: CopyStream, call: str) -> CopyStream:
+    """Return the stream of a copy with the earlier users of its source, which have to wait for it.
+
+    Raises
+    ------
+    StreamError
+        The stream of such a user captures (DLP-STREAM-8).
+    """
+    users = all_users_of(source, call)
+    if users and not isinstance(users[0], PendingCopy):  # a finished copy forgets its stream
+        del users[0]  # it is among the producers
+    home = chosen.producers.ordinal
+    known = [(chosen.handle, chosen.ordinal), *((one, home) for one in chosen.producers.streams)]
+    earlier = []
+    for work in users:
+        streams = [
+            one
+            for one in work.streams_to_tell(call)
+            if not any(_are_same(*other, one, work.ordinal) for other in known)
+        ]
+        for one in streams:
+            driver.refuse_capture(one, work.ordinal, call)
+            known.append((one, work.ordinal))
+        if streams:
+            earlier.append(EarlierUse(tuple(streams), work.ordinal, work))
+    return chosen._replace(earlier=tuple(earlier))
+
+
+def _await_producers(driver: Driver, stream: CopyStream, call: str) -> None:
+    """Make the stream of a copy wait for the work that is pending on its source."""
+    streams, home, _ = stream.producers
+    for producer in streams:
+        driver.order(producer, stream.handle, home, call, stream.ordinal)
+
+
+def _is_default(stream: int) -> bool:
+    """Whether a number means a default stream, of the device that is current."""
+    return stream <= PER_THREAD_DEFAULT_STREAM
+
+
+def _are_same(stream: int, ordinal: int, other: int, where: int) -> bool:
+    """Whether two streams are the same; the number of a default stream does not tell its device."""
+    return stream == other and (ordinal == where or not _is_default(other))
+
+
+def _work_on(driver: Driver, stream: CopyStream, call: str) -> PendingWork:
+    """Return what the result of a copy remembers, so that its next consumer waits."""
+    if stream.keeps_source:
+        rest = driver.lasting_stream(stream.ordinal, call)
+        return PendingCopy(stream.handle, stream.ordinal, stream.keep, rest)
+    return PendingWork(stream.handle, stream.ordinal, stream.keep)
+
+
+# ---------------------------------------------------------------- copies in fresh memory
 
 
 def find_move(there: Device, target: Device) -> Callable[[Any, Device, str, Any], Any] | None:
@@ -78,7 +411,7 @@ def find_move(there: Device, target: Device) -> Callable[[Any, Device, str, Any]
     if target.type not in LOCKED_OF.values():
         return None
     if there.is_host_accessible:
-        return lock_pages
+        return copy_to_host_kind
     return move_to_host if LOCKED_OF.get(there.type) is target.type else None
 
 
@@ -109,35 +442,23 @@ def copy_on_device(array: Tensor, cls: type[T], order: str, call: str, stream: A
     """
     device = array._spec.device
     number = check_copy_stream(stream, device, call)
-    shape = array._spec.shape
-    layout = Layout(shape, c_strides(shape) if order == "C" else f_strides(shape))
-    spec = Spec(array._spec.dtype, device, layout)
-    copies = _plan(array, layout, call)
-    if not copies and copies is not None:
+    spec = Spec(array._spec.dtype, device, _ordered(array._spec.shape, order))
+    plan = plan_for(array._spec, spec, call)
+    if not spec.layout.size:
         return _core.describe(0, spec, 0, None, None, cls)
     driver = driver_of(device, call)
     _check_known(driver, array, call)
-    copy_stream = choose_copy_stream(driver, array, device, number, stream, call)
-    if copies is not None:  # else the host waits for what reads the array
-        copy_stream = add_earlier_users(driver, array, copy_stream, call)
+    chosen = choose_copy_stream(
+        driver, array, device, number, stream, call, order_users=plan is not None
+    )
     allocation = allocate(driver, spec.nbytes, device.id, call)
-    if copies is None:
-        with _giving_back(allocation):
-            rearranged = _copy_through_host(driver, array, cls, order, copy_stream, call)
-        return _upload(
-            driver, rearranged, spec, allocation, copy_stream._replace(producers=()), call
-        )
-    with _filling(driver, allocation, copy_stream, call):
-        _enqueue(driver, copies, allocation.ptr, array.ptr, copy_stream, call)
-        keep, work = _keep_source(driver, copy_stream, allocation, array._keepalive, call)
-        order_after(driver, copy_stream, call)
-    return _on_device(spec, allocation, keep, work, cls)
+    return _fill(driver, allocation, spec, array, call, plan=plan, stream=chosen, cls=cls)
 
 
 def move_between(array: T, device: Device, call: str, stream: Any) -> T:
     """Return a copy of device memory on another device of the same driver, on a stream.
 
-    What does not lie side by side is gathered first, where it is.
+    An array that is not contiguous is gathered on its own device first.
     """
     number = check_copy_stream(stream, device, call)
     spec = Spec(array._spec.dtype, device, _keep_order(array._spec.layout))
@@ -146,32 +467,32 @@ def move_between(array: T, device: Device, call: str, stream: Any) -> T:
         return _core.describe(0, spec, 0, None, None, cls)
     driver = driver_of(device, call)
     _check_known(driver, array, call)
-    copy_stream = choose_copy_stream(driver, array, device, number, stream, call)
-    if _is_whole(array):  # else what gathers it tells them
-        copy_stream = add_earlier_users(driver, array, copy_stream, call)
+    layout = array._spec.layout
+    is_whole = layout.is_c_contiguous or layout.is_f_contiguous
+    # The earlier users of an array that is gathered wait for that copy.
+    chosen = choose_copy_stream(driver, array, device, number, stream, call, order_users=is_whole)
     allocation = allocate(driver, spec.nbytes, device.id, call)
-    source = array
-    if not _is_whole(array):
+    if not is_whole:
         with _giving_back(allocation):
-            source = copy_on_device(array, cls, "C", call, None)
-            copy_stream = choose_copy_stream(driver, source, device, number, stream, call)
-    with _filling(driver, allocation, copy_stream, call):
-        driver.copy(
-            allocation.ptr, source.ptr, spec.nbytes, copy_stream.handle, copy_stream.ordinal, call
-        )
-        keep, work = _keep_source(driver, copy_stream, allocation, source._keepalive, call)
-        order_after(driver, copy_stream, call)
-    if source is not array and keep is allocation:
-        # Giving back what was gathered would let the host wait: it stays with the copy.
-        keep = CopyInProgress(allocation, source._keepalive)
-    return _on_device(spec, allocation, keep, work, cls)
+            array = copy_on_device(array, cls, "C", call, None)
+            chosen = choose_copy_stream(driver, array, device, number, stream, call)
+    return _fill(
+        driver,
+        allocation,
+        spec,
+        array,
+        call,
+        plan=plan_whole(spec),
+        stream=chosen,
+        cls=cls,
+        is_gathered=not is_whole,
+    )
 
 
 def move_to_device(array: T, device: Device, call: str, stream: Any) -> T:
     """Return a copy of host-accessible memory on a device, on a stream.
 
-    The array may be written when this returns: the driver sets plain host memory aside at once,
-    and for page-locked and managed memory, which it copies straight from, the host waits.
+    The array may be written when this returns.
     """
     number = check_copy_stream(stream, device, call)
     spec = Spec(array._spec.dtype, device, _keep_order(array._spec.layout))
@@ -179,29 +500,22 @@ def move_to_device(array: T, device: Device, call: str, stream: Any) -> T:
         return _core.describe(0, spec, 0, None, None, type(array))
     driver = driver_of(device, call)
     if DEVICE_OF.get(array._spec.device.type, device.type) is not device.type:
-        array = share_with_host(array, None, call)  # another vendor's, which this driver knows not
-    if not _is_whole(array):
-        array = copy_on_host(array, type(array), "C", call)
-    is_shared = (
-        array._spec.device is not CPU or driver.pointer_attributes(array.ptr, call) is not None
-    )
-    copy_stream = choose_copy_stream(driver, array, device, number, stream, call)
+        array = share_with_host(array, None, call)  # another vendor's, unknown to this driver
+    plan = plan_for(array._spec, spec, call)
+    chosen = choose_copy_stream(driver, array, device, number, stream, call)
     allocation = allocate(driver, spec.nbytes, device.id, call)
-    moved = _upload(driver, array, spec, allocation, copy_stream, call)
-    if is_shared:
-        driver.synchronize(copy_stream.handle, copy_stream.ordinal, call)
-    return moved
+    return _fill(driver, allocation, spec, array, call, plan=plan, stream=chosen, cls=type(array))
 
 
 def move_to_host(array: T, device: Device, call: str, stream: Any) -> T:
-    """Return a copy of device memory in page-locked host memory, made when this returns.
+    """Return a copy of device memory in page-locked host memory, complete when this returns.
 
     Parameters
     ----------
     array : Tensor
         Memory of a device, CUDA or ROCm.
     device : Device
-        What to call the result: the CPU, or page-locked memory of the same driver.
+        The device of the result: the CPU, or page-locked memory of the same driver.
     call : str
         Named in errors.
     stream : None, int or stream object
@@ -209,39 +523,29 @@ def move_to_host(array: T, device: Device, call: str, stream: Any) -> T:
     """
     there = array._spec.device
     number = check_copy_stream(stream, there, call)
-    layout = _keep_order(array._spec.layout)
-    spec = Spec(array._spec.dtype, device, layout)
-    copies = _plan(array, layout, call)
-    cls = type(array)
-    if not copies and copies is not None:
-        return _core.describe(0, spec, 0, None, None, cls)
+    spec = Spec(array._spec.dtype, device, _keep_order(array._spec.layout))
+    plan = plan_for(array._spec, spec, call)
+    if not spec.layout.size:
+        return _core.describe(0, spec, 0, None, None, type(array))
     driver = driver_of(there, call)
     _check_known(driver, array, call)
-    copy_stream = choose_copy_stream(driver, array, there, number, stream, call)
-    if copies is None:
-        rearranged = _copy_through_host(driver, array, cls, "C", copy_stream, call)
-        return rearranged if device is CPU else lock_pages(rearranged, device, call)
+    chosen = choose_copy_stream(driver, array, there, number, stream, call)
     allocation = allocate_pinned(driver, spec.nbytes, there.id, call)
-    with _filling(driver, allocation, copy_stream, call):
-        _enqueue(driver, copies, allocation.ptr, array.ptr, copy_stream, call)
-        driver.synchronize(copy_stream.handle, copy_stream.ordinal, call)
-    _note_filled(array)
-    return _core.describe(allocation.ptr, spec, 0, allocation, allocation, cls)
+    return _fill(driver, allocation, spec, array, call, plan=plan, stream=chosen, cls=type(array))
 
 
-def lock_pages(array: T, device: Device, call: str, stream: Any = None) -> T:
+def copy_to_host_kind(array: T, device: Device, call: str, stream: Any = None) -> T:
     """Return a copy of host-accessible memory in page-locked or managed memory, by the host."""
     check_named(stream, device, call)
-    return _copy_as(array, device, _keep_order(array._spec.layout), call)
+    return _copy_by_host(array, device, _keep_order(array._spec.layout), call)
 
 
 def copy_in_kind(array: T, call: str) -> T:
     """Return a copy, in C order, of page-locked or managed memory in memory of the same kind."""
-    shape = array._spec.shape
-    return _copy_as(array, array._spec.device, Layout(shape, c_strides(shape)), call)
+    return _copy_by_host(array, array._spec.device, _ordered(array._spec.shape, "C"), call)
 
 
-def _copy_as(array: T, device: Device, layout: Layout, call: str) -> T:
+def _copy_by_host(array: T, device: Device, layout: Layout, call: str) -> T:
     """Return a copy by the host, in fresh page-locked or managed memory."""
     spec = Spec(array._spec.dtype, device, layout)
     if not layout.size:
@@ -253,163 +557,56 @@ def _copy_as(array: T, device: Device, layout: Layout, call: str) -> T:
         allocation = allocate_managed(driver, spec.nbytes, driver.current_device(call), call)
     with _giving_back(allocation):
         copied = _core.describe(allocation.ptr, spec, 0, allocation, allocation, type(array))
-        fill_host(array, copied, call)
+        host_copies.copy_into(copied, array, call)
     return copied
 
 
-# ---------------------------------------------------------------- what to copy
+def _ordered(shape: tuple[int, ...], order: str) -> Layout:
+    """Return the contiguous layout of a shape in C or F order."""
+    return Layout(shape, (c_strides if order == "C" else f_strides)(shape))
 
 
 def _keep_order(layout: Layout) -> Layout:
-    """Return the layout of a moved array: without gaps, in F order if it was, else in C order."""
+    """Return the layout of a moved array: contiguous, in F order if it was, else in C order."""
     by_columns = layout.is_f_contiguous and not layout.is_c_contiguous
-    return Layout(layout.shape, (f_strides if by_columns else c_strides)(layout.shape))
+    return _ordered(layout.shape, "F" if by_columns else "C")
 
 
-def _is_whole(array: Tensor) -> bool:
-    """Whether elements lie side by side, so that their bytes are copied as they are."""
-    layout = array._spec.layout
-    return layout.is_c_contiguous or layout.is_f_contiguous
-
-
-def _plan(array: Tensor, target: Layout, call: str) -> list[PitchedCopy] | None:
-    """Return the driver's copies that fill a layout, or None where the host must rearrange."""
-    spec = array._spec
-    layout = spec.layout
-    if not spec.dtype.is_packed:
-        return plan_copies(spec.shape, layout.strides, target.strides, spec.dtype.itemsize)
-    check_alike(spec, target, call)
-    return plan_copies((spec.nbytes,), (1,), (1,), 1)
-
-
-def _check_known(driver: Driver, array: Tensor, call: str) -> None:
-    """Refuse an address that the driver does not know: it would take it for one of the host's."""
-    if driver.pointer_attributes(array.ptr, call) is None:
-        what = f"address {array.ptr:#x} on {array._spec.device} is unknown"
-        raise UnsupportedDeviceError(call, what, "CAI-DATA-3")
-
-
-# ---------------------------------------------------------------- copying
-
-
-@contextlib.contextmanager
-def _giving_back(allocation: Allocation) -> Iterator[None]:
-    """Give an allocation back at once if something fails, though the traceback has it."""
-    try:
-        yield
-    except BaseException:
-        allocation.release()
-        raise
-
-
-@contextlib.contextmanager
-def _filling(
-    driver: Driver, allocation: Allocation, copy_stream: CopyStream, call: str
-) -> Iterator[None]:
-    """Fill memory on a stream that waits for the producer; leave nothing running on failure."""
-    with _giving_back(allocation):
-        await_producer(driver, copy_stream, call)
-        try:
-            yield
-        except BaseException:
-            with contextlib.suppress(Exception):
-                driver.synchronize(copy_stream.handle, copy_stream.ordinal, call)
-            raise
-
-
-def _enqueue(
+def _fill(
     driver: Driver,
-    copies: list[PitchedCopy],
-    target: int,
-    source: int,
-    copy_stream: CopyStream,
-    call: str,
-) -> None:
-    """Enqueue copies between these addresses."""
-    for copy in copies:
-        to, start = target + copy.target[0], source + copy.source[0]
-        if copy.height == copy.depth == 1:
-            driver.copy(to, start, copy.width, copy_stream.handle, copy_stream.ordinal, call)
-        else:
-            placed = copy._replace(target=(to, *copy.target[1:]), source=(start, *copy.source[1:]))
-            driver.copy_pitched(placed, copy_stream.handle, copy_stream.ordinal, call)
-
-
-def _upload(
-    driver: Driver, array: T, spec: Spec, allocation: Allocation, copy_stream: CopyStream, call: str
-) -> T:
-    """Return a copy on a device of host-accessible memory that lies side by side."""
-    with _filling(driver, allocation, copy_stream, call):
-        driver.copy(
-            allocation.ptr, array.ptr, spec.nbytes, copy_stream.handle, copy_stream.ordinal, call
-        )
-        keep, work = _keep_source(driver, copy_stream, allocation, None, call)
-    return _on_device(spec, allocation, keep, work, type(array))
-
-
-def _keep_source(
-    driver: Driver, copy_stream: CopyStream, allocation: Allocation, source: object, call: str
-) -> tuple[Allocation | CopyInProgress, PendingWork]:
-    """Return what keeps fresh memory alive, and what a stream is filling it from; and that work.
-
-    Both let go of the source when the copy was made.  Memory of ours is not given back before the
-    work on its device is done, and need not be kept.  Where that is the work of another device or
-    context, its own one is made to follow.
-    """
-    theirs = allocation_of(source)
-    if theirs is not None:
-        driver.follow(copy_stream.handle, copy_stream.ordinal, theirs.ordinal, call, theirs.ptr)
-    is_foreign = source is not None and theirs is None
-    driver.follow(copy_stream.handle, copy_stream.ordinal, allocation.ordinal, call, allocation.ptr)
-    work = work_on(driver, copy_stream, call)
-    keep = CopyInProgress(allocation, source) if is_foreign else allocation
-    holders = [one for one in (keep, work) if isinstance(one, (CopyInProgress, PendingCopy))]
-    if holders:
-        notify_when_done(driver, copy_stream.handle, copy_stream.ordinal, call, *holders)
-    return keep, work
-
-
-def _on_device(
-    spec: Spec,
     allocation: Allocation,
-    keep: Allocation | CopyInProgress,
-    work: PendingWork,
+    spec: Spec,
+    source: Tensor,
+    call: str,
+    *,
+    plan: list[PitchedCopy] | None,
+    stream: CopyStream,
     cls: type[T],
+    is_gathered: bool = False,
 ) -> T:
-    """Return an array on fresh memory that a stream is filling."""
-    tensor = _core.describe(allocation.ptr, spec, 0, keep, keep, cls)
-    tensor._pending_work = work
-    return tensor
+    """Return an array on fresh memory that elements are copied into.
 
-
-def _note_filled(array: Tensor) -> None:
-    """Note that the host has waited for whatever filled the memory of an array."""
-    for holder in (array._keepalive, pending_work_of(array)):
-        if isinstance(holder, (CopyInProgress, PendingCopy)):
-            holder.on_done()
-
-
-def _copy_through_host(
-    driver: Driver, array: Tensor, cls: type[T], order: str, copy_stream: CopyStream, call: str
-) -> T:
-    """Return a copy in host memory of what the driver cannot rearrange: its whole span is fetched.
-
-    The host waits, and the elements are put in order there.
+    Device memory keeps a source of another library alive until the copy is complete.  Memory that
+    interchange allocated is freed only after the work on its device, and need not be kept: if the
+    copy is the work of another device or context, that device is made to follow.  What was gathered
+    for this copy stays with it (`is_gathered`), since freeing it would make the host wait.
     """
-    spec = array._spec
-    low, high = spec.layout.byte_bounds(spec.dtype.itemsize)
-    allocation = allocate_pinned(driver, high - low, copy_stream.ordinal, call)
-    with _filling(driver, allocation, copy_stream, call):
-        driver.copy(
-            allocation.ptr,
-            array.ptr + low,
-            high - low,
-            copy_stream.handle,
-            copy_stream.ordinal,
-            call,
-        )
-        driver.synchronize(copy_stream.handle, copy_stream.ordinal, call)
-    _note_filled(array)
-    fetched = Spec(spec.dtype, CPU, spec.layout)
-    staged = _core.describe(allocation.ptr - low, fetched, READ_ONLY, None, allocation, cls)
-    return copy_on_host(staged, cls, order, call)
+    is_on_device = spec.device.type in LOCKED_OF
+    held = source._keepalive if is_on_device and is_copied_here(source) else None
+    ours = allocation_of(held)
+    is_foreign = held is not None and ours is None
+    keep = CopyInProgress(allocation, held) if is_foreign or is_gathered else allocation
+    with _giving_back(allocation), _draining(driver, stream, call):
+        target = _core.describe(allocation.ptr, spec, 0, keep, keep, cls)
+        is_read = copy_into(driver, target, source, plan, stream, call)
+        if not is_on_device:
+            return target
+        if is_read and ours is not None:
+            driver.follow(stream.handle, stream.ordinal, ours.ordinal, call, ours.ptr)
+        driver.follow(stream.handle, stream.ordinal, allocation.ordinal, call, allocation.ptr)
+        work = target._pending_work = _work_on(driver, stream, call)
+        holders = [keep] if isinstance(keep, CopyInProgress) and is_foreign else []
+        listeners = [*holders, work] if isinstance(work, PendingCopy) else holders
+        if listeners:
+            notify_when_done(driver, stream.handle, stream.ordinal, call, *listeners)
+    return target

@@ -61,7 +61,7 @@ def move_back(array: T, device: Device, stream: Any, call: str) -> T:
     if device.type in copies.HOST_KINDS:
         from . import device_copies
 
-        return device_copies.lock_pages(array, device, call, stream)
+        return device_copies.copy_to_host_kind(array, device, call, stream)
     return move(array, device, stream, call)
 
 
