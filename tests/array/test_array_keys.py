@@ -222,7 +222,9 @@ def test_what_selects_nothing_within_the_shape_is_an_index():
 
 def test_the_refusal_of_a_truth_speaks_of_masks():
     """And not of arrays of other libraries, which nobody passed."""
-    with pytest.raises(IndexError, match=r"index True is no mask.*xp\.asarray\(True\)") as caught:
+    with pytest.raises(
+        IndexError, match=r"index True is not a mask.*xp\.asarray\(True\)"
+    ) as caught:
         xp.asarray(1.0)[True]
 
     assert "from_dlpack" not in str(caught.value)

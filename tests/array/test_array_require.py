@@ -201,7 +201,7 @@ def test_a_refused_array_is_let_go_with_its_error(name):
 
 def test_a_name_that_is_none_is_refused():
     """Instead of an error of what the error is made of."""
-    with pytest.raises(ix.ArgumentError, match="name=3 is no name"):
+    with pytest.raises(ix.ArgumentError, match="name=3 is not a name"):
         HOST.require(ndim=7, name=3)
 
 

@@ -38,32 +38,32 @@ def refused(error, rule, **words):
     ("words", "said"),
     [
         ({"dtype": ()}, "dtype=() leaves no choice"),
-        ({"dtype": 5}, "dtype=5 is no element type"),
-        ({"ndim": "2"}, "ndim='2' is no number of axes"),
-        ({"ndim": -1}, "ndim=-1 is no number of axes"),
-        ({"ndim": 65}, "ndim=65 is no number of axes"),
-        ({"ndim": True}, "ndim=True is no number of axes"),
-        ({"ndim": ()}, "ndim=() is no number of axes"),
-        ({"shape": 6}, "shape=6 is no shape"),
-        ({"shape": "n3"}, "shape='n3' is no shape"),
-        ({"shape": ("n", 3.0)}, "shape=('n', 3.0) is no shape"),
-        ({"shape": ("n", True)}, "shape=('n', True) is no shape"),
-        ({"shape": ("2*n",)}, "shape=('2*n',) is no shape"),
-        ({"shape": ("",)}, "shape=('',) is no shape"),
-        ({"shape": (-2,)}, "shape=(-2,) is no shape"),
+        ({"dtype": 5}, "dtype=5 is not an element type"),
+        ({"ndim": "2"}, "ndim='2' is not a number of axes"),
+        ({"ndim": -1}, "ndim=-1 is not a number of axes"),
+        ({"ndim": 65}, "ndim=65 is not a number of axes"),
+        ({"ndim": True}, "ndim=True is not a number of axes"),
+        ({"ndim": ()}, "ndim=() is not a number of axes"),
+        ({"shape": 6}, "shape=6 is not a shape"),
+        ({"shape": "n3"}, "shape='n3' is not a shape"),
+        ({"shape": ("n", 3.0)}, "shape=('n', 3.0) is not a shape"),
+        ({"shape": ("n", True)}, "shape=('n', True) is not a shape"),
+        ({"shape": ("2*n",)}, "shape=('2*n',) is not a shape"),
+        ({"shape": ("",)}, "shape=('',) is not a shape"),
+        ({"shape": (-2,)}, "shape=(-2,) is not a shape"),
         ({"shape": (..., 3, ...)}, "has 2 times ..."),
         ({"shape": (None,) * 65}, "and 65 entries"),
         ({"order": "K"}, "order='K'"),
         ({"order": 1}, "order=1"),
-        ({"device": 5}, "device=5 is no device"),
-        ({"writable": 1}, "writable=1 is no bool"),
-        ({"writable": "out"}, "writable='out' is no bool"),
-        ({"align": 0}, "align=0 is no alignment"),
-        ({"align": -8}, "align=-8 is no alignment"),
-        ({"align": 24}, "align=24 is no alignment"),
-        ({"align": 2**40}, "is no alignment"),
-        ({"align": 8.0}, "align=8.0 is no alignment"),
-        ({"align": True}, "align=True is no alignment"),
+        ({"device": 5}, "device=5 is not a device"),
+        ({"writable": 1}, "writable=1 is not a bool"),
+        ({"writable": "out"}, "writable='out' is not a bool"),
+        ({"align": 0}, "align=0 is not an alignment"),
+        ({"align": -8}, "align=-8 is not an alignment"),
+        ({"align": 24}, "align=24 is not an alignment"),
+        ({"align": 2**40}, "is not an alignment"),
+        ({"align": 8.0}, "align=8.0 is not an alignment"),
+        ({"align": True}, "align=True is not an alignment"),
     ],
     ids=repr,
 )
@@ -480,7 +480,7 @@ def test_words_that_only_compare_equal_are_told_apart():
     one = ix.asarray(np.zeros((1, 3)))
     one.require(shape=(1, 3))
 
-    with pytest.raises(ix.ArgumentError, match="is no shape"):
+    with pytest.raises(ix.ArgumentError, match="is not a shape"):
         one.require(shape=(True, 3))
 
 

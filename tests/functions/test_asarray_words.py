@@ -116,7 +116,7 @@ def test_no_error_advises_what_was_just_done(call, bad):
 )
 def test_text_of_any_width_is_refused_in_the_name_of_the_call(take):
     """A StringDType calls itself by no type string."""
-    with pytest.raises(ix.UnsupportedDTypeError, match="is no plain number") as caught:
+    with pytest.raises(ix.UnsupportedDTypeError, match="is not a plain number") as caught:
         take(STRING)
 
     assert caught.value.rule == "DLP-DTYPE-3"

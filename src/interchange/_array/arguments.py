@@ -29,7 +29,7 @@ def check_ints(values: object, name: str, call: str) -> tuple[int, ...]:
             raise TypeError(values)  # noqa: TRY301 - as above
         found = tuple(as_index(value) for value in values)  # type: ignore[attr-defined]
     except TypeError as error:
-        what = f"{name}={show(values)} is no tuple of ints"
+        what = f"{name}={show(values)} is not a tuple of ints"
         raise ArgumentError(call, what, "IX-ARGUMENT-1") from error
     return found
 

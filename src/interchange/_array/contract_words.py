@@ -81,7 +81,7 @@ def read_ndims(given: Any, call: str) -> tuple[int, ...]:
     """Return the numbers of axes of a choice."""
     found = choices(given)
     if not found or not all(is_index(one) and 0 <= one <= _MOST_AXES for one in found):
-        what = f"ndim={show(given)} is no number of axes"
+        what = f"ndim={show(given)} is not a number of axes"
         raise _refuse(call, what, f"pass an int from 0 to {_MOST_AXES}, or a tuple of them")
     return tuple(map(int, found))
 
@@ -101,13 +101,13 @@ def read_device(given: Any, call: str) -> tuple[Device, bool]:
 def read_writable(given: Any, call: str) -> bool:
     """Return whether memory must be writable."""
     if not isinstance(given, bool):
-        raise _refuse(call, f"writable={show(given)} is no bool", "pass True or False")
+        raise _refuse(call, f"writable={show(given)} is not a bool", "pass True or False")
     return given
 
 
 def read_align(given: Any, call: str) -> int:
     """Return an alignment [bytes]."""
     if not is_index(given) or not 0 < given < 2**31 or given & (given - 1):
-        what = f"align={show(given)} is no alignment"
+        what = f"align={show(given)} is not an alignment"
         raise _refuse(call, what, "pass a power of two [bytes], such as 64")
     return int(given)

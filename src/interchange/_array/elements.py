@@ -88,7 +88,7 @@ class Elements:
         """
         array: Any = self
         if array.shape:
-            what = f"an array of shape {array.shape} has no one truth"
+            what = f"the truth value of an array of shape {array.shape} is ambiguous"
             raise ViewError("bool()", what, "IX-ELEMENT-1", _one_truth(array))
         return bool(self.item())
 
@@ -108,7 +108,7 @@ class Elements:
             raise ArgumentError("operator.index()", what, "IX-ARGUMENT-1", "pass whole numbers")
         if array.ndim == 1 and array.size and array.itemsize > 1 and _may_be_bytearray():
             what = f"an array of shape {array.shape}"
-            hint = f"{_one_element(array)}, or take the bytes with `bytearray(x.tobytes())`"
+            hint = f"{_one_element(array)}, or convert the bytes with `bytearray(x.tobytes())`"
             raise ViewError("operator.index()", what, "IX-ELEMENT-1", hint)
         return int(_number(self, "operator.index()"))
 
@@ -136,19 +136,19 @@ class Elements:
 def _one_element(array: Any) -> str:
     """Return how one number is had from an array that is not one."""
     if array.size == 1:
-        return "take the one element, `x.item()`"
+        return "use its only element, `x.item()`"
     if not array.size:
-        return "ask for `x.size` first, since there are none"
+        return "check `x.size` first, since the array has no elements"
     first = ", ".join("0" * array.ndim)
-    return f"index one element, as in `x[{first}]`, or take all with `x.tolist()`"
+    return f"index one element, as in `x[{first}]`, or convert all with `x.tolist()`"
 
 
 def _one_truth(array: Any) -> str:
     """Return how one truth is had from an array that has axes."""
     if array.size == 1:
-        return "ask its one element, `x.item()`"
+        return "use its only element, `x.item()`"
     if not array.size:
-        return "ask for `x.size`, since there are no elements"
+        return "use `x.size`, since the array has no elements"
     return "use `xp.any(x)` or `xp.all(x)`"
 
 

@@ -57,7 +57,7 @@ def read_part(part: Any, array: Described, call: str) -> Any:
     if isinstance(part, _SEQUENCES) or is_ndarray(part):
         return _read_elements(part, array, call)
     if isinstance(as_scalar(part), bool) or _holds_bools(part):
-        what, hint = f"index {show(part)} is no mask", "index by one, `x[xp.asarray(True)]`"
+        what, hint = f"index {show(part)} is not a mask", "index by one, `x[xp.asarray(True)]`"
         raise OutOfBoundsError(call, what, "IX-INDEX-2", None if array.shape else hint)
     if is_foreign(part) and getattr(part, "ndim", None):
         raise foreign(call, part)
@@ -120,7 +120,7 @@ def _read_elements(part: Any, array: Described, call: str) -> Any:
 
 def _selects_nothing(call: str, part: object) -> OutOfBoundsError:
     """Return the error for what is no index."""
-    what = f"index {show(part)} selects nothing"
+    what = f"index {show(part)} is not a valid index"
     return OutOfBoundsError(call, what, "IX-INDEX-1", way_to_index(part))
 
 

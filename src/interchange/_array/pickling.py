@@ -145,7 +145,7 @@ def rebuild_writable(cls: Any, data: Any, *facts: Any) -> Any:
 def _check_class(cls: object) -> None:
     """Refuse what is no class of arrays, with which the facts of a pickle begin."""
     if not (isinstance(cls, type) and issubclass(cls, _core.Tensor)):
-        what = f"{show(cls)} is no class of arrays; an older release pickles them otherwise"
+        what = f"{show(cls)} is not a class of arrays; older releases use another pickle format"
         raise ExchangeError(_LOADS, what, "IX-POINTER-1", "pickle the array again")
 
 

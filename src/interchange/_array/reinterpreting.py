@@ -41,7 +41,7 @@ def check_aligned(address: int, dtype: DType, call: str, hint: str | None = None
     """Refuse elements at an address where C programs must not read them [bytes]."""
     alignment = alignment_of(dtype)
     if address % alignment:
-        what = f"{dtype} at address {address:#x}, which is no multiple of {alignment} bytes"
+        what = f"{dtype} at address {address:#x}, which is not a multiple of {alignment} bytes"
         raise ViewError(call, what, "IX-VIEW-2", hint or _COPY_ANYWAY)
 
 

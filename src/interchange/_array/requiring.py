@@ -64,7 +64,7 @@ def check_contract(array: Described, values: tuple[Any, ...], name: str) -> None
 def _refusal(array: Described, contract: Contract, name: str) -> ContractError:
     """Return the error; in a variable of the frame that raises it, it would hold itself."""
     if not isinstance(name, str):
-        what = f"name={show(name)} is no name"
+        what = f"name={show(name)} is not a name"
         raise ArgumentError(_CALL, what, "IX-ARGUMENT-1", "pass a str")
     held = Held(name, array, contract, is_ours=True)
     error = contract_error([held], _CALL)

@@ -63,7 +63,9 @@ class ShapePattern:
 
     def __init__(self, given: object, call: str) -> None:
         if not isinstance(given, (tuple, list)) or not all(map(_is_extent, given)):
-            raise ArgumentError(call, f"shape={show(given)} is no shape", "IX-ARGUMENT-1", _WAY_OUT)
+            raise ArgumentError(
+                call, f"shape={show(given)} is not a shape", "IX-ARGUMENT-1", _WAY_OUT
+            )
         openings = [place for place, extent in enumerate(given) if extent is ...]
         if len(openings) > 1 or len(given) > _MOST_AXES + len(openings):
             what = f"shape={show(given)} has {len(openings)} times ... and {len(given)} entries"

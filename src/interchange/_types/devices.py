@@ -78,7 +78,7 @@ class Device:
         if isinstance(type, str):
             return cls.of(f"{type}:{show(id)}" if id else type, "Device()")
         if not (is_index(type) and is_index(id)):
-            what = f"device ({show(type)}, {show(id)}) is no pair of ints"
+            what = f"device ({show(type)}, {show(id)}) is not a pair of ints"
             raise ArgumentError("Device()", what, "IX-ARGUMENT-1")
         found = find(cls._known, (type, id))
         if found is not None:
@@ -144,7 +144,7 @@ class Device:
             return cls.of(answer, call)
         raise ArgumentError(
             call,
-            f"device={show(value)} is no device",
+            f"device={show(value)} is not a device",
             "IX-ARGUMENT-1",
             "pass 'cpu', 'cuda:0', a Device or a (type, id) tuple",
         )

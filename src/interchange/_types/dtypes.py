@@ -87,7 +87,7 @@ class DType:
 
     def __new__(cls, code: int, bits: int, lanes: int = 1, *, padded: bool = False) -> DType:
         if not all(map(is_index, (code, bits, lanes))):
-            what = f"dtype ({show(code)}, {show(bits)}, {show(lanes)}) is no triple of ints"
+            what = f"dtype ({show(code)}, {show(bits)}, {show(lanes)}) is not a triple of ints"
             raise ArgumentError("DType()", what, "IX-ARGUMENT-1")
         padded = padded and bits % 8 != 0
         found = find(cls._known, (code, bits, lanes, padded))
@@ -159,7 +159,7 @@ class DType:
             return found
         raise ArgumentError(
             call,
-            f"dtype={show(value)} is no element type",
+            f"dtype={show(value)} is not an element type",
             "IX-ARGUMENT-1",
             "pass a name such as 'float32', a DType or a NumPy dtype",
         )
@@ -399,7 +399,7 @@ def _from_numpy(name: str, text: str, call: str) -> DType:
     try:
         return from_typestr(parse_typestr(text), call)
     except BrokenRule as broken:  # NumPy's variable-width text calls itself "StringDType()"
-        what = f"dtype={show(text)} is no plain number"
+        what = f"dtype={show(text)} is not a plain number"
         raise UnsupportedDTypeError(call, what, "DLP-DTYPE-3") from broken
 
 
@@ -430,7 +430,7 @@ def from_typestr(parsed: TypeStr, call: str = "from_array_interface()") -> DType
     what = f"typestr {str(parsed)!r}"
     foreign = parsed.byteorder not in {NATIVE, "|"} and parsed.itemsize > 1
     if foreign or parsed.kind not in _PLAIN_KINDS | {"V"}:
-        reason = "is not in native byte order" if foreign else "is no plain number"
+        reason = "is not in native byte order" if foreign else "is not a plain number"
         raise UnsupportedDTypeError(call, f"{what} {reason}", "DLP-DTYPE-3")
     if parsed.kind == "V" or (parsed.kind == "f" and parsed.size == 1):
         raise UnsupportedDTypeError(call, f"{what} may be several types", "CAI-TYPESTR-2")

@@ -111,39 +111,39 @@ class ExchangeError(InterchangeError, BufferError):
 
 
 class UnsupportedDTypeError(ExchangeError):
-    """The element type is unknown, or the other side has no name for it."""
+    """The element type is unknown, or the other library or protocol cannot represent it."""
 
 
 class UnsupportedDeviceError(ExchangeError):
-    """The memory is where it cannot be reached from, or on a device that is not known."""
+    """The memory cannot be accessed from there, or its device is unknown."""
 
 
 class VersionError(ExchangeError):
-    """The struct is of a major version that is not known."""
+    """The struct has an unknown major version."""
 
 
 class ReadOnlyError(ExchangeError, ValueError):
-    """The memory must not be written, and somebody would."""
+    """The memory is read-only, and writable memory was requested."""
 
 
 class ConsumedCapsuleError(ExchangeError, ValueError):
-    """The capsule was consumed before."""
+    """The capsule has already been consumed."""
 
 
 class CopyNeededError(ExchangeError, ValueError):
-    """A copy would be needed, and ``copy=False`` forbids it."""
+    """A copy is needed, and ``copy=False`` forbids it."""
 
 
 class NoProtocolError(InterchangeError, TypeError, AttributeError):
-    """The object speaks no protocol that would do."""
+    """The object implements no supported protocol."""
 
 
 class StreamError(InterchangeError, ValueError):
-    """The value names no stream on that device."""
+    """The value is not a stream of that device."""
 
 
 class BackendUnavailableError(InterchangeError, NotImplementedError):
-    """What would do the work is not installed."""
+    """The library or core that the call needs is not installed."""
 
 
 class DriverUnavailableError(BackendUnavailableError, ExchangeError):
@@ -151,27 +151,27 @@ class DriverUnavailableError(BackendUnavailableError, ExchangeError):
 
 
 class OutOfDeviceMemoryError(ExchangeError, MemoryError):
-    """A device has no room for a copy."""
+    """A device has too little free memory for a copy."""
 
 
 class ArgumentError(InterchangeError, TypeError):
-    """An argument is of a type that its parameter does not take."""
+    """An argument has a type that its parameter does not accept."""
 
 
 class ViewError(InterchangeError, ValueError):
-    """No view can be made so, or an argument's value does not describe one array."""
+    """The view cannot be made, or an argument does not describe one array."""
 
 
 class AxesError(ViewError, AttributeError):
-    """An array of so many axes has no such attribute: `T` is of two, `mT` of two and more."""
+    """The number of axes has no such attribute: `T` needs two axes, `mT` at least two."""
 
 
 class MixedDevicesError(InterchangeError, ValueError):
-    """Arrays on different devices meet in one computation."""
+    """The arrays of one computation are on different devices."""
 
 
 class OutOfBoundsError(InterchangeError, IndexError):
-    """An index is not within the shape, or is of a kind that arrays are not indexed by."""
+    """An index is out of bounds, or of a type that cannot index an array."""
 
 
 class ContractError(InterchangeError, ValueError):

@@ -38,7 +38,7 @@ def slice_indices(part: slice, extent: int, call: str) -> tuple[int, int, int]:
             call, f"{show(part)} has a step of 0", "IX-INDEX-1", "pass another step"
         ) from error
     except TypeError as error:
-        what = f"{show(part)} is no slice of ints"
+        what = f"{show(part)} is not a slice of ints"
         hint = "pass whole numbers, or none, as its bounds"
         raise OutOfBoundsError(call, what, "IX-INDEX-1", hint) from error
     if not -INT64_MAX <= step <= INT64_MAX:

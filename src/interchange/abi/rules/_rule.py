@@ -19,7 +19,7 @@ class Rule(NamedTuple):
     text : str
         The rule, in one sentence without a full stop.
     hint : str
-        What somebody who met it can do, in the imperative.
+        What the user can do about it, in the imperative.
     source : str
         The document and the place in it.
     severity : {"MUST", "SHOULD", "QUIRK"}
