@@ -135,7 +135,7 @@ def make_owner() -> type[Owner]:
 
 
 class Record:
-    """An object with the interface of version 3, for memory that somebody else owns."""
+    """An object with the interface of version 3, for memory with another owner."""
 
     def __init__(self, ptr: int, stream: int | None, size: int = SIZE, **entries: Any) -> None:
         self.__cuda_array_interface__ = {

@@ -287,7 +287,7 @@ def test_sync_waits_for_the_stream_that_we_publish(bindings, numba, emulator):
 
 
 def test_without_sync_another_stream_races(bindings, numba, emulator):
-    """As Numba documents: whoever passes ``sync=False`` orders the streams."""
+    """As Numba documents: a caller that passes ``sync=False`` orders the streams."""
     stream = bindings.stream()
     emulator.delay(stream, SLOW)
     ptr = bindings.memory()
@@ -390,7 +390,7 @@ def test_host_memory_is_uploaded_on_the_stream_that_is_named(numba, bindings, em
 
 @pytest.mark.parametrize("where", ["host", "device"])
 def test_a_copy_runs_on_a_stream(array, where):
-    """-1 names none (DLP-STREAM-2): whoever uses the copy could not know when it is made."""
+    """-1 is no stream (DLP-STREAM-2): a consumer of the copy could not know when it is done."""
     x = np.arange(3, dtype="f4") if where == "host" else array
 
     with pytest.raises(ix.StreamError) as caught:

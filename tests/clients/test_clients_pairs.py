@@ -158,7 +158,7 @@ def core_convert(world, x, stream):
 
 
 def numba_unsynced(world, x, stream):
-    """An array of Numba whose stream is the one that `to_cai` named: nobody waits on the host."""
+    """An array of Numba whose stream is the one that `to_cai` named: the host does not wait."""
     array = world.numba.as_cuda_array(ix.to_cai(x, stream=stream), sync=False)
     return array, lambda _: array.copy_to_host().tobytes()
 

@@ -215,7 +215,7 @@ class Event:
         self.address = ctypes.addressof(self.word)
 
     def destroy(self) -> None:
-        """Destroy it, whoever may be waiting."""
+        """Destroy it, also if a stream waits for it."""
         self.cuda("cuEventDestroy", self.handle)
         self.word.value = None
 

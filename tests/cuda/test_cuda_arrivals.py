@@ -1,4 +1,4 @@
-"""What comes in by DLPack: which stream it is ready on, whoever says what about it."""
+"""Imports by DLPack: the stream that the memory is ready on."""
 
 from __future__ import annotations
 

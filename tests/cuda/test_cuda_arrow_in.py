@@ -86,7 +86,7 @@ def test_memory_without_an_event_is_ready(cuda, gate, consumer):
 
 
 def test_no_sync_waits_for_nothing(cuda, record_event, gate):
-    """Whoever passes -1 vouches for the memory: their stream goes on, and nothing is published."""
+    """With -1 the caller knows that the memory is ready: no stream waits or is published."""
     producer, stream, memory = cuda.stream(), cuda.stream(), cuda.memory()
     with gate(producer) as shut:
         cuda.fill(memory, 7, producer)

@@ -72,7 +72,7 @@ class Program:
         ix.from_arrow(self.column("b", Chunk(length=8, buffers=(None, memory))), stream=self.stream)
 
     def read_page_locked(self):
-        """Read on the host what nobody copies."""
+        """Read on the host, without a copy."""
         memory = self.written(self.cuda.pinned())
         source = self.column("C", Chunk(length=SIZE, buffers=(None, memory)), PINNED)
         ix.from_arrow(source)

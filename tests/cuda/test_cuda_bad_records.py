@@ -163,7 +163,7 @@ def test_a_version_that_no_record_has_is_refused(record, version):
 
 @pytest.mark.usefixtures("emulator")
 def test_a_destroyed_stream_is_refused(cuda, record):
-    """The driver knows; without a driver's check nobody could."""
+    """The driver knows; without it the address could not be checked."""
     stream = int(cuda("cuStreamCreate", 1))
     cuda("cuStreamDestroy", stream)
     alive = cuda.stream()

@@ -1,4 +1,4 @@
-"""Whom a loan goes back to: whoever used the memory before, named or not."""
+"""The end of a borrowing: earlier users of the memory wait, whether they named a stream or not."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_a_loan_that_is_lent_on_by_its_record_goes_back_to_both(cuda, produce):
     assert cuda.read(producer.ptr) == {3}
 
 
-def test_whoever_may_still_use_the_memory_is_waited_for(cuda, produce):
+def test_all_earlier_users_of_the_memory_are_waited_for(cuda, produce):
     """Also work that was enqueued after the Array was made ready elsewhere."""
     producer, first, second, stream = produce(cuda.stream()), *(cuda.stream() for _ in range(3))
     one = ix.from_cai(producer, stream=first)

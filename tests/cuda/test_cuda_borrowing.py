@@ -153,7 +153,7 @@ def test_the_array_is_ready_on_the_stream(cuda, produce):
 
 
 def test_a_loan_is_read_only_unless_told(cuda, produce):
-    """`writable=False` says so to whoever gets the Array."""
+    """With `writable=False` the Array is read-only."""
     producer, stream = produce(cuda.stream()), cuda.stream()
 
     with ix.borrow(producer, stream=stream) as array:

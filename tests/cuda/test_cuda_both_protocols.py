@@ -60,7 +60,7 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("publish", PUBLISHED)
 def test_the_stream_of_the_record_is_published(emulator, cuda, publish):
-    """It is the producer's, which goes on there; nobody waits before the memory is taken."""
+    """It is the producer's, which continues there; no stream waits before an export."""
     producer = Both(cuda)
     with emulator.trace() as trace:
         found = PUBLISHED[publish](producer).__cuda_array_interface__["stream"]

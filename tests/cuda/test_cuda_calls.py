@@ -23,7 +23,7 @@ def warm(cuda, produce):
 
 
 def test_an_import_asks_about_the_pointer_once(emulator, warm):
-    """Nothing is recorded or waited for until somebody takes the memory."""
+    """Nothing is recorded or waited for until the memory is exported."""
     producer, _ = warm
     with emulator.trace() as trace:
         array = ix.from_cai(producer)

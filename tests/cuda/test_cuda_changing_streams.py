@@ -285,7 +285,7 @@ def test_two_streams_cost_two_events_at_most(emulator, cuda, consumer, expected)
 
 
 def test_no_order_makes_no_call_though_the_stream_changed(emulator, cuda):
-    """-1 asks nobody."""
+    """With -1 no producer is asked."""
     producer = Changing(cuda)
     array = ix.from_cai(producer)
     producer.current = producer.second

@@ -119,7 +119,7 @@ def test_a_consumer_waits_for_the_library(cuda, produce, gate, library):
 
 
 def test_a_consumer_waits_for_what_the_library_wrote(cuda, produce, gate, library):
-    """Also into memory of somebody else's."""
+    """Also into foreign memory."""
     producer = produce(cuda.stream())
     producer.write(7)
     x = ix.from_cai(producer)

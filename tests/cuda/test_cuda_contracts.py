@@ -101,7 +101,7 @@ def test_a_contract_that_says_writable_borrows_so(cuda):
 
 
 def test_memory_is_handed_back_where_a_contract_is_not_met(cuda, produce):
-    """The body never runs, and the producer waits for nobody."""
+    """The body never runs, and the producer does not wait."""
     producer = produce(cuda.stream(), published=cuda.stream())
 
     @ix.viewable(x=ix.Contract(ndim=7), stream="stream", borrow=True)

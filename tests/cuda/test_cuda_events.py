@@ -95,9 +95,7 @@ def test_an_event_may_go_once_it_is_waited_for(cuda, record_event, gate):
 
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
-def test_whoever_takes_the_memory_next_waits_for_the_consumers_stream(
-    cuda, record_event, gate, consumer
-):
+def test_the_next_consumer_waits_for_the_consumers_stream(cuda, record_event, gate, consumer):
     """It was made ready there, and nowhere else."""
     producer, then, memory = cuda.stream(), cuda.stream(), cuda.memory()
     target = cuda.pinned()
@@ -125,7 +123,7 @@ def test_memory_without_an_event_is_ready(cuda):
 
 @pytest.mark.parametrize("device", ["cuda:0", "cuda_managed", "cuda_host"])
 def test_no_sync_waits_for_nothing_and_notes_nothing(cuda, record_event, gate, device):
-    """Whoever passes -1 vouches for the memory."""
+    """A caller that passes -1 knows that the memory is ready."""
     producer, memory = cuda.stream(), cuda.pinned()
     with gate(producer):
         array = array_of(memory, device, None if device == "cuda_host" else -1)
@@ -364,7 +362,7 @@ def test_a_capturing_stream_needs_no_event_of_what_is_ready(cuda):
 
 
 def test_the_host_waits_beside_a_capture(cuda, record_event):
-    """A wait for another's event spoils nobody's capture."""
+    """A wait for a foreign event invalidates no capture."""
     producer, other, memory = cuda.stream(), cuda.stream(), cuda.pinned()
     event = record_event(producer)
     cuda("cuStreamBeginCapture", other, cuda.api.CUstreamCaptureMode(GLOBAL))

@@ -76,7 +76,7 @@ def test_bfloat16_is_two_bytes_and_comes_back(cuda):
 
 
 def test_unknown_writability_is_told_as_read_only(cuda):
-    """It becomes writable only where somebody says so."""
+    """It becomes writable only if the caller asks for it."""
     made = ix.from_pointer(cuda.memory(), (4,), "float32", device="cuda:0")
     legacy = made.__dlpack__(stream=-1)
     array = ix.from_dlpack(legacy, stream=-1)
@@ -131,7 +131,7 @@ def test_a_capsule_of_either_name_is_taken(cuda, array, generation, stream):
 
 
 def test_a_capsule_made_without_order_needs_a_word(array):
-    """-1: the caller vouches that nothing is pending."""
+    """-1: the caller knows that nothing is pending."""
     view = ix.to_cai(ix.to_capsule(array, stream=-1, max_version=(1, 1)), stream=-1)
 
     assert stream_of(view) is None

@@ -191,7 +191,7 @@ OTHER_FIELDS = {
 
 @pytest.mark.parametrize("fields", OTHER_FIELDS)
 def test_a_descr_that_says_more_is_refused_after_one_that_does_not(exporter, record, fields):
-    """Also where the rest of the record was met before, whoever reads it."""
+    """Also if the rest of the record was read before, by any function."""
     good = record(descr=[("", "<f4")])
     for _ in range(3):
         ix.from_cai(exporter(**good))
@@ -398,7 +398,7 @@ def test_what_older_versions_do_not_say_is_a_policy(record, policy, waits):
 
 
 def test_the_device_policy_waits_on_the_host(emulator, cuda, record, exporter):
-    """Whenever somebody takes the memory."""
+    """At each export of the memory."""
     array = ix.from_cai(exporter(**record(version=2, stream=...)), unsynced="device")
     with emulator.trace() as trace:
         capsule = array.__dlpack__(stream=cuda.stream(), max_version=(1, 1))

@@ -33,7 +33,7 @@ def in_thread(work):
 
 @pytest.mark.parametrize("way", ["__dlpack__", "record", "borrow"])
 def test_work_on_the_per_thread_stream_of_another_thread_is_waited_for(cuda, produce, way):
-    """The number 2 names a stream of whoever says it: the legacy one stands for all of them."""
+    """2 is a stream of the calling thread: the legacy one stands for those of all threads."""
     producer, target = produce(2), cuda.pinned()
     array = ix.from_cai(producer)
     producer.write(7)

@@ -1,4 +1,4 @@
-"""After work of ours on memory, whoever used it before waits: the producer's stream, too.
+"""After work of ours on memory, earlier users wait: the producer's stream, too.
 
 Source: CUDA Array Interface, version 3, Synchronization (the consumer's duties).
 """

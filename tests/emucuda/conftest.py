@@ -62,7 +62,7 @@ class Calls:
         return self.cuEventCreate(self.driver.CUevent_flags.CU_EVENT_DISABLE_TIMING)
 
     def memory(self, nbytes=4096):
-        """Return the address of device memory that is all zero, and that nobody has touched."""
+        """Return the address of device memory that is all zero, without pending work."""
         address = self.cuMemAlloc(nbytes)
         self.cuMemsetD8(address, 0, nbytes)
         self.cuCtxSynchronize()
@@ -205,7 +205,7 @@ def axpy(kernels):
 
 @pytest.fixture
 def streams(cuda):
-    """Return two streams that wait for nobody."""
+    """Return two streams that wait for no other."""
     return cuda.stream(), cuda.stream()
 
 

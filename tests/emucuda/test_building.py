@@ -143,7 +143,7 @@ def test_a_relative_cache_folder_is_ignored(small, monkeypatch):
 
 
 def test_without_a_home_a_temporary_folder_does(small, monkeypatch):
-    """It carries the user's number, and nobody else can write it."""
+    """Its name has the user's number, and no other user can write it."""
     (small / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(small / "file"))
     monkeypatch.setenv("HOME", str(small / "file"))
@@ -155,7 +155,7 @@ def test_without_a_home_a_temporary_folder_does(small, monkeypatch):
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_folder_of_somebody_else_is_not_used(small, monkeypatch):
+def test_a_folder_of_another_user_is_not_used(small, monkeypatch):
     """What is loaded from there runs as this user."""
     monkeypatch.setenv("HOME", str(small))
     monkeypatch.setattr(building.os, "geteuid", lambda: 4_000_000)
@@ -310,7 +310,7 @@ def test_several_may_build_at_once():
 
 @pytest.mark.emulated
 def test_the_sources_compile_without_a_warning(tmp_path):
-    """-Wall -Wextra, as they are compiled for everybody."""
+    """-Wall -Wextra, as they are compiled for users."""
     compiler, header = building.find_compiler(), building.find_header()
     words = building.command(compiler, header, tmp_path / "libcuda.so.1")
 

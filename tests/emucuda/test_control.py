@@ -445,7 +445,7 @@ def test_an_address_within_an_allocation_has_its_own_alias(emulator, memory):
     [(0, SIZE + 1), (SIZE - 1, 2), (SIZE, 0), (SIZE, 1), (-1, 1), (-1, SIZE), (0, 2**63)],
 )
 def test_bytes_that_are_not_all_in_one_allocation_are_not_read(emulator, memory, offset, nbytes):
-    """They are another's, or nobody's: a crash."""
+    """They belong to another allocation, or to none: reading them could crash."""
     with pytest.raises(ValueError, match="allocation"):
         emulator.read(memory + offset, nbytes)
 
@@ -453,7 +453,7 @@ def test_bytes_that_are_not_all_in_one_allocation_are_not_read(emulator, memory,
 @pytest.mark.emulated
 @pytest.mark.parametrize("address", [0, 1, 2**40, 2**64 - 1])
 @pytest.mark.usefixtures("cuda")
-def test_an_address_of_nobody_is_not_read(emulator, address):
+def test_an_address_without_an_allocation_is_not_read(emulator, address):
     """An error, and no crash."""
     with pytest.raises(ValueError, match="no allocation is there"):
         emulator.read(address, 4)

@@ -1,7 +1,7 @@
 """What the race detector reports, and what it is silent about.
 
 Every case is a small program.  A seeded bug has to be reported whatever its timing was; a correct
-program must not be, or nobody would believe the reports.
+program must not be, or the reports could not be trusted.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def past_the_end(cuda, a, _b, memory):
     cuda.emulator.annotate(a, memory, SIZE + 1, write=True)
 
 
-def nobodys_memory(cuda, a, _b, memory):
+def no_allocation(cuda, a, _b, memory):
     """A kernel that reads between allocations."""
     cuda.emulator.annotate(a, memory + SIZE + 1, 1, write=False)
 
@@ -242,7 +242,7 @@ BUGS = {
     used_after_a_stream_ordered_free: r"^use after free: .* after cuMemFreeAsync ",
     used_before_its_allocation: r"^use before allocation: .* cuMemAllocAsync ",
     past_the_end: r"^out of bounds: .* of 4096 bytes ",
-    nobodys_memory: r"^out of bounds: .* no allocation",
+    no_allocation: r"^out of bounds: .* no allocation",
 }
 
 

@@ -293,7 +293,7 @@ def test_a_module_has_its_kernels_by_name(cuda, kernels):
 
 
 def test_pending_launches_outlive_their_module(cuda, kernels, streams, vectors):
-    """Unloading waits for nobody; afterwards nothing more can be launched."""
+    """Unloading does not wait for launches; afterwards no launch is possible."""
     x, y = vectors
     module = kernels.load(kernels.line(AXPY))
     axpy = cuda.cuModuleGetFunction(module, b"axpy")
@@ -365,7 +365,7 @@ def test_parameters_of_a_kernel(cuda, kernels):
 
 
 def test_the_first_mistake_is_kept_in_the_status(cuda, kernels, streams):
-    """Until whoever owns the word takes it."""
+    """Until the owner of the word reads it."""
     status = kernels.status()
     function = kernels.function(STRAY, ctypes.addressof(status))
     for place in (0, 7, 8):

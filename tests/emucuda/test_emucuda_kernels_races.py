@@ -182,7 +182,7 @@ def test_columns_that_meet_are_a_race(cuda, kernels, streams, memory):
 
 
 def test_a_broadcast_array_is_one_element(cuda, streams, memory, touch):
-    """Its neighbours are somebody else's."""
+    """Its neighbours belong to other allocations."""
     touch(streams[0], memory, (1000, 1000), (0, 0))
     touch(streams[1], memory + 4, (8,), (4,))
 

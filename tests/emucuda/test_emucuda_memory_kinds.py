@@ -54,7 +54,7 @@ def test_fills(cuda, streams, memory, bits, value, asynchronous):
     ],
 )
 def test_fills_that_do_not_fit_are_refused(cuda, streams, memory, name, arguments):
-    """Misaligned, too long, nobody's memory, rows wider than their pitch."""
+    """Misaligned, too long, outside of allocations, rows wider than their pitch."""
     offset, *others = arguments
 
     assert cuda.code(name, memory + offset, *others, streams[0]) == "INVALID_VALUE"

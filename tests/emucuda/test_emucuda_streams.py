@@ -50,7 +50,7 @@ PAIRS = {
 
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 def test_default_streams_order_what_the_documents_say(cuda, memory, pair):
-    """The legacy stream waits for all blocking streams and they for it; nobody else waits."""
+    """The legacy stream waits for all blocking streams and they for it; others do not wait."""
     first, second = (
         cuda.stream(blocking=name == "blocking") if isinstance(name, str) else name for name in pair
     )
@@ -170,7 +170,7 @@ def test_an_event_is_done_when_its_work_is(cuda, streams):
 
 
 def test_an_event_that_was_never_recorded_is_done(cuda, streams):
-    """It is an empty set of work: nobody waits for it."""
+    """It is an empty set of work: a wait returns at once."""
     event = cuda.event()
 
     assert cuda.code("cuEventQuery", event) == "SUCCESS"

@@ -135,7 +135,7 @@ def test_a_host_function_runs_in_its_place(cuda, streams):
 
 
 def test_a_host_function_that_blocks_stops_its_stream_only(cuda, streams, memory):
-    """The driver goes on serving everybody else."""
+    """The driver still serves other threads."""
     libc = ctypes.CDLL(None)
     semaphore = ctypes.create_string_buffer(64)
     libc.sem_init(semaphore, 0, 0)

@@ -42,7 +42,7 @@ def cu(cuda_driver, need):
 
 @pytest.fixture
 def stream(cu):
-    """Return a stream that waits for nobody."""
+    """Return a stream that waits for no other."""
     made = check(cu.cuStreamCreate(NON_BLOCKING))
     yield made
     check(cu.cuStreamDestroy(made))

@@ -72,7 +72,7 @@ def test_the_stream_of_a_library_waits_for_a_kernel(library):
     assert library.values(copied) == {9.0}
 
 
-def test_on_one_stream_nobody_waits(library):
+def test_on_one_stream_nothing_waits(library):
     """The kernel comes between a library's write and its read."""
     producer, handle = library.stream()
     x, out = library.zeros(), library.zeros()

@@ -44,7 +44,7 @@ print(sys.getrefcount(block) - 2 - 0)
 @pytest.mark.exhaustive(but=["debug"])
 @pytest.mark.parametrize("allocator", ["debug", "malloc_debug", "pymalloc_debug"])
 def test_memory_goes_back_to_where_it_came_from(run_isolated, allocator):
-    """Structs with borrowed deleters belong to PyMem, whoever releases them."""
+    """Structs with borrowed deleters belong to PyMem, also if a consumer releases them."""
     references = run_isolated(SCRIPT, env={"PYTHONMALLOC": allocator}).strip()
 
     assert references == "0"

@@ -1,4 +1,4 @@
-"""Equal devices and equal element types are one object, whoever meets them when."""
+"""Equal devices and equal element types are one object, in whatever order they are made."""
 
 from __future__ import annotations
 

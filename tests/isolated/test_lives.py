@@ -1,4 +1,4 @@
-"""Arrays live and die alike with both cores, whoever subclasses, watches, races or raises."""
+"""Arrays live and die alike with both cores: subclasses, weak references, races, exceptions."""
 
 from __future__ import annotations
 

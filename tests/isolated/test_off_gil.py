@@ -16,7 +16,7 @@ pytestmark = pytest.mark.isolated
     ],
 )
 def test_deleters_take_the_gil(run_isolated, has_gil, how, report):
-    """A deleter that is called without the GIL, or in a stranger's thread, frees the owner.
+    """A deleter that is called without the GIL, or in a foreign thread, frees the owner.
 
     A free-threaded Python chooses the thread.
     """

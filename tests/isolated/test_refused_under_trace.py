@@ -1,4 +1,4 @@
-"""A refused import gives its memory back, whoever looks on, and however deep the stack is."""
+"""A refused import frees its memory, also under a tracer and with a deep stack."""
 
 from __future__ import annotations
 

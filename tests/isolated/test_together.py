@@ -55,7 +55,7 @@ print(interchange.core_name, getattr(sys, "_is_gil_enabled", lambda: True)())
 def test_a_capsule_is_claimed_under_its_own_lock(run_isolated, has_gil):
     """Who takes a capsule under CPython's lock for objects and we do not come between each other.
 
-    With the GIL that is the lock; the ctypes core has one of its own, which nobody else takes.
+    With the GIL that is the lock; the ctypes core has a lock of its own.
     """
     if has_gil or ix.core_name != "native":
         pytest.skip("for the native core on a free-threaded Python")

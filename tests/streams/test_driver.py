@@ -96,7 +96,7 @@ def test_a_driver_that_is_not_there_leaves_nothing_behind(monkeypatch):
 
 @pytest.mark.isolated
 def test_forks_are_watched_once(run_isolated):
-    """By whoever imports the module, before there is any driver."""
+    """By the importing module, before there is a driver."""
     said = run_isolated("""
 import os
 registered = []

@@ -11,7 +11,7 @@ from interchange._streams.events import recorded_event_of, wait_for_foreign_even
 from interchange._streams.pending import pending_work_of
 
 CALL = "f()"
-WORD = ctypes.c_void_p(64)  # a handle that nobody follows
+WORD = ctypes.c_void_p(64)  # a handle that is never dereferenced
 
 
 def array_of(device, stream=None):

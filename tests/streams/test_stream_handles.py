@@ -64,7 +64,7 @@ def test_an_object_is_asked_for_its_handle(handle):
     ids=repr,
 )
 def test_another_answer_is_refused(answer):
-    """A stranger's nonsense is refused in our words."""
+    """An invalid answer of a foreign object is refused with our error."""
     with pytest.raises(StreamError) as caught:
         stream_handle(Stream(answer), "f()")
 

@@ -102,7 +102,7 @@ def test_a_handle_that_is_no_number_is_refused(stream):
     ],
 )
 def test_an_array_is_no_stream(make):
-    """Its address would pass for a handle, and 7 of an array's is nobody's number."""
+    """The address of an array is not a handle, nor is its attribute 7."""
     import numpy as np
 
     with pytest.raises(StreamError, match="is not a stream") as caught:

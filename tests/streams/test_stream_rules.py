@@ -95,7 +95,7 @@ def test_a_handle_is_no_longer_than_a_pointer(device, stream):
 @pytest.mark.parametrize("device", WITHOUT)
 @pytest.mark.parametrize("stream", [-1, 0, 1, 2, 7, 2**40])
 def test_devices_without_streams_take_none_only(device, stream):
-    """A number sent to the host means that somebody took it for a device."""
+    """A number for the host means that the caller took it for a device."""
     assert refusal(stream, device) == "DLP-STREAM-1"
 
 

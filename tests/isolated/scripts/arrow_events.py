@@ -37,7 +37,7 @@ class One:
 
 
 def lent(array):
-    """Return what holds events: capsules that nobody took, streams, and what was taken."""
+    """Return owners of events: capsules that were not consumed, streams, and imports."""
     export = ix.to_arrow(array)
     return [
         export.__arrow_c_device_array__(),

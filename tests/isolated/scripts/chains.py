@@ -36,7 +36,7 @@ def taken(held):
 
 
 def streamed(held):
-    """Return an owner of a chunk, whose stream nobody has any more."""
+    """Return an owner of a chunk, whose stream is gone."""
     stream = _core.take_arrow(arrow_given.stream(block, held), ARROW_ARRAY_STREAM)
     chunk = _core.new_arrow(ARROW_ARRAY)
     _core.call_stream(stream, "next", chunk)

@@ -24,7 +24,7 @@ others = []
 def attributes(_, __, places, address):
     for place, value in enumerate((0, 2, 0, address, 1 << 20)):
         ctypes.cast(places[place], ctypes.POINTER(ctypes.c_uint64))[0] = value
-    record["shape"] = None  # as another thread may: nobody else refers to the shape now
+    record["shape"] = None  # as another thread may: nothing else refers to the shape now
     others.extend(("another",) * 5 for _ in range(100))
     return 0
 
@@ -50,7 +50,7 @@ order, _ = _extension.cuda_calls(1, 1, 1, address_of(attributes), address_of(cur
 drivers["cuda"] = driver = Driver()
 _extension.use_driver(driver, order.__self__, 1)
 record = {
-    "shape": tuple(map(int, "12112")),  # no constant: nobody else refers to it
+    "shape": tuple(map(int, "12112")),  # not a constant: nothing else refers to it
     "typestr": "<f4",
     "data": (4096, False),
     "strides": None,

@@ -1,7 +1,7 @@
 """Producers of Arrow that lie in several places at once, drawn by a seed: prints what is amiss.
 
 Each is taken, or refused by a rule; all that it handed out is released once, while the error is
-handled.  Left out are lies that nobody can find: about bits and bytes of bools, which are read.
+handled.  Left out are values that cannot be checked: about bits and bytes of bools, which are read.
 The arguments are a seed and a number of draws; last comes how many were taken and refused.
 """
 

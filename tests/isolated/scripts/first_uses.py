@@ -114,8 +114,8 @@ def outcome(use, x):
     try:
         return USES[use](x)
     except ix.InterchangeError as error:
-        return error.rule  # read-only memory is not written, by nobody
-    except BaseException as error:  # noqa: BLE001 - told by whoever compares
+        return error.rule  # read-only memory is not written
+    except BaseException as error:  # noqa: BLE001 - the caller compares it
         return repr(error)
 
 
@@ -126,7 +126,7 @@ def run(array, first, second):
         ix.set_backend("cpu", None)
         return ARRAYS[array]()
 
-    # What each gives where nobody else is there, after the other.
+    # What each returns alone, one after the other.
     x = make()
     expected = [outcome(first, x), outcome(second, x)]
 

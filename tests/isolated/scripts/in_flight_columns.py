@@ -1,6 +1,6 @@
 """An exception in flight survives the release of columns of Arrow.  Prints one line per case.
 
-The argument names who else takes part: a library, or interchange for nobody.
+The argument names who else takes part: a library, or interchange alone.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def seen_in_flight():
 
 
 def ourselves():
-    """What we import, and capsules that nobody takes."""
+    """Imports, and capsules that are not consumed."""
     for name, make in IMPORTS.items():
         report(f"import of {name}", lambda m=make: unwind(m))
         report(f"in __del__ {name}", lambda m=make: inside_delete(m))

@@ -41,7 +41,7 @@ def judge(thing, one, other):
 
 
 def first_met(name):
-    """Both make what nobody has yet."""
+    """Both create new objects."""
     return switching.try_all(
         lambda: (MAKERS[name], next(NUMBERS)),
         lambda t: t[0](t[1]),

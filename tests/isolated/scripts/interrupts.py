@@ -33,7 +33,7 @@ block = np.zeros(64, np.uint8)
 
 
 class Interrupted(BaseException):
-    """What the handler raises; nobody catches it by its class."""
+    """What the handler raises; no code catches it by its class."""
 
 
 def export():
@@ -133,7 +133,7 @@ def arrow():
 
 
 class Timer:
-    """Interrupts once, some time from now, and again if that was raised where nobody gets it."""
+    """Interrupts once, some time from now, and again if that was raised where it is lost."""
 
     def __init__(self, seed):
         self.moments = random.Random(seed)  # noqa: S311 - moments

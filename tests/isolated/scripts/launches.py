@@ -75,7 +75,7 @@ def misaligned():
 
 
 def read_only():
-    """Return an array that nobody may write."""
+    """Return a read-only array."""
     x = fresh()
     return ix.from_pointer(x.ptr, x.shape, x.dtype, device=x.device, owner=x, readonly=True)
 

@@ -99,7 +99,7 @@ def rescued_from_a_cycle():
 
 
 def failing_finalizers():
-    """An exception in a finalizer is told to nobody but the hook, and the memory is freed."""
+    """An exception in a finalizer goes to the hook only, and the memory is freed."""
     failed = []
     sys.unraisablehook = lambda args: failed.append(args.exc_type.__name__)
 

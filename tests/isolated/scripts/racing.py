@@ -2,7 +2,7 @@
 
 ``alike``: both are threads of ours, which start together; ``arrow``: likewise, and they want a
 struct of Arrow.  ``torch``: the other is torch, which
-takes a capsule in one step of C, at a moment that nobody chose.
+takes a capsule in one step of C, at an arbitrary moment.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def winners_of(taken):
 
 
 def alike(rounds):
-    """Both take by the letter; deleters are counted."""
+    """Both consume strictly; deleters are counted."""
     source = producers.host().but(generation=sys.argv[2])
     capsules = [source.__dlpack__() for _ in range(rounds)]
     taken = race(capsules, ix.from_dlpack, ix.ConsumedCapsuleError)

@@ -148,7 +148,7 @@ KINDS = {
     "masked": lambda: np.ma.array([1.0, 2.0], mask=[0, 1]),
     "Array": lambda: ix.asarray(block),
     "Array, read-only": lambda: ix.asarray(b"abc"),
-    "Array of nobody's word": lambda: ix.from_dlpack(block.__dlpack__()),
+    "Array without a known mutability": lambda: ix.from_dlpack(block.__dlpack__()),
     "Array, a copy": lambda: ix.from_dlpack(block, copy=True),
     "Array, computed": lambda: ix.asarray(block) + 1,
     "Array of a legacy producer": lambda: ix.asarray(producers.host().but(generation="legacy")),

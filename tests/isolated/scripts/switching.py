@@ -39,7 +39,7 @@ class _Counter:
         sys.settrace(self)
         try:
             return act()
-        except BaseException as error:  # noqa: BLE001 - told by whoever looks at the outcome
+        except BaseException as error:  # noqa: BLE001 - the caller checks the outcome
             return error
         finally:
             sys.settrace(None)

@@ -67,7 +67,7 @@ def consume_one_capsule():
 
 
 def meet_a_type():
-    """A type that nobody has seen, while others die."""
+    """A new type, while others die."""
     kind = type("Sub", (np.ndarray,), {})
     x = ndarray.view(kind)
     others = [type("Other", (np.ndarray,), {}) for _ in range(THREADS)]
@@ -136,7 +136,7 @@ def describe_first():
 
 
 def change_fields():
-    """Fields that may change are set and read; what was there lives as long as somebody has it."""
+    """Fields that may change are set and read; the old value lives as long as it is referred to."""
     x = ix.from_dlpack(ndarray)
 
     def act(which):

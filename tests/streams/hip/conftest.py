@@ -118,7 +118,7 @@ def build_runtime(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def shim(build_runtime):
-    """Build the runtime under a name that nobody finds in this process later."""
+    """Build the runtime under a name that no test of this process finds later."""
     return build_runtime("libhip_shim.so")
 
 

@@ -63,7 +63,7 @@ class Program:
         ix.from_arrow(self.column(self.rocm.memory()), copy=True)
 
     def read_page_locked(self):
-        """Read on the host what nobody copies."""
+        """Read on the host, without a copy."""
         memory = self.rocm.memory(pinned=True)
         ix.from_arrow(self.column(memory, PINNED))
         self.emulator.host_access(memory, SIZE, write=False)

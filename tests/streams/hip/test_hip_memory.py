@@ -77,7 +77,7 @@ def test_memory_comes_and_goes(rocm, pinned, ordinal):
 
 @pytest.mark.parametrize(("address", "ordinal"), [(64, 0), (0, 99)])
 def test_nothing_is_raised_when_memory_is_freed(rocm, address, ordinal):
-    """A finaliser has nobody to tell; the runtime keeps no error either."""
+    """A finaliser cannot raise; the runtime keeps no error either."""
     rocm.driver.free(address, ordinal, False)  # noqa: FBT003 - as it is called
 
     assert rocm.last_error() == 0

@@ -271,7 +271,7 @@ def test_a_stream_joins_the_capture_that_it_waits_for(rocm):
 
 
 def test_a_stream_is_not_drawn_into_a_capture_unasked(rocm):
-    """It would have to join again, and nobody would see to that."""
+    """It would have to join again, and no code does that."""
     origin, branch = rocm.stream(), rocm.stream()
     with rocm.capture(origin):
         assert refusal(ix.StreamError, rocm.driver.order, origin, branch, 0) == "DLP-STREAM-8"

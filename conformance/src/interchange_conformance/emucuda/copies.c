@@ -32,7 +32,7 @@ static CUresult look_up(const struct region *region, bool known, const struct al
     return CUDA_SUCCESS;
 }
 
-/* Choice: a managed address counts as device memory, whoever touched it last. */
+/* Choice: a managed address counts as device memory, also if the host accessed it last. */
 static enum side side_of(const struct allocation *a)
 {
     if (!a)

@@ -106,7 +106,7 @@ static CUresult touch_arrays(struct op *op, const struct stream *stream)
     return CUDA_SUCCESS;
 }
 
-/* Between its capture and a launch of its graph, what a kernel needs may have gone.
+/* Between its capture and a launch of its graph, what a kernel needs may be gone.
  *
  * Choice: with its module the kernel is gone. A launch has been seen to work all the same (on an
  * H100 with driver 580), but the documents do not promise it, and here the code may be gone. */

@@ -125,7 +125,7 @@ void modules_end(struct context *context)
     struct module *name = handle_find((handle), KIND_MODULE); \
     REQUIRE(name, CUDA_ERROR_INVALID_HANDLE)
 
-/* Choice: launches that are under way go on, and nobody waits for them. A capture may forbid it
+/* Choice: launches in progress continue, and unloading does not wait for them. A capture may forbid it
  * (seen on an H100 with driver 580). */
 API cuModuleUnload(CUmodule handle)
 {
