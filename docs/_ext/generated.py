@@ -14,7 +14,6 @@ import api_names
 import command_tables
 import error_tables
 import kernel_tables
-import modules
 import runs
 import tables
 from sphinx import addnodes
@@ -69,7 +68,6 @@ DIRECTIVES = {
     "kernel-functions": kernel_tables.functions,
     "kernel-operators": kernel_tables.operators,
     "kernel-refusals": kernel_tables.refused,
-    "module-table": modules.words,
     "other-names": api_names.others,
     "namespace-table": tables.namespace,
     "protocol-order": tables.protocols,

@@ -67,8 +67,8 @@ def words(package: str) -> str:
         rows = [(code(path.stem), sentence(first_line(path))) for path in paths]
         own = sentence(first_line(folder / "__init__.py"))
         found = table(("Module", "What it is for"), rows) if rows else ""
-        sections.append(f"## {code(name)}\n\n{own}\n\n{found}")
-    return "\n".join(sections)
+        sections.append(f"## {code(name)}\n\n{own}\n\n{found}".rstrip())
+    return "\n\n".join(sections)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,14 @@ def test_the_run_was_of_every_library_that_is_judged(verdicts, kept):
     assert len(verdicts.JUDGED) >= 9
 
 
+def test_the_run_was_of_this_release(kept, project):
+    """Of interchange, as of the kit: a release runs it again."""
+    (release,) = re.findall(r'^version = "(.+)"$', project, re.MULTILINE)
+    (ours,) = (one for one in kept["libraries"] if one["spec"] == "interchange")
+
+    assert (ours["release"], kept["kit"]) == (release, release), STALE
+
+
 def test_nothing_of_the_run_was_unexpected(kept):
     """Pages with surprises would say that the known failures are not known."""
     assert kept["unexpected"] == 0
