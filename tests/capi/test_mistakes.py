@@ -60,8 +60,8 @@ print(*probe.getter(sys.argv[2], seen, fresh), sep="\\n")
     name = f"interchange_array_get_{getter.removesuffix('_itemsize')}()"
     assert [each.partition(";")[0] for each in told] == [
         f"ArgumentError: {name}: the handle is NULL",
-        f"ArgumentError: {name}: the place of the result is NULL",
-        f"ArgumentError: {name}: the handle was not given by interchange_array_get_handle()",
+        f"ArgumentError: {name}: the output pointer is NULL",
+        f"ArgumentError: {name}: the handle is not from interchange_array_get_handle()",
     ]
 
 

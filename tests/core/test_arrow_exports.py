@@ -476,7 +476,7 @@ del stream, chunk
 print(sys.getrefcount(keep) - before)
 """
     assert run_isolated(script, env={"INTERCHANGE_CORE": "native"}).splitlines() == [
-        "True there is no memory for a schema",
+        "True out of memory",
         "0 None",
         "no memory",
         "no memory",

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
-    from .abc import Core
+    from .core_protocol import Core
 
 TWINS: Final = ("native", "ctypes")  # best first
 

@@ -143,7 +143,7 @@ _GET: Final = {"schema": "get_schema", "next": "get_next", "error": "get_last_er
 def _function_of(stream: ArrowOwner, what: str) -> _WithoutGIL | None:
     """Return a function of a stream that was not released, None where it is NULL."""
     if stream._name not in ARROW_CHUNK:
-        raise TypeError(f"{stream._name.decode()!r} is no stream")
+        raise TypeError(f"{stream._name.decode()!r} is not a stream")
     if not _release_of(stream.address, stream._name).value:
         raise refuse_stream(stream._name, None)
     address = getattr(stream._struct, _GET[what])
@@ -164,7 +164,8 @@ def call_stream(stream: ArrowOwner, what: Literal["schema", "next"], out: ArrowO
     """
     function = _function_of(stream, what)
     if out._name != (ARROW_SCHEMA if what == "schema" else ARROW_CHUNK[stream._name]):
-        raise TypeError(f"{out._name.decode()!r} is not what {stream._name.decode()!r} gives")
+        found, given = out._name.decode(), stream._name.decode()
+        raise TypeError(f"{found!r} is not the kind of struct that {given!r} returns")
     if function is None:
         raise refuse_stream(None, what)
     out.release()

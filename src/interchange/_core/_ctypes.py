@@ -78,7 +78,7 @@ if TYPE_CHECKING:
         stream_error,
         take_arrow,
     )
-    from .abc import FastPath, Launcher
+    from .core_protocol import FastPath, Launcher
     from .plans import Plan
 
     F = TypeVar("F", bound=Callable[..., Any])

@@ -1,6 +1,6 @@
 """The Tensor of the ctypes core: a description of memory in slots.
 
-Source: `interchange._core.abc`; array API standard 2025.12, ``array.__dlpack__``.
+Source: `interchange._core.core_protocol`; array API standard 2025.12, ``array.__dlpack__``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _new_object: Final = object.__new__
 
 
 class Tensor:
-    """One described block of memory, kept alive.  See `interchange._core.abc.Tensor`.
+    """One described block of memory, kept alive.  See `interchange._core.core_protocol.Tensor`.
 
     What the memory holds is looked up at the first use, where the producer can be trusted to have
     described it well; `_fields` is what is known until then.

@@ -22,7 +22,7 @@ from .types import ScalarType, int64
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from interchange._core.abc import Launcher
+    from interchange._core.core_protocol import Launcher
 
     from .arguments import Passed
 
@@ -96,7 +96,7 @@ def _is_told_by_type(value: Any, passed: Passed, *, is_typed: bool) -> bool:
 
 
 def _describe(value: Any, passed: Passed) -> Any:
-    """Return an argument as `interchange._core.abc.Launcher.learn` takes it."""
+    """Return an argument as `interchange._core.core_protocol.Launcher.learn` takes it."""
     if isinstance(passed.type, ScalarType):
         return type(value), passed.type.kind, passed.type.itemsize
     return passed.array

@@ -1,6 +1,6 @@
 """The native core: what `_ctypes` does, in C over CPython's stable ABI.
 
-Source: `interchange._core.abc`; the C sources beside this file.  What they do not do themselves,
+Source: `interchange._core.core_protocol`; the C sources beside this file.  What they do not do themselves,
 they ask the readable modules for: the checks of unusual structs, and the words of refusals.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeVar
 
-    from interchange._core.abc import FastPath
+    from interchange._core.core_protocol import FastPath
     from interchange._core.plans import Plan
     from interchange.abi.exchange import ExchangeTable
 
@@ -117,7 +117,7 @@ def _refuse_for_c(array: object, why: str) -> None:
         what = "a DLTensor of elements that are padded"
         hint = "ask for a managed tensor, which has a flag for it"
         raise ExchangeError(_C_CALL, what, "DLP-DTYPE-4", hint)
-    raise ExchangeError(_C_CALL, f"{show(array)} is no Array", "DLP-API-1")
+    raise ExchangeError(_C_CALL, f"{show(array)} is not an Array", "DLP-API-1")
 
 
 def _refuse_arrow(capsule: object, name: bytes) -> Exception:

@@ -58,10 +58,10 @@ def _is_counted(x: Any, torch: Any, extension: Any) -> bool:
         again = extension.hold_storage(x)
         if not held or again != held or count(held) != after + 1:
             return False
-        extension.let_go_of_storage(held, by_torch)
+        extension.release_storage(held, by_torch)
         if count(held) != after:
             return False
-        extension.let_go_of_storage(held, by_torch)
+        extension.release_storage(held, by_torch)
         if count(held) != after - 1 or after < 2:
             return False
     return True

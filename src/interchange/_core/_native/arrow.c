@@ -1,21 +1,25 @@
-/* Structs of Arrow that others made: moved out of capsules, taken from streams, owned, released.
+/* Arrow structs of other libraries: moved out of capsules, taken from streams, owned and released.
  *
  * Source: The Arrow C data interface, Release callback semantics and Moving an array; C stream
- * interface; PyCapsule interface, Lifetime Semantics.  A struct is moved by a copy, and the callback
- * of what is left is NULL: whoever sets it to NULL owns the struct.  Without the GIL that is one
- * step under the capsule's own lock, and an atomic one for those who do not take the lock. */
+ * interface; PyCapsule interface, Lifetime Semantics.  A struct is moved by copying it and
+ * setting the release callback of the original to NULL: the thread that sets it owns the
+ * struct.  Without the GIL this is done under the capsule's own lock, and atomically for threads
+ * that do not lock. */
 #include "arrow.h"
+
+#include "errors.h"
+#include "owners.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The field that says whether a struct is released, whatever function it is. */
+/* The release callback of any struct; NULL where the struct is released. */
 typedef void *__attribute__((may_alias)) AnyFunction;
 
 static const struct {
     const char *name;
-    size_t size, release; /* [bytes], of the struct, and to where its callback is */
+    size_t size, release; /* [bytes]: of the struct, and the offset of its callback */
 } kinds[] = {
     [ARROW_SCHEMA] = {"arrow_schema", sizeof(struct ArrowSchema),
                       offsetof(struct ArrowSchema, release)},
@@ -30,7 +34,7 @@ static const struct {
                                    offsetof(struct ArrowDeviceArrayStream, release)},
 };
 
-/* What an owner has: the struct, which outlives it where its release is put off. */
+/* The memory of an owner, which outlives it where the release is deferred. */
 typedef struct {
     ArrowKind kind;
     AnyArrow arrow;
@@ -38,7 +42,7 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
-    Block *block; /* always there, but in an owner that could not be made */
+    Block *block; /* NULL only in an owner whose allocation failed */
 } ArrowOwner;
 
 static PyTypeObject *owner_type;
@@ -69,7 +73,7 @@ static AnyFunction *release_of(ArrowKind kind, void *arrow)
     return (AnyFunction *)((char *)arrow + kinds[kind].release);
 }
 
-/* Set a callback to NULL; 0 where it is no longer what it was. */
+/* Set a callback to NULL; 0 where another thread changed it. */
 static int claim_release(AnyFunction *place, void *expected)
 {
 #ifdef Py_GIL_DISABLED
@@ -121,7 +125,7 @@ void release_arrow(ArrowKind kind, void *arrow)
     }
 }
 
-void release_arrow_block(void *pointer)
+static void release_block(void *pointer)
 {
     Block *block = pointer;
 
@@ -154,10 +158,10 @@ static void owner_dealloc(PyObject *self)
 
     PyObject_Free(self);
     Py_DECREF(type);
-    delete_managed(block, OWNS_ARROW);
+    release_managed(block, OWNS_ARROW);
 }
 
-/* Release what an owner has, which stays. */
+/* Release the struct of an owner, which stays alive. */
 static void release_now_arrow(ArrowOwner *self)
 {
     PyObject *type, *value, *traceback;
@@ -193,7 +197,8 @@ static PyGetSetDef owner_getset[] = {
 };
 
 static PyMethodDef owner_methods[] = {
-    {"release", owner_release, METH_NOARGS, "Release now, whoever else refers to the owner."},
+    {"release", owner_release, METH_NOARGS,
+     "Release now, even if there are other references to the owner."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -201,7 +206,7 @@ static PyType_Slot owner_slots[] = {
     {Py_tp_dealloc, owner_dealloc},
     {Py_tp_getset, owner_getset},
     {Py_tp_methods, owner_methods},
-    {Py_tp_doc, "Owns one struct of Arrow: releases it once, when asked or when it dies."},
+    {Py_tp_doc, "Owns one Arrow struct, and releases it once: on request or when destroyed."},
     {0, NULL},
 };
 
@@ -219,22 +224,13 @@ int make_arrow_owner_type(PyObject *module)
     if (type == NULL)
         return -1;
     owner_type = (PyTypeObject *)type;
+    register_ownership(OWNS_ARROW, (ReleaseFunctions){release_block, NULL});
     return PyModule_AddObjectRef(module, "ArrowOwner", type);
 }
 
 /* ---------------------------------------------------------------- taking */
 
-/* Raise the error that a function of Python makes. */
-static void refuse(PyObject *function, PyObject *one, PyObject *other)
-{
-    PyObject *error = PyObject_CallFunctionObjArgs(function, one, other, NULL);
-
-    if (error != NULL)
-        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-    Py_XDECREF(error);
-}
-
-/* The kind whose capsules have a name; ARROW_KINDS with an exception. */
+/* The kind of a capsule name; ARROW_KINDS with an exception. */
 static ArrowKind kind_named(PyObject *name)
 {
     const char *text = PyBytes_AsString(name);
@@ -271,9 +267,9 @@ static PyObject *take_arrow(PyObject *module, PyObject *args)
     if (is_taken)
         return (PyObject *)self;
     PyErr_Clear();
-    memset(&self->block->arrow, 0, sizeof(AnyArrow)); /* of another owner, who was first */
+    memset(&self->block->arrow, 0, sizeof(AnyArrow)); /* it belongs to another thread's owner */
     Py_DECREF(self);
-    refuse(core.refuse_arrow, capsule, name);
+    raise_from(core.refuse_arrow, capsule, name);
     return NULL;
 }
 
@@ -288,31 +284,31 @@ static PyObject *new_arrow(PyObject *module, PyObject *name)
 
 /* ---------------------------------------------------------------- streams */
 
-/* The struct of a stream that was not released; NULL with an exception. */
+/* The stream of an owner, unless it is released; NULL with an exception. */
 static Block *stream_of(PyObject *owner)
 {
     Block *block;
     PyObject *name;
 
     if (Py_TYPE(owner) != owner_type) {
-        PyErr_SetString(PyExc_TypeError, "a stream is in an ArrowOwner");
+        PyErr_SetString(PyExc_TypeError, "a stream must be an ArrowOwner");
         return NULL;
     }
     block = ((ArrowOwner *)owner)->block;
     if (block->kind != ARROW_ARRAY_STREAM && block->kind != ARROW_DEVICE_ARRAY_STREAM) {
-        PyErr_Format(PyExc_TypeError, "'%s' is no stream", kinds[block->kind].name);
+        PyErr_Format(PyExc_TypeError, "'%s' is not a stream", kinds[block->kind].name);
         return NULL;
     }
     if (*release_of(block->kind, &block->arrow) != NULL)
         return block;
     name = PyBytes_FromString(kinds[block->kind].name);
     if (name != NULL)
-        refuse(core.refuse_stream, name, Py_None);
+        raise_from(core.refuse_stream, name, Py_None);
     Py_XDECREF(name);
     return NULL;
 }
 
-/* What a stream gives when it is asked for a schema, or for the next chunk. */
+/* The kind of struct that get_schema or get_next fills. */
 static ArrowKind given_by(ArrowKind stream, int is_schema)
 {
     if (is_schema)
@@ -342,11 +338,11 @@ static int ask_stream(Block *stream, int is_schema, AnyArrow *out)
                      : device->get_next(device, &out->device_array);
 }
 
-/* Let an owner, which owns nothing, have what came. */
-static void give(ArrowOwner *owner, const AnyArrow *came)
+/* Move a struct into an owner that owns nothing. */
+static void store(ArrowOwner *owner, const AnyArrow *result)
 {
     BEGIN_LOCKED(owner);
-    owner->block->arrow = *came;
+    owner->block->arrow = *result;
     END_LOCKED();
 }
 
@@ -354,7 +350,7 @@ static void give(ArrowOwner *owner, const AnyArrow *came)
 static PyObject *call_stream(PyObject *module, PyObject *args)
 {
     PyObject *stream, *what, *out;
-    AnyArrow came = {0};
+    AnyArrow result = {0};
     Block *block;
     int is_schema, code;
 
@@ -370,21 +366,21 @@ static PyObject *call_stream(PyObject *module, PyObject *args)
         return NULL;
     }
     if (((ArrowOwner *)out)->block->kind != given_by(block->kind, is_schema)) {
-        PyErr_Format(PyExc_TypeError, "'%s' is not what '%s' gives",
+        PyErr_Format(PyExc_TypeError, "'%s' is not the kind of struct that '%s' returns",
                      kinds[((ArrowOwner *)out)->block->kind].name, kinds[block->kind].name);
         return NULL;
     }
     if (lacks_function(block, is_schema)) {
-        refuse(core.refuse_stream, Py_None, what);
+        raise_from(core.refuse_stream, Py_None, what);
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    code = ask_stream(block, is_schema, &came);
+    code = ask_stream(block, is_schema, &result);
     Py_END_ALLOW_THREADS
     if (code != 0)
-        memset(&came, 0, sizeof came); /* whatever is there is not ours */
+        memset(&result, 0, sizeof result); /* on errors the struct is undefined */
     release_now_arrow((ArrowOwner *)out);
-    give((ArrowOwner *)out, &came);
+    store((ArrowOwner *)out, &result);
     return PyErr_Occurred() ? NULL : PyLong_FromLong(code);
 }
 
@@ -412,10 +408,11 @@ static PyObject *stream_error(PyObject *module, PyObject *stream)
 
 PyMethodDef arrow_functions[] = {
     {"take_arrow", take_arrow, METH_VARARGS,
-     "take_arrow(capsule, name): see interchange._core.abc."},
-    {"new_arrow", new_arrow, METH_O, "new_arrow(name): see interchange._core.abc."},
+     "take_arrow(capsule, name): see interchange._core.core_protocol."},
+    {"new_arrow", new_arrow, METH_O, "new_arrow(name): see interchange._core.core_protocol."},
     {"call_stream", call_stream, METH_VARARGS,
-     "call_stream(stream, what, out): see interchange._core.abc."},
-    {"stream_error", stream_error, METH_O, "stream_error(stream): see interchange._core.abc."},
+     "call_stream(stream, what, out): see interchange._core.core_protocol."},
+    {"stream_error", stream_error, METH_O,
+     "stream_error(stream): see interchange._core.core_protocol."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,8 +1,8 @@
-/* The structs of Arrow's C interfaces that the core moves and fills.
+/* The structs of Arrow's C interfaces.
  *
  * Source: The Arrow C data interface; C stream interface; C device data interface; PyCapsule
- * interface.  Names and order of the fields are those of the documents, written here anew; tests
- * compare them with those of interchange.abi.arrow. */
+ * interface.  Names and order of the fields are those of the documents; tests compare them with
+ * interchange.abi.arrow. */
 #ifndef INTERCHANGE_ARROW_ABI_H
 #define INTERCHANGE_ARROW_ABI_H
 

@@ -1,18 +1,21 @@
-/* Memory of ours as structs of Arrow, and the capsules that they leave in.
+/* Memory of Arrays as Arrow structs, and the capsules that carry them.
  *
- * Source: The Arrow C data interface, Release callback semantics; C device data interface; PyCapsule
- * interface, Lifetime Semantics.  A node is a struct and one block, which has all that the struct
- * points at and the structs of its children.  A child may be moved out: it refers to nothing of its
- * parent's.  Blocks are of malloc(), and nothing of Python's is in them but a reference in each node
- * of an array: all else is given back without the GIL, and when Python is gone. */
-#include "arrow.h"
+ * Source: The Arrow C data interface, Release callback semantics; C device data interface;
+ * PyCapsule interface, Lifetime Semantics.  A node is a struct and one block, which holds
+ * everything that the struct points to, and the structs of its children.  A child may be moved
+ * out: it refers to no memory of its parent.  Blocks are allocated by malloc(), and the only
+ * Python object in them is a reference in each array node: the rest is freed without the GIL,
+ * also after Python was finalized. */
+#include "arrow_export.h"
+
+#include "owners.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- schemas */
 
-/* What a schema points at; the text follows the children. */
+/* The block of a schema; its strings follow the children. */
 typedef struct {
     size_t metadata_size; /* [bytes] */
     struct ArrowSchema **pointers;
@@ -20,7 +23,7 @@ typedef struct {
     char *text;
 } SchemaBlock;
 
-/* What is said of a type; the metadata may be NULL. */
+/* The fields of a type; the metadata may be NULL. */
 typedef struct {
     const char *format, *name, *metadata;
     size_t metadata_size; /* [bytes] */
@@ -38,12 +41,12 @@ static void release_schema(struct ArrowSchema *self)
     count = self->n_children;
     self->release = NULL;
     for (i = 0; i < count; i++)
-        if (block->children[i].release != NULL) /* else it was moved out */
+        if (block->children[i].release != NULL) /* NULL: it was moved out */
             block->children[i].release(&block->children[i]);
     free(block);
 }
 
-/* Copy text to a place, which is moved behind it. */
+/* Copy text to a place, and advance the place. */
 static const char *put(char **place, const char *text, size_t size)
 {
     char *at = *place;
@@ -53,7 +56,7 @@ static const char *put(char **place, const char *text, size_t size)
     return at;
 }
 
-/* Fill a schema, whose children are all released structs; 0 where there is no memory. */
+/* Fill a schema whose children are released structs; 0 where memory ran out. */
 static int begin_schema(const Type *type, struct ArrowSchema *out)
 {
     size_t children = (size_t)type->n_children, format = strlen(type->format) + 1,
@@ -71,7 +74,7 @@ static int begin_schema(const Type *type, struct ArrowSchema *out)
     for (size_t i = 0; i < children; i++)
         block->pointers[i] = &block->children[i];
     text = (char *)(block->pointers + children);
-    if (type->metadata != NULL) /* first, where its numbers are aligned */
+    if (type->metadata != NULL) /* first, so that its integers are aligned */
         out->metadata = put(&text, type->metadata, type->metadata_size);
     out->format = put(&text, type->format, format);
     out->name = put(&text, type->name, name);
@@ -100,7 +103,7 @@ int copy_schema(const struct ArrowSchema *from, struct ArrowSchema *out)
     return 1;
 }
 
-/* Read a field but for its children, which are borrowed; -1 with an exception. */
+/* Read a field; its children are returned as a borrowed tuple.  -1 with an exception. */
 static int read_field(PyObject *field, Type *out, PyObject **children)
 {
     PyObject *metadata;
@@ -109,7 +112,7 @@ static int read_field(PyObject *field, Type *out, PyObject **children)
     char *bytes = NULL;
 
     if (!PyTuple_Check(field)) {
-        PyErr_SetString(PyExc_TypeError, "a type to be exported is an ArrowField");
+        PyErr_SetString(PyExc_TypeError, "a type to be exported must be an ArrowField");
         return -1;
     }
     if (!PyArg_ParseTuple(field, "ssOLO!:ArrowField", &out->format, &out->name, &metadata, &flags,
@@ -118,7 +121,7 @@ static int read_field(PyObject *field, Type *out, PyObject **children)
     if (metadata != Py_None && PyBytes_AsStringAndSize(metadata, &bytes, &size) < 0)
         return -1;
     if (bytes != NULL && size < (Py_ssize_t)sizeof(int32_t)) {
-        PyErr_SetString(PyExc_ValueError, "metadata begin with the number of pairs");
+        PyErr_SetString(PyExc_ValueError, "metadata must begin with the number of pairs");
         return -1;
     }
     out->metadata = bytes;
@@ -160,7 +163,7 @@ int build_schema(PyObject *field, struct ArrowSchema *out)
 
 /* ---------------------------------------------------------------- arrays */
 
-/* What an array points at, and what keeps its memory alive. */
+/* The block of an array, and the object that keeps its memory alive. */
 typedef struct {
     PyObject *keep;
     struct ArrowArray *children;
@@ -182,10 +185,10 @@ static void release_array(struct ArrowArray *self)
             block->children[i].release(&block->children[i]);
     keep = block->keep;
     free(block);
-    let_go_anywhere(keep);
+    decref_on_any_thread(keep);
 }
 
-/* Fill an array but for its lengths: buffers are NULL, children are released structs. */
+/* Fill an array except its lengths: buffers are NULL, children are released structs. */
 static int begin_array(size_t buffers, size_t children, PyObject *keep, struct ArrowArray *out)
 {
     size_t of_child = sizeof(struct ArrowArray) + sizeof(void *);
@@ -221,7 +224,7 @@ static int read_buffers(PyObject *buffers, struct ArrowArray *out)
     return 0;
 }
 
-/* The children of a field, borrowed, of which a column has as many; NULL with an exception. */
+/* The children of a field, borrowed, as many as the column has; NULL with an exception. */
 static PyObject *fields_below(PyObject *field, PyObject *columns)
 {
     PyObject *children;
@@ -231,7 +234,8 @@ static PyObject *fields_below(PyObject *field, PyObject *columns)
         return NULL;
     if (type.n_children == PyTuple_Size(columns))
         return children;
-    PyErr_SetString(PyExc_ValueError, "a field and its column have as many children");
+    PyErr_SetString(PyExc_ValueError,
+                    "a field and its column must have the same number of children");
     return NULL;
 }
 
@@ -255,7 +259,7 @@ int build_array(PyObject *field, PyObject *column, PyObject *keep, struct ArrowA
     long long length, null_count, offset;
 
     if (!PyTuple_Check(column)) {
-        PyErr_SetString(PyExc_TypeError, "memory to be exported is an ArrowColumn");
+        PyErr_SetString(PyExc_TypeError, "memory to be exported must be an ArrowColumn");
         return -1;
     }
     if (!PyArg_ParseTuple(column, "LLLO!O!:ArrowColumn", &length, &null_count, &offset,
@@ -285,7 +289,8 @@ int build_chunk(PyObject *field, PyObject *column, PyObject *keep, PyObject *dev
     memset(out, 0, sizeof *out);
     if (device != Py_None) {
         if (!PyTuple_Check(device)) {
-            PyErr_SetString(PyExc_TypeError, "a device is a tuple: type, id, address of an event");
+            PyErr_SetString(PyExc_TypeError,
+                            "a device must be a tuple: type, id, address of an event");
             return -1;
         }
         if (!PyArg_ParseTuple(device, "iLO", &type, &id, &event))
@@ -301,7 +306,8 @@ int build_chunk(PyObject *field, PyObject *column, PyObject *keep, PyObject *dev
 
 /* ---------------------------------------------------------------- capsules */
 
-/* Release what nobody took (ARROW-CAP-3).  Destructors are called with the GIL held. */
+/* Release a struct that was not consumed (ARROW-CAP-3).  Destructors are called with the GIL
+ * held. */
 static void destroy(PyObject *capsule)
 {
     PyObject *type, *value, *traceback;
@@ -310,7 +316,7 @@ static void destroy(PyObject *capsule)
     void *arrow;
 
     if (kind == ARROW_KINDS)
-        return; /* somebody gave it another name: it is theirs */
+        return; /* renamed by its consumer, which owns it */
     arrow = PyCapsule_GetPointer(capsule, name);
     PyErr_Fetch(&type, &value, &traceback);
     release_arrow(kind, arrow);
@@ -376,11 +382,9 @@ static PyObject *make_arrow(PyObject *module, PyObject *args, PyObject *keywords
 
 PyMethodDef arrow_export_functions[] = {
     {"make_arrow", (PyCFunction)(void (*)(void))make_arrow, METH_VARARGS | METH_KEYWORDS,
-     "make_arrow(field, column, keep, device): see interchange._core.abc."},
+     "make_arrow(field, column, keep, device): see interchange._core.core_protocol."},
     {"make_arrow_schema", (PyCFunction)(void (*)(void))make_arrow_schema,
-     METH_VARARGS | METH_KEYWORDS, "make_arrow_schema(field): see interchange._core.abc."},
-    {"make_arrow_stream", (PyCFunction)(void (*)(void))make_arrow_stream,
      METH_VARARGS | METH_KEYWORDS,
-     "make_arrow_stream(field, column, keep, device=None): see interchange._core.abc."},
+     "make_arrow_schema(field): see interchange._core.core_protocol."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,17 +1,19 @@
-/* A column of ours as a stream of one chunk.
+/* Columns as Arrow streams of one chunk.
  *
- * Source: The Arrow C stream interface; C device data interface, Device array streams.  All that it
- * gives is built before it leaves, so that no function of it needs Python: a consumer may call them
- * on any thread, without the GIL, one at a time. */
-#include "arrow.h"
+ * Source: The Arrow C stream interface; C device data interface, Device array streams.  Schema
+ * and chunk are built before the stream is exported, so that its functions do not need Python: a
+ * consumer may call them on any thread, without the GIL, one at a time. */
+#include "arrow_stream.h"
+
+#include "arrow_export.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
-    struct ArrowSchema schema;     /* copied for whoever asks */
-    struct ArrowDeviceArray chunk; /* moved out to who asks first */
+    struct ArrowSchema schema;     /* copied by each get_schema */
+    struct ArrowDeviceArray chunk; /* moved out by the first get_next */
     const char *error;             /* of the last call, or NULL */
 } StreamBlock;
 
@@ -20,7 +22,7 @@ static int get_schema(StreamBlock *block, struct ArrowSchema *out)
     block->error = NULL;
     if (copy_schema(&block->schema, out))
         return 0;
-    block->error = "there is no memory for a schema";
+    block->error = "out of memory";
     return ENOMEM;
 }
 
@@ -31,7 +33,7 @@ static void release_block(StreamBlock *block)
     free(block);
 }
 
-/* ---------------------------------------------------------------- of the host */
+/* ---------------------------------------------------------------- ArrowArrayStream */
 
 static int get_schema_of_stream(struct ArrowArrayStream *self, struct ArrowSchema *out)
 {
@@ -44,7 +46,7 @@ static int get_next_of_stream(struct ArrowArrayStream *self, struct ArrowArray *
 
     block->error = NULL;
     if (!move_arrow(ARROW_ARRAY, &block->chunk.array, out))
-        memset(out, 0, sizeof *out); /* the end */
+        memset(out, 0, sizeof *out); /* end of the stream */
     return 0;
 }
 
@@ -61,7 +63,7 @@ static void release_stream(struct ArrowArrayStream *self)
     release_block(self->private_data);
 }
 
-/* ---------------------------------------------------------------- of a device */
+/* ---------------------------------------------------------------- ArrowDeviceArrayStream */
 
 static int get_schema_of_device(struct ArrowDeviceArrayStream *self, struct ArrowSchema *out)
 {
@@ -114,7 +116,7 @@ static StreamBlock *build_stream(PyObject *field, PyObject *column, PyObject *ke
     return block;
 }
 
-PyObject *make_arrow_stream(PyObject *module, PyObject *args, PyObject *keywords)
+static PyObject *make_arrow_stream(PyObject *module, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"field", "column", "keep", "device", NULL};
     PyObject *field, *column, *keep, *device = Py_None;
@@ -145,3 +147,10 @@ PyObject *make_arrow_stream(PyObject *module, PyObject *args, PyObject *keywords
     on_device.device_type = block->chunk.device_type;
     return arrow_capsule(ARROW_DEVICE_ARRAY_STREAM, &on_device);
 }
+
+PyMethodDef arrow_stream_functions[] = {
+    {"make_arrow_stream", (PyCFunction)(void (*)(void))make_arrow_stream,
+     METH_VARARGS | METH_KEYWORDS,
+     "make_arrow_stream(field, column, keep, device=None): see interchange._core.core_protocol."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,13 +1,18 @@
-/* asarray: whatever an object speaks, by the way that was right for the last one of its type.
+/* asarray: any protocol, in C where the last object of that type was imported by its first one.
  *
- * Source: _functions/importing.py, which says in what order protocols are asked.  Taken here are
- * Arrays, ndarrays, capsules, types that are asked by DLPack before anything else, and buffers; an
- * error that another protocol may answer, and whatever is unusual, is left to Python. */
-#include "core.h"
+ * Source: _functions/importing.py, which defines the order of protocols.  Imported here are
+ * Arrays, ndarrays, capsules, types whose first protocol is DLPack, and buffers.  Python handles
+ * all else, and errors after which another protocol is tried. */
+#include "asarray.h"
 
-/* Whether an object has what its type has not: a CUDA record, which is asked before DLPack, or an
- * answer of its own about the device. */
-static int answers_itself(PyObject *x)
+#include "buffers.h"
+#include "importing.h"
+#include "known_types.h"
+#include "numpy.h"
+
+/* Whether an instance overrides its type: by a CUDA record, which comes before DLPack, or by a
+ * __dlpack_device__ of its own. */
+static int has_own_protocol(PyObject *x)
 {
     PyObject *own = PyObject_GenericGetDict(x, NULL);
     int found = own == NULL ? 0 : PyDict_Contains(own, core.n_cuda_record);
@@ -20,7 +25,7 @@ static int answers_itself(PyObject *x)
 }
 
 /* NULL without an exception: ask Python. */
-static Array *share_straight(PyObject *x)
+static Array *try_fast_share(PyObject *x)
 {
     PyTypeObject *type = Py_TYPE(x);
     Array *self;
@@ -28,40 +33,40 @@ static Array *share_straight(PyObject *x)
     if (LIKELY(type == LOAD(core.ndarray_type)))
         return read_ndarray(x);
     if (type == core.capsule_type)
-        return import_straight(x, core.asarray_text);
-    switch (sharing_of(type)) {
+        return try_fast_import(x, core.asarray_text);
+    switch ((Sharing)look_up_type(type).sharing) {
     case SHARE_BUFFER:
         return read_buffer(x);
     case SHARE_BY_DLPACK:
         break;
     case SHARE_UNLESS_RECORD:
-        if (!answers_itself(x))
+        if (!has_own_protocol(x))
             break;
         return NULL;
     case SHARE_CAREFULLY:
         return NULL;
     }
-    self = import_straight(x, core.asarray_text);
+    self = try_fast_import(x, core.asarray_text);
     if (self == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_BufferError))
-        PyErr_Clear(); /* Python hears it again, and asks by other protocols */
+        PyErr_Clear(); /* Python gets it again, and tries other protocols */
     return self;
 }
 
-/* As Python shares it; what is learnt of its type is for the next one. */
+/* Import in Python, and register the type for the next object. */
 static PyObject *share_carefully(PyObject *x)
 {
     PyObject *result;
     int failed;
 
     if (core.asarray == NULL) {
-        PyErr_SetString(PyExc_ImportError, "import interchange before its C API is called");
+        PyErr_SetString(PyExc_ImportError, "import interchange before you call its C API");
         return NULL;
     }
     result = PyObject_CallFunctionObjArgs(core.asarray, x, NULL);
     if (result == NULL || !is_array(result))
-        return result; /* what stands for an Array, such as a weak proxy, is returned as it is */
+        return result; /* a proxy of an Array is returned as it is */
     failed = learn_type(x) < 0;
-    if (!failed && sharing_of(Py_TYPE(x)) == SHARE_BUFFER)
+    if (!failed && look_up_type(Py_TYPE(x)).sharing == SHARE_BUFFER)
         failed = learn_format(x, (Array *)result) < 0;
     if (failed)
         Py_CLEAR(result);
@@ -74,7 +79,7 @@ PyObject *share(PyObject *x)
 
     if (Py_TYPE(x) == core.array_type)
         return Py_NewRef(x);
-    self = share_straight(x);
+    self = try_fast_share(x);
     if (LIKELY(self != NULL))
         return (PyObject *)self;
     return PyErr_Occurred() ? NULL : share_carefully(x);
@@ -102,7 +107,7 @@ static PyObject *share_function(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "OsU", &careful, &doc, &name))
         return NULL;
-    set_for_good(&core.asarray, Py_NewRef(careful));
+    set_global(&core.asarray, Py_NewRef(careful));
     return public_function(&asarray_def, doc, name);
 }
 

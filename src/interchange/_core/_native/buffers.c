@@ -1,22 +1,26 @@
-/* Buffers of the host, whose format was met before.
+/* Objects with Python's buffer protocol as Arrays.
  *
- * Source: PEP 3118; CPython, "Buffer Protocol".  Read are formats of one character, as Python
- * understood them before; a memoryview keeps the buffer, as it does in Python. */
-#include "core.h"
+ * Source: PEP 3118; CPython, "Buffer Protocol".  Formats of one character are read that Python
+ * imported before.  A memoryview keeps the buffer alive, as it does in Python. */
+#include "buffers.h"
+
+#include "dltensor_in.h"
+#include "elements.h"
+#include "spec.h"
 
 #define FORMATS 128 /* characters of ASCII */
 
 typedef struct {
-    PyObject *dtype; /* NULL: not met */
+    PyObject *dtype; /* NULL: not registered */
     DLDataType element;
     int32_t itemsize; /* [bytes] */
 } Format;
 
-/* Each is filled once, its `dtype` last. */
+/* Each slot is filled once, its `dtype` last. */
 static Format formats[FORMATS];
 STATIC_LOCK(learning);
 
-/* The character that is all of the format; 0: it is longer. */
+/* The format if it is one character, else 0. */
 static unsigned char only_character(const Buffer *buffer)
 {
     const char *format = buffer->format == NULL ? "B" : buffer->format;
@@ -25,7 +29,7 @@ static unsigned char only_character(const Buffer *buffer)
     return first != 0 && first < FORMATS && format[1] == 0 ? first : 0;
 }
 
-/* What is known of the elements; NULL: nothing, or something else. */
+/* The registered format; NULL: there is none, or the itemsize differs. */
 static const Format *format_of(const Buffer *buffer)
 {
     const Format *format = &formats[only_character(buffer)];
@@ -33,7 +37,7 @@ static const Format *format_of(const Buffer *buffer)
     return LOAD(format->dtype) != NULL && format->itemsize == buffer->itemsize ? format : NULL;
 }
 
-/* Shape, strides and address; 0: this is not ordinary. */
+/* Shape, strides and address; 0: ask Python. */
 static int read_layout(const Buffer *buffer, const Format *format, Array *into)
 {
     int64_t steps[MOST_AXES], room[MOST_AXES];
@@ -78,7 +82,7 @@ Array *read_buffer(PyObject *x)
 
     if (view == NULL || get_buffer(view, &buffer, BUFFER_FULL_READ_ONLY) < 0) {
         Py_XDECREF(view);
-        PyErr_Clear(); /* Python hears it again, and words it */
+        PyErr_Clear(); /* Python gets it again, and raises */
         return NULL;
     }
     self = new_array(core.array_type);
@@ -94,7 +98,6 @@ Array *read_buffer(PyObject *x)
     return self;
 }
 
-/* Remember the format of a buffer that Python took for `found`. */
 int learn_format(PyObject *x, Array *found)
 {
     PyObject *spec = array_spec(found), *dtype;
@@ -106,7 +109,7 @@ int learn_format(PyObject *x, Array *found)
     if (spec == NULL)
         return -1;
     if (get_buffer(x, &buffer, BUFFER_FULL_READ_ONLY) < 0) {
-        PyErr_Clear(); /* it is not there any more */
+        PyErr_Clear(); /* it was released meanwhile */
         return 0;
     }
     character = only_character(&buffer);

@@ -1,34 +1,36 @@
-/* from_cai: records of the CUDA Array Interface whose like was imported before.
+/* from_cai: records of the CUDA Array Interface of types that were imported before.
  *
- * Source: CUDA Array Interface, version 3; CUDA driver API, Unified Addressing.  Taken here are
- * records that records.c reads, of device memory.
- * All else goes to _protocols/cuda_array_interface.py with the record that was read: attributes are
- * read once.  What is known of pending work becomes an object when somebody asks for it. */
-#include "records.h"
+ * Source: CUDA Array Interface, version 3; CUDA driver API, Unified Addressing.  Imported here are
+ * records of device memory that cai_parse.c reads.  All else goes to
+ * _protocols/cuda_array_interface.py, with the record, since the attribute is read once. */
+#include "cai.h"
+
+#include "cai_parse.h"
+#include "cuda_driver.h"
+#include "known_types.h"
 
 #define LAST_DEFAULT_STREAM 2
 
-/* A driver whose functions are called; never changed. */
+/* A driver whose functions are called; immutable. */
 typedef struct {
     PyObject *driver, *capsule;
     CudaCalls *calls; /* of the capsule */
     long device_count;
 #ifndef Py_GIL_DISABLED
-    long holders; /* `in_use`, and calls that ask the driver */
+    long holders; /* references: `in_use`, and calls of the driver */
 #endif
 } InUse;
 
-static PyObject *drivers; /* those of _streams/driver.py */
-static InUse *in_use;     /* CUDA's; NULL while there is none */
+static PyObject *drivers; /* the dict of _streams/driver.py */
+static InUse *in_use;     /* that of CUDA; NULL while there is none */
 
 static PyObject *n_order, *n_cuda;
-static PyObject *from_record; /* f(x, record, stream, answers): the careful way, which learns */
-static PyObject *careful;     /* from_cai in Python */
-static PyObject *publish;     /* f(array, owner, entries and a stream or None) -> PendingWork */
+static PyObject *from_record; /* f(x, record, stream, answers): the Python function, which learns */
+static PyObject *careful;     /* the Python function behind from_cai */
 static PyObject *call_text;
 
-/* The driver in use, or NULL, held while it is asked: meanwhile another one may be used instead.
- * Without the GIL it stays for ever: somebody may be about to hold it. */
+/* The driver in use, or NULL, with a reference, since it may be replaced during a call.  Without
+ * the GIL it is never freed: another thread may be about to take a reference. */
 static InUse *hold_driver(void)
 {
     InUse *used = LOAD(in_use);
@@ -40,7 +42,7 @@ static InUse *hold_driver(void)
     return used;
 }
 
-static void let_go_of(InUse *used)
+static void drop_driver(InUse *used)
 {
 #ifdef Py_GIL_DISABLED
     (void)used;
@@ -53,7 +55,7 @@ static void let_go_of(InUse *used)
 #endif
 }
 
-/* Ask the driver about an address; -1 where there is none to ask. */
+/* Ask the driver about an address; -1 where there is no driver. */
 static int ask_driver(const InUse *used, int64_t ptr, Place *out)
 {
     PyObject *found = used == NULL ? NULL : dict_item(drivers, n_cuda);
@@ -68,7 +70,7 @@ static int ask_driver(const InUse *used, int64_t ptr, Place *out)
     return 0;
 }
 
-/* Whether it is memory of one device, whose allocation holds all elements. */
+/* Whether it is memory of one device, in an allocation that contains all elements. */
 static int holds(const Place *place, int64_t ptr, int64_t low, int64_t high)
 {
     return !place->error && !place->is_managed && place->type == MEMORYTYPE_DEVICE &&
@@ -76,7 +78,7 @@ static int holds(const Place *place, int64_t ptr, int64_t low, int64_t high)
            (uint64_t)(ptr + high) <= place->start + place->size;
 }
 
-/* Whether a producer's stream would be another if it were asked with the device current. */
+/* Whether the device is not current: the producer may publish another stream when it is. */
 static int is_elsewhere(const InUse *used, int32_t ordinal)
 {
     int current = -1;
@@ -85,8 +87,8 @@ static int is_elsewhere(const InUse *used, int32_t ordinal)
            (used->calls->current_device(&current) || current != ordinal);
 }
 
-/* The array of a record; NULL without an exception where it is to be read with care.  `place` says
- * whether the driver was asked, and its answers. */
+/* The array of a record; NULL without an exception: read it in Python.  `place` holds the
+ * answers of the driver, if it was asked. */
 static Array *read_record(PyObject *x, PyObject *const *entries, const InUse *used, int64_t *stream,
                           Place *place)
 {
@@ -116,50 +118,13 @@ static Array *read_record(PyObject *x, PyObject *const *entries, const InUse *us
 
 /* ---------------------------------------------------------------- pending work */
 
-/* Keep what the record said: its entries are never changed, as the record itself may be. */
+/* Keep the entries of the record: they are immutable, and the record is not. */
 static int keep_entries(Array *self, PyObject *const *entries, PyObject *stream)
 {
     self->work = PyTuple_Pack(ENTRIES + 1, entries[0], entries[1], entries[2], entries[3],
                               entries[4], entries[5], stream == NULL ? Py_None : stream);
     self->work_is_record = self->work != NULL;
     return self->work == NULL ? -1 : 0;
-}
-
-/* Put pending work in the place of what the record said; what is there then, a new reference. */
-static PyObject *take_work(Array *self, PyObject *record, PyObject *work)
-{
-    PyObject *before = work, *found;
-
-    BEGIN_LOCKED(self);
-    if (self->work == record) { /* no other thread was first */
-        before = record;
-        self->work_is_record = 0;
-        STORE(self->work, work);
-    }
-    found = Py_XNewRef(self->work);
-    END_LOCKED();
-    Py_DECREF(record);
-    Py_DECREF(before);
-    return found;
-}
-
-PyObject *array_work(Array *self)
-{
-    PyObject *kept, *owner, *work;
-    int is_record;
-
-    if (LIKELY(LOAD(self->work) == NULL))
-        return NULL;
-    BEGIN_LOCKED(self);
-    kept = Py_XNewRef(self->work);
-    is_record = self->work_is_record;
-    END_LOCKED();
-    if (!is_record || kept == NULL)
-        return kept;
-    owner = get_field((PyObject *)self, &self->owner);
-    work = PyObject_CallFunctionObjArgs(publish, (PyObject *)self, owner, kept, NULL);
-    Py_XDECREF(owner);
-    return work == NULL ? (Py_DECREF(kept), NULL) : take_work(self, kept, work);
 }
 
 /* Make the consumer's stream wait for the producer's. */
@@ -208,13 +173,13 @@ static PyObject *import_record(PyObject *x, PyObject *record, PyObject *stream, 
           order(used, self->device.device_id, entries[STREAM], stream) < 0) ||
          keep_entries(self, entries, stream) < 0))
         Py_CLEAR(self);
-    let_go_of(used);
+    drop_driver(used);
     drop_entries(entries, ENTRIES);
     return self != NULL || PyErr_Occurred() ? (PyObject *)self
                                             : read_carefully(x, record, stream, &place);
 }
 
-/* Whether a call names nothing but the array, and perhaps a stream that is no default one. */
+/* Whether a call has only the array, and perhaps a stream that is not a default stream. */
 static int read_call(PyObject *const *args, Py_ssize_t count, PyObject *names, PyObject **stream,
                      int64_t *consumer)
 {
@@ -240,14 +205,14 @@ static PyObject *from_cai(PyObject *module, PyObject *const *args, Py_ssize_t co
         return call_with_keywords(careful, args, count, names);
     if (PyDict_CheckExact(args[0]))
         return import_record(NULL, args[0], stream, consumer);
-    if (!gives_plain_records(Py_TYPE(args[0])))
+    if (!look_up_type(Py_TYPE(args[0])).is_plain)
         return call_with_keywords(careful, args, count, names);
     record = PyObject_GetAttr(args[0], core.n_cuda_record);
     if (record == NULL)
         return PyErr_ExceptionMatches(PyExc_AttributeError)
                    ? (PyErr_Clear(), call_with_keywords(careful, args, count, names))
                    : NULL;
-    if (record == Py_None) { /* as if it had none: the careful way words it */
+    if (record == Py_None) { /* as if it had none: Python raises the error */
         Py_DECREF(record);
         return call_with_keywords(careful, args, count, names);
     }
@@ -259,7 +224,7 @@ static PyObject *from_cai(PyObject *module, PyObject *const *args, Py_ssize_t co
 static PyMethodDef from_cai_def = {"from_cai", (PyCFunction)(void (*)(void))from_cai,
                                    METH_FASTCALL | METH_KEYWORDS, NULL};
 
-/* ---------------------------------------------------------------- what Python teaches */
+/* ---------------------------------------------------------------- registration from Python */
 
 static int intern_names(void)
 {
@@ -281,14 +246,14 @@ static PyObject *record_function(PyObject *module, PyObject *args)
         return NULL;
     if (n_order == NULL && intern_names() < 0)
         return NULL;
-    set_for_good(&careful, Py_NewRef(found[0]));
-    set_for_good(&from_record, Py_NewRef(found[1]));
-    set_for_good(&publish, Py_NewRef(found[2]));
-    set_for_good(&drivers, Py_NewRef(found[3]));
+    set_global(&careful, Py_NewRef(found[0]));
+    set_global(&from_record, Py_NewRef(found[1]));
+    set_global(&core.publish, Py_NewRef(found[2]));
+    set_global(&drivers, Py_NewRef(found[3]));
     return public_function(&from_cai_def, doc, name);
 }
 
-/* use_driver(driver, calls, count): whose functions are called, and how many devices there are. */
+/* use_driver(driver, calls, count): the driver to call, and its number of devices. */
 static PyObject *use_driver(PyObject *module, PyObject *args)
 {
     PyObject *object, *capsule;
@@ -312,13 +277,14 @@ static PyObject *use_driver(PyObject *module, PyObject *args)
 #ifndef Py_GIL_DISABLED
     fresh->holders = 1;
 #endif
-    let_go_of(EXCHANGE(in_use, fresh));
+    drop_driver(EXCHANGE(in_use, fresh));
     return Py_NewRef(Py_None);
 }
 
 PyMethodDef cai_functions[] = {
     {"record_function", record_function, METH_VARARGS,
-     "record_function(careful, from_record, publish, drivers, doc, module): what users call."},
-    {"use_driver", use_driver, METH_VARARGS, "use_driver(driver, calls, count): whose functions."},
+     "record_function(careful, from_record, publish, drivers, doc, module): the public from_cai."},
+    {"use_driver", use_driver, METH_VARARGS,
+     "use_driver(driver, calls, count): the driver to call."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,42 +1,16 @@
-/* The C API: getters that read the fields of an Array, and the table of all its functions.
+/* The C API: getters of the fields of an Array, and the table of all functions.
  *
  * Source: interchange/interchange.h; the RFC of cupy/cupy#9881 (a stable C API for metadata).  A
- * handle is the Array itself, whose shape and strides are numbers since the handle was asked for. */
+ * handle is the Array itself, whose `dims` are set when the handle is requested. */
 #include "capi.h"
 
+#include "elements.h"
+#include "errors.h"
+#include "spec.h"
+#include "view.h"
+
 _Static_assert(sizeof(((Array *)0)->inline_dims) >= 3 * INLINE_AXES * sizeof(int64_t),
-               "behind shape and strides there is room for the strides in bytes");
-
-/* ---------------------------------------------------------------- errors */
-
-/* Set an error of interchange's own, with the rule that was broken; always -1. */
-static int refuse_by_rule(const char *kind, const char *call, const char *what, const char *rule)
-{
-    PyObject *errors = PyImport_ImportModule("interchange._types.errors"), *error;
-
-    if (errors == NULL)
-        return -1;
-    error = PyObject_CallMethod(errors, kind, "sss", call, what, rule);
-    Py_DECREF(errors);
-    if (error != NULL) {
-        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-        Py_DECREF(error);
-    }
-    return -1;
-}
-
-int refuse_caller(const char *call, const char *what)
-{
-    return refuse_by_rule("ArgumentError", call, what, "IX-CAPI-1");
-}
-
-int refuse_null(const char *call, const char *argument)
-{
-    char what[64];
-
-    PyOS_snprintf(what, sizeof what, "%s is NULL", argument);
-    return refuse_caller(call, what);
-}
+               "there is room for the strides in bytes");
 
 static int refuse_type(const char *call, PyObject *object)
 {
@@ -45,7 +19,7 @@ static int refuse_type(const char *call, PyObject *object)
     char what[128];
 
     if (text != NULL) {
-        PyOS_snprintf(what, sizeof what, "an object of type %.80s is no Array", text);
+        PyOS_snprintf(what, sizeof what, "an object of type %.80s is not an Array", text);
         refuse_caller(call, what);
     }
     Py_XDECREF(name);
@@ -54,7 +28,7 @@ static int refuse_type(const char *call, PyObject *object)
 
 /* ---------------------------------------------------------------- getters */
 
-/* The Array of a handle; NULL with an exception where a caller passed something else. */
+/* The Array of a handle; NULL with an exception where the caller passed something else. */
 static inline Array *opened(InterchangeArrayHandle handle, const void *out, const char *call)
 {
     Array *self = (Array *)handle;
@@ -62,9 +36,9 @@ static inline Array *opened(InterchangeArrayHandle handle, const void *out, cons
     if (LIKELY(self != NULL && out != NULL && LOAD(self->dims) != NULL))
         return self;
     if (self == NULL || out == NULL)
-        refuse_null(call, self == NULL ? "the handle" : "the place of the result");
+        refuse_null(call, self == NULL ? "the handle" : "the output pointer");
     else
-        refuse_caller(call, "the handle was not given by interchange_array_get_handle()");
+        refuse_caller(call, "the handle is not from interchange_array_get_handle()");
     return NULL;
 }
 
@@ -74,7 +48,7 @@ int interchange_array_get_handle(void *object, InterchangeArrayHandle *out)
 
     if (UNLIKELY(object == NULL || out == NULL))
         return refuse_null("interchange_array_get_handle()",
-                           object == NULL ? "the object" : "the place of the result");
+                           object == NULL ? "the object" : "the output pointer");
     if (UNLIKELY(!is_array(object)))
         return refuse_type("interchange_array_get_handle()", object);
     if (UNLIKELY(LOAD(self->dims) == NULL) && fill_dims(self) < 0)
@@ -155,11 +129,11 @@ int interchange_array_get_device_type(InterchangeArrayHandle array, int *out)
     return 0;
 }
 
-int shares_bytes(Array *self)
+static int shares_bytes(Array *self)
 {
     int width = self->element.bits * self->element.lanes;
 
-    return UNLIKELY(width % 8 != 0) && attribute(self->dtype, core.n_padded) <= 0;
+    return UNLIKELY(width % 8 != 0) && int_attribute(self->dtype, core.n_padded) <= 0;
 }
 
 int interchange_array_get_strides_in_bytes(InterchangeArrayHandle array, int64_t **out)
@@ -170,12 +144,12 @@ int interchange_array_get_strides_in_bytes(InterchangeArrayHandle array, int64_t
     if (UNLIKELY(self == NULL))
         return -1;
     if (UNLIKELY(shares_bytes(self)))
-        return refuse_by_rule("UnsupportedDTypeError", "interchange_array_get_strides_in_bytes()",
+        return raise_by_rule("UnsupportedDTypeError", "interchange_array_get_strides_in_bytes()",
                               "elements that share bytes have no strides in bytes", "DLP-DTYPE-5");
     bytes = self->dims + 2 * self->ndim;
     for (int32_t i = 0; i < self->ndim; i++) {
         if (__builtin_mul_overflow(self->dims[self->ndim + i], self->itemsize, &step))
-            step = 0; /* a step that leads to another element fits; this one leads to none */
+            step = 0; /* overflows only along an axis of length 1, where it is unused */
         __atomic_store_n(&bytes[i], step, __ATOMIC_RELAXED); /* another thread writes the same */
     }
     *out = bytes;

@@ -1,8 +1,8 @@
-/* What the limited API of CPython 3.10 lacks, looked up in the running interpreter.
+/* Functions that the limited API of CPython 3.10 lacks, looked up in the running interpreter.
  *
  * Source: CPython's C API; vectorcall joined the stable ABI in 3.12, buffers in 3.11, and the
  * functions that tell whether this thread holds the GIL never did. */
-#include "core.h"
+#include "compat.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ done:
     return result;
 }
 
-/* PyObject_VectorcallMethod by way of a call with a tuple and a dict. */
+/* PyObject_VectorcallMethod with a tuple and a dict. */
 static PyObject *call_method_slowly(PyObject *name, PyObject *const *args, size_t nargsf,
                                     PyObject *names)
 {
@@ -51,7 +51,7 @@ static PyObject *call_method_slowly(PyObject *name, PyObject *const *args, size_
 
 PyObject *public_function(PyMethodDef *definition, const char *doc, PyObject *module)
 {
-    char *kept = malloc(strlen(doc) + 1); /* for ever: the function may be kept by anybody */
+    char *kept = malloc(strlen(doc) + 1); /* never freed: the function may outlive the module */
 
     if (kept == NULL)
         return PyErr_NoMemory();
@@ -95,7 +95,7 @@ int gil_is_held(void)
 int take_gil(PyGILState_STATE *state)
 {
     if (!Py_IsInitialized() || is_finalizing())
-        return 0; /* a thread that asks for the GIL then never comes back */
+        return 0; /* a thread that asks for the GIL then blocks forever */
     *state = PyGILState_Ensure();
     return 1;
 }

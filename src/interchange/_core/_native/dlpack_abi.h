@@ -1,7 +1,7 @@
 /* The structs of DLPack 1.3 that the core reads and writes.  Source: dlpack.h 1.3.
  *
- * Names and order of the fields are the header's own, written here anew so that no header of
- * another release can come between; tests compare both. */
+ * Names and order of the fields are the header's own, redefined here so that no header of
+ * another release is used by accident; tests compare both. */
 #ifndef INTERCHANGE_DLPACK_ABI_H
 #define INTERCHANGE_DLPACK_ABI_H
 

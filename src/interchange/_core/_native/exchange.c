@@ -1,15 +1,76 @@
-/* DLPack's table of C functions: ours, and those of other libraries.
+/* DLPack's C exchange tables: that of Array, and those of other libraries.
  *
  * Source: dlpack.h 1.3, DLPackExchangeAPI (DLP-API-1, DLP-API-2).  None of these functions
- * synchronises: an Array whose producer may still be at work on it is refused, and so is read-only
- * memory where the struct has no place to say so. */
-#include "core.h"
+ * synchronises: an Array with pending work is refused, and so is read-only memory where the struct
+ * has no flag for it. */
+#include "exchange.h"
+
+#include "capsule_in.h"
+#include "dltensor_in.h"
+#include "elements.h"
+#include "errors.h"
+#include "export.h"
+#include "known_types.h"
+#include "owners.h"
+#include "spec.h"
+#include "torch_bits.h"
+#include "torch_fields.h"
 
 #include <stdlib.h>
 
 #define ALIGNMENT 256 /* [bytes], of memory that is allocated for C callers */
 
-/* ---------------------------------------------------------------- theirs */
+/* ---------------------------------------------------------------- tables of other libraries */
+
+static int is_true(PyObject *answer) /* steals; -1 on error */
+{
+    int truth = answer == NULL ? -1 : answer == Py_True ? 1 : answer == Py_False ? 0 : -1;
+
+    if (truth < 0 && answer != NULL)
+        truth = PyObject_IsTrue(answer);
+    Py_XDECREF(answer);
+    return truth;
+}
+
+static int method_is_true(PyObject *x, PyObject *name)
+{
+    PyObject *args[2] = {NULL, x};
+
+    return is_true(vectorcall_method(name, args + 1, 1 | ARGUMENTS_OFFSET, NULL));
+}
+
+/* Whether torch's table describes a tensor correctly: its functions ignore these bits. */
+static int keeps_meaning(PyObject *x)
+{
+    int kept = torch_keeps_meaning(x), changed;
+
+    if (LIKELY(kept >= 0))
+        return kept;
+    changed = is_true(PyObject_GetAttr(x, core.n_requires_grad));
+    if (changed == 0)
+        changed = method_is_true(x, core.n_is_neg);
+    if (changed == 0)
+        changed = method_is_true(x, core.n_is_conj);
+    if (changed < 0 && !must_propagate())
+        PyErr_Clear(); /* Python raises it again */
+    return changed == 0;
+}
+
+const DLPackExchangeAPI *table_for(PyObject *x)
+{
+    KnownType found = look_up_type(Py_TYPE(x));
+
+    if (found.type == NULL || found.table == NULL)
+        return NULL;
+    if (found.route == BY_TABLE_OF_TORCH && !keeps_meaning(x))
+        return NULL;
+    return found.table;
+}
+
+const DLPackExchangeAPI *table_of_writable(PyObject *x)
+{
+    return look_up_type(Py_TYPE(x)).route == BY_TABLE_OF_TORCH ? table_for(x) : NULL;
+}
 
 DLManagedTensorVersioned *managed_by_table(PyObject *x, const DLPackExchangeAPI *table)
 {
@@ -18,8 +79,8 @@ DLManagedTensorVersioned *managed_by_table(PyObject *x, const DLPackExchangeAPI 
     if (table->managed_tensor_from_py_object_no_sync == NULL)
         return NULL;
     if (table->managed_tensor_from_py_object_no_sync(x, &managed) != 0 || managed == NULL) {
-        if (PyErr_Occurred() && !is_to_be_raised())
-            PyErr_Clear(); /* __dlpack__ will say it in the standard's words */
+        if (PyErr_Occurred() && !must_propagate())
+            PyErr_Clear(); /* __dlpack__ raises the standard's error */
         return NULL;
     }
     return managed;
@@ -33,14 +94,15 @@ Array *import_by_table(PyObject *x, const DLPackExchangeAPI *table, PyTypeObject
     return managed == NULL ? NULL : own_managed(managed, x, cls, call);
 }
 
-/* A tensor that is described by torch's C functions.  The object does not keep the memory alive:
- * swap_tensors() gives it another implementation, and `x.data = y` that another storage. */
+/* A tensor described by torch's C functions.  Its storage is owned, and not the object, which
+ * does not keep the memory alive: swap_tensors() replaces its implementation, `x.data = y` its
+ * storage. */
 Array *import_from_torch(PyObject *x)
 {
     DLTensor tensor;
     Array *self;
 
-    self = new_array(core.array_type); /* finalisers may run now, and change the tensor */
+    self = new_array(core.array_type); /* first, since finalisers may run and change the tensor */
     if (self == NULL)
         return NULL;
     if (UNLIKELY(!read_tensor_of_torch(x, &tensor) || !read_tensor(&tensor, 0, self) ||
@@ -65,32 +127,20 @@ static PyObject *consume_managed_tensor(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "KOO!O", &address, &source, &PyType_Type, &cls, &call))
         return NULL;
     table = (DLPackExchangeAPI *)(uintptr_t)address;
-    if (learn_type(source) < 0) /* whether it is a tensor of torch, too */
+    if (learn_type(source) < 0) /* is_torch_tensor() needs it */
         return NULL;
     if (table != NULL)
         self = import_by_table(source, table, (PyTypeObject *)cls, call);
     return self != NULL || PyErr_Occurred() ? (PyObject *)self : Py_NewRef(Py_None);
 }
 
-/* ---------------------------------------------------------------- ours */
+/* ---------------------------------------------------------------- the table of Array */
 
-/* Say why an Array is not described to C callers; always -1. */
-int refuse_for_c(PyObject *object, const char *why)
-{
-    PyObject *done = PyObject_CallFunction(core.refuse_for_c, "Os", object, why);
-
-    if (done != NULL) {
-        Py_DECREF(done);
-        PyErr_SetString(PyExc_SystemError, "refuse_for_c() raises");
-    }
-    return -1;
-}
-
-/* The Array that C callers pass, with its fields filled in; NULL with an exception. */
+/* The Array that a C caller passed, with `dims` set; NULL with an exception. */
 static Array *described(void *object, void *out)
 {
     Array *self = object;
-    int rests;
+    int is_idle;
 
     if (object == NULL || out == NULL) {
         PyErr_SetString(PyExc_ValueError, "an argument is NULL");
@@ -100,10 +150,10 @@ static Array *described(void *object, void *out)
         refuse_for_c(object, "type");
         return NULL;
     }
-    rests = is_at_rest(self);
-    if (rests == 0)
+    is_idle = has_no_pending_work(self);
+    if (is_idle == 0)
         refuse_for_c(object, "work");
-    return rests > 0 ? self : NULL;
+    return is_idle > 0 ? self : NULL;
 }
 
 static int from_array(void *object, DLManagedTensorVersioned **out)
@@ -116,16 +166,16 @@ static int from_array(void *object, DLManagedTensorVersioned **out)
     return *out == NULL ? -1 : 0;
 }
 
-/* Whether it is an Array of memory that may be written, all of whose fields are filled. */
+/* Whether it is a writable Array on the host, without pending work, whose `dims` are set. */
 static int is_ready(const Array *self)
 {
     int64_t flags;
 
     if (UNLIKELY(Py_TYPE(self) != core.array_type))
-        return 0; /* it has no fields to look at */
+        return 0; /* another object, or a subclass */
     if (LOAD(self->dims) == NULL)
         return 0;
-    flags = LOAD(self->flags); /* whoever describes it sets them before */
+    flags = LOAD(self->flags); /* set before `dims` */
     return self->ndim > 0 && LOAD(self->work) == NULL &&
            (flags == 0 || flags == DLPACK_IS_COPIED) &&
            self->device.device_type == DL_CPU && self->element.bits % 8 == 0;
@@ -137,7 +187,7 @@ static int borrow_array(void *object, DLTensor *out)
     int64_t flags;
 
     if (LIKELY(object != NULL && out != NULL && is_ready(self))) {
-        out->data = self->ptr; /* NULL where there are no elements */
+        out->data = self->ptr; /* NULL without elements */
         out->device = self->device;
         out->ndim = self->ndim;
         out->dtype = self->element;
@@ -153,7 +203,7 @@ static int borrow_array(void *object, DLTensor *out)
     flags = LOAD(self->flags);
     if (flags == FLAGS_UNKNOWN || (flags & DLPACK_READ_ONLY))
         return refuse_for_c(object, "readonly");
-    if (self->element.bits % 8 && attribute(self->dtype, core.n_padded) > 0)
+    if (self->element.bits % 8 && int_attribute(self->dtype, core.n_padded) > 0)
         return refuse_for_c(object, "padded");
     return describe_tensor(self, out);
 }
@@ -173,7 +223,7 @@ static int to_array(DLManagedTensorVersioned *tensor, void **out)
     return 0;
 }
 
-/* Nobody works on a stream of ours: consumers are told the default one, which is the null handle. */
+/* Arrays have no current stream: consumers get the null handle, the default stream. */
 static int current_stream(int32_t device_type, int32_t device_id, void **out)
 {
     (void)device_type;
@@ -186,7 +236,7 @@ static int current_stream(int32_t device_type, int32_t device_id, void **out)
     return 0;
 }
 
-/* ---------------------------------------------------------------- the allocator, without Python */
+/* ---------------------------------------------------------------- the allocator (needs no GIL) */
 
 static void free_allocation(DLManagedTensorVersioned *self)
 {
@@ -210,13 +260,13 @@ static int count_bytes(const DLTensor *prototype, size_t *out)
         int64_t extent = prototype->shape[i];
         is_empty |= extent == 0;
         if (extent < 0 || __builtin_mul_overflow(size, (uint64_t)(extent ? extent : 1), &size))
-            return -1; /* of an empty array, too: its strides would overflow */
+            return -1; /* also of an empty array, whose strides overflow */
     }
     if (size > INT64_MAX - ALIGNMENT)
         return -1;
     *out = is_empty ? 0 : (size_t)((size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
     if (!is_empty && *out < size)
-        *out = SIZE_MAX / ALIGNMENT * ALIGNMENT; /* pointers of 32 bits: there is no such memory */
+        *out = SIZE_MAX / ALIGNMENT * ALIGNMENT; /* 32-bit pointers: the allocation fails */
     return 0;
 }
 
@@ -264,7 +314,7 @@ static int allocate_host(DLTensor *prototype, DLManagedTensorVersioned **out, vo
         return fail(error_ctx, set_error, "ValueError", "an argument is NULL");
     *out = NULL;
     if (prototype->device.device_type != DL_CPU)
-        return fail(error_ctx, set_error, "BufferError", "only memory of the host is allocated");
+        return fail(error_ctx, set_error, "BufferError", "memory is allocated on the host only");
     if (count_bytes(prototype, &size) < 0)
         return fail(error_ctx, set_error, "ValueError", "shape or dtype describes no memory");
     managed = malloc(sizeof *managed + 2 * sizeof(int64_t) * (size_t)prototype->ndim);
@@ -272,14 +322,14 @@ static int allocate_host(DLTensor *prototype, DLManagedTensorVersioned **out, vo
     if (managed == NULL || (size && memory == NULL)) {
         free(managed);
         free(memory);
-        return fail(error_ctx, set_error, "MemoryError", "there is no memory left");
+        return fail(error_ctx, set_error, "MemoryError", "out of memory");
     }
     fill_allocation(managed, prototype, memory, size);
     *out = managed;
     return 0;
 }
 
-DLPackExchangeAPI exchange_table = {
+static DLPackExchangeAPI exchange_table = {
     .header = {.version = {DLPACK_MAJOR, DLPACK_MINOR}, .prev_api = NULL},
     .managed_tensor_allocator = allocate_host,
     .managed_tensor_from_py_object_no_sync = from_array,
@@ -288,7 +338,7 @@ DLPackExchangeAPI exchange_table = {
     .current_work_stream = current_stream,
 };
 
-/* serve_c_callers(): publish the table on Array, under both of its names. */
+/* serve_c_callers(): set the table on Array, under both of its names. */
 static PyObject *serve_c_callers(PyObject *module, PyObject *unused)
 {
     PyObject *type = (PyObject *)core.array_type, *capsule;
@@ -309,8 +359,8 @@ static PyObject *serve_c_callers(PyObject *module, PyObject *unused)
 
 PyMethodDef exchange_functions[] = {
     {"consume_managed_tensor", consume_managed_tensor, METH_VARARGS,
-     "consume_managed_tensor(table, source, cls, call): see interchange._core.abc."},
+     "consume_managed_tensor(table, source, cls, call): see interchange._core.core_protocol."},
     {"serve_c_callers", serve_c_callers, METH_NOARGS,
-     "serve_c_callers(): see interchange._core.abc."},
+     "serve_c_callers(): see interchange._core.core_protocol."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,89 +1,18 @@
-/* from_dlpack: by identity of the type to the fastest way that is right for it.
+/* from_dlpack: the fastest import that is correct for the type of the object.
  *
- * Source: array API standard 2025.12, from_dlpack.  What a type allows is decided in Python, once
- * (_protocols/capabilities.py), and remembered here; whatever is unusual is negotiated in Python.
- * A way that fails leaves no trace, and the ordinary way words the refusal. */
-#include "core.h"
+ * Source: array API standard 2025.12, from_dlpack.  Which one is correct is decided in Python,
+ * once per type (_protocols/capabilities.py, known_types.c).  Where a fast import fails, nothing
+ * is left of it, and the negotiation in Python raises the error. */
+#include "importing.h"
 
-#include <string.h>
+#include "array_ctors.h"
+#include "capsule_in.h"
+#include "errors.h"
+#include "exchange.h"
+#include "known_types.h"
+#include "numpy.h"
 
-#define TYPE_SLOTS 512 /* a power of 2 */
-#define MOST_TYPES 256
-
-/* The order of Route in _protocols/capabilities.py. */
-typedef enum { NEGOTIATE, ASK, ASK_IMMUTABLE, BY_TABLE, BY_TABLE_OF_TORCH, READ_NDARRAY } Route;
-
-typedef struct {
-    PyTypeObject *type; /* borrowed: forget_types() is called when one dies */
-    DLPackExchangeAPI *table;
-    uint8_t route;
-    uint8_t is_plain; /* records of the CUDA Array Interface need no mending */
-    uint8_t sharing;  /* a Sharing, for asarray */
-} Known;
-
-static Known known[TYPE_SLOTS];
-static int known_count;
-static Guard guard;
-
-static inline Known *slot_of(PyTypeObject *type)
-{
-    uint32_t i = (uint32_t)((uintptr_t)type >> 4) * 2654435761u >> 23;
-    PyTypeObject *found;
-
-    while ((found = LOAD(known[i].type)) != NULL && found != type)
-        i = (i + 1) & (TYPE_SLOTS - 1);
-    return &known[i];
-}
-
-/* What is known of a type, which somebody has an object of; all 0 where it is not known.  A copy:
- * what is asked for next may change the slot. */
-static inline Known look_up(PyTypeObject *type)
-{
-#ifdef Py_GIL_DISABLED
-    Known found;
-    uint32_t before;
-
-    do {
-        before = guard_look(&guard);
-        const Known *slot = slot_of(type);
-        found.type = LOAD(slot->type);
-        found.table = LOAD(slot->table);
-        found.route = LOAD(slot->route);
-        found.is_plain = LOAD(slot->is_plain);
-        found.sharing = LOAD(slot->sharing);
-    } while (guard_missed(&guard, before));
-    return found;
-#else
-    return *slot_of(type);
-#endif
-}
-
-/* Under the guard. */
-static void clear_known(void)
-{
-#ifdef Py_GIL_DISABLED
-    for (int i = 0; i < TYPE_SLOTS; i++) {
-        STORE(known[i].type, NULL);
-        STORE(known[i].table, NULL);
-        STORE(known[i].route, NEGOTIATE);
-        STORE(known[i].is_plain, 0);
-        STORE(known[i].sharing, SHARE_CAREFULLY);
-    }
-#else
-    memset(known, 0, sizeof known);
-#endif
-    known_count = 0;
-}
-
-int is_to_be_raised(void)
-{
-    return PyErr_Occurred() != NULL &&
-           (!PyErr_ExceptionMatches(PyExc_Exception) ||
-            PyErr_ExceptionMatches(PyExc_MemoryError) ||
-            PyErr_ExceptionMatches(PyExc_RecursionError));
-}
-
-/* Whether an ordinary arrival may stay as it is: memory of the host. */
+/* Whether an imported Array needs no ordering: it is on the host. */
 static int is_on_host(Array *self)
 {
     PyObject *device;
@@ -103,7 +32,7 @@ static Array *ask(PyObject *x, int is_immutable, PyObject *call)
     capsule = vectorcall_method(core.n_dlpack, args + 1, 1 | ARGUMENTS_OFFSET,
                                 core.max_version_names);
     if (capsule == NULL) {
-        if (!is_to_be_raised())
+        if (!must_propagate())
             PyErr_Clear();
         return NULL;
     }
@@ -112,7 +41,7 @@ static Array *ask(PyObject *x, int is_immutable, PyObject *call)
     if (self == NULL)
         return NULL;
     if (UNLIKELY(!is_on_host(self))) {
-        release_now(self); /* at once, unless a capsule owns it, which dies with the array */
+        release_now(self); /* unless a capsule owns the memory, which is destroyed with the array */
         Py_DECREF(self);
         return NULL;
     }
@@ -121,68 +50,6 @@ static Array *ask(PyObject *x, int is_immutable, PyObject *call)
     if (is_immutable && (self->flags == FLAGS_UNKNOWN || !(self->flags & DLPACK_IS_COPIED)))
         self->flags = (self->flags == FLAGS_UNKNOWN ? 0 : self->flags) | DLPACK_READ_ONLY;
     return self;
-}
-
-static int is_true(PyObject *answer) /* steals; -1 on error */
-{
-    int truth = answer == NULL ? -1 : answer == Py_True ? 1 : answer == Py_False ? 0 : -1;
-
-    if (truth < 0 && answer != NULL)
-        truth = PyObject_IsTrue(answer);
-    Py_XDECREF(answer);
-    return truth;
-}
-
-static int method_is_true(PyObject *x, PyObject *name)
-{
-    PyObject *args[2] = {NULL, x};
-
-    return is_true(vectorcall_method(name, args + 1, 1 | ARGUMENTS_OFFSET, NULL));
-}
-
-/* Whether torch's table describes a tensor as it is: its functions look at none of these bits. */
-static int keeps_meaning(PyObject *x)
-{
-    int kept = torch_keeps_meaning(x), changed;
-
-    if (LIKELY(kept >= 0))
-        return kept;
-    changed = is_true(PyObject_GetAttr(x, core.n_requires_grad));
-    if (changed == 0)
-        changed = method_is_true(x, core.n_is_neg);
-    if (changed == 0)
-        changed = method_is_true(x, core.n_is_conj);
-    if (changed < 0 && !is_to_be_raised())
-        PyErr_Clear(); /* the ordinary way will say it */
-    return changed == 0;
-}
-
-const DLPackExchangeAPI *table_for(PyObject *x)
-{
-    Known found = look_up(Py_TYPE(x));
-
-    if (found.type == NULL || found.table == NULL)
-        return NULL;
-    if (found.route == BY_TABLE_OF_TORCH && !keeps_meaning(x))
-        return NULL;
-    return found.table;
-}
-
-const DLPackExchangeAPI *table_of_writable(PyObject *x)
-{
-    return look_up(Py_TYPE(x)).route == BY_TABLE_OF_TORCH ? table_for(x) : NULL;
-}
-
-int learn_type(PyObject *x)
-{
-    PyTypeObject *type = Py_TYPE(x);
-    PyObject *done;
-
-    if (look_up(type).type != NULL || type == LOAD(core.ndarray_type))
-        return 0;
-    done = PyObject_CallFunctionObjArgs(core.learn, (PyObject *)type, NULL);
-    Py_XDECREF(done);
-    return done == NULL ? -1 : 0;
 }
 
 static Array *by_table(PyObject *x, int is_torch, PyObject *call)
@@ -213,10 +80,10 @@ static Array *import_capsule(PyObject *capsule, PyObject *call)
     return self;
 }
 
-Array *import_straight(PyObject *x, PyObject *call)
+Array *try_fast_import(PyObject *x, PyObject *call)
 {
     PyTypeObject *type = Py_TYPE(x);
-    Known found;
+    KnownType found;
 
     if (LIKELY(type == LOAD(core.ndarray_type)))
         return read_ndarray(x);
@@ -224,7 +91,7 @@ Array *import_straight(PyObject *x, PyObject *call)
         return import_capsule(x, call);
     if (type == core.array_type)
         return alias_on_host((Array *)x);
-    found = look_up(type);
+    found = look_up_type(type);
     if (found.type == NULL)
         return NULL;
     switch ((Route)found.route) {
@@ -235,14 +102,14 @@ Array *import_straight(PyObject *x, PyObject *call)
     case BY_TABLE:
     case BY_TABLE_OF_TORCH:
         return by_table(x, found.route == BY_TABLE_OF_TORCH, call);
-    case READ_NDARRAY: /* of another type than was proven */
+    case READ_NDARRAY: /* of another type than was verified */
     case NEGOTIATE:
         break;
     }
     return NULL;
 }
 
-/* Negotiate in Python, and learn what the type allows. */
+/* Negotiate in Python, and register the type. */
 static PyObject *negotiate(PyObject *x)
 {
     PyObject *result = PyObject_CallFunctionObjArgs(core.negotiate, x, NULL);
@@ -259,7 +126,7 @@ static PyObject *negotiate(PyObject *x)
 /* As from_dlpack(x). */
 static PyObject *import_object(PyObject *x)
 {
-    Array *self = import_straight(x, core.from_dlpack_text);
+    Array *self = try_fast_import(x, core.from_dlpack_text);
 
     if (LIKELY(self != NULL))
         return (PyObject *)self;
@@ -280,7 +147,7 @@ static PyObject *from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t
 static PyMethodDef from_dlpack_def = {
     "from_dlpack", (PyCFunction)(void (*)(void))from_dlpack, METH_FASTCALL | METH_KEYWORDS, NULL};
 
-/* import_function(negotiate, doc, module): the function that users call; `doc` has a signature. */
+/* import_function(negotiate, doc, module) -> the public from_dlpack; `doc` has a signature. */
 static PyObject *import_function(PyObject *module, PyObject *args)
 {
     PyObject *function, *name;
@@ -289,58 +156,12 @@ static PyObject *import_function(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "OsU", &function, &doc, &name))
         return NULL;
-    set_for_good(&core.negotiate, Py_NewRef(function));
+    set_global(&core.negotiate, Py_NewRef(function));
     return public_function(&from_dlpack_def, doc, name);
 }
 
-int gives_plain_records(PyTypeObject *type)
-{
-    return look_up(type).is_plain;
-}
-
-Sharing sharing_of(PyTypeObject *type)
-{
-    return (Sharing)look_up(type).sharing;
-}
-
-/* remember_type(type, route, table address, gives plain records, how it is shared) */
-static PyObject *remember_type(PyObject *module, PyObject *args)
-{
-    PyObject *type;
-    unsigned long long table;
-    int route, is_plain, sharing;
-    Known *slot;
-
-    (void)module;
-    if (!PyArg_ParseTuple(args, "O!iKpi", &PyType_Type, &type, &route, &table, &is_plain, &sharing))
-        return NULL;
-    guard_begin(&guard);
-    if (known_count >= MOST_TYPES)
-        clear_known();
-    slot = slot_of((PyTypeObject *)type);
-    known_count += slot->type == NULL;
-    STORE(slot->type, (PyTypeObject *)type);
-    STORE(slot->route, (uint8_t)route);
-    STORE(slot->is_plain, (uint8_t)is_plain);
-    STORE(slot->sharing, (uint8_t)sharing);
-    STORE(slot->table, (DLPackExchangeAPI *)(uintptr_t)table);
-    guard_end(&guard);
-    return Py_NewRef(Py_None);
-}
-
-/* forget_types(...): something else may get the address of one that has died. */
-static PyObject *forget_types(PyObject *module, PyObject *args)
-{
-    (void)module;
-    (void)args;
-    guard_begin(&guard);
-    clear_known();
-    guard_end(&guard);
-    return Py_NewRef(Py_None);
-}
-
-/* import_unordered(x): the tensor of an object whose type has an exchange table, or None.  Nothing
- * is ordered after the work on it: that is left to the caller, who asks the table for its stream. */
+/* import_unordered(x) -> an Array by the exchange table of the type, or None.  No stream waits for
+ * pending work: the caller asks the table for the stream. */
 static PyObject *import_unordered(PyObject *module, PyObject *x)
 {
     const DLPackExchangeAPI *table;
@@ -355,19 +176,16 @@ static PyObject *import_unordered(PyObject *module, PyObject *x)
     self = import_by_table(x, table, core.array_type, core.asarray_text);
     if (self != NULL)
         return (PyObject *)self;
-    if (is_to_be_raised())
+    if (must_propagate())
         return NULL;
-    PyErr_Clear(); /* the ordinary way will say it */
+    PyErr_Clear(); /* the ordinary import raises it again */
     return Py_NewRef(Py_None);
 }
 
 PyMethodDef importing_functions[] = {
     {"import_unordered", import_unordered, METH_O,
-     "import_unordered(x): by an exchange table, with no order; None where there is none."},
+     "import_unordered(x): by an exchange table, without ordering; None where there is none."},
     {"import_function", import_function, METH_VARARGS,
-     "import_function(negotiate, doc, module): the function that users call."},
-    {"remember_type", remember_type, METH_VARARGS,
-     "remember_type(type, route, table, plain, sharing): how objects of a type are imported."},
-    {"forget_types", forget_types, METH_VARARGS, "forget_types(): a type that was known has died."},
+     "import_function(negotiate, doc, module): the public from_dlpack."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,16 +1,20 @@
-/* Launches of a kernel that are like an earlier one: its arguments are looked at and passed here.
+/* Repeated launches of a kernel, with arguments of the same types and layouts as before.
  *
  * Source: CUDA driver API, cuLaunchKernel; interchange.cuda.kernel, `_run_as_before`, which this
- * does in one step.  Whatever is not as it was (another type, layout or device, work on another
- * stream, a number out of range, a stream of another GPU, a default stream while another captures, a
- * driver that refuses) is left to Python: nothing happened then.
- * No pointer of an array is followed. */
-#include "core.h"
+ * does in one step.  Where anything differs (a type, layout or device, work on another stream, a
+ * number out of range, a stream of another GPU, a default stream while another stream captures,
+ * an error of the driver), nothing is launched, and Python does it.  No address of an array is
+ * followed. */
+#include "launching.h"
 
-#define MOST_PLANS 16 /* of a kernel; what comes later is launched by Python */
-#define ALIGNMENT 7 /* of addresses: whoever is a multiple of 8 is aligned for every type */
+#include "errors.h"
+#include "parameters.h"
+#include "spec.h"
+
+#define MOST_PLANS 16 /* of a kernel; further ones are launched by Python */
+#define ALIGNMENT 7 /* mask of addresses: a multiple of 8 is aligned for every type */
 #define LEGACY_DEFAULT_STREAM 1
-#define PER_THREAD_DEFAULT_STREAM 2 /* it is another one in each thread */
+#define PER_THREAD_DEFAULT_STREAM 2 /* a different stream in each thread */
 
 typedef int (*LaunchKernel)(void *function, unsigned int grid_x, unsigned int grid_y,
                             unsigned int grid_z, unsigned int block_x, unsigned int block_y,
@@ -19,7 +23,7 @@ typedef int (*LaunchKernel)(void *function, unsigned int grid_x, unsigned int gr
 typedef int (*IsCapturing)(void *stream, int *status);
 typedef int (*GetCurrent)(void **context);
 
-/* What an argument has to be like. */
+/* Properties of an argument. */
 typedef struct {
     PyObject *type;  /* of a number, exactly; NULL of an array */
     Number number;   /* what is passed for it */
@@ -36,7 +40,7 @@ typedef struct {
     Argument arguments[];
 } Plan;
 
-/* No reference of it leads back to it: it needs no garbage collection. */
+/* It cannot be part of a reference cycle, and needs no garbage collection. */
 typedef struct {
     PyObject_HEAD
     LaunchKernel call;
@@ -66,7 +70,7 @@ static int readonly_of(const Array *array)
     return flags == FLAGS_UNKNOWN ? -1 : (flags & DLPACK_READ_ONLY) != 0;
 }
 
-/* Whether fields say what an array is; 0 without an exception: ask it in Python. */
+/* Whether `dims` are set; 0 without an exception: ask Python. */
 static int has_fields(Array *array)
 {
     if (LIKELY(LOAD(array->dims) != NULL))
@@ -79,7 +83,7 @@ static int has_fields(Array *array)
     return 0;
 }
 
-/* Whether work is on the stream of a launch. */
+/* Whether pending work is on the stream of the launch. */
 static int is_ordered(const Launcher *self, PyObject *work, const Sizes *sizes)
 {
     PyObject *found;
@@ -102,7 +106,7 @@ static int is_ordered(const Launcher *self, PyObject *work, const Sizes *sizes)
     return is_same;
 }
 
-/* As interchange.cuda.consumer.is_settled, which is asked where this says 0. */
+/* As interchange.cuda.consumer.is_settled, which Python calls where this returns 0. */
 static int is_settled(const Launcher *self, Array *array, const Sizes *sizes)
 {
     PyObject *work = NULL;
@@ -153,7 +157,7 @@ static int read_sizes(PyObject *configuration, Sizes *out)
     return !PyErr_Occurred() && (uintptr_t)out->handle != PER_THREAD_DEFAULT_STREAM;
 }
 
-/* Whether a plan is for such arguments, which are passed then. */
+/* Whether the arguments match a plan; if so, fill the parameters. */
 static int pass_all(const Launcher *self, const Plan *plan, PyObject *arguments, const Sizes *sizes,
                     Parameters *into)
 {
@@ -183,7 +187,7 @@ static void *handle_at(PyObject *loaded, Py_ssize_t place)
     return number == NULL ? NULL : PyLong_AsVoidPtr(number);
 }
 
-/* Whether the stream of a launch is of the GPU of a plan: a default one is the current context's. */
+/* Whether the stream is of the GPU of a plan; a default stream is of the current context. */
 static int is_there(const Launcher *self, const Plan *plan, PyObject *loaded, const Sizes *sizes)
 {
     void *context = NULL;
@@ -209,7 +213,7 @@ static int is_disturbing(const Launcher *self, const Sizes *sizes)
            (self->capturing(sizes->handle, &status) != 0 || status != 0);
 }
 
-/* The function that is loaded for a plan, or NULL where the launch is not for it. */
+/* The loaded function of a plan; NULL where the stream does not match. */
 static void *function_of(const Launcher *self, const Plan *plan, const Sizes *sizes)
 {
     PyObject *found = dict_item(plan->loaded, plan->ordinal);
@@ -222,7 +226,7 @@ static void *function_of(const Launcher *self, const Plan *plan, const Sizes *si
     return function;
 }
 
-/* launch(configuration, arguments) -> whether it was done; if not, nothing happened. */
+/* launch(configuration, arguments) -> whether the kernel was launched; if not, nothing happened. */
 static PyObject *launch(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     Launcher *self = (Launcher *)object;
@@ -247,13 +251,13 @@ static PyObject *launch(PyObject *object, PyObject *const *args, Py_ssize_t coun
                         parameters.places, NULL);
         Py_END_ALLOW_THREADS
     }
-    if (is_to_be_raised()) /* Python was asked for an attribute */
+    if (must_propagate()) /* an attribute was read */
         return NULL;
-    PyErr_Clear(); /* Python finds it again, and says it in its words */
+    PyErr_Clear(); /* Python gets it again, and raises */
     return PyBool_FromLong(is_done);
 }
 
-/* ---------------------------------------------------------------- what Python teaches */
+/* ---------------------------------------------------------------- plans */
 
 static void free_plan(Plan *plan)
 {
@@ -266,7 +270,7 @@ static void free_plan(Plan *plan)
     PyMem_Free(plan);
 }
 
-/* How many parameters there are for an array, or for a number (type, kind, size); -1 on error. */
+/* The number of parameters of an array, or of a number (type, kind, size); -1 on error. */
 static int read_argument(PyObject *given, Argument *out)
 {
     Array *array = (Array *)given;
@@ -292,8 +296,8 @@ static int read_argument(PyObject *given, Argument *out)
     return 1 + 2 * array->ndim;
 }
 
-/* Let launches find a plan, which is whole; 0 where there is no room. */
-static int keep_plan(Launcher *self, Plan *plan)
+/* Publish a plan; 0 where the table is full. */
+static int add_plan(Launcher *self, Plan *plan)
 {
     int has_room;
 
@@ -307,13 +311,13 @@ static int keep_plan(Launcher *self, Plan *plan)
     return has_room;
 }
 
-/* learn(loaded, ordinal, arguments) -> whether launches like one with these are done from now on. */
+/* learn(loaded, ordinal, arguments) -> whether a plan for such arguments was added. */
 static PyObject *learn(PyObject *object, PyObject *args)
 {
     Launcher *self = (Launcher *)object;
     PyObject *loaded, *ordinal, *arguments;
     Py_ssize_t i, count;
-    int slots = 0, more = 0, is_kept;
+    int slots = 0, more = 0, is_added;
     Plan *plan;
 
     if (!PyArg_ParseTuple(args, "O!OO!", &PyDict_Type, &loaded, &ordinal, &PyTuple_Type, &arguments))
@@ -329,10 +333,10 @@ static PyObject *learn(PyObject *object, PyObject *args)
         more = read_argument(PyTuple_GetItem(arguments, i), &plan->arguments[i]);
         slots += more;
     }
-    is_kept = more >= 0 && slots <= MOST_SLOTS && keep_plan(self, plan);
-    if (!is_kept)
+    is_added = more >= 0 && slots <= MOST_SLOTS && add_plan(self, plan);
+    if (!is_added)
         free_plan(plan);
-    return more < 0 ? NULL : PyBool_FromLong(is_kept);
+    return more < 0 ? NULL : PyBool_FromLong(is_added);
 }
 
 static void launcher_dealloc(PyObject *object)
@@ -352,9 +356,9 @@ static void launcher_dealloc(PyObject *object)
 
 static PyMethodDef launcher_methods[] = {
     {"launch", (PyCFunction)(void (*)(void))launch, METH_FASTCALL,
-     "launch(configuration, arguments): whether it was done; if not, nothing happened."},
+     "launch(configuration, arguments): whether it was launched; if not, nothing happened."},
     {"learn", learn, METH_VARARGS,
-     "learn(loaded, ordinal, arguments): whether launches like this one are done from now on."},
+     "learn(loaded, ordinal, arguments): whether a plan for such launches was added."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -372,7 +376,7 @@ static PyType_Spec launcher_spec = {
     .slots = launcher_slots,
 };
 
-/* The type of launchers, made for the first of them. */
+/* Create the type of launchers at first use. */
 static int make_type(void)
 {
     PyObject *name, *type;

@@ -1,12 +1,12 @@
-/* What threads share, and how: a build for CPython without the GIL needs it, one with it does not.
+/* Access to shared data on free-threaded Pythons, and the include of Python.h.
  *
  * Source: CPython, "C API Extension Support for Free Threading"; C11, memory order.  With the GIL
  * each of these is a plain access, or nothing.  Without it
  *
- * - what is set once is published with STORE() when it is whole, and found with LOAD();
- * - what changes in an object is looked at and changed under the object's own lock;
- * - a table that is read often has a `Guard`: readers look again where it changed meanwhile;
- * - no Python code runs, and nothing is let go, under a lock. */
+ * - what is set once is published with STORE() when it is complete, and read with LOAD();
+ * - what changes in an object is read and changed under the object's own lock;
+ * - a table that is read often has a `Guard`: readers read again where it changed meanwhile;
+ * - under a lock no Python code runs, and no reference is dropped. */
 #ifndef INTERCHANGE_LOCKING_H
 #define INTERCHANGE_LOCKING_H
 
@@ -35,7 +35,7 @@
 #define LOCK(name) PyMutex_Lock(&(name))
 #define UNLOCK(name) PyMutex_Unlock(&(name))
 
-/* Of a table; `changes` is odd while somebody writes to it. */
+/* Of a table; `changes` is odd during a write. */
 typedef struct {
     PyMutex lock;
     uint32_t changes;
@@ -52,7 +52,7 @@ static inline int guard_missed(const Guard *guard, uint32_t before)
     return (before & 1) || __atomic_load_n(&guard->changes, __ATOMIC_RELAXED) != before;
 }
 
-/* Each change between these is a STORE(), so that whoever sees it sees that somebody writes. */
+/* Each change between these is a STORE(), so that a reader that sees it sees the odd count too. */
 static inline void guard_begin(Guard *guard)
 {
     PyMutex_Lock(&guard->lock);
@@ -65,7 +65,7 @@ static inline void guard_end(Guard *guard)
     PyMutex_Unlock(&guard->lock);
 }
 
-/* Items of lists and dicts that others may change: owned. */
+/* Items of lists and dicts that other threads may change: owned. */
 #define list_item(list, place) PyList_GetItemRef((list), (place))
 static inline PyObject *dict_item(PyObject *dict, PyObject *key)
 {
@@ -77,7 +77,7 @@ static inline PyObject *dict_item(PyObject *dict, PyObject *key)
 #define drop_item(item) Py_XDECREF(item)
 #define own_found(item) ((void)(item)) /* it is owned */
 
-/* Whether others refer to an object for sure: counts are split between threads, and say nothing. */
+/* Whether an object has other references: unknown, since counts are split between threads. */
 #define is_shared(object) ((void)(object), 0)
 
 #else
@@ -104,7 +104,7 @@ typedef char Guard;
 #define guard_begin(guard) ((void)(guard))
 #define guard_end(guard) ((void)(guard))
 
-#define list_item(list, place) PyList_GetItem((list), (place)) /* borrowed: nobody comes between */
+#define list_item(list, place) PyList_GetItem((list), (place)) /* borrowed: no other thread runs */
 #define dict_item(dict, key) PyDict_GetItemWithError((dict), (key))
 #define drop_item(item) ((void)(item))
 #define own_found(item) Py_XINCREF(item)

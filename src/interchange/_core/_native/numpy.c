@@ -1,11 +1,15 @@
-/* ndarrays read where they are: no capsule, no call into NumPy.
+/* ndarrays read from their C struct, without a capsule or a call into NumPy.
  *
  * Source: NumPy, numpy/ndarraytypes.h (PyArrayObject_fields, unchanged since 1.7; the beginning of
- * PyArray_Descr, as old).  Python proves at the first ndarray that this NumPy has the fields where
- * they are read here; element types are those of dtypes that NumPy has exported before. */
-#include "core.h"
+ * PyArray_Descr, as old).  At the first ndarray Python verifies that this NumPy has this
+ * layout (_native/__init__.py); element types are those of dtypes that NumPy exported before. */
+#include "numpy.h"
 
-#define MOST_NUMBERS 24 /* of NumPy's own element types; others have higher ones */
+#include "dltensor_in.h"
+#include "elements.h"
+#include "spec.h"
+
+#define MOST_NUMBERS 24 /* of NumPy's built-in types; others have higher numbers */
 
 /* Bits of `flags`. */
 #define NDARRAY_C_CONTIGUOUS 0x0001
@@ -13,11 +17,20 @@
 #define NDARRAY_ALIGNED 0x0100
 #define NDARRAY_WARN_ON_WRITE INT32_MIN /* bit 31 */
 
-static Descr descrs[MOST_NUMBERS]; /* by number, of native byte order; filled once, kept for ever */
-STATIC_LOCK(learning);
-static int fills_strides = 1; /* of arrays in C order, in structs: NumPy before 2.4 does not */
+/* How a dtype object begins.  None is kept: dtypes of one number and byte order have one element
+ * type. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *scalar_type;
+    char kind, letter, byteorder, flags;
+    int number;
+} DescrHead;
 
-/* Where the element type of a dtype object is, or is to be; NULL where it never is. */
+static Descr descrs[MOST_NUMBERS]; /* by number, of native byte order; each is filled once */
+STATIC_LOCK(learning);
+static int fills_strides = 1; /* whether NumPy exports strides of C-ordered arrays (since 2.4) */
+
+/* The slot of a dtype object; NULL where it has none. */
 static Descr *descr_slot(PyObject *descr)
 {
     const DescrHead *head = (const DescrHead *)descr;
@@ -28,7 +41,7 @@ static Descr *descr_slot(PyObject *descr)
     return &descrs[head->number];
 }
 
-/* Steps in elements; 0: some step is no whole element. */
+/* Strides in elements; 0: a stride is not a multiple of the itemsize. */
 static int count_elements(const NDArray *array, int64_t itemsize, int64_t *steps)
 {
     int is_power = (itemsize & (itemsize - 1)) == 0, shift = __builtin_ctzll((uint64_t)itemsize);
@@ -48,8 +61,8 @@ static int count_elements(const NDArray *array, int64_t itemsize, int64_t *steps
     return 1;
 }
 
-/* Without steps between elements: NumPy has seen to it that the size is a number, and memory that
- * is there does not wrap around.  0: this is not ordinary. */
+/* Fields of a contiguous array, whose size and addresses cannot overflow: NumPy allocated or
+ * checked it.  0: ask NumPy. */
 static int read_contiguous(const NDArray *array, int64_t itemsize, int64_t *dims)
 {
     int shift = __builtin_ctzll((uint64_t)itemsize), ndim = array->nd;
@@ -64,7 +77,7 @@ static int read_contiguous(const NDArray *array, int64_t itemsize, int64_t *dims
     return 1;
 }
 
-/* What a struct without strides says: the steps of C order, along axes of length 1, too. */
+/* Strides as a consumer reads a struct without any: those of C order, also of axes of length 1. */
 static void fill_in_c_order(int ndim, int64_t *dims)
 {
     int64_t step = 1;
@@ -115,7 +128,7 @@ Array *read_ndarray(PyObject *x)
     Array *self;
     int flags;
 
-    self = new_array(core.array_type); /* finalisers may run now, and import or change arrays */
+    self = new_array(core.array_type); /* first, since finalisers may run and change the array */
     if (self == NULL)
         return NULL;
     descr = descr_of(x);
@@ -138,7 +151,7 @@ Array *read_ndarray(PyObject *x)
     return self;
 }
 
-/* Whether a dtype object is of these elements: somebody may set x.dtype while x is exported. */
+/* Whether a dtype object has this element type: x.dtype may be set while x is exported. */
 static int is_of(PyObject *descr, DLDataType element, int32_t itemsize)
 {
     static const char *const kinds[] = {"i", "u", "f", NULL, NULL, "c", "b"}; /* by DLPack's code */
@@ -147,7 +160,7 @@ static int is_of(PyObject *descr, DLDataType element, int32_t itemsize)
     PyObject *native = PyObject_GetAttrString(descr, "isnative");
     int is_same = wanted != NULL && element.lanes == 1 && native == Py_True && kind != NULL &&
                   PyUnicode_CompareWithASCIIString(kind, wanted) == 0 &&
-                  attribute(descr, core.n_itemsize) == itemsize;
+                  int_attribute(descr, core.n_itemsize) == itemsize;
 
     Py_XDECREF(kind);
     Py_XDECREF(native);
@@ -175,7 +188,6 @@ static int learn(PyObject *descr, PyObject *dtype)
     return learnt < 0 ? -1 : 0;
 }
 
-/* Remember the element type of an ndarray that NumPy exported as `found`. */
 int learn_descr(PyObject *x, Array *found)
 {
     PyObject *descr = Py_NewRef(((const NDArray *)x)->descr), *spec, *dtype = NULL;
@@ -192,10 +204,10 @@ int learn_descr(PyObject *x, Array *found)
     return failed;
 }
 
-/* ---------------------------------------------------------------- for the self-test in Python */
+/* ---------------------------------------------------------------- verification from Python */
 
-/* fields_of(array, ndim) -> what is where the fields are said to be, for the caller to compare;
- * None where the number of axes is not: no pointer is followed then. */
+/* fields_of(array, ndim) -> the fields of the struct, for the caller to compare; None where the
+ * number of axes differs, in which case no pointer is followed. */
 static PyObject *fields_of(PyObject *module, PyObject *args)
 {
     const NDArray *array;
@@ -218,7 +230,7 @@ static PyObject *fields_of(PyObject *module, PyObject *args)
                          (unsigned long long)(uintptr_t)array->descr, array->flags);
 }
 
-/* head_of(dtype) -> kind, letter, byte order and number, for the caller to compare. */
+/* head_of(dtype) -> kind, char, byteorder and num of the struct, for the caller to compare. */
 static PyObject *head_of(PyObject *module, PyObject *dtype)
 {
     const DescrHead *head = (const DescrHead *)dtype;
@@ -227,8 +239,8 @@ static PyObject *head_of(PyObject *module, PyObject *dtype)
     return Py_BuildValue("CCCi", head->kind, head->letter, head->byteorder, head->number);
 }
 
-/* read_directly(type or None, fills_strides): whether, and of which type, ndarrays are read where
- * they are; whether this NumPy says the strides of arrays in C order. */
+/* read_directly(type or None, fills_strides): the type of ndarray whose struct is read, and whether
+ * this NumPy exports strides of C-ordered arrays. */
 static PyObject *read_directly(PyObject *module, PyObject *args)
 {
     PyObject *type;
@@ -242,14 +254,14 @@ static PyObject *read_directly(PyObject *module, PyObject *args)
         return NULL;
     }
     STORE(fills_strides, fills);
-    set_for_good((PyObject **)&core.ndarray_type, type == Py_None ? NULL : Py_NewRef(type));
+    set_global((PyObject **)&core.ndarray_type, type == Py_None ? NULL : Py_NewRef(type));
     return Py_NewRef(Py_None);
 }
 
 PyMethodDef numpy_functions[] = {
-    {"fields_of", fields_of, METH_VARARGS, "fields_of(array, ndim): for the self-test."},
-    {"head_of", head_of, METH_O, "head_of(dtype): for the self-test."},
+    {"fields_of", fields_of, METH_VARARGS, "fields_of(array, ndim): for verification."},
+    {"head_of", head_of, METH_O, "head_of(dtype): for verification."},
     {"read_directly", read_directly, METH_VARARGS,
-     "read_directly(type, fills_strides): of ndarrays, or None for none."},
+     "read_directly(type, fills_strides): read the structs of ndarrays of a type."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,20 +1,24 @@
-/* Operators of two operands: what one library computes with, it computes with at once.
+/* Binary operators of Arrays, computed by the operators of the operands' library.
  *
- * Source: interchange._array.operators, whose methods do what is not ordinary.  Ordinary are an
- * Array whose library's array is kept, and another of that library or one of Python's numbers, where
- * the library computes by its operators.  No frame of Python comes in between, so a warning of the
- * library points at the line that the user wrote. */
-#include "core.h"
+ * Source: interchange._array.operators, whose methods do all other cases.  Computed here are an
+ * Array whose library's array is known, with another of the same library or with a Python
+ * number, where the library computes this operation by an operator.  There is no Python frame in
+ * between, so that a warning of the library points at the user's line. */
+#include "operators.h"
+
+#include "array_ctors.h"
+#include "errors.h"
 
 #include <string.h>
+#include <structmember.h>
 
-#define MOST_BACKENDS 4 /* of an operator; for further ones Python does it */
+#define MOST_BACKENDS 4 /* of an operator; further ones are left to Python */
 
-/* What is known of a backend: see interchange._libraries.backend.Backend. */
+/* A backend: see interchange._libraries.backend.Backend. */
 typedef struct {
     PyObject *backend;
     PyObject *plain_type;
-    int64_t flags; /* of what it computed */
+    int64_t flags; /* of its results */
 } Library;
 
 typedef PyObject *(*Function)(PyObject *left, PyObject *right);
@@ -24,7 +28,7 @@ typedef PyObject *(*Vectorcall)(PyObject *callable, PyObject *const *args, size_
 typedef struct {
     PyObject_HEAD
     Vectorcall call;
-    PyObject *careful; /* the method in Python */
+    PyObject *careful; /* the Python method */
     PyObject *name;    /* of the standard's function */
     PyObject *direct;  /* the function of the module `operator` that `function` is */
     Function function;
@@ -86,14 +90,14 @@ static Function function_named(const char *name)
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (strcmp(functions[i].name, name) == 0)
             return functions[i].function;
-    PyErr_Format(PyExc_ValueError, "%s is no operator of two operands", name);
+    PyErr_Format(PyExc_ValueError, "%s is not a binary operator", name);
     return NULL;
 }
 
 /* ---------------------------------------------------------------- operands */
 
-/* The library's array that is kept for an Array, borrowed of `held`, or NULL; its backend. */
-static PyObject *kept_native(PyObject *held, PyObject **backend)
+/* The library's array in a `_library` tuple, borrowed, or NULL; its backend. */
+static PyObject *native_in(PyObject *held, PyObject **backend)
 {
     PyObject *native;
 
@@ -122,7 +126,7 @@ static const Library *find_library(Operator *self, PyObject *backend)
     return NULL;
 }
 
-/* Keep what was learnt, which is never changed; NULL where there is no room. */
+/* Register a backend; NULL where the table is full. */
 static const Library *keep_library(Operator *self, PyObject *backend, PyObject *plain_type,
                                    int is_mutable)
 {
@@ -142,7 +146,7 @@ static const Library *keep_library(Operator *self, PyObject *backend, PyObject *
     return kept;
 }
 
-/* What is known of a backend; it is learnt where it computes by this operator.  NULL: Python. */
+/* The entry of a backend, registered if it computes by this operator; NULL: ask Python. */
 static const Library *library_of(Operator *self, PyObject *backend)
 {
     PyObject *found, *direct = NULL, *plain_type = NULL;
@@ -164,8 +168,8 @@ static const Library *library_of(Operator *self, PyObject *backend)
         plain_type = is_mutable < 0 ? NULL : PyObject_GetAttr(backend, n_plain_type);
     }
     Py_XDECREF(direct);
-    if (!is_to_be_raised())
-        PyErr_Clear(); /* Python finds it again */
+    if (!must_propagate())
+        PyErr_Clear(); /* Python gets it again */
     if (plain_type != NULL && is_mutable >= 0 && plain_type != Py_None)
         library = keep_library(self, backend, plain_type, is_mutable);
     Py_XDECREF(plain_type);
@@ -174,7 +178,7 @@ static const Library *library_of(Operator *self, PyObject *backend)
 
 /* ---------------------------------------------------------------- computing */
 
-/* An Array of a result, to which the reference is taken. */
+/* An Array of a result, whose reference it takes. */
 static PyObject *array_of(PyObject *result, const Library *library)
 {
     PyObject *held;
@@ -195,20 +199,20 @@ static PyObject *array_of(PyObject *result, const Library *library)
     return (PyObject *)array;
 }
 
-/* Compute where all is ordinary; NULL without an exception: it is not. */
+/* NULL without an exception: ask Python. */
 static PyObject *compute(Operator *self, PyObject *other, PyObject *held)
 {
     PyObject *own, *backend, *native = NULL, *others_backend = NULL, *others = NULL, *result;
     const Library *library;
 
-    own = kept_native(held, &backend);
+    own = native_in(held, &backend);
     if (own == NULL)
         return NULL;
     if (is_number(other)) {
         native = other;
     } else if (Py_TYPE(other) == core.array_type) {
         others = get_field(other, &((Array *)other)->library);
-        native = kept_native(others, &others_backend);
+        native = native_in(others, &others_backend);
         if (others_backend != backend)
             native = NULL;
     }
@@ -245,7 +249,7 @@ static PyObject *operator_call(PyObject *self, PyObject *args, PyObject *keyword
     return PyObject_Call(((Operator *)self)->careful, args, keywords);
 }
 
-/* Bound to an Array, it is the method in Python. */
+/* Bound to an Array, it is the Python method. */
 static PyObject *operator_get(PyObject *self, PyObject *instance, PyObject *owner)
 {
     if (instance == NULL || instance == Py_None)
@@ -253,7 +257,7 @@ static PyObject *operator_get(PyObject *self, PyObject *instance, PyObject *owne
     return PyObject_CallMethodObjArgs(((Operator *)self)->careful, n_get, instance, owner, NULL);
 }
 
-/* What it is called and says of itself is the Python method's. */
+/* Name and docstring are those of the Python method. */
 static PyObject *of_careful(PyObject *self, void *name)
 {
     return PyObject_GetAttrString(((Operator *)self)->careful, name);
@@ -287,7 +291,7 @@ static int operator_clear(PyObject *object)
         Py_CLEAR(self->libraries[self->count].backend);
         Py_CLEAR(self->libraries[self->count].plain_type);
     }
-    return 0; /* `careful` is called to the end */
+    return 0; /* `careful` may still be called */
 }
 
 static void operator_dealloc(PyObject *object)
@@ -330,7 +334,7 @@ static PyType_Slot operator_slots[] = {
     {0, NULL},
 };
 
-/* Of types: the stable ABI of 3.10 has the flags, and no names for them. */
+/* Type flags that the limited API of 3.10 does not name. */
 #define HAS_VECTORCALL (1UL << 11)
 #define IS_METHOD_DESCRIPTOR (1UL << 17)
 
@@ -361,7 +365,8 @@ int make_operator_type(void)
     return operator_type == NULL ? -1 : 0;
 }
 
-/* make_operator(name, direct, careful, reflected): see interchange._core.abc, `fast_operator`. */
+/* make_operator(name, direct, careful, reflected): see interchange._core.core_protocol,
+ * `fast_operator`. */
 static PyObject *make_operator(PyObject *module, PyObject *args)
 {
     PyObject *name, *direct, *careful, *word;
@@ -396,6 +401,6 @@ static PyObject *make_operator(PyObject *module, PyObject *args)
 
 PyMethodDef operator_functions[] = {
     {"make_operator", make_operator, METH_VARARGS,
-     "make_operator(name, direct, careful, reflected): see interchange._core.abc, fast_operator."},
+     "make_operator(name, direct, careful, reflected): see interchange._core.core_protocol, fast_operator."},
     {NULL, NULL, 0, NULL},
 };

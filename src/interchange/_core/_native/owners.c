@@ -1,14 +1,15 @@
-/* Who owns a managed tensor, and how it is given back: once, whatever is going on.
+/* Release of managed memory, exactly once, and of Python references that may release more.
  *
- * Source: dlpack.h 1.3 (deleter).  A deleter may run any code, and so may a release callback of
- * Arrow's (arrow.c).  It is called with the exception in flight put aside (DLP-LIFE-2), and not from
- * within another one: a chain of arrays, each exported and imported again, is released link by link
- * and not by recursion. */
-#include "core.h"
+ * Source: dlpack.h 1.3 (deleter).  A release function may run any code.  It is called with the
+ * current exception set aside (DLP-LIFE-2).  Nested calls are deferred below a depth, so that a
+ * long chain of arrays, each exported and imported again, is released without recursion. */
+#include "owners.h"
+
+#include "dlpack_abi.h"
 
 #include <stdlib.h>
 
-#define MOST_NESTED 32 /* releases within releases, before they are put off */
+#define MOST_NESTED 32 /* releases within releases; deeper ones are deferred */
 
 typedef struct Pending {
     struct Pending *next;
@@ -17,115 +18,127 @@ typedef struct Pending {
     uint8_t owns;
 } Pending;
 
-/* Per thread: a deleter may let another thread run, whose releases are its own. */
+/* Per thread: a deleter may let another thread run, which releases on its own. */
 typedef struct {
     int depth;
-    Pending *put_off;
+    Pending *deferred;
 } Releases;
 
 static _Thread_local Releases releases;
 
-static void call_deleter(void *managed, uint8_t owns)
+static void release_versioned(void *managed)
 {
-    if (owns == OWNS_VERSIONED) {
-        DLManagedTensorVersioned *tensor = managed;
-        if (tensor->deleter != NULL) /* NULL: there is nothing to release (DLP-LIFE-5) */
-            tensor->deleter(tensor);
-    } else if (owns == OWNS_LEGACY) {
-        DLManagedTensor *tensor = managed;
-        if (tensor->deleter != NULL)
-            tensor->deleter(tensor);
-    } else if (owns == OWNS_ARROW) {
-        release_arrow_block(managed);
-    } else if (owns == OWNS_TORCH) {
-        let_go_of_storage(managed);
-    }
+    DLManagedTensorVersioned *tensor = managed;
+
+    if (tensor->deleter != NULL) /* NULL: there is nothing to release (DLP-LIFE-5) */
+        tensor->deleter(tensor);
 }
 
-static int put_off_release(Releases *mine, void *managed, uint8_t owns, PyObject *object)
+static void release_legacy(void *managed)
+{
+    DLManagedTensor *tensor = managed;
+
+    if (tensor->deleter != NULL)
+        tensor->deleter(tensor);
+}
+
+static ReleaseFunctions ownerships[OWNERSHIPS] = {
+    [OWNS_VERSIONED] = {release_versioned, NULL},
+    [OWNS_LEGACY] = {release_legacy, NULL},
+};
+
+void register_ownership(Ownership owns, ReleaseFunctions functions)
+{
+    STORE(ownerships[owns].release_shared, functions.release_shared);
+    STORE(ownerships[owns].release, functions.release);
+}
+
+static int defer_release(Releases *mine, void *managed, uint8_t owns, PyObject *object)
 {
     Pending *pending = malloc(sizeof(Pending));
 
     if (pending == NULL)
-        return 0; /* no memory: deeper, then */
+        return 0; /* out of memory: release it at once, one level deeper */
     pending->managed = managed;
     pending->owns = owns;
     pending->object = object;
-    pending->next = mine->put_off;
-    mine->put_off = pending;
+    pending->next = mine->deferred;
+    mine->deferred = pending;
     return 1;
 }
 
-static void release_what_was_put_off(Releases *mine)
+static void release_deferred(Releases *mine)
 {
     PyObject *type, *value, *traceback;
 
-    while (UNLIKELY(mine->put_off != NULL)) {
-        Pending *pending = mine->put_off;
-        mine->put_off = pending->next;
-        PyErr_Fetch(&type, &value, &traceback); /* none that is in flight here may be seen there */
+    while (UNLIKELY(mine->deferred != NULL)) {
+        Pending *pending = mine->deferred;
+        mine->deferred = pending->next;
+        PyErr_Fetch(&type, &value, &traceback); /* the release function must not see it */
         if (pending->managed != NULL)
-            call_deleter(pending->managed, pending->owns);
+            ownerships[pending->owns].release(pending->managed);
         Py_XDECREF(pending->object);
         PyErr_Restore(type, value, traceback);
         free(pending);
     }
 }
 
-void delete_managed(void *managed, uint8_t owns)
+void release_managed(void *managed, uint8_t owns)
 {
     PyObject *type, *value, *traceback;
-    Releases *mine = &releases; /* looked up once: it is a call in a shared library */
+    Releases *mine = &releases; /* looked up once: in a shared library this is a call */
 
     if (managed == NULL)
         return;
-    if (mine->depth >= MOST_NESTED && put_off_release(mine, managed, owns, NULL))
+    if (ownerships[owns].release_shared != NULL && ownerships[owns].release_shared(managed))
+        return;
+    if (mine->depth >= MOST_NESTED && defer_release(mine, managed, owns, NULL))
         return;
     PyErr_Fetch(&type, &value, &traceback);
     mine->depth++;
-    call_deleter(managed, owns);
+    ownerships[owns].release(managed);
     if (mine->depth == 1)
-        release_what_was_put_off(mine);
+        release_deferred(mine);
     mine->depth--;
     PyErr_Restore(type, value, traceback);
 }
 
-void release_later_if_deep(PyObject *object)
+void decref_or_defer(PyObject *object)
 {
     Releases *mine;
 
     if (object == NULL)
         return;
-    if (LIKELY(is_shared(object))) { /* others hold it: nothing is released */
+    if (LIKELY(is_shared(object))) { /* not the last reference */
         Py_DECREF(object);
         return;
     }
     mine = &releases;
-    if (mine->depth >= MOST_NESTED && put_off_release(mine, NULL, OWNS_NOTHING, object))
+    if (mine->depth >= MOST_NESTED && defer_release(mine, NULL, OWNS_NOTHING, object))
         return;
     mine->depth++;
     Py_DECREF(object);
     if (mine->depth == 1)
-        release_what_was_put_off(mine);
+        release_deferred(mine);
     mine->depth--;
 }
 
-void let_go_anywhere(PyObject *object)
+void decref_on_any_thread(PyObject *object)
 {
     PyGILState_STATE state = PyGILState_UNLOCKED;
     PyObject *type, *value, *traceback;
     int held = gil_is_held();
 
     if (!held && !take_gil(&state))
-        return; /* nobody can let go of an object any more */
+        return; /* the reference is leaked: no Python code runs any more */
     PyErr_Fetch(&type, &value, &traceback);
-    release_later_if_deep(object);
+    decref_or_defer(object);
     PyErr_Restore(type, value, traceback);
     if (!held)
         PyGILState_Release(state);
 }
 
-/* ---------------------------------------------------------------- what several Arrays share */
+/* ---------------------------------------------------------------- shared ownership */
 
 PyObject *new_managed(void)
 {
@@ -146,7 +159,7 @@ static void managed_dealloc(PyObject *self)
 
     PyObject_Free(self);
     Py_DECREF(type);
-    delete_managed(managed, owns);
+    release_managed(managed, owns);
 }
 
 static PyType_Slot managed_slots[] = {

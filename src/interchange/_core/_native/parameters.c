@@ -1,8 +1,8 @@
-/* What a kernel is passed for an argument: the numbers of an array, or a number of Python or NumPy.
+/* Parameters of a kernel launch: those of an array, or a Python or NumPy scalar.
  *
  * Source: CUDA driver API, cuLaunchKernel; interchange.cuda.arguments, `pass_number` and `form_of`.
- * What does not convert as there is left to it, with its words. */
-#include "core.h"
+ * Values that do not convert are left to it, and so are its errors. */
+#include "parameters.h"
 
 #include <math.h>
 
@@ -76,7 +76,7 @@ static int pass_integer(const Number *wanted, PyObject *value, Slot *out)
     return fits;
 }
 
-/* Write a number, or one of two parts; 0 where it is too large. */
+/* Write a number, or the real or imaginary part of one; 0 where it is too large. */
 static int put_float(double number, int is_narrow, int part, Slot *out)
 {
     if (!is_narrow) {
@@ -110,7 +110,7 @@ static int pass_truth(PyObject *value, Slot *out)
     return truth >= 0;
 }
 
-/* Whether a number is no int, or one that has a type: int64 or uint64. */
+/* Whether a number is no int, or an int that fits in int64 or uint64. */
 static int has_type(PyObject *value)
 {
     int overflow = 0;

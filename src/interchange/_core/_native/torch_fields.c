@@ -1,16 +1,21 @@
-/* Address, shape, strides and element type of a torch tensor, by torch's stable C functions, and the
- * storage that keeps its memory alive.
+/* Fields and storage of a torch tensor, by torch's stable C functions.
  *
- * Source: torch 2.13, torch/csrc/inductor/aoti_torch/c/shim.h; c10/util/intrusive_ptr.h.  They cost
- * half of what the exchange table does.  Where torch lacks one of them, or they do not say of some tensors what these say of
- * themselves (_torch_fields.py), the table is asked; the bits that neither knows are torch.c's. */
-#include "core.h"
+ * Source: torch 2.13, torch/csrc/inductor/aoti_torch/c/shim.h; c10/util/intrusive_ptr.h.  They
+ * cost half as much as the exchange table.  The table is used where torch lacks one of them, or
+ * where they were not verified on sample tensors (_torch_fields.py).  Bits that neither has are
+ * in torch_bits.c. */
+#include "torch_fields.h"
+
+#include "errors.h"
+#include "owners.h"
+#include "torch_bits.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
 #define MOST_CODES 64
-#define MOST_PLACES 6 /* words of an object, in which the pointer to its tensor is looked for */
+#define MOST_NDIM 64
+#define MOST_PLACES 6 /* words of an object that are searched for a pointer */
 
 typedef int32_t (*Constant)(void);
 typedef int32_t (*GetInt32)(void *tensor, int32_t *out);
@@ -22,7 +27,7 @@ typedef void (*Release)(void *place);
 static struct {
     size_t place;   /* of the tensor in an object of Python [words] */
     size_t storage; /* of the storage in an implementation [words] */
-    Release let_go; /* of a storage: of the address of its address */
+    Release release; /* takes the address of the pointer to a storage */
     GetPointer data_ptr;
     GetInt64 dim;
     GetInt64s sizes, strides;
@@ -31,8 +36,8 @@ static struct {
 } torch;
 
 static DLDataType types[MOST_CODES]; /* by torch's number; `lanes` of 0: none */
-static enum { NOT_TRIED, IN_USE, NOT_IN_USE } state; /* what is above is set before IN_USE */
-STATIC_LOCK(proving);
+static enum { NOT_TRIED, IN_USE, NOT_IN_USE } state; /* all above is set before IN_USE */
+STATIC_LOCK(verifying);
 
 static const struct {
     const char *name;
@@ -82,10 +87,10 @@ static int find_release(void)
     void *library = dlopen("libtorch_python.so", RTLD_NOW | RTLD_NOLOAD);
 
     return library != NULL &&
-           find(library, "_ZN10THPPointerIN3c1011StorageImplEE4freeEv", &torch.let_go);
+           find(library, "_ZN10THPPointerIN3c1011StorageImplEE4freeEv", &torch.release);
 }
 
-/* Whether this torch has them all.  Its libraries are loaded, and stay so. */
+/* Whether this torch has all of them.  Its libraries stay loaded. */
 static int find_all(void)
 {
     void *library = dlopen("libtorch_cpu.so", RTLD_NOW | RTLD_NOLOAD);
@@ -106,7 +111,7 @@ static int find_all(void)
            find_constant(library, "aoti_torch_layout_strided", &torch.strided);
 }
 
-/* ---------------------------------------------------------------- asking */
+/* ---------------------------------------------------------------- fields */
 
 static int read_fields_of(PyObject *x, DLTensor *out)
 {
@@ -118,7 +123,7 @@ static int read_fields_of(PyObject *x, DLTensor *out)
         code < 0 || code >= MOST_CODES || types[code].lanes == 0 ||
         torch.device_type(tensor, &device) || (device != torch.cpu && device != torch.cuda) ||
         torch.device_index(tensor, &out->device.device_id) || torch.dim(tensor, &ndim) ||
-        ndim > MOST_AXES || torch.sizes(tensor, &out->shape) ||
+        ndim > MOST_NDIM || torch.sizes(tensor, &out->shape) ||
         torch.strides(tensor, &out->strides) || torch.data_ptr(tensor, &out->data))
         return 0;
     out->device.device_type = device == torch.cpu ? DL_CPU : DL_CUDA;
@@ -130,71 +135,71 @@ static int read_fields_of(PyObject *x, DLTensor *out)
     return 1;
 }
 
-static PyObject *ask_for_proof(void)
+static PyObject *run_verification(void)
 {
     PyObject *module = PyImport_ImportModule("interchange._core._native._torch_fields");
     PyObject *extension = PyImport_ImportModule("interchange._core._native._extension");
-    PyObject *proven = NULL;
+    PyObject *verified = NULL;
 
     if (module != NULL && extension != NULL)
-        proven = PyObject_CallMethod(module, "fields_are_right", "O", extension);
+        verified = PyObject_CallMethod(module, "fields_are_right", "O", extension);
     Py_XDECREF(module);
     Py_XDECREF(extension);
-    return proven;
+    return verified;
 }
 
-/* Whether no thread has tried; from then on they are not in use, also for tensors that the proof
- * itself makes. */
-static int is_first_to_prove(void)
+/* Whether this thread is the first.  Until it is done the functions are not used, also for tensors
+ * that the verification itself imports. */
+static int is_first_to_verify(void)
 {
     int is_first;
 
-    LOCK(proving);
+    LOCK(verifying);
     is_first = state == NOT_TRIED;
     if (is_first)
         STORE(state, NOT_IN_USE);
-    UNLOCK(proving);
+    UNLOCK(verifying);
     return is_first;
 }
 
-/* Have it proven that the functions say what tensors say of themselves; once per process. */
-static int prove(void)
+/* Verify the functions on sample tensors; once per process. */
+static int verify(void)
 {
-    PyObject *proven;
-    int is_proven;
+    PyObject *verified;
+    int is_verified;
 
-    if (!is_first_to_prove())
-        return 0; /* nobody else writes to what is found */
-    proven = ask_for_proof();
-    is_proven = proven == Py_True;
-    if (is_proven)
+    if (!is_first_to_verify())
+        return 0; /* only one thread writes `torch` */
+    verified = run_verification();
+    is_verified = verified == Py_True;
+    if (is_verified)
         STORE(state, IN_USE);
-    else if (proven == NULL && is_to_be_raised())
-        STORE(state, NOT_TRIED); /* interrupted: the exception stays */
+    else if (verified == NULL && must_propagate())
+        STORE(state, NOT_TRIED); /* interrupted: verify again next time */
     else
-        PyErr_Clear(); /* the table is asked, then */
-    Py_XDECREF(proven);
-    return is_proven;
+        PyErr_Clear(); /* the table is used instead */
+    Py_XDECREF(verified);
+    return is_verified;
 }
 
 int read_tensor_of_torch(PyObject *x, DLTensor *out)
 {
     if (UNLIKELY(!is_torch_tensor(x)))
         return 0;
-    if (UNLIKELY(LOAD(state) != IN_USE) && !prove())
+    if (UNLIKELY(LOAD(state) != IN_USE) && !verify())
         return 0;
     return read_fields_of(x, out);
 }
 
-/* ---------------------------------------------------------------- holding the memory
+/* ---------------------------------------------------------------- references to storages
  *
- * A storage begins with a pointer and the number of those who hold it, in the lower half of a word.
- * Its highest bit says that a Python object of the storage is to be told when the storage begins
- * and ceases to be held by others. */
+ * A storage begins with a pointer, followed by its reference count in the lower half of a word.
+ * The highest bit says that a Python object of the storage must be notified when the count
+ * changes between 1 and 2. */
 
-#define IS_TOLD ((uint64_t)1 << 63)
+#define IS_NOTIFIED ((uint64_t)1 << 63)
 
-static uint64_t *holders_of(void *storage)
+static uint64_t *count_of(void *storage)
 {
     return (uint64_t *)storage + 1;
 }
@@ -206,35 +211,35 @@ void *hold_storage_of_torch(PyObject *x)
 
     if (UNLIKELY(storage == NULL))
         return NULL;
-    before = __atomic_load_n(holders_of(storage), __ATOMIC_RELAXED);
+    before = __atomic_load_n(count_of(storage), __ATOMIC_RELAXED);
     do {
-        if (UNLIKELY((before & IS_TOLD) && (uint32_t)before < 2))
+        if (UNLIKELY((before & IS_NOTIFIED) && (uint32_t)before < 2))
             return NULL;
-    } while (!__atomic_compare_exchange_n(holders_of(storage), &before, before + 1, 0,
+    } while (!__atomic_compare_exchange_n(count_of(storage), &before, before + 1, 0,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return storage;
 }
 
-int let_go_of_shared(void *storage)
+static int release_shared_storage(void *storage)
 {
-    uint64_t before = __atomic_load_n(holders_of(storage), __ATOMIC_RELAXED);
+    uint64_t before = __atomic_load_n(count_of(storage), __ATOMIC_RELAXED);
 
     do {
-        if (UNLIKELY((uint32_t)before < (before & IS_TOLD ? 3 : 2)))
+        if (UNLIKELY((uint32_t)before < (before & IS_NOTIFIED ? 3 : 2)))
             return 0;
-    } while (!__atomic_compare_exchange_n(holders_of(storage), &before, before - 1, 0,
+    } while (!__atomic_compare_exchange_n(count_of(storage), &before, before - 1, 0,
                                           __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
     return 1;
 }
 
-void let_go_of_storage(void *storage)
+static void release_storage(void *storage)
 {
-    torch.let_go(&storage);
+    torch.release(&storage);
 }
 
-/* ---------------------------------------------------------------- for the proof in Python */
+/* ---------------------------------------------------------------- verification from Python */
 
-/* Where an address is among the words of something, from one on; 0: nowhere. */
+/* The index of an address among words, from `first` on; 0: not found. */
 static size_t place_of(unsigned long long address, const void *words, size_t first)
 {
     for (size_t place = first; place < MOST_PLACES; place++)
@@ -243,8 +248,8 @@ static size_t place_of(unsigned long long address, const void *words, size_t fir
     return 0;
 }
 
-/* find_fields(x, its _cdata, that of its storage): whether the functions are there, and the tensor
- * is in the object, and the storage in the tensor. */
+/* find_fields(x, its _cdata, that of its storage) -> whether all functions and both pointers were
+ * found. */
 static PyObject *find_fields(PyObject *module, PyObject *args)
 {
     PyObject *x;
@@ -257,11 +262,13 @@ static PyObject *find_fields(PyObject *module, PyObject *args)
     if (find_all()) {
         torch.place = place_of(address, x, sizeof(PyObject) / sizeof(void *));
         torch.storage = torch.place ? place_of(storage, ((void **)x)[torch.place], 1) : 0;
+        register_ownership(OWNS_TORCH,
+                           (ReleaseFunctions){release_storage, release_shared_storage});
     }
     return PyBool_FromLong(torch.place && torch.storage);
 }
 
-/* hold_storage(x) -> its address, or None where it is not held. */
+/* hold_storage(x) -> the address of the storage, with a reference; None: it was not taken. */
 static PyObject *hold_storage(PyObject *module, PyObject *x)
 {
     void *storage = hold_storage_of_torch(x);
@@ -270,8 +277,8 @@ static PyObject *hold_storage(PyObject *module, PyObject *x)
     return storage == NULL ? Py_NewRef(Py_None) : PyLong_FromVoidPtr(storage);
 }
 
-/* let_go_of_storage(address, by torch): of one that is held. */
-static PyObject *let_go_for_proof(PyObject *module, PyObject *args)
+/* release_storage(address, by torch): drop a reference. */
+static PyObject *release_for_verification(PyObject *module, PyObject *args)
 {
     unsigned long long address;
     void *storage;
@@ -281,8 +288,8 @@ static PyObject *let_go_for_proof(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "Kp", &address, &by_torch))
         return NULL;
     storage = (void *)(uintptr_t)address;
-    if (by_torch || !let_go_of_shared(storage))
-        let_go_of_storage(storage);
+    if (by_torch || !release_shared_storage(storage))
+        release_storage(storage);
     return Py_NewRef(Py_None);
 }
 
@@ -307,9 +314,11 @@ static PyObject *fields_of_tensor(PyObject *module, PyObject *x)
 }
 
 PyMethodDef torch_fields_functions[] = {
-    {"find_fields", find_fields, METH_VARARGS, "find_fields(x, address, storage): for the proof."},
-    {"hold_storage", hold_storage, METH_O, "hold_storage(x): for the proof."},
-    {"let_go_of_storage", let_go_for_proof, METH_VARARGS, "let_go_of_storage(address, by): for the proof."},
-    {"fields_of_tensor", fields_of_tensor, METH_O, "fields_of_tensor(x): for the proof."},
+    {"find_fields", find_fields, METH_VARARGS,
+     "find_fields(x, address, storage): for verification."},
+    {"hold_storage", hold_storage, METH_O, "hold_storage(x): for verification."},
+    {"release_storage", release_for_verification, METH_VARARGS,
+     "release_storage(address, by): for verification."},
+    {"fields_of_tensor", fields_of_tensor, METH_O, "fields_of_tensor(x): for verification."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,16 +1,27 @@
-/* interchange_view(): what an array of any library holds, in one struct and without objects.
+/* interchange_view(): the fields of any library's array in one C struct.
  *
- * Source: interchange/interchange.h.  An Array is read where it is, and so are ndarrays and tensors
- * of torch, whose shapes are copied, since both can be reshaped in place; all else becomes an
- * Array first.  Until it is filled nothing is written to the caller's struct, but for `dims`. */
-#include "capi.h"
+ * Source: interchange/interchange.h.  Arrays are read directly, and so are ndarrays and torch
+ * tensors, whose shapes are copied, since both can be reshaped in place; all other objects are
+ * imported first.  On failure nothing but `dims` was written to the caller's struct. */
+#include "view.h"
+
+#include "asarray.h"
+#include "dltensor_in.h"
+#include "elements.h"
+#include "errors.h"
+#include "exchange.h"
+#include "export.h"
+#include "numpy.h"
+#include "owners.h"
+#include "spec.h"
+#include "torch_fields.h"
 
 static const char VIEW[] = "interchange_view()";
 static const char RELEASE[] = "interchange_view_release()";
 
 _Static_assert(sizeof(void *) != 8 || sizeof(InterchangeView) == 224, "version 1 has this size");
 
-/* ---------------------------------------------------------------- what callers pass */
+/* ---------------------------------------------------------------- the caller's struct */
 
 static int check_struct(const InterchangeView *view, const char *call)
 {
@@ -21,14 +32,14 @@ static int check_struct(const InterchangeView *view, const char *call)
     if (LIKELY(view->struct_size == sizeof *view && view->version == INTERCHANGE_VIEW_VERSION))
         return 0;
     PyOS_snprintf(what, sizeof what,
-                  "the view is said to have version %u and %zu bytes, and is filled as version %u "
-                  "of %zu bytes",
+                  "the view has version %u and %zu bytes, and this library fills version %u of %zu "
+                  "bytes",
                   (unsigned)view->version, view->struct_size, INTERCHANGE_VIEW_VERSION,
                   sizeof *view);
     return refuse_caller(call, what);
 }
 
-/* Room for shape and strides, in the struct where they fit; NULL with an exception. */
+/* Memory for shape and strides, in the struct where they fit; NULL with an exception. */
 static int64_t *reserve(InterchangeView *out, int32_t ndim)
 {
     int64_t *dims = out->dims;
@@ -41,13 +52,13 @@ static int64_t *reserve(InterchangeView *out, int32_t ndim)
     return dims;
 }
 
-static void give_back(const InterchangeView *out, int64_t *dims)
+static void free_dims(const InterchangeView *out, int64_t *dims)
 {
     if (dims != out->dims)
         PyMem_Free(dims);
 }
 
-/* Publish: `owner` is a reference that the view takes over. */
+/* Fill the struct, which takes the reference `owner`. */
 static void fill(InterchangeView *out, void *owner, const DLTensor *tensor, int32_t itemsize,
                  uint32_t flags)
 {
@@ -69,21 +80,21 @@ static void fill(InterchangeView *out, void *owner, const DLTensor *tensor, int3
     out->self = out;
 }
 
-/* The flag of elements that begin where C does not expect them; ndarrays that are read where they
- * are have none.  Steps are whole elements, so that the first one tells. */
+/* The flag of unaligned elements.  Strides are multiples of the itemsize, so the first element
+ * decides; ndarrays that are read directly are aligned. */
 static uint32_t alignment_flag(const DLTensor *tensor)
 {
     uint32_t bytes = tensor->dtype.bits / (tensor->dtype.code == DL_COMPLEX ? 16u : 8u);
     int32_t device = tensor->device.device_type;
 
-    bytes &= 0u - bytes; /* of a size that is no power of 2: what divides it */
+    bytes &= 0u - bytes; /* the largest power of 2 that divides the size */
     if (LIKELY(bytes == 0 || ((uintptr_t)tensor->data & (bytes - 1)) == 0) ||
         device == DL_OPENCL || device == DL_VULKAN || device == DL_METAL) /* handles */
         return 0;
     return INTERCHANGE_VIEW_UNALIGNED;
 }
 
-/* ---------------------------------------------------------------- arrays of ours */
+/* ---------------------------------------------------------------- Arrays */
 
 static uint32_t flags_of(Array *self)
 {
@@ -95,12 +106,12 @@ static uint32_t flags_of(Array *self)
     else if (UNLIKELY(known != 0))
         flags = (known & DLPACK_READ_ONLY ? INTERCHANGE_VIEW_READ_ONLY : 0) |
                 (known & DLPACK_IS_COPIED ? INTERCHANGE_VIEW_IS_COPIED : 0);
-    if (UNLIKELY(self->element.bits % 8 != 0) && attribute(self->dtype, core.n_padded) > 0)
+    if (UNLIKELY(self->element.bits % 8 != 0) && int_attribute(self->dtype, core.n_padded) > 0)
         flags |= INTERCHANGE_VIEW_PADDED;
     return flags;
 }
 
-/* The stream on which all pending work can be waited for: 1, 0 where there is none, -1. */
+/* The stream that consumers have to wait for: 1; 0: none; -1 with an exception. */
 static int pending_stream(Array *self, void **stream)
 {
     PyObject *ordering = PyImport_ImportModule("interchange._streams.ordering"), *found;
@@ -151,9 +162,9 @@ static int view_array(Array *self, InterchangeView *out)
     return 0;
 }
 
-/* ---------------------------------------------------------------- arrays of others
+/* ---------------------------------------------------------------- arrays of other libraries
  *
- * These return 1, or 0 for the ordinary way, or -1. */
+ * These return 1; 0: import the object; -1 with an exception. */
 
 static int view_ndarray(PyObject *x, InterchangeView *out)
 {
@@ -168,7 +179,7 @@ static int view_ndarray(PyObject *x, InterchangeView *out)
     if (UNLIKELY(dims == NULL))
         return -1;
     if (UNLIKELY(!read_fields(array, descr, dims))) {
-        give_back(out, dims);
+        free_dims(out, dims);
         return 0;
     }
     tensor.data = array->data;
@@ -181,17 +192,17 @@ static int view_ndarray(PyObject *x, InterchangeView *out)
     return 1;
 }
 
-/* The stream of torch's work: 1; 0 where its table does not say. */
+/* The current stream of torch: 1; 0 where its table does not have it. */
 static int current_stream(const DLPackExchangeAPI *table, DLDevice device, void **stream)
 {
     if (table->current_work_stream == NULL)
         return 0;
     if (table->current_work_stream(device.device_type, device.device_id, stream) != 0) {
-        PyErr_Clear(); /* the ordinary way will say it */
+        PyErr_Clear(); /* the import raises it again */
         return 0;
     }
     if (*stream == NULL && device.device_type == DL_CUDA)
-        *stream = (void *)1; /* the legacy default stream, which 0 does not name clearly */
+        *stream = (void *)1; /* the legacy default stream, for which 0 is ambiguous */
     return 1;
 }
 
@@ -205,7 +216,7 @@ static int is_plain(const DLTensor *tensor, int32_t *itemsize)
     return element_type(tensor->dtype, itemsize) != NULL;
 }
 
-/* Whether the owner of a view is a storage of torch's, and no object: addresses of both are even. */
+/* Whether the owner of a view is a torch storage, whose address is marked by its lowest bit. */
 static int is_storage(const void *owner)
 {
     return (uintptr_t)owner & 1;
@@ -213,16 +224,14 @@ static int is_storage(const void *owner)
 
 static void drop_owner(void *owner)
 {
-    void *storage = (char *)owner - 1;
-
-    if (is_storage(owner) && !let_go_of_shared(storage))
-        delete_managed(storage, OWNS_TORCH);
-    else if (!is_storage(owner))
+    if (is_storage(owner))
+        release_managed((char *)owner - 1, OWNS_TORCH);
+    else
         Py_DECREF((PyObject *)owner);
 }
 
-/* Who keeps the memory of a tensor alive, also where the object gets another implementation; NULL,
- * perhaps with an exception: the ordinary way. */
+/* An owner of the memory of a tensor, also where the object gets another implementation; NULL:
+ * import the object, or with an exception. */
 static void *own_tensor(PyObject *x, const DLPackExchangeAPI *table, DLTensor *out)
 {
     DLManagedTensorVersioned *managed;
@@ -244,7 +253,7 @@ static void *own_tensor(PyObject *x, const DLPackExchangeAPI *table, DLTensor *o
     return owner;
 }
 
-/* Fill `out` with a tensor of torch, whose memory may always be written. */
+/* Fill `out` with a torch tensor, whose memory is always writable. */
 static int fill_tensor(DLTensor *tensor, const DLPackExchangeAPI *table, void *owner,
                        InterchangeView *out)
 {
@@ -265,7 +274,7 @@ static int fill_tensor(DLTensor *tensor, const DLPackExchangeAPI *table, void *o
     if (UNLIKELY(dims == NULL))
         return -1;
     if (UNLIKELY(!read_place(tensor, itemsize, dims, &first))) {
-        give_back(out, dims);
+        free_dims(out, dims);
         return 0;
     }
     tensor->data = first;
@@ -294,7 +303,7 @@ static int view_tensor(PyObject *x, const DLPackExchangeAPI *table, InterchangeV
     return found;
 }
 
-/* ---------------------------------------------------------------- anything */
+/* ---------------------------------------------------------------- any object */
 
 static int view_imported(PyObject *x, InterchangeView *out)
 {
@@ -304,7 +313,7 @@ static int view_imported(PyObject *x, InterchangeView *out)
     if (array == NULL)
         return -1;
     if (UNLIKELY(!is_array(array))) {
-        refuse_for_c(array, "type"); /* it only says that it is one, and has no fields */
+        refuse_for_c(array, "type"); /* a proxy, which has no fields */
         Py_DECREF(array);
         return -1;
     }
@@ -324,7 +333,7 @@ int interchange_view(void *object, InterchangeView *out)
     if (UNLIKELY(x == NULL))
         return refuse_null(VIEW, "the object");
     if (UNLIKELY(out->self == out))
-        return refuse_caller(VIEW, "the view is filled, and was not released");
+        return refuse_caller(VIEW, "the view is already filled; release it first");
     if (Py_TYPE(x) == LOAD(core.ndarray_type)) {
         found = view_ndarray(x, out);
     } else if (is_array(x)) {
@@ -349,8 +358,8 @@ int interchange_view_release(InterchangeView *view)
         return -1;
     if (UNLIKELY(view->self != view))
         return refuse_caller(RELEASE, view->self == NULL
-                                          ? "the view is not filled: it never was, or was released"
-                                          : "the struct is a copy of a view, or was never set up");
+                                          ? "the view is not filled, or was already released"
+                                          : "the struct is a copy of a view, or not initialized");
     owner = view->owner;
     if (UNLIKELY(view->ndim > INTERCHANGE_VIEW_AXES &&
                  (is_storage(owner) || !is_array(owner))))

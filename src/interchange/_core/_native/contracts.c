@@ -1,9 +1,13 @@
-/* Arguments that are imported and held against contracts, several in one call.
+/* Arguments that are imported and checked against contracts, several in one call.
  *
- * Source: interchange._core.plans.Plan; _functions/viewable.py.  Taken here are None, Arrays and
- * ndarrays that meet their contracts.  Whatever is unusual, or does not meet one, is left to Python,
- * which does all of it again, and has the words for it. */
-#include "core.h"
+ * Source: interchange._core.plans.Plan; _functions/viewable.py.  Accepted here are None, and
+ * Arrays and ndarrays that meet their contracts.  Otherwise Python repeats the whole call, and
+ * raises the error where a contract is not met. */
+#include "contracts.h"
+
+#include "errors.h"
+#include "numpy.h"
+#include "spec.h"
 
 #define MOST_NAMES 32
 
@@ -15,7 +19,7 @@ typedef struct {
 /* A contract; `is_empty` where an argument has none. */
 typedef struct {
     PyObject *dtypes;            /* a tuple */
-    PyObject **choice;           /* what it holds, borrowed */
+    PyObject **choice;           /* its items, borrowed */
     Py_ssize_t dtype_count;      /* 0: any */
     uint8_t ndims[MOST_AXES + 1]; /* whether a shape may have so many axes */
     Axis *axes;                  /* fixed ones, then named ones */
@@ -36,7 +40,7 @@ typedef struct {
 
 static PyTypeObject *checks_type;
 
-/* ---------------------------------------------------------------- whether an Array meets one */
+/* ---------------------------------------------------------------- checks */
 
 static int is_ordered(const Plan *plan, const Array *self)
 {
@@ -70,17 +74,17 @@ static int has_extents(const Plan *plan, const Array *self, int64_t *bound)
     return 1;
 }
 
-/* 0: it does not, or this is unusual.  Extents that have names are in `bound`; -1 for none yet. */
-static int meets(const Plan *plan, Array *self, int64_t *bound)
+/* 0: it does not, or Python has to check.  `bound` holds the extents of names; -1: none yet. */
+static int meets_contract(const Plan *plan, Array *self, int64_t *bound)
 {
     int64_t flags;
 
     if (UNLIKELY(LOAD(self->dims) == NULL) && fill_dims(self) < 0) {
-        if (!is_to_be_raised())
+        if (!must_propagate())
             PyErr_Clear();
         return 0;
     }
-    flags = LOAD(self->flags); /* which are known for sure when it is described */
+    flags = LOAD(self->flags); /* final once `dims` are set */
     if (!plan->ndims[self->ndim] || !has_type(plan, self) || !has_extents(plan, self, bound))
         return 0;
     if (plan->device_type >= 0 && plan->device_type != self->device.device_type)
@@ -97,7 +101,7 @@ static int meets(const Plan *plan, Array *self, int64_t *bound)
 
 /* ---------------------------------------------------------------- arguments */
 
-/* NULL without an exception: ask Python; an exception is one to be raised. */
+/* NULL without an exception: ask Python; with one: raise it. */
 static PyObject *take(const Plan *plan, PyObject *x, int64_t *bound)
 {
     PyObject *found;
@@ -110,18 +114,19 @@ static PyObject *take(const Plan *plan, PyObject *x, int64_t *bound)
         found = (PyObject *)read_ndarray(x);
     else
         return NULL;
-    if (found != NULL && !plan->is_empty && !meets(plan, (Array *)found, bound))
+    if (found != NULL && !plan->is_empty && !meets_contract(plan, (Array *)found, bound))
         Py_CLEAR(found);
     return found;
 }
 
-/* Python does all of it again, and has the words for what is refused. */
+/* Python repeats the call, and raises where a contract is not met. */
 static PyObject *ask_python(const Checks *self, PyObject *const *args, Py_ssize_t count)
 {
     if (PyErr_Occurred())
         return NULL;
-    if (self->careful == NULL) { /* the collector has been here */
-        PyErr_SetString(PyExc_RuntimeError, "what checks these arguments is gone");
+    if (self->careful == NULL) { /* cleared by the garbage collector */
+        PyErr_SetString(PyExc_RuntimeError,
+                        "the function that checks these arguments was garbage-collected");
         return NULL;
     }
     return call_with_keywords(self->careful, args, count, NULL);
@@ -171,13 +176,13 @@ static int read_axes(PyObject *pairs, Axis *out)
             if (!PyErr_ExceptionMatches(PyExc_OverflowError))
                 return -1;
             PyErr_Clear();
-            out[i].extent = -1; /* no axis has so many elements */
+            out[i].extent = -1; /* no axis is that long */
         }
     }
     return 0;
 }
 
-/* How many axes there may be: those of a choice, and those of a pattern. */
+/* The allowed numbers of axes: by a choice, and by a shape pattern. */
 static int read_ndims(PyObject *choice, int least, int is_open, uint8_t *out)
 {
     Py_ssize_t count = PyTuple_Size(choice);
@@ -263,7 +268,7 @@ static PyType_Slot checks_slots[] = {
     {Py_tp_dealloc, checks_dealloc},
     {Py_tp_traverse, checks_traverse},
     {Py_tp_clear, checks_clear},
-    {Py_tp_doc, "Contracts that arguments are held against."},
+    {Py_tp_doc, "Contracts that arguments are checked against."},
     {0, NULL},
 };
 
@@ -280,7 +285,7 @@ int make_checks_type(void)
     return checks_type == NULL ? -1 : 0;
 }
 
-/* check_function(careful, plans, names) -> careful, but for what needs no care */
+/* check_function(careful, plans, names) -> a function that calls `careful` where it has to */
 static PyObject *check_function(PyObject *module, PyObject *args)
 {
     PyObject *careful, *plans, *result = NULL;
@@ -313,8 +318,8 @@ static PyObject *check_function(PyObject *module, PyObject *args)
     return result;
 }
 
-PyMethodDef checking_functions[] = {
+PyMethodDef contracts_functions[] = {
     {"check_function", check_function, METH_VARARGS,
-     "check_function(careful, plans, names): arguments, imported and held against contracts."},
+     "check_function(careful, plans, names): import arguments, and check their contracts."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,11 +1,14 @@
-/* Arrays that Python describes, the results of libraries, and the methods of the public class.
+/* Arrays that are made from a description, from results of libraries, and from other Arrays.
  *
- * Source: interchange._core.abc.Core. */
-#include "core.h"
+ * Source: interchange._core.core_protocol.Core. */
+#include "array_ctors.h"
+
+#include "spec.h"
+#include "work.h"
 
 #include <string.h>
 
-/* Whether `count` arguments came. */
+/* Check the number of arguments. */
 static int expect(Py_ssize_t count, Py_ssize_t wanted, const char *name)
 {
     if (count == wanted)
@@ -65,7 +68,7 @@ static PyObject *redescribe(PyObject *module, PyObject *const *args, Py_ssize_t 
     if (work == NULL && PyErr_Occurred())
         return NULL;
     BEGIN_LOCKED(target);
-    if (target->spec == NULL) { /* no other thread was first, with the same */
+    if (target->spec == NULL) { /* else another thread was first, with the same values */
         STORE(target->flags, flags);
         target->ptr = source->ptr;
         if (work != NULL) {
@@ -80,7 +83,6 @@ static PyObject *redescribe(PyObject *module, PyObject *const *args, Py_ssize_t 
     return Py_NewRef(Py_None);
 }
 
-/* What it holds is asked for when somebody wants to know. */
 Array *computed_array(PyObject *native, PyObject *library, int64_t flags, PyTypeObject *cls)
 {
     Array *self = new_array(cls);
@@ -104,30 +106,13 @@ static PyObject *computed(PyObject *module, PyObject *const *args, Py_ssize_t co
     return (PyObject *)computed_array(args[0], args[1], flags, (PyTypeObject *)args[3]);
 }
 
-int is_dense(const Array *self, int from_last)
-{
-    const int64_t *shape = self->dims, *strides = self->dims + self->ndim;
-    uint64_t step = 1;
-
-    for (int32_t i = 0; i < self->ndim; i++)
-        if (shape[i] == 0) /* strides say nothing */
-            return 1;
-    for (int32_t i = 0; i < self->ndim; i++) {
-        int32_t axis = from_last ? self->ndim - 1 - i : i;
-        if (shape[axis] != 1 && (uint64_t)strides[axis] != step)
-            return 0;
-        step *= (uint64_t)shape[axis];
-    }
-    return 1;
-}
-
 Array *alias_on_host(Array *self)
 {
     PyObject *keep;
     int64_t flags;
     Array *alias;
 
-    if (is_at_rest(self) <= 0 || self->device.device_type != DL_CPU ||
+    if (has_no_pending_work(self) <= 0 || self->device.device_type != DL_CPU ||
         self->element.bits % 8 != 0)
         return NULL;
     keep = array_keep(self);
@@ -151,74 +136,12 @@ Array *alias_on_host(Array *self)
     return alias;
 }
 
-/* ---------------------------------------------------------------- the public class */
-
-static int is_for_the_class(PyObject *name, PyObject *value)
-{
-    static const char *const own[] = {"__dict__",        "__weakref__", "__slots__",
-                                      "__module__",      "__qualname__", "__firstlineno__",
-                                      "__static_attributes__", "__annotations__", "__orig_bases__",
-                                      "__annotate__", "__annotate_func__", "__parameters__",
-                                      "__annotations_cache__", "__classdictcell__"};
-    size_t i;
-
-    if (PyObject_TypeCheck(value, &PyMemberDescr_Type))
-        return 0; /* of a slot: the type has the fields */
-    for (i = 0; i < sizeof own / sizeof *own; i++)
-        if (PyUnicode_CompareWithASCIIString(name, own[i]) == 0)
-            return 0;
-    return 1;
-}
-
-static int copy_class(PyObject *cls)
-{
-    PyObject *names = PyObject_GetAttrString(cls, "__dict__"), *items, *pair;
-    int failed = 0;
-
-    if (names == NULL)
-        return -1;
-    items = PyMapping_Items(names);
-    Py_DECREF(names);
-    if (items == NULL)
-        return -1;
-    for (Py_ssize_t i = 0; !failed && i < PyList_Size(items); i++) {
-        pair = PyList_GetItem(items, i);
-        PyObject *name = PyTuple_GetItem(pair, 0), *value = PyTuple_GetItem(pair, 1);
-        if (is_for_the_class(name, value))
-            failed = PyObject_SetAttr((PyObject *)core.array_type, name, value);
-    }
-    Py_DECREF(items);
-    return failed;
-}
-
-/* array_type(cls): put the methods of a Python class, and of its bases, on Array; return that. */
-static PyObject *set_array_type(PyObject *module, PyObject *cls)
-{
-    PyObject *order = PyObject_GetAttrString(cls, "__mro__");
-
-    (void)module;
-    if (order == NULL)
-        return NULL;
-    for (Py_ssize_t i = PyTuple_Size(order) - 1; i >= 0; i--) {
-        PyObject *base = PyTuple_GetItem(order, i);
-        if (base == (PyObject *)core.array_type || base == (PyObject *)&PyBaseObject_Type)
-            continue;
-        if (copy_class(base) < 0) {
-            Py_DECREF(order);
-            return NULL;
-        }
-    }
-    Py_DECREF(order);
-    return Py_NewRef((PyObject *)core.array_type);
-}
-
-PyMethodDef describing_functions[] = {
+PyMethodDef array_ctors_functions[] = {
     {"describe", (PyCFunction)(void (*)(void))describe, METH_FASTCALL,
-     "describe(ptr, spec, flags, owner, keep, cls): see interchange._core.abc."},
+     "describe(ptr, spec, flags, owner, keep, cls): see interchange._core.core_protocol."},
     {"redescribe", (PyCFunction)(void (*)(void))redescribe, METH_FASTCALL,
-     "redescribe(target, source, flags): see interchange._core.abc."},
+     "redescribe(target, source, flags): see interchange._core.core_protocol."},
     {"computed", (PyCFunction)(void (*)(void))computed, METH_FASTCALL,
-     "computed(native, library, flags, cls): see interchange._core.abc."},
-    {"array_type", set_array_type, METH_O, "array_type(cls): see interchange._core.abc."},
+     "computed(native, library, flags, cls): see interchange._core.core_protocol."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,18 +1,23 @@
 /* Arrays as capsules and managed tensors of both generations.
  *
- * Source: array API standard 2025.12, array.__dlpack__; dlpack.h 1.3.  One block holds the struct,
- * its shape and its strides, and one reference keeps the memory alive.  Strides are always there
- * (DLP-STRIDES-1), data of an empty array is NULL (DLP-DATA-3), an array of shape (1,) has
- * stride 1.  What is asked for beyond a generation is met in Python (_array/dlpack_export.py). */
-#include "core.h"
+ * Source: array API standard 2025.12, array.__dlpack__; dlpack.h 1.3.  One block holds the
+ * struct, its shape and its strides, and one reference keeps the memory alive.  Strides are
+ * always there (DLP-STRIDES-1), data of an empty array is NULL (DLP-DATA-3), an array of shape
+ * (1,) has stride 1.  Other requests (stream, device, copy) are handled in Python
+ * (_array/dlpack_export.py). */
+#include "export.h"
+
+#include "elements.h"
+#include "owners.h"
+#include "spec.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------- giving it back */
+/* ---------------------------------------------------------------- deleters */
 
 /* With the GIL held. */
-static void drop_here(void *block, PyObject *keep)
+static void free_block_with_gil(void *block, PyObject *keep)
 {
     PyObject *type, *value, *traceback;
 
@@ -20,20 +25,20 @@ static void drop_here(void *block, PyObject *keep)
         Py_DECREF(keep);
     } else {
         PyErr_Fetch(&type, &value, &traceback);
-        release_later_if_deep(keep);
+        decref_or_defer(keep);
         PyErr_Restore(type, value, traceback);
     }
     PyMem_Free(block);
 }
 
-static void drop(void *block, PyObject *keep)
+static void free_block(void *block, PyObject *keep)
 {
     PyGILState_STATE state = PyGILState_UNLOCKED;
     int held = gil_is_held();
 
     if (!held && !take_gil(&state))
-        return; /* the interpreter is gone, or going: nobody can let go of an object any more */
-    drop_here(block, keep);
+        return; /* the interpreter is finalizing: the block and the reference are leaked */
+    free_block_with_gil(block, keep);
     if (!held)
         PyGILState_Release(state);
 }
@@ -41,13 +46,13 @@ static void drop(void *block, PyObject *keep)
 static void delete_versioned(DLManagedTensorVersioned *self)
 {
     if (self != NULL)
-        drop(self, self->manager_ctx);
+        free_block(self, self->manager_ctx);
 }
 
 static void delete_legacy(DLManagedTensor *self)
 {
     if (self != NULL)
-        drop(self, self->manager_ctx);
+        free_block(self, self->manager_ctx);
 }
 
 static int is_named(PyObject *capsule, const char *wanted)
@@ -66,7 +71,7 @@ static void destroy_versioned(PyObject *capsule)
         return; /* consumed */
     tensor = PyCapsule_GetPointer(capsule, DLPACK_VERSIONED);
     if (LIKELY(tensor->deleter == delete_versioned))
-        drop_here(tensor, tensor->manager_ctx);
+        free_block_with_gil(tensor, tensor->manager_ctx);
     else if (tensor->deleter != NULL)
         tensor->deleter(tensor);
 }
@@ -79,7 +84,7 @@ static void destroy_legacy(PyObject *capsule)
         return;
     tensor = PyCapsule_GetPointer(capsule, DLPACK_LEGACY);
     if (LIKELY(tensor->deleter == delete_legacy))
-        drop_here(tensor, tensor->manager_ctx);
+        free_block_with_gil(tensor, tensor->manager_ctx);
     else if (tensor->deleter != NULL)
         tensor->deleter(tensor);
 }
@@ -89,7 +94,7 @@ static void destroy_legacy(PyObject *capsule)
 static int has_elements(const Array *self)
 {
     if (LIKELY(LOAD(self->spec) == NULL))
-        return 1; /* only such are read in C */
+        return 1; /* structs without elements are read in Python, which sets the Spec */
     for (int32_t i = 0; i < self->ndim; i++)
         if (self->dims[i] == 0)
             return 0;
@@ -125,7 +130,7 @@ int describe_tensor(Array *self, DLTensor *out)
     return 0;
 }
 
-/* Copy shape and strides behind a struct, which is at the end of what was allocated for them. */
+/* Copy shape and strides to the room behind the struct. */
 static void place_dims(DLTensor *tensor, int64_t *dims)
 {
     int32_t ndim = tensor->ndim;
@@ -150,7 +155,7 @@ static void *allocate(size_t size, int32_t ndim)
 
 static int is_padded(Array *self)
 {
-    return self->element.bits % 8 ? attribute(self->dtype, core.n_padded) > 0 : 0;
+    return self->element.bits % 8 ? int_attribute(self->dtype, core.n_padded) > 0 : 0;
 }
 
 DLManagedTensorVersioned *export_versioned(Array *self, uint64_t flags)
@@ -228,7 +233,7 @@ static PyObject *legacy_capsule(Array *self)
 
 enum { NOT_ORDINARY = -1, LEGACY, VERSIONED };
 
-/* Which generation a max_version asks for; NOT_ORDINARY for what has to be looked at in Python. */
+/* The generation that a max_version asks for; NOT_ORDINARY: Python has to check it. */
 static int generation_of(PyObject *max_version)
 {
     PyObject *major, *minor;
@@ -254,7 +259,7 @@ static int is_name(PyObject *name, PyObject *wanted)
     return name == wanted || PyUnicode_Compare(name, wanted) == 0;
 }
 
-/* The generation of a call that asks for nothing else; NOT_ORDINARY for another. */
+/* The generation that a call without other requests asks for; NOT_ORDINARY for other calls. */
 static int read_request(PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     Py_ssize_t i, named;
@@ -277,15 +282,15 @@ static int read_request(PyObject *const *args, Py_ssize_t count, PyObject *names
     return generation_of(max_version);
 }
 
-/* Whether memory is the host's, of whole bytes, with nobody at work on it. */
+/* Whether memory is on the host, in elements of whole bytes, without pending work. */
 static int is_ordinary(Array *self)
 {
-    if (is_at_rest(self) <= 0)
+    if (has_no_pending_work(self) <= 0)
         return 0;
     return self->device.device_type == DL_CPU && self->element.bits % 8 == 0;
 }
 
-/* Refuse arguments that __dlpack__ does not have, in the words that Python has for it. */
+/* Refuse unknown arguments with the error of a Python function. */
 static int check_arguments(Py_ssize_t count, PyObject *names)
 {
     if (count != 0) {
@@ -313,7 +318,7 @@ static PyObject *ask_python(PyObject *self, PyObject *const *args, Py_ssize_t co
 
     if (check_arguments(count, names) < 0)
         return NULL;
-    for (i = 0; i < total && i < 4; i++) /* no name comes twice */
+    for (i = 0; i < total && i < 4; i++) /* names are unique */
         all[2 + i] = args[i];
     return vectorcall_method(core.n_export, all + 1, 1 | ARGUMENTS_OFFSET, names);
 }
@@ -326,7 +331,7 @@ PyObject *array_dlpack(PyObject *object, PyObject *const *args, Py_ssize_t count
     if (generation == VERSIONED && is_ordinary(self))
         return versioned_capsule(self, exported_flags(LOAD(self->flags)));
     if (generation == LEGACY && is_ordinary(self)) {
-        int64_t flags = LOAD(self->flags); /* set by now, of what was computed */
+        int64_t flags = LOAD(self->flags); /* set by now, also of a computed array */
         if (flags == FLAGS_UNKNOWN || !(flags & DLPACK_READ_ONLY))
             return legacy_capsule(self);
     }
@@ -372,7 +377,7 @@ static PyObject *make_capsule(PyObject *module, PyObject *args, PyObject *keywor
     return versioned ? versioned_capsule((Array *)array, flags) : legacy_capsule((Array *)array);
 }
 
-/* answer_again(tensor, max_version): every answer is as fast. */
+/* answer_again(tensor, max_version): nothing to remember. */
 static PyObject *answer_again(PyObject *module, PyObject *args)
 {
     (void)module;
@@ -380,10 +385,10 @@ static PyObject *answer_again(PyObject *module, PyObject *args)
     return Py_NewRef(Py_None);
 }
 
-PyMethodDef exporting_functions[] = {
+PyMethodDef export_functions[] = {
     {"make_capsule", (PyCFunction)(void (*)(void))make_capsule, METH_VARARGS | METH_KEYWORDS,
-     "make_capsule(tensor, flags, *, versioned): see interchange._core.abc."},
+     "make_capsule(tensor, flags, *, versioned): see interchange._core.core_protocol."},
     {"answer_again", answer_again, METH_VARARGS,
-     "answer_again(tensor, max_version): see interchange._core.abc."},
+     "answer_again(tensor, max_version): see interchange._core.core_protocol."},
     {NULL, NULL, 0, NULL},
 };

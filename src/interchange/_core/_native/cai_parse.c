@@ -1,9 +1,12 @@
-/* Records of the CUDA Array Interface, as most libraries write them.
+/* Records of the CUDA Array Interface, parsed in the form in which most libraries write them.
  *
- * Source: CUDA Array Interface, version 3.  Read here are records of version 3 with the six usual
- * keys, and perhaps a descr that says what the type string does, whose stream is not that of a
- * thread.  No driver is asked, and no address is followed. */
-#include "records.h"
+ * Source: CUDA Array Interface, version 3.  Parsed are records of version 3 with the six usual keys
+ * and perhaps a descr that repeats the type string, whose stream is not the per-thread default
+ * stream.  The driver is not called, and no address is followed. */
+#include "cai_parse.h"
+
+#include "dltensor_in.h"
+#include "elements.h"
 
 #define MOST_TYPESTRS 64
 #define PER_THREAD_DEFAULT_STREAM 2
@@ -16,7 +19,7 @@ typedef struct {
 
 PyObject *record_keys[ENTRIES];
 
-static Element elements[MOST_TYPESTRS]; /* each is filled once, before its type string is known */
+static Element elements[MOST_TYPESTRS]; /* each is filled once, before it is in `typestrs` */
 static PyObject *typestrs;              /* type string -> index into `elements` */
 static Py_ssize_t element_count;
 STATIC_LOCK(learning);
@@ -24,7 +27,7 @@ static PyObject *n_descr;
 
 /* ---------------------------------------------------------------- the entries */
 
-/* An owned item, or NULL: others may change the record while the driver is asked. */
+/* An owned item, or NULL: the record may change while the driver is called. */
 static PyObject *entry_of(PyObject *record, PyObject *key)
 {
     PyObject *found = dict_item(record, key);
@@ -33,7 +36,7 @@ static PyObject *entry_of(PyObject *record, PyObject *key)
     return found;
 }
 
-/* Whether a record has a descr, which says what its type string does: [("", typestr)]. */
+/* Whether a record has a descr that repeats its type string: [("", typestr)]. */
 static int has_plain_descr(PyObject *record)
 {
     PyObject *descr = entry_of(record, n_descr), *field = NULL, *typestr = NULL, *name, *type;
@@ -63,7 +66,7 @@ void drop_entries(PyObject *const *entries, Py_ssize_t count)
         Py_DECREF(entries[i]);
 }
 
-/* The first entries, as far as they are in the usual order; how many. */
+/* Read entries while they are in the usual order; how many. */
 static Py_ssize_t read_in_order(PyObject *record, PyObject **out)
 {
     PyObject *key, *value;
@@ -79,7 +82,6 @@ static Py_ssize_t read_in_order(PyObject *record, PyObject **out)
     return i;
 }
 
-/* The six entries, owned; 0: it has others, or is of another kind. */
 int find_entries(PyObject *record, PyObject **out)
 {
     Py_ssize_t i, count;
@@ -95,7 +97,7 @@ int find_entries(PyObject *record, PyObject **out)
     if (i == ENTRIES && count == ENTRIES)
         return 1;
     drop_entries(out, i);
-    for (i = 0; i < ENTRIES; i++) { /* written in another order */
+    for (i = 0; i < ENTRIES; i++) { /* in another order */
         out[i] = entry_of(record, record_keys[i]);
         if (out[i] == NULL) {
             PyErr_Clear();
@@ -106,7 +108,7 @@ int find_entries(PyObject *record, PyObject **out)
     return 1;
 }
 
-/* Whether a number is exactly an int that fits. */
+/* An exact int that fits. */
 static int read_number(PyObject *number, int64_t *out)
 {
     int overflow = 0;
@@ -127,7 +129,6 @@ static int read_numbers(PyObject *numbers, int64_t *out, Py_ssize_t count)
     return 1;
 }
 
-/* An address, or the handle of a stream: below 2**63, as they are. */
 int read_handle(PyObject *number, int64_t *out)
 {
     return read_number(number, out) && *out > 0;
@@ -150,7 +151,6 @@ static const Element *find_element(PyObject *typestr)
     return element;
 }
 
-/* Fill in shape, strides [elements] and type; `low` and `high` are the bytes that they touch. */
 int read_layout(PyObject *const *entries, Array *into, int64_t *low, int64_t *high)
 {
     int64_t shape[INLINE_AXES], steps[INLINE_AXES];
@@ -187,7 +187,6 @@ int read_layout(PyObject *const *entries, Array *into, int64_t *low, int64_t *hi
     return 1;
 }
 
-/* Whether the entries are as most are; `ptr`, `readonly` and `stream`, 0 for none, are theirs. */
 int read_entries(PyObject *const *entries, int64_t *ptr, int64_t *readonly, int64_t *stream)
 {
     PyObject *data = entries[DATA], *flag;
@@ -207,9 +206,9 @@ int read_entries(PyObject *const *entries, int64_t *ptr, int64_t *readonly, int6
     return flag == Py_True || flag == Py_False;
 }
 
-/* ---------------------------------------------------------------- what Python teaches */
+/* ---------------------------------------------------------------- registration from Python */
 
-/* Keep an element type for ever; its index, or -1 where there is no room. */
+/* Register an element type; its index, or -1 where the table is full. */
 static Py_ssize_t keep_element(const Element *element)
 {
     Py_ssize_t place = -1;
@@ -224,7 +223,7 @@ static Py_ssize_t keep_element(const Element *element)
     return place;
 }
 
-/* learn_typestr(typestr, dtype): elements of that type string are of that type, whoever says it. */
+/* learn_typestr(typestr, dtype): register the dtype of a type string. */
 static PyObject *learn_typestr(PyObject *module, PyObject *args)
 {
     PyObject *typestr, *dtype, *number;
@@ -244,7 +243,7 @@ static PyObject *learn_typestr(PyObject *module, PyObject *args)
     place = keep_element(&element);
     if (place < 0)
         return Py_NewRef(Py_None);
-    number = PyLong_FromSsize_t(place); /* of two threads each may say its own: they are the same */
+    number = PyLong_FromSsize_t(place); /* two threads may register one each, of equal content */
     failed = number == NULL || PyDict_SetItem(typestrs, typestr, number) < 0;
     Py_XDECREF(number);
     return failed ? NULL : Py_NewRef(Py_None);
@@ -273,7 +272,8 @@ int intern_record_keys(void)
     return typestrs == NULL ? -1 : 0;
 }
 
-PyMethodDef record_functions[] = {
-    {"learn_typestr", learn_typestr, METH_VARARGS, "learn_typestr(typestr, dtype): who says it."},
+PyMethodDef cai_parse_functions[] = {
+    {"learn_typestr", learn_typestr, METH_VARARGS,
+     "learn_typestr(typestr, dtype): register the dtype of a type string."},
     {NULL, NULL, 0, NULL},
 };

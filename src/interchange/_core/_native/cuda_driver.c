@@ -1,9 +1,9 @@
-/* The CUDA driver's functions that every array needs: who waits for whom, and where memory is.
+/* Functions of the CUDA driver: ordering of streams, and attributes of addresses.
  *
  * Source: CUDA driver API, Stream Management, Event Management, Unified Addressing.  The addresses
- * are those of the library that cuda-python has loaded.  The calls, and their order, are those of
- * _streams/cuda.py, made in one step each; what fails is looked at there. */
-#include "core.h"
+ * are those of the library that cuda-python has loaded.  The calls and their order are those of
+ * _streams/cuda.py, which also handles failures. */
+#include "cuda_driver.h"
 
 #define CALLS "interchange.cuda_calls"
 #define ATTRIBUTES 5
@@ -23,7 +23,7 @@ static void *handle_of(PyObject *number)
     return PyLong_AsVoidPtr(number);
 }
 
-/* order(producer, consumer, event) -> whether it failed; both streams were met before. */
+/* order(producer, consumer, event) -> whether it failed; both streams are known to be valid. */
 static PyObject *order(PyObject *capsule, PyObject *const *args, Py_ssize_t count)
 {
     CudaCalls *calls = PyCapsule_GetPointer(capsule, CALLS);
@@ -49,7 +49,8 @@ static PyObject *order(PyObject *capsule, PyObject *const *args, Py_ssize_t coun
 
 void find_place(CudaCalls *calls, uint64_t address, Place *out)
 {
-    /* CU_POINTER_ATTRIBUTE_: IS_MANAGED, MEMORY_TYPE, DEVICE_ORDINAL, RANGE_START_ADDR, RANGE_SIZE */
+    /* CU_POINTER_ATTRIBUTE_: IS_MANAGED, MEMORY_TYPE, DEVICE_ORDINAL, RANGE_START_ADDR,
+     * RANGE_SIZE */
     int kinds[ATTRIBUTES] = {8, 2, 9, 11, 12}, error;
     uint64_t found[ATTRIBUTES] = {0}; /* answers fill the low bytes */
     void *places[ATTRIBUTES] = {&found[0], &found[1], &found[2], &found[3], &found[4]};
@@ -117,7 +118,7 @@ static PyObject *cuda_calls(PyObject *module, PyObject *args)
     return Py_BuildValue("NN", ordering, asking);
 }
 
-PyMethodDef cuda_functions[] = {
+PyMethodDef cuda_driver_functions[] = {
     {"cuda_calls", cuda_calls, METH_VARARGS,
      "cuda_calls(is_capturing, record, wait, attributes, current_device): addresses of the driver's functions."},
     {NULL, NULL, 0, NULL},

@@ -1,24 +1,24 @@
-/* The bits of a torch tensor that its exchange table forgets, read without a call into Python.
+/* Bits of a torch tensor that its exchange table ignores, read without a call into Python.
  *
- * Source: PyTorch, c10/core/TensorImpl.h and ATen/native; Python's `Tensor._cdata`, the address of
- * a tensor's implementation.  None of these functions is promised, so they are used only if Python
- * found them to say the same on tensors with and without each bit (_torch_bits.py); else the
- * tensor's own attributes are asked. */
-#include "core.h"
+ * Source: PyTorch, c10/core/TensorImpl.h and ATen/native; Python's `Tensor._cdata`, the address
+ * of a tensor's implementation.  These functions are no public API: they are used only if Python
+ * verified them on tensors with and without each bit (_torch_bits.py); otherwise the attributes
+ * of the tensor are read. */
+#include "torch_bits.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-#define FURTHEST 64 /* [bytes], where a tensor's object may hold its implementation */
+#define FURTHEST 64 /* [bytes], of an object that are searched for the implementation */
 
 typedef unsigned char (*Bits)(const void *);
 
 static struct {
     size_t offset; /* of the implementation's address in the object, [bytes] */
     Bits requires_grad; /* of an implementation */
-    Bits is_neg;        /* of a tensor, which is the address of such an address */
+    Bits is_neg;        /* of a tensor: the address of such an address */
     Bits is_conj;       /* likewise */
-    PyTypeObject *type; /* of which it was proven; NULL: of none; set last */
+    PyTypeObject *type; /* for which it was verified, or NULL; set last */
 } torch;
 
 static Bits find(const char *library, const char *name)
@@ -29,7 +29,7 @@ static Bits find(const char *library, const char *name)
     if (handle == NULL)
         return NULL;
     *(void **)&found = dlsym(handle, name);
-    dlclose(handle); /* it stays loaded: torch has it */
+    dlclose(handle); /* it stays loaded by torch */
     return found;
 }
 
@@ -52,7 +52,7 @@ int is_torch_tensor(const PyObject *object)
     return Py_TYPE(object) == LOAD(torch.type);
 }
 
-/* find_torch(tensor, its _cdata) -> whether all that is needed was found; nothing is called. */
+/* find_torch(tensor, its _cdata) -> whether the functions and the offset were found. */
 static PyObject *find_torch(PyObject *module, PyObject *args)
 {
     PyObject *tensor;
@@ -70,7 +70,7 @@ static PyObject *find_torch(PyObject *module, PyObject *args)
     for (size_t offset = sizeof(PyObject); offset < FURTHEST; offset += sizeof(void *)) {
         uint64_t there;
         memcpy(&there, (const char *)tensor + offset, sizeof there);
-        if (there == address) { /* others may be using them: they are the same each time */
+        if (there == address) { /* equal each time, since other threads may use them */
             STORE(torch.offset, offset);
             STORE(torch.requires_grad, requires_grad);
             STORE(torch.is_neg, is_neg);
@@ -81,14 +81,14 @@ static PyObject *find_torch(PyObject *module, PyObject *args)
     return Py_NewRef(Py_False);
 }
 
-/* torch_has_bits(tensor) -> whether it requires a gradient, or is to be negated or conjugated. */
+/* torch_has_bits(tensor) -> whether it requires a gradient, or has its neg or conj bit set. */
 static PyObject *torch_has_bits(PyObject *module, PyObject *tensor)
 {
     (void)module;
     return PyBool_FromLong(has_bits(tensor));
 }
 
-/* trust_torch(type or None): the functions that were found are used for objects of that type. */
+/* trust_torch(type or None): use the functions for objects of that type. */
 static PyObject *trust_torch(PyObject *module, PyObject *type)
 {
     (void)module;
@@ -96,13 +96,14 @@ static PyObject *trust_torch(PyObject *module, PyObject *type)
         PyErr_SetString(PyExc_TypeError, "trust_torch() takes a type or None");
         return NULL;
     }
-    set_for_good((PyObject **)&torch.type, type == Py_None ? NULL : Py_NewRef(type));
+    set_global((PyObject **)&torch.type, type == Py_None ? NULL : Py_NewRef(type));
     return Py_NewRef(Py_None);
 }
 
-PyMethodDef torch_functions[] = {
-    {"find_torch", find_torch, METH_VARARGS, "find_torch(tensor, address): for the self-test."},
-    {"torch_has_bits", torch_has_bits, METH_O, "torch_has_bits(tensor): for the self-test."},
-    {"trust_torch", trust_torch, METH_O, "trust_torch(type): of which its functions are used."},
+PyMethodDef torch_bits_functions[] = {
+    {"find_torch", find_torch, METH_VARARGS, "find_torch(tensor, address): for verification."},
+    {"torch_has_bits", torch_has_bits, METH_O, "torch_has_bits(tensor): for verification."},
+    {"trust_torch", trust_torch, METH_O,
+     "trust_torch(type): use the functions for objects of that type."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,15 +1,22 @@
-/* Capsules and managed tensors that other libraries made, consumed by the letter.
+/* DLPack capsules and managed tensors of other libraries, consumed strictly.
  *
  * Source: the Python specification of DLPack; DLP-CAP-1 to DLP-CAP-5.  A capsule is renamed before
- * anything that can fail; what is claimed is owned at once, and given back where it is refused.
- * Without the GIL that is one step under the capsule's own lock, which is CPython's for objects: of
- * two threads that claim here one wins, and so of others who take it. */
-#include "core.h"
+ * anything that can fail; a claimed struct is owned at once, and released where it is refused.
+ * Without the GIL the claim is made under the capsule's own lock (CPython's critical section), so
+ * that one of two threads wins. */
+#include "capsule_in.h"
+
+#include "dltensor_in.h"
+#include "errors.h"
+#include "known_types.h"
+#include "owners.h"
+#include "torch_bits.h"
+#include "torch_fields.h"
 
 #include <string.h>
 
-/* Take the struct of a capsule, and mark it used; NULL where there is none to be had, with an
- * exception where it should be there. */
+/* Take the struct of a capsule, and rename the capsule; NULL where it has another name, or with an
+ * exception. */
 static void *take(PyObject *capsule, uint8_t *owns)
 {
     const char *name = PyCapsule_GetName(capsule), *used;
@@ -31,11 +38,10 @@ static void *take(PyObject *capsule, uint8_t *owns)
     return managed;
 }
 
-/* Claim the struct of a capsule; NULL with an exception where there is none to be had. */
+/* Claim the struct of a capsule; NULL with an exception. */
 static void *claim(PyObject *capsule, uint8_t *owns, PyObject *call)
 {
     void *managed = NULL;
-    PyObject *error;
 
     if (Py_TYPE(capsule) == core.capsule_type) {
         BEGIN_LOCKED(capsule);
@@ -45,15 +51,12 @@ static void *claim(PyObject *capsule, uint8_t *owns, PyObject *call)
     if (LIKELY(managed != NULL) || *owns != OWNS_NOTHING)
         return managed;
     PyErr_Clear();
-    error = PyObject_CallFunctionObjArgs(core.refuse_capsule, capsule, call, NULL);
-    if (error != NULL)
-        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-    Py_XDECREF(error);
+    raise_from(core.refuse_capsule, capsule, call);
     return NULL;
 }
 
-/* Have an Array hold the storage of a tensor of torch: the struct that it came in holds only the
- * implementation, which `x.data = y` gives another storage. */
+/* Let an Array own the storage of a torch tensor.  The struct owns only the tensor's
+ * implementation, whose storage `x.data = y` replaces. */
 static int hold_storage_instead(Array *self, PyObject *x)
 {
     void *managed = self->managed, *storage;
@@ -67,7 +70,7 @@ static int hold_storage_instead(Array *self, PyObject *x)
         return 0;
     self->managed = storage;
     self->owns = OWNS_TORCH;
-    delete_managed(managed, owns);
+    release_managed(managed, owns);
     return 0;
 }
 
@@ -76,7 +79,7 @@ static Array *own(void *managed, uint8_t owns, PyObject *source, PyTypeObject *c
     Array *self = new_array(cls);
 
     if (self == NULL) {
-        delete_managed(managed, owns);
+        release_managed(managed, owns);
         return NULL;
     }
     self->managed = managed;
@@ -105,8 +108,8 @@ Array *own_managed(DLManagedTensorVersioned *managed, PyObject *source, PyTypeOb
     return own(managed, OWNS_VERSIONED, source, cls, call);
 }
 
-/* Whether nobody else refers to an object.  Without the GIL nobody can tell. */
-static int is_alone(PyObject *object)
+/* Whether there is one reference to an object; unknown without the GIL. */
+static int has_one_reference(PyObject *object)
 {
 #ifdef Py_GIL_DISABLED
     (void)object;
@@ -116,14 +119,14 @@ static int is_alone(PyObject *object)
 #endif
 }
 
-/* A capsule that nobody else refers to, of a library whose destructors are native, owns what is in
- * it: it need not be renamed.  Another one is consumed by the letter. */
+/* A capsule without other references, of a library with native destructors, may own the memory
+ * itself, and is not renamed. */
 Array *consume_fresh(PyObject *capsule, PyObject *source, PyObject *call)
 {
     void *managed = NULL;
     Array *self;
 
-    if (is_alone(capsule) && Py_TYPE(capsule) == core.capsule_type)
+    if (has_one_reference(capsule) && Py_TYPE(capsule) == core.capsule_type)
         managed = PyCapsule_GetPointer(capsule, DLPACK_VERSIONED);
     if (managed == NULL) {
         PyErr_Clear();
@@ -141,27 +144,6 @@ Array *consume_fresh(PyObject *capsule, PyObject *source, PyObject *call)
     return self;
 }
 
-void release_now(Array *self)
-{
-    uint8_t owns = self->owns;
-    void *managed;
-    PyObject *keep;
-
-    BEGIN_LOCKED(self);
-    managed = self->managed;
-    STORE(self->managed, NULL);
-    keep = Py_XNewRef(self->keep);
-    END_LOCKED();
-    if (managed == NULL && keep != NULL && Py_TYPE(keep) == core.managed_type) {
-        owns = ((Managed *)keep)->owns;
-        managed = EXCHANGE(((Managed *)keep)->managed, NULL);
-    }
-    Py_XDECREF(keep);
-    delete_managed(managed, owns);
-}
-
-/* What follows an arrival from elsewhere: refuse handles, note a stream.  Drops what is refused; an
- * error keeps what came in a capsule, which is consumed. */
 int finish_arrival(Array **array, PyObject *call, int is_of_capsule)
 {
     PyObject *done;
@@ -185,7 +167,7 @@ static PyObject *consume_capsule(PyObject *module, PyObject *const *args, Py_ssi
         PyErr_SetString(PyExc_TypeError, "consume_capsule(capsule, source, cls, call)");
         return NULL;
     }
-    if (args[1] != Py_None && learn_type(args[1]) < 0) /* whether it is a tensor of torch, too */
+    if (args[1] != Py_None && learn_type(args[1]) < 0) /* is_torch_tensor() needs it */
         return NULL;
     return (PyObject *)consume(args[0], args[1], (PyTypeObject *)args[2], args[3]);
 }
@@ -223,11 +205,11 @@ static PyObject *release(PyObject *module, PyObject *array)
     return Py_NewRef(Py_None);
 }
 
-PyMethodDef consuming_functions[] = {
+PyMethodDef capsule_in_functions[] = {
     {"consume_capsule", (PyCFunction)(void (*)(void))consume_capsule, METH_FASTCALL,
-     "consume_capsule(capsule, source, cls, call): see interchange._core.abc."},
+     "consume_capsule(capsule, source, cls, call): see interchange._core.core_protocol."},
     {"device_in_capsule", device_in_capsule, METH_O,
-     "device_in_capsule(capsule): see interchange._core.abc."},
-    {"release", release, METH_O, "release(tensor): see interchange._core.abc."},
+     "device_in_capsule(capsule): see interchange._core.core_protocol."},
+    {"release", release, METH_O, "release(tensor): see interchange._core.core_protocol."},
     {NULL, NULL, 0, NULL},
 };

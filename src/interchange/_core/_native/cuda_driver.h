@@ -1,0 +1,29 @@
+/* Functions of the CUDA driver that every import and export of device memory needs. */
+#ifndef INTERCHANGE_CUDA_DRIVER_H
+#define INTERCHANGE_CUDA_DRIVER_H
+
+#include "state.h"
+
+#define MEMORYTYPE_DEVICE 2 /* CU_MEMORYTYPE_DEVICE */
+
+typedef struct {
+    int (*is_capturing)(void *stream, int *status);
+    int (*record)(void *event, void *stream);
+    int (*wait)(void *stream, void *event, unsigned int flags);
+    int (*attributes)(unsigned int count, int *kinds, void **answers, uint64_t address);
+    int (*current_device)(int *ordinal);
+} CudaCalls;
+
+/* The driver's attributes of an address. */
+typedef struct {
+    int error, is_managed, type, ordinal;
+    uint64_t start, size; /* of its allocation, [bytes] */
+    int was_asked;
+} Place;
+
+HIDDEN PyObject *tuple_of_place(const Place *place);
+HIDDEN CudaCalls *cuda_calls_of(PyObject *capsule);
+HIDDEN void find_place(CudaCalls *calls, uint64_t address, Place *out); /* releases the GIL */
+extern HIDDEN PyMethodDef cuda_driver_functions[];
+
+#endif

@@ -1,0 +1,22 @@
+/* Exceptions: those made by Python functions of the core, and which of them end an import. */
+#ifndef INTERCHANGE_ERRORS_H
+#define INTERCHANGE_ERRORS_H
+
+#include "state.h"
+
+/* Whether the current exception must propagate, instead of another protocol being tried: it is no
+ * Exception (KeyboardInterrupt), a MemoryError or a RecursionError. */
+HIDDEN int must_propagate(void);
+
+/* Raise the exception that a Python function returns. */
+HIDDEN void raise_from(PyObject *function, PyObject *first, PyObject *second);
+
+/* These return -1.  Raise a class of interchange._types.errors with a rule id; */
+HIDDEN int raise_by_rule(const char *kind, const char *call, const char *what, const char *rule);
+/* an ArgumentError of a C caller (IX-CAPI-1); */
+HIDDEN int refuse_caller(const char *call, const char *what);
+HIDDEN int refuse_null(const char *call, const char *argument);
+/* why an object is not exported by the exchange table: "type", "work", "readonly", "padded". */
+HIDDEN int refuse_for_c(PyObject *object, const char *why);
+
+#endif
