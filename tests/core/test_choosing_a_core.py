@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interchange._core import TWINS
+from interchange._core import CORES
 
 pytestmark = pytest.mark.isolated
 
@@ -61,7 +61,7 @@ def test_an_unknown_core_is_refused(choose, wanted):
     """A name that is no core fails, and the error names the choices."""
     said = choose(wanted)
 
-    expected = f"ImportError INTERCHANGE_CORE={wanted!r} is not a core; choose one of {TWINS}"
+    expected = f"ImportError INTERCHANGE_CORE={wanted!r} is not a core; choose one of {CORES}"
     assert said == expected
 
 

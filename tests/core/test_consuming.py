@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import sys
 import weakref
 
 import numpy as np
@@ -229,91 +228,6 @@ def test_the_struct_is_not_changed(core, source):
     assert (bytes(loan.managed), tensor.strides) == (before, (3, 1))
 
 
-# ---------------------------------------------------------------- capsules that are ours alone
-
-
-def fresh(source):
-    """Return a capsule that frees itself."""
-    return source.but(destructor="numpy")
-
-
-def test_a_fresh_capsule_stays_the_owner(readable_core):
-    """It keeps its name, and its own destructor gives the memory back."""
-    source = fresh(producers.host().but(generation="versioned"))
-    capsule = source.__dlpack__()
-    tensor = readable_core.consume_fresh_capsule(capsule, source, readable_core.Tensor, CALL)
-    name = capsules.capsule_name(capsule)
-    del capsule
-    before = source.deleter_calls
-    del tensor
-
-    assert (name, before, source.deleter_calls) == (capsules.VERSIONED, 0, 1)
-
-
-def test_a_fresh_legacy_capsule_is_taken_by_the_letter(core):
-    """There is no quick way for the struct of before 1.0."""
-    source = fresh(producers.host().but(generation="legacy"))
-    capsule = source.__dlpack__()
-    tensor = core.consume_fresh_capsule(capsule, source, core.Tensor, CALL)
-    name = capsules.capsule_name(capsule)
-    del capsule, tensor
-
-    assert (name, source.deleter_calls) == (capsules.USED_LEGACY, 1)
-
-
-def test_a_refused_fresh_capsule_frees_itself(core):
-    """Nobody but its destructor releases it."""
-    source = fresh(producers.host().but(generation="versioned", ndim=-1))
-
-    with pytest.raises(ExchangeError):
-        core.consume_fresh_capsule(source.__dlpack__(), source, core.Tensor, CALL)
-
-    assert source.deleter_calls == 1
-
-
-def test_alone_means_nobody_else_refers_to_it(readable_core, has_gil):
-    """A capsule that a producer keeps is not ours alone; without the GIL none is."""
-    capsule = producers.host().__dlpack__()  # the loan keeps it, but nobody keeps the loan
-    held = np.ones(3).__dlpack__()
-    keeper = [held]
-
-    assert (
-        sys.getrefcount(capsule) > readable_core.ALONE,
-        sys.getrefcount(held) > readable_core.ALONE,
-        len(keeper),
-        sys.getrefcount(np.ones(3).__dlpack__()) <= readable_core.ALONE,
-    ) == (True, True, 1, has_gil)
-
-
-@pytest.mark.isolated
-def test_a_shared_capsule_is_not_alone_after_an_import_under_a_debugger(run_isolated):
-    """A trace function that keeps local variables adds to no count that capsules are held against.
-
-    From CPython 3.14 on a lone capsule counts one reference, and a shared one two.  Variables of
-    modules are left alone: CPython 3.12 spoils their comprehensions where somebody looks at them.
-    """
-    script = """
-import sys
-kept = []
-def trace(frame, event, _):
-    code = frame.f_code
-    if "interchange" in code.co_filename and code.co_name != "<module>":  # see above
-        kept.append(dict(frame.f_locals))
-    return trace
-sys.settrace(trace)
-from interchange import _core
-sys.settrace(None)
-from interchange.abi import capsules
-import ctypes
-def shared():
-    capsule = capsules.new_capsule(ctypes.addressof(capsules.anchor), None, None)
-    keeper = [capsule]
-    return sys.getrefcount(capsule)
-print(shared() > _core.ALONE)
-"""
-    assert run_isolated(script).strip() == "True"
-
-
 def test_a_kept_capsule_is_renamed():
     """A trusted library's producer that keeps its capsule does not share it with us."""
 
@@ -335,22 +249,6 @@ def test_a_kept_capsule_is_renamed():
         capsules.USED_VERSIONED,
         (3,),
     )
-
-
-@pytest.mark.readable
-def test_a_capsule_that_nobody_keeps_is_taken_the_quick_way(has_gil):
-    """On every Python with the GIL the count of a lone capsule is the one that is looked for."""
-
-    class Giver:
-        def __dlpack__(self, **_):
-            return np.ones(3).__dlpack__(max_version=(1, 0))
-
-        def __dlpack_device__(self):
-            return 1, 0
-
-    Giver.__module__ = "torch"
-
-    assert (type(core_import(Giver())._keepalive) is ctypes.py_object) is has_gil
 
 
 # ---------------------------------------------------------------- structs in no capsule

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from interchange import abi
-from interchange._core import TWINS
+from interchange._core import CORES
 from interchange._libraries.selection import GROUP
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def test_every_core_is_named_where_its_name_is_explained(pages: dict[str, str]) 
     """The values that ``core_name`` can have, and no other."""
     entry = pages["docs/api/interchange.md"].partition(".. py:data:: core_name\n")[2]
 
-    assert sorted(re.findall(r'``"(\w+)"``', entry.partition(".. py:data::")[0])) == sorted(TWINS)
+    assert sorted(re.findall(r'``"(\w+)"``', entry.partition(".. py:data::")[0])) == sorted(CORES)
 
 
 @pytest.mark.parametrize("kind", ["feature", "fix", "break", "rule"])

@@ -24,7 +24,6 @@ IMPORTS = (
     "import-versioned-capsule",
     "import-bare-producer",
     "import-modern-producer",
-    "import-fresh",
     "import-buffer",
     "import-pointer",
     "import-view",

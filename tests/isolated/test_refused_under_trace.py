@@ -28,7 +28,7 @@ class Producer:
         return (2, 0) if sys.argv[1] == "elsewhere" else (1, 0)
 
 def fresh():
-    return _core.consume_fresh_capsule(
+    return _core.consume_capsule(
         Producer().__dlpack__(max_version=(1, 3)), None, ix.Array, "f()"
     )
 

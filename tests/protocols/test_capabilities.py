@@ -10,7 +10,7 @@ import pytest
 import interchange as ix
 from interchange._protocols import capabilities
 from interchange._protocols.capabilities import capabilities_of
-from interchange.testing import Recorder, producers
+from interchange.testing import producers
 
 ALL = frozenset({"stream", "max_version", "dl_device", "copy"})
 
@@ -213,37 +213,6 @@ def test_only_plain_ndarrays_go_straight(x):
     capabilities_of(x)
 
     assert capabilities.fast_path.kind is not type(x)
-
-
-@pytest.mark.parametrize("module", ["numpyro", "mytorch.numpy", "stranger", "", "__main__"])
-def test_a_stranger_is_not_trusted(module):
-    """Trust goes by the whole name of the top module, and no other."""
-    cls = type("Array", (Modern,), {"__module__": module})
-
-    assert capabilities_of(cls()).native_release is False
-
-
-def test_a_wrapper_of_ours_is_not_trusted_for_what_it_wraps():
-    """What a `Recorder` hands out is as good as what it wraps, which may be anything."""
-    recorder = Recorder(producers.host())
-
-    assert capabilities_of(recorder).native_release is False
-
-
-def test_a_user_s_producer_is_not_trusted():
-    """The mixin of ours in a class of somebody else's is that somebody's."""
-
-    class Mine(ix.Producer):
-        pass
-
-    assert capabilities_of(Mine()).native_release is False
-
-
-def test_trusted_libraries_are_trusted():
-    """NumPy's capsules, and those of Arrays, may stay the owners of their memory."""
-    found = [capabilities_of(x).native_release for x in (np.ones(2), ix.from_buffer(b"a"))]
-
-    assert found == [True, True]
 
 
 def test_a_class_that_is_gone_is_forgotten():

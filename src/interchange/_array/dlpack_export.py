@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange import _core
 from interchange._protocols import dlpack
 from interchange._streams.ordering import order_before
-from interchange._streams.pending import pending_work_of
 from interchange._streams.rules import STREAM_RULES, check_stream
 from interchange._types.devices import CPU, is_index
 from interchange._types.errors import (
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from .described import Described
 
 CALL: Final = "Array.__dlpack__()"
-_C_INT_END: Final = 2**31
 
 
 def export_array(array: Any, stream: Any, max_version: Any, dl_device: Any, copy: Any) -> Any:
@@ -49,14 +47,6 @@ def export_array(array: Any, stream: Any, max_version: Any, dl_device: Any, copy
     if stream is None and moved.device.is_host_accessible:
         consumer = None  # libraries of the host take managed memory, too, and name no stream
     order_before(moved, consumer, CALL)
-    is_plain = max_version is None or max(map(abs, max_version)) < _C_INT_END
-    if (
-        flags == moved._flags
-        and is_plain
-        and pending_work_of(moved) is None
-        and target.type not in STREAM_RULES
-    ):
-        _core.answer_again(moved, max_version)
     return _core.make_capsule(moved, flags, versioned=versioned)
 
 

@@ -1,7 +1,8 @@
-"""Layer 3: addresses become memory.  The choice of the core, made once, here and nowhere else.
+"""Layer 3: import and export of memory.  The core is chosen here, once, when it is imported.
 
-``INTERCHANGE_CORE=ctypes`` or ``native`` forces one and fails loudly.  A twin that is absent is
-fine; one that is broken is not, and raises.  setup.py builds the native one where it can.
+``INTERCHANGE_CORE=ctypes`` or ``native`` selects one, and is an ImportError where it is absent.
+Without it, a core that is absent is skipped; one that is broken raises.  setup.py builds the native
+core where it can.
 """
 
 from __future__ import annotations
@@ -13,33 +14,33 @@ from typing import TYPE_CHECKING, Any, Final, cast
 if TYPE_CHECKING:
     from .core_protocol import Core
 
-TWINS: Final = ("native", "ctypes")  # best first
+CORES: Final = ("native", "ctypes")  # best first
 
 MAIN_ONLY: Final = "it serves the main interpreter only"
-"""What a core says of itself where another interpreter of the process asks for it."""
+"""Message of a core that is imported by another interpreter of the process."""
 FIRST_ONLY: Final = (
     "it serves the first import of interchange in a process, and this is another one:"
     " its modules were removed from sys.modules, or Python was started again"
 )
-"""What it says where it served before: objects of then still refer to the modules of then."""
+"""Message where it was imported before: older objects refer to the older modules."""
 _WITHOUT: Final = "without it all works, slower, but exports to Arrow and what C code calls"
 _NOT_BUILT: Final = f"the {{}} core is not built here; {_WITHOUT}"
-_NOT_FOR_YOU: Final = f"the {{}} core is not used here: {{}}; {_WITHOUT}"
-_WAY_TO_BUILD: Final = (
+_NOT_USABLE: Final = f"the {{}} core is not used here: {{}}; {_WITHOUT}"
+_HOW_TO_BUILD: Final = (
     "build it with a C compiler, in a clone or an unpacked source distribution:"
     " INTERCHANGE_BUILD=require pip install --no-cache-dir --force-reinstall --no-deps ."
 )
 
 refused: Final[dict[str, str]] = {}
-"""Twins that are absent, and why (``python -m interchange`` prints it)."""
+"""Absent cores, and why (``python -m interchange`` prints it)."""
 
 
 def _choose(wanted: str) -> Core:
-    """Import the wanted twin, or the best that is there."""
-    if wanted and wanted not in TWINS:
-        raise ImportError(f"INTERCHANGE_CORE={wanted!r} is not a core; choose one of {TWINS}")
-    for twin in (wanted,) if wanted else TWINS:
-        module = f"{__name__}._{twin}"
+    """Import the wanted core, or the best available one."""
+    if wanted and wanted not in CORES:
+        raise ImportError(f"INTERCHANGE_CORE={wanted!r} is not a core; choose one of {CORES}")
+    for core in (wanted,) if wanted else CORES:
+        module = f"{__name__}._{core}"
         try:
             return cast("Core", importlib.import_module(module))
         except ModuleNotFoundError as error:
@@ -51,11 +52,11 @@ def _choose(wanted: str) -> Core:
                     f"cannot be met: {error.msg}; leave INTERCHANGE_CORE unset, or start a new"
                     " process"
                     if is_built
-                    else f"is not built here; {_WAY_TO_BUILD}"
+                    else f"is not built here; {_HOW_TO_BUILD}"
                 )
                 raise ImportError(f"INTERCHANGE_CORE={wanted!r} {why}") from error
-            words = _NOT_FOR_YOU if is_built else _NOT_BUILT
-            refused[twin] = words.format(twin, error.msg)
+            words = _NOT_USABLE if is_built else _NOT_BUILT
+            refused[core] = words.format(core, error.msg)
     raise ImportError(f"no core could be imported: {refused}")
 
 
@@ -63,18 +64,15 @@ chosen: Final = _choose(os.environ.get("INTERCHANGE_CORE", ""))
 """The core in use."""
 core_name: Final = chosen.name
 
-if TYPE_CHECKING:  # what checkers see is the readable twin
+if TYPE_CHECKING:  # type checkers see the ctypes core
     from ._ctypes import (
-        ALONE,
         ArrowOwner,
         Tensor,
-        answer_again,
         array_type,
         call_stream,
         check_interpreter,
         computed,
         consume_capsule,
-        consume_fresh_capsule,
         consume_managed_tensor,
         describe,
         device_in_capsule,
@@ -97,14 +95,11 @@ if TYPE_CHECKING:  # what checkers see is the readable twin
         take_arrow,
     )
 else:
-    ALONE = chosen.ALONE
     Tensor = chosen.Tensor
-    answer_again = chosen.answer_again
     array_type = chosen.array_type
     check_interpreter = chosen.check_interpreter
     computed = chosen.computed
     consume_capsule = chosen.consume_capsule
-    consume_fresh_capsule = chosen.consume_fresh_capsule
     consume_managed_tensor = chosen.consume_managed_tensor
     describe = chosen.describe
     device_in_capsule = chosen.device_in_capsule
@@ -121,7 +116,7 @@ else:
     serve_c_callers = chosen.serve_c_callers
 
     def __getattr__(name: str) -> Any:
-        """Return what a core has for structs of Arrow, which it may import first."""
+        """Return a function for Arrow structs, whose module the core may import first."""
         if name not in __all__:
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
@@ -129,18 +124,15 @@ else:
 
 
 __all__ = [
-    "ALONE",
-    "TWINS",
+    "CORES",
     "ArrowOwner",
     "Tensor",
-    "answer_again",
     "array_type",
     "call_stream",
     "check_interpreter",
     "chosen",
     "computed",
     "consume_capsule",
-    "consume_fresh_capsule",
     "consume_managed_tensor",
     "core_name",
     "describe",

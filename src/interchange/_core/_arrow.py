@@ -1,8 +1,8 @@
-"""Structs of Arrow, owned by the ctypes core: moved out of capsules, and taken from streams.
+"""Arrow structs in the ctypes core: moved out of capsules, taken from streams, owned.
 
 Source: The Arrow C data interface, Release callback semantics and Moving an array; C stream
-interface; PyCapsule interface, Lifetime Semantics; CPython, where signal handlers run.  What owns a
-struct, and how it comes to own it, is as `_owners` has it for managed tensors.
+interface; PyCapsule interface, Lifetime Semantics; CPython, where signal handlers run.  Ownership
+works as for managed tensors (`_owners`).
 """
 
 from __future__ import annotations
@@ -36,38 +36,38 @@ _new_object: Final = object.__new__
 
 
 class ArrowOwner(ManagedTensorOwner):
-    """Owns one struct of Arrow: calls its release callback once, when asked or when it dies.
+    """Owns one Arrow struct: calls its release callback once, on request or when destroyed.
 
     The finaliser is ``partial(release, struct)``.
 
     Attributes
     ----------
     address : int
-        Of the struct, which is there as long as the owner is.
+        Of the struct, which lives as long as the owner.
     """
 
     __slots__ = ("_name", "_struct", "address")
 
-    _name: bytes  # of the capsule that such a struct comes in
+    _name: bytes  # of the capsules of such structs
     _struct: ctypes.Structure
     address: int
 
     def release(self, _nothing: Any = NOTHING) -> None:
-        """Call the release callback now, whoever else refers to the owner."""
+        """Call the release callback now, even if there are other references to the owner."""
         self.__del__, release = _nothing, self.__del__
         release()
 
     def __reduce__(self) -> str:
-        raise TypeError("what owns memory is not copied")
+        raise TypeError("an owner of memory cannot be copied or pickled")
 
 
 def new_arrow(name: bytes) -> ArrowOwner:
-    """Return the owner of a struct that is all zero, which `call_stream` fills."""
+    """Return the owner of a zeroed struct, which `call_stream` fills."""
     return _owner_of(ARROW_STRUCTS[name](), name)
 
 
 def _owner_of(struct: ctypes.Structure, name: bytes) -> ArrowOwner:
-    """Return what owns nothing yet, and the collector does not see."""
+    """Return an owner of a struct that is not owned yet, hidden from the garbage collector."""
     owner = _new_object(ArrowOwner)
     owner.__del__ = NOTHING
     owner._name = name
@@ -78,21 +78,20 @@ def _owner_of(struct: ctypes.Structure, name: bytes) -> ArrowOwner:
 
 
 def _release_of(address: int, name: bytes) -> ctypes.c_void_p:
-    """Return where a struct has its release callback."""
+    """Return the field of the release callback of a struct."""
     return ctypes.c_void_p.from_address(address + ARROW_RELEASE[name])
 
 
 def _finaliser(release: int, struct: ctypes.Structure) -> Callable[[], object]:
-    """Return what calls a release callback with its struct, which it keeps alive; all of it C."""
+    """Return a finaliser in C that calls a release callback with its struct."""
     return partial(deleters.get(release) or keep_deleter(release), ctypes.byref(struct))
 
 
 def take_arrow(capsule: Any, name: bytes) -> ArrowOwner:
     """Move the struct out of a capsule of that name (ARROW-CAP-2).
 
-    Everything that can fail is done before it is claimed.  The claim, one line without a call in
-    it, is not interrupted by a signal handler or another thread; whoever was first has set the
-    callback to NULL.
+    Everything that can fail is done before the claim.  The claim is one line without a call, which
+    no signal handler or other thread interrupts: the first one sets the callback to NULL.
     """
     cell = ctypes.py_object(capsule)
     try:
@@ -116,7 +115,7 @@ if not HAS_GIL:
 
 
 def refuse_arrow(capsule: object, name: bytes) -> BrokenRule:
-    """Say why nothing could be taken."""
+    """Return why no struct could be moved."""
     wanted = name.decode()
     if type(capsule) is not capsules.PyCapsule:
         return BrokenRule("ARROW-CAP-1", f"{show(capsule)} is no capsule {wanted!r}")
@@ -131,7 +130,7 @@ def refuse_arrow(capsule: object, name: bytes) -> BrokenRule:
 
 
 class _WithoutGIL(CFuncPtr):
-    """A C function that is called while other threads run Python code: it may take long."""
+    """A C function that is called without the GIL."""
 
     _flags_ = FUNCFLAG_CDECL
     _restype_ = ctypes.c_int
@@ -141,7 +140,7 @@ _GET: Final = {"schema": "get_schema", "next": "get_next", "error": "get_last_er
 
 
 def _function_of(stream: ArrowOwner, what: str) -> _WithoutGIL | None:
-    """Return a function of a stream that was not released, None where it is NULL."""
+    """Return a function of a stream, None where it is NULL; raise if the stream is released."""
     if stream._name not in ARROW_CHUNK:
         raise TypeError(f"{stream._name.decode()!r} is not a stream")
     if not _release_of(stream.address, stream._name).value:
@@ -151,16 +150,16 @@ def _function_of(stream: ArrowOwner, what: str) -> _WithoutGIL | None:
 
 
 def refuse_stream(name: bytes | None, what: str | None) -> BrokenRule:
-    """Say that a stream of a name was released, or that one lacks a function."""
+    """Return the error of a released stream, or of a function that is NULL."""
     if name is not None:
         return BrokenRule("ARROW-RELEASE-3", f"release is NULL in a struct {name.decode()!r}")
     return BrokenRule("ARROW-STREAM-1", f"{_GET[what or '']} is NULL")
 
 
 def call_stream(stream: ArrowOwner, what: Literal["schema", "next"], out: ArrowOwner) -> int:
-    """Let a stream fill what `out` owns; return its errno.
+    """Call a stream to fill the struct of `out`, and return its errno.
 
-    What comes is stored before anything else can happen, as in `_owners.claim`.
+    The result is owned before a signal handler can run, as in `_owners.claim`.
     """
     function = _function_of(stream, what)
     if out._name != (ARROW_SCHEMA if what == "schema" else ARROW_CHUNK[stream._name]):
@@ -184,12 +183,12 @@ def call_stream(stream: ArrowOwner, what: Literal["schema", "next"], out: ArrowO
             capsules.fast_deleter(release)(ctypes.byref(struct))
         raise
     if code:
-        ctypes.memset(out.address, 0, ctypes.sizeof(struct))  # whatever is there is not ours
+        ctypes.memset(out.address, 0, ctypes.sizeof(struct))  # on errors the struct is undefined
     return code
 
 
 def stream_error(stream: ArrowOwner) -> str | None:
-    """Return what a stream says of its last error, None where it says nothing."""
+    """Return the last error of a stream, or None."""
     function = _function_of(stream, "error")
     if function is None:
         return None
@@ -204,7 +203,7 @@ def stream_error(stream: ArrowOwner) -> str | None:
 def make_arrow(
     field: ArrowField, column: ArrowColumn, keep: object, device: tuple[int, int, int] | None
 ) -> tuple[Any, Any]:
-    """Refuse: a release callback is native code, and there is none here."""
+    """Refuse: a release callback has to be native code, which this core does not have."""
     del field, column, keep, device
     raise refuse_exports()
 
@@ -227,6 +226,6 @@ def make_arrow_stream(
 
 
 def refuse_exports() -> BackendUnavailableError:
-    """Say what is missing."""
+    """Return the error of exports to Arrow in this core."""
     what = "the ctypes core is in use, which has no release callbacks in C"
     return BackendUnavailableError("to_arrow()", what, "ARROW-CORE-1")

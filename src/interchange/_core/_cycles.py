@@ -1,21 +1,19 @@
-"""Who may refer back to an Array: what the collector of cyclic garbage must be able to see.
+"""Objects that may be part of a reference cycle with an Array.
 
-Source: CPython, ``gc.is_tracked``.  What it does not track it cannot see through, so that nothing
-is lost by hiding that, too.
+Source: CPython, ``gc.is_tracked``.
 """
 
 from __future__ import annotations
 
-import ctypes
 import gc
 from typing import Final
 
 _LATER: Final = frozenset({dict, tuple})
-"""Types of objects that the collector tracks or not by what they hold at the time."""
+"""Types whose objects the collector tracks depending on their items."""
 
 
 def may_refer_back(keep: object) -> bool:
-    """Whether what keeps memory alive may be in a cycle that the collector can find.
+    """Whether an object that keeps memory alive may be in a cycle that the collector can find.
 
     Examples
     --------
@@ -24,8 +22,6 @@ def may_refer_back(keep: object) -> bool:
     >>> may_refer_back(Owner()), may_refer_back(memoryview(b"abc"))
     (True, False)
     """
-    if type(keep) is memoryview:  # tracked itself, and seen through
+    if type(keep) is memoryview:  # its own references are visited
         keep = keep.obj
-    if type(keep) is ctypes.py_object:  # holds a capsule, whose memory nobody sees
-        return False
     return type(keep) in _LATER or gc.is_tracked(keep)

@@ -1,8 +1,8 @@
-"""Exports of described memory: structs prepared once, capsules made from them.
+"""Exports of memory: capsules that are made from a template of their struct.
 
-Source: dlpack.h 1.3.  Strides are always there (DLP-STRIDES-1), data of an empty array is NULL
-(DLP-DATA-3), an array of shape (1,) has stride 1, and the first element is at data itself,
-except on devices whose data is a handle.
+Source: dlpack.h 1.3.  Strides are never NULL (DLP-STRIDES-1), data of an empty array is NULL
+(DLP-DATA-3), an array of shape (1,) has stride 1, and the byte offset is 0, except on devices whose
+data is a handle.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ _INT64_POINTER = ctypes.POINTER(ctypes.c_int64)
 
 
 class Exporter:
-    """What an exported struct owns: the memory's owner, and the shape and strides it points to.
+    """The owner of exported structs: it keeps the memory, and the shape and strides, alive.
 
     Parameters
     ----------
     ptr : int
         Address of the first element, or a handle.
     spec : Spec
-        What the memory holds.
+        Layout, element type and device.
     flags : int
-        Read-only and copied, as DLPack's bits.
+        The read-only and copied bits of DLPack.
     keep : object
-        Kept alive as long as a struct made from this is.
+        Keeps the memory alive; referenced by each struct.
     """
 
     __slots__ = (
@@ -66,8 +66,7 @@ class Exporter:
         self._self, self._references = reference_to(self)
         self._dims = (ctypes.c_int64 * (2 * ndim))(*spec.shape, *strides)
         legacy, versioned = numpy_functions()
-        # Plain tuples, which the interpreter takes apart faster than named ones.
-        self._legacy, self._versioned = tuple(legacy), tuple(versioned)
+        self._legacy, self._versioned = legacy, versioned
         tensor = self._tensor(ptr, spec)
         if spec.dtype.padded:
             flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
@@ -101,7 +100,7 @@ class Exporter:
         return tensor
 
     def make_capsule(self, *, max_version: tuple[int, int] | None = None) -> Any:
-        """Return a fresh capsule of the generation that a consumer of `max_version` knows."""
+        """Return a new capsule of the generation that a consumer of `max_version` supports."""
         if max_version is None:
             return capsule_of(self._legacy, self._templates[0], self._self, self._references)
         if max_version[0] < 1:
@@ -110,17 +109,15 @@ class Exporter:
 
 
 def _capsule_maker(tensor: Tensor, flags: int) -> Callable[..., Any]:
-    """Return what makes capsules of the memory of `tensor`, by NumPy itself where it can.
+    """Return a function that makes capsules of the memory of `tensor`, by NumPy where possible.
 
-    It refers to what keeps the memory alive, and not to `tensor` itself.  The collector does not
-    see through an ndarray.  Where what keeps the memory may refer back to the tensor, as the owner
-    of a described array may, nothing of the kind is kept.
+    It refers to the object that keeps the memory alive, and not to `tensor`.  NumPy is used only
+    where that object cannot refer back to the tensor, since the garbage collector does not see
+    references of an ndarray.
     """
     check_interpreter("Array.__dlpack__()")
     spec = tensor._spec
-    opaque = isinstance(tensor._keepalive, (ManagedTensorOwner, ctypes.py_object)) or is_ndarray(
-        tensor._keepalive
-    )
+    opaque = isinstance(tensor._keepalive, ManagedTensorOwner) or is_ndarray(tensor._keepalive)
     if flags == tensor._flags and opaque and numpy_can_export(spec):
         readonly = bool(flags & DLPACK_FLAG_BITMASK_READ_ONLY)
         view = ndarray_over(tensor.ptr, spec, tensor._keepalive, readonly=readonly)
@@ -129,15 +126,10 @@ def _capsule_maker(tensor: Tensor, flags: int) -> Callable[..., Any]:
 
 
 def make_capsule(tensor: Tensor, flags: int, *, versioned: bool) -> Any:
-    """Return a fresh capsule of the memory; what makes it is kept where the flags are its own."""
+    """Return a new capsule of the memory; its maker is cached if the flags are the tensor's own."""
     version = DLPACK_VERSION if versioned else None
     if flags != tensor._flags:
         return _capsule_maker(tensor, flags)(max_version=version)
     if not hasattr(tensor, "_make_capsule"):
         tensor._make_capsule = _capsule_maker(tensor, flags)
     return tensor._make_capsule(max_version=version)
-
-
-def answer_again(tensor: Tensor, max_version: tuple[int, int] | None) -> None:
-    """Answer what was asked with this `max_version`, and with nothing else, without a look."""
-    tensor._asked = max_version

@@ -1,7 +1,6 @@
-"""NumPy views over described host memory: what copies, prints and hands out capsules natively.
+"""ndarrays over host memory, with which it is copied, printed and exported.
 
-Source: NumPy array interface, version 3.  The view keeps alive what keeps the memory alive, and
-nobody else ever sees the view that capsules are made from.
+Source: NumPy array interface, version 3.  The ndarray keeps the owner of the memory alive.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _InterfaceRecord:
-    """Memory described by the array interface; NumPy keeps it as the base of the view."""
+    """Memory with an array interface; NumPy keeps it as the base of the view."""
 
     __slots__ = ("__array_interface__", "keep")
 
@@ -34,11 +33,11 @@ class _InterfaceRecord:
 def is_ndarray(x: object) -> bool:
     """Whether `x` is exactly an ndarray; NumPy is not imported to answer."""
     numpy = sys.modules.get("numpy")
-    return type(x) is getattr(numpy, "ndarray", None)  # half imported, it has none yet
+    return type(x) is getattr(numpy, "ndarray", None)  # it has none while it is being imported
 
 
 def require_numpy_dtype(dtype: DType, call: str) -> Any:
-    """Return the NumPy dtype of `dtype`, or say that there is none."""
+    """Return the NumPy dtype of `dtype`, or raise."""
     found = numpy_dtype(dtype)
     if found is not None:
         return found
@@ -49,7 +48,7 @@ def require_numpy_dtype(dtype: DType, call: str) -> Any:
 
 
 def lanes_of(dtype: DType) -> str | None:
-    """Return how elements that are vectors are passed: as their lanes, where these have bytes."""
+    """Return the hint for vector elements: pass their lanes, if these are whole bytes."""
     if dtype.lanes == 1 or dtype.bits % 8:
         return None
     lane = dtype.name.rpartition("x")[0]
@@ -66,11 +65,11 @@ def fills_strides() -> bool:
 
 
 def numpy_can_export(spec: Spec) -> bool:
-    """Whether NumPy's own ``__dlpack__`` says of such memory what dlpack.h asks for.
+    """Whether NumPy's own ``__dlpack__`` exports such memory correctly.
 
     It does for its own element types on the host, except that data of empty arrays is not NULL
-    (DLP-DATA-3), that an array of shape (1,) keeps an odd stride, and that NumPy before 2.4
-    leaves the strides of C-contiguous arrays NULL (DLP-STRIDES-1).
+    (DLP-DATA-3), that an array of shape (1,) keeps any stride, and that strides of C-contiguous
+    arrays are NULL in NumPy before 2.4 (DLP-STRIDES-1).
     """
     return (
         fills_strides()
@@ -97,15 +96,15 @@ def ndarray_over(
     ptr : int
         Address of the first element.
     spec : Spec
-        What the memory holds; not packed.
+        Layout and element type; not packed.
     keep : object
         Kept alive by the ndarray.
     readonly : bool
-        Whether the ndarray refuses writes.
+        Whether the ndarray is read-only.
     carrier : bool, default False
-        Use plain bytes of the element's size in place of the element type, to move elements about.
+        Use void elements of the same size instead of the element type, to copy elements.
     tracked : bool, default False
-        Let the collector see `keep`: a `TrackedArray` that plain ndarrays are made from.
+        Return a `TrackedArray`, whose `keep` the garbage collector sees.
     """
     np = load_numpy()
     from ._tracked import track

@@ -1,10 +1,10 @@
-"""NumPy's deleters for our capsules: a Python function must never become a C function pointer.
+"""NumPy's deleters for capsules of this core, which cannot use Python functions as deleters.
 
 Source: numpy/_core/src/multiarray/dlpack.c.  NumPy's deleter frees the struct with ``PyMem_Free``
-and drops one reference to whatever object ``manager_ctx`` is; its capsule destructor calls the
-deleter when the capsule was not consumed.  Both look at the state of the interpreter first, take
-the GIL and leave a pending exception alone, which is all that DLP-LIFE-1 to DLP-LIFE-5 ask.  None
-of this is promised by NumPy, so that `numpy_functions` checks what can be checked first.
+and drops one reference to the object ``manager_ctx``; its capsule destructor calls the deleter when
+the capsule was not consumed.  Both check whether the interpreter is finalizing, take the GIL and
+keep a pending exception, as DLP-LIFE-1 to DLP-LIFE-5 require.  This is no public API of NumPy, so
+`numpy_functions` verifies it first.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 class NumPyFunctions(NamedTuple):
-    """The native functions for one kind of capsule, and arguments of calls, for ever the same."""
+    """The native functions for one kind of capsule, and constant arguments of calls."""
 
     deleter: int
     destructors: Iterator[Any]
     names: Iterator[Any]
-    blocks: Iterator[capsules.Address]  # fresh ones, each for a struct
+    blocks: Iterator[capsules.Address]  # newly allocated, each for a struct
     write: Any  # ``f(memory, address, template)``
 
 
 def _refuse(why: str) -> ExchangeError:
-    """Say that this NumPy's functions cannot be used."""
+    """Return the error that this NumPy's functions cannot be used."""
     import numpy as np
 
     return ExchangeError("Array.__dlpack__()", f"NumPy {np.__version__}: {why}", "DLP-LIFE-6")
@@ -46,7 +46,7 @@ def _refuse(why: str) -> ExchangeError:
 def _read_functions(
     struct: Any, name: bytes, max_version: tuple[int, int] | None
 ) -> NumPyFunctions:
-    """Read NumPy's functions off a capsule of a dummy array, and check what they will be given."""
+    """Read NumPy's functions from a capsule of a dummy array, and check its layout."""
     np = load_numpy()
     dummy = np.zeros((2, 3), np.float32)
     before = sys.getrefcount(dummy)
@@ -75,15 +75,15 @@ def _read_functions(
 
 
 _name_address = capsules.python_function("PyCapsule_GetName", ctypes.c_void_p, ctypes.py_object)
-_as_pointer = ctypes.c_void_p.from_param  # as calls take it, made once
+_as_pointer = ctypes.c_void_p.from_param  # as ctypes passes it, made once
 
 
 class _Owner:
-    """Stands for an owner in the self-test."""
+    """An owner for the self-test."""
 
 
 def _self_test(functions: NumPyFunctions, struct: Any, name: bytes) -> None:
-    """Make capsules and see the reference come back, from a dropped capsule and from a consumer."""
+    """Check that a dropped and a consumed capsule each drop their reference to the owner."""
     for consumed in (False, True):
         owner = _Owner()
         before = sys.getrefcount(owner)
@@ -99,9 +99,9 @@ def _self_test(functions: NumPyFunctions, struct: Any, name: bytes) -> None:
 
 
 def reference_to(owner: object) -> tuple[Any, Iterator[None]]:
-    """Return how C is told of `owner`, and what refers to it once more at each step.
+    """Return `owner` as a C argument, and an iterator that adds a reference at each step.
 
-    Neither keeps it alive.
+    Neither keeps the owner alive.
     """
     argument = _as_pointer(id(owner))
     return argument, map(capsules.fast_increase_reference, repeat(argument))
@@ -115,15 +115,13 @@ def capsule_of(
     _new: Any = capsules.fast_new,
     _memory: memoryview = memory,
 ) -> Any:
-    """Return a capsule with a struct of its own, a copy of `template`, which owns `owner`.
+    """Return a capsule with a copy of `template` that owns a reference to `owner`.
 
-    `functions` is a `NumPyFunctions`; `template` names the owner as its manager_ctx; `owner` and
-    `references` are what `reference_to` returns.  Nothing can fail once the capsule is there;
-    what fails before leaves nothing behind.
+    `template` has the owner as its manager_ctx; `owner` and `references` are the result of
+    `reference_to`.  A failure leaves no block and no reference behind.
 
-    A signal handler runs when a call has returned, before anybody has what it gave.  So calls that
-    give what must not be lost are made by iterators: the result of a step is stored before
-    anything else can happen.
+    A signal handler may run after a call has returned and before its result is stored.  So calls
+    whose result must not be lost are made by iterators (see `_owners.claim`).
     """
     _, destructors, names, blocks, write = functions
     block: Any = None
@@ -152,12 +150,12 @@ def capsule_of(
 
 @lru_cache(maxsize=1)
 def numpy_functions() -> tuple[NumPyFunctions, NumPyFunctions]:
-    """Return NumPy's functions, for legacy and for versioned capsules, tested once.
+    """Return NumPy's functions for legacy and for versioned capsules, verified once.
 
     Raises
     ------
     ExchangeError
-        This NumPy does not do what its sources did when this was written (DLP-LIFE-6).
+        This NumPy does not behave as expected (DLP-LIFE-6).
     """
     legacy = _read_functions(DLManagedTensor, capsules.LEGACY, None)
     versioned = _read_functions(DLManagedTensorVersioned, capsules.VERSIONED, (1, 0))

@@ -1,4 +1,4 @@
-"""What owns one managed tensor, and how it comes to own it: nothing is lost in between.
+"""Owners of managed tensors, and the claim of a struct, which cannot be lost in between.
 
 Source: dlpack.h 1.3; the Python specification of DLPack; CPython, where signal handlers run.
 """
@@ -24,62 +24,57 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
-_new_object: Final = object.__new__
-
 
 class ManagedTensorOwner:
-    """Owns one managed tensor: calls its deleter once, when asked or when it dies.
+    """Owns one managed tensor: calls its deleter once, on request or when it is destroyed.
 
-    The finaliser is a slot, and what is in it is C code, ``partial(deleter, address)``.  So no
-    signal handler comes between an owner and its deleter, a chain of any length is released without
-    Python's recursion, and nothing is looked up when globals may be gone.
+    The finaliser is a slot that holds C code, ``partial(deleter, address)``.  So no signal handler
+    runs between an owner and its deleter, a chain of any length is released without Python's
+    recursion, and no global is looked up while the interpreter is finalizing.
 
-    The collector must not see it.  It would call the finaliser of an owner in garbage before those
-    of other objects there, which may still read the memory, or bring it back to life.
+    It is hidden from the garbage collector, which would call the finaliser before those of other
+    objects in the same garbage, which may still read the memory or be resurrected.
     """
 
     __slots__ = ("__del__",)
 
-    __del__: Callable[[], object]  # unset, or `NOTHING`, while nothing is owned
+    __del__: Callable[[], object]  # `NOTHING` while nothing is owned
 
 
-as_pointer: Final = ctypes.c_void_p.from_param  # so that the finaliser needs no memory
+as_pointer: Final = ctypes.c_void_p.from_param  # the finaliser allocates nothing
 NOTHING: Final = int
 """A finaliser in C that does nothing."""
 
 
-def empty_owner(
-    _cell: Any = ctypes.py_object, _hide: Any = capsules.fast_hide_from_collector
-) -> tuple[ManagedTensorOwner, Any]:
-    """Return an owner that owns nothing yet, and a cell to be used again."""
-    owner = _new_object(ManagedTensorOwner)
+def empty_owner() -> tuple[ManagedTensorOwner, Any]:
+    """Return an owner that owns nothing yet, and a ``py_object`` that can be reused."""
+    owner = ManagedTensorOwner()
     owner.__del__ = NOTHING
-    cell = _cell(owner)
-    _hide(cell)
+    cell = ctypes.py_object(owner)
+    capsules.fast_hide_from_collector(cell)
     return owner, cell
 
 
 def release_owner(owner: ManagedTensorOwner) -> None:
-    """Call the deleter now, whoever else refers to the owner."""
+    """Call the deleter now, even if there are other references to the owner."""
     owner.__del__, release = NOTHING, owner.__del__
     release()
 
 
-# A signal handler runs when a call has returned, before anybody has what it gave.  So a call that
-# gives what must not be lost is made by an iterator, and its result unpacked: it is stored before
-# anything else can happen.  Other threads do not come between either, nor does a library that
-# claims in C itself.  From there to the object that owns it, and where it fails, to the deleter,
-# nothing is called but what is tried: a subscript is no call.
+# A signal handler may run after a call has returned and before its result is stored.  So a call
+# whose result must not be lost is made by an iterator, and the result is unpacked: it is stored
+# before a handler, another thread or a library that claims in C can run.  From there to the
+# assignment of the owner (or, on failure, to the deleter) nothing is called outside of the `try`.
 _call_function: Final = type(capsules.fast_pointer).__call__
 _CLAIM: Final = (
-    capsules.fast_pointer,  # or fail: somebody else was first
+    capsules.fast_pointer,  # fails if the capsule was consumed before
     capsules.fast_rename,
     capsules.fast_set_destructor,
 )
-"""How a capsule is claimed: take its pointer, mark it used, clear its destructor (DLP-CAP-5)."""
+"""Steps of a claim: get the pointer, rename the capsule, clear its destructor (DLP-CAP-5)."""
 
 _Generation = tuple[int, tuple[Any, ...]]
-"""Where a struct has its deleter [bytes], and the second arguments of `_CLAIM`."""
+"""Offset of the deleter in the struct [bytes], and the second arguments of `_CLAIM`."""
 VERSIONED_DELETER: Final = DLManagedTensorVersioned.deleter.offset
 VERSIONED_CLAIM: Final[_Generation] = (
     VERSIONED_DELETER,
@@ -92,15 +87,15 @@ LEGACY_CLAIM: Final[_Generation] = (
 
 
 deleters: Final[dict[int, Any]] = {}
-"""The deleters met so far, by address.
+"""Deleters as ctypes functions, by address.
 
-A plain dict: looking into a subclass of one takes a level more of recursion than the claim did.
+A plain dict, since the lookup in a subclass needs one more level of recursion than the claim did.
 """
-_MOST_DELETERS: Final = 1024  # some producers make one per array
+_MOST_DELETERS: Final = 1024  # some producers create one per array
 
 
 def keep_deleter(address: int) -> Any:
-    """Return a deleter that is met for the first time, and remember it, which is faster."""
+    """Return the function of a new deleter, and cache it."""
     if len(deleters) >= _MOST_DELETERS:
         deleters.clear()
     function = deleters[address] = capsules.fast_deleter(address)
@@ -108,7 +103,7 @@ def keep_deleter(address: int) -> Any:
 
 
 def claim(owner: ManagedTensorOwner, cell: Any, generation: _Generation) -> int:
-    """Let an owner have the struct of an unused capsule, and return its address.
+    """Make an owner own the struct of an unused capsule, and return its address.
 
     Raises
     ------
@@ -121,19 +116,18 @@ def claim(owner: ManagedTensorOwner, cell: Any, generation: _Generation) -> int:
     try:
         address, _, _ = map(_call_function, steps, (cell, cell, cell), names)
         deleter = pointers[address + at >> SHIFT]
-        if deleter:  # NULL means that there is nothing to release: DLP-LIFE-5
+        if deleter:  # NULL: there is nothing to release (DLP-LIFE-5)
             try:
                 function = deleters[deleter]
             except KeyError:
                 function = keep_deleter(deleter)
             owner.__del__ = partial(function, as_pointer(address))
     except BaseException:
-        if not address and not length_hint(steps):  # there was no memory for the last step
+        if not address and not length_hint(steps):  # out of memory in the last step
             address = capsules.fast_pointer(cell, names[1])
         if address and owner.__del__ is NOTHING and pointers[address + at >> SHIFT]:
-            deleter = pointers[
-                address + at >> SHIFT
-            ]  # called here, at a depth that the claim had, too
+            deleter = pointers[address + at >> SHIFT]
+            # called here, since a function would need one more level of recursion than the claim
             try:
                 function = deleters[deleter]
             except KeyError:
@@ -151,16 +145,16 @@ def _is_main() -> bool:
 
 
 CAN_RELEASE: Final = sys.version_info >= (3, 12) or _is_main()
-"""Whether native code that asks for the GIL, as deleters do, gets it while this code has it.
+"""Whether deleters, which take the GIL, can be called in this interpreter.
 
-Before CPython 3.12 it asks for that of the main interpreter, and waits for ever in another one.
+Before CPython 3.12 they take the GIL of the main interpreter, and deadlock in another one.
 """
 
 
 def check_interpreter(call: str) -> None:
-    """Refuse to exchange memory where the deleters of other libraries would never return."""
+    """Refuse to exchange memory where deleters of other libraries deadlock."""
     if not CAN_RELEASE:
-        what = "NumPy's deleter waits for ever in an interpreter that is not the main one"
+        what = "NumPy's deleter deadlocks in a subinterpreter on this CPython"
         fix = "exchange memory in the main interpreter, or run on CPython 3.12 or newer"
         raise ExchangeError(call, what, "DLP-LIFE-6", fix)
 
@@ -170,7 +164,7 @@ HAS_GIL: Final = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 def one_at_a_time(function: F) -> F:
-    """Return `function` under a lock that a finaliser or a handler may take again."""
+    """Return `function` under a reentrant lock, which a finaliser or signal handler may take."""
     lock = threading.RLock()
 
     @functools.wraps(function)

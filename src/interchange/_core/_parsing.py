@@ -1,8 +1,8 @@
-"""Fields of DLPack structs, read in one go; each form is checked once, and then known.
+"""Fields of DLPack structs, read and validated; valid layouts are cached.
 
-Source: dlpack.h 1.3.  Device, ndim and element type are 16 bytes in a row, shape and strides mostly
-are one block: both serve as keys under which the checked `Spec` is kept.  Pointers are followed
-only where the rules say that something is there.
+Source: dlpack.h 1.3.  The 16 bytes of device, ndim and element type, and the bytes of shape and
+strides, are the keys of the cached `Spec`.  Pointers are followed only where the rules require
+them to be valid.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     )
 
 KNOWN_FLAGS: Final = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED
-"""Flags that a tensor carries; padded is part of its element type, others are unknown."""
+"""Flags of a tensor; padded is part of its element type, others are ignored."""
 _PADDED: Final = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
-_DIMS_END: Final = READABLE_END - 16 * MOST_AXES  # of an address that shape and strides may have
+_DIMS_END: Final = READABLE_END - 16 * MOST_AXES  # of addresses of shape and strides
 
 _TENSOR: Final = (
     ("dl_tensor.data", POINTER),
@@ -76,17 +76,15 @@ unpack_legacy: Final = reader(LEGACY_FORMAT)
 _unpack_kind: Final = struct.Struct("=iiiBBH").unpack
 
 
-# Plain tuples, which the interpreter takes apart faster than named ones.
 Placed = tuple[int, int, Spec]
-"""The first and the last address that the first element may have, and the spec."""
+"""The lowest and the highest address that the first element may have, and the Spec."""
 Kind = tuple[int, Any, Any, dict[bytes, Placed], Device, DType]
-"""Size of a shape [bytes], two readers, the specs met so far, device and element type.
+"""Size of a shape [bytes], two readers, the cached specs, device and element type.
 
 The readers take memory and an address: one reads shape and strides as bytes, one the shape alone.
-All was checked once.
 """
 
-# Bounded, so that a stream of odd arrays cannot fill the memory.
+# Bounded, so that arrays of ever new layouts cannot fill the memory.
 _MOST_KINDS: Final = 1024
 _MOST_SPECS: Final = 256
 kinds: Final[dict[bytes, Kind]] = {}
@@ -99,7 +97,7 @@ def _learn_kind(raw: bytes, padded: int, call: str) -> Kind:
     device_type, device_id, ndim, code, bits, lanes = _unpack_kind(raw)
     try:
         device = Device(device_type, device_id)
-        device = CPU if device.type is CPU.type else device  # of which dlpack.h knows one
+        device = CPU if device.type is CPU.type else device  # dlpack.h has one CPU
         dtype = DType(code, bits, lanes, padded=padded != 0)
     except (UnsupportedDeviceError, UnsupportedDTypeError) as error:
         raise error._said_by(call) from None
@@ -131,7 +129,7 @@ def _learn_spec(kind: Kind, dims: bytes, *, has_strides: bool, call: str) -> Pla
 
 
 def place(spec: Spec) -> Placed:
-    """Return `spec` with the addresses its first element may have: 0 for an empty array."""
+    """Return `spec` with the addresses that its first element may have, 0 for an empty array."""
     if not spec.layout.size:
         return 0, 0, spec
     low, high = spec.layout.byte_bounds(spec.dtype.itemsize)
@@ -142,7 +140,7 @@ def _find_spec(kind: Kind, shape: int, strides: int, call: str) -> Placed:
     """Return the spec of a struct whose shape and strides are at these addresses."""
     width, both, one, specs, _, _ = kind
     if width == 0:
-        dims = b""  # never follow the pointers: some are left dangling
+        dims = b""  # the pointers may dangle
     elif not shape:
         raise ExchangeError(call, f"shape is NULL with ndim {width // 8}", "DLP-SHAPE-2")
     elif shape >= _DIMS_END:
@@ -165,14 +163,14 @@ def _find_spec(kind: Kind, shape: int, strides: int, call: str) -> Placed:
 def find(
     kind_key: bytes, padded: int, where: tuple[int, int, int, int], call: str
 ) -> tuple[int, Spec]:
-    """Return the address of the first element, and what the memory holds.
+    """Return the address of the first element, and the Spec.
 
     Parameters
     ----------
     kind_key : bytes
         The 16 bytes of device, ndim and element type.
     padded : int
-        Not 0 when elements below 8 bits occupy a whole byte each.
+        Not 0 where elements below 8 bits occupy a whole byte each.
     where : tuple[int, int, int, int]
         The fields data, shape, strides and byte_offset.
     call : str
@@ -191,7 +189,7 @@ def find(
     if offset > INT64_MAX:
         raise ExchangeError(call, f"byte_offset is {offset}", "DLP-DATA-2")
     if not spec.layout.size:
-        return 0, spec  # whatever data is, it is never followed: DLP-DATA-3
+        return 0, spec  # data is ignored: DLP-DATA-3
     if not data:
         raise ExchangeError(call, f"data is NULL for shape {spec.shape}", "DLP-DATA-1")
     if spec.device.has_handles:
@@ -209,9 +207,9 @@ def find(
 
 
 def refuse_handles(spec: Spec, call: str, taken: Any = None) -> None:
-    """Refuse opaque handles, unless they are asked for: they keep nothing alive.
+    """Refuse opaque handles, which keep nothing alive, unless they were requested.
 
-    The error keeps `taken`, the Array of a capsule, which is consumed.
+    The error keeps `taken`, the Array of a capsule, since that is consumed.
     """
     if spec.dtype.code is DLDataTypeCode.kDLOpaqueHandle:
         hint = f"pass `asarray(x, dtype='{spec.dtype}')` if the handles are yours"
@@ -220,14 +218,14 @@ def refuse_handles(spec: Spec, call: str, taken: Any = None) -> None:
 
 
 def foreign_major(address: int, call: str) -> VersionError:
-    """Return the error for a struct of which only the head may be read (DLP-VER-1)."""
+    """Return the error for another major version, of which only the version is read (DLP-VER-1)."""
     return VersionError(call, f"the struct has major version {words[address >> 2]}", "DLP-VER-1")
 
 
 def read_versioned(fields: tuple[Any, ...], call: str) -> tuple[int, Spec, int]:
     """Return address, spec and flags of an unpacked struct, whose major version was checked."""
     _, _, flags, data, kind_key, shape, strides, offset = fields
-    if flags <= KNOWN_FLAGS and not offset:  # the common case: met before
+    if flags <= KNOWN_FLAGS and not offset:  # the common case: cached
         kind = kinds.get(kind_key)
         if kind is not None and 0 < shape < _DIMS_END:
             width, both, _, specs, _, _ = kind
@@ -239,16 +237,16 @@ def read_versioned(fields: tuple[Any, ...], call: str) -> tuple[int, Spec, int]:
 
 
 def read_legacy(fields: tuple[Any, ...], call: str) -> tuple[int, Spec]:
-    """Return address and spec of an unpacked legacy struct, which says nothing about flags."""
+    """Return address and Spec of an unpacked legacy struct, which has no flags."""
     data, kind_key, shape, strides, offset, _ = fields
     return find(kind_key, 0, (data, shape, strides, offset), call)
 
 
-# ---------------------------------------------------------------- for a core that reads in C
+# ---------------------------------------------------------------- for the native core
 
 
 def check_struct(address: int, versioned: int, call: str) -> tuple[int, Spec, int | None]:
-    """Return what a managed tensor at an address says: address, spec and flags.
+    """Return address, Spec and flags of the managed tensor at an address.
 
     Raises
     ------
@@ -263,7 +261,7 @@ def check_struct(address: int, versioned: int, call: str) -> tuple[int, Spec, in
 
 
 def spec_of(kind_key: bytes, dims: bytes) -> Spec:
-    """Return the spec of a kind with a shape and strides, which were checked."""
+    """Return the Spec of a kind with a shape and strides, which are valid."""
     kind = kinds.get(kind_key)
     if kind is None:
         kind = _learn_kind(kind_key, 0, "from_dlpack()")
@@ -274,7 +272,7 @@ def spec_of(kind_key: bytes, dims: bytes) -> Spec:
 
 
 def refuse_capsule(capsule: object, call: str) -> InterchangeError:
-    """Say why nothing could be claimed."""
+    """Return why a capsule could not be claimed."""
     if type(capsule) is not capsules.PyCapsule:
         return NoProtocolError(call, f"{show(capsule)} is no capsule", "DLP-CAP-3")
     found = capsules.capsule_name(capsule)

@@ -1,7 +1,7 @@
-"""An ndarray that the collector tracks: it sees what keeps the memory alive.
+"""An ndarray whose reference to the owner of its memory the garbage collector sees.
 
-Source: NumPy, Subclassing ndarray; CPython, object life cycle.  NumPy is imported here, and so this
-module only when an ndarray is made.
+Source: NumPy, Subclassing ndarray; CPython, object life cycle.  This module imports NumPy, and is
+itself imported when an ndarray is made.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ else:
 
 
 class TrackedArray(_Base):
-    """Stands between memory and the plain ndarrays that are made over it, which hide their base.
+    """The base of plain ndarrays, whose own reference to their base the collector does not see.
 
     Attributes
     ----------
     keep : object
-        What keeps the memory alive.
+        Keeps the memory alive.
     """
 
     __slots__ = ("keep",)
@@ -30,20 +30,20 @@ class TrackedArray(_Base):
     keep: Any
 
     def __array_finalize__(self, source: Any) -> None:
-        """Keep alive what the ndarray does that this one is made from."""
+        """Take over `keep` of the ndarray that this one is made from."""
         self.keep = getattr(source, "keep", None)
 
     @property
     def base(self) -> Any:
-        """What keeps the memory alive: the ndarray below, NumPy's own answer, does not."""
+        """The object that keeps the memory alive, which the ndarray below is not."""
         return None if super().base is None else self.keep
 
 
 def track(array: Any, keep: object) -> Any:
-    """Return a tracked ndarray over the memory of another, which keeps nothing alive itself.
+    """Return a tracked ndarray over the memory of another, which itself keeps nothing alive.
 
-    Twice, since NumPy takes for the base of a plain view the first plain ndarray below it: that
-    must not be one which keeps nothing.
+    There are two views, since the base of a plain view is the first plain ndarray below it, which
+    must be one that keeps the memory alive.
     """
     found = array.view(TrackedArray).view(TrackedArray)
     found.keep = keep

@@ -1,9 +1,8 @@
-"""The contract of a core: what both implementations, readable and native, offer.
+"""The interface of a core, which `_ctypes` implements in Python and `_native` in C.
 
-Source: the Python specification of DLPack; dlpack.h 1.3.  A *core* turns addresses
-into memory: it consumes capsules and managed tensors, keeps their owners, and makes new ones.
-``_ctypes`` does it in readable Python; ``_native`` does the same work in C.  Callers import
-`interchange._core` and never a twin.
+Source: the Python specification of DLPack; dlpack.h 1.3.  A core consumes capsules and managed
+tensors, owns their memory, and makes new ones.  Other packages import `interchange._core`, and not
+an implementation.
 """
 
 from __future__ import annotations
@@ -27,29 +26,29 @@ if TYPE_CHECKING:
 
 
 class FastPath(Protocol):
-    """What is known of the types of producers that need no negotiation, or little.
+    """How objects of known types may be imported.
 
     Attributes
     ----------
     kind : type or None
-        The type whose objects are on the host, take no stream and know ``max_version``, compared
-        by identity; None until it is known.
+        The type whose objects are on the host, take no stream and support ``max_version``,
+        compared by identity; None until it is known.
     """
 
     kind: type | None
 
     def route_of(self, cls: type) -> tuple[int, int]:
-        """Return how objects of a type may be imported, and the address of its exchange table.
+        """Return how `from_dlpack` may import objects of a type, and the address of its table.
 
-        The first is a `interchange._protocols.capabilities.Route`; the second 0 without a table.
+        The first is a `interchange._protocols.capabilities.Route`; the second is 0 without a table.
         """
 
     def sharing_of(self, cls: type) -> int:
-        """Return how they may be shared: a `interchange._protocols.capabilities.Sharing`."""
+        """Return how `asarray` may import them: a `interchange._protocols.capabilities.Sharing`."""
 
 
 class Tensor(Protocol):
-    """One described block of memory, kept alive.
+    """A block of memory with its Spec, kept alive.
 
     Attributes
     ----------
@@ -59,18 +58,18 @@ class Tensor(Protocol):
     shape, strides, dtype, device
         Those of `_spec`.
     _known : Spec or None
-        `_spec`, if somebody asked for it; None while it is not put together.
+        `_spec`, or None while it is not known.
     _flags : int or None
-        DLPack's flags; None when the producer could not say (a legacy capsule).
+        DLPack's flags; None where the producer has none (a legacy capsule).
     _owner : object
-        Who gave the memory, for people to read.
+        The object that gave the memory, for users to read.
     _keepalive : object
-        What must live as long as the memory is used; views and exports share it.
+        Keeps the memory alive; views and exports share it.
     _library : tuple
-        What computes with the array, as `interchange._array.backing` keeps it; unset until
-        somebody does.
+        The backend and its array: see `interchange._array.backing`; unset until the first
+        computation.
     _pending_work : PendingWork
-        Where work on the memory may be pending; unset where nothing is, as on the host.
+        The stream on which work may be pending; unset where none is, as on the host.
     """
 
     ptr: int
@@ -87,13 +86,13 @@ class Tensor(Protocol):
 
     @property
     def _spec(self) -> Spec:
-        """What the memory holds; of what was `computed`, ``_describe()`` finds it out."""
+        """Layout, element type and device; ``_describe()`` finds those of a computed tensor."""
 
     def _describe(self) -> Spec:
         """Call `redescribe`, and return the spec: defined by the public class."""
 
     def _export(self, *, stream: Any, max_version: Any, dl_device: Any, copy: Any) -> Any:
-        """Return what ``__dlpack__`` is asked for, all checked: defined by the public class."""
+        """Return a capsule after checking all arguments: defined by the public class."""
 
     def __dlpack__(
         self,
@@ -103,49 +102,49 @@ class Tensor(Protocol):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """Return a fresh capsule; what the core does not answer itself it asks `_export` for."""
+        """Return a new capsule; other requests than the plain ones go to `_export`."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return device type and id."""
 
 
 class Launcher(Protocol):
-    """Launches of one kernel that are like an earlier one."""
+    """Repeated launches of one kernel."""
 
     def learn(self, loaded: dict[int, Any], ordinal: int, arguments: tuple[Any, ...], /) -> bool:
-        """Do launches like this one from now on; whether there is room for one more.
+        """Repeat launches like this one from now on; False where the table is full.
 
         Parameters
         ----------
         loaded : dict[int, tuple]
-            By the ordinal of a GPU; the first items are the handles of the function and of its
-            context.  It is looked up for each launch.
+            Ordinal of a GPU -> handles of the function and of its context, ...  It is looked up at
+            each launch.
         ordinal : int
             Of the GPU.
         arguments : tuple
-            Those of the launch: an array of the public class; or, of a number, its type and what
-            it is passed as: the kind of a `interchange.cuda.types.ScalarType` and its size [bytes].
+            Those of the launch: an Array; or, for a number, its type, and kind and size [bytes] of
+            the `interchange.cuda.types.ScalarType` that it is passed as.
         """
 
     def launch(self, configuration: tuple[Any, ...], arguments: tuple[Any, ...], /) -> bool:
         """Launch the kernel if the arguments are like those of an earlier launch.
 
-        Numbers have the same types and fit what they are passed as.  Arrays have the same dtype,
-        device, number of axes, order, permission to write and alignment to 8 bytes, and all work on
-        them is on the stream of the launch, which is of their GPU, and whose use ends no capture.
-        If not, or if the driver refuses, nothing happened.
+        Numbers have the same types and fit their parameters.  Arrays have the same dtype, device,
+        number of axes, order, read-only flag and alignment to 8 bytes, and all work on them is on
+        the stream of the launch, which is of their GPU, and whose use ends no capture.  Otherwise,
+        or if the driver returns an error, nothing is launched, and the result is False.
         """
 
 
 class ArrowOwner(Protocol):
-    """Owns one struct of Arrow, and releases it once: when it is asked to, or when it dies.
+    """Owns one Arrow struct, and releases it once: on request, or when it is destroyed.
 
-    The collector of cyclic garbage does not see it.  Nobody moves the struct out of it.
+    It is hidden from the garbage collector.  The struct is never moved out of it.
 
     Attributes
     ----------
     address : int
-        Of the struct, which is there as long as the owner is.
+        Of the struct, which lives as long as the owner.
     """
 
     @property
@@ -153,71 +152,62 @@ class ArrowOwner(Protocol):
         """Address of the struct."""
 
     def release(self) -> None:
-        """Release now, whoever else refers to the owner; what the struct says is gone."""
+        """Release now, even if there are other references to the owner."""
 
 
 class Core(Protocol):
-    """What every twin offers, besides ``Tensor``: a base class with the attributes above."""
+    """The functions of a core, besides ``Tensor``, a base class with the attributes above."""
 
     name: str
     """``"ctypes"`` or ``"native"``."""
 
-    # ------------------------------------------------------------ memory of others
+    # ------------------------------------------------------------ foreign memory
 
     def consume_capsule(self, capsule: Any, source: object, cls: type[T], call: str) -> T:
-        """Consume any capsule by the letter: claim, rename, clear the destructor, own.
+        """Consume a capsule strictly: claim it, rename it, clear its destructor, own its struct.
 
         The deleter is called once: when the last user is gone, or where the struct is refused.
         """
 
-    def consume_fresh_capsule(self, capsule: Any, source: object, cls: type[T], call: str) -> T:
-        """Consume a capsule nobody else refers to, whose destructor is native code.
-
-        A core may let such a capsule own the memory, and need not rename it.
-        """
-
     def check_interpreter(self, call: str) -> None:
-        """Refuse where native code that asks for the GIL, as deleters do, never gets it."""
-
-    ALONE: int
-    """Reference count of a capsule that only the asking function refers to; -1: never looked at."""
+        """Refuse an interpreter in which deleters, which take the GIL, deadlock."""
 
     def consume_managed_tensor(
         self, table: ExchangeTable, source: object, cls: type[T], call: str
     ) -> T | None:
-        """Own the ``DLManagedTensorVersioned`` that an exchange table makes, in no capsule.
+        """Own the ``DLManagedTensorVersioned`` that an exchange table makes, without a capsule.
 
         None where it makes none.
         """
 
     def device_in_capsule(self, capsule: Any) -> int | None:
-        """Return the device type that a capsule says, without consuming it."""
+        """Return the device type in a capsule, without consuming it."""
 
     def release(self, tensor: Any) -> None:
-        """Release the memory of a fresh import that nobody has seen, whoever refers to it."""
+        """Release the memory of a new import, even if there are other references to it."""
 
     def fast_import(self, cls: type[T], fast_path: FastPath, call: str) -> Callable[[F], F]:
-        """Decorate an import function: what needs no negotiation may skip its body.
+        """Decorate an import function: objects that need no negotiation may skip its body.
 
-        What is unusual, in the object or in the call, is left to the body, and so are the words of
-        refusals: the result is the same, and so are errors and rule ids.
+        The body handles all other objects and calls, and raises all errors, so that results, errors
+        and rule ids are the same.
         """
 
     def fast_asarray(self, careful: F) -> F:
-        """Decorate ``asarray``, likewise: a type is shared as `FastPath.sharing_of` says."""
+        """Decorate ``asarray`` likewise: objects are imported as `FastPath.sharing_of` says."""
 
     def fast_checks(
         self, careful: Callable[..., T], plans: Sequence[Plan | None]
     ) -> Callable[..., T]:
-        """Return a function of several arrays, of which some may skip the body of `careful`.
+        """Return a function of several arrays that may skip the body of `careful`.
 
         Parameters
         ----------
         careful : callable
-            ``f(x, ...)``: of one array its import, of several a sequence of them; None stays None.
-            It raises where one does not meet its contract.
+            ``f(x, ...)``: imports one array, or several as a sequence; None stays None.  It raises
+            where an array does not meet its contract.
         plans : sequence
-            For each the `interchange._core.plans.Plan`, or None.
+            The `interchange._core.plans.Plan` of each argument, or None.
         """
 
     def fast_records(
@@ -226,20 +216,20 @@ class Core(Protocol):
         publish: Callable[..., Any],
         is_plain: Callable[[type], bool],
     ) -> Callable[[F], F]:
-        """Decorate the import of CUDA records: those whose like was imported may skip its body.
+        """Decorate the import of CUDA records: those of known types may skip its body.
 
         Parameters
         ----------
         from_record : callable
-            ``f(x, record, stream, answers)``, the rest of the body once the attribute of `x` was
-            read, and perhaps the driver asked.
+            ``f(x, record, stream, answers)``: the rest of the body, after the attribute of `x` was
+            read, and perhaps the driver called.
         publish : callable
-            ``f(tensor, x, said)``, the pending work that the entries of a record tell of.
+            ``f(tensor, x, entries)``: the pending work of a record, made from its entries.
         is_plain : callable
-            Whether the records of a type's objects need no mending.
+            Whether the records of a type's objects need no correction.
         """
 
-    # ------------------------------------------------------------ memory that is described
+    # ------------------------------------------------------------ tensors
 
     def describe(
         self,
@@ -250,89 +240,83 @@ class Core(Protocol):
         keep: object,
         cls: type[T],
     ) -> T:
-        """Return a tensor over memory that `keep` keeps alive; everything is checked before."""
+        """Return a tensor of memory that `keep` keeps alive; the arguments were checked before."""
 
     def computed(self, native: object, library: object, flags: int | None, cls: type[T]) -> T:
-        """Return a tensor of what a library computed, which describes itself when asked."""
+        """Return a tensor of what a library computed; its Spec is found at first use."""
 
     def fast_operator(
         self, name: str, direct: Callable[[Any, Any], Any], careful: F, is_reflected: bool
     ) -> F:
-        """Return an operator's method: `careful`, or what does the same and is faster.
+        """Return the method of an operator: `careful`, or a faster equivalent.
 
         Parameters
         ----------
         name : str
-            The function of the standard that it does.
+            Name of the standard's function.
         direct : callable
-            The function of the module ``operator`` with that meaning: what a backend has in its
-            ``operators`` under `name` if it computes so.
+            The equivalent function of the module ``operator``: the entry `name` of a backend's
+            ``operators`` if the backend computes by it.
         careful : callable
-            The method in Python, which does whatever is not ordinary.
+            The method in Python, which handles all other cases.
         is_reflected : bool
-            Whether the array is the operand on the right.
+            Whether the array is the right operand.
         """
 
     def redescribe(self, target: Any, source: Any, flags: int | None) -> None:
-        """Let a tensor that describes nothing yet describe what another does.
+        """Give a tensor without a Spec the description of another, whose memory it keeps alive.
 
-        It keeps the memory alive already.  Several threads may do so at once.
+        Several threads may do so at once.
         """
 
     def array_type(self, cls: type[T]) -> type[T]:
         """Return the public class with the methods of `cls`, which is a subclass of ``Tensor``."""
 
-    # ------------------------------------------------------------ capsules of ours
+    # ------------------------------------------------------------ exports
 
     def make_capsule(self, tensor: Any, flags: int, *, versioned: bool) -> Any:
-        """Return a fresh capsule of either generation, which says these flags.
+        """Return a new capsule of either generation, with these flags.
 
-        It owns what keeps the memory alive, and not `tensor` itself.
-        """
-
-    def answer_again(self, tensor: Any, max_version: tuple[int, int] | None) -> None:
-        """Take note: what was asked with this `max_version` alone may be answered without a look.
-
-        So it is for memory of the host, which nobody is at work on, until its flags change.
+        It owns the object that keeps the memory alive, and not `tensor`.
         """
 
     def serve_c_callers(self) -> None:
-        """Publish on the public class what C callers use, if there is something."""
+        """Publish the C exchange table on the public class, if the core has one."""
 
-    # ------------------------------------------------------------ structs of Arrow
+    # ------------------------------------------------------------ Arrow
 
     def take_arrow(self, capsule: Any, name: bytes) -> ArrowOwner:
-        """Move the struct out of a capsule of that name; the capsule is left with a released one.
+        """Move the struct out of a capsule of that name, which is left with a released struct.
 
-        Of two threads that take from one capsule, one wins.
+        Of two threads that do so with one capsule, one succeeds.
 
         Raises
         ------
         BrokenRule
-            It is no such capsule (ARROW-CAP-1), or the struct was released or taken
+            It is not such a capsule (ARROW-CAP-1), or the struct was released or moved
             (ARROW-RELEASE-3).
         """
 
     def new_arrow(self, name: bytes) -> ArrowOwner:
-        """Return the owner of a struct that is all zero, of the kind in capsules of that name."""
+        """Return the owner of a zeroed struct, of the kind in capsules of that name."""
 
     def call_stream(self, stream: Any, what: Literal["schema", "next"], out: Any) -> int:
         """Call ``get_schema`` or ``get_next`` of a stream without the GIL, and return its errno.
 
-        Where it is 0, `out` owns what came: a schema, or a chunk of the stream's kind, which is all
-        zero, or released, at the end.  What it owned before is released.  One thread at a time uses
-        a stream.
+        Where it is 0, `out` owns the result: a schema, or a chunk of the stream's kind, which is
+        zeroed or released at the end of the stream.  Its previous struct is released.  A stream is
+        used by one thread at a time.
 
         Raises
         ------
         BrokenRule
             The stream was released (ARROW-RELEASE-3), or lacks the function (ARROW-STREAM-1).
         TypeError
-            `stream` owns no stream, or `out` owns what such a stream does not give.
+            `stream` does not own a stream, or `out` owns another kind of struct.
         """
 
     def stream_error(self, stream: Any) -> str | None:
-        """Return what a stream says of its last error, None where it says nothing."""
+        """Return the last error of a stream, or None."""
 
     def make_arrow(
         self,
@@ -350,8 +334,8 @@ class Core(Protocol):
         column : ArrowColumn
             The memory.
         keep : object
-            What keeps it alive: let go when all nodes were released, each of which may have been
-            moved out.
+            Keeps the memory alive: dropped when all nodes were released, each of which may have
+            been moved out.
         device : tuple[int, int, int], optional
             Device type, device id, and the address of the handle of the event that consumers wait
             for, or 0.
@@ -372,15 +356,15 @@ class Core(Protocol):
         keep: object,
         device: tuple[int, int, int] | None = None,
     ) -> Any:
-        """Return a capsule of a stream that gives one chunk, as `make_arrow` has it."""
+        """Return a capsule of a stream of one chunk: see `make_arrow`."""
 
     # ------------------------------------------------------------ kernels
 
     def import_unordered(self, x: Any) -> Tensor | None:
-        """Return an array by the exchange table of its type, ordered after nothing.
+        """Return an array by the exchange table of its type, without ordering.
 
-        None where there is no table that can be trusted for it, or where this core leaves it to the
-        ordinary import.  The caller orders: ``current_work_stream`` of the table says after what.
+        None where there is no table that describes it correctly, or where this core leaves it to
+        the ordinary import.  The caller orders after the table's ``current_work_stream``.
 
         Parameters
         ----------
@@ -396,19 +380,19 @@ class Core(Protocol):
         on_consumer: type,
         ordered: type,
     ) -> Launcher | None:
-        """Return what repeats launches of a kernel; None where Python does it.
+        """Return a launcher of one kernel; None where Python does it.
 
         Parameters
         ----------
         calls : tuple[int, int, int]
-            Addresses of ``cuLaunchKernel``, of ``cuStreamIsCapturing``, which is asked of the
-            legacy default stream, and of ``cuCtxGetCurrent``; that is 0 where there is one GPU.
+            Addresses of ``cuLaunchKernel``, of ``cuStreamIsCapturing``, which is called for the
+            legacy default stream, and of ``cuCtxGetCurrent``, 0 where there is one GPU.
         streams : dict[int, int]
-            Handle -> ordinal of its GPU.  A stream that is not in it is left to Python where there
-            are several GPUs.
+            Handle -> ordinal of its GPU.  Where there are several GPUs, other streams are left to
+            Python.
         pending, on_consumer : type
-            Work of exactly these types is on its ``stream``, and nobody asks to be told of more; of
-            `on_consumer` where its ``origin`` is None.
+            Work of exactly these types is on its ``stream`` alone; of `on_consumer` only where its
+            ``origin`` is None.
         ordered : type
-            Work of exactly this type need not be waited for.
+            Work of exactly this type is already ordered.
         """

@@ -1,4 +1,4 @@
-"""What a core knows of a contract on an array: numbers that it compares.
+"""A contract on an array, as a core compares it.
 
 Rule: IX-REQUIRE-1.
 """
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 
 class Plan(NamedTuple):
-    """A contract as the core reads it.
+    """A contract in numbers and dtypes.
 
     Attributes
     ----------
     dtypes : tuple of DType
-        One of them; anything where it is empty.
+        The allowed types; any where it is empty.
     ndims : tuple of int
-        One of them, likewise.
+        The allowed numbers of axes; any where it is empty.
     least, is_open : int, bool
-        How many axes a shape has, or has at least; -1 where no shape is said.
+        The number of axes of a shape, or the least one; -1 without a shape.
     fixed, named : tuple
         Pairs of an axis and its extent [elements], and of an axis and the number of a name; axes
         below 0 count from the end.
     order : str
-        "C", "F", "A" for either, or no word.
+        "C", "F", "A" for either, or empty.
     device_type, device_id : int
-        Where it is; -1 for anywhere.
+        The device; -1 for any.
     writable : bool
         Whether memory must be known to be writable.
     align : int
-        What the address is a multiple of [bytes].
+        Alignment of the address [bytes].
     """
 
     dtypes: tuple[DType, ...]

@@ -16,7 +16,6 @@ from interchange._types.signatures import signature_of
 from interchange._types.type_table import TypeTable
 from interchange.abi import exchange_table
 from interchange.abi._patterns import compiled
-from interchange.abi._show import name_of
 from interchange.abi.exchange import ATTRIBUTES
 
 from .export_guards import may_be_masked, record_with_mask
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from interchange._types.library import Guard, Library
     from interchange.abi.exchange import ExchangeTable
 
-_OWN_ARRAY: Final = "interchange.Array"
 _RECORD: Final = "__cuda_array_interface__"
 KEYWORDS: Final = ("max_version", "stream", "dl_device", "copy")
 _ABOUT_KEYWORDS: Final = (
@@ -55,8 +53,6 @@ class Capabilities:
         Keywords that ``__dlpack__`` takes; None while unknown.
     forwards : bool
         Whether it takes any keyword, and perhaps hands them on.
-    native_release : bool
-        Whether a capsule of its may stay the owner of its memory.
     table : ExchangeTable or None
         The C exchange functions of the type.
     guard : callable or None
@@ -73,13 +69,11 @@ class Capabilities:
         "is_immutable",
         "keywords",
         "library",
-        "native_release",
         "table",
     )
 
     def __init__(self, cls: type, method: Any) -> None:
         self.library = library_of(cls)
-        self.native_release = self.library.native_release or name_of(cls) == _OWN_ARRAY
         bases = [(library_of(base), base) for base in cls.__mro__]
         if any((package_of(base), base.__qualname__) == NEEDS_NO_NEGOTIATION for _, base in bases):
             load_numpy()  # refuses a release that does not know `max_version`

@@ -7,7 +7,6 @@ capsule, and only then what the capsule says.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interchange import _core
@@ -154,10 +153,7 @@ def import_(
     wanted = _keywords(source, device, stream, copy, known, call)
     ask = _ask_at_home if source.type in STREAM_RULES else _ask
     capsule, sent = ask(x, known, wanted, source, call)
-    alone = known.native_release and sys.getrefcount(capsule) == _core.ALONE
-    tensor = (_core.consume_fresh_capsule if alone else _core.consume_capsule)(
-        capsule, x, cls, call
-    )
+    tensor = _core.consume_capsule(capsule, x, cls, call)
     elsewhere = _tell_device(tensor._spec.device, source, device)
     if elsewhere is not None:
         _core.release(tensor)  # before anybody can hold the traceback

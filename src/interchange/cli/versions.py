@@ -256,7 +256,7 @@ def _devices(cuda: dict[str, Any]) -> str:
 
 def _why_this_core() -> str:
     """Return why the faster core is not in use, or no words where it is."""
-    if _core.core_name == _core.TWINS[0]:
+    if _core.core_name == _core.CORES[0]:
         return ""
     return f" ({'; '.join(_core.refused.values()) or 'no better one was looked for'})"
 

@@ -122,11 +122,6 @@ ACTS = {
     "import-versioned-capsule": lambda: lambda: ix.from_dlpack(source.__dlpack__(**NEWEST)),
     "import-bare-producer": lambda: lambda: ix.from_dlpack(OLD),
     "import-modern-producer": lambda: lambda: ix.from_dlpack(NEW),
-    "import-fresh": lambda: (
-        lambda: _core.consume_fresh_capsule(
-            source.__dlpack__(**NEWEST), source, ix.Array, "from_dlpack()"
-        )
-    ),
     "import-exchange-table": torch_tensor,
     "import-buffer": lambda: lambda: ix.from_buffer(text),
     "import-pointer": lambda: own,
@@ -177,7 +172,6 @@ OFTEN = {
     "import-ndarray-looked-at",
     "import-legacy-capsule",
     "import-versioned-capsule",
-    "import-fresh",
     "import-exchange-table",
     "export-struct-legacy",
     "export-struct-versioned",

@@ -34,9 +34,9 @@ def by_capsule(case):
 
 
 def by_fresh(case):
-    """Hand in what the trusted libraries give: a capsule that frees itself, and stays the owner."""
+    """Hand in a capsule with a native destructor."""
     producer = case.make().but(destructor="numpy")
-    return producer, lambda: _core.consume_fresh_capsule(
+    return producer, lambda: _core.consume_capsule(
         producer.__dlpack__(), None, ix.Array, "from_dlpack()"
     )
 

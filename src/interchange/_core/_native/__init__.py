@@ -1,7 +1,7 @@
-"""The native core: what `_ctypes` does, in C over CPython's stable ABI.
+"""The native core: the functions of `_ctypes`, in C over CPython's stable ABI.
 
-Source: `interchange._core.core_protocol`; the C sources beside this file.  What they do not do themselves,
-they ask the readable modules for: the checks of unusual structs, and the words of refusals.
+Source: `interchange._core.core_protocol`; the C files beside this one, whose layers are in
+``layers.txt``.  They call Python to validate unusual structs and to raise errors.
 """
 
 from __future__ import annotations
@@ -42,12 +42,11 @@ else:
             raise
         raise ModuleNotFoundError("it is not built here", name=__name__) from None
     except ImportError as error:
-        if "subinterpreter" not in str(error):  # CPython's word for those with a GIL of their own
+        if "subinterpreter" not in str(error):  # CPython's error where they have a GIL of their own
             raise
         raise ModuleNotFoundError(_core.MAIN_ONLY, name=__name__) from None
 
 name: Final = "native"
-ALONE: Final = -1  # a capsule is always consumed by the letter, which costs little here
 
 ArrowOwner = _extension.ArrowOwner
 call_stream = _extension.call_stream
@@ -58,10 +57,9 @@ new_arrow = _extension.new_arrow
 stream_error = _extension.stream_error
 take_arrow = _extension.take_arrow
 Tensor = _extension.Array
-answer_again = _extension.answer_again
 array_type = _extension.array_type
 computed = _extension.computed
-consume_capsule = consume_fresh_capsule = _extension.consume_capsule
+consume_capsule = _extension.consume_capsule
 describe = _extension.describe
 device_in_capsule = _extension.device_in_capsule
 make_capsule = _extension.make_capsule
@@ -74,7 +72,7 @@ serve_c_callers = _extension.serve_c_callers
 
 
 def check_interpreter(call: str) -> None:
-    """Take the main interpreter, in which alone this core is, for one that gets the GIL."""
+    """Accept: this core runs in the main interpreter only, where deleters get the GIL."""
     del call
 
 
@@ -85,14 +83,14 @@ def consume_managed_tensor(
     return _extension.consume_managed_tensor(table.address, source, cls, call)
 
 
-# ---------------------------------------------------------------- what C asks for
+# ---------------------------------------------------------------- called by C
 
 
 def _arrived(array: Any, call: str, is_of_capsule: bool) -> None:
-    """Refuse what was not asked for, and note where memory on a device is ready."""
+    """Refuse handles that were not requested, and record when device memory is ready."""
     spec = array._spec
     if spec.dtype.code is DLDataTypeCode.kDLOpaqueHandle:
-        if not is_of_capsule:  # else it cannot be had again
+        if not is_of_capsule:  # a consumed capsule cannot be imported again
             release(array)
         _parsing.refuse_handles(spec, call, array if is_of_capsule else None)
     if spec.device is not CPU:
@@ -103,68 +101,66 @@ _C_CALL: Final = "__dlpack_c_exchange_api__"
 
 
 def _refuse_for_c(array: object, why: str) -> None:
-    """Raise what a caller of the exchange table is told."""
+    """Raise the error of a caller of the exchange table."""
     if why == "readonly":
-        what = "a DLTensor of memory that is not known to be writable"
-        hint = "ask for a managed tensor, which has a flag for it"
+        what = "a DLTensor has no read-only flag, and the memory is not known to be writable"
+        hint = "request a managed tensor, which has one"
         raise ReadOnlyError(_C_CALL, what, "DLP-RO-1", hint)
     if why == "work":
-        what = "work on the memory may be pending, and this call orders no streams"
-        raise ExchangeError(
-            _C_CALL, what, "DLP-API-1", "ask its `__dlpack__` method for the stream"
-        )
+        what = "work on the memory may be pending, and this call does not order streams"
+        raise ExchangeError(_C_CALL, what, "DLP-API-1", "call `__dlpack__` with the stream instead")
     if why == "padded":
-        what = "a DLTensor of elements that are padded"
-        hint = "ask for a managed tensor, which has a flag for it"
+        what = "a DLTensor has no flag for padded elements"
+        hint = "request a managed tensor, which has one"
         raise ExchangeError(_C_CALL, what, "DLP-DTYPE-4", hint)
     raise ExchangeError(_C_CALL, f"{show(array)} is not an Array", "DLP-API-1")
 
 
 def _refuse_arrow(capsule: object, name: bytes) -> Exception:
-    """Say why no struct of Arrow could be taken; the words are imported when they are needed."""
+    """Return why no Arrow struct could be moved."""
     from interchange._core._arrow import refuse_arrow
 
     return refuse_arrow(capsule, name)
 
 
 def _refuse_stream(name: bytes | None, what: str | None) -> Exception:
-    """Say why a stream cannot be called, likewise."""
+    """Return why a stream cannot be called."""
     from interchange._core._arrow import refuse_stream
 
     return refuse_stream(name, what)
 
 
-# ---------------------------------------------------------------- types that need little
+# ---------------------------------------------------------------- known types
 
 _MOST_TYPES: Final = 200
 _types: Final[dict[int, ref[type]]] = {}
-"""The types that C knows by their addresses; when one dies, all are forgotten."""
+"""The types that C knows, by their addresses; when one is destroyed, all are forgotten."""
 _changing: Final = threading.RLock()  # a type may die, and a signal come, while it is held
 _fast_paths: Final[list[FastPath]] = []
 
 _plain_records: Final[list[Callable[[type], bool]]] = []
-"""Whether the records of a type's objects need no mending, once somebody can tell."""
+"""Whether the records of a type's objects need no correction; set by `fast_records`."""
 
 
 def _forget(
     _: object = None, _forget_types: Any = _extension.forget_types, _lock: Any = _changing
 ) -> None:
-    """Forget all types: something else may get the address of one that has died."""
+    """Forget all types, since another object may get the address of one that was destroyed."""
     with _lock:
         _forget_types()
         _types.clear()
-        _forget_types()  # what was learnt in between, by a finaliser, has lost its reference
+        _forget_types()  # a finaliser may have added a type in between
 
 
 def _ways_of(cls: type) -> tuple[int, int, bool, int]:
-    """Return how objects of a type are imported, with care where it raises when it is asked."""
+    """Return how objects of a type are imported; by negotiation where this raises."""
     try:
         route, table = _fast_paths[0].route_of(cls)
         is_plain = any(knows(cls) for knows in _plain_records)
         return route, table, is_plain, _fast_paths[0].sharing_of(cls)
     except (MemoryError, RecursionError):
         raise
-    except Exception:  # noqa: BLE001 - what was asked for has arrived
+    except Exception:  # noqa: BLE001 - the import itself has succeeded
         return 0, 0, False, 0
 
 
@@ -182,11 +178,11 @@ def _learn(cls: type) -> None:
             _forget()
         held = ref(cls, _forget)
         _extension.remember_type(cls, *ways)
-        _types[id(cls)] = held  # who forgets in between has forgotten the type as well
+        _types[id(cls)] = held  # a call of _forget in between has removed the type as well
 
 
 def _reads_directly(cls: type) -> bool:
-    """Whether the fields of ndarrays are where they are read, on some that differ in all fields."""
+    """Whether the struct of ndarrays has the expected layout, tested on samples."""
     numpy = sys.modules["numpy"]
     frozen = numpy.arange(5, dtype="f8")
     frozen.flags.writeable = False
@@ -198,29 +194,29 @@ def _reads_directly(cls: type) -> bool:
 
 
 def _has_fields(x: Any) -> bool:
-    """Whether the fields of an ndarray are where C reads them."""
+    """Whether the fields of an ndarray equal those that C reads."""
     data = x.__array_interface__["data"][0]
     expected = (data, x.shape, x.strides, id(x.dtype), x.flags.num)
     return bool(_extension.fields_of(x, x.ndim) == expected)
 
 
 def _has_head(dtype: Any) -> bool:
-    """Whether a dtype begins with what C reads there."""
+    """Whether the fields of a dtype equal those that C reads."""
     expected = (dtype.kind, dtype.char, dtype.byteorder, dtype.num)
     return bool(_extension.head_of(dtype) == expected)
 
 
 def _signature_of(function: Callable[..., Any]) -> str:
-    """Return what a C function says of itself: a signature, and the words of the Python one."""
+    """Return the docstring of a C function: the signature and docstring of the Python one."""
     defaults = (f"{key}={value!r}" for key, value in (function.__kwdefaults__ or {}).items())
     lines = (function.__doc__ or "").splitlines()
-    indent = "    " if sys.version_info < (3, 13) else ""  # which newer compilers take away
+    indent = "    " if sys.version_info < (3, 13) else ""  # CPython 3.13 removes the indentation
     doc = "\n".join(line.removeprefix(indent) for line in lines)
     return f"{function.__name__}(x, /, *, {', '.join(defaults)})\n--\n\n{doc}"
 
 
 def fast_import(cls: type[T], fast_path: FastPath, call: str) -> Callable[[F], F]:
-    """Decorate an import function: what needs no negotiation skips its body."""
+    """Decorate an import function: objects that need no negotiation skip its body."""
     del cls, call  # C has them
 
     def decorate(negotiate: F) -> F:
@@ -231,17 +227,17 @@ def fast_import(cls: type[T], fast_path: FastPath, call: str) -> Callable[[F], F
 
 
 def fast_asarray(careful: F) -> F:
-    """Decorate ``asarray``: what was shared by the first protocol before skips its body."""
+    """Decorate ``asarray``: objects of known types skip its body."""
     return _extension.share_function(careful, _signature_of(careful), "interchange")
 
 
 def fast_checks(careful: Callable[..., T], plans: Sequence[Plan | None]) -> Callable[..., T]:
-    """Return what takes ndarrays and Arrays that meet their contracts; `careful` takes others."""
+    """Return a function that accepts arrays that meet their contracts; `careful` gets others."""
     names = {name for plan in plans if plan is not None for _, name in plan.named}
     return _extension.check_function(careful, (*plans,), len(names))
 
 
-# ---------------------------------------------------------------- records
+# ---------------------------------------------------------------- CUDA records
 
 
 def fast_records(
@@ -249,13 +245,13 @@ def fast_records(
     publish: Callable[..., Any],
     is_plain: Callable[[type], bool],
 ) -> Callable[[F], F]:
-    """Decorate an import function: records whose like was imported before skip its body."""
+    """Decorate an import function: records of known types skip its body."""
     _plain_records[:] = [is_plain]
 
     in_use: list[object] = [None]
 
     def learn(x: object, found: T) -> T:
-        """Remember a type, and the driver that was asked; return what was found."""
+        """Register a type and the driver in use; return the argument."""
         cls, driver = type(x), drivers.get("cuda")
         if id(cls) not in _types or not is_plain(cls):
             _learn(cls)

@@ -1,4 +1,4 @@
-"""Whether torch's own functions tell the bits of a tensor: tried before they are used.
+"""Verification of torch's functions that read bits of a tensor, before C uses them.
 
 Source: PyTorch, ``Tensor._cdata``, ``requires_grad``, ``is_neg`` and ``is_conj``.
 """
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def is_proven(proof: Callable[[Any], bool], extension: Any) -> bool:
-    """Whether a proof holds, here or in a new thread, in which no mode of torch's is entered.
+    """Whether a check succeeds, here or in a new thread, in which no mode of torch is active.
 
-    In a transform of ``torch.func`` or a mode of dispatch other tensors are made than outside.
+    In a transform of ``torch.func`` or a dispatch mode, new tensors are of other types.
     """
     found: list[bool] = []
 
@@ -28,7 +28,7 @@ def is_proven(proof: Callable[[Any], bool], extension: Any) -> bool:
             found.append(proof(extension))
         except NO_ROOM:
             raise
-        except Exception:  # noqa: BLE001 - of a mode of torch's, under which tensors are others
+        except Exception:  # noqa: BLE001 - modes of torch raise anything
             found.append(False)
 
     try_out()
@@ -36,17 +36,16 @@ def is_proven(proof: Callable[[Any], bool], extension: Any) -> bool:
         thread = Thread(target=try_out)
         try:
             thread.start()
-        except RuntimeError:  # none is started any more, at exit
+        except RuntimeError:  # no thread can be started at exit
             return False
         thread.join()
     return found[-1]
 
 
 def functions_are_right(extension: Any) -> bool:
-    """Whether the bits of some tensors, with each and with none, are read as they are.
+    """Whether the bits of sample tensors, with each bit and with none, are read correctly.
 
-    An address is followed only where it is that of the tensor's implementation, which its
-    attribute ``_cdata`` says.
+    Only the address of a tensor's implementation, its attribute ``_cdata``, is followed.
     """
     torch: Any = sys.modules["torch"]
     make = partial(torch.zeros, 2, device="cpu")
@@ -65,7 +64,7 @@ def functions_are_right(extension: Any) -> bool:
 
 
 def _is_right(tensor: Any, extension: Any) -> bool:
-    """Whether the bits of a tensor are read as its attributes say."""
+    """Whether the bits of a tensor equal its attributes."""
     if not extension.find_torch(tensor, tensor._cdata):
         return False
     bits = tensor.requires_grad or tensor.is_neg() or tensor.is_conj()

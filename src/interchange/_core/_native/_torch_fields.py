@@ -1,4 +1,4 @@
-"""Whether torch's stable C functions say of a tensor what it says of itself, before they are used.
+"""Verification of torch's stable C functions against attributes, before C uses them.
 
 Source: torch 2.13, ``aoti_torch/c/shim.h``, ``torch.Tensor``; torch_fields.c, which calls them.
 """
@@ -14,15 +14,14 @@ _NUMPY_KINDS: Final = {"b": 6, "i": 0, "u": 1, "f": 2, "c": 5}
 
 
 def fields_are_right(extension: Any) -> bool:
-    """Whether the functions are right, where no mode of torch's makes other tensors."""
+    """Whether the functions are correct, outside of modes of torch."""
     return is_proven(functions_are_right, extension)
 
 
 def functions_are_right(extension: Any) -> bool:
-    """Whether fields of some tensors of the host are read, and storages held, as they are.
+    """Whether fields of sample tensors are read, and their storages counted, correctly.
 
-    An address is followed only where it is that of the tensor's implementation, which its
-    attribute ``_cdata`` says, or that of its storage.
+    Only the addresses of a tensor's implementation and storage, their ``_cdata``, are followed.
     """
     torch = sys.modules["torch"]
     with torch.inference_mode(mode=False):
@@ -36,7 +35,7 @@ def functions_are_right(extension: Any) -> bool:
 
 
 def _samples(torch: Any) -> list[Any]:
-    """Return tensors that differ in all that is asked for."""
+    """Return tensors that differ in all fields."""
     block = torch.arange(24, dtype=torch.float64, device="cpu").reshape(2, 3, 4)
     numbers = [block.to(getattr(torch, name)) for name in ("bool", "uint8", "int16", "float32")]
     waves = torch.zeros(3, dtype=torch.complex64, device="cpu")
@@ -44,13 +43,13 @@ def _samples(torch: Any) -> list[Any]:
 
 
 def _untouched(torch: Any) -> tuple[Any, ...]:
-    """Return tensors with a storage of their own, of which there is no Python object."""
+    """Return tensors whose storages have no Python object."""
     whole = torch.zeros(6, device="cpu")
     return torch.zeros(4, device="cpu"), whole, whole[2:]
 
 
 def _is_counted(x: Any, torch: Any, extension: Any) -> bool:
-    """Whether who holds the storage of a tensor is counted by torch, and so is who lets go."""
+    """Whether torch counts references that are taken and dropped here."""
     count = torch._C._storage_Use_Count
     for by_torch in (False, True):
         held = extension.hold_storage(x)
@@ -68,7 +67,7 @@ def _is_counted(x: Any, torch: Any, extension: Any) -> bool:
 
 
 def _fields(x: Any) -> tuple[Any, ...]:
-    """Return what a tensor of the host says in Python."""
+    """Return the fields of a host tensor by its attributes."""
     plain = x.numpy().dtype
     kind = (_NUMPY_KINDS[plain.kind], 8 * plain.itemsize, 1)
     return x.data_ptr(), tuple(x.shape), x.stride(), kind, (1, 0)

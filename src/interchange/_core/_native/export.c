@@ -377,18 +377,8 @@ static PyObject *make_capsule(PyObject *module, PyObject *args, PyObject *keywor
     return versioned ? versioned_capsule((Array *)array, flags) : legacy_capsule((Array *)array);
 }
 
-/* answer_again(tensor, max_version): nothing to remember. */
-static PyObject *answer_again(PyObject *module, PyObject *args)
-{
-    (void)module;
-    (void)args;
-    return Py_NewRef(Py_None);
-}
-
 PyMethodDef export_functions[] = {
     {"make_capsule", (PyCFunction)(void (*)(void))make_capsule, METH_VARARGS | METH_KEYWORDS,
      "make_capsule(tensor, flags, *, versioned): see interchange._core.core_protocol."},
-    {"answer_again", answer_again, METH_VARARGS,
-     "answer_again(tensor, max_version): see interchange._core.core_protocol."},
     {NULL, NULL, 0, NULL},
 };
