@@ -127,7 +127,7 @@ void array_dealloc(PyObject *object)
         ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
     }
     Py_DECREF(type);
-    if (managed != NULL)
+    if (managed != NULL && !LIKELY(release_if_shared(managed, owns)))
         release_managed(managed, owns);
     decref_deferred(keep);
     decref_deferred(owner);

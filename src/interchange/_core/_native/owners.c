@@ -42,7 +42,7 @@ static void release_legacy(void *managed)
         tensor->deleter(tensor);
 }
 
-static ReleaseFunctions ownerships[OWNERSHIPS] = {
+ReleaseFunctions ownerships[OWNERSHIPS] = {
     [OWNS_VERSIONED] = {release_versioned, NULL},
     [OWNS_LEGACY] = {release_legacy, NULL},
 };
@@ -86,12 +86,11 @@ static void release_deferred(Releases *mine)
 void release_managed(void *managed, uint8_t owns)
 {
     PyObject *type, *value, *traceback;
-    Releases *mine = &releases; /* looked up once: in a shared library this is a call */
+    Releases *mine;
 
-    if (managed == NULL)
+    if (managed == NULL || release_if_shared(managed, owns))
         return;
-    if (ownerships[owns].release_shared != NULL && ownerships[owns].release_shared(managed))
-        return;
+    mine = &releases; /* looked up once: in a shared library this is a call */
     if (mine->depth >= MOST_NESTED && defer_release(mine, managed, owns, NULL))
         return;
     PyErr_Fetch(&type, &value, &traceback);

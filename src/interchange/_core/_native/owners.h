@@ -20,6 +20,7 @@ typedef struct {
                                              reference; 1: one reference was dropped, no code ran */
 } ReleaseFunctions;
 
+extern HIDDEN ReleaseFunctions ownerships[OWNERSHIPS];
 HIDDEN void register_ownership(Ownership owns, ReleaseFunctions functions);
 
 /* Keeps a managed tensor alive that several Arrays or exports share. */
@@ -31,6 +32,14 @@ typedef struct {
 
 HIDDEN int make_managed_type(PyObject *module);
 HIDDEN PyObject *new_managed(void); /* owns nothing yet */
+
+/* Drop a reference that is not the last one; 0 where nothing was done. */
+static inline int release_if_shared(void *managed, uint8_t owns)
+{
+    int (*release)(void *) = LOAD(ownerships[owns].release_shared);
+
+    return release != NULL && release(managed);
+}
 
 /* Release memory, or nothing where `managed` is NULL; the current exception is kept. */
 HIDDEN void release_managed(void *managed, uint8_t owns);
