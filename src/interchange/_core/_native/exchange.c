@@ -56,20 +56,25 @@ static int keeps_meaning(PyObject *x)
     return changed == 0;
 }
 
+const DLPackExchangeAPI *table_of(const KnownType *known, PyObject *x)
+{
+    if (known->table == NULL || (known->route == BY_TABLE_OF_TORCH && !keeps_meaning(x)))
+        return NULL;
+    return known->table;
+}
+
 const DLPackExchangeAPI *table_for(PyObject *x)
 {
-    KnownType found = look_up_type(Py_TYPE(x));
+    KnownType known = look_up_type(Py_TYPE(x));
 
-    if (found.type == NULL || found.table == NULL)
-        return NULL;
-    if (found.route == BY_TABLE_OF_TORCH && !keeps_meaning(x))
-        return NULL;
-    return found.table;
+    return table_of(&known, x);
 }
 
 const DLPackExchangeAPI *table_of_writable(PyObject *x)
 {
-    return look_up_type(Py_TYPE(x)).route == BY_TABLE_OF_TORCH ? table_for(x) : NULL;
+    KnownType known = look_up_type(Py_TYPE(x));
+
+    return known.route == BY_TABLE_OF_TORCH ? table_of(&known, x) : NULL;
 }
 
 DLManagedTensorVersioned *managed_by_table(PyObject *x, const DLPackExchangeAPI *table)

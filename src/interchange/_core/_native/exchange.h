@@ -3,8 +3,10 @@
 #define INTERCHANGE_EXCHANGE_H
 
 #include "array.h"
+#include "known_types.h"
 
 /* The table by which an object may be imported, or NULL. */
+HIDDEN const DLPackExchangeAPI *table_of(const KnownType *known, PyObject *x);
 HIDDEN const DLPackExchangeAPI *table_for(PyObject *x);
 /* The same of a type whose memory is always writable (torch): a DLTensor describes it
  * completely. */

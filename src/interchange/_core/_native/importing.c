@@ -52,9 +52,10 @@ static Array *ask(PyObject *x, int is_immutable, PyObject *call)
     return self;
 }
 
-static Array *by_table(PyObject *x, int is_torch, PyObject *call)
+static Array *by_table(PyObject *x, const KnownType *known, PyObject *call)
 {
-    const DLPackExchangeAPI *table = table_for(x);
+    const DLPackExchangeAPI *table = table_of(known, x);
+    int is_torch = known->route == BY_TABLE_OF_TORCH;
     Array *self = table != NULL && is_torch ? import_from_torch(x) : NULL;
 
     if (LIKELY(self != NULL) || table == NULL || PyErr_Occurred())
@@ -101,7 +102,7 @@ Array *try_fast_import(PyObject *x, PyObject *call)
         return ask(x, 1, call);
     case BY_TABLE:
     case BY_TABLE_OF_TORCH:
-        return by_table(x, found.route == BY_TABLE_OF_TORCH, call);
+        return by_table(x, &found, call);
     case READ_NDARRAY: /* of another type than was verified */
     case NEGOTIATE:
         break;
