@@ -181,9 +181,10 @@ class CudaDriver(DeviceDriver):
 
         An unused one may be of a context that is gone, and whose handle was reused.
         """
-        with contextlib.suppress(ExchangeError, StreamError):
+        try:
             return super()._record(home, stream, call)
-        self._events[home].clear()
+        except (ExchangeError, StreamError):
+            self._events[home].clear()
         return super()._record(home, stream, call)
 
     def refuse_disturbing(self, stream: int, call: str) -> None:

@@ -167,16 +167,12 @@ class DeviceDriver:
             raise StreamError(call, what, "DLP-STREAM-8")
         self.check(error, function, call)
 
-    def _do(self, name: str, *arguments: Any) -> Any:
-        """Call a function of the API by its name, and return its error and its answers."""
-        return getattr(self.api, name)(*arguments)
-
     # ------------------------------------------------------------ devices and streams
 
     def count_devices(self, call: str) -> int:
         """Return the number of devices, which does not change."""
         if not self._count:
-            error, count = self._do(self._names.device_count)
+            error, count = getattr(self.api, self._names.device_count)()
             self.check(error, self._names.device_count, call)
             self._count = int(count)
         return self._count
@@ -194,14 +190,14 @@ class DeviceDriver:
         """Let the host wait for a stream."""
         self.refuse_capture(stream, ordinal, call)
         with self._for_queries(stream, ordinal, call):
-            (error,) = self._do(self._names.stream_synchronize, stream)
+            (error,) = getattr(self.api, self._names.stream_synchronize)(stream)
         if error:
             raise self._refuse_stream(error, stream, self._names.stream_synchronize, call)
 
     def synchronize_device(self, ordinal: int, call: str) -> None:
         """Let the host wait for all work on a device."""
         with self.on_device(ordinal, call):
-            (error,) = self._do(self._names.device_synchronize)
+            (error,) = getattr(self.api, self._names.device_synchronize)()
         self.check(error, self._names.device_synchronize, call)
 
     # ------------------------------------------------------------ captures
@@ -211,11 +207,11 @@ class DeviceDriver:
         names = self._names
         is_default = stream <= names.last_default
         function = names.default_capture_info if is_default else names.capture_info
-        error, *answer = self._do(function, stream)
-        if int(error) == _CAPTURE_IMPLICIT:
-            what = f"stream={stream} is the {names.default}, while another stream captures"
-            raise StreamError(call, what, "DLP-STREAM-8")
+        error, *answer = getattr(self.api, function)(stream)
         if error:
+            if int(error) == _CAPTURE_IMPLICIT:
+                what = f"stream={stream} is the {names.default}, while another stream captures"
+                raise StreamError(call, what, "DLP-STREAM-8")
             raise self._refuse_stream(error, stream, function, call)
         status = int(answer[0])
         if status == _NOT_CAPTURING:
@@ -247,8 +243,9 @@ class DeviceDriver:
         consumer that joins the producer's capture is joined to the producer again.
         """
         (first, ours), (then, theirs) = producer, consumer
-        may_join = theirs is None and then not in {0, 1}  # a legacy default stream cannot
-        if ours == theirs or (fork and may_join):
+        if ours == theirs:
+            return
+        if fork and theirs is None and then not in {0, 1}:  # a legacy default stream cannot join
             return
         if theirs is not None:
             what = f"stream={then} captures and would wait for stream={first}, which"
@@ -302,7 +299,9 @@ class DeviceDriver:
                 event = self._record(home, producer, call)
         try:
             with self._for_queries(consumer, where, call):
-                (error,) = self._do(self._names.stream_wait_event, consumer, event.number, 0)
+                (error,) = getattr(self.api, self._names.stream_wait_event)(
+                    consumer, event.number, 0
+                )
         finally:
             self._events[home].append(event)
         if error:
@@ -314,7 +313,7 @@ class DeviceDriver:
     def _create_event(self, home: int, call: str) -> int:
         """Return a new event."""
         with self._in_home(home, call):
-            error, event = self._do(self._names.event_create, _DISABLE_TIMING)
+            error, event = getattr(self.api, self._names.event_create)(_DISABLE_TIMING)
         self.check(error, self._names.event_create, call)
         return int(event)
 
@@ -332,10 +331,10 @@ class DeviceDriver:
         """Record an event, which is destroyed where that fails."""
         error: Any = True
         try:
-            (error,) = self._do(self._names.event_record, event, stream)
+            (error,) = getattr(self.api, self._names.event_record)(event, stream)
         finally:
             if error:
-                self._do(self._names.event_destroy, event)
+                getattr(self.api, self._names.event_destroy)(event)
         if error:
             raise self._refuse_stream(error, stream, self._names.event_record, call)
 
@@ -348,7 +347,7 @@ class DeviceDriver:
         """Whether the work before a mark is done; then its event is unused.  Never raises."""
         home, event = mark
         with contextlib.suppress(Exception), self.unnoticed():
-            if not self._do(self._names.event_query, event.number)[0]:
+            if not getattr(self.api, self._names.event_query)(event.number)[0]:
                 self._events[home].append(event)
                 return True
         return False
@@ -363,14 +362,14 @@ class DeviceDriver:
         if stream is None:
             function = self._names.event_synchronize
             with self.on_device(ordinal, call), self.unnoticed():
-                (error,) = self._do(function, event)
+                (error,) = getattr(self.api, function)(event)
             self._check_event(error, event, function, call)
             return
         with self._for_queries(stream, ordinal, call):
             if self._capture_of(stream, call) is not None:
                 what = f"stream={stream} captures and would wait for the event {event:#x}"
                 raise StreamError(call, what, "DLP-STREAM-8")
-            (error,) = self._do(self._names.stream_wait_event, stream, event, 0)
+            (error,) = getattr(self.api, self._names.stream_wait_event)(stream, event, 0)
             self._check_event(error, event, self._names.stream_wait_event, call)
             if self._capture_of(stream, call) is not None:
                 what = f"stream={stream} joined the capture of the event {event:#x}"
@@ -389,7 +388,7 @@ class DeviceDriver:
     def destroy_event(self, event: int, home: int) -> None:
         """Destroy an event of ours, in its home.  Never raises: a finaliser calls it."""
         with contextlib.suppress(Exception), self._in_home(home, "destroy_event()"):
-            self._do(self._names.event_destroy, event)
+            getattr(self.api, self._names.event_destroy)(event)
 
     # ------------------------------------------------------------ allocations
 
@@ -409,7 +408,7 @@ class DeviceDriver:
         Kernels of a context reach no other context's memory.
         """
         with self.on_device(ordinal, call), self.unnoticed():
-            error, ptr = self._do(function, nbytes, *flags)
+            error, ptr = getattr(self.api, function)(nbytes, *flags)
             if int(error) == _OUT_OF_MEMORY:
                 what = f"{function}({nbytes}) failed with {error.name}"
                 raise OutOfDeviceMemoryError(call, what, "IX-DRIVER-4")
@@ -425,9 +424,9 @@ class DeviceDriver:
                 return
             follower = self._followers.get(ordinal)
             if follower is not None:
-                self._do(self._names.stream_synchronize, follower)
+                getattr(self.api, self._names.stream_synchronize)(follower)
             with home:
-                self._do(self._names.free_host if pinned else self._names.free, ptr)
+                getattr(self.api, self._names.free_host if pinned else self._names.free)(ptr)
 
     def follow(self, stream: int, ordinal: int, where: int, call: str, ptr: int = 0) -> None:
         """Let memory of the device `where` be freed only after the work on `stream`.
@@ -449,11 +448,11 @@ class DeviceDriver:
         if found is not None:
             return found
         with self._in_lasting_home(ordinal, call), self.unnoticed():
-            error, stream = self._do(self._names.stream_create, _NON_BLOCKING)
+            error, stream = getattr(self.api, self._names.stream_create)(_NON_BLOCKING)
         self.check(error, self._names.stream_create, call)
         kept = self._followers.setdefault(ordinal, int(stream))
         if kept != int(stream):  # another thread was faster
-            self._do(self._names.stream_destroy, stream)
+            getattr(self.api, self._names.stream_destroy)(stream)
         return kept
 
     # ------------------------------------------------------------ copies
@@ -464,5 +463,7 @@ class DeviceDriver:
         """Enqueue a copy between any two addresses that the driver or the host knows."""
         names = self._names
         with self.on_stream(stream, ordinal, call):
-            (error,) = self._do(names.memcpy, target, source, nbytes, *names.memcpy_kind, stream)
+            (error,) = getattr(self.api, names.memcpy)(
+                target, source, nbytes, *names.memcpy_kind, stream
+            )
         self.check(error, f"{names.memcpy}({nbytes})", call)
