@@ -139,7 +139,7 @@ def test_memory_that_is_busy_goes_to_its_own_stream_alone():
     array = ix.from_pointer(0xDEAD000, (3,), "float32", device="cuda:1", stream=9)
 
     assert str(ix.from_dlpack(ix.to_capsule(array, stream=9), stream=9).device) == "cuda:1"
-    with pytest.raises(ix.ExchangeError, match="stream=7 is to wait for stream=9") as caught:
+    with pytest.raises(ix.ExchangeError, match="stream=7 has to wait for stream=9") as caught:
         ix.to_capsule(array, stream=7)
     assert caught.value.rule == "DLP-STREAM-6"
 

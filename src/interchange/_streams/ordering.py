@@ -1,4 +1,4 @@
-"""Before memory changes hands: whose work it waits for, and whether the host does.
+"""Ordering of streams before memory is exported or imported.
 
 Source: array API standard 2025.12, ``array.__dlpack__`` (stream); CUDA Array Interface, version 3,
 Synchronization.  The stream that a consumer names waits by event; the host waits only where memory
@@ -37,17 +37,17 @@ def order_before(tensor: Any, consumer: int | None, call: str) -> None:
     Parameters
     ----------
     tensor : Tensor
-        What changes hands.
+        The memory.
     consumer : int or None
-        The stream, checked; -1 for no waiting, None where the device has no streams: then the
-        host waits, which is who will read.
+        The stream, checked; -1 for no wait; None where the device has no streams: then the host
+        waits.
     call : str
         Named in errors.
 
     Raises
     ------
     ExchangeError
-        There is no driver to order by (DLP-STREAM-6), or it refused (IX-DRIVER-2).
+        There is no driver (DLP-STREAM-6), or it failed (IX-DRIVER-2).
     StreamError
         A stream does not exist (DLP-STREAM-7), or a capture forbids it (DLP-STREAM-8).
     """
@@ -57,7 +57,7 @@ def order_before(tensor: Any, consumer: int | None, call: str) -> None:
     work = pending_work_of(tensor)
     if work is None:
         return
-    _ = work.keepalive  # as long as the streams are used
+    _ = work.keepalive  # while the streams are used
     producers = work.pending(call)
     if producers:
         where = ordinal_for(device, consumer, call)
@@ -66,16 +66,16 @@ def order_before(tensor: Any, consumer: int | None, call: str) -> None:
 
 
 class PendingStreams(NamedTuple):
-    """Where work on the memory of a tensor is pending.
+    """The streams on which work on the memory of a tensor is pending.
 
     Attributes
     ----------
     streams : tuple[int, ...]
-        The last one is that which the producer names now.
+        The last one is the producer's current stream.
     ordinal : int
         Their device.
     keep : object
-        Keeps the streams alive; hold it as long as they are used.
+        Keeps the streams alive; to be held while they are used.
     """
 
     streams: tuple[int, ...]
@@ -85,21 +85,21 @@ class PendingStreams(NamedTuple):
 
 def pending_streams_of(tensor: Any, call: str) -> PendingStreams:
     """Return the streams that work on the memory of a tensor is pending on."""
-    device = tensor._spec.device  # looked up first: what describes a result says its work, too
+    device = tensor._spec.device  # looked up first: to describe a result sets its pending work
     work = pending_work_of(tensor)
     if work is None:
         return PendingStreams((), ordinal_of(device), None)
-    keep = work.keepalive  # before the streams are, for a copy lets it go when it was made
+    keep = work.keepalive  # before the streams: a copy drops it when it is done
     return PendingStreams(work.pending(call), work.ordinal, keep)
 
 
 def stream_to_publish(tensor: Any, call: str) -> int | None:
-    """Return the one stream that it is enough to wait for, or None where nothing is pending.
+    """Return one stream that is ordered after all pending work, or None where nothing is pending.
 
-    Where work is pending on others, too, it is made to wait for them (CAI-STREAM-2).  It lives as
-    long as the tensor: where that is not sure, one of ours is made to wait, and stands for it.
+    It is made to wait for the other streams with pending work (CAI-STREAM-2).  It lives as long as
+    the tensor: where that is not certain, a private stream is made to wait and returned.
     """
-    filled = pending_copy_of(pending_work_of(tensor))  # before the copy may be found to be made
+    filled = pending_copy_of(pending_work_of(tensor))  # before a query finds it done
     streams, ordinal, _ = pending_streams_of(tensor, call)
     if not streams:
         return None
@@ -113,24 +113,24 @@ def stream_to_publish(tensor: Any, call: str) -> int | None:
 
 
 def ordinal_for(device: Device, stream: int | None, call: str) -> int:
-    """Return the device whose stream a number means, for memory on `device`.
+    """Return the ordinal of the device of a stream, for memory on `device`.
 
-    Managed and page-locked memory are of no device in particular: default streams are those of
-    the device that is current when somebody names them.  A handle says itself whose it is.
+    Managed and page-locked memory belong to no single device: a default stream is that of the
+    device that is current when it is named.  Other handles belong to one device.
     """
     ordinal = ordinal_of(device)
     if ordinal >= 0 or stream is None or stream > PER_THREAD_DEFAULT_STREAM:
         return ordinal
     try:
         return driver_of(device, call).current_device(call)
-    except InterchangeError:  # there is none to ask, nor to order by
+    except InterchangeError:  # there is no driver
         return ordinal
 
 
 def device_guard(
     device: Device, call: str, ordinal: int | None = None
 ) -> AbstractContextManager[None] | None:
-    """Return what makes a device current, or None where it is, or nobody can tell (DLP-DEV-8).
+    """Return what makes a device current, or None if it is, or is not known (DLP-DEV-8).
 
     Parameters
     ----------
@@ -139,20 +139,20 @@ def device_guard(
     call : str
         Named in errors.
     ordinal : int, optional
-        The device that a driver names; that of `device` when left out.  Managed memory is of none
-        in particular, and whichever is current stays so: see `home_of_address`.
+        The ordinal of the device; by default, that of `device`.  Managed memory belongs to no
+        single device, and the current device is kept: see `home_of_address`.
     """
     where = ordinal_of(device) if ordinal is None else ordinal
     if where < 0:
         return None
     try:
         return make_current(driver_of(device, call), where, call)
-    except InterchangeError:  # there is no driver to ask
+    except InterchangeError:  # there is no driver
         return None
 
 
 def refuse_capture(device: Device, stream: int, ordinal: int, call: str) -> None:
-    """Refuse a stream that captures, before anything is enqueued that cannot be part of a capture.
+    """Refuse a stream that captures, before work is enqueued that cannot be part of a capture.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def refuse_capture(device: Device, stream: int, ordinal: int, call: str) -> None
     """
     try:
         driver = driver_of(device, call)
-    except ExchangeError:  # whoever needs it says so
+    except ExchangeError:  # the caller that needs a driver raises
         return
     driver.refuse_capture(stream, ordinal, call)
 
@@ -170,14 +170,14 @@ def has_several(device: Device, call: str) -> bool:
     """Whether there are several devices that memory of this type may belong to."""
     try:
         return driver_of(device, call).count_devices(call) > 1
-    except InterchangeError:  # there is no driver to ask
+    except InterchangeError:  # there is no driver
         return False
 
 
 def home_of_address(
     device: Device, ptr: int, call: str
 ) -> tuple[AbstractContextManager[None], int] | None:
-    """Return what makes the device of an address current, and which it is; None where it is."""
+    """Return what makes the device of an address current, and its ordinal; None if it is."""
     if not ptr:
         return None
     driver = driver_of(device, call)
@@ -203,7 +203,7 @@ def order_streams(
     *,
     fork: bool = False,
 ) -> None:
-    """Make a stream wait for another, if it is another; the host waits where it is None.
+    """Make a stream wait for another stream; if it is None, the host waits.
 
     Parameters
     ----------
@@ -212,11 +212,11 @@ def order_streams(
     producer, consumer : int or None
         The streams.
     ordinal, where : int or None
-        Their devices, which default streams are told apart by; -1 or None for the same.
+        Their devices, which distinguish default streams; -1 or None for the same.
     call : str
         Named in errors.
     fork : bool
-        Whether a consumer may be drawn into a capture that the producer takes part in.
+        Whether a consumer may join a capture that the producer takes part in.
     """
     where = ordinal if where is None or where < 0 else where
     if producer == consumer and (where == ordinal or producer > PER_THREAD_DEFAULT_STREAM):
@@ -225,7 +225,7 @@ def order_streams(
         driver = driver_of(device, call)
     except DriverUnavailableError as error:
         after = "the host" if consumer is None else f"stream={consumer}"
-        what = f"{after} is to wait for stream={producer} on {device}, and {error.what}"
+        what = f"{after} has to wait for stream={producer} on {device}, and {error.what}"
         hint = f"{error.hint}, or synchronize on the producer's side"
         raise ExchangeError(call, what, "DLP-STREAM-6", hint) from error
     if consumer is None:
@@ -235,14 +235,14 @@ def order_streams(
 
 
 def note_ready(tensor: Any, stream: int | None, keep: Any, call: str) -> None:
-    """Note the stream on which a producer made memory ready: whoever takes it next waits there.
+    """Note the stream on which a producer made memory ready: the next consumer waits for it.
 
     Parameters
     ----------
     tensor : Tensor
-        Fresh from a capsule.
+        Imported from a capsule.
     stream : int or None
-        The stream that the capsule was made for; None for the standard's default.
+        The stream that the capsule was requested for; None for the standard's default.
     keep : object
         What the handle was taken from, kept alive with the memory.
     call : str
@@ -251,11 +251,11 @@ def note_ready(tensor: Any, stream: int | None, keep: Any, call: str) -> None:
     Raises
     ------
     StreamError
-        `stream` is none on that device (``DLP-STREAM-*``).
+        `stream` is not a stream on that device (``DLP-STREAM-*``).
     """
     device = tensor._spec.device
     if device.type not in STREAM_RULES:
-        return  # the producer let the host wait
+        return  # the host has waited for the producer
     ready = check_stream(stream, device, call)
     if ready != NO_SYNC:
         tensor._pending_work = WorkOnConsumer(ready, ordinal_for(device, ready, call), keep)
@@ -277,7 +277,7 @@ def make_ready(
     call : str
         Named in errors.
     fresh : bool
-        Whether the producer said where work is pending a moment ago, and need not be asked again.
+        Whether the pending work was read from the producer just now, and need not be read again.
     """
     device, work = tensor._spec.device, pending_work_of(tensor)
     streams = streams_of(device)
@@ -297,7 +297,7 @@ def make_ready(
 def note_consumer(
     tensor: Any, consumer: int | None, keep: Any, call: str, origin: PendingWork | None = None
 ) -> None:
-    """Note the stream that waits for the work on a tensor: whoever takes it next waits there."""
+    """Note the stream that waits for the work on a tensor: the next consumer waits for it."""
     if consumer is not None:
         device = tensor._spec.device
         ready = None if consumer == NO_SYNC else consumer
