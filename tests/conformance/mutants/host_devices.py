@@ -6,13 +6,19 @@ Source: the checks of the same name.
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from interchange_conformance.zoo.on_device import OnDevice
+
+from ._honest_device_producer import honest_device_producer, subject_of as device_subject_of
 from ._honest_producer import HOST, Honest, asks_version, honest_producer, producer_of
 from .model import mutant
 
 if TYPE_CHECKING:
     from interchange_conformance.subject import Subject
+
+_EXTENSION: Final = 12  # kDLExtDev
+_ONEAPI: Final = 14
 
 
 class _Elsewhere(Honest):
@@ -96,6 +102,20 @@ def one_device_said_and_another_shipped() -> Subject:
         said = (7, 0)
 
     return producer_of(Divided)
+
+
+@mutant("capsules_are_on_the_device_that_was_said", twin=honest_device_producer)
+def memory_of_a_vendor_that_is_an_extension() -> Subject:
+    """__dlpack_device__() says oneAPI, and the capsule an extension device."""
+
+    class Extension(OnDevice):
+        """An array whose capsules say another kind of device."""
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            kind, number = super().__dlpack_device__()
+            return (_ONEAPI if kind == _EXTENSION else kind), number
+
+    return device_subject_of(Extension)
 
 
 @mutant("host_memory_has_device_id_0", twin=honest_producer)

@@ -1,4 +1,4 @@
-"""Devices of host memory: what is said of them, and what ``dl_device`` does.
+"""Devices that need no driver: what a producer says of them, and what ``dl_device`` does.
 
 Source: dlpack.h 1.3, DLDeviceType; array API standard 2025.12, ``array.__dlpack__`` and
 ``array.__dlpack_device__``.
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interchange.abi.dlpack import DLDeviceType
 from interchange_conformance.findings import NotApplicable, expect
 from interchange_conformance.registry import area
+from interchange_conformance.subject import KINDS
 
 from ._exports import (
     GENERATIONS,
@@ -83,20 +84,24 @@ def device_types_are_known_numbers(producer: ProducerUnderTest, case: str) -> No
         expect(kind in known, f"{where} says device type {kind!r:.60}")
 
 
-@check("DLP-DEV-3", source="array API standard 2025.12, array.__dlpack__, dl_device: "
-       "the same device as self", cases=GENERATIONS)  # fmt: skip
+@check(
+    "DLP-DEV-3",
+    source="array API standard 2025.12, array.__dlpack_device__; array.__dlpack__, dl_device: "
+    "the same device as self",
+    cases={**GENERATIONS, **{name: name for name in KINDS}},
+)
 def capsules_are_on_the_device_that_was_said(producer: ProducerUnderTest, case: str) -> None:
-    """The struct is on the device that __dlpack_device__() said.
+    """The struct is on the device that __dlpack_device__() returns, whatever kind of device it is.
 
-    Fill both from one place: the consumer chooses a stream and its own device by what
-    __dlpack_device__() says, before it has the capsule.
+    Fill both from one place: the consumer chooses its importer, its device and the stream by what
+    __dlpack_device__() returns, before it has the capsule.
     """
-    x = some_array(producer)
+    x = producer.make(device=case) if case in KINDS else some_array(producer)
     said = _said(x)
     if not isinstance(said, tuple) or len(said) != 2:
         raise NotApplicable(f"__dlpack_device__() returned {said!r:.200}")
 
-    found = opened(producer, x, case)
+    found = producer.open_newest(x) if case in KINDS else opened(producer, x, case)
 
     akin = {found.device[0], said[0]} <= HOST_KINDS
     expect(
