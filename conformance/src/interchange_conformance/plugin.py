@@ -224,9 +224,11 @@ class _Floor(_Test):
 
     def runtest(self) -> None:
         """Run items until there are enough; those of other tests may run elsewhere, or not."""
-        from interchange_conformance.judging import floor
+        from interchange_conformance.judging import minimum_coverage
 
-        if words := floor.tried(self.items, self.pool.about.roles, self.pool.run_one):
+        pool = self.pool
+        run = minimum_coverage.run_for_coverage
+        if words := run(self.items, pool.about.roles, pool.run_one):
             raise CheckFailedError(f"the subject is hardly judged\n{words}")
 
 

@@ -17,7 +17,7 @@ from interchange_conformance.running import interpreters
 from interchange_conformance.running.loading import shipped
 from interchange_conformance.running.pool import Pool
 
-from . import expectations, floor
+from . import expectations, minimum_coverage
 from .expectations import Expected
 from .selecting import select
 
@@ -318,7 +318,7 @@ def _hardly(
     """Return in which roles a subject was hardly judged, where all was to be run, and was."""
     if about.broken or verdict is not None or settings.fail_fast or not settings.selection.is_whole:
         return ""
-    return floor.hardly([one.verdict for one in judged], about.roles)
+    return minimum_coverage.missing_coverage([one.verdict for one in judged], about.roles)
 
 
 def _reported(

@@ -1,4 +1,4 @@
-"""A library to which hardly any rule applies is not said to be in order."""
+"""A library to which too few rules apply is reported as hardly judged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from interchange_conformance.findings import Verdict
-from interchange_conformance.judging import floor
+from interchange_conformance.judging import minimum_coverage
 from interchange_conformance.registry import load_checks
 from interchange_conformance.reports.as_json import as_json, from_json
 from interchange_conformance.reports.badge import message_of
@@ -33,7 +33,7 @@ subject = Subject("lines", make=make)
 """
 HARDLY = "as a producer by 3 of 64 rules that are a MUST; 5 are needed"
 ITEMS = [item for check in load_checks().values() for item in check.items()]
-COUNTING = floor.counting(ITEMS, "producer")
+COUNTING = minimum_coverage.counted_items(ITEMS, "producer")
 COUNTED = "shared_memory_is_not_called_a_copy"
 RULES = list(dict.fromkeys(COUNTING.values()))
 
@@ -57,22 +57,22 @@ def verdicts(judged):
 
 @pytest.mark.parametrize(("judged", "is_hardly"), [(0, True), (4, True), (5, False)])
 def test_five_rules_are_enough(judged, is_hardly):
-    """Rules, and not items of one: what a rule has many cases of, is one."""
-    told = floor.hardly(verdicts(judged), ["producer"])
+    """Rules are counted, not their cases."""
+    told = minimum_coverage.missing_coverage(verdicts(judged), ["producer"])
 
     assert told == (f"as a producer by {judged} of {len(RULES)} rules that are a MUST; 5 are needed"
                     if is_hardly else "")  # fmt: skip
 
 
 def test_checks_of_the_description_do_not_count():
-    """They apply to every library, which is how one with three passes looked well."""
+    """They apply to every library."""
     checks = load_checks()
 
     assert {checks[item.partition("[")[0]].area for item in COUNTING}.isdisjoint({"subject"})
 
 
 def test_no_more_is_run_than_is_needed():
-    """By the test of the plugin: each item as it comes, until five rules have applied."""
+    """The test of the plugin runs items until five rules have applied."""
     ended = {one.item: one for one in verdicts(7)}
     ran = []
 
@@ -80,7 +80,7 @@ def test_no_more_is_run_than_is_needed():
         ran.append(item)
         return ended[item]
 
-    assert floor.tried(ITEMS, ["producer"], run) == ""
+    assert minimum_coverage.run_for_coverage(ITEMS, ["producer"], run) == ""
     assert sum(ended[item].status == "pass" for item in ran) == 5
 
 
@@ -101,7 +101,7 @@ def test_a_library_that_is_hardly_judged_is_2(check, lines, tmp_path):
 
 
 def test_a_part_of_the_checks_is_judged_by_what_was_asked(check, lines):
-    """Who names a check wants that one."""
+    """`--only` disables the minimum."""
     assert check(lines, "--only", "make_returns_an_array")[0] == 0
 
 

@@ -1,7 +1,7 @@
-"""The floor: by how many rules a library has to be judged before it means something that all pass.
+"""The least number of rules that must apply to a library before a pass means anything.
 
-What a library lacks is not held against it, so that one which lacks nearly
-everything passes whatever it does; that is said, and is not taken for a run in which all is well.
+Features that a library lacks are not failures, so a library with almost no features would pass
+regardless of its behaviour.  Such a run is reported as hardly judged.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from interchange_conformance.findings import Verdict
 
-FLOOR: Final = 5
-"""Rules that are a MUST of which some item has to apply, in each role of a library."""
-_ABOUT_IT: Final = "subject"  # the area of checks of the description, which apply to all
+MINIMUM_RULES: Final = 5
+"""How many MUST rules must apply in each role of a library."""
+_DESCRIPTION: Final = "subject"  # the area of checks of the description, which always apply
 _ROLES: Final[Mapping[str, str]] = {
     "producer": "a producer",
     "consumer": "a consumer",
@@ -26,57 +26,59 @@ _ROLES: Final[Mapping[str, str]] = {
 }
 
 
-def counting(items: Iterable[str], role: str) -> dict[str, str]:
-    """Return the items of a role that count for the floor, and the rule of each.
+def counted_items(items: Iterable[str], role: str) -> dict[str, str]:
+    """Return the items of a role that count, and the rule of each: MUST checks of the library.
 
     Parameters
     ----------
     items : iterable of str
         As `Check.items` gives them.
     role : {"producer", "consumer", "arrow_producer", "arrow_consumer"}
-        As what the library is judged.
+        The role in which the library is judged.
     """
     checks = {item: find_item(item)[0] for item in items}
     return {
         item: check.rule
         for item, check in checks.items()
-        if check.role == role and check.severity == "MUST" and check.area != _ABOUT_IT
+        if check.role == role and check.severity == "MUST" and check.area != _DESCRIPTION
     }
 
 
-def hardly(verdicts: Sequence[Verdict], roles: Iterable[str]) -> str:
-    """Return in which roles a library was hardly judged by a whole run; nothing where in none.
+def missing_coverage(verdicts: Sequence[Verdict], roles: Iterable[str]) -> str:
+    """Return the roles in which too few rules applied in a whole run; an empty text if none.
 
     Parameters
     ----------
     verdicts : sequence of Verdict
         How every item ended.
     roles : iterable of str
-        As what the library was judged.
+        The roles in which the library was judged.
     """
     ended = {one.item: one.status for one in verdicts}
     told = []
     for role in roles:
-        rules = counting(ended, role)
+        rules = counted_items(ended, role)
         judged = {rule for item, rule in rules.items() if ended[item] != "not-applicable"}
-        if len(judged) < FLOOR:
+        if len(judged) < MINIMUM_RULES:
             every = len(set(rules.values()))
             told.append(
-                f"as {_ROLES[role]} by {len(judged)} of {every} rules that are a MUST; {FLOOR} are"
-                " needed"
+                f"as {_ROLES[role]} by {len(judged)} of {every} rules that are a MUST;"
+                f" {MINIMUM_RULES} are needed"
             )
     return ", and ".join(told)
 
 
-def tried(items: Sequence[str], roles: Iterable[str], run: Callable[[str], Verdict]) -> str:
-    """Run as few items as it takes, and return what `hardly` does.
+def run_for_coverage(
+    items: Sequence[str], roles: Iterable[str], run: Callable[[str], Verdict]
+) -> str:
+    """Run items until enough rules have applied, and return what `missing_coverage` does.
 
     Parameters
     ----------
     items : sequence of str
-        All by which the library is judged.
+        All items of the library.
     roles : iterable of str
-        As what it is judged.
+        The roles in which it is judged.
     run : callable
         ``run(item)`` -> how it ended.
     """
@@ -84,9 +86,9 @@ def tried(items: Sequence[str], roles: Iterable[str], run: Callable[[str], Verdi
     for role in roles:
         verdicts: list[Verdict] = []
         judged: set[str] = set()
-        for item, rule in counting(items, role).items():
-            if rule not in judged and len(judged) < FLOOR:
+        for item, rule in counted_items(items, role).items():
+            if rule not in judged and len(judged) < MINIMUM_RULES:
                 verdicts.append(run(item))
                 judged |= {rule} if verdicts[-1].status != "not-applicable" else set()
-        told.append(hardly(verdicts, [role]))
+        told.append(missing_coverage(verdicts, [role]))
     return ", and ".join(filter(None, told))
